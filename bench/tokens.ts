@@ -1,0 +1,79 @@
+/**
+ * Encoder ÷ js-tiktoken's encoder, on real text of four kinds: `node bench/tokens.ts [--json]`.
+ * Both give the same ids (checked first); runs are interleaved, so that a busy machine slows both.
+ */
+import { Tiktoken } from 'js-tiktoken/lite';
+import ranks from 'js-tiktoken/ranks/o200k_base';
+import { loadTokenCounter } from '../src/tokens/token-counter.ts';
+import { readTexts } from '../test/tokens/corpus.ts';
+
+const RUNS = 9;
+const UNITS = 200_000;
+
+interface Spread {
+  readonly min: number;
+  readonly median: number;
+  readonly max: number;
+}
+
+interface Row {
+  readonly text: string;
+  readonly kilobytes: number;
+  readonly tokens: number;
+  readonly turnfoldMs: Spread;
+  readonly jsTiktokenMs: Spread;
+  /** js-tiktoken's time ÷ ours, run by run */
+  readonly ratio: Spread;
+}
+
+function spreadOf(values: readonly number[]): Spread {
+  const sorted = values.toSorted((a, b) => a - b);
+  const at = (share: number): number => Number((sorted[Math.round((sorted.length - 1) * share)] ?? 0).toFixed(2));
+  return { min: at(0), median: at(0.5), max: at(1) };
+}
+
+function timeMs(work: () => unknown): number {
+  const startMs = performance.now();
+  work();
+  return performance.now() - startMs;
+}
+
+async function measure(): Promise<Row[]> {
+  const counter = await loadTokenCounter('o200k_base');
+  const jsTiktoken = new Tiktoken(ranks);
+  const rows: Row[] = [];
+  for (const [name, whole] of Object.entries(readTexts())) {
+    const text = whole.slice(0, UNITS);
+    const ours = (): number[] => counter.encode(text);
+    const theirs = (): number[] => jsTiktoken.encode(text, [], []);
+    const ids = ours();
+    if (ids.join() !== theirs().join()) throw new Error(`different ids for ${name}`);
+    const runs = Array.from({ length: RUNS }, () => ({ ours: timeMs(ours), theirs: timeMs(theirs) }));
+    rows.push({
+      text: name,
+      kilobytes: Math.round(Buffer.byteLength(text) / 1_000),
+      tokens: ids.length,
+      turnfoldMs: spreadOf(runs.map((run) => run.ours)),
+      jsTiktokenMs: spreadOf(runs.map((run) => run.theirs)),
+      ratio: spreadOf(runs.map((run) => run.theirs / run.ours)),
+    });
+  }
+  return rows;
+}
+
+const rows = await measure();
+if (process.argv.includes('--json')) console.log(JSON.stringify({ runs: RUNS, rows }));
+else {
+  const show = ({ min, median, max }: Spread): string => `${median} (${min}–${max})`;
+  console.log(`o200k_base, ${RUNS} interleaved runs, median (min–max)`);
+  console.table(
+    rows.map(({ text, kilobytes, tokens, turnfoldMs, jsTiktokenMs, ratio }) => ({
+      text,
+      kilobytes,
+      tokens,
+      'turnfold ms': show(turnfoldMs),
+      'js-tiktoken ms': show(jsTiktokenMs),
+      ratio: show(ratio),
+    })),
+  );
+}

@@ -1,0 +1,49 @@
+/**
+ * Gate: the ceilings of the house (scripts/ceilings.ts) on every text file of the project. What a linter or the compiler
+ * knows already is theirs: default exports, the environment and `any` are lint's, enums are the compiler's.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { extname } from 'node:path';
+import { checkLines, checkLua, checkName, checkTypeScript, type ProjectFile, type Violation } from './ceilings.ts';
+
+const skippedFolder = /^(node_modules|dist|coverage|\.git|\.cache)$/;
+const skippedFile = /^(package-lock\.json|test\/fixtures\/.*)$/;
+const codeRoom = /^(src|test|bench|scripts)\/.*\.(ts|lua)$/;
+
+function listFiles(folder = ''): string[] {
+  return readdirSync(folder === '' ? '.' : folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}${entry.name}`;
+    if (entry.isDirectory()) return skippedFolder.test(entry.name) ? [] : listFiles(`${path}/`);
+    return entry.isFile() && !skippedFile.test(path) ? [path] : [];
+  });
+}
+
+function readText(path: string): ProjectFile[] {
+  const text = readFileSync(path, 'utf8');
+  return text.includes('\0') ? [] : [{ path, text }];
+}
+
+const files = listFiles().flatMap(readText);
+const code = files.filter(({ path }) => codeRoom.test(path));
+const typescript = code.filter(({ path }) => extname(path) === '.ts').map(checkTypeScript);
+const scripts = code.filter(({ path }) => extname(path) === '.lua');
+
+const violations: Violation[] = [
+  ...files.flatMap(checkLines),
+  ...code.flatMap(checkName),
+  ...scripts.flatMap(checkLua),
+  ...typescript.flatMap((checked) => checked.violations),
+];
+const counts = {
+  'text files': files.length,
+  'TypeScript files': typescript.length,
+  functions: typescript.reduce((sum, checked) => sum + checked.functions, 0),
+  'Lua scripts': scripts.length,
+};
+const unchecked = Object.entries(counts).filter(([, count]) => count === 0);
+
+for (const { path, line, message } of violations) console.error(`${path}:${line} ${message}`);
+for (const [kind] of unchecked) console.error(`nothing-checked: no ${kind} found`);
+const summary = Object.entries(counts).map(([kind, count]) => `${count} ${kind}`);
+console.log(`ceilings: ${summary.join(', ')}, ${violations.length} violations`);
+process.exitCode = violations.length + unchecked.length === 0 ? 0 : 1;

@@ -1,0 +1,56 @@
+/**
+ * Gate: import directions of src/ (scripts/rooms.ts), by dependency-cruiser.
+ *
+ * dependency-cruiser reads 0 modules where it does not know the installed TypeScript (7 and later) and still reports
+ * "no violations". So the modules it read are compared with the files that are there, and nothing read is a failure.
+ */
+import { existsSync, readdirSync } from 'node:fs';
+import { cruise, type ICruiseResult } from 'dependency-cruiser';
+import { isInARoom, rules } from './rooms.ts';
+
+async function cruiseSources(): Promise<ICruiseResult> {
+  const { output } = await cruise(
+    ['src'],
+    {
+      validate: true,
+      ruleSet: { forbidden: [...rules] },
+      tsPreCompilationDeps: true, // type-only imports have a direction too
+      doNotFollow: { path: 'node_modules' },
+    },
+    { exportsFields: ['exports'], conditionNames: ['types', 'import', 'node', 'default'] },
+  );
+  if (typeof output === 'string') throw new Error(`dependency-cruiser answered text: ${output}`);
+  return output;
+}
+
+function listSourceFiles(): string[] {
+  if (!existsSync('src')) return [];
+  const entries = readdirSync('src', { recursive: true, encoding: 'utf8' });
+  return entries.filter((entry) => entry.endsWith('.ts')).map((entry) => `src/${entry.replaceAll('\\', '/')}`);
+}
+
+function findViolations(result: ICruiseResult, files: readonly string[]): string[] {
+  const comments = new Map(rules.map((rule) => [rule.name, rule.comment]));
+  const sources = new Set(result.modules.map((module) => module.source));
+  const unread = files.filter((file) => !sources.has(file));
+  return [
+    ...result.summary.violations.map(
+      ({ rule, from, to }) => `${from} → ${to}: ${rule.name} (${comments.get(rule.name)})`,
+    ),
+    ...files.filter((file) => !isInARoom(file)).map((file) => `${file}: no-room (scripts/rooms.ts does not know it)`),
+    ...unread.map((file) => `${file}: unread (dependency-cruiser did not read it)`),
+    ...(files.length === 0 ? ['src: nothing-checked (no .ts file there)'] : []),
+  ];
+}
+
+const files = listSourceFiles();
+const result = await cruiseSources();
+const modules = result.modules.filter(({ source }) => source.startsWith('src/') && source.endsWith('.ts'));
+const imports = modules.reduce((sum, module) => sum + module.dependencies.length, 0);
+const violations = findViolations(result, files);
+
+for (const violation of violations) console.error(violation);
+console.log(
+  `imports: ${modules.length} modules of ${files.length} files, ${imports} imports, ${violations.length} violations`,
+);
+process.exitCode = violations.length === 0 && modules.length === files.length ? 0 : 1;

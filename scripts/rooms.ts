@@ -1,0 +1,107 @@
+import type { IForbiddenRuleType } from 'dependency-cruiser';
+
+/**
+ * The rooms of src/ and the rooms that each may import. This table is the whole truth about import directions; the
+ * rules below are derived from it. A room is a folder of src/ or one file beside them (`config` is src/config.ts).
+ */
+export const rooms: Readonly<Record<string, readonly string[]>> = {
+  domain: [],
+  jobs: ['domain'],
+  wire: ['domain'],
+  tokens: ['domain'],
+  workers: ['jobs', 'wire', 'tokens', 'domain'],
+  store: ['jobs', 'wire', 'tokens', 'domain'],
+  queue: ['jobs', 'wire', 'tokens', 'domain'],
+  models: ['jobs', 'wire', 'tokens', 'domain'],
+  telemetry: ['jobs', 'wire', 'tokens', 'domain'],
+  client: ['store', 'queue', 'jobs', 'tokens', 'domain'],
+  config: ['domain', 'jobs', 'tokens'],
+  'local-redis': [],
+  runtime: ['workers', 'store', 'queue', 'models', 'telemetry', 'config', 'jobs', 'wire', 'tokens', 'domain'],
+  index: ['runtime', 'workers', 'config', 'jobs', 'domain'],
+  http: ['client', 'runtime', 'config', 'jobs', 'tokens', 'domain'],
+  demo: ['client', 'runtime', 'local-redis', 'config', 'jobs', 'wire', 'tokens', 'domain'],
+  cli: ['client', 'runtime', 'local-redis', 'config', 'http', 'demo', 'telemetry', 'jobs', 'wire', 'tokens', 'domain'],
+};
+
+/** npm packages that belong to some rooms alone: what a room hides from the rest of the house. */
+export const owners: Readonly<Record<string, readonly string[]>> = {
+  bullmq: ['queue'],
+  ioredis: ['store', 'queue', 'client', 'runtime'],
+  openai: ['models'],
+  '@anthropic-ai': ['models'],
+  'prom-client': ['telemetry'],
+  pino: ['telemetry'],
+  'js-tiktoken': ['tokens'],
+  testcontainers: ['local-redis'],
+  commander: ['cli'],
+};
+
+/** The coded errors are the one module that every room shares. */
+const shared = '^src/domain/errors\\.ts$';
+
+/** A module of none of the rooms: no direction would bind it, so it is an error by itself. */
+export function isInARoom(source: string): boolean {
+  return Object.keys(rooms).some((room) => new RegExp(roomPath(room)).test(source));
+}
+
+export function roomPath(room: string): string {
+  return `^src/${room}(/|\\.ts$)`;
+}
+
+function packagePath(name: string): string {
+  return `(^|node_modules/)${name}(/|$)`;
+}
+
+function directionRules(): IForbiddenRuleType[] {
+  return Object.entries(rooms).map(([room, allowed]) => ({
+    name: `${room}-direction`,
+    comment: `${room} may import ${allowed.length === 0 ? 'no other room' : allowed.join(', ')}`,
+    severity: 'error',
+    from: { path: roomPath(room) },
+    to: { path: '^src/', pathNot: [shared, ...[room, ...allowed].map(roomPath)] },
+  }));
+}
+
+function ownerRules(): IForbiddenRuleType[] {
+  return Object.entries(owners).map(([name, allowed]) => ({
+    name: `${name}-owner`,
+    comment: `only ${allowed.join(', ')} may import ${name}`,
+    severity: 'error',
+    from: { path: '^src/', pathNot: allowed.map(roomPath) },
+    to: { path: packagePath(name) },
+  }));
+}
+
+export const rules: readonly IForbiddenRuleType[] = [
+  ...directionRules(),
+  ...ownerRules(),
+  {
+    name: 'domain-pure',
+    comment: 'domain imports no built-in and no package but zod',
+    severity: 'error',
+    from: { path: roomPath('domain') },
+    to: { pathNot: ['^src/', packagePath('zod')] },
+  },
+  {
+    name: 'src-alone',
+    comment: 'src imports nothing of the project outside src',
+    severity: 'error',
+    from: { path: '^src/' },
+    to: { dependencyTypes: ['local'], pathNot: '^src/' },
+  },
+  {
+    name: 'no-cycles',
+    comment: 'no module imports itself through others, types included',
+    severity: 'error',
+    from: { path: '^src/' },
+    to: { circular: true },
+  },
+  {
+    name: 'resolvable',
+    comment: 'what cannot be found cannot be judged',
+    severity: 'error',
+    from: { path: '^src/' },
+    to: { couldNotResolve: true },
+  },
+];

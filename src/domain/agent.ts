@@ -1,0 +1,51 @@
+import type { z } from 'zod';
+import type { Model } from './model.ts';
+import type { PolicyInput } from './policy.ts';
+
+export interface ToolContext {
+  readonly conversation: string;
+  readonly turn: string;
+  /** the same for every run of the same call: what a tool needs to take effect once */
+  readonly idempotencyKey: string;
+  readonly signal: AbortSignal;
+}
+
+export interface ToolOutput {
+  readonly content: string;
+  readonly isError?: boolean;
+}
+
+/**
+ * A tool that an agent may call. Without `run` it is answered from outside: the turn waits until its caller brings the
+ * result.
+ */
+export interface Tool<Input = unknown> {
+  readonly name: string;
+  readonly description: string;
+  readonly input: z.ZodType<Input>;
+  /** whether a call that may have taken effect before a crash is run again (default `safe`) */
+  readonly retry?: 'safe' | 'never';
+  /** a person decides before each call */
+  readonly needsApproval?: boolean;
+  run?(input: Input, context: ToolContext): Promise<string | ToolOutput>;
+}
+
+export interface Agent {
+  readonly name: string;
+  readonly system: string;
+  readonly model: Model;
+  readonly tools: readonly Tool[];
+  readonly policy: PolicyInput;
+  readonly maxSteps?: number;
+  /** a larger result is clipped before it enters the log; the whole stays under a reference (default 8,000) */
+  readonly toolResultMaxTokens?: number;
+}
+
+export interface AgentRegistry {
+  find(name: string): Agent | undefined;
+}
+
+/** Types a tool's `run` by its schema. */
+export function defineTool<Input>(tool: Tool<Input>): Tool<Input> {
+  return tool;
+}

@@ -1,0 +1,32 @@
+import { type Gate, OPEN_GATE } from '../conversation.ts';
+import { PASS_LIMITS, type PassOutcome } from '../pass.ts';
+
+/** Whether a soft pass is not worth asking for: nothing was to be done at this size, or three passes in a row gained too little. */
+export function isGateShut(gate: Gate, tokens: number): boolean {
+  return tokens < gate.shutBelowTokens || tokens < gate.breakerTokens;
+}
+
+/**
+ * The gate after a pass.
+ * @param tokens size of the context when it ended
+ * @param stepTokens growth that may make a difference: `minSequenceTokens`
+ */
+export function nextGate(gate: Gate, outcome: PassOutcome, tokens: number, stepTokens: number): Gate {
+  const shutBelowTokens = tokens + Math.max(1, stepTokens);
+  switch (outcome.kind) {
+    case 'committed':
+      return OPEN_GATE;
+    case 'failed':
+      return gate;
+    case 'none':
+    case 'infeasible':
+      // Neither is a pass without gain: it does not count for the breaker, and it does not reset it.
+      return { ...gate, shutBelowTokens };
+    case 'no_gain': {
+      const gainlessPasses = gate.gainlessPasses + 1;
+      const isOpened = gainlessPasses >= PASS_LIMITS.breakerPasses;
+      const breakerTokens = isOpened ? Math.ceil(tokens * PASS_LIMITS.breakerGrowth) : gate.breakerTokens;
+      return { shutBelowTokens, gainlessPasses, breakerTokens };
+    }
+  }
+}

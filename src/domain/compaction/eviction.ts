@@ -1,0 +1,117 @@
+import type { EvictionStrategy } from '../policy.ts';
+import { isFloor, type Layout } from './layout.ts';
+
+export interface CutRequest {
+  /** absent: no more than the budget needs */
+  readonly strategy?: EvictionStrategy;
+  /** how many tokens have to go for the budget; 0 where it is no goal */
+  readonly excessTokens: number;
+  /** the floor may shrink where the rest is not enough */
+  readonly mayRelaxFloor: boolean;
+}
+
+export interface Cut {
+  /** indexes of the groups that go */
+  readonly groups: ReadonlySet<number>;
+  readonly tokens: number;
+  readonly isFloorRelaxed: boolean;
+}
+
+/**
+ * Cuts along one list: groups whose messages are all droppable, then the rest, oldest first; checkpoints last. First what
+ * the strategy takes, then on until the excess is gone, then, where allowed, from the oldest of the floor; at last on to
+ * a legal first message.
+ */
+export function cutContext(layout: Layout, request: CutRequest): Cut {
+  const order = evictionOrder(layout);
+  const length = request.strategy === undefined ? 0 : strategyLength(request.strategy, layout, order);
+  const cut = new Set(order.slice(0, length));
+  let tokens = sumTokens(layout, cut);
+  const take = (group: number): void => {
+    cut.add(group);
+    tokens += layout.groupTokens[group] ?? 0;
+  };
+  for (const group of order.slice(length)) {
+    if (tokens >= request.excessTokens) break;
+    take(group);
+  }
+  const kept = cut.size;
+  for (const group of request.mayRelaxFloor ? floorOrder(layout) : []) {
+    if (tokens >= request.excessTokens) break;
+    take(group);
+  }
+  const isFloorRelaxed = cut.size > kept;
+  if (cut.size > 0) extendToLegalStart(layout, cut, take);
+  return { groups: cut, tokens, isFloorRelaxed };
+}
+
+function evictionOrder({ groups, protections, items }: Layout): number[] {
+  const rank = (index: number): number => {
+    const group = groups[index];
+    if (group === undefined || group.kind === 'checkpoint') return 2;
+    return group.positions.every((position) => items[position]?.message.droppable === true) ? 0 : 1;
+  };
+  const removable = groups.keys().filter((index) => protections[index] === undefined);
+  // Sorting is stable: oldest first within a rank.
+  return [...removable].sort((a, b) => rank(a) - rank(b));
+}
+
+/** The retention window oldest first; the log's first user message, which says what all this is about, goes last. */
+function floorOrder({ groups, protections }: Layout): number[] {
+  const floor = [...groups.keys().filter((index) => isFloor(protections[index]))];
+  return [
+    ...floor.filter((index) => protections[index] === 'retention'),
+    ...floor.filter((index) => protections[index] === 'first_user'),
+  ];
+}
+
+/** How many groups of `order` a strategy takes. Shares are of tokens, not of messages. */
+function strategyLength(strategy: EvictionStrategy, layout: Layout, order: readonly number[]): number {
+  if ('min' in strategy) return Math.min(...strategy.min.map((member) => strategyLength(member, layout, order)));
+  if ('max' in strategy) return Math.max(...strategy.max.map((member) => strategyLength(member, layout, order)));
+  return 'evict' in strategy
+    ? shortestWithShare(layout, order, strategy.evict)
+    : longestThatLeaves(layout, order, strategy.retain);
+}
+
+function shortestWithShare(layout: Layout, order: readonly number[], share: number): number {
+  const goal = share * sumTokens(layout, order);
+  let tokens = 0;
+  let length = 0;
+  while (length < order.length && tokens < goal) {
+    tokens += layout.groupTokens[order[length] as number] ?? 0;
+    length += 1;
+  }
+  return length;
+}
+
+function longestThatLeaves(layout: Layout, order: readonly number[], messages: number): number {
+  let left = layout.items.length;
+  let length = 0;
+  for (const group of order) {
+    left -= layout.groups[group]?.positions.length ?? 0;
+    if (left < messages) break;
+    length += 1;
+  }
+  return length;
+}
+
+/**
+ * The first message after system must be a user message or a checkpoint. A cut that leaves another is extended to the next
+ * that is, even below `retain`, never into what is protected: there rendering puts a placeholder first.
+ */
+function extendToLegalStart(layout: Layout, cut: ReadonlySet<number>, take: (group: number) => void): void {
+  for (let position = 0; position < layout.items.length; position += 1) {
+    const group = layout.groupOf[position] as number;
+    const role = layout.items[position]?.message.role;
+    if (cut.has(group) || role === 'system') continue;
+    if (role === 'user' || role === 'checkpoint' || layout.protections[group] !== undefined) return;
+    take(group);
+  }
+}
+
+function sumTokens(layout: Layout, groups: Iterable<number>): number {
+  let sum = 0;
+  for (const group of groups) sum += layout.groupTokens[group] ?? 0;
+  return sum;
+}

@@ -1,0 +1,59 @@
+import type { ContextItem } from '../context.ts';
+import { type Group, groupMessages, indexGroups } from '../group.ts';
+import type { Policy } from '../policy.ts';
+
+/**
+ * Why a group stays. The first four hold always; `retention` and `first_user` are the floor, which yields to the budget
+ * where a pass has a hard reason.
+ */
+export type Protection = 'system' | 'pin' | 'open_round' | 'last_user' | 'retention' | 'first_user';
+
+const FLOOR: ReadonlySet<Protection> = new Set(['retention', 'first_user']);
+
+/** A context as a plan sees it: its groups, what each weighs, and which of them stay. */
+export interface Layout {
+  readonly items: readonly ContextItem[];
+  readonly groups: readonly Group[];
+  /** by position: index of the item's group */
+  readonly groupOf: readonly number[];
+  /** by group */
+  readonly protections: readonly (Protection | undefined)[];
+  /** by group */
+  readonly groupTokens: readonly number[];
+}
+
+/** @param firstUserSeq seq of the log's first user message, where the log has one */
+export function layOut(items: readonly ContextItem[], policy: Policy, firstUserSeq?: number): Layout {
+  const groups = groupMessages(items.map((item) => item.message));
+  const groupOf = indexGroups(groups, items.length);
+  const groupTokens = groups.map((group) =>
+    group.positions.reduce((sum, position) => sum + (items[position]?.tokens ?? 0), 0),
+  );
+  return { items, groups, groupOf, groupTokens, protections: protectGroups(items, groups, policy, firstUserSeq) };
+}
+
+export function isFloor(protection: Protection | undefined): boolean {
+  return protection !== undefined && FLOOR.has(protection);
+}
+
+function protectGroups(
+  items: readonly ContextItem[],
+  groups: readonly Group[],
+  policy: Policy,
+  firstUserSeq: number | undefined,
+): (Protection | undefined)[] {
+  const lastUser = items.findLastIndex((item) => item.message.role === 'user');
+  // A straddling round has a member in the window and is kept whole.
+  const windowStart = items.length - policy.retentionWindow;
+  return groups.map((group) => {
+    const first = group.positions[0] as number;
+    const last = group.positions.at(-1) as number;
+    if (group.kind === 'system') return 'system';
+    if (group.positions.some((position) => items[position]?.message.pinned === true)) return 'pin';
+    if (group.isOpen) return 'open_round';
+    if (first === lastUser) return 'last_user';
+    if (last >= windowStart) return 'retention';
+    if (policy.keepFirstUser && group.kind === 'user' && items[first]?.from === firstUserSeq) return 'first_user';
+    return undefined;
+  });
+}

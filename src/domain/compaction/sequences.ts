@@ -1,0 +1,108 @@
+import type { Policy } from '../policy.ts';
+import type { SeqRange } from '../version.ts';
+import type { Layout } from './layout.ts';
+
+/** A run of removable groups between user messages. Positions index the layout's items, inclusive. */
+export interface Run extends SeqRange {
+  readonly fromPosition: number;
+  readonly toPosition: number;
+  readonly messages: number;
+  readonly tokens: number;
+  /** tokens of what is not a checkpoint */
+  readonly newTokens: number;
+  readonly hasCheckpoint: boolean;
+}
+
+export interface FoundSequences {
+  /** each gets one summarization job */
+  readonly eligible: readonly Run[];
+  /** runs that hold a checkpoint and not yet enough that is new */
+  readonly waiting: readonly Run[];
+}
+
+/**
+ * Finds the sequences of a layout. A run that holds a checkpoint waits until what is new in it weighs as much as the
+ * checkpoint: merged at every turn, a history of n turns would be summarized n times. Under a token reason it may not wait
+ * that long and needs only `minSequenceTokens` that are new.
+ */
+export function findSequences(layout: Layout, policy: Policy, isTokenBound: boolean): FoundSequences {
+  const eligible: Run[] = [];
+  const waiting: Run[] = [];
+  for (const run of findRuns(layout)) {
+    const isRipe = !run.hasCheckpoint || run.newTokens >= checkpointTokens(run);
+    const isUrgent = isTokenBound && run.newTokens >= policy.minSequenceTokens;
+    const isLarge = run.messages >= policy.minSequenceMessages && run.tokens >= policy.minSequenceTokens;
+    if (isLarge && (isRipe || isUrgent) && run.newTokens > 0) eligible.push(run);
+    else if (!isRipe && !isTokenBound && run.newTokens > 0) waiting.push(run);
+  }
+  return { eligible, waiting };
+}
+
+function checkpointTokens(run: Run): number {
+  return run.tokens - run.newTokens;
+}
+
+/** Maximal runs of removable assistant groups, closed rounds and checkpoints in which every group lies whole. */
+function findRuns(layout: Layout): Run[] {
+  const { items, groups, groupOf, protections } = layout;
+  const isCandidate = groups.map((group, index) => protections[index] === undefined && group.kind !== 'user');
+  // Leaving out a group that does not lie whole can cut another in two, so until nothing changes. Each round leaves out at
+  // least one group, and only groups with several members can be left out.
+  for (;;) {
+    const runOf = numberRuns(groupOf, isCandidate);
+    const split = groups.findIndex(
+      (group, index) => isCandidate[index] === true && liesInSeveral(group.positions, runOf),
+    );
+    if (split === -1) return collectRuns(items, runOf);
+    groups.forEach((group, index) => {
+      if (isCandidate[index] === true && liesInSeveral(group.positions, runOf)) isCandidate[index] = false;
+    });
+  }
+}
+
+function liesInSeveral(positions: readonly number[], runOf: readonly number[]): boolean {
+  return positions.length > 1 && runOf[positions[0] as number] !== runOf[positions.at(-1) as number];
+}
+
+/** For each position the number of its run, or −1. */
+function numberRuns(groupOf: readonly number[], isCandidate: readonly boolean[]): number[] {
+  let run = -1;
+  let isInside = false;
+  return groupOf.map((group) => {
+    if (isCandidate[group] !== true) {
+      isInside = false;
+      return -1;
+    }
+    if (!isInside) run += 1;
+    isInside = true;
+    return run;
+  });
+}
+
+function collectRuns(items: Layout['items'], runOf: readonly number[]): Run[] {
+  const runs: Run[] = [];
+  let start = 0;
+  while (start < items.length) {
+    let end = start;
+    while (end + 1 < items.length && runOf[end + 1] === runOf[start]) end += 1;
+    if (runOf[start] !== -1) runs.push(describeRun(items, start, end));
+    start = end + 1;
+  }
+  return runs;
+}
+
+function describeRun(items: Layout['items'], fromPosition: number, toPosition: number): Run {
+  const members = items.slice(fromPosition, toPosition + 1);
+  const isCheckpoint = (item: (typeof members)[number]): boolean => item.message.role === 'checkpoint';
+  const tokens = members.reduce((sum, item) => sum + item.tokens, 0);
+  return {
+    from: (members[0] as (typeof members)[number]).from,
+    to: (members.at(-1) as (typeof members)[number]).to,
+    fromPosition,
+    toPosition,
+    messages: members.length,
+    tokens,
+    newTokens: members.reduce((sum, item) => sum + (isCheckpoint(item) ? 0 : item.tokens), 0),
+    hasCheckpoint: members.some(isCheckpoint),
+  };
+}

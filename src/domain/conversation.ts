@@ -1,0 +1,38 @@
+import type { OpenCall } from './history.ts';
+import type { SizeRecord } from './size.ts';
+
+/** What one read of a conversation tells: enough for the gate, without its messages. */
+export interface ConversationState {
+  readonly agent: string;
+  /** seq of the last log entry; 0 for an empty log */
+  readonly head: number;
+  /** user messages in the log */
+  readonly turns: number;
+  readonly openCalls: readonly OpenCall[];
+  readonly size: SizeRecord;
+  /** where the last pass ended; thresholds of turns and messages count from here */
+  readonly passed: { readonly head: number; readonly turns: number };
+  readonly gate: Gate;
+  /** the pass that is requested or in progress */
+  readonly passId?: string;
+}
+
+/** When a soft pass is not even asked for. Sizes in tokens. */
+export interface Gate {
+  /** an evaluation found nothing to do: shut below this size; 0 where open */
+  readonly shutBelowTokens: number;
+  /** passes in a row that gained too little; three open the breaker */
+  readonly gainlessPasses: number;
+  /** the breaker: no soft pass below this size; 0 where closed */
+  readonly breakerTokens: number;
+}
+
+export const OPEN_GATE: Gate = { shutBelowTokens: 0, gainlessPasses: 0, breakerTokens: 0 };
+
+/** What has come since the last pass ended. */
+export function sinceLastPass(state: Pick<ConversationState, 'head' | 'turns' | 'passed'>): {
+  messages: number;
+  turns: number;
+} {
+  return { messages: state.head - state.passed.head, turns: state.turns - state.passed.turns };
+}

@@ -1,0 +1,92 @@
+/**
+ * Every failure that a caller or an operator can meet, by code. The code says what happens next; the message says it to a
+ * person; `field` names the input or setting at fault. Nothing outside this list leaves the project's borders.
+ */
+export const ERROR_CODES = {
+  /** Input that does not fit its schema. `field` is its path. */
+  invalid_input: 'caller',
+  /** A policy that cannot work, found when it is loaded. `details` holds the sum. */
+  invalid_policy: 'caller',
+  /** A tool result that answers no call before it. */
+  orphan_result: 'caller',
+  /** A call id that stands twice, or a call answered twice. */
+  duplicate_call: 'caller',
+  /** A message larger than the limit (1 MiB). */
+  message_too_large: 'caller',
+  /** The same turn id with another payload. */
+  turn_conflict: 'caller',
+  /** More turns wait than `maxQueuedTurns`. */
+  mailbox_full: 'caller',
+  /** An append while turns wait or run. */
+  conversation_busy: 'caller',
+  /** An append or a commit that expected another head or version. */
+  conflict: 'caller',
+  /** No such conversation, turn, version or agent. */
+  not_found: 'caller',
+  /** The conversation was erased. */
+  gone: 'caller',
+  /** A worker that does not hold the epoch or pass it writes for. */
+  fenced: 'worker',
+  /** The turn's agent is not registered at the worker that claimed it. */
+  unknown_agent: 'turn',
+  /** Three claims in a row ended without an outcome. */
+  poison: 'turn',
+  /** More steps than a turn may take. */
+  step_limit: 'turn',
+  /** One step was suspended more often than allowed. */
+  retries_exhausted: 'turn',
+  /** Still over the window and nothing left that may be removed. `details` holds the arithmetic. */
+  budget_infeasible: 'turn',
+  /** Compaction is off and the request exceeds the window. */
+  context_overflow: 'turn',
+  /** The model refused or broke its contract; a retry would not help. */
+  model_failed: 'turn',
+  /** A time limit of a step or a wait passed. */
+  timeout: 'turn',
+  /** Redis does not answer. */
+  redis_unavailable: 'service',
+  /** Redis refuses writes: its memory limit is reached. */
+  redis_full: 'service',
+  /** The database was written with other settings or a newer schema. */
+  incompatible_store: 'service',
+  /** A setting of the environment that does not parse. */
+  invalid_config: 'service',
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+export interface ErrorContext {
+  /** path of the input or setting at fault, e.g. `messages[3].toolCallId` */
+  readonly field?: string;
+  /** figures and ids that explain it; never contents or secrets */
+  readonly details?: Readonly<Record<string, unknown>>;
+  readonly cause?: unknown;
+}
+
+export class TurnfoldError extends Error {
+  readonly code: ErrorCode;
+  readonly field: string | undefined;
+  readonly details: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(code: ErrorCode, message: string, context: ErrorContext = {}) {
+    super(message, context.cause === undefined ? undefined : { cause: context.cause });
+    this.name = 'TurnfoldError';
+    this.code = code;
+    this.field = context.field;
+    this.details = context.details;
+  }
+
+  /** What may be sent over a wire or printed with `--json`. */
+  toJSON(): { code: ErrorCode; message: string; field?: string; details?: Readonly<Record<string, unknown>> } {
+    return {
+      code: this.code,
+      message: this.message,
+      ...(this.field === undefined ? {} : { field: this.field }),
+      ...(this.details === undefined ? {} : { details: this.details }),
+    };
+  }
+}
+
+export function isTurnfoldError(error: unknown, code?: ErrorCode): error is TurnfoldError {
+  return error instanceof TurnfoldError && (code === undefined || error.code === code);
+}

@@ -1,0 +1,83 @@
+import { TurnfoldError } from './errors.ts';
+import type { Message } from './message.ts';
+
+export type GroupKind = 'system' | 'user' | 'assistant' | 'round' | 'checkpoint';
+
+/** The smallest unit that may be removed. Positions are indexes into the messages that were grouped. */
+export interface Group {
+  readonly kind: GroupKind;
+  /** ascending; only a round has more than one */
+  readonly positions: readonly number[];
+  /** a round with a call that has no result yet */
+  readonly isOpen: boolean;
+}
+
+interface GroupInProgress {
+  kind: GroupKind;
+  positions: number[];
+  openCalls: number;
+}
+
+/**
+ * Groups messages, in order of their first member. A tool round is found by call ids over the whole history, wherever
+ * its results stand: a bounded look-ahead loses results that come late.
+ * @throws orphan_result, duplicate_call; the field is `messages[i].…`
+ */
+export function groupMessages(messages: readonly Pick<Message, 'role' | 'toolCalls' | 'toolCallId'>[]): Group[] {
+  const groups: GroupInProgress[] = [];
+  const rounds = new Map<string, GroupInProgress>();
+  const answered = new Set<string>();
+  messages.forEach((message, position) => {
+    const { role } = message;
+    if (role === 'tool') {
+      const round = findRound(rounds, answered, message.toolCallId, position);
+      round.positions.push(position);
+      round.openCalls -= 1;
+      return;
+    }
+    const calls = role === 'assistant' ? (message.toolCalls ?? []) : [];
+    const group: GroupInProgress = {
+      kind: calls.length > 0 ? 'round' : role,
+      positions: [position],
+      openCalls: calls.length,
+    };
+    groups.push(group);
+    calls.forEach((call, index) => {
+      if (rounds.has(call.id)) {
+        const field = `messages[${position}].toolCalls[${index}].id`;
+        throw new TurnfoldError('duplicate_call', `${field}: call id ${call.id} stands twice`, { field });
+      }
+      rounds.set(call.id, group);
+    });
+  });
+  return groups.map(({ kind, positions, openCalls }) => ({ kind, positions, isOpen: openCalls > 0 }));
+}
+
+function findRound(
+  rounds: ReadonlyMap<string, GroupInProgress>,
+  answered: Set<string>,
+  callId: string | undefined,
+  position: number,
+): GroupInProgress {
+  const field = `messages[${position}].toolCallId`;
+  const round = callId === undefined ? undefined : rounds.get(callId);
+  if (callId === undefined || round === undefined) {
+    throw new TurnfoldError('orphan_result', `${field}: no call ${callId ?? '(none named)'} before this result`, {
+      field,
+    });
+  }
+  if (answered.has(callId)) {
+    throw new TurnfoldError('duplicate_call', `${field}: call ${callId} is answered twice`, { field });
+  }
+  answered.add(callId);
+  return round;
+}
+
+/** For each position the index of its group. */
+export function indexGroups(groups: readonly Group[], messageCount: number): number[] {
+  const groupOf = new Array<number>(messageCount).fill(-1);
+  groups.forEach((group, index) => {
+    for (const position of group.positions) groupOf[position] = index;
+  });
+  return groupOf;
+}

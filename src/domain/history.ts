@@ -1,0 +1,73 @@
+import { TurnfoldError } from './errors.ts';
+import { callIdAt } from './ids.ts';
+import type { Message, ToolCall } from './message.ts';
+
+/** A call that has no result yet, with the ids under which a result may name it. */
+export interface OpenCall {
+  readonly id: string;
+  readonly providerId?: string | undefined;
+}
+
+export interface AdoptedMessages {
+  readonly messages: Message[];
+  /** calls still without a result behind the last message, oldest first */
+  readonly openCalls: readonly OpenCall[];
+}
+
+/**
+ * Gives messages the ids that the log uses. Providers repeat call ids from one response to the next; inside the log each
+ * call is `c<seq>_<index>`, and a result goes to the nearest call before it that has its id and no result yet.
+ * @param firstSeq the seq that the first message will get
+ * @param openCalls calls of the log that still wait for a result
+ * @param at path of the messages in the caller's input
+ * @throws orphan_result, duplicate_call
+ */
+export function adoptMessages(
+  messages: readonly Message[],
+  firstSeq: number,
+  openCalls: readonly OpenCall[] = [],
+  at = 'messages',
+): AdoptedMessages {
+  const open: OpenCall[] = [...openCalls];
+  const answered = new Set<string>();
+  const adopted = messages.map((message, index) => {
+    if (message.role === 'tool') {
+      return answerCall(message, open, answered, `${at}[${index}].toolCallId`);
+    }
+    if (message.role !== 'assistant' || message.toolCalls === undefined) return message;
+    const toolCalls = adoptCalls(message.toolCalls, firstSeq + index, `${at}[${index}].toolCalls`);
+    open.push(...toolCalls.map(({ id, providerId }) => ({ id, providerId })));
+    return { ...message, toolCalls };
+  });
+  return { messages: adopted, openCalls: open };
+}
+
+function adoptCalls(calls: readonly ToolCall[], seq: number, at: string): ToolCall[] {
+  const ids = new Set<string>();
+  return calls.map((call, index) => {
+    if (ids.has(call.id)) {
+      const field = `${at}[${index}].id`;
+      throw new TurnfoldError('duplicate_call', `${field}: call id ${call.id} stands twice in one message`, { field });
+    }
+    ids.add(call.id);
+    const id = callIdAt(seq, index);
+    return call.id === id ? call : { ...call, id, providerId: call.providerId ?? call.id };
+  });
+}
+
+function answerCall(message: Message, open: OpenCall[], answered: Set<string>, field: string): Message {
+  const named = message.toolCallId ?? '';
+  const found = open.findLastIndex((call) => call.id === named || call.providerId === named);
+  const call = open[found];
+  if (call === undefined) {
+    const code = answered.has(named) ? 'duplicate_call' : 'orphan_result';
+    const why =
+      code === 'duplicate_call'
+        ? `call ${named} is answered twice`
+        : `no open call ${named || '(none named)'} before this result`;
+    throw new TurnfoldError(code, `${field}: ${why}`, { field });
+  }
+  open.splice(found, 1);
+  answered.add(named);
+  return call.id === named ? message : { ...message, toolCallId: call.id };
+}

@@ -1,0 +1,25 @@
+import { z } from 'zod';
+
+/** Ids of conversations, turns, agents, tenants and operations: the caller's, or a ULID. */
+export const idSchema = z.string().regex(/^[A-Za-z0-9_.-]{1,128}$/, 'must match [A-Za-z0-9_.-]{1,128}');
+
+/** Where a conversation lives. The tenant is `_` unless the service has several. */
+export interface ConversationRef {
+  readonly tenant: string;
+  readonly id: string;
+}
+
+export const DEFAULT_TENANT = '_';
+
+/**
+ * The call id that the log uses: unique by construction, since a log has one entry per seq. The provider's own id may
+ * repeat from one response to the next; it is kept beside this one.
+ */
+export function callIdAt(seq: number, index: number): string {
+  return `c${seq}_${index}`;
+}
+
+/** The seq of the assistant message that made a call. */
+export function seqOfCallId(callId: string): number {
+  return Number(callId.slice(1, callId.indexOf('_')));
+}

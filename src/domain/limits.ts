@@ -1,0 +1,94 @@
+import { TurnfoldError } from './errors.ts';
+import type { Policy } from './policy.ts';
+
+/** What of a model the limits depend on. Sizes in tokens. */
+export interface ModelWindow {
+  readonly windowTokens: number;
+  /** most tokens of one answer */
+  readonly outputCapTokens: number;
+  /** mean × this is the upper bound that guarantees rest on */
+  readonly upperBoundFactor: number;
+}
+
+/** What every request of an agent holds before the first message. */
+export interface FixedWeight {
+  readonly systemTokens: number;
+  readonly toolTokens: number;
+  readonly pinTokens: number;
+}
+
+/** Tokens that a provider's format adds to a request. */
+export const FRAMING_TOKENS = 3;
+const MAX_RESERVE_TOKENS = 8192;
+
+/** Thresholds in tokens, resolved for one model. An absent one cannot be met. */
+export interface Limits {
+  /** window − reserved output */
+  readonly usable?: number;
+  readonly maxTokens?: number;
+  readonly tokenThreshold?: number;
+  readonly ratioTokens?: number;
+  readonly hardTokens?: number;
+  readonly upperBoundFactor: number;
+}
+
+/** @param model absent where a plan is made without one: ratios are off then */
+export function resolveLimits(policy: Policy, model?: ModelWindow): Limits {
+  const { tokenThreshold } = policy;
+  if (model === undefined) {
+    return { upperBoundFactor: 1, ...defined({ maxTokens: policy.maxTokens, tokenThreshold }) };
+  }
+  const usable = model.windowTokens - Math.min(model.outputCapTokens, MAX_RESERVE_TOKENS);
+  return {
+    usable,
+    maxTokens: policy.maxTokens ?? Math.floor(usable * 0.5),
+    ratioTokens: usable * policy.thresholdRatio,
+    hardTokens: usable * policy.hardRatio,
+    upperBoundFactor: model.upperBoundFactor,
+    ...defined({ tokenThreshold }),
+  };
+}
+
+/**
+ * Refuses, when it is loaded, a policy under which passes could never settle down.
+ * @throws invalid_policy with the sum
+ */
+export function checkLimits(policy: Policy, limits: Limits, fixed: FixedWeight): void {
+  const { maxTokens, usable, tokenThreshold } = limits;
+  if (maxTokens === undefined) return;
+  const { systemTokens, toolTokens, pinTokens } = fixed;
+  const sum = systemTokens + toolTokens + pinTokens;
+  if (sum >= maxTokens) {
+    refuse(
+      'maxTokens',
+      `system ${systemTokens} + tools ${toolTokens} + pins ${pinTokens} = ${sum} >= maxTokens ${maxTokens}`,
+    );
+  }
+  if (tokenThreshold !== undefined && tokenThreshold < maxTokens) {
+    refuse(
+      'tokenThreshold',
+      `tokenThreshold ${tokenThreshold} < maxTokens ${maxTokens}: every pass would be followed by the next`,
+    );
+  }
+  if (usable === undefined) return;
+  if (policy.thresholdRatio * usable < maxTokens) {
+    refuse('thresholdRatio', `thresholdRatio ${policy.thresholdRatio} × usable ${usable} < maxTokens ${maxTokens}`);
+  }
+  if (tokenThreshold !== undefined && tokenThreshold > policy.hardRatio * usable) {
+    const hard = Math.floor(policy.hardRatio * usable);
+    refuse(
+      'tokenThreshold',
+      `tokenThreshold ${tokenThreshold} > hardRatio ${policy.hardRatio} × usable ${usable} = ${hard}`,
+    );
+  }
+}
+
+function refuse(field: string, sum: string): never {
+  throw new TurnfoldError('invalid_policy', `${field}: ${sum}`, { field });
+}
+
+function defined<T extends Record<string, number | undefined>>(values: T): { [K in keyof T]?: number } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: number;
+  };
+}

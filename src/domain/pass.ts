@@ -1,0 +1,27 @@
+/** How a pass ended. */
+export type PassOutcome =
+  | { readonly kind: 'committed'; readonly version: number }
+  /** an evaluation on fresh state found nothing to do */
+  | { readonly kind: 'none' }
+  /** what it would have gained is not worth a version */
+  | { readonly kind: 'no_gain' }
+  | { readonly kind: 'infeasible' }
+  | { readonly kind: 'failed'; readonly code: string };
+
+/** Times and budgets of passes. All times in ms. */
+export const PASS_LIMITS = {
+  leaseMs: 8_000,
+  beatMs: 2_000,
+  /** attempts without a recorded plan or child; one more ends the pass as failed */
+  maxAttempts: 3,
+  /** how long a pass that waits for its children is left alone */
+  parkMs: 60_000,
+  /** passes without gain in a row that open the breaker */
+  breakerPasses: 3,
+  /** growth that closes it */
+  breakerGrowth: 1.15,
+  summaryTtlMs: 604_800_000,
+  refusalTtlMs: 86_400_000,
+  summaryClaimMs: 8_000,
+  keepVersions: 200,
+} as const;

@@ -1,0 +1,96 @@
+import { z } from 'zod';
+
+const share = z.number().gt(0).lte(1);
+const count = z.number().int().min(0);
+
+/** How much of the removable part a cut takes. `min` is the shorter, `max` the longer of its members. */
+export type EvictionStrategy =
+  | { readonly evict: number }
+  | { readonly retain: number }
+  | { readonly min: readonly EvictionStrategy[] }
+  | { readonly max: readonly EvictionStrategy[] };
+
+export const evictionStrategySchema: z.ZodType<EvictionStrategy> = z.lazy(() =>
+  z.union([
+    z.strictObject({ evict: share }),
+    z.strictObject({ retain: count }),
+    z.strictObject({ min: z.array(evictionStrategySchema).min(1) }),
+    z.strictObject({ max: z.array(evictionStrategySchema).min(1) }),
+  ]),
+);
+
+export const summarizerSchema = z.union([
+  z.literal('structural'),
+  z.strictObject({
+    /** tried in order, the structural summarizer last */
+    models: z.array(z.string().min(1)).min(1),
+    prompt: z.string().min(1).optional(),
+    /** most tokens that a summary may have */
+    maxTokens: z.number().int().min(16).optional(),
+  }),
+]);
+
+/** What a user may set. Nothing here has a default: a merge must see which fields were set. */
+export const policyInputSchema = z.strictObject({
+  /** what a pass brings the context down to, in tokens */
+  maxTokens: z.number().int().min(1).optional(),
+  /** a pass is wanted from this many tokens */
+  tokenThreshold: z.number().int().min(1).optional(),
+  /** a pass is wanted from this share of the usable window */
+  thresholdRatio: share.optional(),
+  /** a turn waits for its pass from this share of the usable window */
+  hardRatio: share.optional(),
+  /** a pass is wanted after this many turns since the last one */
+  turnThreshold: z.number().int().min(1).optional(),
+  /** a pass is wanted after this many messages since the last one */
+  messageThreshold: z.number().int().min(1).optional(),
+  onTurnEnd: z.boolean().optional(),
+  /** the last so many messages are not compacted */
+  retentionWindow: count.optional(),
+  strategy: evictionStrategySchema.optional(),
+  keepFirstUser: z.boolean().optional(),
+  maskToolResults: z.boolean().optional(),
+  summarizer: summarizerSchema.optional(),
+  minSequenceMessages: z.number().int().min(1).optional(),
+  minSequenceTokens: count.optional(),
+  /** a soft pass that gains less than this share of the tokens before it commits nothing */
+  minGain: z.number().min(0).lt(1).optional(),
+  mode: z.enum(['auto', 'manual', 'review']).optional(),
+  enabled: z.boolean().optional(),
+  /** ms without activity after which a conversation is removed */
+  conversationTtl: z.number().int().min(1000).optional(),
+});
+
+export type PolicyInput = z.infer<typeof policyInputSchema>;
+
+/** A policy with its defaults. What has none stays absent: that trigger is off. */
+export type Policy = PolicyInput & typeof POLICY_DEFAULTS;
+
+export const POLICY_DEFAULTS = {
+  thresholdRatio: 0.85,
+  hardRatio: 0.92,
+  onTurnEnd: false as boolean,
+  retentionWindow: 6,
+  strategy: { min: [{ evict: 0.6 }, { retain: 10 }] } as EvictionStrategy,
+  keepFirstUser: true as boolean,
+  maskToolResults: false as boolean,
+  summarizer: 'structural' as NonNullable<PolicyInput['summarizer']>,
+  minSequenceMessages: 2,
+  minSequenceTokens: 256,
+  minGain: 0.1,
+  mode: 'auto' as NonNullable<PolicyInput['mode']>,
+  enabled: true as boolean,
+};
+
+/** A set field wins, an absent one keeps the base's: an agent that sets one field does not silently override the rest. */
+export function mergePolicies(base: PolicyInput, ...overrides: readonly PolicyInput[]): PolicyInput {
+  return Object.assign({}, base, ...overrides.map(withoutAbsent)) as PolicyInput;
+}
+
+export function completePolicy(input: PolicyInput): Policy {
+  return { ...POLICY_DEFAULTS, ...withoutAbsent(input) } as Policy;
+}
+
+function withoutAbsent(input: PolicyInput): PolicyInput {
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as PolicyInput;
+}

@@ -1,0 +1,36 @@
+import type { ConversationRef } from '../ids.ts';
+import type { SummarizationTask } from './queue.ts';
+
+/** What a queue delivers to a turn worker. It throws only where its own service fails (Redis away). */
+export type TurnHandler = (conversation: ConversationRef) => Promise<void>;
+
+/** One delivery of a pass's job. */
+export interface PassDelivery {
+  readonly conversation: ConversationRef;
+  /** id of the queue job */
+  readonly job: string;
+  /** its children have all ended: settle with what they brought */
+  readonly haveChildrenEnded: boolean;
+}
+
+export type PassDeliveryResult =
+  | { readonly status: 'done' }
+  /** run these as children of the job, then deliver it again */
+  | { readonly status: 'parked'; readonly children: readonly (SummarizationTask & { readonly child: string })[] };
+
+export type PassHandler = (delivery: PassDelivery) => Promise<PassDeliveryResult>;
+
+export interface SummarizationDelivery {
+  readonly task: SummarizationTask;
+  readonly isLastAttempt: boolean;
+  readonly signal: AbortSignal;
+}
+
+export type SummarizationResult =
+  /** how it ended, failures included: a child that *failed* could leave its parent waiting for ever */
+  | { readonly status: 'ended'; readonly outcome: 'written' | 'known' | 'refused' | 'failed' | 'superseded' }
+  /** another job works on the same source: deliver it again in a second, at no cost of an attempt */
+  | { readonly status: 'in_flight' };
+
+/** Throws what may succeed when asked again, except on the last attempt. */
+export type SummarizationHandler = (delivery: SummarizationDelivery) => Promise<SummarizationResult>;

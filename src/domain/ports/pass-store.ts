@@ -1,0 +1,94 @@
+import type { Reason } from '../compaction/thresholds.ts';
+import type { ConversationState, Gate } from '../conversation.ts';
+import type { ConversationRef } from '../ids.ts';
+import type { PassOutcome } from '../pass.ts';
+import type { Checkpoint, Version } from '../version.ts';
+
+/** Proof of ownership that every write of a pass carries. */
+export interface PassLease {
+  readonly conversation: ConversationRef;
+  readonly passId: string;
+  readonly owner: string;
+}
+
+/** The pass was ended, taken over under another id, or its conversation erased. */
+export type PassLost = { readonly status: 'superseded' } | { readonly status: 'gone' };
+
+export interface PassRequest {
+  readonly conversation: ConversationRef;
+  readonly reasons: readonly Reason[];
+  /** id of the pass where none is in progress */
+  readonly passId: string;
+  /** id of the wake to be recorded where one is needed */
+  readonly wake: string;
+}
+
+export type PassRequestResult =
+  /** `joined`: the reasons were added to the pass in progress */
+  | { readonly status: 'requested' | 'joined'; readonly passId: string; readonly needsWake: boolean }
+  | { readonly status: 'not_found' | 'gone' };
+
+export interface ClaimedPass {
+  readonly lease: PassLease;
+  readonly reasons: readonly Reason[];
+  /** claims since the plan or the last child was recorded, this one included */
+  readonly attempt: number;
+  readonly requestedAt: number;
+  readonly conversation: ConversationState;
+  /** JSON as given to `recordPlan`, where a plan was recorded */
+  readonly plan?: string;
+}
+
+export type PassClaimResult =
+  | { readonly status: 'claimed'; readonly pass: ClaimedPass }
+  | { readonly status: 'empty' | 'gone' }
+  /** another owner works on it, or it is parked on its children under another job */
+  | { readonly status: 'held'; readonly untilMs: number }
+  /** too many attempts: ended as failed; `wakeTurn` as for `endPass` */
+  | { readonly status: 'failed'; readonly passId: string; readonly wakeTurn?: string };
+
+export interface PassEnd {
+  readonly outcome: PassOutcome;
+  readonly gate: Gate;
+  /** id of a turn wake, recorded and answered where a turn waited for this pass */
+  readonly wakeTurn: string;
+}
+
+export type PassEndResult = { readonly status: 'ended' /** to be added */; readonly wakeTurn?: string } | PassLost;
+
+export interface VersionCommit extends PassEnd {
+  /** the live version that this one was made over; another one answers `version_changed` and writes nothing */
+  readonly expectedVersion: number;
+  readonly version: Version;
+  /** texts of its new checkpoints, by key */
+  readonly checkpoints: ReadonlyMap<string, Checkpoint>;
+  /** versions kept besides restore points */
+  readonly keepVersions: number;
+}
+
+export type VersionCommitResult = PassEndResult | { readonly status: 'version_changed'; readonly version: number };
+
+/** What asks for passes: turn workers, clients. */
+export interface PassIntake {
+  requestPass(request: PassRequest): Promise<PassRequestResult>;
+}
+
+/** What a compaction worker needs. Every write names the pass that it is for. */
+export interface PassStore extends PassIntake {
+  /** @param job the queue job that asks: the only one that may claim a pass parked under it */
+  claimPass(conversation: ConversationRef, owner: string, job: string, wakeTurn: string): Promise<PassClaimResult>;
+  /**
+   * Takes the pass in progress over under a new id, whoever holds it: for a turn whose wait for it is past its deadline.
+   * `empty`: it has ended meanwhile.
+   */
+  takeOverPass(conversation: ConversationRef, owner: string, passId: string): Promise<PassClaimResult>;
+  heartbeatPass(lease: PassLease): Promise<{ readonly status: 'held' } | PassLost>;
+  /** the reasons as they stand now: others may have been added since the claim */
+  readReasons(lease: PassLease): Promise<{ readonly status: 'held'; readonly reasons: readonly Reason[] } | PassLost>;
+  /** keeps the plan and sets the attempts to 0 */
+  recordPlan(lease: PassLease, plan: string): Promise<{ readonly status: 'recorded' } | PassLost>;
+  /** gives the lease back; until `untilMs` only `job` may claim */
+  parkPass(lease: PassLease, job: string, untilMs: number): Promise<{ readonly status: 'parked' } | PassLost>;
+  endPass(lease: PassLease, end: PassEnd): Promise<PassEndResult>;
+  commitVersion(lease: PassLease, commit: VersionCommit): Promise<VersionCommitResult>;
+}

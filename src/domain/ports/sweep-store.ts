@@ -1,0 +1,33 @@
+import type { ConversationRef } from '../ids.ts';
+
+/** Somebody must look again: a turn, a pass or a scheduled turn that is due. */
+export interface DueEntry {
+  readonly kind: 'turn' | 'pass' | 'scheduled';
+  readonly conversation: ConversationRef;
+  /** of a scheduled turn: its id */
+  readonly turn?: string;
+}
+
+export type SweepDecision =
+  /** no valid lease and the recorded wake, where there is one, may be gone: look at the queue */
+  | { readonly status: 'lapsed'; readonly recordedWake?: string }
+  /** a valid lease, a wait, or nothing left: leave alone */
+  | { readonly status: 'quiet' };
+
+/** What the sweeper needs. */
+export interface SweepStore {
+  readonly shards: number;
+  /**
+   * Claims the shards whose last sweep is a second or more ago and answers their due entries, each pushed out
+   * (5 s, doubling to 60 s), at most `limit` a shard.
+   */
+  sweepShards(shards: readonly number[], limit: number): Promise<DueEntry[]>;
+  inspectTurn(conversation: ConversationRef): Promise<SweepDecision>;
+  inspectPass(conversation: ConversationRef): Promise<SweepDecision>;
+  /** records the wake that the sweeper is about to add, unless a lease was taken meanwhile */
+  recordWake(entry: DueEntry, wake: string): Promise<boolean>;
+  /** moves a scheduled turn that is due to the tail of its mailbox; `needsWake`: add the wake */
+  promoteScheduled(conversation: ConversationRef, turn: string, wake: string): Promise<{ readonly needsWake: boolean }>;
+  /** entries past their time now, and the age of the oldest, in ms; over all shards */
+  measureOverdue(): Promise<{ readonly count: number; readonly oldestMs: number }>;
+}

@@ -1,0 +1,140 @@
+import type { ConversationState } from '../conversation.ts';
+import type { OpenCall } from '../history.ts';
+import type { ConversationRef } from '../ids.ts';
+import type { WeighedMessage } from '../message.ts';
+import type { SizeAnchor } from '../size.ts';
+import type { StepRecord, TurnFailure, TurnState, TurnView, Waiting } from '../turn.ts';
+
+/** Proof of ownership that every write of a turn worker carries. */
+export interface TurnLease {
+  readonly conversation: ConversationRef;
+  readonly turn: string;
+  readonly owner: string;
+  /** fencing number; a write with another than the conversation's present one is `fenced` */
+  readonly epoch: number;
+}
+
+/** An answer that ends the work of a worker that lost its conversation. */
+export type Lost = { readonly status: 'fenced' } | { readonly status: 'gone' };
+
+export interface AcceptRequest {
+  readonly conversation: ConversationRef;
+  readonly turn: string;
+  readonly agent: string;
+  /** the user message, weighed */
+  readonly input: WeighedMessage;
+  /** hash of the payload as the caller sent it: the same turn id with another hash is a conflict */
+  readonly payloadHash: string;
+  /** id of the wake to be recorded where one is needed; fresh for each accept */
+  readonly wake: string;
+  /** ms since epoch; the turn is `scheduled` until then */
+  readonly dueAt?: number;
+  readonly maxQueuedTurns: number;
+}
+
+export type AcceptResult =
+  | {
+      readonly status: 'accepted' | 'known';
+      readonly state: TurnState /** add the wake named in the request */;
+      readonly needsWake: boolean;
+    }
+  | { readonly status: 'conflict' }
+  | { readonly status: 'full'; readonly queued: number };
+
+/** The head turn of a mailbox, handed to its owner with all that it needs to go on. */
+export interface ClaimedTurn {
+  readonly lease: TurnLease;
+  readonly agent: string;
+  /** claims since the last recorded outcome, this one included */
+  readonly attempt: number;
+  readonly acceptedAt: number;
+  readonly inputSeq: number;
+  readonly conversation: ConversationState;
+  readonly steps: ReadonlyMap<string, StepRecord>;
+  /** what the turn was suspended for, where it was; `isFulfilled` false: the deadline passed */
+  readonly waited?: Waiting & { readonly isFulfilled: boolean };
+  /** answers and approvals that came in while it waited, by call id: JSON as brought by `resume` */
+  readonly answers: ReadonlyMap<string, string>;
+}
+
+export type ClaimResult =
+  | { readonly status: 'claimed'; readonly turn: ClaimedTurn }
+  | { readonly status: 'empty' | 'gone' }
+  /** another owner's lease is valid, or the head waits: nothing to do before `untilMs` */
+  | { readonly status: 'held' | 'waiting'; readonly untilMs: number }
+  /** the head was settled as `poison`; `wake` is to be added where the next turn needs one */
+  | { readonly status: 'poison'; readonly turn: string; readonly wake?: string };
+
+export interface StepOutcome {
+  readonly key: string;
+  /** appended to the log in this order; may be empty */
+  readonly messages: readonly WeighedMessage[];
+  /** the head that ids of new calls were derived from; refused as fenced where it moved. Absent for tool results */
+  readonly expectedHead?: number;
+  /** calls that the messages open */
+  readonly opens: readonly OpenCall[];
+  /** call ids that the messages answer */
+  readonly closes: readonly string[];
+  /** whole texts kept beside clipped messages, by hash */
+  readonly texts?: ReadonlyMap<string, string>;
+  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number };
+  readonly anchor?: Pick<SizeAnchor, 'tokens'>;
+}
+
+export type StepResult =
+  | {
+      /** `known`: recorded by an earlier delivery of the same step; nothing was appended */
+      readonly status: 'recorded' | 'known';
+      readonly conversation: ConversationState;
+    }
+  | Lost;
+
+export type Settlement =
+  | { readonly state: 'completed'; readonly answerSeq: number }
+  | { readonly state: 'failed'; readonly failure: TurnFailure };
+
+export type SettleResult =
+  | { readonly status: 'settled' | 'known'; readonly hasNext: boolean /** to be added */; readonly wake?: string }
+  | Lost;
+
+export interface ResumeRequest {
+  readonly conversation: ConversationRef;
+  readonly turn: string;
+  /** by call id: JSON of a tool output or an approval */
+  readonly answers: ReadonlyMap<string, string>;
+  readonly wake: string;
+}
+
+export type ResumeResult =
+  | { readonly status: 'fulfilled'; readonly wake?: string }
+  /** recorded; other calls are still awaited */
+  | { readonly status: 'partial' }
+  | { readonly status: 'not_waiting' | 'not_found' | 'gone' };
+
+export type CancelResult =
+  | { readonly status: 'canceled'; readonly wake?: string }
+  /** settled before; the state says how */
+  | { readonly status: 'settled'; readonly state: TurnState }
+  | { readonly status: 'not_found' };
+
+/** What services need: turns in, turns out. */
+export interface TurnIntake {
+  accept(request: AcceptRequest): Promise<AcceptResult>;
+  resume(request: ResumeRequest): Promise<ResumeResult>;
+  cancel(conversation: ConversationRef, turn: string, wake: string): Promise<CancelResult>;
+  readTurn(conversation: ConversationRef, turn: string): Promise<TurnView | undefined>;
+}
+
+/** What a turn worker needs. Every write is fenced by the lease and idempotent by its key. */
+export interface TurnStore {
+  /** @param wake recorded and answered where a poison turn is settled and another waits behind it */
+  claim(conversation: ConversationRef, owner: string, wake: string): Promise<ClaimResult>;
+  /** records that these steps begin, in one write; what is known already is left as it is */
+  startSteps(lease: TurnLease, keys: readonly string[]): Promise<{ readonly status: 'recorded' } | Lost>;
+  recordStep(lease: TurnLease, outcome: StepOutcome): Promise<StepResult>;
+  /** gives the lease back and keeps the head; `exhausted`: the step was suspended too often, nothing was written */
+  suspend(lease: TurnLease, waiting: Waiting): Promise<{ readonly status: 'suspended' | 'exhausted' } | Lost>;
+  heartbeat(lease: TurnLease): Promise<{ readonly status: 'held' } | Lost>;
+  /** @param wake recorded and answered where another turn waits; undefined: the caller claims again itself */
+  settle(lease: TurnLease, settlement: Settlement, wake: string | undefined): Promise<SettleResult>;
+}

@@ -1,0 +1,54 @@
+import { FRAMING_TOKENS } from './limits.ts';
+import type { Weight } from './message.ts';
+
+/** What a provider reported about the last request, and which part of the log that covers. */
+export interface SizeAnchor {
+  /** the answer's seq: everything up to it is in `tokens` */
+  readonly seq: number;
+  /** input with cached tokens included + what of the output is sent again */
+  readonly tokens: number;
+  /** the log's total up to `seq` */
+  readonly total: Weight;
+  /** void when the live version is another */
+  readonly version: number;
+}
+
+/** All that a context's size depends on. Kept in the conversation, so that knowing it costs one read. */
+export interface SizeRecord {
+  readonly version: number;
+  /** the live version's segments */
+  readonly weight: Weight;
+  /** the log's total up to the version's base */
+  readonly baseTotal: Weight;
+  /** the log's total up to its head */
+  readonly headTotal: Weight;
+  readonly anchor?: SizeAnchor;
+}
+
+/** What a request holds besides messages, and how far counting is off for its model. */
+export interface RequestOverhead extends Weight {
+  /** system + tool schemas, in tokens */
+  readonly tokens: number;
+  readonly bytes: number;
+  /** provider's figure ÷ ours, clamped; 1 while nothing is known */
+  readonly calibration: number;
+}
+
+export const NO_OVERHEAD: RequestOverhead = { tokens: 0, bytes: 0, calibration: 1 };
+
+/** Size of the next request: tokens (the mean) and bytes. The same function for gate, compaction worker and sender. */
+export function contextSize(record: SizeRecord, overhead: RequestOverhead): Weight {
+  const { anchor, headTotal } = record;
+  const bytes = record.weight.bytes + headTotal.bytes - record.baseTotal.bytes + overhead.bytes;
+  if (anchor !== undefined && anchor.version === record.version) {
+    const since = headTotal.tokens - anchor.total.tokens;
+    return { tokens: Math.round(anchor.tokens + since * overhead.calibration), bytes };
+  }
+  const counted = record.weight.tokens + headTotal.tokens - record.baseTotal.tokens + overhead.tokens + FRAMING_TOKENS;
+  return { tokens: Math.round(counted * overhead.calibration), bytes };
+}
+
+/** What guarantees rest on: never less than what the provider will count. */
+export function upperBoundTokens(tokens: number, factor: number): number {
+  return Math.ceil(tokens * factor);
+}

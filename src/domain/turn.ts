@@ -1,0 +1,96 @@
+import { z } from 'zod';
+
+export const TURN_STATES = ['scheduled', 'queued', 'running', 'waiting', 'completed', 'failed', 'canceled'] as const;
+export type TurnState = (typeof TURN_STATES)[number];
+
+export const WAIT_KINDS = ['tools', 'approval', 'compaction', 'retry'] as const;
+export type WaitKind = (typeof WAIT_KINDS)[number];
+
+/** What moves a turn. Every other pair of state and event is refused. */
+export type TurnEvent = 'accept' | 'schedule' | 'become_due' | 'claim' | 'suspend' | 'complete' | 'fail' | 'cancel';
+
+const TRANSITIONS: Readonly<Record<TurnState | 'none', Partial<Record<TurnEvent, TurnState>>>> = {
+  none: { accept: 'queued', schedule: 'scheduled' },
+  scheduled: { become_due: 'queued', cancel: 'canceled' },
+  queued: { claim: 'running', fail: 'failed', cancel: 'canceled' },
+  running: { claim: 'running', suspend: 'waiting', complete: 'completed', fail: 'failed', cancel: 'canceled' },
+  waiting: { claim: 'running', fail: 'failed', cancel: 'canceled' },
+  completed: {},
+  failed: {},
+  canceled: {},
+};
+
+/** The state after `event`, or undefined where the event is not allowed. A settled turn allows none. */
+export function nextTurnState(state: TurnState | 'none', event: TurnEvent): TurnState | undefined {
+  return TRANSITIONS[state][event];
+}
+
+export function isSettled(state: TurnState): boolean {
+  return state === 'completed' || state === 'failed' || state === 'canceled';
+}
+
+/** Times and budgets of turns. All times in ms. */
+export const TURN_LIMITS = {
+  leaseMs: 8_000,
+  beatMs: 2_000,
+  /** claims since the last recorded outcome; one more settles the turn as `poison` */
+  maxAttempts: 3,
+  /** times one step may be suspended; one more settles the turn as `retries_exhausted` */
+  maxSuspensions: 20,
+  maxSteps: 50,
+  stepTimeoutMs: 600_000,
+  toolsWaitMs: 86_400_000,
+  approvalWaitMs: 86_400_000,
+  compactionWaitMs: 20_000,
+  maxQueuedTurns: 1_000,
+  turnRetentionMs: 604_800_000,
+} as const;
+
+export const waitingSchema = z.object({
+  for: z.enum(WAIT_KINDS),
+  /** the step that waits */
+  step: z.string(),
+  /** ms since epoch; past it the turn goes on without what it waited for */
+  until: z.number(),
+  /** calls whose answer or approval is awaited; empty for `compaction` and `retry` */
+  calls: z.array(z.string()),
+});
+
+/** What a suspended turn waits for. */
+export type Waiting = z.infer<typeof waitingSchema>;
+
+/** What is kept of a step. `started` without an outcome after a crash: nobody knows whether it took effect. */
+export const stepRecordSchema = z.discriminatedUnion('status', [
+  z.object({ status: z.literal('started'), at: z.number() }),
+  z.object({
+    status: z.literal('done'),
+    /** seqs of the messages that the step appended; absent where it appended none */
+    seqs: z.object({ from: z.number(), to: z.number() }).optional(),
+    at: z.number(),
+  }),
+]);
+
+export type StepRecord = z.infer<typeof stepRecordSchema>;
+
+/** Why a turn failed, as kept and shown. */
+export interface TurnFailure {
+  readonly code: string;
+  readonly message: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/** A turn as its caller sees it. */
+export interface TurnView {
+  readonly turn: string;
+  readonly state: TurnState;
+  readonly agent: string;
+  readonly acceptedAt: number;
+  readonly settledAt?: number;
+  readonly waiting?: Waiting;
+  /** seq of the user message; absent until the first claim */
+  readonly inputSeq?: number;
+  /** of a completed turn: seq and text of the answer */
+  readonly answer?: { readonly seq: number; readonly content: string };
+  readonly failure?: TurnFailure;
+  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number };
+}

@@ -1,0 +1,104 @@
+import { z } from 'zod';
+import { NO_WEIGHT, type Weight } from './message.ts';
+
+const weightSchema = z.object({ tokens: z.number().nonnegative(), bytes: z.number().nonnegative() });
+const rangeSchema = z.object({ from: z.number().int().min(1), to: z.number().int().min(1) });
+
+/** An inclusive range of seqs. */
+export interface SeqRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * One stretch of a version: how seqs `from…to` appear in the context, and what they weigh there. `masked` and `clipped`
+ * belong to the budget ladder; `text` is the key of the text under `cp:`.
+ */
+export const segmentSchema = z.discriminatedUnion('kind', [
+  rangeSchema.extend({ kind: z.literal('raw'), weight: weightSchema }),
+  rangeSchema.extend({
+    kind: z.literal('checkpoint'),
+    weight: weightSchema,
+    text: z.string(),
+    depth: z.number().int().min(1),
+  }),
+  rangeSchema.extend({ kind: z.literal('masked'), weight: weightSchema }),
+  rangeSchema.extend({ kind: z.literal('clipped'), weight: weightSchema, text: z.string() }),
+  rangeSchema.extend({ kind: z.literal('evicted'), weight: weightSchema }),
+]);
+
+export type Segment = z.infer<typeof segmentSchema>;
+export type CheckpointSegment = Extract<Segment, { kind: 'checkpoint' }>;
+
+export const versionSchema = z.object({
+  number: z.number().int().min(0),
+  /** the version that this one was made from; null for the first */
+  parent: z.number().int().min(0).nullable(),
+  cause: z.enum(['start', 'pass', 'restore', 'rollback', 'fork']),
+  reasons: z.array(z.string()),
+  strategy: z.enum(['none', 'summarize', 'evict']),
+  /** segments cover seqs 1…base without a gap; every log entry after base is in the context as it is */
+  base: z.number().int().min(0),
+  segments: z.array(segmentSchema),
+  /** sum of the segments */
+  weight: weightSchema,
+  /** the log's total up to base, so that what came after it is one subtraction */
+  baseTotal: weightSchema,
+  policyHash: z.string(),
+  systemHash: z.string(),
+  toolsHash: z.string(),
+  /** context size in tokens before and after the pass, both at the head it was settled at */
+  measuredAt: z.object({ head: z.number().int(), tokens: z.number(), bytes: z.number() }),
+  tokensBefore: z.number(),
+  tokensAfter: z.number(),
+  /** messages that this version took out of the context */
+  archived: z.number().int(),
+  explained: z.array(z.string()),
+  floorRelaxed: z.boolean(),
+  /** ms since epoch */
+  at: z.number(),
+  durationMs: z.number(),
+  model: z.string().nullable(),
+});
+
+export type Version = z.infer<typeof versionSchema>;
+
+/** Version 0: nothing compacted, the whole log is the context. It is never stored. */
+export const START_VERSION: Version = {
+  number: 0,
+  parent: null,
+  cause: 'start',
+  reasons: [],
+  strategy: 'none',
+  base: 0,
+  segments: [],
+  weight: NO_WEIGHT,
+  baseTotal: NO_WEIGHT,
+  policyHash: '',
+  systemHash: '',
+  toolsHash: '',
+  measuredAt: { head: 0, tokens: 0, bytes: 0 },
+  tokensBefore: 0,
+  tokensAfter: 0,
+  archived: 0,
+  explained: [],
+  floorRelaxed: false,
+  at: 0,
+  durationMs: 0,
+  model: null,
+};
+
+/** What a checkpoint says and where it comes from. Stored under `cp:`, never expires while a kept version names it. */
+export const checkpointSchema = z.object({
+  text: z.string().min(1),
+  /** the seqs it stands for */
+  covers: rangeSchema,
+  /** keys of the checkpoints that were merged into this one */
+  sources: z.array(z.string()),
+  /** 1 when derived from log messages alone */
+  depth: z.number().int().min(1),
+  /** which summarizer wrote it, e.g. `structural` */
+  model: z.string(),
+});
+
+export type Checkpoint = z.infer<typeof checkpointSchema>;

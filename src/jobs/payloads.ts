@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { idSchema } from '../domain/ids.ts';
+import { parseInput } from '../domain/parse.ts';
+import type { SummarizationTask } from '../domain/ports/queue.ts';
+
+/** Bump when an old worker could misread what a new service enqueues. */
+export const PAYLOAD_VERSION = 1;
+
+const conversationFields = { v: z.literal(PAYLOAD_VERSION), tenant: idSchema, id: idSchema };
+
+/** A wake: which conversation to look at, nothing else. */
+export const wakePayloadSchema = z.strictObject(conversationFields);
+
+/** A summarization job: ids and small numbers, never content. */
+export const summarizationPayloadSchema = z.strictObject({
+  ...conversationFields,
+  passId: idSchema,
+  sequence: z.strictObject({
+    from: z.number().int().min(1),
+    to: z.number().int().min(1),
+    tokens: z.number().int().min(0),
+  }),
+  hash: z.string().regex(/^[a-f0-9]{16,64}$/),
+});
+
+export type WakePayload = z.infer<typeof wakePayloadSchema>;
+export type SummarizationPayload = z.infer<typeof summarizationPayloadSchema>;
+
+export function summarizationPayload({
+  conversation,
+  passId,
+  sequence,
+  hash,
+}: SummarizationTask): SummarizationPayload {
+  return { v: PAYLOAD_VERSION, ...conversation, passId, sequence, hash };
+}
+
+/** @throws invalid_input for data that this version does not know */
+export function readSummarizationTask(data: unknown): SummarizationTask {
+  const { tenant, id, passId, sequence, hash } = parseInput(summarizationPayloadSchema, data, 'job.data');
+  return { conversation: { tenant, id }, passId, sequence, hash };
+}

@@ -1,0 +1,84 @@
+import { crc32 } from 'node:zlib';
+import type { ConversationRef } from '../domain/ids.ts';
+
+/** Bump when old workers could misread what new ones write. */
+export const STORE_SCHEMA = 1;
+
+export const DEFAULT_SHARDS = 256;
+
+/**
+ * Names of all keys. Everything of a conversation lies under one Cluster slot, by the hash tag `{tf<K>}` with
+ * K = crc32(tenant/id) mod shards; so does the `ready` set of its shard, and one script may touch all of them.
+ */
+export class Keyspace {
+  readonly shards: number;
+
+  constructor(shards: number) {
+    this.shards = shards;
+  }
+
+  shardOf(conversation: ConversationRef): number {
+    return crc32(`${conversation.tenant}/${conversation.id}`) % this.shards;
+  }
+
+  ready(shard: number): string {
+    return `{tf${shard}}:ready`;
+  }
+
+  sweep(shard: number): string {
+    return `{tf${shard}}:sweep`;
+  }
+
+  /** Where the settings that must never change are kept. */
+  database(): string {
+    return '{tf}:database';
+  }
+
+  /**
+   * The keys that every script of a conversation gets, in the order that `lua/shared/keys.lua` unpacks them. Turn, summary
+   * and operation keys are built inside scripts from `base`: which turn is the head is known only there. They lie in the
+   * same slot.
+   */
+  conversation(conversation: ConversationRef): string[] {
+    const { tenant, id } = conversation;
+    const shard = this.shardOf(conversation);
+    const base = `{tf${shard}}:${tenant}:`;
+    return [
+      `${base}c:${id}`,
+      `${base}log:${id}`,
+      `${base}mb:${id}`,
+      `${base}ver:${id}`,
+      `${base}cp:${id}`,
+      `${base}pass:${id}`,
+      `${base}ix:${id}`,
+      `${base}ev:${id}`,
+      `${base}gone:${id}`,
+      this.ready(shard),
+      `${base}t:${id}:`,
+      `${base}sum:${id}:`,
+      `${base}op:${id}:`,
+    ];
+  }
+
+  /** One key of a conversation, for reads without a script. */
+  key(conversation: ConversationRef, kind: 'c' | 'log' | 'mb' | 'ver' | 'cp' | 'pass' | 'ix' | 'ev' | 'gone'): string {
+    return `{tf${this.shardOf(conversation)}}:${conversation.tenant}:${kind}:${conversation.id}`;
+  }
+
+  turn(conversation: ConversationRef, turn: string): string {
+    return `{tf${this.shardOf(conversation)}}:${conversation.tenant}:t:${conversation.id}:${turn}`;
+  }
+
+  summary(conversation: ConversationRef, hash: string): string {
+    return `{tf${this.shardOf(conversation)}}:${conversation.tenant}:sum:${conversation.id}:${hash}`;
+  }
+}
+
+/** A member of a `ready` set. */
+export function readyMember(kind: 't' | 'p', conversation: ConversationRef): string {
+  return `${kind}|${conversation.tenant}|${conversation.id}`;
+}
+
+export function scheduledMember(conversation: ConversationRef, turn: string): string {
+  return `d|${conversation.tenant}|${conversation.id}|${turn}`;
+}

@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Redis } from 'ioredis';
+import { callRedis } from './connection.ts';
+
+/** A Lua script as a typed value: argument order and reply decoder stand in one place, beside each other. */
+export interface ScriptDefinition<Input, Reply> {
+  /** file under `lua/`, without ending */
+  readonly file: string;
+  readonly keys: (input: Input) => string[];
+  readonly args: (input: Input) => (string | number)[];
+  readonly decode: (reply: unknown, input: Input) => Reply;
+}
+
+export interface Script<Input, Reply> extends ScriptDefinition<Input, Reply> {
+  readonly lua: string;
+  readonly sha: string;
+}
+
+/** Reads the script and the parts that it includes. Called when a store is opened, not at import. */
+export function loadScript<Input, Reply>(definition: ScriptDefinition<Input, Reply>): Script<Input, Reply> {
+  const lua = readLua(`${definition.file}.lua`).replace(/^-- @include (\S+)$/gm, (_, part: string) => readLua(`shared/${part}.lua`));
+  return { ...definition, lua, sha: createHash('sha1').update(lua).digest('hex') };
+}
+
+/** Runs a script by its hash; a server that does not know it yet gets its text once. */
+export async function runScript<Input, Reply>(redis: Redis, script: Script<Input, Reply>, input: Input): Promise<Reply> {
+  const keys = script.keys(input);
+  const args = script.args(input);
+  const reply = await callRedis(async () => {
+    try {
+      return await redis.evalsha(script.sha, keys.length, ...keys, ...args);
+    } catch (error) {
+      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
+      return await redis.eval(script.lua, keys.length, ...keys, ...args);
+    }
+  });
+  return script.decode(reply, input);
+}
+
+/** Replies that are flat lists of field and value, as HGETALL gives them inside Lua. */
+export function decodeHash(flat: unknown): Map<string, string> {
+  const list = flat as string[];
+  const hash = new Map<string, string>();
+  for (let index = 0; index + 1 < list.length; index += 2) hash.set(list[index] as string, list[index + 1] as string);
+  return hash;
+}
+
+function readLua(path: string): string {
+  return readFileSync(new URL(`./lua/${path}`, import.meta.url), 'utf8');
+}

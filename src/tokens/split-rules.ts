@@ -1,0 +1,163 @@
+import { CHAR_CLASSES, type CharClass } from './char-class.ts';
+import type { Encoding } from './encoding.ts';
+
+/**
+ * The encodings' `pat_str` as state machines over character classes. A regular expression would be shorter, but one
+ * match cannot be paused (1,000,000 Chinese characters: 64 ms), it follows Node's Unicode version instead of tiktoken's,
+ * and on text beyond Latin-1 it takes three times as long (on ASCII as long).
+ *
+ * A rule reads: in this state, a character of these classes leads to that state, and
+ * `take`: the piece may end behind the character; `before`: it may end before it; `keep`: it ends where it could before.
+ * No rule: the piece ends at the last place where it could. This is the pattern's leftmost-first choice, not the longest:
+ * `keep` is what its backtracking gives back.
+ */
+type Move = 'take' | 'before' | 'keep';
+type Rule = readonly [classes: readonly CharClass[], next: string, move: Move];
+type Rules = Readonly<Record<string, readonly Rule[]>>;
+
+const LOWER = ['lower', 's', 'r', 'l', 'e'] as const;
+const UPPER = ['upper', 'S', 'R', 'L', 'E'] as const;
+const LETTER = [...LOWER, ...UPPER, 'caseless'] as const;
+const EITHER = ['caseless', 'mark'] as const;
+const SYMBOL = ['symbol', 'apostrophe', 'slash'] as const;
+const BLANK = ['space', 'blank'] as const;
+
+/** \p{N}{1,3}, \s*[\r\n]+, \s+(?!\S), \s+ */
+const COMMON: Rules = {
+  digit: [[['number'], 'secondDigit', 'take']],
+  secondDigit: [[['number'], 'thirdDigit', 'take']],
+  thirdDigit: [],
+  blanks: [
+    [BLANK, 'blanks', 'before'],
+    [['newline'], 'newlines', 'take'],
+    [['end'], 'start', 'before'],
+  ],
+  newlines: [
+    [['newline'], 'newlines', 'take'],
+    [BLANK, 'indent', 'keep'],
+  ],
+  indent: [
+    [['newline'], 'newlines', 'take'],
+    [BLANK, 'indent', 'keep'],
+  ],
+  contracted: [],
+};
+
+const START: readonly Rule[] = [
+  [['number'], 'digit', 'take'],
+  [['newline'], 'newlines', 'take'],
+  [['space'], 'space', 'take'],
+  [['blank'], 'blank', 'take'],
+];
+
+const AFTER_BLANK: readonly Rule[] = [
+  [BLANK, 'blanks', 'before'],
+  [['newline'], 'newlines', 'take'],
+];
+
+/** A word is capitals, then lower case; caseless letters and marks count as either. */
+const O200K_WORD: readonly Rule[] = [
+  [UPPER, 'capitals', 'take'],
+  [LOWER, 'word', 'take'],
+  [EITHER, 'either', 'take'],
+];
+
+const O200K: Rules = {
+  ...COMMON,
+  start: [...O200K_WORD, ...START, [SYMBOL, 'symbol', 'take']],
+  space: [...O200K_WORD, ...AFTER_BLANK, [SYMBOL, 'symbols', 'take']],
+  blank: [...O200K_WORD, ...AFTER_BLANK],
+  symbol: [...O200K_WORD, [SYMBOL, 'symbols', 'take'], [['newline'], 'symbolsEnd', 'take']],
+  symbols: [
+    [[...SYMBOL, 'mark'], 'symbols', 'take'],
+    [['newline'], 'symbolsEnd', 'take'],
+  ],
+  symbolsEnd: [[['newline', 'slash'], 'symbolsEnd', 'take']],
+  capitals: [...O200K_WORD, [['apostrophe'], 'suffix', 'keep']],
+  either: [
+    [UPPER, 'eitherThenCapitals', 'keep'],
+    [LOWER, 'word', 'take'],
+    [EITHER, 'either', 'take'],
+    [['apostrophe'], 'suffix', 'keep'],
+  ],
+  // The first alternative wants to end in lower case: with something that counts as such behind it, it gives the
+  // capitals back unless lower case follows.
+  eitherThenCapitals: [
+    [UPPER, 'eitherThenCapitals', 'keep'],
+    [LOWER, 'word', 'take'],
+    [EITHER, 'either', 'take'],
+  ],
+  word: [
+    [[...LOWER, ...EITHER], 'word', 'take'],
+    [['apostrophe'], 'suffix', 'keep'],
+  ],
+  suffix: [
+    [['s', 'S'], 'contracted', 'take'],
+    [['r', 'R'], 'suffixR', 'keep'],
+    [['l', 'L'], 'suffixL', 'keep'],
+  ],
+  suffixR: [[['e', 'E'], 'contracted', 'take']],
+  suffixL: [[['l', 'L'], 'contracted', 'take']],
+};
+
+const CL100K_SYMBOL = [...SYMBOL, 'mark'] as const;
+const CL100K_AFTER_SYMBOL: readonly Rule[] = [
+  [LETTER, 'word', 'take'],
+  [CL100K_SYMBOL, 'symbols', 'take'],
+  [['newline'], 'symbolsEnd', 'take'],
+];
+
+/** Later rules of a state override earlier ones. */
+const CL100K: Rules = {
+  ...COMMON,
+  start: [
+    ...START,
+    [LETTER, 'word', 'take'],
+    [CL100K_SYMBOL, 'symbol', 'take'],
+    [['apostrophe'], 'apostrophe', 'take'],
+  ],
+  space: [...AFTER_BLANK, [LETTER, 'word', 'take'], [CL100K_SYMBOL, 'symbols', 'take']],
+  blank: [...AFTER_BLANK, [LETTER, 'word', 'take']],
+  symbol: CL100K_AFTER_SYMBOL,
+  symbols: CL100K_AFTER_SYMBOL.slice(1),
+  symbolsEnd: [[['newline'], 'symbolsEnd', 'take']],
+  apostrophe: [
+    ...CL100K_AFTER_SYMBOL,
+    [['s', 'S'], 'contracted', 'take'],
+    [['r', 'R'], 'apostropheR', 'take'],
+    [['l', 'L'], 'apostropheL', 'take'],
+  ],
+  apostropheR: [
+    [LETTER, 'word', 'take'],
+    [['e', 'E'], 'contracted', 'take'],
+  ],
+  apostropheL: [
+    [LETTER, 'word', 'take'],
+    [['l', 'L'], 'contracted', 'take'],
+  ],
+  word: [[LETTER, 'word', 'take']],
+};
+
+const RULES: Readonly<Record<Encoding, Rules>> = { o200k_base: O200K, cl100k_base: CL100K };
+
+/** Row of a state in the compiled table: `table[(state << ROW_BITS) | class]`; state 0 is the start. */
+export const ROW_BITS = 5;
+/** Low bits of an entry; the next state is above them. An entry of 0: no rule. */
+export const MOVE_BITS = 2;
+export const TAKE = 1;
+export const BEFORE = 2;
+const KEEP = 3;
+const MOVES: Readonly<Record<Move, number>> = { take: TAKE, before: BEFORE, keep: KEEP };
+
+export function compileSplitRules(encoding: Encoding): Uint8Array {
+  const rules = RULES[encoding];
+  const states = ['start', ...Object.keys(rules).filter((state) => state !== 'start')];
+  const table = new Uint8Array(states.length << ROW_BITS);
+  states.forEach((state, row) => {
+    for (const [classes, next, move] of rules[state] ?? []) {
+      const entry = (states.indexOf(next) << MOVE_BITS) | MOVES[move];
+      for (const name of classes) table[(row << ROW_BITS) | CHAR_CLASSES.indexOf(name)] = entry;
+    }
+  });
+  return table;
+}

@@ -1,0 +1,81 @@
+/** Above all ranks: what bytes that are no token count as. */
+export const NO_TOKEN = 0x7fffffff;
+
+/**
+ * All tokens of an encoding, found by their bytes. A token's id is its merge rank.
+ *
+ * Typed arrays, not a Map from strings: tokens need not be valid UTF-8, and asking allocates nothing. o200k_base costs
+ * 7.0 MB (1.7 bytes, 0.8 offsets, 4.2 slots, 0.3 pairs), cl100k_base 3.6 MB.
+ */
+export class Vocabulary {
+  #size = 0;
+  #longest = 0;
+  readonly #bytes: Uint8Array;
+  /** token i is bytes[offsets[i]…offsets[i + 1]) */
+  readonly #offsets: Int32Array;
+  /** open addressing, two entries a slot: hash, then id + 1 (0: free) */
+  readonly #slots: Int32Array;
+  readonly #mask: number;
+  /** ids of two-byte tokens: half of all lookups, and every merge begins with them */
+  readonly #pairs = new Int32Array(0x10000).fill(NO_TOKEN);
+
+  constructor(capacity: { readonly tokens: number; readonly bytes: number }) {
+    this.#bytes = new Uint8Array(capacity.bytes);
+    this.#offsets = new Int32Array(capacity.tokens + 1);
+    const slots = 2 ** Math.ceil(Math.log2(capacity.tokens * 2));
+    this.#slots = new Int32Array(slots * 2);
+    this.#mask = slots - 1;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Adds the token with the next id. */
+  add(token: Uint8Array): void {
+    const offset = this.#offsets[this.#size] as number;
+    this.#bytes.set(token, offset);
+    const hash = hashBytes(token, 0, token.length);
+    let slot = hash & this.#mask;
+    while (this.#slots[slot * 2 + 1] !== 0) slot = (slot + 1) & this.#mask;
+    this.#slots[slot * 2] = hash;
+    this.#slots[slot * 2 + 1] = this.#size + 1;
+    if (token.length === 2) this.#pairs[((token[0] as number) << 8) | (token[1] as number)] = this.#size;
+    this.#longest = Math.max(this.#longest, token.length);
+    this.#size++;
+    this.#offsets[this.#size] = offset + token.length;
+  }
+
+  /** Id of the token that is exactly `bytes[start…end)`, or NO_TOKEN. */
+  find(bytes: Uint8Array, start: number, end: number): number {
+    if (end - start === 2) return this.#pairs[((bytes[start] as number) << 8) | (bytes[start + 1] as number)] as number;
+    if (end - start > this.#longest) return NO_TOKEN;
+    const slots = this.#slots;
+    const hash = hashBytes(bytes, start, end);
+    for (let slot = hash & this.#mask; ; slot = (slot + 1) & this.#mask) {
+      const entry = slots[slot * 2 + 1] as number;
+      if (entry === 0) return NO_TOKEN;
+      if (slots[slot * 2] === hash && this.#equals(entry - 1, bytes, start, end)) return entry - 1;
+    }
+  }
+
+  /** length of a token in bytes */
+  lengthOf(id: number): number {
+    return (this.#offsets[id + 1] as number) - (this.#offsets[id] as number);
+  }
+
+  #equals(id: number, bytes: Uint8Array, start: number, end: number): boolean {
+    const own = this.#bytes;
+    let offset = this.#offsets[id] as number;
+    if ((this.#offsets[id + 1] as number) - offset !== end - start) return false;
+    for (let index = start; index < end; index++) if (own[offset++] !== bytes[index]) return false;
+    return true;
+  }
+}
+
+/** FNV-1a with its high bits folded in, since the slot is taken from the low ones. */
+function hashBytes(bytes: Uint8Array, start: number, end: number): number {
+  let hash = 0x811c9dc5;
+  for (let index = start; index < end; index++) hash = Math.imul(hash ^ (bytes[index] as number), 0x01000193);
+  return hash ^ (hash >>> 15);
+}

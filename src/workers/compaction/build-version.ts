@@ -1,0 +1,51 @@
+import type { PassPlan } from '../../domain/compaction/plan.ts';
+import type { SettledContext } from '../../domain/compaction/settle.ts';
+import type { Reason } from '../../domain/compaction/thresholds.ts';
+import type { Weight } from '../../domain/message.ts';
+import type { Checkpoint, Version } from '../../domain/version.ts';
+import type { PreparedAgent } from '../prepared-agent.ts';
+
+export interface VersionParts {
+  readonly plan: PassPlan;
+  readonly settled: SettledContext;
+  readonly reasons: readonly Reason[];
+  readonly live: Version;
+  /** the checkpoints that it uses, by key */
+  readonly checkpoints: ReadonlyMap<string, Checkpoint>;
+  readonly hashes: PreparedAgent['hashes'];
+  /** the log's total up to the plan's head */
+  readonly baseTotal: Weight;
+  /** bytes of system and tools */
+  readonly overheadBytes: number;
+  readonly requestedAt: number;
+  readonly now: number;
+}
+
+/** The record of a version that a pass makes over `live`. */
+export function buildVersion(parts: VersionParts): Version {
+  const { plan, settled, live, hashes, now } = parts;
+  const models = [...new Set([...parts.checkpoints.values()].map((checkpoint) => checkpoint.model))];
+  return {
+    number: live.number + 1,
+    parent: live.number,
+    cause: 'pass',
+    reasons: [...parts.reasons],
+    strategy: settled.strategy,
+    base: plan.head,
+    segments: [...settled.segments],
+    weight: settled.weight,
+    baseTotal: parts.baseTotal,
+    policyHash: hashes.policy,
+    systemHash: hashes.system,
+    toolsHash: hashes.tools,
+    measuredAt: { head: plan.head, tokens: settled.tokensAfter, bytes: settled.weight.bytes + parts.overheadBytes },
+    tokensBefore: settled.tokensBefore,
+    tokensAfter: settled.tokensAfter,
+    archived: settled.archived,
+    explained: [...settled.explained],
+    floorRelaxed: settled.isFloorRelaxed,
+    at: now,
+    durationMs: now - parts.requestedAt,
+    model: models.length === 0 ? null : models.join(', '),
+  };
+}

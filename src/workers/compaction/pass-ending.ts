@@ -1,0 +1,148 @@
+import { nextGate } from '../../domain/compaction/breaker.ts';
+import type { PassPlan } from '../../domain/compaction/plan.ts';
+import type { SettledContext, Settlement } from '../../domain/compaction/settle.ts';
+import type { Reason } from '../../domain/compaction/thresholds.ts';
+import type { ConversationState } from '../../domain/conversation.ts';
+import { PASS_LIMITS, type PassOutcome } from '../../domain/pass.ts';
+import type { ClaimedPass, PassEnd, PassEndResult, PassLost } from '../../domain/ports/pass-store.ts';
+import { contextSize } from '../../domain/size.ts';
+import type { Checkpoint, Version } from '../../domain/version.ts';
+import type { WorkerEvent } from '../events.ts';
+import type { PreparedAgent } from '../prepared-agent.ts';
+import { buildVersion } from './build-version.ts';
+import type { CompactionPorts } from './ports.ts';
+
+export interface EndedPass {
+  readonly status: 'ended';
+  readonly outcome: PassOutcome['kind'] | 'superseded';
+}
+
+export interface SettledPass {
+  readonly plan: PassPlan;
+  readonly settled: Settlement;
+  readonly reasons: readonly Reason[];
+  readonly live: Version;
+  readonly checkpoints: ReadonlyMap<string, Checkpoint>;
+  readonly setup: Setup;
+}
+
+type Setup = Pick<PreparedAgent, 'policy' | 'overhead' | 'hashes'>;
+type EndedEvent = Extract<WorkerEvent, { type: 'pass_ended' }>;
+type Figures = Partial<
+  Pick<EndedEvent, 'version' | 'tokensBefore' | 'tokensAfter' | 'archived' | 'strategy' | 'sequences'>
+>;
+
+/** Ends a pass, whatever its end: moves the gate, wakes the turn that waited for it, tells the listeners. */
+export class PassEnding {
+  readonly #ports: CompactionPorts;
+  readonly #pass: ClaimedPass;
+  readonly #prepared: Setup | undefined;
+
+  /** @param prepared absent where the worker does not know the agent: such a pass can only fail */
+  constructor(ports: CompactionPorts, pass: ClaimedPass, prepared?: Setup) {
+    this.#ports = ports;
+    this.#pass = pass;
+    this.#prepared = prepared;
+  }
+
+  /** Ends without a version. */
+  async end(outcome: PassOutcome, reasons: readonly Reason[], figures: Figures = {}): Promise<EndedPass> {
+    const result = await this.#ports.passes.endPass(this.#pass.lease, await this.#end(outcome));
+    return await this.#finish(result, outcome, reasons, figures);
+  }
+
+  /** Commits what was settled. Undefined: another version became the live one, nothing was written. */
+  async commit(pass: SettledPass): Promise<EndedPass | undefined> {
+    const { plan, settled, reasons, live } = pass;
+    const sequences = plan.sequences.length;
+    if (settled.kind !== 'version') {
+      const { kind } = settled;
+      const sizes = kind === 'no_gain' ? { tokensBefore: settled.tokensBefore, tokensAfter: settled.tokensAfter } : {};
+      return await this.end({ kind }, reasons, { sequences, ...sizes });
+    }
+    const checkpoints = new Map([...pass.checkpoints].filter(([key]) => settled.texts.includes(key)));
+    const version = await this.#buildVersion({ ...pass, checkpoints }, settled);
+    if (version === undefined) return this.lose('gone');
+    const outcome: PassOutcome = { kind: 'committed', version: version.number };
+    const result = await this.#ports.passes.commitVersion(this.#pass.lease, {
+      ...(await this.#end(outcome)),
+      expectedVersion: live.number,
+      version,
+      checkpoints,
+      keepVersions: PASS_LIMITS.keepVersions,
+    });
+    if (result.status === 'version_changed') return undefined;
+    const { strategy, tokensBefore, tokensAfter, archived } = settled;
+    return await this.#finish(result, outcome, reasons, {
+      strategy,
+      sequences,
+      version: version.number,
+      tokensBefore,
+      tokensAfter,
+      archived,
+    });
+  }
+
+  /** The pass is no longer ours: nothing is written, and its summaries stay for the next one. */
+  lose(status: PassLost['status']): EndedPass {
+    const { conversation, passId } = this.#pass.lease;
+    if (status === 'superseded') this.#ports.onEvent({ type: 'lease_lost', what: 'pass', conversation, passId });
+    return { status: 'ended', outcome: 'superseded' };
+  }
+
+  async #end(outcome: PassOutcome): Promise<PassEnd> {
+    const wakeTurn = this.#ports.ids.next();
+    if (this.#prepared === undefined) return { outcome, gate: this.#pass.conversation.gate, wakeTurn };
+    const { policy, overhead } = this.#prepared;
+    const state: ConversationState =
+      (await this.#ports.contexts.readConversation(this.#pass.lease.conversation)) ?? this.#pass.conversation;
+    const { tokens } = contextSize(state.size, overhead);
+    return { outcome, gate: nextGate(state.gate, outcome, tokens, policy.minSequenceTokens), wakeTurn };
+  }
+
+  async #finish(
+    result: PassEndResult,
+    outcome: PassOutcome,
+    reasons: readonly Reason[],
+    figures: Figures,
+  ): Promise<EndedPass> {
+    if (result.status !== 'ended') return this.lose(result.status);
+    const { conversation, passId } = this.#pass.lease;
+    if (result.wakeTurn !== undefined) await this.#ports.wakes.wake('turn', conversation, result.wakeTurn);
+    this.#ports.onEvent({
+      type: 'pass_ended',
+      conversation,
+      passId,
+      outcome: outcome.kind,
+      ...(outcome.kind === 'failed' ? { code: outcome.code } : {}),
+      strategy: 'none',
+      sequences: 0,
+      reasons,
+      durationMs: this.#ports.clock.now() - this.#pass.requestedAt,
+      ...figures,
+    });
+    return { status: 'ended', outcome: outcome.kind };
+  }
+
+  async #buildVersion(
+    { plan, reasons, live, checkpoints, setup }: SettledPass,
+    settled: SettledContext,
+  ): Promise<Version | undefined> {
+    const [last] = await this.#ports.contexts.readLog(this.#pass.lease.conversation, [
+      { from: plan.head, to: plan.head },
+    ]);
+    if (last === undefined) return undefined;
+    return buildVersion({
+      plan,
+      settled,
+      reasons,
+      live,
+      checkpoints,
+      hashes: setup.hashes,
+      baseTotal: last.total,
+      overheadBytes: setup.overhead.bytes,
+      requestedAt: this.#pass.requestedAt,
+      now: this.#ports.clock.now(),
+    });
+  }
+}

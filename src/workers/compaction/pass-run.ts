@@ -1,0 +1,140 @@
+import { type PassPlan, passPlanSchema, planPass } from '../../domain/compaction/plan.ts';
+import { canRebase } from '../../domain/compaction/rebase.ts';
+import { settlePass } from '../../domain/compaction/settle.ts';
+import { REASONS, type Reason } from '../../domain/compaction/thresholds.ts';
+import { buildContext, type Context } from '../../domain/context.ts';
+import type { ClaimedPass, PassLost } from '../../domain/ports/pass-store.ts';
+import type { SummarizationTask } from '../../domain/ports/queue.ts';
+import type { PreparedAgent } from '../prepared-agent.ts';
+import { findFirstUser } from '../user-messages.ts';
+import { evaluateRequest } from './evaluate.ts';
+import { type EndedPass, PassEnding } from './pass-ending.ts';
+import type { CompactionPorts } from './ports.ts';
+import { readAccepted } from './summaries.ts';
+import { childId, summaryKey } from './summary-key.ts';
+
+/** A version that changes this often between reading and committing is not waited for. */
+const MAX_TRIES = 5;
+
+export interface FanOut {
+  readonly status: 'fan_out';
+  readonly children: readonly (SummarizationTask & { readonly child: string })[];
+  readonly sequences: number;
+}
+
+/** One claimed pass from evaluation to its end, or to the jobs that it has to wait for. */
+export class PassRun {
+  readonly #ports: CompactionPorts;
+  readonly #pass: ClaimedPass;
+  readonly #prepared: PreparedAgent;
+  readonly #ending: PassEnding;
+  #firstUserSeq: number | undefined;
+
+  constructor(ports: CompactionPorts, pass: ClaimedPass, prepared: PreparedAgent) {
+    this.#ports = ports;
+    this.#pass = pass;
+    this.#prepared = prepared;
+    this.#ending = new PassEnding(ports, pass, prepared);
+  }
+
+  /** @param mayFanOut false: settle with the summaries that are there already */
+  async advance(mayFanOut: boolean): Promise<FanOut | EndedPass> {
+    const { conversation } = this.#pass.lease;
+    this.#firstUserSeq = await findFirstUser(this.#ports.contexts, conversation, this.#pass.conversation.head);
+    let plan = this.#pass.plan === undefined ? undefined : passPlanSchema.parse(JSON.parse(this.#pass.plan));
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const planned = plan ?? (await this.#plan());
+      if ('status' in planned) return planned;
+      const fanOut = mayFanOut ? await this.#fanOut(planned) : undefined;
+      if (fanOut !== undefined) return fanOut;
+      const ended = await this.#settle(planned);
+      if (ended !== undefined) return ended;
+      plan = undefined;
+    }
+    return await this.#ending.end({ kind: 'failed', code: 'conflict' }, this.#pass.reasons);
+  }
+
+  /** Evaluates on fresh state and plans; a plan with sequences is recorded before anything is spent on it. */
+  async #plan(): Promise<PassPlan | EndedPass> {
+    const { lease } = this.#pass;
+    const fresh = await this.#evaluate();
+    if (fresh.status !== 'evaluated') return this.#ending.lose(fresh.status);
+    const source = await this.#ports.contexts.readContext(lease.conversation);
+    if (source === undefined) return this.#ending.lose('gone');
+    const plan = planPass(this.#request(buildContext(source), fresh.reasons));
+    if (plan.kind === 'evict') return plan;
+    if (plan.kind !== 'summarize') return await this.#ending.end({ kind: plan.kind }, fresh.reasons);
+    const recorded = await this.#ports.passes.recordPlan(lease, JSON.stringify(plan));
+    return recorded.status === 'recorded' ? plan : this.#ending.lose(recorded.status);
+  }
+
+  /** The reasons that hold now, those included that were added while the pass was in progress. */
+  async #evaluate(): Promise<{ status: 'evaluated'; reasons: Reason[] } | PassLost> {
+    const { lease } = this.#pass;
+    const held = await this.#ports.passes.readReasons(lease);
+    if (held.status !== 'held') return held;
+    const state = await this.#ports.contexts.readConversation(lease.conversation);
+    if (state === undefined) return { status: 'gone' };
+    return { status: 'evaluated', reasons: evaluateRequest(this.#prepared, state, held.reasons) };
+  }
+
+  /** One job per sequence whose summary is not there yet; undefined where none is missing. */
+  async #fanOut(plan: PassPlan): Promise<FanOut | undefined> {
+    const { passId, conversation, owner } = this.#pass.lease;
+    const keys = plan.sequences.map((sequence) => summaryKey(sequence, this.#prepared.policy));
+    const known = await this.#ports.summaries.readSummaries(conversation, keys);
+    const children = plan.sequences.flatMap((sequence, index) => {
+      const hash = keys[index] as string;
+      return known[index] === undefined
+        ? [{ conversation, passId, sequence, hash, child: childId(passId, owner, hash) }]
+        : [];
+    });
+    return children.length === 0 ? undefined : { status: 'fan_out', children, sequences: plan.sequences.length };
+  }
+
+  /** Settles over the live version and commits. Undefined: the version changed under it, plan again. */
+  async #settle(plan: PassPlan): Promise<EndedPass | undefined> {
+    const { lease } = this.#pass;
+    const { contexts } = this.#ports;
+    const fresh = await this.#evaluate();
+    if (fresh.status !== 'evaluated') return this.#ending.lose(fresh.status);
+    const live = await contexts.readContext(lease.conversation);
+    if (live === undefined) return this.#ending.lose('gone');
+    if (!(await this.#fits(plan, live.version))) return undefined;
+    const source =
+      live.head === plan.head
+        ? live
+        : await contexts.readContext(lease.conversation, { version: live.version.number, head: plan.head });
+    if (source === undefined) return undefined;
+    const accepted = await readAccepted(this.#ports.summaries, lease.conversation, plan, this.#prepared.policy);
+    const reasons = REASONS.filter((reason) => plan.reasons.includes(reason) || fresh.reasons.includes(reason));
+    const settled = settlePass({
+      ...this.#request(buildContext(source), reasons),
+      plan,
+      summaries: accepted.summaries,
+    });
+    return await this.#ending.commit({
+      plan,
+      settled,
+      reasons,
+      live: live.version,
+      checkpoints: accepted.checkpoints,
+      setup: this.#prepared,
+    });
+  }
+
+  async #fits(plan: PassPlan, live: Context['version']): Promise<boolean> {
+    if (plan.version === live.number) return true;
+    const planned = await this.#ports.contexts.readContext(this.#pass.lease.conversation, {
+      version: plan.version,
+      head: plan.head,
+    });
+    return planned !== undefined && canRebase(plan, planned.version, live);
+  }
+
+  #request(context: Context, reasons: readonly Reason[]) {
+    const { policy, limits, overhead } = this.#prepared;
+    const firstUserSeq = this.#firstUserSeq;
+    return { context, policy, limits, overhead, reasons, ...(firstUserSeq === undefined ? {} : { firstUserSeq }) };
+  }
+}

@@ -1,0 +1,21 @@
+import type { Clock, IdSource } from '../../domain/ports/clock.ts';
+import type { ContextReader } from '../../domain/ports/context-store.ts';
+import type { PassStore } from '../../domain/ports/pass-store.ts';
+import type { WakeQueue } from '../../domain/ports/queue.ts';
+import type { SummaryStore } from '../../domain/ports/summary-store.ts';
+import type { EventListener } from '../events.ts';
+import type { PreparedAgents } from '../prepared-agent.ts';
+import type { Timers } from '../timers.ts';
+
+/** What the compaction worker is given. */
+export interface CompactionPorts {
+  readonly passes: PassStore;
+  readonly contexts: Pick<ContextReader, 'readConversation' | 'readContext' | 'readLog'>;
+  readonly summaries: Pick<SummaryStore, 'readSummaries'>;
+  readonly wakes: Pick<WakeQueue, 'wake'>;
+  readonly agents: PreparedAgents;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly timers: Timers;
+  readonly onEvent: EventListener;
+}

@@ -1,0 +1,35 @@
+import type { PassPlan } from '../../domain/compaction/plan.ts';
+import type { AcceptedSummary } from '../../domain/compaction/settle.ts';
+import type { ConversationRef } from '../../domain/ids.ts';
+import type { Policy } from '../../domain/policy.ts';
+import type { SummaryStore } from '../../domain/ports/summary-store.ts';
+import type { Checkpoint } from '../../domain/version.ts';
+import { summaryKey } from './summary-key.ts';
+
+export interface AcceptedSummaries {
+  readonly summaries: readonly AcceptedSummary[];
+  /** by the key under which a version names the text */
+  readonly checkpoints: ReadonlyMap<string, Checkpoint>;
+}
+
+/** The summaries of a plan's sequences that were accepted, by this pass or an earlier one. */
+export async function readAccepted(
+  store: Pick<SummaryStore, 'readSummaries'>,
+  conversation: ConversationRef,
+  plan: PassPlan,
+  policy: Policy,
+): Promise<AcceptedSummaries> {
+  const keys = plan.sequences.map((sequence) => summaryKey(sequence, policy));
+  const records = keys.length === 0 ? [] : await store.readSummaries(conversation, keys);
+  const summaries: AcceptedSummary[] = [];
+  const checkpoints = new Map<string, Checkpoint>();
+  plan.sequences.forEach(({ from, to }, index) => {
+    const record = records[index];
+    const text = keys[index] as string;
+    if (record?.status !== 'accepted') return;
+    const { checkpoint, weight } = record;
+    summaries.push({ range: { from, to }, text, weight, depth: checkpoint.depth, model: checkpoint.model });
+    checkpoints.set(text, checkpoint);
+  });
+  return { summaries, checkpoints };
+}

@@ -1,0 +1,21 @@
+import type { Policy } from '../../domain/policy.ts';
+import type { Clock, IdSource } from '../../domain/ports/clock.ts';
+import type { ContextReader } from '../../domain/ports/context-store.ts';
+import type { Summarizer } from '../../domain/ports/summarizer.ts';
+import type { SummaryStore } from '../../domain/ports/summary-store.ts';
+import type { EventListener } from '../events.ts';
+import type { PreparedAgents } from '../prepared-agent.ts';
+import type { Timers } from '../timers.ts';
+
+/** What the summarization worker is given. */
+export interface SummarizationPorts {
+  readonly contexts: Pick<ContextReader, 'readConversation' | 'readLog'>;
+  readonly summaries: Pick<SummaryStore, 'claimSummary' | 'beatSummary' | 'recordSummary' | 'releaseSummary'>;
+  /** the chain for a policy: tried in order, the structural summarizer last */
+  readonly summarizers: (policy: Policy) => readonly Summarizer[];
+  readonly agents: PreparedAgents;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly timers: Timers;
+  readonly onEvent: EventListener;
+}

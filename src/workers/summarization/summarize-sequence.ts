@@ -1,0 +1,95 @@
+import { renderCheckpoint } from '../../domain/checkpoint.ts';
+import type { LogEntry } from '../../domain/message.ts';
+import type { SummarizationDelivery } from '../../domain/ports/handlers.ts';
+import type { SummarizationTask } from '../../domain/ports/queue.ts';
+import type { Summarizer, SummaryRequest } from '../../domain/ports/summarizer.ts';
+import type { SummaryRecord } from '../../domain/ports/summary-store.ts';
+import type { Checkpoint } from '../../domain/version.ts';
+import type { PreparedAgent } from '../prepared-agent.ts';
+import { findAsked } from '../user-messages.ts';
+import type { SummarizationPorts } from './ports.ts';
+
+const DEFAULT_CAP_TOKENS = 2000;
+const CAP_SHARE = 0.25;
+/** what every message counts besides its text */
+const MESSAGE_TOKENS = 4;
+
+/**
+ * Summarizes one sequence from the log, whatever stands for it in the context: a summary is never made from a summary, so
+ * nothing is lost twice. Tries the chain until one text is accepted.
+ * @throws what a summarizer threw while attempts remain
+ */
+export async function summarizeSequence(
+  ports: SummarizationPorts,
+  prepared: PreparedAgent,
+  delivery: SummarizationDelivery,
+): Promise<SummaryRecord> {
+  const { task } = delivery;
+  const entries = await ports.contexts.readLog(task.conversation, [task.sequence]);
+  const asked = await findAsked(ports.contexts, task.conversation, task.sequence.from);
+  const request: SummaryRequest = {
+    range: { from: task.sequence.from, to: task.sequence.to },
+    messages: entries.map((entry) => entry.message),
+    maxTokens: summaryCap(prepared, entries, task),
+    signal: delivery.signal,
+    ...(asked === undefined ? {} : { asked }),
+  };
+  const refusals: string[] = [];
+  for (const summarizer of ports.summarizers(prepared.policy)) {
+    const record = await trySummarizer({ ports, prepared, delivery, summarizer, request });
+    if (record.status === 'accepted') return record;
+    refusals.push(`${summarizer.id}: ${record.why}`);
+  }
+  return { status: 'refused', why: refusals.join('; ') };
+}
+
+/** At most a quarter of what the log holds there, and rendered always less than what it replaces. */
+function summaryCap({ policy, counter }: PreparedAgent, entries: readonly LogEntry[], task: SummarizationTask): number {
+  const { sequence } = task;
+  const sourceTokens = entries.reduce((sum, entry) => sum + entry.tokens, 0);
+  const cap = policy.summarizer === 'structural' ? undefined : policy.summarizer.maxTokens;
+  const frameTokens = counter.countSync(renderCheckpoint('', sequence)) + MESSAGE_TOKENS;
+  return Math.min(cap ?? DEFAULT_CAP_TOKENS, Math.floor(sourceTokens * CAP_SHARE), sequence.tokens - frameTokens - 1);
+}
+
+interface Try {
+  readonly ports: SummarizationPorts;
+  readonly prepared: PreparedAgent;
+  readonly delivery: SummarizationDelivery;
+  readonly summarizer: Summarizer;
+  readonly request: SummaryRequest;
+}
+
+async function trySummarizer({ ports, prepared, delivery, summarizer, request }: Try): Promise<SummaryRecord> {
+  const { task } = delivery;
+  try {
+    const answer = await summarizer.summarize(request);
+    if (answer.status === 'refused') return answer;
+    return await acceptSummary(prepared, task, {
+      text: answer.text,
+      covers: request.range,
+      sources: [],
+      depth: 1,
+      model: summarizer.id,
+    });
+  } catch (error) {
+    if (!delivery.isLastAttempt) throw error;
+    const { conversation, passId } = task;
+    ports.onEvent({ type: 'worker_failed', where: `summarizer ${summarizer.id}`, conversation, passId, error });
+    return { status: 'refused', why: 'failed' };
+  }
+}
+
+/** Accepted only if it says something and is strictly smaller, as rendered, than what it replaces. */
+async function acceptSummary(
+  prepared: PreparedAgent,
+  task: SummarizationTask,
+  checkpoint: Checkpoint,
+): Promise<SummaryRecord> {
+  if (checkpoint.text.trim() === '') return { status: 'refused', why: 'empty' };
+  const content = renderCheckpoint(checkpoint.text, checkpoint.covers);
+  const { tokens, bytes } = await prepared.weigh({ role: 'checkpoint', content });
+  if (tokens >= task.sequence.tokens)
+    return { status: 'refused', why: `${tokens} tokens, not smaller than ${task.sequence.tokens}` };
+  return { status: 'accepted', checkpoint, weight: { tokens, bytes } };
+}

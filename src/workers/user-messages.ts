@@ -1,0 +1,29 @@
+import type { ConversationRef } from '../domain/ids.ts';
+import type { ContextReader } from '../domain/ports/context-store.ts';
+
+const CHUNK = 16;
+
+/** Seq of the log's first user message: nearly always among the first two, so it is looked for from the front. */
+export async function findFirstUser(
+  contexts: Pick<ContextReader, 'readLog'>,
+  conversation: ConversationRef,
+  head: number,
+): Promise<number | undefined> {
+  for (let from = 1; from <= head; from += CHUNK) {
+    const entries = await contexts.readLog(conversation, [{ from, to: Math.min(head, from + CHUNK - 1) }]);
+    const user = entries.find((entry) => entry.message.role === 'user');
+    if (user !== undefined) return user.seq;
+  }
+  return undefined;
+}
+
+/** The text of the user message before `seq`: what was asked. Looked for among the few entries in front of it. */
+export async function findAsked(
+  contexts: Pick<ContextReader, 'readLog'>,
+  conversation: ConversationRef,
+  seq: number,
+): Promise<string | undefined> {
+  if (seq <= 1) return undefined;
+  const entries = await contexts.readLog(conversation, [{ from: Math.max(1, seq - CHUNK), to: seq - 1 }]);
+  return entries.findLast((entry) => entry.message.role === 'user')?.message.content;
+}

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { buildHouse } from './house.ts';
+
+const kept = { turns: 40, versions: 6, summarized: 3, evicted: 2, tokensPeak: 9000, tokensEnd: 4000, overLimit: 0 };
+
+const broken: ReadonlyArray<{ line: string; says: string }> = [
+  { line: JSON.stringify({ ...kept, overLimit: 1 }), says: 'at overLimit' },
+  { line: JSON.stringify({ ...kept, evicted: 1 }), says: 'at evicted' },
+  { line: JSON.stringify({ ...kept, summarized: undefined }), says: 'at summarized' },
+  { line: 'Error: Redis is away', says: 'expected object' },
+];
+
+const check = (line: string): string =>
+  `printf '%s\\n' progress '${line}' | node scripts/check-demo.ts --summarized 2 --evicted 2`;
+
+test('a demo that kept its promise passes', async () => {
+  using house = buildHouse();
+  const { code, output } = await house.run(check(JSON.stringify(kept)));
+  expect(code, output).toBe(0);
+});
+
+test.each(broken)('a demo that did not is told where: $says', async ({ line, says }) => {
+  using house = buildHouse();
+  const { code, output } = await house.run(check(line));
+  expect(code).toBe(1);
+  expect(output).toContain(says);
+});

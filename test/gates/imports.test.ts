@@ -1,0 +1,151 @@
+import { expect, test } from 'vitest';
+import { owners, rooms } from '../../scripts/rooms.ts';
+import { buildHouse } from './house.ts';
+
+test('the rooms form layers: of two rooms at most one may import the other', () => {
+  const mutual = Object.entries(rooms).flatMap(([room, allowed]) =>
+    allowed.filter((other) => rooms[other]?.includes(room)).map((other) => `${room} ⇄ ${other}`),
+  );
+  const unknown = Object.values(rooms).flatMap((allowed) => allowed.filter((room) => rooms[room] === undefined));
+  expect(mutual).toEqual([]);
+  expect(unknown).toEqual([]);
+});
+
+test('of all pairs of rooms exactly those outside the table are named', async () => {
+  using house = buildHouse();
+  const names = Object.keys(rooms);
+  const pairs = names.flatMap((from) => names.filter((to) => to !== from).map((to) => ({ from, to })));
+  const forbidden = pairs.filter(({ from, to }) => !rooms[from]?.includes(to));
+  const entries = names.map((room) => [`src/${room}/entry.ts`, `export const room = '${room}';\n`]);
+  const importers = pairs.map(({ from, to }) => [
+    `src/${from}/to-${to}.ts`,
+    `import { room } from '../${to}/entry.ts';\n\nexport const other = room;\n`,
+  ]);
+  house.write(Object.fromEntries([...entries, ...importers]) as Record<string, string>);
+
+  const { code, output } = await house.run('imports');
+  expect(code).toBe(1);
+  const missed = forbidden.filter(
+    ({ from, to }) => !output.includes(`src/${from}/to-${to}.ts → src/${to}/entry.ts: ${from}-direction`),
+  );
+  expect(missed).toEqual([]);
+  expect(output).toContain(` ${forbidden.length} violations`);
+});
+
+test('a package is open to the rooms that own it', async () => {
+  using house = buildHouse();
+  const installed = Object.entries(owners).filter(([name]) => !['openai', '@anthropic-ai'].includes(name));
+  const importers = installed.flatMap(([name, allowed]) =>
+    allowed.map((room) => [
+      `src/${room}/with-${name}.ts`,
+      `import * as own from '${name}';\n\nexport const used = own;\n`,
+    ]),
+  );
+  house.write(Object.fromEntries(importers) as Record<string, string>);
+  const { code, output } = await house.run('imports');
+  expect(code, output).toBe(0);
+});
+
+const breaches: ReadonlyArray<{ rule: string; path: string; text: string }> = [
+  {
+    rule: 'workers-direction',
+    path: 'src/workers/typed.ts',
+    text: `import type { Key } from '../store/key.ts';\nexport type Own = Key;`,
+  },
+  {
+    rule: 'workers-direction',
+    path: 'src/workers/lazy.ts',
+    text: `export const lazy = () => import('../store/key.ts');`,
+  },
+  { rule: 'workers-direction', path: 'src/workers/passed-on.ts', text: `export * from '../store/key.ts';` },
+  {
+    rule: 'bullmq-owner',
+    path: 'src/workers/queue.ts',
+    text: `import { Queue } from 'bullmq';\nexport const made = Queue;`,
+  },
+  {
+    rule: 'bullmq-owner',
+    path: 'src/store/typed.ts',
+    text: `import type { Job } from 'bullmq';\nexport type Own = Job;`,
+  },
+  {
+    rule: 'ioredis-owner',
+    path: 'src/workers/redis.ts',
+    text: `import { Redis } from 'ioredis';\nexport const made = Redis;`,
+  },
+  {
+    rule: 'openai-owner',
+    path: 'src/workers/openai.ts',
+    text: `import OpenAI from 'openai';\nexport const made = OpenAI;`,
+  },
+  {
+    rule: '@anthropic-ai-owner',
+    path: 'src/wire/sdk.ts',
+    text: `import type { A } from '@anthropic-ai/sdk';\nexport type Own = A;`,
+  },
+  {
+    rule: 'prom-client-owner',
+    path: 'src/runtime.ts',
+    text: `import { Gauge } from 'prom-client';\nexport const made = Gauge;`,
+  },
+  { rule: 'pino-owner', path: 'src/cli/log.ts', text: `import { pino } from 'pino';\nexport const made = pino;` },
+  {
+    rule: 'domain-pure',
+    path: 'src/domain/file.ts',
+    text: `import { readFileSync } from 'node:fs';\nexport const read = readFileSync;`,
+  },
+  { rule: 'domain-pure', path: 'src/domain/id.ts', text: `import { ulid } from 'ulidx';\nexport const made = ulid;` },
+  {
+    rule: 'src-alone',
+    path: 'src/cli/tested.ts',
+    text: `import { one } from '../../test/one.ts';\nexport const own = one;`,
+  },
+  {
+    rule: 'no-cycles',
+    path: 'src/jobs/left.ts',
+    text: `import type { Right } from './right.ts';\nexport type Left = Right | 1;`,
+  },
+  {
+    rule: 'resolvable',
+    path: 'src/jobs/lost.ts',
+    text: `import { lost } from './nowhere.ts';\nexport const own = lost;`,
+  },
+  { rule: 'no-room', path: 'src/attic/box.ts', text: `export const box = 1;` },
+];
+
+test('packages, built-ins, cycles and unknown rooms are named, whatever the form of the import', async () => {
+  using house = buildHouse();
+  house.write({
+    'src/store/key.ts': `export type Key = string;\n`,
+    'src/jobs/right.ts': `import type { Left } from './left.ts';\n\nexport type Right = Left | 2;\n`,
+    'test/one.ts': `export const one = 1;\n`,
+    ...(Object.fromEntries(breaches.map(({ path, text }) => [path, `${text}\n`])) as Record<string, string>),
+  });
+  const { code, output } = await house.run('imports');
+  expect(code).toBe(1);
+  const lines = output.split('\n');
+  const missed = breaches.filter(
+    ({ rule, path }) => !lines.some((line) => line.startsWith(path) && line.includes(`: ${rule} `)),
+  );
+  expect(missed, output).toEqual([]);
+});
+
+/** dependency-cruiser asks for the compiler's version first; told one it does not know, it reads nothing and is content. */
+const unknownCompiler = `import { registerHooks } from 'node:module';
+
+registerHooks({
+  resolve: (specifier, context, next) =>
+    specifier === 'typescript/package.json'
+      ? next(new URL('./unknown-compiler.json', import.meta.url).href, context)
+      : next(specifier, context),
+});
+`;
+
+test('a run that reads no module fails although it found no violation', async () => {
+  using house = buildHouse();
+  house.write({ 'unknown-compiler.mjs': unknownCompiler, 'unknown-compiler.json': '{ "version": "7.0.2" }\n' });
+  const { code, output } = await house.run('imports', { NODE_OPTIONS: '--import ./unknown-compiler.mjs' });
+  expect(output).toContain('src/domain/turn.ts: unread');
+  expect(output).toContain('imports: 0 modules of 5 files');
+  expect(code).toBe(1);
+});

@@ -1,0 +1,156 @@
+import { mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
+import { provideRedis } from '../../src/local-redis/provide-redis.ts';
+import { findServerFolder, isAlive, isGone, makeEnv, makeFolder, removeFolder, spawnHolder } from './fixture.ts';
+
+const GONE = { timeout: 10_000, interval: 20 };
+
+let home: string;
+let env: NodeJS.ProcessEnv;
+let obstacle: string | undefined;
+
+beforeAll(async () => {
+  home = await makeFolder();
+  const found = await findServerFolder(home);
+  if ('obstacle' in found) obstacle = found.obstacle;
+  else env = makeEnv(home, found.folder);
+}, 120_000);
+afterAll(() => removeFolder(home));
+beforeEach(({ skip }) => skip(obstacle !== undefined, obstacle));
+
+async function startFromPath(serverArgs: string[] = []): Promise<LocalRedis> {
+  const redis = await provideRedis({ env, sources: ['path'], serverArgs });
+  onTestFinished(() => redis.stop());
+  return redis;
+}
+
+function connect(url: string): Redis {
+  const client = new Redis(url, { maxRetriesPerRequest: 0, retryStrategy: () => null });
+  client.on('error', () => undefined);
+  onTestFinished(() => client.disconnect());
+  return client;
+}
+
+describe('a server from PATH', () => {
+  test('answers on 127.0.0.1 only, durable and never evicting, in a folder of its own', async () => {
+    const redis = await startFromPath();
+    const settings = await connect(redis.url).config(
+      'GET',
+      'bind',
+      'dir',
+      'appendonly',
+      'appendfsync',
+      'maxmemory-policy',
+      'save',
+    );
+
+    const setting = (name: string): string | undefined => settings[settings.indexOf(name) + 1];
+    expect(setting('bind')).toBe('127.0.0.1');
+    expect(setting('dir')).toBe(redis.dataDir);
+    expect(setting('appendonly')).toBe('yes');
+    expect(setting('appendfsync')).toBe('everysec');
+    expect(setting('maxmemory-policy')).toBe('noeviction');
+    expect(setting('save')).toBe('');
+    expect(redis.source).toBe('path');
+    expect(redis.description).toMatch(/^(Redis|Valkey) \d+\.\d+\.\d+ from PATH, port \d+$/);
+  });
+
+  test("the caller's arguments win over the defaults, but not over address and folder", async () => {
+    const redis = await startFromPath(['--appendonly', 'no', '--bind', '0.0.0.0', '--dir', '/']);
+    const client = connect(redis.url);
+
+    expect(await client.config('GET', 'appendonly')).toEqual(['appendonly', 'no']);
+    expect(await client.config('GET', 'bind')).toEqual(['bind', '127.0.0.1']);
+    expect(await client.config('GET', 'dir')).toEqual(['dir', redis.dataDir]);
+  });
+
+  test('two at once do not share anything', async () => {
+    const [one, other] = await Promise.all([startFromPath(), startFromPath()]);
+    await connect(one.url).set('key', 'one');
+
+    expect(await connect(other.url).get('key')).toBeNull();
+    expect(one.dataDir).not.toBe(other.dataDir);
+    expect(one.pid).not.toBe(other.pid);
+  });
+
+  test('one that refuses its arguments is an error with its own words, and leaves nothing behind', async () => {
+    const dataRoot = await useDataRoot('refused');
+    const start = provideRedis({ env, sources: ['path'], serverArgs: ['--no-such-setting', 'yes'] });
+
+    await expect(start).rejects.toMatchObject({
+      code: 'redis_unavailable',
+      message: expect.stringMatching(/path: .*did not start: .*no-such-setting.*Bad directive/),
+    });
+    expect(await readdir(dataRoot)).toEqual([]);
+  });
+
+  test('an abort ends the start and leaves nothing behind', async () => {
+    const dataRoot = await useDataRoot('aborted');
+    const reason = new Error('enough');
+    const aborting = new AbortController();
+    const start = provideRedis({ env, sources: ['path'], signal: aborting.signal });
+    await expect.poll(() => readdir(dataRoot), { interval: 1 }).toHaveLength(1);
+    aborting.abort(reason);
+
+    await expect(start).rejects.toBe(reason);
+    expect(await readdir(dataRoot)).toEqual([]);
+    await expect(provideRedis({ env, sources: ['path'], signal: aborting.signal })).rejects.toBe(reason);
+  });
+});
+
+describe('the end of a server', () => {
+  test('stop ends the process and removes its data, and may be called again', async () => {
+    const redis = await startFromPath();
+    await connect(redis.url).set('key', 'value');
+    expect(isGone(redis)).toBe(false);
+
+    await Promise.all([redis.stop(), redis.stop()]);
+    expect(isGone(redis)).toBe(true);
+    await redis.stop();
+  });
+
+  test('a frozen server that does not hear SIGTERM is killed', async () => {
+    const redis = await startFromPath();
+    process.kill(redis.pid ?? 0, 'SIGSTOP');
+
+    await redis.stop();
+    expect(isGone(redis)).toBe(true);
+  }, 15_000);
+
+  test('a server that ends by itself leaves no folder', async () => {
+    const redis = await startFromPath();
+    process.kill(redis.pid ?? 0, 'SIGKILL');
+
+    await expect.poll(() => isGone(redis), GONE).toBe(true);
+    await redis.stop();
+  });
+
+  test.each(['SIGKILL', 'SIGTERM', 'SIGINT'] as const)('%s for the parent ends the server', async (signal) => {
+    const holder = await spawnHolder(env);
+    expect(isAlive(holder.redis.pid ?? 0)).toBe(true);
+    holder.process.kill(signal);
+
+    await expect.poll(() => isGone(holder.redis), GONE).toBe(true);
+  });
+
+  test('the exit of the parent ends the server, without a stop', async () => {
+    const holder = await spawnHolder(env);
+    expect(isAlive(holder.redis.pid ?? 0)).toBe(true);
+    holder.process.stdin?.write('exit\n');
+
+    await expect.poll(() => isGone(holder.redis), GONE).toBe(true);
+    expect(holder.process.exitCode).toBe(0);
+  });
+});
+
+/** Data folders of this test lie in a folder of its own, so that those of other runs do not count. */
+async function useDataRoot(name: string): Promise<string> {
+  const dataRoot = join(home, name);
+  await mkdir(dataRoot);
+  vi.stubEnv('TMPDIR', dataRoot);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  return dataRoot;
+}

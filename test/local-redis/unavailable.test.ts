@@ -1,0 +1,54 @@
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describeInstallation } from '../../src/local-redis/install-hint.ts';
+import { findOnPath } from '../../src/local-redis/path.ts';
+import { provideRedis } from '../../src/local-redis/provide-redis.ts';
+import { makeEnv, makeFolder, removeFolder } from './fixture.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await makeFolder();
+});
+afterAll(() => removeFolder(folder));
+
+test('without a source the error names every reason and what to install', async () => {
+  const cacheDir = join(folder, 'a-file', 'cache');
+  await writeFile(join(folder, 'a-file'), '');
+  const start = provideRedis({ env: makeEnv(folder, ''), cacheDir, redisUrl: '', sources: ['path', 'package'] });
+
+  await expect(start).rejects.toMatchObject({
+    code: 'redis_unavailable',
+    message: expect.stringMatching(/path: no redis-server or valkey-server on PATH; package: .+\. (Install|Run)/),
+    hint: expect.stringMatching(/Docker.*REDIS_URL/),
+  });
+});
+
+describe('what to install', () => {
+  test.each([
+    ['darwin', '', 'brew install redis'],
+    ['linux', 'NAME="Ubuntu"\nID=ubuntu\nID_LIKE=debian\n', 'apt-get install redis-server'],
+    ['linux', 'ID=linuxmint\nID_LIKE="ubuntu debian"\n', 'apt-get install redis-server'],
+    ['linux', 'ID="rocky"\nID_LIKE="rhel centos fedora"\n', 'dnf install'],
+    ['linux', 'ID=alpine\n', 'apk add redis'],
+    ['linux', '', 'redis-server is on PATH'],
+    ['win32', '', 'WSL'],
+  ] as const)('on %s %j', (platform, osRelease, expected) => {
+    expect(describeInstallation(platform, osRelease)).toContain(expected);
+  });
+});
+
+test('a search on PATH takes executable files of absolute folders only, redis-server before valkey-server', async () => {
+  const [one, two] = [join(folder, 'one'), join(folder, 'two')];
+  await mkdir(join(one, 'redis-server'), { recursive: true }); // a folder
+  await mkdir(two);
+  await writeFile(join(one, 'valkey-server'), '');
+  await writeFile(join(two, 'redis-server'), ''); // not executable
+  const names = ['redis-server', 'valkey-server'];
+  expect(await findOnPath(names, `:.:${one}:${two}`)).toBeUndefined();
+
+  await chmod(join(one, 'valkey-server'), 0o755);
+  expect(await findOnPath(names, `${one}:${two}`)).toBe(join(one, 'valkey-server'));
+  await chmod(join(two, 'redis-server'), 0o755);
+  expect(await findOnPath(names, `${one}:${two}`)).toBe(join(two, 'redis-server'));
+});

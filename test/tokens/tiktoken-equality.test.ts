@@ -1,0 +1,73 @@
+import { get_encoding, type Tiktoken } from 'tiktoken';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Encoding, loadTokenCounter, type TokenCounter } from '../../src/tokens/token-counter.ts';
+import { makeStrings, randomIntegers, readTraces, slice } from './corpus.ts';
+
+const SEED = 20_250_601;
+const traces = readTraces();
+
+describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s equals tiktoken', (encoding) => {
+  let counter: TokenCounter;
+  let tiktoken: Tiktoken;
+
+  beforeAll(async () => {
+    counter = await loadTokenCounter(encoding);
+    tiktoken = get_encoding(encoding);
+  });
+  afterAll(() => tiktoken.free());
+
+  /** The first text with other ids than tiktoken's; compared by hand, since 15,000 `expect`s take longer than the rest. */
+  function findDifference(texts: Iterable<string>): string | undefined {
+    for (const text of texts) {
+      const ids = counter.encode(text);
+      const expected = tiktoken.encode_ordinary(text);
+      if (ids.length !== expected.length || ids.some((id, index) => id !== expected[index]))
+        return JSON.stringify(text);
+    }
+    return undefined;
+  }
+
+  test('on 15,000 strings of every kind', () => {
+    const strings = makeStrings(1_500, SEED);
+    expect(strings.length).toBe(15_000);
+    expect(findDifference(strings)).toBeUndefined();
+  });
+
+  test.skipIf(traces === undefined)('on recorded traces, slices and whole (skipped without ../shared/traces)', () => {
+    const random = randomIntegers(SEED);
+    const any = (): string => traces?.[random(traces.length)] ?? '';
+    expect(findDifference(Array.from({ length: 5_000 }, () => slice(any(), random)))).toBeUndefined();
+    expect(findDifference(Array.from({ length: 100 }, any))).toBeUndefined();
+  });
+
+  test('on pieces on both sides of the limit between the two merges', () => {
+    const random = randomIntegers(SEED);
+    const pick = (letters: string): string => letters[random(letters.length)] ?? '';
+    for (const letters of ['a', 'ab', 'abcdefghijklmnopqrstuvwxyz', '好', '好的文字', ' ', '-=', '\u0301']) {
+      const lengths = Array.from({ length: 60 }, (_, index) => 20 + 7 * index);
+      const pieces = lengths.map((length) => Array.from({ length }, () => pick(letters)).join(''));
+      expect(findDifference(pieces)).toBeUndefined();
+    }
+  });
+
+  test('on one piece of thousands of letters', () => {
+    const pieces = ['a'.repeat(5_000), 'ab'.repeat(3_000), '好'.repeat(3_000), `${' '.repeat(5_000)}x`];
+    expect(findDifference(pieces)).toBeUndefined();
+  });
+
+  test.each([
+    ['plane 0, up to the surrogates', 0, 0xd7ff],
+    ['planes 0 and 1, behind the surrogates', 0xe000, 0x1ffff],
+    ['the ends of the blocks in planes 2 and 3', 0x2a600, 0x33600],
+    ['tags and variation selectors', 0xe0000, 0xe01ff],
+  ])('on all code points of %s', (_name, first, last) => {
+    const chars = Array.from({ length: last - first + 1 }, (_, index) => String.fromCodePoint(first + index));
+    // One token less where the character is a letter, mark or number ('s), and where it splits off the blank.
+    expect(findDifference(chars.map((char) => `${char}'s ${char}the`))).toBeUndefined();
+  });
+
+  test('reads special-token text as ordinary text', () => {
+    expect(counter.encode('<|endoftext|>').length).toBeGreaterThan(1);
+    expect(findDifference(['<|endoftext|>'])).toBeUndefined();
+  });
+});

@@ -1,0 +1,108 @@
+import * as fc from 'fast-check';
+import { get_encoding, type Tiktoken } from 'tiktoken';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Encoding, loadTokenCounter, type TokenCounter } from '../../src/tokens/token-counter.ts';
+import { makeStrings } from './corpus.ts';
+
+const samples = makeStrings(60, 7);
+/** Any UTF-16 (lone surrogates too), well-formed text, and real text joined from samples. */
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 200 }),
+  fc.string({ unit: 'grapheme', maxLength: 200 }),
+  fc.array(fc.constantFrom(...samples), { maxLength: 6 }).map((parts) => parts.join('')),
+  fc.tuple(fc.constantFrom('a', ' ', '好', '😀', '\n', 'é'), fc.nat(600)).map(([char, length]) => char.repeat(length)),
+);
+const maxTokens = fc.nat(120);
+
+describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s', (encoding) => {
+  let counter: TokenCounter;
+  let tiktoken: Tiktoken;
+
+  beforeAll(async () => {
+    counter = await loadTokenCounter(encoding);
+    tiktoken = get_encoding(encoding);
+  });
+  afterAll(() => tiktoken.free());
+
+  test('is loaded once', async () => {
+    expect(await loadTokenCounter(encoding)).toBe(counter);
+    expect(counter.encoding).toBe(encoding);
+  });
+
+  test('its ids decode to the same bytes', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const decoded = Buffer.from(tiktoken.decode(Uint32Array.from(counter.encode(text))));
+        expect(decoded.equals(Buffer.from(text))).toBe(true);
+      }),
+    );
+  });
+
+  test('count = countSync = encode().length', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyText, async (text) => {
+        const tokens = counter.encode(text).length;
+        expect(counter.countSync(text)).toBe(tokens);
+        expect(await counter.count(text)).toBe(tokens);
+      }),
+    );
+  });
+
+  test('a text of several encoding slices, with surrogate pairs across their borders, counts as the sum of its lines', async () => {
+    // Each line begins a piece, so the whole is the sum; odd and even offsets put a pair on one border or the other.
+    const line = `x${'😀 ok '.repeat(50)}\n`;
+    const lines = Math.ceil((2 << 20) / line.length);
+    const tokens = counter.countSync(line) * lines;
+    expect(await counter.count(line.repeat(lines))).toBe(tokens);
+    expect(await counter.count(`x\n${line.repeat(lines)}`)).toBe(tokens + counter.countSync('x\n'));
+    expect(await counter.count(`xx\n${line.repeat(lines)}`)).toBe(tokens + counter.countSync('xx\n'));
+  });
+
+  test('clipStart keeps a prefix of at most maxTokens, without cutting a pair', () => {
+    fc.assert(
+      fc.property(anyText, maxTokens, (text, limit) => {
+        const clipped = counter.clipStart(text, limit);
+        expect(text.startsWith(clipped)).toBe(true);
+        expectClipped({ text, clipped, cut: text.slice(clipped.length - 1, clipped.length + 1), limit });
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('clipEnd keeps a suffix of at most maxTokens, without cutting a pair', () => {
+    fc.assert(
+      fc.property(anyText, maxTokens, (text, limit) => {
+        const clipped = counter.clipEnd(text, limit);
+        expect(text.endsWith(clipped)).toBe(true);
+        const at = text.length - clipped.length;
+        expectClipped({ text, clipped, cut: text.slice(at - 1, at + 1), limit });
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  interface Clipped {
+    readonly text: string;
+    readonly clipped: string;
+    /** the two units around the cut */
+    readonly cut: string;
+    readonly limit: number;
+  }
+
+  function expectClipped({ text, clipped, cut, limit }: Clipped): void {
+    const tokens = counter.countSync(clipped);
+    expect(tokens).toBeLessThanOrEqual(limit);
+    // A code point is at most four tokens, and a cut moved back for the recount loses as many again.
+    expect(counter.countSync(text) <= limit ? clipped === text : tokens > limit - 8).toBe(true);
+    // The units around the cut are no pair; a lone surrogate of the text's own may stand there.
+    expect(clipped !== text && clipped !== '' && (cut.codePointAt(0) ?? 0) > 0xffff).toBe(false);
+  }
+
+  test('clips a long run of blanks, which needs more than one window', () => {
+    const text = `${' '.repeat(20_000)}x`;
+    for (const clipped of [counter.clipStart(text, 20), counter.clipEnd(text, 20)]) {
+      expect(clipped.length).toBeGreaterThan(1_000);
+      expect(counter.countSync(clipped)).toBeLessThanOrEqual(20);
+    }
+  });
+});
