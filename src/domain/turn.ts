@@ -92,5 +92,7 @@ export interface TurnView {
   /** of a completed turn: seq and text of the answer */
   readonly answer?: { readonly seq: number; readonly content: string };
   readonly failure?: TurnFailure;
+  /** our own size of each model call's request, in order, in tokens */
+  readonly requestTokens: readonly number[];
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number };
 }

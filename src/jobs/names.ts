@@ -3,12 +3,16 @@ export const QUEUES = { turn: 'turn', compaction: 'compaction', summarization: '
 
 export type QueueName = (typeof QUEUES)[keyof typeof QUEUES];
 
-/** Hash tag and prefix of one shard of the queues. */
-export function queuePrefix(shard: number): string {
-  return `{tq${shard}}`;
+/**
+ * Prefix of one shard of the queues, its hash tag first.
+ * @param namespace keeps several houses apart in one Redis; no colon
+ */
+export function queuePrefix(shard: number, namespace = ''): string {
+  return namespace === '' ? `{tq${shard}}` : `{tq${shard}}.${namespace}`;
 }
 
-/** Every wake has a priority: the queue drains jobs without one before all that have one. */
+/** Every job has a priority, 1 or more: the queue drains jobs without one before all that have one. Lower goes first. */
+export const HIGHEST_PRIORITY = 1;
 export const DEFAULT_PRIORITY = 10;
 
 /** Times in ms. A killed worker's job is found within lock + stalled check. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { idSchema } from '../domain/ids.ts';
+import { type ConversationRef, idSchema } from '../domain/ids.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { SummarizationTask } from '../domain/ports/queue.ts';
 
@@ -26,13 +26,24 @@ export const summarizationPayloadSchema = z.strictObject({
 export type WakePayload = z.infer<typeof wakePayloadSchema>;
 export type SummarizationPayload = z.infer<typeof summarizationPayloadSchema>;
 
+export function wakePayload({ tenant, id }: ConversationRef): WakePayload {
+  return { v: PAYLOAD_VERSION, tenant, id };
+}
+
+/** @throws invalid_input for data that this version does not know */
+export function readWake(data: unknown): ConversationRef {
+  const { tenant, id } = parseInput(wakePayloadSchema, data, 'job.data');
+  return { tenant, id };
+}
+
 export function summarizationPayload({
   conversation,
   passId,
   sequence,
   hash,
 }: SummarizationTask): SummarizationPayload {
-  return { v: PAYLOAD_VERSION, ...conversation, passId, sequence, hash };
+  const { from, to, tokens } = sequence;
+  return { ...wakePayload(conversation), passId, sequence: { from, to, tokens }, hash };
 }
 
 /** @throws invalid_input for data that this version does not know */

@@ -39,7 +39,11 @@ const UNAVAILABLE =
 function nameRedisError(cause: unknown): unknown {
   if (!(cause instanceof Error)) return cause;
   if (cause.message.startsWith('OOM')) {
-    return new TurnfoldError('redis_full', 'Redis refuses writes: its maxmemory is reached. Raise it or free memory; nothing was written.', { cause });
+    return new TurnfoldError(
+      'redis_full',
+      'Redis refuses writes: its maxmemory is reached. Raise it or free memory; nothing was written.',
+      { cause },
+    );
   }
   if (UNAVAILABLE.test(`${cause.name} ${cause.message}`)) {
     return new TurnfoldError('redis_unavailable', `Redis does not answer: ${cause.message}`, { cause });

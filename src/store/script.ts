@@ -19,12 +19,18 @@ export interface Script<Input, Reply> extends ScriptDefinition<Input, Reply> {
 
 /** Reads the script and the parts that it includes. Called when a store is opened, not at import. */
 export function loadScript<Input, Reply>(definition: ScriptDefinition<Input, Reply>): Script<Input, Reply> {
-  const lua = readLua(`${definition.file}.lua`).replace(/^-- @include (\S+)$/gm, (_, part: string) => readLua(`shared/${part}.lua`));
+  const lua = readLua(`${definition.file}.lua`).replace(/^-- @include (\S+)$/gm, (_, part: string) =>
+    readLua(`shared/${part}.lua`),
+  );
   return { ...definition, lua, sha: createHash('sha1').update(lua).digest('hex') };
 }
 
 /** Runs a script by its hash; a server that does not know it yet gets its text once. */
-export async function runScript<Input, Reply>(redis: Redis, script: Script<Input, Reply>, input: Input): Promise<Reply> {
+export async function runScript<Input, Reply>(
+  redis: Redis,
+  script: Script<Input, Reply>,
+  input: Input,
+): Promise<Reply> {
   const keys = script.keys(input);
   const args = script.args(input);
   const reply = await callRedis(async () => {
@@ -36,6 +42,15 @@ export async function runScript<Input, Reply>(redis: Redis, script: Script<Input
     }
   });
   return script.decode(reply, input);
+}
+
+/** A script as the operation that it is, over one connection. */
+export function bindScript<Input, Reply>(
+  redis: Redis,
+  definition: ScriptDefinition<Input, Reply>,
+): (input: Input) => Promise<Reply> {
+  const script = loadScript(definition);
+  return (input) => runScript(redis, script, input);
 }
 
 /** Replies that are flat lists of field and value, as HGETALL gives them inside Lua. */

@@ -15,7 +15,11 @@ export interface SummaryRequest {
 }
 
 export type SummaryAnswer =
-  | { readonly status: 'written'; readonly text: string; readonly usage?: { readonly inputTokens: number; readonly outputTokens: number } }
+  | {
+      readonly status: 'written';
+      readonly text: string;
+      readonly usage?: { readonly inputTokens: number; readonly outputTokens: number };
+    }
   /** it will not do better when asked again */
   | { readonly status: 'refused'; readonly why: string };
 

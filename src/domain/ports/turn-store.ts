@@ -79,6 +79,8 @@ export interface StepOutcome {
   readonly texts?: ReadonlyMap<string, string>;
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number };
   readonly anchor?: Pick<SizeAnchor, 'tokens'>;
+  /** of a model call: our own size of its request, kept with the turn */
+  readonly requestTokens?: number;
 }
 
 export type StepResult =

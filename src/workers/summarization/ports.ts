@@ -1,9 +1,9 @@
+import type { EventListener } from '../../domain/events.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { Clock, IdSource } from '../../domain/ports/clock.ts';
 import type { ContextReader } from '../../domain/ports/context-store.ts';
 import type { Summarizer } from '../../domain/ports/summarizer.ts';
 import type { SummaryStore } from '../../domain/ports/summary-store.ts';
-import type { EventListener } from '../events.ts';
 import type { PreparedAgents } from '../prepared-agent.ts';
 import type { Timers } from '../timers.ts';
 

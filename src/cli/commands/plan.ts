@@ -1,0 +1,96 @@
+import { explainPlan } from '../../domain/compaction/explain.ts';
+import { isTurnfoldError } from '../../domain/errors.ts';
+import { adoptMessages } from '../../domain/history.ts';
+import { buildLog } from '../../domain/log.ts';
+import type { LogEntry } from '../../domain/message.ts';
+import { completePolicy, type Policy } from '../../domain/policy.ts';
+import type { TokenCounter } from '../../domain/ports/token-counter.ts';
+import type { SeqRange } from '../../domain/version.ts';
+import { bytesOfMessage, countMessage } from '../../tokens/message-tokens.ts';
+import { loadTokenCounter } from '../../tokens/token-counter.ts';
+import { type ConversationLine, readConversationLine } from '../../wire/conversation-line.ts';
+import { readLines, readPolicyFile } from '../files.ts';
+import { type Output, writeJson } from '../output.ts';
+
+export interface PlanOptions {
+  readonly policy?: string;
+  readonly json: boolean;
+}
+
+/** One line of `plan --json`. Indexes are 0-based and inclusive, into the input's messages. */
+interface PlanLine {
+  readonly id: string;
+  readonly kind: string;
+  readonly reasons: readonly string[];
+  readonly tokens: number;
+  readonly messages: number;
+  readonly turns: number;
+  readonly sequences: readonly SeqRange[];
+  readonly evict: readonly SeqRange[];
+  readonly protected: readonly number[];
+}
+
+/** Shows, for each conversation of a file, what a pass would do. Needs no Redis and no model. @returns the exit code */
+export async function planFile(path: string, options: PlanOptions, output: Output): Promise<number> {
+  const read = options.policy === undefined ? { policy: {}, warnings: [] } : await readPolicyFile(options.policy);
+  for (const warning of read.warnings) output.note(`turnfold: warning: ${warning}`);
+  const policy = completePolicy(read.policy);
+  const counter = await loadTokenCounter('o200k_base');
+  let exitCode = 0;
+  for await (const { number, line } of readLines(path)) {
+    let id = `line-${number}`;
+    try {
+      const conversation = readConversationLine(line, number);
+      id = conversation.id;
+      const planned = planConversation(conversation, await weighConversation(conversation, counter), policy);
+      if (options.json) writeJson(output, planned);
+      else output.line(describePlan(planned));
+    } catch (error) {
+      if (!isTurnfoldError(error)) throw error;
+      exitCode = 1;
+      if (options.json) writeJson(output, { id, error });
+      else output.line(`${id}  ${error.code}: ${error.message}`);
+    }
+  }
+  return exitCode;
+}
+
+async function weighConversation({ messages }: ConversationLine, counter: TokenCounter): Promise<LogEntry[]> {
+  const adopted = adoptMessages(messages, 1);
+  return buildLog(
+    await Promise.all(
+      adopted.messages.map(async (message) => ({
+        message,
+        tokens: await countMessage(counter, message),
+        bytes: bytesOfMessage(message),
+      })),
+    ),
+  );
+}
+
+function planConversation({ id }: ConversationLine, entries: readonly LogEntry[], policy: Policy): PlanLine {
+  const { plan, messages, turns, protectedPositions } = explainPlan(entries, policy);
+  return {
+    id,
+    kind: plan.kind,
+    reasons: plan.reasons,
+    tokens: plan.tokens,
+    messages,
+    turns,
+    sequences: plan.sequences.map(indexRange),
+    evict: plan.evict.map(indexRange),
+    protected: protectedPositions,
+  };
+}
+
+/** A file's first message is index 0 and seq 1. */
+function indexRange({ from, to }: SeqRange): SeqRange {
+  return { from: from - 1, to: to - 1 };
+}
+
+function describePlan(plan: PlanLine): string {
+  const ranges = (plan.kind === 'summarize' ? plan.sequences : plan.evict).map(({ from, to }) => `${from}-${to}`);
+  const size = `${plan.tokens} tokens, ${plan.messages} messages, ${plan.turns} turns`;
+  const why = plan.reasons.length === 0 ? 'no reason' : plan.reasons.join(', ');
+  return `${plan.id}  ${plan.kind}  (${why}; ${size})${ranges.length === 0 ? '' : `  messages ${ranges.join(', ')}`}`;
+}

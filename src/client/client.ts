@@ -1,0 +1,84 @@
+import type { ConversationState } from '../domain/conversation.ts';
+import { TurnfoldError } from '../domain/errors.ts';
+import type { VersionChange } from '../domain/diff.ts';
+import type { LogEntry } from '../domain/message.ts';
+import type { TurnState, TurnView } from '../domain/turn.ts';
+import type { Version } from '../domain/version.ts';
+import {
+  type Appended,
+  appendMessages,
+  type ContextView,
+  diff,
+  listVersions,
+  readContextView,
+  readWholeLog,
+  requestPass,
+} from './contexts.ts';
+import { type AppendInput, type ConversationName, type EnqueueInput, readConversationName } from './input.ts';
+import type { ClientPorts } from './ports.ts';
+import { answerCalls, type CallAnswer, cancelTurn, type EnqueuedTurn, enqueueTurn, readResult } from './turns.ts';
+
+/**
+ * What other services use. Conversations are named by id, or by `{tenant, id}`. Every failure is a `TurnfoldError` with a
+ * code; with Redis away a call fails with `redis_unavailable` within a second.
+ */
+export interface TurnfoldClient {
+  /** durably accepts a turn; the same `turn` id again answers its present state */
+  enqueueTurn(input: EnqueueInput): Promise<EnqueuedTurn>;
+  /** the turn as it stands; with `waitMs` not before it is settled or the time is up */
+  result(conversation: ConversationName, turn: string, options?: { readonly waitMs?: number }): Promise<TurnView>;
+  cancel(conversation: ConversationName, turn: string): Promise<TurnState>;
+  /** brings results of tools that run elsewhere, or approvals, by call id */
+  answer(
+    conversation: ConversationName,
+    turn: string,
+    answers: Readonly<Record<string, CallAnswer>>,
+  ): Promise<'going_on' | 'still_waiting'>;
+  /** adds messages without a turn, for callers with a loop of their own */
+  append(input: AppendInput): Promise<Appended>;
+  /** what the agent still knows: the live context, or a kept version's at a head */
+  context(conversation: ConversationName, at?: { readonly version?: number; readonly head?: number }): Promise<ContextView>;
+  /** the context of one kept version, as it was when it was made */
+  show(conversation: ConversationName, version: number): Promise<ContextView>;
+  /** kept versions, newest first */
+  versions(conversation: ConversationName): Promise<Version[]>;
+  diff(conversation: ConversationName, before: number, after: number): Promise<VersionChange[]>;
+  /** the whole log, archived messages included */
+  log(conversation: ConversationName): Promise<LogEntry[]>;
+  /** head, size and the pass in progress, without messages */
+  describe(conversation: ConversationName): Promise<ConversationState>;
+  /** asks for a pass now, whatever the thresholds say; answers the pass's id */
+  compactNow(conversation: ConversationName): Promise<string>;
+  /** removes the conversation and everything that belongs to it */
+  erase(conversation: ConversationName): Promise<{ readonly removedKeys: number }>;
+}
+
+export function createClient(ports: ClientPorts): TurnfoldClient {
+  return {
+    enqueueTurn: (input) => enqueueTurn(ports, input),
+    result: (conversation, turn, options) => readResult(ports, conversation, turn, options?.waitMs),
+    cancel: (conversation, turn) => cancelTurn(ports, conversation, turn),
+    answer: (conversation, turn, answers) => answerCalls(ports, conversation, turn, answers),
+    append: (input) => appendMessages(ports, input),
+    context: (conversation, at) => readContextView(ports, conversation, at),
+    show: async (conversation, version) => await showVersion(ports, conversation, version),
+    versions: (conversation) => listVersions(ports, conversation),
+    diff: (conversation, before, after) => diff(ports, conversation, before, after),
+    log: (conversation) => readWholeLog(ports, conversation),
+    describe: (conversation) => describe(ports, conversation),
+    compactNow: async (conversation) => await requestPass(ports, readConversationName(conversation), true),
+    erase: async (conversation) => await ports.contexts.erase(readConversationName(conversation)),
+  };
+}
+
+async function showVersion(ports: ClientPorts, name: ConversationName, number: number): Promise<ContextView> {
+  const version = await ports.contexts.readVersion(readConversationName(name), number);
+  return await readContextView(ports, name, { version: number, ...(version === undefined ? {} : { head: version.base }) });
+}
+
+async function describe(ports: ClientPorts, name: ConversationName): Promise<ConversationState> {
+  const conversation = readConversationName(name);
+  const state = await ports.contexts.readConversation(conversation);
+  if (state !== undefined) return state;
+  throw new TurnfoldError('not_found', `conversation: no conversation ${conversation.id}`, { field: 'conversation' });
+}

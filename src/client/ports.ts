@@ -1,0 +1,25 @@
+import type { IdSource } from '../domain/ports/clock.ts';
+import type { ContextStore } from '../domain/ports/context-store.ts';
+import type { PassIntake } from '../domain/ports/pass-store.ts';
+import type { WakeQueue } from '../domain/ports/queue.ts';
+import type { TokenCounter } from '../domain/ports/token-counter.ts';
+import type { TurnIntake } from '../domain/ports/turn-store.ts';
+
+/** What the client is made of. */
+export interface ClientPorts {
+  readonly turns: TurnIntake;
+  readonly contexts: ContextStore;
+  readonly passes: PassIntake;
+  readonly wakes: Pick<WakeQueue, 'wake'>;
+  readonly notices: SettlementNotices;
+  /** the counter of an agent's model; `o200k_base` unless the service says otherwise */
+  readonly counterFor: (agent: string) => Promise<TokenCounter>;
+  readonly ids: IdSource;
+  readonly now: () => number;
+}
+
+/** Tells that something of a conversation happened. A notice may be lost: who waits also looks. */
+export interface SettlementNotices {
+  /** resolves at the next notice of the conversation or after `ms`, whichever comes first */
+  wait(conversation: { readonly tenant: string; readonly id: string }, ms: number): Promise<void>;
+}

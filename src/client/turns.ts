@@ -1,0 +1,128 @@
+import { createHash } from 'node:crypto';
+import type { ToolOutput } from '../domain/agent.ts';
+import { TurnfoldError } from '../domain/errors.ts';
+import { parseInput } from '../domain/parse.ts';
+import { isSettled, TURN_LIMITS, type TurnState, type TurnView } from '../domain/turn.ts';
+import {
+  type ConversationName,
+  type EnqueueInput,
+  enqueueSchema,
+  readConversationName,
+  weighMessage,
+} from './input.ts';
+import type { ClientPorts } from './ports.ts';
+
+export interface EnqueuedTurn {
+  readonly conversation: string;
+  readonly turn: string;
+  readonly state: TurnState;
+  /** false: the same turn was accepted before */
+  readonly isNew: boolean;
+}
+
+/** How often a waiting caller looks for itself, in ms: a notice may be lost. */
+const LOOK_MS = 1_000;
+
+/**
+ * Accepts a turn. Once it answers, the turn is in Redis and will be settled exactly once, in order.
+ * @throws invalid_input, message_too_large, turn_conflict, mailbox_full, redis_unavailable, redis_full
+ */
+export async function enqueueTurn(ports: ClientPorts, input: EnqueueInput): Promise<EnqueuedTurn> {
+  const { conversation: id, tenant, agent, turn = ports.ids.next(), ...rest } = parseInput(enqueueSchema, input);
+  const conversation = { tenant, id };
+  const message = { role: 'user' as const, content: rest.input };
+  const wake = ports.ids.next();
+  const result = await ports.turns.accept({
+    conversation,
+    turn,
+    agent,
+    wake,
+    input: await weighMessage(await ports.counterFor(agent), message, 'input'),
+    payloadHash: createHash('sha256')
+      .update(JSON.stringify([agent, rest.input]))
+      .digest('hex')
+      .slice(0, 32),
+    maxQueuedTurns: rest.maxQueuedTurns ?? TURN_LIMITS.maxQueuedTurns,
+    ...(rest.delayMs === undefined || rest.delayMs === 0 ? {} : { dueAt: ports.now() + rest.delayMs }),
+  });
+  if (result.status === 'conflict') {
+    throw new TurnfoldError('turn_conflict', `turn: ${turn} was accepted with another payload`, { field: 'turn' });
+  }
+  if (result.status === 'full') {
+    const { queued } = result;
+    throw new TurnfoldError('mailbox_full', `conversation: ${queued} turns wait already`, {
+      field: 'conversation',
+      details: { queued },
+    });
+  }
+  if (result.needsWake)
+    await ports.wakes.wake('turn', conversation, wake, rest.priority === undefined ? {} : { priority: rest.priority });
+  return { conversation: id, turn, state: result.state, isNew: result.status === 'accepted' };
+}
+
+/**
+ * The turn as it stands; with `waitMs` not before it is settled or the time is up.
+ * @throws not_found
+ */
+export async function readResult(
+  ports: ClientPorts,
+  name: ConversationName,
+  turn: string,
+  waitMs = 0,
+): Promise<TurnView> {
+  const conversation = readConversationName(name);
+  const until = ports.now() + waitMs;
+  for (;;) {
+    const view = await ports.turns.readTurn(conversation, turn);
+    if (view === undefined)
+      throw new TurnfoldError('not_found', `turn: no turn ${turn} in ${conversation.id}`, { field: 'turn' });
+    const leftMs = until - ports.now();
+    if (isSettled(view.state) || leftMs <= 0) return view;
+    await ports.notices.wait(conversation, Math.min(leftMs, LOOK_MS));
+  }
+}
+
+/** Answers the state after the call: `canceled`, or how the turn was settled before. @throws not_found */
+export async function cancelTurn(ports: ClientPorts, name: ConversationName, turn: string): Promise<TurnState> {
+  const conversation = readConversationName(name);
+  const result = await ports.turns.cancel(conversation, turn, ports.ids.next());
+  if (result.status === 'not_found') {
+    throw new TurnfoldError('not_found', `turn: no turn ${turn} in ${conversation.id}`, { field: 'turn' });
+  }
+  if (result.status === 'settled') return result.state;
+  if (result.wake !== undefined) await ports.wakes.wake('turn', conversation, result.wake);
+  return 'canceled';
+}
+
+export type CallAnswer = ToolOutput | { readonly approved: boolean; readonly why?: string };
+
+/**
+ * Brings what a waiting turn waits for: results of tools that run elsewhere, or approvals, by call id.
+ * @returns `going_on` once nothing more is awaited
+ * @throws not_found, conflict where the turn does not wait for these calls
+ */
+export async function answerCalls(
+  ports: ClientPorts,
+  name: ConversationName,
+  turn: string,
+  answers: Readonly<Record<string, CallAnswer>>,
+): Promise<'going_on' | 'still_waiting'> {
+  const conversation = readConversationName(name);
+  const result = await ports.turns.resume({
+    conversation,
+    turn,
+    answers: new Map(Object.entries(answers).map(([call, answer]) => [call, JSON.stringify(answer)])),
+    wake: ports.ids.next(),
+  });
+  switch (result.status) {
+    case 'fulfilled':
+      if (result.wake !== undefined) await ports.wakes.wake('turn', conversation, result.wake);
+      return 'going_on';
+    case 'partial':
+      return 'still_waiting';
+    case 'not_waiting':
+      throw new TurnfoldError('conflict', `turn: ${turn} does not wait for these calls`, { field: 'turn' });
+    default:
+      throw new TurnfoldError('not_found', `turn: no turn ${turn} in ${conversation.id}`, { field: 'turn' });
+  }
+}

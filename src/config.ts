@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { TurnfoldError } from './domain/errors.ts';
+
+const port = z.coerce.number().int().min(0).max(65_535);
+const count = z.coerce.number().int().min(1);
+
+/** Settings of the environment: name → how it is read. Nothing else of the project reads the environment. */
+const settings = {
+  REDIS_URL: z
+    .string()
+    .regex(/^rediss?:\/\//, 'must be a redis:// or rediss:// address')
+    .optional(),
+  /** written once to the database, checked at start */
+  TURNFOLD_SHARDS: count.max(4_096).default(256),
+  TURNFOLD_QUEUE_SHARDS: count.max(64).default(1),
+  TURNFOLD_TURN_CONCURRENCY: count.max(1_000).default(50),
+  TURNFOLD_COMPACTION_CONCURRENCY: count.max(1_000).default(10),
+  TURNFOLD_SUMMARIZATION_CONCURRENCY: count.max(1_000).default(10),
+  /** 0 takes any free port */
+  TURNFOLD_METRICS_PORT: port.default(9464),
+  TURNFOLD_METRICS_HOST: z.string().min(1).default('127.0.0.1'),
+  /** ms that a worker takes to finish what it holds after SIGTERM */
+  TURNFOLD_SHUTDOWN_MS: count.default(10_000),
+  TURNFOLD_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+} as const;
+
+type Read<Name extends keyof typeof settings> = z.output<(typeof settings)[Name]>;
+
+export interface Config {
+  readonly redisUrl: string | undefined;
+  readonly shards: number;
+  readonly queueShards: number;
+  readonly concurrency: { readonly turn: number; readonly compaction: number; readonly summarization: number };
+  readonly metrics: { readonly host: string; readonly port: number };
+  readonly shutdownMs: number;
+  readonly logLevel: Read<'TURNFOLD_LOG_LEVEL'>;
+}
+
+/** @throws invalid_config, with the variable's name and never its value */
+export function readConfig(env: Readonly<Record<string, string | undefined>> = process.env): Config {
+  const read = <Name extends keyof typeof settings>(name: Name): Read<Name> => {
+    const value = env[name];
+    const result = settings[name].safeParse(value === '' ? undefined : value);
+    if (result.success) return result.data as Read<Name>;
+    throw new TurnfoldError('invalid_config', `${name}: ${result.error.issues[0]?.message ?? 'invalid'}`, {
+      field: name,
+    });
+  };
+  return {
+    redisUrl: read('REDIS_URL'),
+    shards: read('TURNFOLD_SHARDS'),
+    queueShards: read('TURNFOLD_QUEUE_SHARDS'),
+    concurrency: {
+      turn: read('TURNFOLD_TURN_CONCURRENCY'),
+      compaction: read('TURNFOLD_COMPACTION_CONCURRENCY'),
+      summarization: read('TURNFOLD_SUMMARIZATION_CONCURRENCY'),
+    },
+    metrics: { host: read('TURNFOLD_METRICS_HOST'), port: read('TURNFOLD_METRICS_PORT') },
+    shutdownMs: read('TURNFOLD_SHUTDOWN_MS'),
+    logLevel: read('TURNFOLD_LOG_LEVEL'),
+  };
+}

@@ -1,0 +1,45 @@
+import type { Agent, Tool } from '../domain/agent.ts';
+import type { PolicyInput } from '../domain/policy.ts';
+import { scriptedModel } from '../models/scripted.ts';
+import { decideFrom, type ScriptedTurn } from './script.ts';
+
+export interface DemoScript {
+  readonly system: string;
+  readonly tools: readonly Tool[];
+  readonly turns: readonly ScriptedTurn[];
+  /** window − reserved output, in tokens */
+  readonly usable: number;
+}
+
+const RESERVE_TOKENS = 1_000;
+const THRESHOLD_SHARE = 0.65;
+const TARGET_SHARE = 0.4;
+const RESULT_SHARE = 0.15;
+const MAX_RESULT_TOKENS = 8_000;
+
+/** The agent of the demo. Its model follows a script, so that no key is needed; everything else is as in production. */
+export function createDemoAgent(name: string, script: DemoScript, isCompacted: boolean): Agent {
+  const { usable } = script;
+  const policy: PolicyInput = {
+    enabled: isCompacted,
+    tokenThreshold: Math.floor(usable * THRESHOLD_SHARE),
+    maxTokens: Math.floor(usable * TARGET_SHARE),
+  };
+  return {
+    name,
+    system: script.system,
+    tools: script.tools,
+    policy,
+    toolResultMaxTokens: Math.min(MAX_RESULT_TOKENS, Math.floor(usable * RESULT_SHARE)),
+    model: scriptedModel({
+      decide: decideFrom(script.turns),
+      profile: {
+        id: 'scripted',
+        encoding: 'o200k_base',
+        windowTokens: usable + RESERVE_TOKENS,
+        outputCapTokens: RESERVE_TOKENS,
+        upperBoundFactor: 1,
+      },
+    }),
+  };
+}

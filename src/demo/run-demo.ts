@@ -1,0 +1,62 @@
+import type { TurnfoldClient } from '../client/index.ts';
+import type { Agent } from '../domain/agent.ts';
+import { isSettled, type TurnView } from '../domain/turn.ts';
+import type { DemoRun } from './report.ts';
+import { type ScriptedTurn, turnIdOf } from './script.ts';
+
+/** ms that one turn of the demo may take, and that its last pass may take. */
+const TURN_WAIT_MS = 60_000;
+const LOOK_MS = 100;
+
+export interface DemoProgress {
+  (turn: number, of: number, tokens: number, version: number, view: TurnView): void;
+}
+
+/** Lives one conversation through: enqueues each turn, waits for its answer, and reads from Redis what came of it. */
+export async function runConversation(
+  client: TurnfoldClient,
+  agent: Agent,
+  turns: readonly ScriptedTurn[],
+  onProgress: DemoProgress,
+): Promise<DemoRun> {
+  const conversation = agent.name;
+  for (const [index, turn] of turns.entries()) {
+    const id = turnIdOf(index);
+    await client.enqueueTurn({ conversation, agent: agent.name, input: turn.ask, turn: id });
+    const view = await client.result(conversation, id, { waitMs: TURN_WAIT_MS });
+    if (!isSettled(view.state)) throw new Error(`${id} did not settle within ${TURN_WAIT_MS} ms: it is ${view.state}`);
+    const { size } = await client.describe(conversation);
+    onProgress(index + 1, turns.length, view.requestTokens.at(-1) ?? 0, size.version, view);
+  }
+  await passesEnded(client, conversation);
+  return await readRun(client, conversation, turns.length);
+}
+
+/** Soft passes run behind the turns: the last one may still be at work when the last turn is answered. */
+async function passesEnded(client: TurnfoldClient, conversation: string): Promise<void> {
+  const until = Date.now() + TURN_WAIT_MS;
+  while ((await client.describe(conversation)).passId !== undefined && Date.now() < until) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}
+
+async function readRun(client: TurnfoldClient, conversation: string, turns: number): Promise<DemoRun> {
+  const views = await Promise.all(Array.from({ length: turns }, (_, index) => client.result(conversation, turnIdOf(index))));
+  const state = await client.describe(conversation);
+  const { tokens } = await client.context(conversation);
+  return {
+    conversation,
+    turns,
+    failedTurns: views.filter((view) => view.state === 'failed').length,
+    requests: views.flatMap((view) => [...view.requestTokens, ...refusedRequest(view)]),
+    appended: state.size.headTotal.tokens,
+    tokensEnd: tokens,
+    versions: (await client.versions(conversation)).toReversed(),
+  };
+}
+
+/** A request that was not sent since it exceeds the window: its failure says how large it was. */
+function refusedRequest({ failure }: TurnView): number[] {
+  const tokens = failure?.details?.tokens;
+  return typeof tokens === 'number' ? [tokens] : [];
+}

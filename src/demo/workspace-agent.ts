@@ -1,0 +1,33 @@
+import type { Agent } from '../domain/agent.ts';
+import type { ModelAnswer, ModelRequest } from '../domain/model.ts';
+import { scriptedModel } from '../models/scripted.ts';
+import { workspaceTools } from './workspace-tools.ts';
+
+const HELP = 'I follow a script and need no key. Ask me: `list <folder>`, `read <file>` or `search <text> in <folder>`.';
+
+/** An agent to try things with: it understands three commands and really runs them over the files under `root`. */
+export function createWorkspaceAgent(root: string): Agent {
+  return {
+    name: 'workspace',
+    system: 'You answer questions about the files of a workspace. Use the tools; quote paths.',
+    tools: workspaceTools(root),
+    policy: { tokenThreshold: 8_000, maxTokens: 4_000 },
+    toolResultMaxTokens: 2_000,
+    model: scriptedModel({ decide }),
+  };
+}
+
+function decide({ messages }: ModelRequest): ModelAnswer {
+  const last = messages.at(-1);
+  if (last?.role === 'tool') return { content: `${last.content.split('\n').length} lines: ${last.content.slice(0, 400)}`, toolCalls: [] };
+  const call = readCommand(last?.content ?? '');
+  return call === undefined ? { content: HELP, toolCalls: [] } : { content: '', toolCalls: [{ id: 'call_1', ...call }] };
+}
+
+function readCommand(text: string): { name: string; arguments: string } | undefined {
+  const [, name, rest] = /^\s*(list|read|search)\s+(.+?)\s*$/.exec(text) ?? [];
+  if (name === undefined || rest === undefined) return undefined;
+  if (name !== 'search') return { name, arguments: JSON.stringify({ path: rest }) };
+  const [, wanted = rest, path = '.'] = /^(.+?)\s+in\s+(\S+)$/.exec(rest) ?? [];
+  return { name, arguments: JSON.stringify({ path, text: wanted }) };
+}

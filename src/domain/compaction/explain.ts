@@ -1,0 +1,41 @@
+import { contextOfLog, weighItems } from '../context.ts';
+import { resolveLimits } from '../limits.ts';
+import type { LogEntry } from '../message.ts';
+import type { Policy } from '../policy.ts';
+import { NO_OVERHEAD } from '../size.ts';
+import { START_VERSION } from '../version.ts';
+import { layOut } from './layout.ts';
+import { type PassPlan, planPass, requestTokens } from './plan.ts';
+import { evaluateThresholds } from './thresholds.ts';
+
+/** A plan over a whole log, with what it was decided from. */
+export interface ExplainedPlan {
+  readonly plan: PassPlan;
+  readonly messages: number;
+  readonly turns: number;
+  /** positions of the messages that no soft pass would touch */
+  readonly protectedPositions: readonly number[];
+}
+
+/** Plans over a log that was never compacted and has no model: shares of a window are off, counts run over all of it. */
+export function explainPlan(entries: readonly LogEntry[], policy: Policy): ExplainedPlan {
+  const context = contextOfLog(entries, START_VERSION);
+  const { items } = context;
+  const firstUserSeq = items.find((item) => item.message.role === 'user')?.from;
+  const turns = items.filter((item) => item.message.role === 'user').length;
+  const limits = resolveLimits(policy);
+  const last = items.at(-1)?.message;
+  const reasons = evaluateThresholds(policy, limits, {
+    tokens: requestTokens({ overhead: NO_OVERHEAD }, weighItems(items).tokens),
+    messages: items.length,
+    turns,
+    hasTurnEnded: last?.role === 'assistant' && last.toolCalls === undefined,
+  });
+  const seen = firstUserSeq === undefined ? {} : { firstUserSeq };
+  const plan = planPass({ context, policy, limits, overhead: NO_OVERHEAD, reasons, ...seen });
+  const layout = layOut(items, policy, firstUserSeq);
+  const protectedPositions = items.flatMap((_, position) =>
+    layout.protections[layout.groupOf[position] as number] === undefined ? [] : [position],
+  );
+  return { plan, messages: items.length, turns, protectedPositions };
+}

@@ -1,0 +1,63 @@
+import { type Job, type Queue, WaitingChildrenError } from 'bullmq';
+import type { PassDeliveryResult, PassHandler } from '../domain/ports/handlers.ts';
+import { DEFAULT_PRIORITY, QUEUES, SUMMARIZATION_ATTEMPTS, SUMMARIZATION_BACKOFF_MS } from '../jobs/names.ts';
+import { readWake, summarizationPayload } from '../jobs/payloads.ts';
+import { type Delivery, type Report, readOrReport } from './delivery.ts';
+import type { QueueSet } from './queue-set.ts';
+
+type Child = Extract<PassDeliveryResult, { status: 'parked' }>['children'][number];
+
+/** Wakes of passes, and the fan-out: a parked job is delivered once more when all its children have ended. */
+export function deliverPasses(handler: PassHandler, queues: QueueSet, report: Report): Delivery {
+  return async (job, token) => {
+    const conversation = readOrReport(readWake, job, report);
+    if (conversation === undefined) return;
+    const deliver = (haveChildrenEnded: boolean): Promise<PassDeliveryResult> =>
+      handler({ conversation, job: jobIdOf(job), haveChildrenEnded });
+
+    const result = await deliver(await haveAllChildrenEnded(job));
+    if (result.status === 'done') return;
+    await addChildren(queues.of(QUEUES.summarization, conversation), job, result.children);
+    if (await job.moveToWaitingChildren(token)) throw new WaitingChildrenError();
+    // None is pending: there were none, or all of them were quicker than this line.
+    const settled = await deliver(true);
+    if (settled.status === 'parked') throw new Error('a pass whose children had ended asked for more of them');
+  };
+}
+
+/**
+ * Read from the links between the jobs, which are written with the children: a note in the job's data could be written by
+ * a worker that has lost the job. False also where a crash fell between the children and the parking.
+ */
+async function haveAllChildrenEnded(job: Job<unknown>): Promise<boolean> {
+  const { unprocessed = 0, processed = 0, ignored = 0, failed = 0 } = await job.getDependenciesCount();
+  return unprocessed === 0 && processed + ignored + failed > 0;
+}
+
+async function addChildren(queue: Queue, parent: Job<unknown>, children: readonly Child[]): Promise<void> {
+  const added = await queue.addBulk(
+    children.map((child) => ({
+      name: QUEUES.summarization,
+      data: summarizationPayload(child),
+      opts: {
+        jobId: child.child,
+        parent: { id: jobIdOf(parent), queue: parent.queueQualifiedName },
+        priority: DEFAULT_PRIORITY,
+        attempts: SUMMARIZATION_ATTEMPTS,
+        backoff: { type: 'fixed', delay: SUMMARIZATION_BACKOFF_MS },
+        removeOnComplete: true,
+        removeOnFail: true,
+        // Ours return their failures. This is for a child that fails all the same: its parent must not wait for ever.
+        ignoreDependencyOnFailure: true,
+      },
+    })),
+  );
+  // A refusal (parent gone, id in use under another) comes back as a negative number in place of the id.
+  const refused = added.find((job, index) => job.id !== children[index]?.child);
+  if (refused !== undefined) throw new Error(`a child of ${jobIdOf(parent)} was not added: ${String(refused.id)}`);
+}
+
+function jobIdOf(job: Job<unknown>): string {
+  if (job.id === undefined) throw new Error('a delivered job has no id');
+  return job.id;
+}

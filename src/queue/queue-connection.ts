@@ -1,0 +1,57 @@
+import { Redis, type RedisOptions } from 'ioredis';
+import { outage } from './redis-errors.ts';
+
+/** Told of what went wrong outside of any call; `where` is a queue's name or `connection`. */
+export type QueueErrorListener = (error: unknown, where: string) => void;
+
+export interface QueueConnectionOptions {
+  readonly url: string;
+  readonly onError: QueueErrorListener;
+  /** for clients: a command fails while Redis is away; otherwise it waits until Redis is back */
+  readonly failsFast?: boolean;
+}
+
+const WAITING = { maxRetriesPerRequest: null, enableOfflineQueue: true };
+const FAILING_FAST = { maxRetriesPerRequest: 0, enableOfflineQueue: false };
+
+/**
+ * One connection to Redis, shared by all queues that it is given to, and the copies that BullMQ makes of it: one per
+ * worker, to block on. It owns the copies too, because BullMQ leaves them open where its own close does not end.
+ *
+ * An outage is reported once, at its first error; ioredis emits one at every attempt to come back.
+ */
+export class QueueConnection extends Redis {
+  readonly #copies: Redis[] = [];
+
+  constructor({ url, onError, failsFast = false }: QueueConnectionOptions) {
+    super(url, {
+      ...(failsFast ? FAILING_FAST : WAITING),
+      connectTimeout: 5_000,
+      retryStrategy: (times) => Math.min(50 * times, 1_000),
+    });
+    let isAway = false;
+    this.on('error', (error: Error) => {
+      if (!isAway) onError(outage(error), 'connection');
+      isAway = true;
+    });
+    this.on('ready', () => {
+      isAway = false;
+    });
+  }
+
+  override duplicate(override?: Partial<RedisOptions>): Redis {
+    const copy = super.duplicate(override);
+    copy.on('error', ignoreSameOutage);
+    this.#copies.push(copy);
+    return copy;
+  }
+
+  /** Cuts everything at once, whatever is under way. */
+  disconnectAll(): void {
+    for (const connection of [this, ...this.#copies]) connection.disconnect();
+  }
+}
+
+function ignoreSameOutage(): void {
+  // The connection itself has said so; without a listener ioredis would print it.
+}

@@ -1,0 +1,38 @@
+import { Worker } from 'bullmq';
+import { QUEUE_TIMES, type QueueName, queuePrefix } from '../jobs/names.ts';
+import type { Delivery } from './delivery.ts';
+import type { QueueConnection, QueueErrorListener } from './queue-connection.ts';
+import { reportErrors } from './queue-set.ts';
+
+export interface QueueWorkerOptions {
+  readonly name: QueueName;
+  readonly shard: number;
+  readonly namespace: string | undefined;
+  readonly connection: QueueConnection;
+  /** jobs at a time */
+  readonly concurrency: number;
+  readonly deliver: Delivery;
+  readonly onError: QueueErrorListener;
+}
+
+/** BullMQ fails a job for good after so many crashes, whatever its attempts. The budget for crashes is our own, in the store. */
+const MAX_STALLED_COUNT = 1_000_000_000;
+
+/** Makes a worker for one shard of one queue; `run` starts it. */
+export function openQueueWorker(options: QueueWorkerOptions): Worker<unknown> {
+  const { name, deliver } = options;
+  // Two parameters: asked with three, BullMQ would hand in a signal that others of its parts may abort.
+  const worker = new Worker<unknown>(name, (job, token) => deliver(job, token ?? ''), {
+    autorun: false,
+    connection: options.connection,
+    prefix: queuePrefix(options.shard, options.namespace),
+    concurrency: options.concurrency,
+    lockDuration: QUEUE_TIMES.lockMs,
+    stalledInterval: QUEUE_TIMES.stalledCheckMs,
+    maxStalledCount: MAX_STALLED_COUNT,
+  });
+  const report = reportErrors(name, options.onError);
+  worker.on('error', report);
+  worker.on('failed', (_job, error) => report(error));
+  return worker;
+}

@@ -1,0 +1,86 @@
+import type { Worker } from 'bullmq';
+import type { PassHandler, SummarizationHandler, TurnHandler } from '../domain/ports/handlers.ts';
+import { QUEUES, type QueueName } from '../jobs/names.ts';
+import type { Delivery } from './delivery.ts';
+import { deliverPasses } from './pass-deliveries.ts';
+import { QueueConnection, type QueueErrorListener } from './queue-connection.ts';
+import { listShards, QueueSet } from './queue-set.ts';
+import { openQueueWorker } from './queue-worker.ts';
+import { type CloseOutcome, RunningWorkers } from './running-workers.ts';
+import { deliverSummarizations } from './summarization-deliveries.ts';
+import { deliverTurns } from './turn-deliveries.ts';
+
+export interface QueueRole<Handler> {
+  readonly handler: Handler;
+  /** jobs at a time in this process, shared out among the shards */
+  readonly concurrency: number;
+}
+
+export interface QueueWorkersOptions {
+  readonly url: string;
+  readonly shards: number;
+  readonly namespace?: string;
+  readonly roles: {
+    readonly turn?: QueueRole<TurnHandler>;
+    readonly compaction?: QueueRole<PassHandler>;
+    readonly summarization?: QueueRole<SummarizationHandler>;
+  };
+  readonly onError: QueueErrorListener;
+  /** how long a close waits for the jobs in hand */
+  readonly deadlineMs: number;
+}
+
+export interface QueueWorkers {
+  /** Connects and takes jobs; may be called once. Resolves when connected, however long Redis is away, or closed. */
+  start(): Promise<void>;
+  /** Takes no more jobs and waits for those in hand, until the deadline and no longer. May be called again. */
+  close(): Promise<CloseOutcome>;
+  /** started, not closing, and every worker is taking jobs */
+  isRunning(): boolean;
+}
+
+/** The workers of all roles of a process. */
+export function openQueueWorkers(options: QueueWorkersOptions): QueueWorkers {
+  const lastCall = new AbortController();
+  let running: RunningWorkers | undefined;
+  let closing: Promise<CloseOutcome> | undefined;
+  return {
+    async start() {
+      if (running !== undefined || closing !== undefined) throw new Error('queue workers start once');
+      const connection = new QueueConnection(options);
+      running = new RunningWorkers(openWorkers(options, connection, lastCall.signal), connection, options.onError);
+      await running.waitUntilReady();
+    },
+    async close() {
+      closing ??= running?.close(options.deadlineMs, () => lastCall.abort()) ?? Promise.resolve('closed');
+      return await closing;
+    },
+    isRunning: () => closing === undefined && running?.isRunning() === true,
+  };
+}
+
+function openWorkers(options: QueueWorkersOptions, connection: QueueConnection, lastCall: AbortSignal): Worker[] {
+  const { roles, shards, namespace, onError } = options;
+  const { turn, compaction, summarization } = roles;
+  const reportTo = (name: QueueName) => (error: unknown) => onError(error, name);
+  const open = (name: QueueName, role: { readonly concurrency: number }, deliver: Delivery): Worker[] => {
+    const concurrency = Math.ceil(role.concurrency / shards);
+    return listShards(shards).map((shard) =>
+      openQueueWorker({ name, shard, namespace, connection, concurrency, deliver, onError }),
+    );
+  };
+  const workers: Worker[] = [];
+  if (turn !== undefined) {
+    workers.push(...open(QUEUES.turn, turn, deliverTurns(turn.handler, reportTo(QUEUES.turn))));
+  }
+  if (compaction !== undefined) {
+    const children = new QueueSet({ connection, names: [QUEUES.summarization], shards, namespace, onError });
+    const deliver = deliverPasses(compaction.handler, children, reportTo(QUEUES.compaction));
+    workers.push(...open(QUEUES.compaction, compaction, deliver));
+  }
+  if (summarization !== undefined) {
+    const deliver = deliverSummarizations(summarization.handler, lastCall, reportTo(QUEUES.summarization));
+    workers.push(...open(QUEUES.summarization, summarization, deliver));
+  }
+  return workers;
+}

@@ -1,0 +1,37 @@
+import { DelayedError } from 'bullmq';
+import type { SummarizationDelivery, SummarizationHandler, SummarizationResult } from '../domain/ports/handlers.ts';
+import { QUEUE_TIMES, SUMMARIZATION_ATTEMPTS } from '../jobs/names.ts';
+import { readSummarizationTask } from '../jobs/payloads.ts';
+import { type Delivery, type Report, readOrReport } from './delivery.ts';
+
+type Outcome = Extract<SummarizationResult, { status: 'ended' }>['outcome'];
+
+/**
+ * Children of passes. However one ends, it ends as a value: a child that failed could leave its parent waiting for ever.
+ * @param signal ends model calls when the process ends; a lost queue lock does not, for the call is paid already
+ */
+export function deliverSummarizations(handler: SummarizationHandler, signal: AbortSignal, report: Report): Delivery {
+  return async (job, token): Promise<Outcome> => {
+    const task = readOrReport(readSummarizationTask, job, report);
+    if (task === undefined) return 'failed';
+    const isLastAttempt = job.attemptsMade + 1 >= SUMMARIZATION_ATTEMPTS;
+    const result = await handleOrFail(handler, { task, isLastAttempt, signal }, report);
+    if (result.status === 'ended') return result.outcome;
+    await job.moveToDelayed(Date.now() + QUEUE_TIMES.inFlightDelayMs, token);
+    throw new DelayedError();
+  };
+}
+
+async function handleOrFail(
+  handler: SummarizationHandler,
+  delivery: SummarizationDelivery,
+  report: Report,
+): Promise<SummarizationResult> {
+  try {
+    return await handler(delivery);
+  } catch (error) {
+    if (!delivery.isLastAttempt) throw error;
+    report(error);
+    return { status: 'ended', outcome: 'failed' };
+  }
+}

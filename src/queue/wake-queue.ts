@@ -1,0 +1,100 @@
+import { once } from 'node:events';
+import { TurnfoldError } from '../domain/errors.ts';
+import type { WakeKind, WakeQueue } from '../domain/ports/queue.ts';
+import { DEFAULT_PRIORITY, HIGHEST_PRIORITY, QUEUES, type QueueName } from '../jobs/names.ts';
+import { wakePayload } from '../jobs/payloads.ts';
+import { countJobs, type JobCount, type OldestWait, readOldestWaits } from './job-counts.ts';
+import { QueueConnection, type QueueErrorListener } from './queue-connection.ts';
+import { QueueSet } from './queue-set.ts';
+import { nameRedisError } from './redis-errors.ts';
+
+export interface WakeQueueOptions {
+  readonly url: string;
+  readonly shards: number;
+  readonly namespace?: string;
+  readonly onError: QueueErrorListener;
+  /** for clients: every call ends within a second, with `redis_unavailable` where Redis does not answer */
+  readonly failsFast?: boolean;
+}
+
+export interface OpenWakeQueue extends WakeQueue {
+  /** for gauges: how many jobs there are, by queue and state */
+  countJobs(): Promise<JobCount[]>;
+  /** for gauges: how long the job that is next has waited, by queue */
+  readOldestWaits(): Promise<OldestWait[]>;
+  close(): Promise<void>;
+}
+
+const QUEUE_OF: Readonly<Record<WakeKind, QueueName>> = { turn: QUEUES.turn, pass: QUEUES.compaction };
+
+/** A wake that is in one of these will be delivered. An active one may be the very delivery that was lost. */
+const PENDING_STATES: ReadonlySet<string> = new Set(['waiting', 'prioritized', 'delayed']);
+
+/** An answer later than this is none; the rest of a second is for the caller. A wake that arrives late does no harm. */
+const FAIL_FAST_MS = 900;
+
+/** Opens the adding side of the wake queues. Calls throw `redis_full` and, where they fail fast, `redis_unavailable`. */
+export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
+  const { shards, namespace, onError, failsFast = false } = options;
+  const connection = new QueueConnection(options);
+  const queues = new QueueSet({ connection, names: Object.values(QUEUES), shards, namespace, onError, failsFast });
+  const call = failsFast ? callWithinBudget : callNamed;
+  return {
+    wake(kind, conversation, wake, { priority = DEFAULT_PRIORITY } = {}) {
+      return call(connection, async () => {
+        await queues.of(QUEUE_OF[kind], conversation).add(kind, wakePayload(conversation), {
+          jobId: jobIdOf(wake),
+          priority: Math.max(HIGHEST_PRIORITY, priority),
+          // A finished job would swallow a wake of its id. Ids are fresh, but nobody reads finished wakes either.
+          removeOnComplete: true,
+          removeOnFail: true,
+        });
+      });
+    },
+    isPending(kind, conversation, wake) {
+      return call(connection, async () => {
+        const state = await queues.of(QUEUE_OF[kind], conversation).getJobState(jobIdOf(wake));
+        return PENDING_STATES.has(state);
+      });
+    },
+    countJobs: () => call(connection, () => countJobs(queues)),
+    readOldestWaits: () => call(connection, () => readOldestWaits(queues)),
+    async close() {
+      await queues.close();
+      connection.disconnectAll();
+    },
+  };
+}
+
+/** BullMQ refuses ids of digits only; with the prefix there are none. */
+function jobIdOf(wake: string): string {
+  return `w-${wake}`;
+}
+
+type Call = <T>(connection: QueueConnection, run: () => Promise<T>) => Promise<T>;
+
+const callNamed: Call = async (_connection, run) => {
+  try {
+    return await run();
+  } catch (error) {
+    throw nameRedisError(error);
+  }
+};
+
+/** Waits for a connection that is being made, not for one that was lost, and for the answer: together within the budget. */
+const callWithinBudget: Call = async (connection, run) => {
+  const budget = AbortSignal.timeout(FAIL_FAST_MS);
+  return await callNamed(connection, () => Promise.race([connectAndRun(connection, run, budget), rejectAfter(budget)]));
+};
+
+async function connectAndRun<T>(connection: QueueConnection, run: () => Promise<T>, budget: AbortSignal): Promise<T> {
+  if (connection.status === 'connecting' || connection.status === 'connect') {
+    await once(connection, 'ready', { signal: budget });
+  }
+  return await run();
+}
+
+async function rejectAfter(budget: AbortSignal): Promise<never> {
+  await once(budget, 'abort');
+  throw new TurnfoldError('redis_unavailable', `Redis did not answer within ${FAIL_FAST_MS} ms.`);
+}

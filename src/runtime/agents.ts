@@ -1,0 +1,23 @@
+import type { Agent } from '../domain/agent.ts';
+import { TurnfoldError } from '../domain/errors.ts';
+import { idSchema } from '../domain/ids.ts';
+import type { PolicyInput } from '../domain/policy.ts';
+import { loadTokenCounter } from '../tokens/token-counter.ts';
+import { type PreparedAgent, type PreparedAgents, prepareAgent } from '../workers/prepared-agent.ts';
+
+/**
+ * Prepares every agent before the first turn is taken, so that a policy that cannot work is refused at the start.
+ * @throws invalid_config, invalid_policy
+ */
+export async function prepareAgents(agents: readonly Agent[], basePolicy: PolicyInput): Promise<PreparedAgents> {
+  const prepared = new Map<string, PreparedAgent>();
+  for (const agent of agents) {
+    const field = `agents.${agent.name}`;
+    if (!idSchema.safeParse(agent.name).success) {
+      throw new TurnfoldError('invalid_config', `${field}: an agent's name must match [A-Za-z0-9_.-]{1,128}`, { field });
+    }
+    if (prepared.has(agent.name)) throw new TurnfoldError('invalid_config', `${field}: two agents have this name`, { field });
+    prepared.set(agent.name, await prepareAgent(agent, basePolicy, loadTokenCounter));
+  }
+  return { find: (name) => prepared.get(name) };
+}

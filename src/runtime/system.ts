@@ -1,0 +1,11 @@
+import { monotonicFactory } from 'ulidx';
+import type { Clock, IdSource } from '../domain/ports/clock.ts';
+
+/** The process's clock and ids: the only time and randomness that decisions see. */
+export const systemClock: Clock = { now: () => Date.now() };
+
+/** ULIDs, ascending within the process. */
+export function createIdSource(): IdSource {
+  const next = monotonicFactory();
+  return { next: () => next() };
+}

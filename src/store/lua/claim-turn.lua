@@ -1,0 +1,60 @@
+-- Hands the head turn to an owner under a new epoch; settles it as poison where too many claims brought no outcome.
+-- ARGV: owner, wake, leaseMs, maxAttempts, failure of a poison turn (JSON), retentionMs, closing result (content as JSON,
+-- tokens, bytes)
+-- Reply: {'gone'} | {'empty'} | {'held'|'waiting', untilMs} | {'poison', turn, 1 where the wake is to be added} |
+-- {'claimed', turn, its fields, the conversation's fields}
+-- @include keys
+-- @include ready
+-- @include wake
+-- @include events
+-- @include append
+-- @include close
+-- @include fence
+-- @include settle
+local owner, wake = ARGV[1], ARGV[2]
+if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
+local held = redis.call('HMGET', c, 'owner', 'lease', 'attempts', 'poison', 'poisoned')
+-- Sent again: the turn is settled, and the next one is not this call's.
+if held[4] == wake then return { 'poison', held[5], is_recorded(wake) and 1 or 0 } end
+local turn = redis.call('LINDEX', mb, 0)
+if not turn then
+  leave_alone(turn_member)
+  return { 'empty' }
+end
+
+local key = tbase .. turn
+local function claimed()
+  return { 'claimed', turn, redis.call('HGETALL', key), redis.call('HGETALL', c) }
+end
+if tonumber(held[2] or 0) > now then
+  if held[1] == owner then return claimed() end
+  return { 'held', held[2] }
+end
+local head = redis.call('HMGET', key, 'state', 'wuntil', 'wful', 'inputSeq', 'it', 'ib', 'input')
+if head[1] == 'waiting' and not head[3] and tonumber(head[2]) > now then
+  look_again(turn_member, head[2])
+  return { 'waiting', head[2] }
+end
+
+local attempts = tonumber(held[3] or 0) + 1
+if attempts > tonumber(ARGV[4]) then
+  close_open_calls(turn, ARGV[7], ARGV[8], ARGV[9])
+  settle_turn(turn, 'failed', ARGV[6], 'failure', ARGV[5])
+  raise_epoch()
+  redis.call('HSET', c, 'poison', wake, 'poisoned', turn)
+  return { 'poison', turn, pop_head(wake) and 1 or 0 }
+end
+raise_epoch()
+local lease = now + tonumber(ARGV[3])
+redis.call('HSET', c, 'owner', owner, 'lease', string.format('%.0f', lease), 'attempts', attempts)
+redis.call('HDEL', c, 'poison', 'poisoned', 'sweeps')
+look_again(turn_member, lease)
+if not head[4] then
+  -- A caller's own loop may have left a round open: no user message may follow an unanswered call.
+  close_open_calls(turn, ARGV[7], ARGV[8], ARGV[9])
+  local seq = append_list({ 1, head[5], head[6], 1, head[7] }, 1, turn)
+  redis.call('HSET', key, 'inputSeq', seq)
+  redis.call('HDEL', key, 'input', 'it', 'ib')
+end
+redis.call('HSET', key, 'state', 'running')
+return claimed()

@@ -1,0 +1,31 @@
+import type { AcceptRequest, AcceptResult } from '../../domain/ports/turn-store.ts';
+import type { TurnState } from '../../domain/turn.ts';
+import { type Keyspace, STORE_SCHEMA } from '../keys.ts';
+import type { ScriptDefinition } from '../script.ts';
+
+type Reply = ['accepted' | 'known', TurnState, number] | ['conflict'] | ['full', number];
+
+export function acceptTurn(keyspace: Keyspace): ScriptDefinition<AcceptRequest, AcceptResult> {
+  return {
+    file: 'accept-turn',
+    keys: ({ conversation }) => keyspace.conversation(conversation),
+    args: ({ turn, agent, payloadHash, input, wake, dueAt, maxQueuedTurns }) => [
+      turn,
+      agent,
+      payloadHash,
+      JSON.stringify(input.message),
+      input.tokens,
+      input.bytes,
+      wake,
+      dueAt ?? 0,
+      maxQueuedTurns,
+      STORE_SCHEMA,
+    ],
+    decode: (reply) => {
+      const answer = reply as Reply;
+      if (answer[0] === 'conflict') return { status: answer[0] };
+      if (answer[0] === 'full') return { status: answer[0], queued: answer[1] };
+      return { status: answer[0], state: answer[1], needsWake: answer[2] === 1 };
+    },
+  };
+}

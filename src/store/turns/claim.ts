@@ -1,0 +1,60 @@
+import type { ConversationRef } from '../../domain/ids.ts';
+import type { ClaimResult } from '../../domain/ports/turn-store.ts';
+import { TURN_LIMITS, type TurnFailure } from '../../domain/turn.ts';
+import type { Keyspace } from '../keys.ts';
+import { decodeHash, type ScriptDefinition } from '../script.ts';
+import { closingArgs } from './closing-result.ts';
+import { decodeClaimedTurn } from './turn-record.ts';
+
+export interface ClaimRequest {
+  readonly conversation: ConversationRef;
+  readonly owner: string;
+  readonly wake: string;
+}
+
+type Reply =
+  | ['gone' | 'empty']
+  | ['held' | 'waiting', string]
+  | ['poison', string, number]
+  | ['claimed', string, string[], string[]];
+
+/** Why a poison turn failed. */
+export const POISON_FAILURE: TurnFailure = {
+  code: 'poison',
+  message: `The turn was given up: ${TURN_LIMITS.maxAttempts} workers in a row took it and died or hung without recording an outcome.`,
+  details: { attempts: TURN_LIMITS.maxAttempts },
+};
+
+export function claimTurn(keyspace: Keyspace): ScriptDefinition<ClaimRequest, ClaimResult> {
+  return {
+    file: 'claim-turn',
+    keys: ({ conversation }) => keyspace.conversation(conversation),
+    args: ({ owner, wake }) => [
+      owner,
+      wake,
+      TURN_LIMITS.leaseMs,
+      TURN_LIMITS.maxAttempts,
+      JSON.stringify(POISON_FAILURE),
+      TURN_LIMITS.turnRetentionMs,
+      ...closingArgs(),
+    ],
+    decode: (reply, { conversation, owner, wake }) => {
+      const answer = reply as Reply;
+      switch (answer[0]) {
+        case 'claimed': {
+          const [, turn, fields, record] = answer;
+          const lease = { conversation, turn, owner };
+          return { status: 'claimed', turn: decodeClaimedTurn(lease, decodeHash(fields), decodeHash(record)) };
+        }
+        case 'poison':
+          return { status: 'poison', turn: answer[1], ...(answer[2] === 1 && { wake }) };
+        case 'held':
+        case 'waiting':
+          return { status: answer[0], untilMs: Number(answer[1]) };
+        case 'gone':
+        case 'empty':
+          return { status: answer[0] };
+      }
+    },
+  };
+}

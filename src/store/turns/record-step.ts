@@ -1,0 +1,45 @@
+import type { StepOutcome, StepResult, TurnLease } from '../../domain/ports/turn-store.ts';
+import { TURN_LIMITS } from '../../domain/turn.ts';
+import { decodeConversation } from '../conversation-record.ts';
+import type { Keyspace } from '../keys.ts';
+import { encodeMessages } from '../log-entry.ts';
+import { decodeHash, type ScriptDefinition } from '../script.ts';
+import { leaseArgs } from './lease.ts';
+
+interface RecordRequest {
+  readonly lease: TurnLease;
+  readonly outcome: StepOutcome;
+}
+
+type Reply = ['fenced' | 'gone'] | ['recorded' | 'known', string[]];
+
+export function recordStep(keyspace: Keyspace): ScriptDefinition<RecordRequest, StepResult> {
+  return {
+    file: 'record-step',
+    keys: ({ lease }) => keyspace.conversation(lease.conversation),
+    args: ({ lease, outcome }) => [
+      ...leaseArgs(lease),
+      TURN_LIMITS.leaseMs,
+      outcome.key,
+      outcome.expectedHead ?? '',
+      outcome.anchor?.tokens ?? '',
+      outcome.usage?.inputTokens ?? 0,
+      outcome.usage?.outputTokens ?? 0,
+      outcome.requestTokens ?? '',
+      ...encodePairs(outcome.opens.map(({ id, providerId }) => [id, providerId ?? ''])),
+      outcome.closes.length,
+      ...outcome.closes,
+      ...encodePairs([...(outcome.texts ?? [])]),
+      ...encodeMessages(outcome.messages),
+    ],
+    decode: (reply) => {
+      const answer = reply as Reply;
+      if (answer[0] === 'fenced' || answer[0] === 'gone') return { status: answer[0] };
+      return { status: answer[0], conversation: decodeConversation(decodeHash(answer[1])) };
+    },
+  };
+}
+
+function encodePairs(pairs: readonly (readonly [string, string])[]): (string | number)[] {
+  return [pairs.length, ...pairs.flat()];
+}

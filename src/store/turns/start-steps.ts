@@ -1,0 +1,18 @@
+import type { Lost, TurnLease } from '../../domain/ports/turn-store.ts';
+import type { Keyspace } from '../keys.ts';
+import type { ScriptDefinition } from '../script.ts';
+import { decodeStatus, leaseArgs } from './lease.ts';
+
+interface StartRequest {
+  readonly lease: TurnLease;
+  readonly steps: readonly string[];
+}
+
+export function startSteps(keyspace: Keyspace): ScriptDefinition<StartRequest, { readonly status: 'recorded' } | Lost> {
+  return {
+    file: 'start-steps',
+    keys: ({ lease }) => keyspace.conversation(lease.conversation),
+    args: ({ lease, steps }) => [...leaseArgs(lease), ...steps],
+    decode: decodeStatus,
+  };
+}

@@ -1,0 +1,28 @@
+import type { Lost, TurnLease } from '../../domain/ports/turn-store.ts';
+import { TURN_LIMITS, type Waiting } from '../../domain/turn.ts';
+import type { Keyspace } from '../keys.ts';
+import type { ScriptDefinition } from '../script.ts';
+import { decodeStatus, leaseArgs } from './lease.ts';
+
+interface SuspendRequest {
+  readonly lease: TurnLease;
+  readonly waiting: Waiting;
+}
+
+type SuspendResult = { readonly status: 'suspended' | 'exhausted' } | Lost;
+
+export function suspendTurn(keyspace: Keyspace): ScriptDefinition<SuspendRequest, SuspendResult> {
+  return {
+    file: 'suspend-turn',
+    keys: ({ lease }) => keyspace.conversation(lease.conversation),
+    args: ({ lease, waiting }) => [
+      ...leaseArgs(lease),
+      waiting.for,
+      waiting.step,
+      waiting.until,
+      JSON.stringify(waiting.calls),
+      TURN_LIMITS.maxSuspensions,
+    ],
+    decode: decodeStatus,
+  };
+}

@@ -1,0 +1,77 @@
+import type { ClaimedTurn, TurnLease } from '../../domain/ports/turn-store.ts';
+import type { StepRecord, TurnFailure, TurnState, TurnView, Waiting } from '../../domain/turn.ts';
+import { decodeConversation } from '../conversation-record.ts';
+
+/**
+ * Fields of `t:<id>:<turn>`.
+ *
+ * agent hash acceptedAt dueAt state · input it ib (user message, its tokens and bytes; until it is in the log) · inputSeq ·
+ * s:<step> (outcome) sus:<step> (suspensions) a:<callId> (answer that came in) · wfor wstep wuntil wcalls wful (what it
+ * waits for, and whether that has come; kept past the claim, until used) · ui uo (tokens read and written) · rt
+ * (tokens of each model call's request) · settledAt
+ * answerSeq failure canceledBy
+ */
+export function decodeClaimedTurn(
+  lease: Omit<TurnLease, 'epoch'>,
+  turn: ReadonlyMap<string, string>,
+  conversation: ReadonlyMap<string, string>,
+): ClaimedTurn {
+  const waiting = decodeWaiting(turn);
+  return {
+    lease: { ...lease, epoch: Number(conversation.get('epoch')) },
+    agent: turn.get('agent') ?? '',
+    attempt: Number(conversation.get('attempts')),
+    acceptedAt: Number(turn.get('acceptedAt')),
+    inputSeq: Number(turn.get('inputSeq')),
+    conversation: decodeConversation(conversation),
+    steps: new Map(withPrefix(turn, 's:').map(([key, record]) => [key, JSON.parse(record) as StepRecord])),
+    ...(waiting && { waited: { ...waiting, isFulfilled: turn.has('wful') } }),
+    answers: new Map(withPrefix(turn, 'a:')),
+  };
+}
+
+/** The fields that a view is made of: not its steps, not its input. */
+export const VIEW_FIELDS = [
+  ...['state', 'agent', 'acceptedAt', 'settledAt', 'inputSeq', 'answerSeq', 'failure', 'ui', 'uo', 'rt'],
+  ...['wfor', 'wstep', 'wuntil', 'wcalls'],
+] as const;
+
+/** @param answer content of the log entry at `answerSeq`, where there is one */
+export function decodeTurnView(turn: string, fields: ReadonlyMap<string, string>, answer?: string): TurnView {
+  const state = fields.get('state') as TurnState;
+  const settledAt = fields.get('settledAt');
+  const inputSeq = fields.get('inputSeq');
+  const failure = fields.get('failure');
+  const waiting = state === 'waiting' ? decodeWaiting(fields) : undefined;
+  const usage = { inputTokens: Number(fields.get('ui') ?? 0), outputTokens: Number(fields.get('uo') ?? 0) };
+  return {
+    turn,
+    state,
+    agent: fields.get('agent') ?? '',
+    acceptedAt: Number(fields.get('acceptedAt')),
+    ...(settledAt !== undefined && { settledAt: Number(settledAt) }),
+    ...(waiting && { waiting }),
+    ...(inputSeq !== undefined && { inputSeq: Number(inputSeq) }),
+    ...(answer !== undefined && { answer: { seq: Number(fields.get('answerSeq')), content: answer } }),
+    ...(failure !== undefined && { failure: JSON.parse(failure) as TurnFailure }),
+    requestTokens: (fields.get('rt') ?? '').split(' ').filter(Boolean).map(Number),
+    ...((fields.has('ui') || fields.has('uo')) && { usage }),
+  };
+}
+
+function decodeWaiting(fields: ReadonlyMap<string, string>): Waiting | undefined {
+  const kind = fields.get('wfor');
+  if (kind === undefined) return undefined;
+  return {
+    for: kind as Waiting['for'],
+    step: fields.get('wstep') ?? '',
+    until: Number(fields.get('wuntil')),
+    calls: JSON.parse(fields.get('wcalls') ?? '[]') as string[],
+  };
+}
+
+function withPrefix(fields: ReadonlyMap<string, string>, prefix: string): [string, string][] {
+  return [...fields]
+    .filter(([field]) => field.startsWith(prefix))
+    .map(([field, value]) => [field.slice(prefix.length), value]);
+}

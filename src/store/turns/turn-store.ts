@@ -1,0 +1,39 @@
+import type { Redis } from 'ioredis';
+import type { TurnIntake, TurnStore } from '../../domain/ports/turn-store.ts';
+import type { Keyspace } from '../keys.ts';
+import { bindScript } from '../script.ts';
+import { acceptTurn } from './accept.ts';
+import { beatTurn } from './beat.ts';
+import { cancelTurn } from './cancel.ts';
+import { claimTurn } from './claim.ts';
+import { readTurn } from './read-turn.ts';
+import { recordStep } from './record-step.ts';
+import { resumeTurn } from './resume.ts';
+import { settleTurn } from './settle.ts';
+import { startSteps } from './start-steps.ts';
+import { suspendTurn } from './suspend.ts';
+
+/** Turns in Redis. Every operation is one script, but for `readTurn`, which only reads. */
+export function openTurnStore(redis: Redis, keyspace: Keyspace): TurnStore & TurnIntake {
+  const accept = bindScript(redis, acceptTurn(keyspace));
+  const claim = bindScript(redis, claimTurn(keyspace));
+  const start = bindScript(redis, startSteps(keyspace));
+  const record = bindScript(redis, recordStep(keyspace));
+  const suspend = bindScript(redis, suspendTurn(keyspace));
+  const resume = bindScript(redis, resumeTurn(keyspace));
+  const beat = bindScript(redis, beatTurn(keyspace));
+  const settle = bindScript(redis, settleTurn(keyspace));
+  const cancel = bindScript(redis, cancelTurn(keyspace));
+  return {
+    accept,
+    resume,
+    heartbeat: beat,
+    claim: (conversation, owner, wake) => claim({ conversation, owner, wake }),
+    startSteps: (lease, steps) => start({ lease, steps }),
+    recordStep: (lease, outcome) => record({ lease, outcome }),
+    suspend: (lease, waiting) => suspend({ lease, waiting }),
+    settle: (lease, settlement, wake) => settle({ lease, settlement, wake }),
+    cancel: (conversation, turn, wake) => cancel({ conversation, turn, wake }),
+    readTurn: (conversation, turn) => readTurn(redis, keyspace, conversation, turn),
+  };
+}

@@ -1,0 +1,73 @@
+import type { EventListener, WorkerEvent } from '../domain/events.ts';
+import type { Instruments } from './instruments.ts';
+import { findTrigger } from './pass-trigger.ts';
+
+type EventOf<Type extends WorkerEvent['type']> = Extract<WorkerEvent, { type: Type }>;
+type Recorders = { readonly [Type in WorkerEvent['type']]: (instruments: Instruments, event: EventOf<Type>) => void };
+
+/** Which metrics an event moves. Every type has its entry, or this does not compile. */
+const RECORDERS: Recorders = {
+  turn_claimed: ({ turnWait }, { waitMs }) => {
+    if (waitMs !== undefined) turnWait.observe(toSeconds(waitMs));
+  },
+  turn_settled: ({ turns, turnDuration }, { outcome, code, durationMs }) => {
+    turns.inc({ outcome, code: code ?? 'none' });
+    if (durationMs !== undefined) turnDuration.observe({ outcome }, toSeconds(durationMs));
+  },
+  turn_suspended: ({ turnSuspensions }, event) => turnSuspensions.inc({ waits_for: event.for }),
+  tool_called: ({ toolCalls, toolCallDuration }, { outcome, durationMs }) => {
+    toolCalls.inc({ outcome });
+    toolCallDuration.observe(toSeconds(durationMs));
+  },
+  model_called: recordModelCall,
+  pass_requested: ({ passRequests }, { reasons }) => {
+    for (const reason of reasons) passRequests.inc({ reason });
+  },
+  pass_fanned_out: ({ passFanOut }, { jobs }) => passFanOut.observe(jobs),
+  pass_ended: recordPass,
+  summary_ended: recordSummary,
+  lease_lost: ({ leasesLost }, { what, why }) => leasesLost.inc({ what, why: why ?? 'unknown' }),
+  worker_failed: ({ workerFailures }, { where }) => workerFailures.inc({ where }),
+};
+
+export function recordEvents(instruments: Instruments): EventListener {
+  return (event) => {
+    // The table pairs each recorder with its own type, which an index by the union cannot express.
+    const record = RECORDERS[event.type] as (instruments: Instruments, event: WorkerEvent) => void;
+    record(instruments, event);
+  };
+}
+
+function recordModelCall(instruments: Instruments, event: EventOf<'model_called'>): void {
+  const { purpose, model, outcome, durationMs, isOverLimit, inputTokens, outputTokens } = event;
+  instruments.modelRequests.inc({ purpose, model, outcome });
+  instruments.modelRequestDuration.observe({ purpose, model }, toSeconds(durationMs));
+  if (isOverLimit) instruments.modelRequestsOverLimit.inc({ purpose, model });
+  if (inputTokens !== undefined) instruments.modelTokens.inc({ purpose, model, direction: 'input' }, inputTokens);
+  if (outputTokens !== undefined) instruments.modelTokens.inc({ purpose, model, direction: 'output' }, outputTokens);
+}
+
+/** A pass without a version left the context as it was, so that its sizes are none of a compaction. */
+function recordPass(instruments: Instruments, event: EventOf<'pass_ended'>): void {
+  const { strategy, outcome, reasons, durationMs, sequences, tokensBefore, tokensAfter, archived } = event;
+  instruments.passes.inc({ strategy, trigger: findTrigger(reasons), outcome });
+  instruments.passDuration.observe({ strategy, outcome }, toSeconds(durationMs));
+  instruments.passSequences.observe(sequences);
+  if (outcome !== 'committed') return;
+  if (tokensBefore !== undefined) instruments.passTokensBefore.observe({ strategy }, tokensBefore);
+  if (tokensAfter !== undefined) instruments.passTokensAfter.observe({ strategy }, tokensAfter);
+  if (archived !== undefined) instruments.archivedMessages.inc({ strategy }, archived);
+}
+
+function recordSummary(instruments: Instruments, event: EventOf<'summary_ended'>): void {
+  const { outcome, durationMs, sourceTokens, tokens } = event;
+  instruments.summarizationJobs.inc({ outcome });
+  instruments.summarizationDuration.observe({ outcome }, toSeconds(durationMs));
+  if (tokens === undefined) return;
+  instruments.summarySourceTokens.observe(sourceTokens);
+  instruments.summaryTokens.observe(tokens);
+}
+
+function toSeconds(durationMs: number): number {
+  return durationMs / 1_000;
+}

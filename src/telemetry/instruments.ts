@@ -1,0 +1,38 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { METRICS, type MetricSpec } from './metric-catalogue.ts';
+
+type LabelOf<Spec extends MetricSpec> = Spec['labels'][number];
+
+type InstrumentOf<Spec extends MetricSpec> = Spec['type'] extends 'counter'
+  ? Counter<LabelOf<Spec>>
+  : Histogram<LabelOf<Spec>>;
+
+/** What events move: one instrument for each entry of the catalogue, under the same key. */
+export type Instruments = { readonly [Key in keyof typeof METRICS]: InstrumentOf<(typeof METRICS)[Key]> };
+
+export function createInstruments(registry: Registry): Instruments {
+  const created = Object.entries<MetricSpec>(METRICS).map(([key, spec]) => [key, createInstrument(spec, registry)]);
+  return Object.fromEntries(created) as Instruments;
+}
+
+function createInstrument(spec: MetricSpec, registry: Registry): Counter | Histogram {
+  const { type, buckets } = spec;
+  const common = describeMetric(spec, registry);
+  return type === 'counter' ? new Counter(common) : new Histogram({ ...common, buckets: [...(buckets ?? [])] });
+}
+
+/** @param collect sets the gauge, at every reading */
+export function createGauge<const Spec extends MetricSpec>(
+  spec: Spec,
+  registry: Registry,
+  collect: (gauge: Gauge<LabelOf<Spec>>) => Promise<void>,
+): void {
+  const gauge: Gauge<LabelOf<Spec>> = new Gauge<LabelOf<Spec>>({
+    ...describeMetric(spec, registry),
+    collect: () => collect(gauge),
+  });
+}
+
+function describeMetric<Spec extends MetricSpec>({ name, help, labels }: Spec, registry: Registry) {
+  return { name, help, labelNames: [...labels] as LabelOf<Spec>[], registers: [registry] };
+}

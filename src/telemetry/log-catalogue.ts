@@ -1,0 +1,103 @@
+import type { EventScope, WorkerEvent } from '../domain/events.ts';
+
+type EventOf<Type extends WorkerEvent['type']> = Extract<WorkerEvent, { type: Type }>;
+
+export interface LogLine {
+  readonly level: 'debug' | 'info' | 'warn' | 'error';
+  readonly message: string;
+  /** named one by one, never spread from an event: what is added to an event later does not reach the logs unseen */
+  readonly fields: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+  /** told without its message where that could quote contents */
+  readonly error?: unknown;
+}
+
+type LogLines = { readonly [Type in WorkerEvent['type']]: (event: EventOf<Type>) => LogLine };
+
+/** Every line that workers write. What happens for each step is `debug`, what ends a turn or a pass `info` or worse. */
+const LOG_LINES: LogLines = {
+  turn_claimed: ({ agent, attempt, waitMs }) => ({
+    level: attempt > 1 ? 'warn' : 'debug',
+    message: attempt > 1 ? 'turn claimed again, its last claim had no outcome' : 'turn claimed',
+    fields: { agent, attempt, waitMs },
+  }),
+  turn_settled: ({ outcome, code, durationMs }) => ({
+    level: outcome === 'failed' ? 'warn' : 'info',
+    message: `turn ${outcome}`,
+    fields: { code, durationMs },
+  }),
+  turn_suspended: (event) => ({
+    level: 'info',
+    message: `turn waits for ${event.for}`,
+    fields: { untilMs: event.untilMs },
+  }),
+  tool_called: ({ name, outcome, durationMs }) => ({
+    level: 'debug',
+    message: 'tool called',
+    fields: { tool: name, outcome, durationMs },
+  }),
+  model_called: ({ purpose, model, outcome, durationMs, tokens, isOverLimit, inputTokens, outputTokens }) => ({
+    level: outcome === 'answered' || outcome === 'lost' ? 'debug' : 'warn',
+    message: 'model called',
+    fields: { purpose, model, outcome, durationMs, tokens, isOverLimit, inputTokens, outputTokens },
+  }),
+  pass_requested: ({ reasons, isJoined }) => ({
+    level: 'debug',
+    message: isJoined ? 'reasons added to the pass in progress' : 'pass requested',
+    fields: { reasons },
+  }),
+  pass_fanned_out: ({ jobs, sequences }) => ({
+    level: 'debug',
+    message: 'pass waits for its summaries',
+    fields: { jobs, sequences },
+  }),
+  pass_ended: describePass,
+  summary_ended: ({ outcome, durationMs, sourceTokens, tokens }) => ({
+    level: outcome === 'failed' || outcome === 'refused' ? 'warn' : 'debug',
+    message: 'summarization job ended',
+    fields: { outcome, durationMs, sourceTokens, tokens },
+  }),
+  lease_lost: ({ what, why }) => ({ level: 'warn', message: `${what} is another owner's, or erased`, fields: { why } }),
+  worker_failed: ({ where, error }) => ({ level: 'error', message: 'worker failed', fields: { where }, error }),
+};
+
+/** The line of an event, with the ids of what it is about. */
+export function describeEvent(event: WorkerEvent): LogLine {
+  // The table pairs each entry with its own type, which an index by the union cannot express.
+  const describe = LOG_LINES[event.type] as (event: WorkerEvent) => LogLine;
+  const line = describe(event);
+  return { ...line, fields: { event: event.type, ...readScope(event), ...line.fields } };
+}
+
+function readScope({ conversation, turn, passId }: Partial<EventScope>): LogLine['fields'] {
+  return { tenant: conversation?.tenant, conversation: conversation?.id, turn, passId };
+}
+
+const PASS_LEVELS: Readonly<Record<EventOf<'pass_ended'>['outcome'], LogLine['level']>> = {
+  committed: 'info',
+  none: 'debug',
+  no_gain: 'info',
+  infeasible: 'warn',
+  failed: 'warn',
+  superseded: 'info',
+};
+
+function describePass(event: EventOf<'pass_ended'>): LogLine {
+  const { outcome, code, strategy, reasons, durationMs, version } = event;
+  const { tokensBefore, tokensAfter, archived, sequences } = event;
+  return {
+    level: PASS_LEVELS[outcome],
+    message: 'pass ended',
+    fields: {
+      outcome,
+      code,
+      strategy,
+      reasons,
+      durationMs,
+      version,
+      tokensBefore,
+      tokensAfter,
+      archived,
+      sequences,
+    },
+  };
+}

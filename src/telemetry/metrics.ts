@@ -1,0 +1,51 @@
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import type { EventListener } from '../domain/events.ts';
+import { recordEvents } from './event-metrics.ts';
+import { createInstruments } from './instruments.ts';
+import { combineListeners } from './listeners.ts';
+import { createMeasuredGauges, type Measures } from './measured-gauges.ts';
+
+/** Well below the 10 s that Prometheus waits for a page. */
+const MEASURE_DEADLINE_MS = 2_000;
+
+export interface MetricsOptions {
+  readonly measures?: Measures;
+  /** a measure that takes longer counts as failed */
+  readonly measureDeadlineMs?: number;
+  /** told why a measure failed; the page only says that it did */
+  readonly onEvent?: EventListener;
+}
+
+export interface MetricsPage {
+  readonly contentType: string;
+  readonly body: string;
+}
+
+export interface Metrics {
+  readonly listener: EventListener;
+  /** its own: two of them in one process do not meet */
+  readonly registry: Registry;
+  /** the page in Prometheus' text format; a measure that fails leaves its gauges out, nothing else */
+  render(): Promise<MetricsPage>;
+}
+
+/** The metrics of one worker process, those of Node (event-loop lag, heap, garbage collection) included. */
+export function createMetrics(options: MetricsOptions = {}): Metrics {
+  const { measures = {}, measureDeadlineMs = MEASURE_DEADLINE_MS } = options;
+  const registry = new Registry();
+  const instruments = createInstruments(registry);
+  const tell = combineListeners(...(options.onEvent === undefined ? [] : [options.onEvent]));
+  createMeasuredGauges(registry, measures, {
+    deadlineMs: measureDeadlineMs,
+    onFailure: (measure, error) => {
+      instruments.measureFailures.inc({ measure });
+      tell({ type: 'worker_failed', where: `measure ${measure}`, error });
+    },
+  });
+  collectDefaultMetrics({ register: registry, prefix: 'turnfold_' });
+  return {
+    listener: recordEvents(instruments),
+    registry,
+    render: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
+  };
+}

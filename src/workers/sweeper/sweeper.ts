@@ -1,0 +1,78 @@
+import type { EventListener } from '../../domain/events.ts';
+import type { IdSource } from '../../domain/ports/clock.ts';
+import type { WakeKind, WakeQueue } from '../../domain/ports/queue.ts';
+import type { DueEntry, SweepStore } from '../../domain/ports/sweep-store.ts';
+import type { Timers } from '../timers.ts';
+
+export interface SweeperPorts {
+  readonly sweep: SweepStore;
+  readonly wakes: WakeQueue;
+  readonly ids: IdSource;
+  readonly timers: Timers;
+  readonly onEvent: EventListener;
+}
+
+const INTERVAL_MS = 1_000;
+/** due entries taken of one shard at a time */
+const BATCH = 100;
+/** entries looked at side by side */
+const WIDTH = 16;
+
+export interface Sweeper {
+  /** one look at every shard; answers how many wakes were added */
+  sweepOnce(): Promise<number>;
+  start(): void;
+  stop(): void;
+}
+
+/**
+ * Makes up for every wake that was lost: looks at what is due and wakes it where nobody holds it and no wake is on its way.
+ * It runs in every worker; the shards are claimed for a second each, so many workers sweep no more than one.
+ */
+export function createSweeper(ports: SweeperPorts): Sweeper {
+  let beat: { stop(): void } | undefined;
+  const sweepOnce = async (): Promise<number> => {
+    const shards = Array.from({ length: ports.sweep.shards }, (_, shard) => shard);
+    const due = await ports.sweep.sweepShards(shards, BATCH);
+    let woken = 0;
+    for (let start = 0; start < due.length; start += WIDTH) {
+      const results = await Promise.all(due.slice(start, start + WIDTH).map((entry) => handleEntry(ports, entry)));
+      woken += results.filter(Boolean).length;
+    }
+    return woken;
+  };
+  return {
+    sweepOnce,
+    start() {
+      beat = ports.timers.every(INTERVAL_MS, async () => {
+        try {
+          await sweepOnce();
+        } catch (error) {
+          ports.onEvent({ type: 'worker_failed', where: 'sweeper', error });
+        }
+      });
+    },
+    stop() {
+      beat?.stop();
+    },
+  };
+}
+
+async function handleEntry(ports: SweeperPorts, entry: DueEntry): Promise<boolean> {
+  const { conversation } = entry;
+  const wake = ports.ids.next();
+  if (entry.kind === 'scheduled') {
+    const promoted = await ports.sweep.promoteScheduled(conversation, entry.turn ?? '', wake);
+    if (promoted.needsWake) await ports.wakes.wake('turn', conversation, wake);
+    return promoted.needsWake;
+  }
+  const kind: WakeKind = entry.kind;
+  const decision =
+    kind === 'turn' ? await ports.sweep.inspectTurn(conversation) : await ports.sweep.inspectPass(conversation);
+  if (decision.status === 'quiet') return false;
+  const { recordedWake } = decision;
+  if (recordedWake !== undefined && (await ports.wakes.isPending(kind, conversation, recordedWake))) return false;
+  if (!(await ports.sweep.recordWake(entry, wake))) return false;
+  await ports.wakes.wake(kind, conversation, wake);
+  return true;
+}

@@ -1,0 +1,45 @@
+import { isGateShut } from '../../domain/compaction/breaker.ts';
+import { evaluateThresholds, hasHardReason, isSendable, type Reason } from '../../domain/compaction/thresholds.ts';
+import { type ConversationState, sinceLastPass } from '../../domain/conversation.ts';
+import type { Weight } from '../../domain/message.ts';
+import { contextSize } from '../../domain/size.ts';
+import type { PreparedAgent } from '../prepared-agent.ts';
+
+type Sized = Pick<PreparedAgent, 'policy' | 'limits' | 'overhead'>;
+
+/** What a turn does before it sends a request of this size. */
+export type GateDecision =
+  /** send; with reasons: ask for a soft pass, which runs behind the turn */
+  | { readonly kind: 'send'; readonly size: Weight; readonly reasons: readonly Reason[] }
+  /** ask for a pass and wait for its end */
+  | { readonly kind: 'wait'; readonly size: Weight; readonly reasons: readonly Reason[] }
+  /** larger than the window, and nothing is left to wait for */
+  | { readonly kind: 'refuse'; readonly size: Weight };
+
+/**
+ * Decides from a conversation's state alone, without its messages.
+ * @param hasWaited this step has waited for a pass already; it waits once
+ */
+export function decideStep(agent: Sized, state: ConversationState, hasWaited: boolean): GateDecision {
+  const { size, reasons } = evaluate(agent, state, false);
+  if (hasHardReason(reasons) && !hasWaited) return { kind: 'wait', size, reasons };
+  if (!isSendable(agent.limits, size.tokens)) return { kind: 'refuse', size };
+  const isSoft = !hasHardReason(reasons) && isOpen(state, size);
+  return { kind: 'send', size, reasons: isSoft ? reasons : [] };
+}
+
+/** Reasons for a pass once a turn is completed; empty where none is worth asking for. Nobody waits for it. */
+export function decideTurnEnd(agent: Sized, state: ConversationState): readonly Reason[] {
+  const { size, reasons } = evaluate(agent, state, true);
+  return isOpen(state, size) ? reasons : [];
+}
+
+function evaluate(agent: Sized, state: ConversationState, hasTurnEnded: boolean): { size: Weight; reasons: Reason[] } {
+  const size = contextSize(state.size, agent.overhead);
+  const measures = { ...sinceLastPass(state), tokens: size.tokens, hasTurnEnded };
+  return { size, reasons: evaluateThresholds(agent.policy, agent.limits, measures) };
+}
+
+function isOpen({ passId, gate }: ConversationState, { tokens }: Weight): boolean {
+  return passId === undefined && !isGateShut(gate, tokens);
+}

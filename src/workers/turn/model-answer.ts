@@ -1,0 +1,62 @@
+import { isTurnfoldError } from '../../domain/errors.ts';
+import { adoptMessages } from '../../domain/history.ts';
+import { MAX_MESSAGE_BYTES, type Message, messageSchema } from '../../domain/message.ts';
+import type { ModelAnswer } from '../../domain/model.ts';
+import { parseInput } from '../../domain/parse.ts';
+import type { StepOutcome } from '../../domain/ports/turn-store.ts';
+import type { PreparedAgent } from '../prepared-agent.ts';
+
+/** Stands for an answer without text: providers refuse an empty message in a later request. */
+const EMPTY_ANSWER = '(empty)';
+
+export type ReadAnswer =
+  | { readonly status: 'read'; readonly message: Message; readonly outcome: StepOutcome }
+  /** the model broke its contract; `why` names the field, never its content */
+  | { readonly status: 'unusable'; readonly why: string };
+
+/** Makes a model's answer the outcome of its step: with the log's call ids, weighed, ready to be recorded behind `head`. */
+export async function readAnswer(
+  answer: ModelAnswer,
+  key: string,
+  head: number,
+  prepared: Pick<PreparedAgent, 'weigh'>,
+): Promise<ReadAnswer> {
+  let message: Message;
+  try {
+    message = adoptAnswer(answer, head);
+  } catch (error) {
+    if (isTurnfoldError(error)) return { status: 'unusable', why: error.message };
+    throw error;
+  }
+  const weighed = await prepared.weigh(message);
+  if (weighed.bytes > MAX_MESSAGE_BYTES) {
+    return { status: 'unusable', why: `answer of ${weighed.bytes} bytes; at most ${MAX_MESSAGE_BYTES} are kept` };
+  }
+  const opens = (message.toolCalls ?? []).map(({ id, providerId }) => ({ id, providerId }));
+  const { usage } = answer;
+  const measured =
+    usage === undefined
+      ? {}
+      : {
+          usage: { inputTokens: usage.inputTotal, outputTokens: usage.output },
+          anchor: { tokens: usage.inputTotal + usage.outputKept },
+        };
+  return {
+    status: 'read',
+    message,
+    outcome: { key, messages: [weighed], expectedHead: head, opens, closes: [], ...measured },
+  };
+}
+
+/** @throws invalid_input, duplicate_call */
+function adoptAnswer({ content, toolCalls, raw }: ModelAnswer, head: number): Message {
+  const hasCalls = toolCalls.length > 0;
+  const given = {
+    role: 'assistant',
+    content: hasCalls || content.trim() !== '' ? content : EMPTY_ANSWER,
+    ...(hasCalls ? { toolCalls } : {}),
+    ...(raw === undefined ? {} : { raw }),
+  };
+  const message = parseInput(messageSchema, given, 'answer');
+  return adoptMessages([message], head + 1, [], 'answer').messages[0] as Message;
+}

@@ -1,0 +1,128 @@
+import type { Reason } from '../../domain/compaction/thresholds.ts';
+import type { Message } from '../../domain/message.ts';
+import type { ModelAnswer } from '../../domain/model.ts';
+import { upperBoundTokens } from '../../domain/size.ts';
+import { TURN_LIMITS } from '../../domain/turn.ts';
+import { decideStep } from './gate.ts';
+import { readAnswer } from './model-answer.ts';
+import { callModel, type ModelCallResult, type ModelFailure } from './model-call.ts';
+import { requestPass } from './pass-request.ts';
+import { idempotencyKey, type RunningTurn } from './running-turn.ts';
+import { countModelSteps, countSteps, countWaits, modelKey } from './step-keys.ts';
+import { failTurn, type TurnEnd } from './turn-end.ts';
+import { waitForPass, waitForRetry } from './waiting.ts';
+
+/** An assistant message of the turn, as it stands in the log. */
+export interface Answered {
+  readonly kind: 'answered';
+  /** key of its step */
+  readonly step: string;
+  readonly seq: number;
+  readonly message: Message;
+}
+
+/** Takes the turn's next model step: gate, call, record. */
+export async function takeModelStep(run: RunningTurn): Promise<Answered | TurnEnd> {
+  const { journal, prepared } = run;
+  const step = modelKey(countModelSteps(journal.steps) + 1);
+  const maxSteps = prepared.agent.maxSteps ?? TURN_LIMITS.maxSteps;
+  if (countSteps(journal.steps) >= maxSteps) return failTurn('step_limit', `took ${maxSteps} steps`, { maxSteps });
+
+  const decision = decideStep(prepared, journal.conversation, hasWaitedForPass(run, step));
+  const { size } = decision;
+  if (decision.kind === 'refuse') return failAsTooLarge(run, size.tokens);
+  if (decision.kind === 'wait') return suspendForPass(run, step, decision.reasons);
+  if (decision.reasons.length > 0) await askForPass(run, decision.reasons);
+
+  const result = await sendRequest(run, step, size.tokens);
+  if (result.status === 'failed') return endAfterFailure(run, step, result.failure, size.tokens);
+  return recordAnswer(run, step, result.answer, size.tokens);
+}
+
+async function sendRequest(run: RunningTurn, step: string, tokens: number): Promise<ModelCallResult> {
+  const { prepared, journal, context, keeper, ports, settings } = run;
+  const { messages } = await context.read(journal.conversation);
+  return callModel({
+    conversation: keeper.lease.conversation,
+    model: prepared.agent.model,
+    limits: prepared.limits,
+    request: {
+      system: prepared.agent.system,
+      tools: prepared.tools,
+      messages,
+      tokens,
+      idempotencyKey: idempotencyKey(run, step),
+    },
+    deadline: { timers: ports.timers, timeoutMs: settings.stepTimeoutMs, signal: keeper.signal },
+    clock: ports.clock,
+    onEvent: ports.onEvent,
+  });
+}
+
+async function recordAnswer(
+  run: RunningTurn,
+  step: string,
+  answer: ModelAnswer,
+  requestTokens: number,
+): Promise<Answered | TurnEnd> {
+  const { journal, prepared } = run;
+  const read = await readAnswer(answer, step, journal.conversation.head, prepared);
+  if (read.status === 'unusable') return failModel(run, read.why);
+  const { head } = await journal.record({ ...read.outcome, requestTokens });
+  return { kind: 'answered', step, seq: head, message: read.message };
+}
+
+async function endAfterFailure(
+  run: RunningTurn,
+  step: string,
+  failure: ModelFailure,
+  tokens: number,
+): Promise<TurnEnd> {
+  const { prepared, journal, ports } = run;
+  switch (failure.kind) {
+    case 'overflow': {
+      const canWait = prepared.policy.enabled && !hasWaitedForPass(run, step);
+      return canWait ? suspendForPass(run, step, ['overflow']) : failAsTooLarge(run, tokens);
+    }
+    case 'retry': {
+      const waits = countWaits(journal.steps, 'retry', step);
+      const times = { now: ports.clock.now(), waits, retryAt: failure.retryAt };
+      return { kind: 'suspended', waiting: waitForRetry(step, times) };
+    }
+    case 'fatal':
+      return failModel(run, failure.message);
+  }
+}
+
+function hasWaitedForPass({ journal }: RunningTurn, step: string): boolean {
+  return countWaits(journal.steps, 'compaction', step) > 0;
+}
+
+/** The pass is asked for before the lease is given back: one that ends in between fulfils the wait all the same. */
+async function suspendForPass(run: RunningTurn, step: string, reasons: readonly Reason[]): Promise<TurnEnd> {
+  await askForPass(run, reasons);
+  return { kind: 'suspended', waiting: waitForPass(step, run.ports.clock.now()) };
+}
+
+async function askForPass({ journal, keeper, ports }: RunningTurn, reasons: readonly Reason[]): Promise<void> {
+  keeper.signal.throwIfAborted();
+  if ((await requestPass(ports, keeper.lease.conversation, reasons)) === 'gone') journal.lose('gone');
+}
+
+function failModel({ prepared }: RunningTurn, why: string): TurnEnd {
+  const model = prepared.agent.model.profile.id;
+  return failTurn('model_failed', `model ${model}: ${why}`, { model });
+}
+
+/** The arithmetic of a request that does not fit, our own or the provider's word. */
+function failAsTooLarge({ prepared }: RunningTurn, tokens: number): TurnEnd {
+  const { limits, overhead, policy } = prepared;
+  const { usable, upperBoundFactor } = limits;
+  const upperBound = upperBoundTokens(tokens, upperBoundFactor);
+  const details = { tokens, fixedTokens: overhead.tokens, upperBoundFactor, upperBoundTokens: upperBound, usable };
+  const sum = `system and tools ${overhead.tokens} + messages ${tokens - overhead.tokens} = ${tokens} tokens`;
+  const bound = `at most ${upperBound} (× ${upperBoundFactor}), usable ${usable ?? 'unknown'}`;
+  return policy.enabled
+    ? failTurn('budget_infeasible', `the request stays too large: ${sum}, ${bound}`, details)
+    : failTurn('context_overflow', `the request is too large and compaction is off: ${sum}, ${bound}`, details);
+}

@@ -1,0 +1,23 @@
+import type { ClaimedTurn } from '../../domain/ports/turn-store.ts';
+import type { PreparedAgent } from '../prepared-agent.ts';
+import type { ContextCache } from './context-cache.ts';
+import type { TurnDependencies, TurnSettings } from './turn-dependencies.ts';
+import type { TurnJournal } from './turn-journal.ts';
+import type { LeaseKeeper } from './turn-lease.ts';
+
+/** One claimed turn at work: from its claim to the write that settles or suspends it. */
+export interface RunningTurn {
+  readonly claimed: ClaimedTurn;
+  readonly prepared: PreparedAgent;
+  readonly journal: TurnJournal;
+  readonly context: ContextCache;
+  readonly keeper: LeaseKeeper;
+  readonly ports: TurnDependencies;
+  readonly settings: TurnSettings;
+}
+
+/** The same for every run of the same step: what a provider or tool needs to take effect once. */
+export function idempotencyKey({ claimed }: Pick<RunningTurn, 'claimed'>, step: string): string {
+  const { conversation, turn } = claimed.lease;
+  return `${conversation.id}/${turn}/${step}`;
+}

@@ -1,0 +1,102 @@
+import type { Message, ToolCall } from '../../domain/message.ts';
+import { TURN_LIMITS } from '../../domain/turn.ts';
+import type { Answered } from './model-step.ts';
+import type { RunningTurn } from './running-turn.ts';
+import { countSteps, toolKey } from './step-keys.ts';
+import { type CallDecision, decideCall } from './tool-calls.ts';
+import type { ToolAnswer } from './tool-output.ts';
+import { clipResult, TOOL_RESULT_MAX_TOKENS } from './tool-result-clip.ts';
+import { runTool } from './tool-run.ts';
+import { failTurn, type TurnEnd } from './turn-end.ts';
+import { waitForCalls } from './waiting.ts';
+
+interface DecidedCall<Decision extends CallDecision = CallDecision> {
+  readonly call: ToolCall;
+  readonly decision: Decision;
+}
+
+type AnswerableCall = DecidedCall<Exclude<CallDecision, { kind: 'wait' }>>;
+
+/**
+ * Answers the open calls of an assistant message, in parallel, each recorded as soon as it has its result. Undefined: the round
+ * is closed. Calls that wait for somebody are suspended for once all others have their results.
+ */
+export async function answerCalls(run: RunningTurn, answered: Answered): Promise<TurnEnd | undefined> {
+  const { journal, prepared, claimed } = run;
+  const open = new Set(journal.conversation.openCalls.map(({ id }) => id));
+  const calls = (answered.message.toolCalls ?? []).filter(({ id }) => open.has(id));
+  const maxSteps = prepared.agent.maxSteps ?? TURN_LIMITS.maxSteps;
+  const steps = countSteps(journal.steps) + calls.filter(({ id }) => !journal.steps.has(toolKey(id))).length;
+  if (steps > maxSteps) {
+    return failTurn('step_limit', `${steps} steps with the calls just made, at most ${maxSteps}`, { maxSteps });
+  }
+  const facts = { tools: prepared.agent.tools, steps: journal.steps, answers: claimed.answers, waited: claimed.waited };
+  const decided = calls.map((call): DecidedCall => ({ call, decision: decideCall(call, facts) }));
+  const toRun = decided.filter(({ decision }) => decision.kind === 'run');
+  if (toRun.length > 0) await journal.start(toRun.map(({ call }) => toolKey(call.id)));
+  await settleAll(
+    run,
+    decided.filter(isAnswerable).map((one) => answerCall(run, one)),
+  );
+  return suspendForCalls(run, answered.step, decided);
+}
+
+async function answerCall(run: RunningTurn, { call, decision }: AnswerableCall): Promise<void> {
+  const { journal, prepared, ports, keeper } = run;
+  const startedAt = ports.clock.now();
+  const given: ToolAnswer = decision.kind === 'run' ? await runTool(run, call, decision) : decision;
+  const maxTokens = prepared.agent.toolResultMaxTokens ?? TOOL_RESULT_MAX_TOKENS;
+  const { content, whole } = await clipResult(prepared.counter, given.output.content, maxTokens);
+  const isError = given.output.isError === true;
+  const message: Message = { role: 'tool', content, toolCallId: call.id, ...(isError ? { isError } : {}) };
+  await journal.record({
+    key: toolKey(call.id),
+    messages: [await prepared.weigh(message)],
+    opens: [],
+    closes: [call.id],
+    ...(whole === undefined ? {} : { texts: new Map([[whole.hash, whole.text]]) }),
+  });
+  const { conversation, turn } = keeper.lease;
+  ports.onEvent({
+    type: 'tool_called',
+    conversation,
+    turn,
+    name: given.outcome === 'unknown_tool' ? 'unknown' : call.name,
+    outcome: given.outcome,
+    durationMs: ports.clock.now() - startedAt,
+  });
+}
+
+/** One wait at a time: what a person has to allow first, then what others have to bring. */
+function suspendForCalls({ ports }: RunningTurn, step: string, decided: readonly DecidedCall[]): TurnEnd | undefined {
+  for (const kind of ['approval', 'tools'] as const) {
+    const calls = decided.filter(({ decision }) => decision.kind === 'wait' && decision.for === kind);
+    if (calls.length === 0) continue;
+    const waiting = waitForCalls(
+      kind,
+      step,
+      calls.map(({ call }) => call.id),
+      ports.clock.now(),
+    );
+    return { kind: 'suspended', waiting };
+  }
+  return undefined;
+}
+
+/** The first failure aborts what runs beside it, and nothing is left running behind it. */
+async function settleAll({ keeper }: RunningTurn, jobs: readonly Promise<void>[]): Promise<void> {
+  const watched = jobs.map(async (job) => {
+    try {
+      await job;
+    } catch (error) {
+      keeper.abort(error);
+      throw error;
+    }
+  });
+  await Promise.allSettled(watched);
+  await Promise.all(watched);
+}
+
+function isAnswerable(decided: DecidedCall): decided is AnswerableCall {
+  return decided.decision.kind !== 'wait';
+}

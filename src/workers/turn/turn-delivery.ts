@@ -1,0 +1,128 @@
+import type { ConversationRef } from '../../domain/ids.ts';
+import type { TurnHandler } from '../../domain/ports/handlers.ts';
+import type { ClaimedTurn, ClaimResult } from '../../domain/ports/turn-store.ts';
+import { ContextCache } from './context-cache.ts';
+import { decideTurnEnd } from './gate.ts';
+import { LostTurn } from './lost-turn.ts';
+import { requestPass } from './pass-request.ts';
+import type { RunningTurn } from './running-turn.ts';
+import { TURN_SETTINGS, type TurnDependencies, type TurnSettings } from './turn-dependencies.ts';
+import { failTurn } from './turn-end.ts';
+import { endTurn } from './turn-ending.ts';
+import { TurnJournal } from './turn-journal.ts';
+import { LeaseKeeper } from './turn-lease.ts';
+import { runTurn } from './turn-run.ts';
+
+/** `lost`: the conversation went to another owner, or was erased; nothing more was written. */
+export type DeliveryOutcome = 'done' | 'lost';
+
+/** Answers the wakes of turns. */
+export function createTurnHandler(ports: TurnDependencies): TurnHandler {
+  return async (conversation) => {
+    await new TurnDelivery(ports, conversation).run();
+  };
+}
+
+/**
+ * One wake: claims and answers turns until the mailbox is empty, its head waits, or the delivery has had its share; then the
+ * last settle records the next wake. Owns the owner id and the context read so far.
+ */
+export class TurnDelivery {
+  readonly #ports: TurnDependencies;
+  readonly #settings: TurnSettings;
+  readonly #conversation: ConversationRef;
+  readonly #context: ContextCache;
+  readonly #owner: string;
+  readonly #startedAt: number;
+  #claims = 0;
+
+  constructor(ports: TurnDependencies, conversation: ConversationRef) {
+    this.#ports = ports;
+    this.#settings = { ...TURN_SETTINGS, ...ports.settings };
+    this.#conversation = conversation;
+    this.#context = new ContextCache(ports.contexts, conversation);
+    this.#owner = ports.ids.next();
+    this.#startedAt = ports.clock.now();
+  }
+
+  /** @throws what a port throws where its service fails */
+  async run(): Promise<DeliveryOutcome> {
+    try {
+      for (;;) {
+        const claim = await this.#ports.turns.claim(this.#conversation, this.#owner, this.#ports.ids.next());
+        if (claim.status === 'poison') await this.#passOn(claim);
+        if (claim.status !== 'claimed') return 'done';
+        this.#claims += 1;
+        if (!(await this.#answer(claim.turn))) return 'done';
+      }
+    } catch (error) {
+      if (error instanceof LostTurn) return 'lost';
+      throw error;
+    }
+  }
+
+  /** @returns whether there is a next turn to claim */
+  async #answer(claimed: ClaimedTurn): Promise<boolean> {
+    const { turns, timers, onEvent } = this.#ports;
+    const { conversation, turn } = claimed.lease;
+    this.#reportClaim(claimed);
+    const keeper = new LeaseKeeper(claimed.lease, { turns, timers, ...this.#settings });
+    try {
+      return await this.#work(claimed, keeper);
+    } catch (error) {
+      keeper.abort(error);
+      if (error instanceof LostTurn) onEvent({ type: 'lease_lost', what: 'turn', conversation, turn, why: error.why });
+      throw error;
+    } finally {
+      keeper.stop();
+    }
+  }
+
+  async #work(claimed: ClaimedTurn, keeper: LeaseKeeper): Promise<boolean> {
+    const { agent } = claimed;
+    const run = this.#openTurn(claimed, keeper);
+    const end =
+      run === undefined ? failTurn('unknown_agent', `no agent ${agent} at this worker`, { agent }) : await runTurn(run);
+    keeper.signal.throwIfAborted();
+    // From here on a beat could be answered after the lease was given back, and would be taken for a loss.
+    keeper.stop();
+    const hasNext = await endTurn(this.#ports, claimed, end, this.#hasShareLeft());
+    if (run !== undefined && end.kind === 'completed') await this.#compactBehind(run);
+    return hasNext;
+  }
+
+  #openTurn(claimed: ClaimedTurn, keeper: LeaseKeeper): RunningTurn | undefined {
+    const ports = this.#ports;
+    const context = this.#context;
+    const prepared = ports.agents.find(claimed.agent);
+    if (prepared === undefined) return undefined;
+    const journal = new TurnJournal({ turns: ports.turns, clock: ports.clock, claimed, keeper, context });
+    return { claimed, prepared, journal, context, keeper, ports, settings: this.#settings };
+  }
+
+  /** The turn is settled and nobody waits for this pass: a crash before it costs no more than the next turn's evaluation. */
+  async #compactBehind({ prepared, journal }: RunningTurn): Promise<void> {
+    const reasons = decideTurnEnd(prepared, journal.conversation);
+    if (reasons.length > 0) await requestPass(this.#ports, this.#conversation, reasons);
+  }
+
+  /** The claim settled a poison turn: the next one starts with a wake, and a delivery, of its own. */
+  async #passOn({ turn, wake }: Extract<ClaimResult, { status: 'poison' }>): Promise<void> {
+    const { onEvent, wakes } = this.#ports;
+    const conversation = this.#conversation;
+    onEvent({ type: 'turn_settled', conversation, turn, outcome: 'failed', code: 'poison' });
+    if (wake !== undefined) await wakes.wake('turn', conversation, wake);
+  }
+
+  #reportClaim({ lease, agent, attempt, acceptedAt, steps, waited }: ClaimedTurn): void {
+    const { conversation, turn } = lease;
+    const isFirst = attempt === 1 && steps.size === 0 && waited === undefined;
+    const waitMs = Math.max(0, this.#ports.clock.now() - acceptedAt);
+    this.#ports.onEvent({ type: 'turn_claimed', conversation, turn, agent, attempt, ...(isFirst && { waitMs }) });
+  }
+
+  #hasShareLeft(): boolean {
+    const { maxTurns, maxDeliveryMs } = this.#settings;
+    return this.#claims < maxTurns && this.#ports.clock.now() - this.#startedAt < maxDeliveryMs;
+  }
+}

@@ -1,0 +1,49 @@
+import type { EventListener } from '../../domain/events.ts';
+import type { ConversationRef } from '../../domain/ids.ts';
+import type { Clock, IdSource } from '../../domain/ports/clock.ts';
+import type { ContextReader } from '../../domain/ports/context-store.ts';
+import type { PassIntake } from '../../domain/ports/pass-store.ts';
+import type { WakeQueue } from '../../domain/ports/queue.ts';
+import type { TurnStore } from '../../domain/ports/turn-store.ts';
+import { TURN_LIMITS } from '../../domain/turn.ts';
+import type { PreparedAgents } from '../prepared-agent.ts';
+import type { Timers } from '../timers.ts';
+
+/** What a turn does about a pass that did not end before its deadline. */
+export interface PassTakeover {
+  /** Takes the pass in progress over and settles it without summaries. Resolves when it has ended, whatever its outcome. */
+  settleNow(conversation: ConversationRef): Promise<void>;
+}
+
+export interface TurnSettings {
+  /** turns that one delivery answers; the next one gets a wake of its own, so that one conversation cannot hold a worker */
+  readonly maxTurns: number;
+  /** from this age on a delivery claims no further turn */
+  readonly maxDeliveryMs: number;
+  readonly stepTimeoutMs: number;
+  readonly beatMs: number;
+  readonly leaseMs: number;
+}
+
+export const TURN_SETTINGS: TurnSettings = {
+  maxTurns: 16,
+  maxDeliveryMs: 2_000,
+  stepTimeoutMs: TURN_LIMITS.stepTimeoutMs,
+  beatMs: TURN_LIMITS.beatMs,
+  leaseMs: TURN_LIMITS.leaseMs,
+};
+
+/** All that a turn worker touches. */
+export interface TurnDependencies {
+  readonly turns: TurnStore;
+  readonly contexts: Pick<ContextReader, 'readConversation' | 'readContext' | 'readLog'>;
+  readonly passes: PassIntake;
+  readonly takeover: PassTakeover;
+  readonly wakes: Pick<WakeQueue, 'wake'>;
+  readonly agents: PreparedAgents;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly timers: Timers;
+  readonly onEvent: EventListener;
+  readonly settings?: Partial<TurnSettings>;
+}

@@ -1,0 +1,60 @@
+import type { ClaimedTurn, Settlement } from '../../domain/ports/turn-store.ts';
+import { LostTurn } from './lost-turn.ts';
+import type { TurnDependencies } from './turn-dependencies.ts';
+import { failTurn, type TurnEnd } from './turn-end.ts';
+
+type EndingPorts = Pick<TurnDependencies, 'turns' | 'wakes' | 'clock' | 'ids' | 'onEvent'>;
+
+/**
+ * Writes how the work on a claimed turn ended: the one write that gives the lease back.
+ * @param mayClaimNext the delivery has its share left, so that the next turn needs no wake
+ * @returns whether a next turn is there for this delivery to claim
+ * @throws LostTurn
+ */
+export async function endTurn(
+  ports: EndingPorts,
+  claimed: ClaimedTurn,
+  end: TurnEnd,
+  mayClaimNext: boolean,
+): Promise<boolean> {
+  if (end.kind === 'suspended') {
+    const { lease } = claimed;
+    const { waiting } = end;
+    const { status } = await ports.turns.suspend(lease, waiting);
+    if (status === 'fenced' || status === 'gone') throw new LostTurn(status);
+    if (status === 'exhausted') return endTurn(ports, claimed, exhausted(waiting), mayClaimNext);
+    const { conversation, turn } = lease;
+    ports.onEvent({ type: 'turn_suspended', conversation, turn, for: waiting.for, untilMs: waiting.until });
+    return false;
+  }
+  const settlement: Settlement =
+    end.kind === 'completed'
+      ? { state: 'completed', answerSeq: end.answerSeq }
+      : { state: 'failed', failure: end.failure };
+  return settleTurn(ports, claimed, settlement, mayClaimNext);
+}
+
+async function settleTurn(
+  { turns, wakes, clock, ids, onEvent }: EndingPorts,
+  { lease, acceptedAt }: ClaimedTurn,
+  settlement: Settlement,
+  mayClaimNext: boolean,
+): Promise<boolean> {
+  const { conversation, turn } = lease;
+  const result = await turns.settle(lease, settlement, mayClaimNext ? undefined : ids.next());
+  if (result.status === 'fenced' || result.status === 'gone') throw new LostTurn(result.status);
+  onEvent({
+    type: 'turn_settled',
+    conversation,
+    turn,
+    outcome: settlement.state,
+    ...(settlement.state === 'failed' && { code: settlement.failure.code }),
+    durationMs: Math.max(0, clock.now() - acceptedAt),
+  });
+  if (result.wake !== undefined) await wakes.wake('turn', conversation, result.wake);
+  return mayClaimNext && result.hasNext;
+}
+
+function exhausted({ step, for: kind }: { readonly step: string; readonly for: string }): TurnEnd {
+  return failTurn('retries_exhausted', `${step} was suspended too often, last for ${kind}`, { step });
+}

@@ -1,0 +1,82 @@
+import type { ConversationState } from '../../domain/conversation.ts';
+import type { Clock } from '../../domain/ports/clock.ts';
+import type { ClaimedTurn, Lost, StepOutcome, TurnStore } from '../../domain/ports/turn-store.ts';
+import type { StepRecord } from '../../domain/turn.ts';
+import type { ContextCache } from './context-cache.ts';
+import { LostTurn } from './lost-turn.ts';
+import type { LeaseKeeper } from './turn-lease.ts';
+
+export interface JournalOptions {
+  readonly turns: Pick<TurnStore, 'startSteps' | 'recordStep'>;
+  readonly claimed: Pick<ClaimedTurn, 'conversation' | 'steps'>;
+  readonly keeper: LeaseKeeper;
+  readonly context: ContextCache;
+  readonly clock: Clock;
+}
+
+/**
+ * What is known of a claimed turn: its recorded steps and its conversation's state. Every write of the turn's work goes through
+ * here, so that both stay current, and an answer of "lost" aborts all that runs beside it.
+ */
+export class TurnJournal {
+  readonly #options: JournalOptions;
+  readonly #steps: Map<string, StepRecord>;
+  #conversation: ConversationState;
+
+  constructor(options: JournalOptions) {
+    this.#options = options;
+    this.#steps = new Map(options.claimed.steps);
+    this.#conversation = options.claimed.conversation;
+  }
+
+  get steps(): ReadonlyMap<string, StepRecord> {
+    return this.#steps;
+  }
+
+  get conversation(): ConversationState {
+    return this.#conversation;
+  }
+
+  /** Takes over a state that was read after the last record; undefined: the conversation is gone. */
+  adopt(state: ConversationState | undefined): void {
+    if (state === undefined) this.lose('gone');
+    this.#conversation = state;
+  }
+
+  /** @throws LostTurn */
+  async start(keys: readonly string[]): Promise<void> {
+    const { turns, keeper, clock } = this.#options;
+    keeper.signal.throwIfAborted();
+    this.#held(await turns.startSteps(keeper.lease, keys));
+    for (const key of keys) {
+      if (!this.#steps.has(key)) this.#steps.set(key, { status: 'started', at: clock.now() });
+    }
+  }
+
+  /** @throws LostTurn */
+  async record(outcome: StepOutcome): Promise<ConversationState> {
+    const { turns, keeper, context, clock } = this.#options;
+    keeper.signal.throwIfAborted();
+    const { conversation } = this.#held(await turns.recordStep(keeper.lease, outcome));
+    this.#steps.set(outcome.key, { status: 'done', at: clock.now() });
+    context.append(
+      outcome.messages.map(({ message }) => message),
+      conversation,
+    );
+    // Of parallel records the one that was answered last need not have been written last.
+    if (conversation.head >= this.#conversation.head) this.#conversation = conversation;
+    return conversation;
+  }
+
+  /** Ends all work on the turn. */
+  lose(why: LostTurn['why']): never {
+    const lost = new LostTurn(why);
+    this.#options.keeper.abort(lost);
+    throw lost;
+  }
+
+  #held<Result extends { readonly status: string }>(result: Result | Lost): Exclude<Result, Lost> {
+    if (result.status === 'fenced' || result.status === 'gone') this.lose(result.status);
+    return result as Exclude<Result, Lost>;
+  }
+}

@@ -1,0 +1,53 @@
+import { TurnfoldError } from '../../domain/errors.ts';
+import { type Answered, takeModelStep } from './model-step.ts';
+import type { RunningTurn } from './running-turn.ts';
+import { countModelSteps, modelKey, nextWaitMark } from './step-keys.ts';
+import { answerCalls } from './tool-round.ts';
+import type { TurnEnd } from './turn-end.ts';
+
+/**
+ * Works on a claimed turn until it is to be settled or suspended: model → tools → model …, from wherever its record says it
+ * stands. A first run and a resumed one take the same path.
+ * @throws LostTurn
+ */
+export async function runTurn(run: RunningTurn): Promise<TurnEnd> {
+  await closeWait(run);
+  let last = await readLastAnswer(run);
+  for (;;) {
+    if (last !== undefined) {
+      if (last.message.toolCalls === undefined) return { kind: 'completed', answerSeq: last.seq };
+      const end = await answerCalls(run, last);
+      if (end !== undefined) return end;
+    }
+    const next = await takeModelStep(run);
+    if (next.kind !== 'answered') return next;
+    last = next;
+  }
+}
+
+/** Waits of a model step leave a mark: it waits once for a pass, and each retry waits longer. */
+async function closeWait({ claimed, journal, ports }: RunningTurn): Promise<void> {
+  const { waited, lease } = claimed;
+  if (waited === undefined || waited.for === 'tools' || waited.for === 'approval') return;
+  if (waited.for === 'compaction' && !waited.isFulfilled) {
+    await ports.takeover.settleNow(lease.conversation);
+    journal.adopt(await ports.contexts.readConversation(lease.conversation));
+  }
+  await journal.start([nextWaitMark(journal.steps, waited.for, waited.step)]);
+}
+
+/** The assistant message that the turn stands at; undefined before its first. */
+async function readLastAnswer({ claimed, journal, ports }: RunningTurn): Promise<Answered | undefined> {
+  const count = countModelSteps(journal.steps);
+  if (count === 0) return undefined;
+  const step = modelKey(count);
+  const record = journal.steps.get(step);
+  const seq = record?.status === 'done' ? record.seqs?.to : undefined;
+  // From the log, not from the context: a pass that ran meanwhile may have archived it.
+  const [entry] =
+    seq === undefined ? [] : await ports.contexts.readLog(claimed.lease.conversation, [{ from: seq, to: seq }]);
+  if (entry === undefined) {
+    throw new TurnfoldError('not_found', `the answer of ${step} is not in the log`, { details: { step, seq } });
+  }
+  return { kind: 'answered', step, seq: entry.seq, message: entry.message };
+}

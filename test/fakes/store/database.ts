@@ -1,0 +1,195 @@
+import type { ConversationState, Gate } from '../../../src/domain/conversation.ts';
+import { OPEN_GATE } from '../../../src/domain/conversation.ts';
+import type { ConversationRef } from '../../../src/domain/ids.ts';
+import type { LogEntry, WeighedMessage, Weight } from '../../../src/domain/message.ts';
+import { NO_WEIGHT } from '../../../src/domain/message.ts';
+import type { SummaryRecord } from '../../../src/domain/ports/summary-store.ts';
+import type { SizeAnchor } from '../../../src/domain/size.ts';
+import type { StepRecord, TurnFailure, TurnState, Waiting } from '../../../src/domain/turn.ts';
+import type { Checkpoint, Version } from '../../../src/domain/version.ts';
+
+/** `t:<id>:<turn>` */
+export interface MemoryTurn {
+  readonly turn: string;
+  readonly agent: string;
+  readonly payloadHash: string;
+  readonly acceptedAt: number;
+  readonly dueAt?: number;
+  /** until it is in the log */
+  input?: WeighedMessage | undefined;
+  state: TurnState;
+  inputSeq?: number;
+  readonly steps: Map<string, StepRecord>;
+  readonly answers: Map<string, string>;
+  readonly suspensions: Map<string, number>;
+  /** kept past the claim that goes on, until its step is recorded */
+  waiting?: (Waiting & { isFulfilled: boolean }) | undefined;
+  usage?: { inputTokens: number; outputTokens: number };
+  requestTokens?: number[];
+  answerSeq?: number;
+  failure?: TurnFailure;
+  settledAt?: number;
+  /** wake of the cancel that settled it */
+  canceledBy?: string;
+}
+
+/** `pass:<id>` */
+export interface MemoryPass {
+  passId: string;
+  reasons: string[];
+  wake?: string;
+  attempts: number;
+  owner?: string | undefined;
+  leaseUntil?: number | undefined;
+  requestedAt: number;
+  plan?: string | undefined;
+  parked?: { readonly job: string; readonly untilMs: number } | undefined;
+}
+
+/** All that lies under one conversation's keys. Fields as in src/store/conversation-record.ts, by their long names. */
+export interface MemoryConversation {
+  readonly ref: ConversationRef;
+  readonly agent: string;
+  epoch: number;
+  owner?: string | undefined;
+  leaseUntil?: number | undefined;
+  attempts: number;
+  wake?: string;
+  /** wake of the claim that settled a poison turn, and the turn */
+  poisoned?: { readonly wake: string; readonly turn: string } | undefined;
+  readonly log: LogEntry[];
+  turns: number;
+  /** open call → the provider's id, or empty */
+  readonly openCalls: Map<string, string>;
+  version: number;
+  weight: Weight;
+  base: number;
+  baseTotal: Weight;
+  anchor?: SizeAnchor;
+  readonly versions: Map<number, Version>;
+  readonly checkpoints: Map<string, Checkpoint>;
+  /** whole texts kept beside clipped messages, by hash */
+  readonly texts: Map<string, string>;
+  passed: { head: number; turns: number };
+  gate: Gate;
+  pass?: MemoryPass | undefined;
+  /** the pass that ended last and the turn wake that this answered, for an end that is sent again */
+  lastEnd?: { readonly passId: string; readonly wakeTurn?: string };
+  readonly mailbox: string[];
+  readonly turnRecords: Map<string, MemoryTurn>;
+  readonly summaries: Map<string, MemorySummary>;
+  readonly operations: Map<string, { readonly from: number; readonly to: number }>;
+  readonly events: { readonly type: string; readonly fields: Readonly<Record<string, string>> }[];
+}
+
+export type MemorySummary =
+  | { readonly kind: 'claim'; readonly owner: string; until: number }
+  | { readonly kind: 'record'; readonly record: SummaryRecord };
+
+/**
+ * What the in-memory stores share: one process's Redis. Every operation of theirs is synchronous inside, as a script is,
+ * so no other can come between.
+ */
+export class MemoryDatabase {
+  readonly conversations = new Map<string, MemoryConversation>();
+  /** erased conversations, until when (ms) */
+  readonly gone = new Map<string, number>();
+  /** member as in src/store/keys.ts → when somebody must look again (ms) */
+  readonly ready = new Map<string, number>();
+  /** member → times that it was pushed out */
+  readonly sweeps = new Map<string, number>();
+  /** shard → last sweep (ms) */
+  readonly sweptAt = new Map<number, number>();
+  readonly #clock: () => number;
+  #offsetMs = 0;
+
+  constructor(clock: () => number = Date.now) {
+    this.#clock = clock;
+  }
+
+  /** ms since epoch */
+  now(): number {
+    return this.#clock() + this.#offsetMs;
+  }
+
+  advance(ms: number): void {
+    this.#offsetMs += ms;
+  }
+
+  find(ref: ConversationRef): MemoryConversation | undefined {
+    return this.conversations.get(nameOf(ref));
+  }
+
+  isGone(ref: ConversationRef): boolean {
+    return (this.gone.get(nameOf(ref)) ?? 0) > this.now();
+  }
+
+  /** The conversation; where there is none, or it was erased, a new one. */
+  open(ref: ConversationRef, agent: string): MemoryConversation {
+    if (this.isGone(ref)) this.remove(ref);
+    this.gone.delete(nameOf(ref));
+    const found = this.find(ref);
+    if (found !== undefined) return found;
+    const made = createConversation(ref, agent);
+    this.conversations.set(nameOf(ref), made);
+    return made;
+  }
+
+  /** Removes what an erase removes; the mark `gone` is the caller's. */
+  remove(ref: ConversationRef): void {
+    this.conversations.delete(nameOf(ref));
+    const name = `${ref.tenant}|${ref.id}`;
+    for (const member of this.ready.keys()) {
+      const rest = member.slice(2);
+      if (rest === name || rest.startsWith(`${name}|`)) this.ready.delete(member);
+    }
+  }
+
+  markGone(ref: ConversationRef): void {
+    this.gone.set(nameOf(ref), this.now() + 86_400_000);
+  }
+}
+
+export function toConversationState(conversation: MemoryConversation): ConversationState {
+  const { agent, log, turns, openCalls, version, weight, baseTotal, anchor, passed, gate, pass } = conversation;
+  return {
+    agent,
+    head: log.length,
+    turns,
+    openCalls: [...openCalls].map(([id, providerId]) => ({ id, ...(providerId === '' ? {} : { providerId }) })),
+    size: { version, weight, baseTotal, headTotal: log.at(-1)?.total ?? NO_WEIGHT, ...(anchor && { anchor }) },
+    passed: { ...passed },
+    gate,
+    ...(pass && { passId: pass.passId }),
+  };
+}
+
+function nameOf({ tenant, id }: ConversationRef): string {
+  return `${tenant}/${id}`;
+}
+
+function createConversation(ref: ConversationRef, agent: string): MemoryConversation {
+  return {
+    ref,
+    agent,
+    epoch: 0,
+    attempts: 0,
+    log: [],
+    turns: 0,
+    openCalls: new Map(),
+    version: 0,
+    weight: NO_WEIGHT,
+    base: 0,
+    baseTotal: NO_WEIGHT,
+    versions: new Map(),
+    checkpoints: new Map(),
+    texts: new Map(),
+    passed: { head: 0, turns: 0 },
+    gate: OPEN_GATE,
+    mailbox: [],
+    turnRecords: new Map(),
+    summaries: new Map(),
+    operations: new Map(),
+    events: [],
+  };
+}

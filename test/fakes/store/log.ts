@@ -1,0 +1,47 @@
+import type { OpenCall } from '../../../src/domain/history.ts';
+import { seqOfCallId } from '../../../src/domain/ids.ts';
+import { addWeights, NO_WEIGHT, type WeighedMessage } from '../../../src/domain/message.ts';
+import { CLOSING_RESULT } from '../../../src/store/turns/closing-result.ts';
+import type { MemoryConversation } from './database.ts';
+
+/** As lua/shared/append.lua. @returns the new head */
+export function appendToLog(
+  conversation: MemoryConversation,
+  messages: readonly WeighedMessage[],
+  now: number,
+  turn?: string,
+): number {
+  for (const { message, tokens, bytes } of messages) {
+    const { log } = conversation;
+    const total = addWeights(log.at(-1)?.total ?? NO_WEIGHT, { tokens, bytes });
+    log.push({ seq: log.length + 1, message, tokens, bytes, total, at: now, ...(turn !== undefined && { turn }) });
+    if (message.role === 'user') conversation.turns += 1;
+  }
+  return conversation.log.length;
+}
+
+/** As lua/shared/calls.lua: keeps the calls that messages opened and forgets those that they answered. */
+export function moveCalls(
+  conversation: MemoryConversation,
+  opens: readonly OpenCall[],
+  closes: readonly string[],
+): void {
+  for (const { id, providerId } of opens) conversation.openCalls.set(id, providerId ?? '');
+  for (const id of closes) conversation.openCalls.delete(id);
+}
+
+/** As lua/shared/close.lua. */
+export function closeOpenCalls(conversation: MemoryConversation, turn: string, now: number): void {
+  const { content, tokens, bytes } = CLOSING_RESULT;
+  const indexOf = (id: string): number => Number(id.slice(id.indexOf('_') + 1));
+  const ids = [...conversation.openCalls.keys()].toSorted(
+    (a, b) => seqOfCallId(a) - seqOfCallId(b) || indexOf(a) - indexOf(b),
+  );
+  const messages = ids.map((toolCallId) => ({
+    message: { role: 'tool' as const, content, toolCallId, isError: true },
+    tokens,
+    bytes,
+  }));
+  appendToLog(conversation, messages, now, turn);
+  conversation.openCalls.clear();
+}

@@ -1,0 +1,75 @@
+import type { TurnFailure, WaitKind } from '../../../src/domain/turn.ts';
+import { readyMember } from '../../../src/store/keys.ts';
+import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
+
+export const WAKE_GRACE_MS = 5_000;
+
+/** As lua/shared/wake.lua. */
+export function wakeTurn(db: MemoryDatabase, conversation: MemoryConversation, wake: string): void {
+  conversation.wake = wake;
+  db.ready.set(readyMember('t', conversation.ref), db.now() + WAKE_GRACE_MS);
+}
+
+/** As lua/shared/fulfil.lua. */
+export function fulfilWait(
+  db: MemoryDatabase,
+  conversation: MemoryConversation,
+  kind: WaitKind,
+  wake: string,
+): boolean {
+  const head = headTurn(conversation);
+  if (head?.state !== 'waiting' || head.waiting?.for !== kind || head.waiting.isFulfilled) return false;
+  head.waiting.isFulfilled = true;
+  wakeTurn(db, conversation, wake);
+  return true;
+}
+
+export function headTurn(conversation: MemoryConversation): MemoryTurn | undefined {
+  const [id] = conversation.mailbox;
+  return id === undefined ? undefined : conversation.turnRecords.get(id);
+}
+
+/** As lua/shared/events.lua. */
+export function emit(conversation: MemoryConversation, type: string, fields: Readonly<Record<string, string>>): void {
+  conversation.events.push({ type, fields });
+}
+
+/** As lua/shared/fence.lua. */
+export function raiseEpoch(db: MemoryDatabase, conversation: MemoryConversation): void {
+  conversation.epoch = Math.max(conversation.epoch + 1, db.now());
+}
+
+type End =
+  | { readonly state: 'completed'; readonly answerSeq: number }
+  | { readonly state: 'failed'; readonly failure: TurnFailure }
+  | { readonly state: 'canceled'; readonly canceledBy: string };
+
+/** As lua/shared/settle.lua. */
+export function settleRecord(db: MemoryDatabase, conversation: MemoryConversation, record: MemoryTurn, end: End): void {
+  record.answers.clear();
+  record.suspensions.clear();
+  record.input = undefined;
+  record.waiting = undefined;
+  Object.assign(record, end, { settledAt: db.now() });
+  emit(conversation, 'turn_settled', { turn: record.turn, state: end.state });
+}
+
+/** As lua/shared/settle.lua. */
+export function popHead(db: MemoryDatabase, conversation: MemoryConversation, wake: string | undefined): boolean {
+  conversation.mailbox.shift();
+  conversation.owner = undefined;
+  conversation.leaseUntil = undefined;
+  conversation.attempts = 0;
+  if (conversation.mailbox.length === 0) {
+    db.ready.delete(readyMember('t', conversation.ref));
+    return false;
+  }
+  if (wake !== undefined) wakeTurn(db, conversation, wake);
+  else db.ready.set(readyMember('t', conversation.ref), db.now() + WAKE_GRACE_MS);
+  return true;
+}
+
+/** As lua/shared/settle.lua. */
+export function isRecorded(conversation: MemoryConversation, wake: string | undefined): wake is string {
+  return wake !== undefined && conversation.wake === wake && conversation.mailbox.length > 0;
+}

@@ -1,0 +1,114 @@
+import type { ConversationRef } from '../../../src/domain/ids.ts';
+import type {
+  AcceptRequest,
+  AcceptResult,
+  CancelResult,
+  ResumeRequest,
+  ResumeResult,
+  TurnIntake,
+} from '../../../src/domain/ports/turn-store.ts';
+import { isSettled, type TurnView } from '../../../src/domain/turn.ts';
+import { readyMember, scheduledMember } from '../../../src/store/keys.ts';
+import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
+import { closeOpenCalls } from './log.ts';
+import { fulfilWait, isRecorded, popHead, raiseEpoch, settleRecord, WAKE_GRACE_MS, wakeTurn } from './mailbox.ts';
+
+/** Services' side of turns in memory; the same answers as Redis, by the same contract suite. */
+export function openMemoryTurnIntake(db: MemoryDatabase): TurnIntake {
+  return {
+    accept: async (request) => accept(db, request),
+    resume: async (request) => resume(db, request),
+    cancel: async (ref, turn, wake) => cancel(db, ref, turn, wake),
+    readTurn: async (ref, turn) => {
+      const conversation = db.find(ref);
+      const record = conversation?.turnRecords.get(turn);
+      return conversation && record && viewTurn(conversation, record);
+    },
+  };
+}
+
+function accept(db: MemoryDatabase, request: AcceptRequest): AcceptResult {
+  const { conversation: ref, turn, agent, payloadHash, input, wake, dueAt = 0, maxQueuedTurns } = request;
+  const known = db.isGone(ref) ? undefined : db.find(ref)?.turnRecords.get(turn);
+  if (known !== undefined) {
+    if (known.payloadHash !== payloadHash) return { status: 'conflict' };
+    const needsWake = known.state === 'queued' && db.find(ref)?.wake === wake;
+    return { status: 'known', state: known.state, needsWake };
+  }
+  const conversation = db.open(ref, agent);
+  const { mailbox } = conversation;
+  const isDue = dueAt <= db.now();
+  if (isDue && mailbox.length >= maxQueuedTurns) return { status: 'full', queued: mailbox.length };
+  const state = isDue ? 'queued' : 'scheduled';
+  const record = { turn, agent, payloadHash, input, state, acceptedAt: db.now(), ...(!isDue && { dueAt }) } as const;
+  conversation.turnRecords.set(turn, { ...record, steps: new Map(), answers: new Map(), suspensions: new Map() });
+  if (!isDue) {
+    db.ready.set(scheduledMember(ref, turn), dueAt);
+    return { status: 'accepted', state, needsWake: false };
+  }
+  mailbox.push(turn);
+  const needsWake = mailbox.length === 1;
+  if (needsWake) wakeTurn(db, conversation, wake);
+  else if (!db.ready.has(readyMember('t', ref))) db.ready.set(readyMember('t', ref), db.now() + WAKE_GRACE_MS);
+  return { status: 'accepted', state, needsWake };
+}
+
+function resume(db: MemoryDatabase, { conversation: ref, turn, answers, wake }: ResumeRequest): ResumeResult {
+  if (db.isGone(ref)) return { status: 'gone' };
+  const conversation = db.find(ref);
+  const record = conversation?.turnRecords.get(turn);
+  if (conversation === undefined || record === undefined) return { status: 'not_found' };
+  const { waiting } = record;
+  const isWaiting = record.state === 'waiting';
+  if (waiting?.for !== 'tools' && waiting?.for !== 'approval') return { status: 'not_waiting' };
+  if (!isWaiting && !waiting.isFulfilled) return { status: 'not_waiting' };
+  const awaited = [...answers].filter(([call]) => waiting.calls.includes(call));
+  if (awaited.length === 0) return { status: 'not_waiting' };
+  for (const [call, answer] of awaited) if (!record.answers.has(call)) record.answers.set(call, answer);
+  if (!waiting.calls.every((call) => record.answers.has(call))) return { status: 'partial' };
+  if (isWaiting) fulfilWait(db, conversation, waiting.for, wake);
+  return { status: 'fulfilled', ...(isWaiting && conversation.wake === wake && { wake }) };
+}
+
+function cancel(db: MemoryDatabase, ref: ConversationRef, turn: string, wake: string): CancelResult {
+  const conversation = db.find(ref);
+  const record = conversation?.turnRecords.get(turn);
+  if (conversation === undefined || record === undefined || db.isGone(ref)) return { status: 'not_found' };
+  if (isSettled(record.state)) {
+    if (record.canceledBy !== wake) return { status: 'settled', state: record.state };
+    return { status: 'canceled', ...(isRecorded(conversation, wake) && { wake }) };
+  }
+  const isHead = conversation.mailbox[0] === turn;
+  if (isHead && record.inputSeq !== undefined) closeOpenCalls(conversation, turn, db.now());
+  settleRecord(db, conversation, record, { state: 'canceled', canceledBy: wake });
+  if (isHead) {
+    raiseEpoch(db, conversation);
+    return { status: 'canceled', ...(popHead(db, conversation, wake) && { wake }) };
+  }
+  const at = conversation.mailbox.indexOf(turn);
+  if (at >= 0) conversation.mailbox.splice(at, 1);
+  db.ready.delete(scheduledMember(ref, turn));
+  return { status: 'canceled' };
+}
+
+function viewTurn(conversation: MemoryConversation, record: MemoryTurn): TurnView {
+  const { turn, state, agent, acceptedAt, settledAt, inputSeq, answerSeq, failure, usage, waiting } = record;
+  const answer = answerSeq === undefined ? undefined : conversation.log[answerSeq - 1];
+  return {
+    turn,
+    state,
+    agent,
+    acceptedAt,
+    ...(settledAt !== undefined && { settledAt }),
+    ...(inputSeq !== undefined && { inputSeq }),
+    ...(answer && { answer: { seq: answer.seq, content: answer.message.content } }),
+    ...(failure && { failure }),
+    requestTokens: record.requestTokens ?? [],
+    ...(usage && { usage }),
+    ...(state === 'waiting' && waiting && { waiting: withoutFulfilment(waiting) }),
+  };
+}
+
+function withoutFulfilment({ isFulfilled: _, ...waiting }: NonNullable<MemoryTurn['waiting']>) {
+  return waiting;
+}

@@ -1,0 +1,205 @@
+import type { ConversationRef } from '../../../src/domain/ids.ts';
+import type {
+  ClaimedTurn,
+  ClaimResult,
+  Lost,
+  Settlement,
+  SettleResult,
+  StepOutcome,
+  StepResult,
+  TurnIntake,
+  TurnLease,
+  TurnStore,
+} from '../../../src/domain/ports/turn-store.ts';
+import { isSettled, TURN_LIMITS, type Waiting } from '../../../src/domain/turn.ts';
+import { readyMember } from '../../../src/store/keys.ts';
+import { POISON_FAILURE } from '../../../src/store/turns/claim.ts';
+import { type MemoryConversation, type MemoryDatabase, type MemoryTurn, toConversationState } from './database.ts';
+import { appendToLog, closeOpenCalls, moveCalls } from './log.ts';
+import { headTurn, isRecorded, popHead, raiseEpoch, settleRecord } from './mailbox.ts';
+import { openMemoryTurnIntake } from './turn-intake.ts';
+
+/** Turns in memory: the same answers as Redis, by the same contract suite. */
+export function openMemoryTurnStore(db: MemoryDatabase): TurnStore & TurnIntake {
+  return {
+    ...openMemoryTurnIntake(db),
+    claim: async (ref, owner, wake) => claim(db, ref, owner, wake),
+    startSteps: async (lease, keys) => {
+      const held = hold(db, lease);
+      if ('status' in held) return held;
+      for (const key of keys) {
+        if (!held.record.steps.has(key)) held.record.steps.set(key, { status: 'started', at: db.now() });
+      }
+      return { status: 'recorded' };
+    },
+    recordStep: async (lease, outcome) => recordStep(db, lease, outcome),
+    suspend: async (lease, waiting) => suspend(db, lease, waiting),
+    heartbeat: async (lease) => {
+      const held = hold(db, lease);
+      if ('status' in held) return held;
+      extendLease(db, held.conversation);
+      return { status: 'held' };
+    },
+    settle: async (lease, settlement, wake) => settle(db, lease, settlement, wake),
+  };
+}
+
+function claim(db: MemoryDatabase, ref: ConversationRef, owner: string, wake: string): ClaimResult {
+  if (db.isGone(ref)) return { status: 'gone' };
+  const conversation = db.find(ref);
+  if (conversation?.poisoned?.wake === wake) {
+    const { turn } = conversation.poisoned;
+    return { status: 'poison', turn, ...(isRecorded(conversation, wake) && { wake }) };
+  }
+  const record = conversation && headTurn(conversation);
+  if (conversation === undefined || record === undefined) {
+    db.ready.delete(readyMember('t', ref));
+    return { status: 'empty' };
+  }
+  const leaseUntil = conversation.leaseUntil ?? 0;
+  if (leaseUntil > db.now()) {
+    if (conversation.owner === owner) return { status: 'claimed', turn: claimedTurn(conversation, record) };
+    return { status: 'held', untilMs: leaseUntil };
+  }
+  const { waiting } = record;
+  if (record.state === 'waiting' && waiting && !waiting.isFulfilled && waiting.until > db.now()) {
+    db.ready.set(readyMember('t', ref), waiting.until);
+    return { status: 'waiting', untilMs: waiting.until };
+  }
+  if (conversation.attempts + 1 > TURN_LIMITS.maxAttempts) return poison(db, conversation, record, wake);
+  raiseEpoch(db, conversation);
+  conversation.attempts += 1;
+  conversation.owner = owner;
+  conversation.poisoned = undefined;
+  extendLease(db, conversation);
+  if (record.input !== undefined) {
+    closeOpenCalls(conversation, record.turn, db.now());
+    record.inputSeq = appendToLog(conversation, [record.input], db.now(), record.turn);
+    record.input = undefined;
+  }
+  record.state = 'running';
+  return { status: 'claimed', turn: claimedTurn(conversation, record) };
+}
+
+function poison(db: MemoryDatabase, conversation: MemoryConversation, record: MemoryTurn, wake: string): ClaimResult {
+  const { turn } = record;
+  closeOpenCalls(conversation, turn, db.now());
+  settleRecord(db, conversation, record, { state: 'failed', failure: POISON_FAILURE });
+  raiseEpoch(db, conversation);
+  conversation.poisoned = { wake, turn };
+  return { status: 'poison', turn, ...(popHead(db, conversation, wake) && { wake }) };
+}
+
+function recordStep(db: MemoryDatabase, lease: TurnLease, outcome: StepOutcome): StepResult {
+  const held = hold(db, lease);
+  if ('status' in held) return held;
+  const { conversation, record } = held;
+  const { key, messages, usage, anchor } = outcome;
+  if (record.steps.get(key)?.status === 'done') {
+    return { status: 'known', conversation: toConversationState(conversation) };
+  }
+  const from = conversation.log.length + 1;
+  if (outcome.expectedHead !== undefined && outcome.expectedHead !== from - 1) return { status: 'fenced' };
+  moveCalls(conversation, outcome.opens, outcome.closes);
+  for (const [hash, text] of outcome.texts ?? []) if (!conversation.texts.has(hash)) conversation.texts.set(hash, text);
+  const to = appendToLog(conversation, messages, db.now(), lease.turn);
+  record.steps.set(key, { status: 'done', ...(to >= from && { seqs: { from, to } }), at: db.now() });
+  if (usage !== undefined && usage.inputTokens + usage.outputTokens > 0) {
+    record.usage = {
+      inputTokens: (record.usage?.inputTokens ?? 0) + usage.inputTokens,
+      outputTokens: (record.usage?.outputTokens ?? 0) + usage.outputTokens,
+    };
+  }
+  if (outcome.requestTokens !== undefined)
+    record.requestTokens = [...(record.requestTokens ?? []), outcome.requestTokens];
+  const { size } = toConversationState(conversation);
+  if (anchor !== undefined) {
+    conversation.anchor = { seq: to, tokens: anchor.tokens, version: size.version, total: size.headTotal };
+  }
+  conversation.attempts = 0;
+  extendLease(db, conversation);
+  dropUsedWait(conversation, record);
+  return { status: 'recorded', conversation: toConversationState(conversation) };
+}
+
+function dropUsedWait(conversation: MemoryConversation, record: MemoryTurn): void {
+  const { waiting, steps } = record;
+  if (waiting === undefined || steps.get(waiting.step)?.status !== 'done') return;
+  if (waiting.calls.every((call) => !conversation.openCalls.has(call))) record.waiting = undefined;
+}
+
+function suspend(db: MemoryDatabase, lease: TurnLease, waiting: Waiting): { status: 'suspended' | 'exhausted' } | Lost {
+  const held = hold(db, lease);
+  if ('status' in held) {
+    const conversation = db.find(lease.conversation);
+    const record = conversation?.turnRecords.get(lease.turn);
+    const hasStood = conversation?.owner === undefined && conversation?.epoch === lease.epoch;
+    const isSame = record?.state === 'waiting' && record.waiting?.step === waiting.step;
+    return held.status === 'fenced' && hasStood && isSame ? { status: 'suspended' } : held;
+  }
+  const { conversation, record } = held;
+  const count = (record.suspensions.get(waiting.step) ?? 0) + 1;
+  if (count > TURN_LIMITS.maxSuspensions) return { status: 'exhausted' };
+  const isForCalls = waiting.for === 'tools' || waiting.for === 'approval';
+  const isFulfilled =
+    (waiting.for === 'compaction' && conversation.pass === undefined) ||
+    (isForCalls && waiting.calls.every((call) => record.answers.has(call)));
+  record.suspensions.set(waiting.step, count);
+  record.waiting = { ...waiting, isFulfilled };
+  record.state = 'waiting';
+  conversation.owner = undefined;
+  conversation.leaseUntil = undefined;
+  conversation.attempts = 0;
+  db.ready.set(readyMember('t', conversation.ref), isFulfilled ? db.now() : waiting.until);
+  return { status: 'suspended' };
+}
+
+function settle(db: MemoryDatabase, lease: TurnLease, settlement: Settlement, wake: string | undefined): SettleResult {
+  if (db.isGone(lease.conversation)) return { status: 'gone' };
+  const conversation = db.find(lease.conversation);
+  const known = conversation?.turnRecords.get(lease.turn);
+  if (conversation !== undefined && known !== undefined && isSettled(known.state)) {
+    const hasNext = conversation.mailbox.length > 0;
+    return { status: 'known', hasNext, ...(isRecorded(conversation, wake) && { wake }) };
+  }
+  const held = hold(db, lease);
+  if ('status' in held) return held;
+  if (settlement.state === 'failed') {
+    closeOpenCalls(held.conversation, lease.turn, db.now());
+    raiseEpoch(db, held.conversation);
+  }
+  settleRecord(db, held.conversation, held.record, settlement);
+  const hasNext = popHead(db, held.conversation, wake);
+  return { status: 'settled', hasNext, ...(hasNext && wake !== undefined && { wake }) };
+}
+
+/** As lua/shared/fence.lua: what the lease is for, or how it was lost. */
+function hold(db: MemoryDatabase, lease: TurnLease): { conversation: MemoryConversation; record: MemoryTurn } | Lost {
+  if (db.isGone(lease.conversation)) return { status: 'gone' };
+  const conversation = db.find(lease.conversation);
+  const record = conversation && headTurn(conversation);
+  if (record?.turn !== lease.turn || conversation?.owner !== lease.owner || conversation.epoch !== lease.epoch) {
+    return { status: 'fenced' };
+  }
+  return { conversation, record };
+}
+
+function extendLease(db: MemoryDatabase, conversation: MemoryConversation): void {
+  conversation.leaseUntil = db.now() + TURN_LIMITS.leaseMs;
+  db.ready.set(readyMember('t', conversation.ref), conversation.leaseUntil);
+}
+
+function claimedTurn(conversation: MemoryConversation, record: MemoryTurn): ClaimedTurn {
+  const { ref, owner = '', epoch, attempts } = conversation;
+  return {
+    lease: { conversation: ref, turn: record.turn, owner, epoch },
+    agent: record.agent,
+    attempt: attempts,
+    acceptedAt: record.acceptedAt,
+    inputSeq: record.inputSeq ?? 0,
+    conversation: toConversationState(conversation),
+    steps: new Map(record.steps),
+    ...(record.waiting && { waited: { ...record.waiting } }),
+    answers: new Map(record.answers),
+  };
+}

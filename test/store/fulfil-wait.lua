@@ -1,0 +1,6 @@
+-- The end of a pass as a waiting turn sees it. ARGV: kind, wake. Reply: 1 where the wake is to be added
+-- @include keys
+-- @include ready
+-- @include wake
+-- @include fulfil
+return fulfil_wait(ARGV[1], ARGV[2]) and 1 or 0

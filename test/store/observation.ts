@@ -1,0 +1,93 @@
+import { expect } from 'vitest';
+import { isSettled, type StepRecord, type TurnState, type Waiting } from '../../src/domain/turn.ts';
+
+/** A turn as it lies in a store, without times. */
+export interface ObservedTurn {
+  readonly state: TurnState;
+  readonly agent: string;
+  readonly hasInput: boolean;
+  readonly inputSeq?: number;
+  readonly answerSeq?: number;
+  readonly failureCode?: string;
+  readonly canceledBy?: string;
+  readonly steps: Readonly<Record<string, Omit<StepRecord, 'at'>>>;
+  readonly answers: Readonly<Record<string, string>>;
+  readonly suspensions: Readonly<Record<string, number>>;
+  readonly waiting?: Omit<Waiting, 'until'> & { readonly isFulfilled: boolean };
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+/** All that a store holds of a conversation, so that two stores can be compared. */
+export interface Observation {
+  /** the same in every store after the same operations */
+  readonly shape: {
+    readonly mailbox: readonly string[];
+    readonly turns: Readonly<Record<string, ObservedTurn>>;
+    readonly owner?: string;
+    readonly attempts: number;
+    readonly wake?: string;
+    readonly poisonedTurn?: string;
+    readonly openCalls: Readonly<Record<string, string>>;
+    readonly log: readonly {
+      readonly role: string;
+      readonly content: string;
+      readonly toolCallId?: string;
+      readonly turn?: string;
+      readonly totalTokens: number;
+      readonly totalBytes: number;
+    }[];
+    readonly userMessages: number;
+    readonly anchor?: { readonly seq: number; readonly tokens: number };
+    readonly texts: Readonly<Record<string, string>>;
+    readonly passId?: string;
+    readonly events: readonly string[];
+    /** `t`, `p` and `d|<turn>` */
+    readonly ready: readonly string[];
+  };
+  /** ms since epoch; the clock of each store is its own */
+  readonly times: {
+    readonly now: number;
+    readonly epoch: number;
+    readonly lease?: number;
+    readonly ready: Readonly<Record<string, number>>;
+  };
+}
+
+/** The invariants of DESIGN §4 that one look can show. @throws where one is broken */
+export function checkInvariants({ shape, times }: Observation, before?: Observation): void {
+  const { mailbox, turns, ready } = shape;
+  const unsettled = Object.entries(turns).filter(([, turn]) => !isSettled(turn.state));
+  const scheduled = unsettled.filter(([, turn]) => turn.state === 'scheduled').map(([id]) => id);
+  expect(new Set(mailbox).size, 'I1: a turn stands in the mailbox once').toBe(mailbox.length);
+  for (const id of mailbox.slice(1)) expect(turns[id]?.state, 'I1: only the head runs or waits').toBe('queued');
+  const headState = turns[mailbox[0] ?? '']?.state;
+  expect(shape.owner !== undefined, 'I1: an owner while the head runs, else none').toBe(headState === 'running');
+  expect(times.lease !== undefined, 'I1: a lease with its owner').toBe(shape.owner !== undefined);
+  expect(unsettled.map(([id]) => id).toSorted(), 'I2: in the mailbox or scheduled iff not settled').toEqual(
+    [...mailbox, ...scheduled].toSorted(),
+  );
+  const expected = [...(mailbox.length > 0 ? ['t'] : []), ...scheduled.map((id) => `d|${id}`)];
+  expect(
+    ready.filter((member) => member !== 'p'),
+    'I3: an entry per mailbox and scheduled turn',
+  ).toEqual(expected.toSorted());
+  expect(ready.includes('p'), 'I6: an unended pass has its entry').toBe(shape.passId !== undefined);
+  expect(times.epoch, 'I4: epochs never fall').toBeGreaterThanOrEqual(before?.times.epoch ?? 0);
+  checkLog(shape);
+  for (const turn of Object.values(turns).filter(({ state }) => isSettled(state))) {
+    expect([turn.hasInput, turn.answers, turn.suspensions, turn.waiting]).toEqual([false, {}, {}, undefined]);
+  }
+}
+
+function checkLog({ log, openCalls, userMessages }: Observation['shape']): void {
+  expect(log.filter(({ role }) => role === 'user').length, 'user messages are counted').toBe(userMessages);
+  const answered = log.flatMap(({ toolCallId }) => (toolCallId === undefined ? [] : [toolCallId]));
+  expect(new Set(answered).size, 'a call is answered once').toBe(answered.length);
+  expect(
+    answered.filter((call) => call in openCalls),
+    'an answered call is not open',
+  ).toEqual([]);
+  const totals = log.map(({ totalTokens }) => totalTokens);
+  expect(totals, 'totals ascend').toEqual(totals.toSorted((a, b) => a - b));
+}

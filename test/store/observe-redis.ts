@@ -1,0 +1,125 @@
+import type { Redis } from 'ioredis';
+import type { ConversationRef } from '../../src/domain/ids.ts';
+import type { StepRecord, TurnFailure, TurnState, WaitKind } from '../../src/domain/turn.ts';
+import { decodeConversation } from '../../src/store/conversation-record.ts';
+import type { Keyspace } from '../../src/store/keys.ts';
+import { decodeLogEntry } from '../../src/store/log-entry.ts';
+import type { Observation, ObservedTurn } from './observation.ts';
+
+type Fields = Readonly<Record<string, string>>;
+
+/** Reads the keys themselves, with none of the store's operations between. */
+export async function observeRedis(redis: Redis, keyspace: Keyspace, ref: ConversationRef): Promise<Observation> {
+  const key = (kind: 'c' | 'log' | 'mb' | 'cp' | 'ix' | 'ev'): string => keyspace.key(ref, kind);
+  const [c, log, mailbox, cp, indexed, events, scores, [seconds, micros]] = await Promise.all([
+    redis.hgetall(key('c')),
+    redis.hgetall(key('log')),
+    redis.lrange(key('mb'), 0, -1),
+    redis.hgetall(key('cp')),
+    redis.smembers(key('ix')),
+    redis.xrange(key('ev'), '-', '+'),
+    redis.zrange(keyspace.ready(keyspace.shardOf(ref)), 0, '-1', 'WITHSCORES'),
+    redis.time(),
+  ]);
+  const prefix = keyspace.turn(ref, '');
+  const turnKeys = indexed.filter((name) => name.startsWith(prefix));
+  const turns = await Promise.all(
+    turnKeys.map(async (name) => [name.slice(prefix.length), observeTurn(await redis.hgetall(name))] as const),
+  );
+  const state = decodeConversation(new Map(Object.entries(c)));
+  const ready = readyOf(scores, ref);
+  const { anchor } = state.size;
+  return {
+    shape: {
+      mailbox,
+      turns: Object.fromEntries(turns),
+      ...(c['owner'] !== undefined && { owner: c['owner'] }),
+      attempts: Number(c['attempts'] ?? 0),
+      ...(c['wake'] !== undefined && { wake: c['wake'] }),
+      ...(c['poisoned'] !== undefined && { poisonedTurn: c['poisoned'] }),
+      openCalls: withPrefix(c, 'o:'),
+      log: observeLog(log),
+      userMessages: state.turns,
+      ...(anchor && { anchor: { seq: anchor.seq, tokens: anchor.tokens } }),
+      texts: withPrefix(cp, 'x:'),
+      ...(state.passId !== undefined && { passId: state.passId }),
+      events: events.map(([, fields]) => fields.filter((_, index) => index % 2 === 1).join(' ')),
+      ready: Object.keys(ready).toSorted(),
+    },
+    times: {
+      now: Number(seconds) * 1000 + Math.floor(Number(micros) / 1000),
+      epoch: Number(c['epoch'] ?? 0),
+      ...(c['lease'] !== undefined && { lease: Number(c['lease']) }),
+      ready,
+    },
+  };
+}
+
+function readyOf(scores: readonly string[], { tenant, id }: ConversationRef): Record<string, number> {
+  const name = `${tenant}|${id}`;
+  const found: Record<string, number> = {};
+  for (let index = 0; index < scores.length; index += 2) {
+    const member = scores[index] ?? '';
+    const rest = member.slice(2);
+    const score = Number(scores[index + 1]);
+    if (rest === name) found[member.slice(0, 1)] = score;
+    else if (rest.startsWith(`${name}|`)) found[`d|${rest.slice(name.length + 1)}`] = score;
+  }
+  return found;
+}
+
+function observeLog(log: Fields): Observation['shape']['log'] {
+  return Object.keys(log)
+    .map(Number)
+    .toSorted((a, b) => a - b)
+    .map((seq) => {
+      const { message, turn, total } = decodeLogEntry(seq, log[String(seq)] ?? '');
+      return {
+        role: message.role,
+        content: message.content,
+        ...(message.toolCallId !== undefined && { toolCallId: message.toolCallId }),
+        ...(turn !== undefined && { turn }),
+        totalTokens: total.tokens,
+        totalBytes: total.bytes,
+      };
+    });
+}
+
+function observeTurn(fields: Fields): ObservedTurn {
+  const { inputSeq, answerSeq, failure, canceledBy, wfor } = fields;
+  const steps = Object.entries(withPrefix(fields, 's:')).map(([key, record]) => {
+    const { at: _, ...step } = JSON.parse(record) as StepRecord;
+    return [key, step] as const;
+  });
+  const suspensions = Object.entries(withPrefix(fields, 'sus:')).map(([step, count]) => [step, Number(count)] as const);
+  return {
+    state: fields['state'] as TurnState,
+    agent: fields['agent'] ?? '',
+    hasInput: 'input' in fields,
+    ...(inputSeq !== undefined && { inputSeq: Number(inputSeq) }),
+    ...(answerSeq !== undefined && { answerSeq: Number(answerSeq) }),
+    ...(failure !== undefined && { failureCode: (JSON.parse(failure) as TurnFailure).code }),
+    ...(canceledBy !== undefined && { canceledBy }),
+    steps: Object.fromEntries(steps),
+    answers: withPrefix(fields, 'a:'),
+    suspensions: Object.fromEntries(suspensions),
+    ...(wfor !== undefined && {
+      waiting: {
+        for: wfor as WaitKind,
+        step: fields['wstep'] ?? '',
+        calls: JSON.parse(fields['wcalls'] ?? '[]') as string[],
+        isFulfilled: 'wful' in fields,
+      },
+    }),
+    inputTokens: Number(fields['ui'] ?? 0),
+    outputTokens: Number(fields['uo'] ?? 0),
+  };
+}
+
+function withPrefix(fields: Fields, prefix: string): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(fields)
+      .filter(([field]) => field.startsWith(prefix))
+      .map(([field, value]) => [field.slice(prefix.length), value]),
+  );
+}

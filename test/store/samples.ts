@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto';
+import { type ConversationRef, callIdAt } from '../../src/domain/ids.ts';
+import type { Message, WeighedMessage } from '../../src/domain/message.ts';
+import type { AcceptRequest, StepOutcome } from '../../src/domain/ports/turn-store.ts';
+
+/** A conversation that no other test knows. Its id holds dots, which Redis patterns and paths like to trip over. */
+export function newConversation(): ConversationRef {
+  return { tenant: '_', id: `conv.${randomUUID()}` };
+}
+
+export function weigh(message: Message): WeighedMessage {
+  return { message, tokens: message.content.length + 4, bytes: Buffer.byteLength(message.content) };
+}
+
+/** A turn to accept, with a wake of its own. */
+export function turnFor(
+  conversation: ConversationRef,
+  turn: string,
+  changes: Partial<AcceptRequest> = {},
+): AcceptRequest {
+  const input = weigh({ role: 'user', content: `question of ${turn}: "ü", [] and {}` });
+  const wake = `wake-${turn}`;
+  return { conversation, turn, agent: 'agent', input, payloadHash: 'hash', wake, maxQueuedTurns: 100, ...changes };
+}
+
+/** A step that answers with text. */
+export function textStep(key: string, head: number, content = 'answer'): StepOutcome {
+  const messages = [weigh({ role: 'assistant', content })];
+  return { key, messages, expectedHead: head, opens: [], closes: [] };
+}
+
+/** A step that calls tools: `count` calls, numbered as the log numbers them. */
+export function callsStep(key: string, head: number, count = 2): StepOutcome {
+  const ids = Array.from({ length: count }, (_, index) => callIdAt(head + 1, index));
+  const toolCalls = ids.map((id) => ({ id, name: 'read', arguments: '{"lines":[]}', providerId: `call_${id}` }));
+  const messages = [weigh({ role: 'assistant', content: '', toolCalls })];
+  return { key, messages, expectedHead: head, opens: ids.map((id) => ({ id, providerId: `call_${id}` })), closes: [] };
+}
+
+/** A step that answers one call. */
+export function resultStep(key: string, callId: string): StepOutcome {
+  const messages = [weigh({ role: 'tool', content: `result of ${callId}`, toolCallId: callId })];
+  return { key, messages, opens: [], closes: [callId] };
+}

@@ -1,0 +1,110 @@
+import type { ConversationRef } from '../../src/domain/ids.ts';
+import type { TurnIntake, TurnStore } from '../../src/domain/ports/turn-store.ts';
+import { readyMember } from '../../src/store/keys.ts';
+import { bindScript } from '../../src/store/script.ts';
+import { openTurnStore } from '../../src/store/turns/turn-store.ts';
+import { MemoryDatabase } from '../fakes/store/database.ts';
+import { fulfilWait } from '../fakes/store/mailbox.ts';
+import { openMemoryTurnStore } from '../fakes/store/turn-store.ts';
+import type { Observation } from './observation.ts';
+import { observeMemory } from './observe-memory.ts';
+import { observeRedis } from './observe-redis.ts';
+import { openSuiteRedis } from './open-redis.ts';
+
+/** A store under test, with hands for what takes time or belongs to others: no test sleeps. */
+export interface TurnHarness {
+  readonly store: TurnStore & TurnIntake;
+  observe(conversation: ConversationRef): Promise<Observation>;
+  /** as if the owner had been silent for longer than its lease */
+  lapseLease(conversation: ConversationRef): Promise<void>;
+  /** as if the deadline of a wait had passed */
+  passDeadline(conversation: ConversationRef, turn: string): Promise<void>;
+  /** a pass is in progress, where there is a conversation */
+  beginPass(conversation: ConversationRef): Promise<void>;
+  /** a pass has ended; @returns whether a turn waited for it */
+  endPass(conversation: ConversationRef, wake: string): Promise<boolean>;
+  /** an erase has begun and removed nothing yet */
+  markGone(conversation: ConversationRef): Promise<void>;
+  /** writes calls that a caller's own loop left open */
+  openCall(conversation: ConversationRef, callId: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function openMemoryHarness(): TurnHarness {
+  const db = new MemoryDatabase();
+  return {
+    store: openMemoryTurnStore(db),
+    observe: async (ref) => observeMemory(db, ref),
+    lapseLease: async (ref) => {
+      const conversation = db.find(ref);
+      if (conversation?.leaseUntil !== undefined) conversation.leaseUntil = 1;
+    },
+    passDeadline: async (ref, turn) => {
+      const record = db.find(ref)?.turnRecords.get(turn);
+      if (record?.waiting) record.waiting = { ...record.waiting, until: 1 };
+    },
+    beginPass: async (ref) => {
+      const conversation = db.find(ref);
+      if (conversation === undefined) return;
+      conversation.pass = { passId: 'pass', reasons: [], attempts: 0, requestedAt: db.now() };
+      db.ready.set(readyMember('p', ref), db.now());
+    },
+    endPass: async (ref, wake) => {
+      const conversation = db.find(ref);
+      if (conversation === undefined) return false;
+      conversation.pass = undefined;
+      db.ready.delete(readyMember('p', ref));
+      return fulfilWait(db, conversation, 'compaction', wake);
+    },
+    markGone: async (ref) => db.markGone(ref),
+    openCall: async (ref, callId) => {
+      db.find(ref)?.openCalls.set(callId, '');
+    },
+    close: async () => {},
+  };
+}
+
+interface FulfilRequest {
+  readonly conversation: ConversationRef;
+  readonly wake: string;
+}
+
+export function openRedisHarness(): TurnHarness {
+  const { redis, keyspace, close } = openSuiteRedis();
+  const fulfilCompaction = bindScript<FulfilRequest, boolean>(redis, {
+    file: '../../../test/store/fulfil-wait',
+    keys: ({ conversation }) => keyspace.conversation(conversation),
+    args: ({ wake }) => ['compaction', wake],
+    decode: (reply) => reply === 1,
+  });
+  const record = (ref: ConversationRef): string => keyspace.key(ref, 'c');
+  const ready = (ref: ConversationRef): string => keyspace.ready(keyspace.shardOf(ref));
+  return {
+    store: openTurnStore(redis, keyspace),
+    observe: (ref) => observeRedis(redis, keyspace, ref),
+    lapseLease: async (ref) => {
+      if ((await redis.hexists(record(ref), 'lease')) === 1) await redis.hset(record(ref), 'lease', 1);
+    },
+    passDeadline: async (ref, turn) => {
+      const key = keyspace.turn(ref, turn);
+      if ((await redis.hexists(key, 'wuntil')) === 1) await redis.hset(key, 'wuntil', 1);
+    },
+    beginPass: async (ref) => {
+      if ((await redis.exists(record(ref))) === 0) return;
+      await redis.hset(record(ref), 'pass', 'pass');
+      await redis.zadd(ready(ref), 1, readyMember('p', ref));
+    },
+    endPass: async (ref, wake) => {
+      await redis.hdel(record(ref), 'pass');
+      await redis.zrem(ready(ref), readyMember('p', ref));
+      return fulfilCompaction({ conversation: ref, wake });
+    },
+    markGone: async (ref) => {
+      await redis.set(keyspace.key(ref, 'gone'), '1', 'PX', 86_400_000);
+    },
+    openCall: async (ref, callId) => {
+      await redis.hset(record(ref), `o:${callId}`, '');
+    },
+    close,
+  };
+}

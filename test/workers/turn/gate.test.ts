@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest';
+import { type ConversationState, OPEN_GATE } from '../../../src/domain/conversation.ts';
+import { resolveLimits } from '../../../src/domain/limits.ts';
+import { completePolicy, type PolicyInput } from '../../../src/domain/policy.ts';
+import { NO_OVERHEAD } from '../../../src/domain/size.ts';
+import { decideStep, decideTurnEnd } from '../../../src/workers/turn/gate.ts';
+
+/** usable 9,000: ratio from 7,650, hard from 8,280. */
+const window = { windowTokens: 10_000, outputCapTokens: 1_000, upperBoundFactor: 1 };
+
+function agentWith(policy: PolicyInput = {}, factor = 1) {
+  const complete = completePolicy(policy);
+  const limits = resolveLimits(complete, { ...window, upperBoundFactor: factor });
+  return { policy: complete, limits, overhead: NO_OVERHEAD };
+}
+
+/** @param tokens of the next request, framing included */
+function stateOf(tokens: number, state: Partial<ConversationState> = {}): ConversationState {
+  const nothing = { tokens: 0, bytes: 0 };
+  return {
+    agent: 'a',
+    head: 10,
+    turns: 5,
+    openCalls: [],
+    size: { version: 0, weight: nothing, baseTotal: nothing, headTotal: { tokens: tokens - 3, bytes: 0 } },
+    passed: { head: 0, turns: 0 },
+    gate: OPEN_GATE,
+    ...state,
+  };
+}
+
+describe('the gate before a step', () => {
+  it('sends below every threshold', () => {
+    expect(decideStep(agentWith(), stateOf(7_649), false)).toMatchObject({
+      kind: 'send',
+      reasons: [],
+      size: { tokens: 7_649 },
+    });
+  });
+
+  it('asks for a soft pass and sends, from the threshold on', () => {
+    expect(decideStep(agentWith(), stateOf(7_650), false)).toMatchObject({ kind: 'send', reasons: ['ratio'] });
+    const counted = agentWith({ turnThreshold: 5, messageThreshold: 10 });
+    expect(decideStep(counted, stateOf(100), false)).toMatchObject({
+      reasons: ['turn_threshold', 'message_threshold'],
+    });
+    const passed = { passed: { head: 1, turns: 1 } };
+    expect(decideStep(counted, stateOf(100, passed), false)).toMatchObject({ reasons: [] });
+  });
+
+  it.each([
+    ['a pass is in progress', { passId: 'p' }],
+    ['an evaluation found nothing below a larger size', { gate: { ...OPEN_GATE, shutBelowTokens: 7_701 } }],
+    ['the breaker is open', { gate: { ...OPEN_GATE, breakerTokens: 7_701 } }],
+  ])('asks for no soft pass where %s', (_, state) => {
+    expect(decideStep(agentWith(), stateOf(7_700, state), false)).toMatchObject({ kind: 'send', reasons: [] });
+  });
+
+  it('opens again from the size that shut it', () => {
+    const state = stateOf(7_701, { gate: { ...OPEN_GATE, shutBelowTokens: 7_701 } });
+    expect(decideStep(agentWith(), state, false)).toMatchObject({ reasons: ['ratio'] });
+  });
+
+  it('waits from the hard limit on, whatever the gate says', () => {
+    const shut = { gate: { ...OPEN_GATE, shutBelowTokens: 99_999, breakerTokens: 99_999 }, passId: 'p' };
+    const decision = decideStep(agentWith(), stateOf(8_280, shut), false);
+    expect(decision).toMatchObject({ kind: 'wait', reasons: ['ratio', 'hard_limit'] });
+  });
+
+  it('waits where the upper bound exceeds the window, though the mean does not', () => {
+    expect(decideStep(agentWith({ hardRatio: 1 }, 1.2), stateOf(7_600), false)).toMatchObject({ kind: 'wait' });
+  });
+
+  it('waits once: then it sends what fits, asking for nothing more, and refuses what does not', () => {
+    expect(decideStep(agentWith(), stateOf(9_000), true)).toMatchObject({ kind: 'send', reasons: [] });
+    expect(decideStep(agentWith(), stateOf(9_001), true)).toMatchObject({ kind: 'refuse' });
+  });
+
+  it('never asks while compaction is off: it sends what fits and refuses what does not', () => {
+    const off = agentWith({ enabled: false });
+    expect(decideStep(off, stateOf(9_000), false)).toMatchObject({ kind: 'send', reasons: [] });
+    expect(decideStep(off, stateOf(9_001), false)).toMatchObject({ kind: 'refuse' });
+  });
+
+  it('keeps the hard limit in manual mode', () => {
+    const manual = agentWith({ mode: 'manual', turnThreshold: 1 });
+    expect(decideStep(manual, stateOf(8_000), false)).toMatchObject({ kind: 'send', reasons: [] });
+    expect(decideStep(manual, stateOf(8_280), false)).toMatchObject({ kind: 'wait', reasons: ['hard_limit'] });
+  });
+});
+
+describe('the gate after a turn', () => {
+  it('counts the end of the turn as a reason where the policy says so', () => {
+    expect(decideTurnEnd(agentWith(), stateOf(100))).toEqual([]);
+    expect(decideTurnEnd(agentWith({ onTurnEnd: true }), stateOf(100))).toEqual(['turn_end']);
+    expect(decideTurnEnd(agentWith({ onTurnEnd: true }), stateOf(7_650))).toEqual(['ratio', 'turn_end']);
+  });
+
+  it('asks for nothing where a pass is in progress or the gate is shut', () => {
+    expect(decideTurnEnd(agentWith({ onTurnEnd: true }), stateOf(100, { passId: 'p' }))).toEqual([]);
+    const shut = { gate: { ...OPEN_GATE, shutBelowTokens: 9_000 } };
+    expect(decideTurnEnd(agentWith(), stateOf(8_500, shut))).toEqual([]);
+  });
+});

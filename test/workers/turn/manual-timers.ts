@@ -1,0 +1,70 @@
+import type { Timers } from '../../../src/workers/timers.ts';
+
+interface Entry {
+  dueAt: number;
+  readonly call: () => void;
+}
+
+/** Lets what was just started run until it waits for something real. */
+export async function settleTasks(): Promise<void> {
+  for (let round = 0; round < 3; round += 1) {
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+  }
+}
+
+/** Time that a test moves by hand, for the clock and every timer. */
+export class ManualTimers implements Timers {
+  #now: number;
+  readonly #entries = new Set<Entry>();
+
+  constructor(now = 1_700_000_000_000) {
+    this.#now = now;
+  }
+
+  /** ms since epoch */
+  now(): number {
+    return this.#now;
+  }
+
+  /** timers that would still fire: none once a delivery has ended */
+  get pending(): number {
+    return this.#entries.size;
+  }
+
+  every(ms: number, call: () => Promise<void>): { stop(): void } {
+    let isStopped = false;
+    let timer = { stop: (): void => {} };
+    const schedule = (): void => {
+      if (!isStopped) timer = this.after(ms, () => void call().then(schedule, schedule));
+    };
+    schedule();
+    return {
+      stop: () => {
+        isStopped = true;
+        timer.stop();
+      },
+    };
+  }
+
+  after(ms: number, call: () => void): { stop(): void } {
+    const entry: Entry = { dueAt: this.#now + ms, call };
+    this.#entries.add(entry);
+    return { stop: () => this.#entries.delete(entry) };
+  }
+
+  /** Moves time and fires what becomes due on the way, in its order. */
+  async advance(ms: number): Promise<void> {
+    const end = this.#now + ms;
+    for (;;) {
+      const [next] = [...this.#entries].filter(({ dueAt }) => dueAt <= end).sort((a, b) => a.dueAt - b.dueAt);
+      if (next === undefined) break;
+      this.#now = Math.max(this.#now, next.dueAt);
+      this.#entries.delete(next);
+      next.call();
+      await settleTasks();
+    }
+    this.#now = end;
+  }
+}

@@ -1,0 +1,137 @@
+import { describe, expect, it } from 'vitest';
+import { ModelError } from '../../../src/domain/model.ts';
+import { type ScriptedOutcome, scriptedModel } from '../../../src/models/scripted.ts';
+import { Fixture, ref } from './fixture.ts';
+import { settleTasks } from './manual-timers.ts';
+
+function answersOf(...answers: readonly ScriptedOutcome[]) {
+  return scriptedModel({ steps: answers.map((answer) => ({ answer })) });
+}
+
+function busy(retryAt?: number): ModelError {
+  return new ModelError('retry', 'rate limit', retryAt === undefined ? {} : { retryAt });
+}
+
+describe('a model call that may succeed later', () => {
+  it('four 429 in a row are no poison: the turn waits longer each time, then goes on', async () => {
+    const model = answersOf(busy(), busy(), busy(), busy(), { content: 'there' });
+    const world = await Fixture.open({ model });
+    await world.accept('t1', 'Hi');
+    for (const backoffMs of [1_000, 2_000, 4_000, 8_000]) {
+      await world.deliver();
+      const until = world.timers.now() + backoffMs;
+      expect(await world.view('t1')).toMatchObject({
+        state: 'waiting',
+        waiting: { for: 'retry', step: 'model-1', until },
+      });
+      expect(world.db.find(ref)?.owner).toBeUndefined();
+      await world.timers.advance(backoffMs - 1);
+      await world.deliver();
+      await world.timers.advance(1);
+    }
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'there' } });
+    model.assertDone();
+    expect(world.eventsOf('model_called').map(({ outcome }) => outcome)).toEqual([
+      'retry',
+      'retry',
+      'retry',
+      'retry',
+      'answered',
+    ]);
+    await world.expectQuiet();
+  });
+
+  it('waits until the time that its provider names', async () => {
+    const world = await Fixture.open({ model: answersOf(busy(1_700_000_042_000), { content: 'there' }) });
+    await world.accept('t1', 'Hi');
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ waiting: { until: 1_700_000_042_000 } });
+  });
+
+  it('starts the backoff again with the next step', async () => {
+    const call = { toolCalls: [{ name: 'nothing', arguments: {} }] };
+    const world = await Fixture.open({ model: answersOf(busy(), busy(), call, busy(), { content: 'there' }) });
+    await world.accept('t1', 'Hi');
+    const backoffs: number[] = [];
+    for (let delivery = 0; delivery < 4; delivery += 1) {
+      await world.deliver();
+      const { waiting } = (await world.view('t1')) ?? {};
+      if (waiting === undefined) break;
+      backoffs.push(waiting.until - world.timers.now());
+      await world.timers.advance(waiting.until - world.timers.now());
+    }
+    expect(backoffs).toEqual([1_000, 2_000, 1_000]);
+    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+  });
+
+  it('is suspended 20 times, then the turn fails and the next one goes on', async () => {
+    const model = scriptedModel({ decide: ({ messages }) => (messages.length === 1 ? busy() : { content: 'there' }) });
+    const world = await Fixture.open({ model });
+    await world.accept('t1', 'Hi');
+    await world.accept('t2', 'Ho');
+    for (let suspensions = 0; suspensions < 20; suspensions += 1) {
+      await world.deliver();
+      expect(await world.view('t1')).toMatchObject({ state: 'waiting' });
+      await world.timers.advance(60_000);
+    }
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({
+      failure: { code: 'retries_exhausted', details: { step: 'model-1' } },
+    });
+    expect(await world.view('t2')).toMatchObject({ state: 'completed' });
+    expect(model.callCount).toBe(22);
+  });
+
+  it('is one that takes longer than a step may', async () => {
+    const hang = new Promise<never>(() => {});
+    const model = answersOf(hang, { content: 'there' });
+    const world = await Fixture.open({ model, settings: { stepTimeoutMs: 30_000 } });
+    await world.accept('t1', 'Hi');
+    const delivered = world.deliver();
+    await settleTasks();
+    await world.timers.advance(30_000);
+    expect(await delivered).toBe('done');
+    expect(await world.view('t1')).toMatchObject({ waiting: { for: 'retry' } });
+    expect(world.eventsOf('model_called')).toMatchObject([{ outcome: 'timeout', durationMs: 30_000 }]);
+    await world.timers.advance(1_000);
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+    await world.expectQuiet();
+  });
+});
+
+describe('a model call that will not succeed', () => {
+  it('fails the turn with the adapter’s word', async () => {
+    const world = await Fixture.open({ model: answersOf(new ModelError('fatal', 'no such model')) });
+    await world.accept('t1', 'Hi');
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({
+      state: 'failed',
+      failure: { code: 'model_failed', message: 'model scripted: no such model', details: { model: 'scripted' } },
+    });
+  });
+
+  it('fails the turn with no more than the name of an error that nobody coded', async () => {
+    const world = await Fixture.open({ model: answersOf(new RangeError('your prompt was "secret"')) });
+    await world.accept('t1', 'secret');
+    await world.deliver();
+    expect((await world.view('t1'))?.failure).toMatchObject({
+      code: 'model_failed',
+      message: 'model scripted: RangeError',
+    });
+  });
+
+  it.each([
+    ['answer.toolCalls[0].name', { toolCalls: [{ name: '', arguments: {} }] }],
+    ['answer[0].toolCalls[1].id', { toolCalls: ['a', 'b'].map((name) => ({ id: 'same', name, arguments: {} })) }],
+    ['bytes', { content: 'x'.repeat(1_048_577) }],
+  ])('is one whose answer breaks the contract (%s), and nothing of it is written', async (field, answer) => {
+    const world = await Fixture.open({ model: answersOf(answer) });
+    await world.accept('t1', 'Hi');
+    await world.deliver();
+    const { failure } = (await world.view('t1')) ?? {};
+    expect(failure).toMatchObject({ code: 'model_failed', message: expect.stringContaining(field) });
+    expect(world.log).toHaveLength(1);
+  });
+});

@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineTool, type Tool } from '../../../src/domain/agent.ts';
+import type { StepRecord } from '../../../src/domain/turn.ts';
+import { type CallFacts, decideCall } from '../../../src/workers/turn/tool-calls.ts';
+
+const input = z.object({ path: z.string(), lines: z.array(z.number()).optional() });
+const run = async (): Promise<string> => 'ran';
+
+const read = defineTool({ name: 'read', description: 'reads', input, run });
+const pay = defineTool({ name: 'pay', description: 'pays', input, run, retry: 'never' });
+const remove = defineTool({ name: 'remove', description: 'removes', input, run, needsApproval: true });
+const ask = defineTool({ name: 'ask', description: 'asks a person', input, needsApproval: true });
+const tools = [read, pay, remove, ask] as readonly Tool[];
+
+const noFacts: CallFacts = { tools, steps: new Map(), answers: new Map(), waited: undefined };
+const started = new Map<string, StepRecord>([['tool-c2_0', { status: 'started', at: 1 }]]);
+
+function decide(name: string, facts: Partial<CallFacts> = {}, text = '{"path":"a.ts"}') {
+  return decideCall({ id: 'c2_0', name, arguments: text }, { ...noFacts, ...facts });
+}
+
+function waitedFor(kind: 'tools' | 'approval', isFulfilled: boolean, calls = ['c2_0']): Partial<CallFacts> {
+  return { waited: { for: kind, step: 'model-1', until: 5, calls, isFulfilled } };
+}
+
+function refused(outcome: string, text: RegExp) {
+  return { kind: 'answer', outcome, output: { isError: true, content: expect.stringMatching(text) } };
+}
+
+describe('an open call', () => {
+  it('is run with the parsed input', () => {
+    expect(decide('read')).toMatchObject({ kind: 'run', tool: { name: 'read' }, input: { path: 'a.ts' } });
+  });
+
+  it('of an unknown tool is answered with the tools that there are', () => {
+    expect(decide('write')).toMatchObject(refused('unknown_tool', /^unknown_tool: .*"write".*read, pay, remove, ask/));
+    expect(decide('write', { tools: [] })).toMatchObject(refused('unknown_tool', /there are: none/));
+  });
+
+  it.each([
+    ['{"path":', /^invalid_input: arguments: not valid JSON/],
+    ['{}', /^invalid_input: arguments\.path: /],
+    ['', /^invalid_input: arguments\.path: /],
+    ['{"path":"a","lines":[1,"two"]}', /^invalid_input: arguments\.lines\[1\]: /],
+    ['[]', /^invalid_input: arguments: /],
+  ])('with the arguments %j is answered by an error that names the field', (text, why) => {
+    expect(decide('read', {}, text)).toMatchObject(refused('invalid_input', why));
+    expect(decide('remove', {}, text), 'and needs no approval').toMatchObject(refused('invalid_input', why));
+    expect(decide('ask', {}, text), 'and waits for nobody').toMatchObject(refused('invalid_input', why));
+  });
+
+  it('with a schema that throws is answered, not thrown', () => {
+    const broken = z.object({}).refine(() => {
+      throw new Error('broken');
+    });
+    const tool: Tool = { name: 'read', description: '', input: broken, run };
+    expect(decide('read', { tools: [tool] }, '{}')).toMatchObject(refused('invalid_input', /could not be applied/));
+  });
+
+  it('found started is run again, unless its tool must not', () => {
+    expect(decide('read', { steps: started })).toMatchObject({ kind: 'run' });
+    expect(decide('pay', { steps: started })).toMatchObject(refused('outcome_unknown', /may have taken effect/));
+    expect(decide('pay')).toMatchObject({ kind: 'run' });
+  });
+});
+
+describe('a call that needs approval', () => {
+  it('waits for the decision', () => {
+    expect(decide('remove')).toEqual({ kind: 'wait', for: 'approval' });
+  });
+
+  it('runs when it is approved, again after a crash', () => {
+    const answers = new Map([['c2_0', '{"approved":true}']]);
+    expect(decide('remove', { answers })).toMatchObject({ kind: 'run' });
+    expect(decide('remove', { answers, steps: started })).toMatchObject({ kind: 'run' });
+  });
+
+  it.each([
+    ['{"approved":false,"why":"not on Fridays"}', /^denied: not on Fridays$/],
+    ['{"approved":false}', /^denied: the call was not approved$/],
+    ['{"approved":"yes"}', /^denied: the decision could not be read$/],
+    ['yes', /^denied: the decision could not be read$/],
+  ])('is denied by %s', (text, why) => {
+    expect(decide('remove', { answers: new Map([['c2_0', text]]) })).toMatchObject(refused('denied', why));
+  });
+
+  it('is denied past its deadline, and only its own', () => {
+    expect(decide('remove', waitedFor('approval', false))).toMatchObject(refused('denied', /deadline/));
+    expect(decide('remove', waitedFor('approval', false, ['c9_9']))).toMatchObject({ kind: 'wait' });
+    expect(decide('remove', waitedFor('tools', false))).toMatchObject({ kind: 'wait' });
+  });
+});
+
+describe('a call that is answered from outside', () => {
+  it('waits for its result, whoever brings it decides about it', () => {
+    expect(decide('ask')).toEqual({ kind: 'wait', for: 'tools' });
+  });
+
+  it('takes the result that was brought', () => {
+    const answers = new Map([['c2_0', '{"content":"blue"}']]);
+    expect(decide('ask', { answers })).toEqual({ kind: 'answer', outcome: 'done', output: { content: 'blue' } });
+    const failed = new Map([['c2_0', '{"content":"nobody there","isError":true}']]);
+    expect(decide('ask', { answers: failed })).toMatchObject({ outcome: 'failed', output: { isError: true } });
+  });
+
+  it('answers what cannot be read as a result', () => {
+    const unreadable = ['blue', '{"text":"blue"}', 'null'];
+    for (const text of unreadable) {
+      const answers = new Map([['c2_0', text]]);
+      expect(decide('ask', { answers })).toMatchObject(refused('invalid_result', /^invalid_result: /));
+    }
+  });
+
+  it('times out past its deadline, but a result that came in time counts', () => {
+    expect(decide('ask', waitedFor('tools', false))).toMatchObject(refused('timeout', /deadline/));
+    const answers = new Map([['c2_0', '{"content":"blue"}']]);
+    expect(decide('ask', { ...waitedFor('tools', false), answers })).toMatchObject({ outcome: 'done' });
+  });
+});

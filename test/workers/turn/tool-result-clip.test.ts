@@ -1,0 +1,60 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { MAX_MESSAGE_BYTES } from '../../../src/domain/message.ts';
+import type { TokenCounter } from '../../../src/domain/ports/token-counter.ts';
+import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
+import { clipResult, TOOL_RESULT_MAX_TOKENS } from '../../../src/workers/turn/tool-result-clip.ts';
+
+let counter: TokenCounter;
+
+beforeAll(async () => {
+  counter = await loadTokenCounter('o200k_base');
+});
+
+function numbered(lines: number): string {
+  return Array.from({ length: lines }, (_, line) => `line ${line + 1} of the file`).join('\n');
+}
+
+describe('a tool result', () => {
+  it('of the limit is left as it is', async () => {
+    const text = numbered(200);
+    const tokens = await counter.count(text);
+    expect(await clipResult(counter, text, tokens)).toEqual({ content: text });
+    expect((await clipResult(counter, text, tokens - 1)).whole?.text).toBe(text);
+  });
+
+  it('above it keeps head and tail, says how long it was and where the whole is', async () => {
+    const text = numbered(5_000);
+    const { content, whole } = await clipResult(counter, text, TOOL_RESULT_MAX_TOKENS);
+    const tokens = await counter.count(text);
+    expect(whole).toEqual({ hash: expect.stringMatching(/^[a-f0-9]{32}$/), text });
+    const marker = `\n[clipped: ${tokens} tokens; whole text: ref ${whole?.hash}]\n`;
+    const [head, tail] = content.split(marker) as [string, string];
+    expect(text.startsWith(head)).toBe(true);
+    expect(text.endsWith(tail)).toBe(true);
+    expect(head.startsWith('line 1 of')).toBe(true);
+    expect(tail.endsWith('line 5000 of the file')).toBe(true);
+    const kept = await counter.count(content);
+    expect(kept).toBeLessThanOrEqual(TOOL_RESULT_MAX_TOKENS);
+    expect(kept).toBeGreaterThan(TOOL_RESULT_MAX_TOKENS * 0.98);
+  });
+
+  it('has the same reference for the same text, and cuts no character in two', async () => {
+    const text = '👩‍🚀 宇宙飛行士 '.repeat(2_000);
+    const first = await clipResult(counter, text, 300);
+    expect(await clipResult(counter, text, 300)).toEqual(first);
+    expect(first.content.isWellFormed()).toBe(true);
+  });
+
+  it('fits into a message whatever the limit says', async () => {
+    for (const text of [' '.repeat(3_000_000), numbered(60_000)]) {
+      const { content, whole } = await clipResult(counter, text, 10_000_000);
+      expect(whole?.text.length).toBe(text.length);
+      expect(Buffer.byteLength(content)).toBeLessThanOrEqual(MAX_MESSAGE_BYTES);
+    }
+  });
+
+  it('is no more than its marker where the limit leaves nothing else', async () => {
+    const { content } = await clipResult(counter, numbered(100), 5);
+    expect(content).toMatch(/^\n\[clipped: \d+ tokens; whole text: ref [a-f0-9]{32}\]\n$/);
+  });
+});

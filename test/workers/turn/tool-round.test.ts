@@ -1,0 +1,324 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineTool, type Tool, type ToolContext } from '../../../src/domain/agent.ts';
+import { type ScriptedAnswer, scriptedModel } from '../../../src/models/scripted.ts';
+import { Fixture, ref } from './fixture.ts';
+import { settleTasks } from './manual-timers.ts';
+
+const input = z.object({ path: z.string() });
+const read = defineTool({ name: 'read', description: 'reads', input, run: async ({ path }) => `text of ${path}` });
+
+function calls(...names: readonly (readonly [name: string, path: string])[]): ScriptedAnswer {
+  return { toolCalls: names.map(([name, path], index) => ({ id: `call_${index}`, name, arguments: { path } })) };
+}
+
+/** A model that makes these rounds of calls, then says "done". */
+function roundsOf(...rounds: readonly ScriptedAnswer[]) {
+  return scriptedModel({ steps: [...rounds, { content: 'done' }].map((answer) => ({ answer })) });
+}
+
+function erroneous(content: RegExp) {
+  return expect.objectContaining({ role: 'tool', isError: true, content: expect.stringMatching(content) });
+}
+
+describe('a tool round', () => {
+  it('gives calls the ids of the log, keeps the provider’s, and shows the model its results', async () => {
+    const model = scriptedModel({
+      steps: [
+        { answer: calls(['read', 'a'], ['read', 'b']) },
+        { expect: { role: 'tool', messages: 4 }, answer: calls(['read', 'c']) },
+        { expect: { role: 'tool', content: 'text of c', messages: 6 }, answer: { content: 'done' } },
+      ],
+    });
+    const world = await Fixture.open({ model, tools: [read] as Tool[] });
+    await world.accept('t1', 'Read.');
+    await world.deliver();
+    expect(world.log.flatMap(({ toolCalls = [] }) => toolCalls)).toEqual([
+      { id: 'c2_0', providerId: 'call_0', name: 'read', arguments: '{"path":"a"}' },
+      { id: 'c2_1', providerId: 'call_1', name: 'read', arguments: '{"path":"b"}' },
+      { id: 'c5_0', providerId: 'call_0', name: 'read', arguments: '{"path":"c"}' },
+    ]);
+    expect(world.log.filter(({ role }) => role === 'tool')).toEqual([
+      { role: 'tool', toolCallId: 'c2_0', content: 'text of a' },
+      { role: 'tool', toolCallId: 'c2_1', content: 'text of b' },
+      { role: 'tool', toolCallId: 'c5_0', content: 'text of c' },
+    ]);
+    expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'done' } });
+    model.assertDone();
+  });
+
+  it('describes its tools to the model by their schemas', async () => {
+    const model = scriptedModel({
+      decide: ({ tools }) => {
+        expect(tools).toMatchObject([
+          { name: 'read', description: 'reads', parameters: { type: 'object', required: ['path'] } },
+        ]);
+        return { content: 'ok' };
+      },
+    });
+    const world = await Fixture.open({ model, tools: [read] as Tool[] });
+    await world.accept('t1', 'Hi');
+    await world.deliver();
+    expect(model.callCount).toBe(1);
+    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+  });
+
+  it('runs its calls side by side and records each as soon as it has its result', async () => {
+    const gates = new Map(['a', 'b'].map((path) => [path, Promise.withResolvers<string>()]));
+    const gated = defineTool({
+      name: 'read',
+      description: '',
+      input,
+      run: ({ path }) => gates.get(path)?.promise ?? Promise.reject(),
+    });
+    const world = await Fixture.open({
+      model: roundsOf(calls(['read', 'a'], ['read', 'b'])),
+      tools: [gated] as Tool[],
+    });
+    await world.accept('t1', 'Read.');
+    const delivered = world.deliver();
+    await settleTasks();
+    const steps = world.db.find(ref)?.turnRecords.get('t1')?.steps;
+    expect(steps?.get('tool-c2_0')).toMatchObject({ status: 'started' });
+    expect(steps?.get('tool-c2_1')).toMatchObject({ status: 'started' });
+    gates.get('b')?.resolve('second call, first result');
+    await settleTasks();
+    expect(world.log.at(-1)).toMatchObject({ role: 'tool', toolCallId: 'c2_1' });
+    gates.get('a')?.resolve('late');
+    await delivered;
+    expect(world.log.map(({ toolCallId }) => toolCallId)).toEqual([undefined, undefined, 'c2_1', 'c2_0', undefined]);
+    expect(world.log.at(-1)?.content).toBe('done');
+  });
+
+  it('answers what cannot be run, and the turn goes on', async () => {
+    const failing = defineTool({
+      name: 'fail',
+      description: '',
+      input,
+      run: async () => {
+        throw new Error('no such file');
+      },
+    });
+    const odd: Tool = { name: 'odd', description: '', input, run: async () => 7 as unknown as string };
+    const bad = { id: 'call_9', name: 'read', arguments: '{"path":' };
+    const round = calls(['read', 'a'], ['write', 'a'], ['fail', 'a'], ['odd', 'a']);
+    const model = roundsOf({ toolCalls: [...(round.toolCalls ?? []), bad] });
+    const world = await Fixture.open({ model, tools: [read, failing, odd] as Tool[] });
+    await world.accept('t1', 'Go.');
+    await world.deliver();
+    const results = world.log.filter(({ role }) => role === 'tool');
+    const byId = new Map(results.map((message) => [message.toolCallId, message]));
+    expect(byId.get('c2_0')).toEqual({ role: 'tool', toolCallId: 'c2_0', content: 'text of a' });
+    expect(byId.get('c2_1')).toEqual(erroneous(/^unknown_tool: .*"write"/));
+    expect(byId.get('c2_2')).toEqual(erroneous(/^failed: no such file$/));
+    expect(byId.get('c2_3')).toEqual(erroneous(/^invalid_result: /));
+    expect(byId.get('c2_4')).toEqual(erroneous(/^invalid_input: arguments: not valid JSON/));
+    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+    const told = world.eventsOf('tool_called').map(({ name, outcome }) => `${name} ${outcome}`);
+    expect(told.sort()).toEqual([
+      'fail failed',
+      'odd invalid_result',
+      'read done',
+      'read invalid_input',
+      'unknown unknown_tool',
+    ]);
+  });
+
+  it('gives a tool its key, and ends it at its deadline though it does not listen', async () => {
+    const contexts: ToolContext[] = [];
+    const hanging = defineTool({
+      name: 'hang',
+      description: '',
+      input,
+      run: (_, context) => {
+        contexts.push(context);
+        return new Promise<string>(() => {});
+      },
+    });
+    const world = await Fixture.open({
+      model: roundsOf(calls(['hang', 'a'])),
+      tools: [hanging] as Tool[],
+      settings: { stepTimeoutMs: 5_000 },
+    });
+    await world.accept('t1', 'Go.');
+    const delivered = world.deliver();
+    await settleTasks();
+    expect(contexts).toMatchObject([{ conversation: 'talk', turn: 't1', idempotencyKey: 'talk/t1/c2_0' }]);
+    await world.timers.advance(4_999);
+    expect(contexts[0]?.signal.aborted).toBe(false);
+    await world.timers.advance(1);
+    await delivered;
+    expect(contexts[0]?.signal.aborted).toBe(true);
+    expect(world.log[2]).toEqual(erroneous(/^timeout: no outcome within 5000 ms$/));
+    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+    await world.expectQuiet();
+  });
+
+  it('clips a large result before it enters the log and keeps the whole', async () => {
+    const text = Array.from({ length: 500 }, (_, line) => `line ${line}`).join('\n');
+    const large = defineTool({
+      name: 'read',
+      description: '',
+      input,
+      run: async () => ({ content: text, isError: true }),
+    });
+    const world = await Fixture.open({
+      model: roundsOf(calls(['read', 'a'])),
+      tools: [large] as Tool[],
+      toolResultMaxTokens: 200,
+    });
+    await world.accept('t1', 'Go.');
+    await world.deliver();
+    const { content = '', isError } = world.log[2] ?? {};
+    expect(isError).toBe(true);
+    const [, hash = ''] = /\[clipped: \d+ tokens; whole text: ref (\w+)\]/.exec(content) ?? [];
+    expect(world.db.find(ref)?.texts.get(hash)).toBe(text);
+    expect(world.db.find(ref)?.log[2]?.tokens).toBeLessThanOrEqual(204);
+  });
+
+  it('of a turn of 100 calls is in the log step by step', async () => {
+    const lengths: number[] = [];
+    const model = scriptedModel({
+      decide: ({ messages }) => {
+        const rounds = messages.filter(({ role }) => role === 'tool').length;
+        return rounds < 100 ? calls(['read', `${rounds}`]) : { content: 'done' };
+      },
+    });
+    const watching = defineTool({
+      name: 'read',
+      description: '',
+      input,
+      run: async ({ path }) => {
+        lengths.push(world.log.length);
+        return path;
+      },
+    });
+    const world: Fixture = await Fixture.open({ model, tools: [watching] as Tool[], maxSteps: 201 });
+    await world.accept('t1', 'Go.');
+    await world.deliver();
+    expect(lengths).toEqual(Array.from({ length: 100 }, (_, call) => 2 + 2 * call));
+    expect(world.log).toHaveLength(202);
+  });
+});
+
+describe('the step limit', () => {
+  it('fails the turn before a model call too many', async () => {
+    const model = scriptedModel({ decide: () => calls(['read', 'a']) });
+    const world = await Fixture.open({ model, tools: [read] as Tool[], maxSteps: 4 });
+    await world.accept('t1', 'Go.');
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({
+      state: 'failed',
+      failure: { code: 'step_limit', details: { maxSteps: 4 } },
+    });
+    expect(model.callCount).toBe(2);
+    expect(world.log).toHaveLength(5);
+  });
+
+  it('fails the turn before calls too many, runs none of them, and leaves no open round', async () => {
+    let runs = 0;
+    const counting = defineTool({
+      name: 'read',
+      description: '',
+      input,
+      run: async () => {
+        runs += 1;
+        return 'x';
+      },
+    });
+    const model = roundsOf(calls(['read', 'a'], ['read', 'b'], ['read', 'c']));
+    const world = await Fixture.open({ model, tools: [counting] as Tool[], maxSteps: 3 });
+    await world.accept('t1', 'Go.');
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ failure: { code: 'step_limit' } });
+    expect(runs).toBe(0);
+    expect(world.db.find(ref)?.openCalls.size).toBe(0);
+    expect(world.log.slice(2).map(({ toolCallId, isError }) => [toolCallId, isError])).toEqual([
+      ['c2_0', true],
+      ['c2_1', true],
+      ['c2_2', true],
+    ]);
+  });
+});
+
+describe('calls that wait for somebody', () => {
+  const ask = defineTool({ name: 'ask', description: 'asks a person', input });
+  const remove = defineTool({
+    name: 'remove',
+    description: '',
+    input,
+    needsApproval: true,
+    run: async ({ path }) => `no ${path}`,
+  });
+  const tools = [read, ask, remove] as Tool[];
+
+  it('suspend the turn once the others have their results, and are left alone until all are answered', async () => {
+    const model = roundsOf(calls(['ask', 'a'], ['read', 'b'], ['ask', 'c']));
+    const world = await Fixture.open({ model, tools });
+    await world.accept('t1', 'Go.');
+    await world.deliver();
+    const until = world.timers.now() + 86_400_000;
+    expect(await world.view('t1')).toMatchObject({
+      state: 'waiting',
+      waiting: { for: 'tools', step: 'model-1', until, calls: ['c2_0', 'c2_2'] },
+    });
+    expect(world.eventsOf('turn_suspended')).toMatchObject([{ for: 'tools', untilMs: until }]);
+    expect(world.log).toHaveLength(3);
+    await world.timers.advance(3_600_000);
+    await world.deliver();
+    await world.resume('t1', { c2_2: { content: 'blue' } });
+    await world.deliver();
+    expect(world.log).toHaveLength(3);
+    expect(model.callCount).toBe(1);
+    await world.resume('t1', { c2_0: { content: 'nobody there', isError: true } });
+    await world.deliver();
+    expect(world.log.slice(3)).toEqual([
+      { role: 'tool', toolCallId: 'c2_0', content: 'nobody there', isError: true },
+      { role: 'tool', toolCallId: 'c2_2', content: 'blue' },
+      { role: 'assistant', content: 'done' },
+    ]);
+    await world.expectQuiet();
+  });
+
+  it('are answered by a timeout past the deadline, those without a result', async () => {
+    const world = await Fixture.open({ model: roundsOf(calls(['ask', 'a'], ['ask', 'b'])), tools });
+    await world.accept('t1', 'Go.');
+    await world.deliver();
+    await world.resume('t1', { c2_1: { content: 'blue' } });
+    await world.timers.advance(86_400_000);
+    await world.deliver();
+    expect(world.log.slice(2, 4)).toEqual([
+      erroneous(/^timeout: /),
+      { role: 'tool', toolCallId: 'c2_1', content: 'blue' },
+    ]);
+    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+  });
+
+  it('run when approved, are denied otherwise; then results from outside are waited for', async () => {
+    const model = roundsOf(calls(['remove', 'a'], ['ask', 'b'], ['remove', 'c']));
+    const world = await Fixture.open({ model, tools });
+    await world.accept('t1', 'Go.');
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ waiting: { for: 'approval', calls: ['c2_0', 'c2_2'] } });
+    await world.resume('t1', { c2_0: { approved: true }, c2_2: { approved: false, why: 'keep it' } });
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ waiting: { for: 'tools', calls: ['c2_1'] } });
+    await world.resume('t1', { c2_1: { content: 'blue' } });
+    await world.deliver();
+    const byId = new Map(world.log.map((message) => [message.toolCallId, message]));
+    expect(byId.get('c2_0')).toMatchObject({ content: 'no a' });
+    expect(byId.get('c2_1')).toMatchObject({ content: 'blue' });
+    expect(byId.get('c2_2')).toEqual(erroneous(/^denied: keep it$/));
+    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+  });
+
+  it('are denied past the deadline', async () => {
+    const world = await Fixture.open({ model: roundsOf(calls(['remove', 'a'])), tools });
+    await world.accept('t1', 'Go.');
+    await world.deliver();
+    await world.timers.advance(86_400_000);
+    await world.deliver();
+    expect(world.log[2]).toEqual(erroneous(/^denied: .*deadline/));
+    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+  });
+});

@@ -1,0 +1,161 @@
+import { describe, expect, it } from 'vitest';
+import { scriptedModel } from '../../../src/models/scripted.ts';
+import { Fixture, ref } from './fixture.ts';
+
+/** Answers each user message with "re: " and its text. */
+function echo() {
+  return scriptedModel({
+    decide: ({ messages }) => ({ content: `re: ${messages.at(-1)?.content}` }),
+  });
+}
+
+describe('a delivery', () => {
+  it('answers a turn: the log holds question and answer, the turn names it', async () => {
+    const model = scriptedModel({
+      steps: [{ expect: { role: 'user', content: 'Hi', messages: 1 }, answer: { content: 'Hello' } }],
+    });
+    const world = await Fixture.open({ model });
+    await world.accept('t1', 'Hi');
+    expect(await world.deliver()).toBe('done');
+    expect(world.log).toEqual([
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: 'Hello' },
+    ]);
+    expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { seq: 2, content: 'Hello' } });
+    model.assertDone();
+    await world.expectQuiet();
+  });
+
+  it('answers all turns that wait, in order, over one context', async () => {
+    const world = await Fixture.open({ model: echo() });
+    for (const number of [1, 2, 3]) await world.accept(`t${number}`, `${number}`);
+    await world.deliver();
+    expect(world.log.map(({ content }) => content)).toEqual(['1', 're: 1', '2', 're: 2', '3', 're: 3']);
+    expect(world.wakes).toEqual([]);
+    expect(world.db.find(ref)?.mailbox).toEqual([]);
+  });
+
+  it('sends each turn all that came before', async () => {
+    const sent: string[][] = [];
+    const model = scriptedModel({
+      decide: ({ messages, system, tools }) => {
+        expect({ system, tools }).toEqual({ system: 'You guide.', tools: [] });
+        sent.push(messages.map(({ content }) => content));
+        return { content: 'ok' };
+      },
+    });
+    const world = await Fixture.open({ model });
+    await world.accept('t1', 'one');
+    await world.accept('t2', 'two');
+    await world.deliver();
+    await world.accept('t3', 'three');
+    await world.deliver();
+    expect(sent).toEqual([['one'], ['one', 'ok', 'two'], ['one', 'ok', 'two', 'ok', 'three']]);
+  });
+
+  it('ends after its share of turns, and the last settle records a wake for the rest', async () => {
+    const world = await Fixture.open({ model: echo(), settings: { maxTurns: 2 } });
+    for (const number of [1, 2, 3]) await world.accept(`t${number}`, `${number}`);
+    await world.deliver();
+    expect(world.log).toHaveLength(4);
+    expect(world.wakes).toEqual([{ kind: 'turn', wake: world.db.find(ref)?.wake }]);
+    await world.deliver();
+    expect(world.log).toHaveLength(6);
+    expect(world.wakes).toHaveLength(1);
+  });
+
+  it('ends after its share of time', async () => {
+    const model = scriptedModel({
+      decide: async () => {
+        await world.timers.advance(2_000);
+        return { content: 'slow' };
+      },
+    });
+    const world: Fixture = await Fixture.open({ model });
+    await world.accept('t1', '1');
+    await world.accept('t2', '2');
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+    expect(await world.view('t2')).toMatchObject({ state: 'queued' });
+    expect(world.wakes).toEqual([{ kind: 'turn', wake: world.db.find(ref)?.wake }]);
+  });
+
+  it('has nothing to do where there is nothing, or somebody else holds it', async () => {
+    const model = scriptedModel({ steps: [] });
+    const world = await Fixture.open({ model });
+    expect(await world.deliver()).toBe('done');
+    await world.accept('t1', 'Hi');
+    await world.store.claim(ref, 'another', 'w');
+    expect(await world.deliver()).toBe('done');
+    expect(world.events).toEqual([]);
+    expect(model.callCount).toBe(0);
+  });
+
+  it('settles the turn of an agent that it does not know, and goes on', async () => {
+    const world = await Fixture.open({ model: echo() });
+    await world.accept('t1', 'Hi', 'stranger');
+    await world.accept('t2', 'Ho');
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({
+      state: 'failed',
+      failure: { code: 'unknown_agent', details: { agent: 'stranger' } },
+    });
+    expect(await world.view('t2')).toMatchObject({ state: 'completed' });
+    expect(world.eventsOf('turn_settled')).toMatchObject([
+      { outcome: 'failed', code: 'unknown_agent' },
+      { outcome: 'completed' },
+    ]);
+  });
+
+  it('gives up a turn that three claims did not get on with, and wakes the next', async () => {
+    const world = await Fixture.open({ model: echo() });
+    await world.accept('t1', 'poison');
+    await world.accept('t2', 'Ho');
+    for (const owner of ['a', 'b', 'c']) {
+      await world.store.claim(ref, owner, owner);
+      world.db.advance(8_001);
+    }
+    expect(await world.deliver()).toBe('done');
+    expect(world.eventsOf('turn_settled')).toMatchObject([{ turn: 't1', outcome: 'failed', code: 'poison' }]);
+    expect(world.wakes).toEqual([{ kind: 'turn', wake: world.db.find(ref)?.wake }]);
+    await world.deliver();
+    expect(await world.view('t2')).toMatchObject({ state: 'completed' });
+  });
+
+  it('tells what it does, without contents', async () => {
+    const usage = { inputTotal: 120, output: 30, outputKept: 20 };
+    const model = scriptedModel({ steps: [{ answer: { content: 'the secret', usage } }] });
+    const world = await Fixture.open({ model });
+    await world.accept('t1', 'a secret');
+    await world.timers.advance(700);
+    await world.deliver();
+    expect(world.events).toEqual([
+      { type: 'turn_claimed', conversation: ref, turn: 't1', agent: 'guide', attempt: 1, waitMs: 700 },
+      {
+        type: 'model_called',
+        conversation: ref,
+        purpose: 'turn',
+        model: 'scripted',
+        outcome: 'answered',
+        durationMs: 0,
+        tokens: expect.any(Number),
+        isOverLimit: false,
+        inputTokens: 120,
+        outputTokens: 30,
+      },
+      { type: 'turn_settled', conversation: ref, turn: 't1', outcome: 'completed', durationMs: 700 },
+    ]);
+    expect(JSON.stringify(world.events)).not.toContain('secret');
+    const view = await world.view('t1');
+    expect(view).toMatchObject({ usage: { inputTokens: 120, outputTokens: 30 } });
+    expect(view?.requestTokens).toEqual(world.eventsOf('model_called').map(({ tokens }) => tokens));
+    expect(world.db.find(ref)?.anchor).toMatchObject({ seq: 2, tokens: 140 });
+  });
+
+  it('records an answer without text as something that can be sent again', async () => {
+    const world = await Fixture.open({ model: scriptedModel({ steps: [{ answer: { content: ' \n' } }] }) });
+    await world.accept('t1', 'Hi');
+    await world.deliver();
+    expect(world.log.at(-1)).toEqual({ role: 'assistant', content: '(empty)' });
+  });
+});

@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import type { Lost, TurnLease } from '../../../src/domain/ports/turn-store.ts';
+import { LostTurn } from '../../../src/workers/turn/lost-turn.ts';
+import { callWithin, StepTimeout } from '../../../src/workers/turn/step-deadline.ts';
+import { LeaseKeeper } from '../../../src/workers/turn/turn-lease.ts';
+import { ManualTimers, settleTasks } from './manual-timers.ts';
+
+const lease: TurnLease = { conversation: { tenant: '_', id: 'c' }, turn: 't', owner: 'o', epoch: 1 };
+
+type Beat = { readonly status: 'held' } | Lost | Error;
+
+function keep(beats: readonly Beat[]) {
+  const timers = new ManualTimers();
+  let count = 0;
+  const turns = {
+    async heartbeat(given: TurnLease) {
+      expect(given).toBe(lease);
+      const beat = beats[count] ?? { status: 'held' };
+      count += 1;
+      if (beat instanceof Error) throw beat;
+      return beat;
+    },
+  };
+  const keeper = new LeaseKeeper(lease, { turns, timers, beatMs: 2_000, leaseMs: 8_000 });
+  return { timers, keeper, beatCount: () => count };
+}
+
+describe('a lease', () => {
+  it('is beaten every 2 s and never lapses while it is held', async () => {
+    const { timers, keeper, beatCount } = keep([]);
+    await timers.advance(60_000);
+    expect(beatCount()).toBe(30);
+    expect(keeper.signal.aborted).toBe(false);
+  });
+
+  it.each(['fenced', 'gone'] as const)('that is %s aborts the work', async (status) => {
+    const { timers, keeper, beatCount } = keep([{ status: 'held' }, { status }]);
+    await timers.advance(3_999);
+    expect(keeper.signal.aborted).toBe(false);
+    await timers.advance(1);
+    expect(keeper.signal.reason).toEqual(new LostTurn(status));
+    await timers.advance(60_000);
+    expect(beatCount()).toBe(2);
+    expect(timers.pending).toBe(0);
+  });
+
+  it('survives beats without an answer, until it has run out', async () => {
+    const away = new Error('redis is away');
+    const survived = keep([{ status: 'held' }, away, away, { status: 'held' }]);
+    await survived.timers.advance(12_000);
+    expect(survived.keeper.signal.aborted).toBe(false);
+    const expired = keep([{ status: 'held' }, away, away, away, away]);
+    await expired.timers.advance(9_999);
+    expect(expired.keeper.signal.aborted).toBe(false);
+    await expired.timers.advance(1);
+    expect(expired.keeper.signal.reason).toEqual(new LostTurn('expired'));
+  });
+
+  it('that was given back is not lost, though a late beat says so', async () => {
+    const answer = Promise.withResolvers<Lost>();
+    const timers = new ManualTimers();
+    const keeper = new LeaseKeeper(lease, {
+      turns: { heartbeat: () => answer.promise },
+      timers,
+      beatMs: 2_000,
+      leaseMs: 8_000,
+    });
+    await timers.advance(2_000);
+    keeper.stop();
+    answer.resolve({ status: 'fenced' });
+    await settleTasks();
+    expect(keeper.signal.aborted).toBe(false);
+    expect(timers.pending).toBe(0);
+  });
+
+  it('is aborted for the first reason', () => {
+    const { keeper } = keep([]);
+    keeper.abort(new LostTurn('gone'));
+    keeper.abort(new Error('later'));
+    expect(keeper.signal.reason).toEqual(new LostTurn('gone'));
+  });
+});
+
+describe('a call within its deadline', () => {
+  it('answers, and leaves no timer', async () => {
+    const timers = new ManualTimers();
+    const { signal } = new AbortController();
+    expect(await callWithin({ timers, timeoutMs: 10, signal }, async () => 'done')).toBe('done');
+    await expect(callWithin({ timers, timeoutMs: 10, signal }, () => Promise.reject(new Error('no')))).rejects.toThrow(
+      'no',
+    );
+    expect(timers.pending).toBe(0);
+  });
+
+  it('is aborted at the deadline, though it does not listen', async () => {
+    const timers = new ManualTimers();
+    const { signal } = new AbortController();
+    const call = callWithin({ timers, timeoutMs: 10, signal }, () => new Promise(() => {}));
+    const ended = expect(call).rejects.toEqual(new StepTimeout(10));
+    await timers.advance(10);
+    await ended;
+  });
+
+  it('ends with the reason of its turn, whatever the call throws then', async () => {
+    const timers = new ManualTimers();
+    const work = new AbortController();
+    const call = callWithin({ timers, timeoutMs: 10, signal: work.signal }, async (signal) => {
+      await new Promise((resolve) => {
+        signal.addEventListener('abort', resolve, { once: true });
+      });
+      throw new Error('of its own making');
+    });
+    const lost = new LostTurn('fenced');
+    work.abort(lost);
+    await expect(call).rejects.toBe(lost);
+    const late = callWithin({ timers, timeoutMs: 10, signal: work.signal }, async () => 'not called');
+    await expect(late).rejects.toBe(lost);
+    expect(timers.pending).toBe(0);
+  });
+});

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import type { StepRecord } from '../../../src/domain/turn.ts';
+import { countModelSteps, countSteps, countWaits, nextWaitMark } from '../../../src/workers/turn/step-keys.ts';
+import { waitForCalls, waitForPass, waitForRetry } from '../../../src/workers/turn/waiting.ts';
+
+const now = 1_000_000;
+
+describe('a wait has a deadline', () => {
+  it('of 24 h for what people bring, of 20 s for a pass', () => {
+    expect(waitForCalls('tools', 'model-1', ['c2_0'], now)).toEqual({
+      for: 'tools',
+      step: 'model-1',
+      until: now + 86_400_000,
+      calls: ['c2_0'],
+    });
+    expect(waitForCalls('approval', 'model-1', ['c2_0'], now).until).toBe(now + 86_400_000);
+    expect(waitForPass('model-2', now)).toMatchObject({ for: 'compaction', until: now + 20_000, calls: [] });
+  });
+
+  it('that doubles from 1 s to 60 s for a provider that names no time', () => {
+    const waits = [0, 1, 2, 3, 4, 5, 6, 7, 19];
+    const seconds = waits.map((count) => (waitForRetry('model-1', { now, waits: count }).until - now) / 1_000);
+    expect(seconds).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
+  });
+
+  it('that a provider names, but never at once', () => {
+    expect(waitForRetry('model-1', { now, waits: 5, retryAt: now + 3_000 }).until).toBe(now + 3_000);
+    expect(waitForRetry('model-1', { now, waits: 5, retryAt: now - 3_000 }).until).toBe(now + 1_000);
+  });
+});
+
+describe('step keys', () => {
+  const record: StepRecord = { status: 'started', at: 1 };
+  const keys = ['model-1', 'tool-c2_0', 'tool-c2_1', 'waited-retry-model-2-1', 'waited-compaction-model-2-1'];
+  const steps = new Map(keys.map((key) => [key, record]));
+
+  it('count model and tool calls, but no waits', () => {
+    expect(countModelSteps(steps)).toBe(1);
+    expect(countSteps(steps)).toBe(3);
+  });
+
+  it('tell how often a step has waited, for what', () => {
+    expect(countWaits(steps, 'retry', 'model-2')).toBe(1);
+    expect(countWaits(steps, 'compaction', 'model-2')).toBe(1);
+    expect(countWaits(steps, 'compaction', 'model-1')).toBe(0);
+    expect(countWaits(new Map([['waited-retry-model-12-1', record]]), 'retry', 'model-1')).toBe(0);
+    expect(nextWaitMark(steps, 'retry', 'model-2')).toBe('waited-retry-model-2-2');
+    expect(nextWaitMark(steps, 'retry', 'model-3')).toBe('waited-retry-model-3-1');
+  });
+});
