@@ -1,6 +1,6 @@
 import type { ConversationState } from '../domain/conversation.ts';
-import { TurnfoldError } from '../domain/errors.ts';
 import type { VersionChange } from '../domain/diff.ts';
+import { TurnfoldError } from '../domain/errors.ts';
 import type { LogEntry } from '../domain/message.ts';
 import type { TurnState, TurnView } from '../domain/turn.ts';
 import type { Version } from '../domain/version.ts';
@@ -37,7 +37,10 @@ export interface TurnfoldClient {
   /** adds messages without a turn, for callers with a loop of their own */
   append(input: AppendInput): Promise<Appended>;
   /** what the agent still knows: the live context, or a kept version's at a head */
-  context(conversation: ConversationName, at?: { readonly version?: number; readonly head?: number }): Promise<ContextView>;
+  context(
+    conversation: ConversationName,
+    at?: { readonly version?: number; readonly head?: number },
+  ): Promise<ContextView>;
   /** the context of one kept version, as it was when it was made */
   show(conversation: ConversationName, version: number): Promise<ContextView>;
   /** kept versions, newest first */
@@ -73,7 +76,10 @@ export function createClient(ports: ClientPorts): TurnfoldClient {
 
 async function showVersion(ports: ClientPorts, name: ConversationName, number: number): Promise<ContextView> {
   const version = await ports.contexts.readVersion(readConversationName(name), number);
-  return await readContextView(ports, name, { version: number, ...(version === undefined ? {} : { head: version.base }) });
+  return await readContextView(ports, name, {
+    version: number,
+    ...(version === undefined ? {} : { head: version.base }),
+  });
 }
 
 async function describe(ports: ClientPorts, name: ConversationName): Promise<ConversationState> {

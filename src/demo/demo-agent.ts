@@ -1,4 +1,5 @@
 import type { Agent, Tool } from '../domain/agent.ts';
+import type { Message } from '../domain/message.ts';
 import type { PolicyInput } from '../domain/policy.ts';
 import { scriptedModel } from '../models/scripted.ts';
 import { decideFrom, type ScriptedTurn } from './script.ts';
@@ -7,6 +8,8 @@ export interface DemoScript {
   readonly system: string;
   readonly tools: readonly Tool[];
   readonly turns: readonly ScriptedTurn[];
+  /** messages that are there before the first turn */
+  readonly opening: readonly Message[];
   /** window − reserved output, in tokens */
   readonly usable: number;
 }

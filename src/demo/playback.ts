@@ -19,7 +19,10 @@ interface RecordedTurn {
 }
 
 export function playBack({ messages }: ConversationLine): Playback {
-  const system = messages.filter((message) => message.role === 'system').map((message) => message.content).join('\n\n');
+  const system = messages
+    .filter((message) => message.role === 'system')
+    .map((message) => message.content)
+    .join('\n\n');
   const others = messages.filter((message) => message.role !== 'system' && message.role !== 'tool');
   const start = others.findIndex((message) => message.role === 'user');
   const recorded: RecordedTurn[] = [];
@@ -53,7 +56,9 @@ function scriptTurn({ ask, answers }: RecordedTurn): ScriptedTurn {
 
 /** One tool per recorded name. The same call made again gets the results in the order in which they were recorded. */
 function recordTools(messages: readonly Message[]): Tool[] {
-  const results = new Map(messages.flatMap((message) => (message.toolCallId === undefined ? [] : [[message.toolCallId, message]])));
+  const results = new Map(
+    messages.flatMap((message) => (message.toolCallId === undefined ? [] : [[message.toolCallId, message]])),
+  );
   const byCall = new Map<string, Message[]>();
   const names = new Set<string>();
   for (const call of messages.flatMap((message) => message.toolCalls ?? [])) {

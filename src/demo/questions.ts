@@ -19,7 +19,17 @@ const ROOMS = [
 ] as const;
 
 const FILES_A_ROOM = 3;
-const DEPENDENCIES = ['bullmq', 'ioredis', 'zod', 'pino', 'prom-client', 'js-tiktoken', 'yaml', 'commander', 'ulidx'] as const;
+const DEPENDENCIES = [
+  'bullmq',
+  'ioredis',
+  'zod',
+  'pino',
+  'prom-client',
+  'js-tiktoken',
+  'yaml',
+  'commander',
+  'ulidx',
+] as const;
 const EXCERPT_CHARACTERS = 5_200;
 
 /**
@@ -48,14 +58,17 @@ async function roomTurns(root: string, { path, text }: (typeof ROOMS)[number]): 
   const usage: ScriptedTurn = {
     ask: `Where in ${path} does \`${text}\` stand? Name the places.`,
     rounds: [[{ name: 'search', arguments: { path, text } }]],
-    answer: ([matches = '']) => `\`${text}\` stands in ${new Set(matches.split('\n').map((line) => line.split(':')[0])).size} files of ${path}.`,
+    answer: ([matches = '']) =>
+      `\`${text}\` stands in ${new Set(matches.split('\n').map((line) => line.split(':')[0])).size} files of ${path}.`,
   };
   return [overview, usage];
 }
 
 /** Two turns that quote a README in the question: there is one answer behind each, and nothing to summarize. */
 async function readmeTurns(root: string, name: string): Promise<ScriptedTurn[]> {
-  const readme = await readFile(join(root, 'node_modules', name, 'README.md'), 'utf8').catch(() => `${name} has no README here.`);
+  const readme = await readFile(join(root, 'node_modules', name, 'README.md'), 'utf8').catch(
+    () => `${name} has no README here.`,
+  );
   const excerpt = readme.slice(0, EXCERPT_CHARACTERS).toWellFormed();
   const headings = [...readme.matchAll(/^#+ +(.+)$/gm)].map((match) => match[1]?.trim() ?? '');
   return [

@@ -71,11 +71,19 @@ export function describeVersions(versions: readonly Version[]): string[] {
 
 function formatTable(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd());
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
 }
 
 /** The same number of points for both runs, so that one axis serves. */
 function stretch(values: readonly number[]): number[] {
   if (values.length === 0) return [0];
-  return Array.from({ length: PLOT_WIDTH }, (_, column) => values[Math.floor((column * values.length) / PLOT_WIDTH)] ?? 0);
+  return Array.from(
+    { length: PLOT_WIDTH },
+    (_, column) => values[Math.floor((column * values.length) / PLOT_WIDTH)] ?? 0,
+  );
 }

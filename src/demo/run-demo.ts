@@ -1,8 +1,9 @@
 import type { TurnfoldClient } from '../client/index.ts';
 import type { Agent } from '../domain/agent.ts';
 import { isSettled, type TurnView } from '../domain/turn.ts';
+import type { DemoScript } from './demo-agent.ts';
 import type { DemoRun } from './report.ts';
-import { type ScriptedTurn, turnIdOf } from './script.ts';
+import { turnIdOf } from './script.ts';
 
 /** ms that one turn of the demo may take, and that its last pass may take. */
 const TURN_WAIT_MS = 60_000;
@@ -16,10 +17,11 @@ export interface DemoProgress {
 export async function runConversation(
   client: TurnfoldClient,
   agent: Agent,
-  turns: readonly ScriptedTurn[],
+  { turns, opening }: DemoScript,
   onProgress: DemoProgress,
 ): Promise<DemoRun> {
   const conversation = agent.name;
+  if (opening.length > 0) await client.append({ conversation, agent: agent.name, messages: [...opening] });
   for (const [index, turn] of turns.entries()) {
     const id = turnIdOf(index);
     await client.enqueueTurn({ conversation, agent: agent.name, input: turn.ask, turn: id });
@@ -41,7 +43,9 @@ async function passesEnded(client: TurnfoldClient, conversation: string): Promis
 }
 
 async function readRun(client: TurnfoldClient, conversation: string, turns: number): Promise<DemoRun> {
-  const views = await Promise.all(Array.from({ length: turns }, (_, index) => client.result(conversation, turnIdOf(index))));
+  const views = await Promise.all(
+    Array.from({ length: turns }, (_, index) => client.result(conversation, turnIdOf(index))),
+  );
   const state = await client.describe(conversation);
   const { tokens } = await client.context(conversation);
   return {

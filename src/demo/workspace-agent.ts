@@ -3,7 +3,8 @@ import type { ModelAnswer, ModelRequest } from '../domain/model.ts';
 import { scriptedModel } from '../models/scripted.ts';
 import { workspaceTools } from './workspace-tools.ts';
 
-const HELP = 'I follow a script and need no key. Ask me: `list <folder>`, `read <file>` or `search <text> in <folder>`.';
+const HELP =
+  'I follow a script and need no key. Ask me: `list <folder>`, `read <file>` or `search <text> in <folder>`.';
 
 /** An agent to try things with: it understands three commands and really runs them over the files under `root`. */
 export function createWorkspaceAgent(root: string): Agent {
@@ -19,9 +20,12 @@ export function createWorkspaceAgent(root: string): Agent {
 
 function decide({ messages }: ModelRequest): ModelAnswer {
   const last = messages.at(-1);
-  if (last?.role === 'tool') return { content: `${last.content.split('\n').length} lines: ${last.content.slice(0, 400)}`, toolCalls: [] };
+  if (last?.role === 'tool')
+    return { content: `${last.content.split('\n').length} lines: ${last.content.slice(0, 400)}`, toolCalls: [] };
   const call = readCommand(last?.content ?? '');
-  return call === undefined ? { content: HELP, toolCalls: [] } : { content: '', toolCalls: [{ id: 'call_1', ...call }] };
+  return call === undefined
+    ? { content: HELP, toolCalls: [] }
+    : { content: '', toolCalls: [{ id: 'call_1', ...call }] };
 }
 
 function readCommand(text: string): { name: string; arguments: string } | undefined {

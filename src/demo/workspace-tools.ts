@@ -17,7 +17,11 @@ export function workspaceTools(root: string): Tool[] {
   const read = defineTool({
     name: 'read',
     description: 'Read a text file, whole or from a line on.',
-    input: z.object({ path: z.string(), fromLine: z.number().int().min(1).optional(), lines: z.number().int().min(1).optional() }),
+    input: z.object({
+      path: z.string(),
+      fromLine: z.number().int().min(1).optional(),
+      lines: z.number().int().min(1).optional(),
+    }),
     run: async ({ path, fromLine = 1, lines }) => {
       const all = (await readFile(inside(root, path), 'utf8')).split('\n');
       return all.slice(fromLine - 1, lines === undefined ? undefined : fromLine - 1 + lines).join('\n');
@@ -42,7 +46,9 @@ function inside(root: string, path: string): string {
 async function listFolder(folder: string): Promise<string> {
   const entries = await readdir(folder, { withFileTypes: true });
   const lines = await Promise.all(
-    entries.map(async (entry) => (entry.isDirectory() ? `${entry.name}/` : `${entry.name}  ${(await stat(join(folder, entry.name))).size}`)),
+    entries.map(async (entry) =>
+      entry.isDirectory() ? `${entry.name}/` : `${entry.name}  ${(await stat(join(folder, entry.name))).size}`,
+    ),
   );
   return lines.sort().join('\n');
 }

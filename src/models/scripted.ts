@@ -71,6 +71,7 @@ export function scriptedModel(
       return callCount;
     },
     async generate(request) {
+      request.signal.throwIfAborted();
       const number = callCount;
       callCount += 1;
       const outcome = decide === undefined ? takeStep(steps?.[number], number, request) : decide(request);
@@ -123,7 +124,6 @@ function completeAnswer({ content = '', toolCalls = [], usage, raw }: ScriptedAn
 
 /** As a provider's client does: an aborted call ends at once, with the reason. */
 async function untilAborted<T>(outcome: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();
   const stop = (): void => aborted.reject(signal.reason);
   signal.addEventListener('abort', stop, { once: true });

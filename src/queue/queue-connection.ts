@@ -48,8 +48,18 @@ export class QueueConnection extends Redis {
 
   /** Cuts everything at once, whatever is under way. */
   disconnectAll(): void {
-    for (const connection of [this, ...this.#copies]) connection.disconnect();
+    for (const connection of [this, ...this.#copies]) cut(connection);
   }
+}
+
+/**
+ * Disconnected between two attempts to come back, ioredis forgets the commands that wait: whoever awaits one would wait for
+ * ever, and keep the process alive. An attempt that is cut ends them with an error.
+ */
+function cut(connection: Redis): void {
+  if (connection.status === 'end') return; // a second disconnect would keep a timer of two seconds
+  if (connection.status === 'reconnecting') connection.connect().catch(() => undefined);
+  connection.disconnect();
 }
 
 function ignoreSameOutage(): void {

@@ -84,7 +84,12 @@ const callNamed: Call = async (_connection, run) => {
 /** Waits for a connection that is being made, not for one that was lost, and for the answer: together within the budget. */
 const callWithinBudget: Call = async (connection, run) => {
   const budget = AbortSignal.timeout(FAIL_FAST_MS);
-  return await callNamed(connection, () => Promise.race([connectAndRun(connection, run, budget), rejectAfter(budget)]));
+  try {
+    return await Promise.race([connectAndRun(connection, run, budget), rejectAfter(budget)]);
+  } catch (error) {
+    if (!budget.aborted) throw nameRedisError(error);
+    throw new TurnfoldError('redis_unavailable', `Redis did not answer within ${FAIL_FAST_MS} ms.`);
+  }
 };
 
 async function connectAndRun<T>(connection: QueueConnection, run: () => Promise<T>, budget: AbortSignal): Promise<T> {
@@ -96,5 +101,5 @@ async function connectAndRun<T>(connection: QueueConnection, run: () => Promise<
 
 async function rejectAfter(budget: AbortSignal): Promise<never> {
   await once(budget, 'abort');
-  throw new TurnfoldError('redis_unavailable', `Redis did not answer within ${FAIL_FAST_MS} ms.`);
+  throw budget.reason;
 }

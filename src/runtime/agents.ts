@@ -14,9 +14,12 @@ export async function prepareAgents(agents: readonly Agent[], basePolicy: Policy
   for (const agent of agents) {
     const field = `agents.${agent.name}`;
     if (!idSchema.safeParse(agent.name).success) {
-      throw new TurnfoldError('invalid_config', `${field}: an agent's name must match [A-Za-z0-9_.-]{1,128}`, { field });
+      throw new TurnfoldError('invalid_config', `${field}: an agent's name must match [A-Za-z0-9_.-]{1,128}`, {
+        field,
+      });
     }
-    if (prepared.has(agent.name)) throw new TurnfoldError('invalid_config', `${field}: two agents have this name`, { field });
+    if (prepared.has(agent.name))
+      throw new TurnfoldError('invalid_config', `${field}: two agents have this name`, { field });
     prepared.set(agent.name, await prepareAgent(agent, basePolicy, loadTokenCounter));
   }
   return { find: (name) => prepared.get(name) };

@@ -12,11 +12,14 @@ export interface ConnectionOptions {
 
 /** Opens a connection for scripts. Commands that were sent and not answered are sent again: every script is idempotent. */
 export function openConnection(options: ConnectionOptions): Redis {
+  const { failsFast = false } = options;
   const redis = new Redis(options.url, {
     enableAutoPipelining: true,
-    maxRetriesPerRequest: options.failsFast === true ? 1 : null,
-    enableOfflineQueue: options.failsFast !== true,
-    connectTimeout: 5_000,
+    // Failing fast, the opener connects itself and hears whether that failed.
+    lazyConnect: failsFast,
+    maxRetriesPerRequest: failsFast ? 0 : null,
+    enableOfflineQueue: !failsFast,
+    connectTimeout: options.commandTimeoutMs ?? 5_000,
     retryStrategy: (times) => Math.min(50 * times, 1_000),
     ...(options.commandTimeoutMs === undefined ? {} : { commandTimeout: options.commandTimeoutMs }),
   });

@@ -6,7 +6,8 @@ import type { ConversationState } from '../domain/conversation.ts';
  * schema agent · epoch owner lease attempts wake sweeps · head ht hb turns (log: last seq, its total tokens and bytes, user
  * messages) · version vt vb base bt bb (live version: its weight; the log's total up to its base) · as at av att atb (size
  * anchor: seq, tokens, version, log total) · ph pt (head and turns at the last end of a pass) · gs gg gb (gate: shut below,
- * passes without gain, breaker) · pass (id in progress) · o:<callId> (open call → provider's id or empty)
+ * passes without gain, breaker) · pass (id in progress) · lp lw lf (the pass that ended last, the turn wake that its end
+ * brought, whether a turn waited) · o:<callId> (open call → provider's id or empty)
  */
 export function decodeConversation(hash: ReadonlyMap<string, string>): ConversationState {
   const number = (field: string): number => Number(hash.get(field) ?? 0);

@@ -21,6 +21,15 @@ export class Keyspace {
     return crc32(`${conversation.tenant}/${conversation.id}`) % this.shards;
   }
 
+  shardNumbers(): number[] {
+    return Array.from({ length: this.shards }, (_, shard) => shard);
+  }
+
+  /** What every key of a shard begins with. */
+  shardPrefix(shard: number): string {
+    return `{tf${shard}}:`;
+  }
+
   ready(shard: number): string {
     return `{tf${shard}}:ready`;
   }

@@ -27,8 +27,7 @@ function readCode(error: Error): string | undefined {
 }
 
 /** Where it was thrown. The frames follow the message, which may look like a frame itself. */
-function findPlace({ name, message, stack }: Error): string | undefined {
-  const head = message === '' ? name : `${name}: ${message}`;
-  if (stack?.startsWith(head) !== true) return undefined;
-  return /^\s*at (.+)$/m.exec(stack.slice(head.length))?.[1];
+function findPlace({ message, stack = '' }: Error): string | undefined {
+  const start = stack.indexOf(message);
+  return start === -1 ? undefined : /^\s*at (.+)$/m.exec(stack.slice(start + message.length))?.[1];
 }

@@ -69,7 +69,7 @@ export function describeEvent(event: WorkerEvent): LogLine {
 }
 
 function readScope({ conversation, turn, passId }: Partial<EventScope>): LogLine['fields'] {
-  return { tenant: conversation?.tenant, conversation: conversation?.id, turn, passId };
+  return { tenant: conversation?.tenant, conversation: conversation?.id, turn, pass: passId };
 }
 
 const PASS_LEVELS: Readonly<Record<EventOf<'pass_ended'>['outcome'], LogLine['level']>> = {

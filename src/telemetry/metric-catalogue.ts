@@ -152,14 +152,14 @@ export const METRICS = {
   },
   summarySourceTokens: {
     type: 'histogram',
-    name: 'turnfold_summary_source_tokens',
+    name: 'turnfold_summarization_source_tokens',
     help: 'Size of the sequences that written summaries stand for.',
     labels: [],
     buckets: CONTEXT_TOKENS,
   },
   summaryTokens: {
     type: 'histogram',
-    name: 'turnfold_summary_tokens',
+    name: 'turnfold_summarization_result_tokens',
     help: 'Size of the summaries written.',
     labels: [],
     buckets: SUMMARY_TOKENS,

@@ -12,7 +12,10 @@ const SECRET_KEYS = [
   'accessToken',
 ] as const;
 
-/** Paths for pino's `redact`: the keys above at the top of a line and up to two levels below (`provider.headers.cookie`). */
+/**
+ * Paths for pino's `redact`: the keys above at the top of a line and up to two levels below (`provider.headers.cookie`). They
+ * cost about 20 µs a line; at `info` a turn writes one.
+ */
 export const SECRET_PATHS: readonly string[] = SECRET_KEYS.flatMap((key) => {
   const path = `["${key}"]`;
   return [path, `*${path}`, `*.*${path}`];

@@ -16,6 +16,7 @@ export interface ObservedTurn {
   readonly waiting?: Omit<Waiting, 'until'> & { readonly isFulfilled: boolean };
   readonly inputTokens: number;
   readonly outputTokens: number;
+  readonly requestTokens: readonly number[];
 }
 
 /** All that a store holds of a conversation, so that two stores can be compared. */
@@ -52,6 +53,11 @@ export interface Observation {
     readonly lease?: number;
     readonly ready: Readonly<Record<string, number>>;
   };
+}
+
+/** @throws with `why` where they differ */
+export function checkSame(actual: unknown, expected: unknown, why: string): void {
+  expect(actual, why).toEqual(expected);
 }
 
 /** The invariants of DESIGN §4 that one look can show. @throws where one is broken */

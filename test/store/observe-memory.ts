@@ -63,5 +63,6 @@ function observeTurn(turn: MemoryTurn): ObservedTurn {
     }),
     inputTokens: usage?.inputTokens ?? 0,
     outputTokens: usage?.outputTokens ?? 0,
+    requestTokens: turn.requestTokens ?? [],
   };
 }

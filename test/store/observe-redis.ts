@@ -1,9 +1,10 @@
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import type { StepRecord, TurnFailure, TurnState, WaitKind } from '../../src/domain/turn.ts';
+import type { TurnFailure, TurnState, WaitKind } from '../../src/domain/turn.ts';
 import { decodeConversation } from '../../src/store/conversation-record.ts';
 import type { Keyspace } from '../../src/store/keys.ts';
 import { decodeLogEntry } from '../../src/store/log-entry.ts';
+import { decodeStep } from '../../src/store/turns/turn-record.ts';
 import type { Observation, ObservedTurn } from './observation.ts';
 
 type Fields = Readonly<Record<string, string>>;
@@ -24,7 +25,13 @@ export async function observeRedis(redis: Redis, keyspace: Keyspace, ref: Conver
   const prefix = keyspace.turn(ref, '');
   const turnKeys = indexed.filter((name) => name.startsWith(prefix));
   const turns = await Promise.all(
-    turnKeys.map(async (name) => [name.slice(prefix.length), observeTurn(await redis.hgetall(name))] as const),
+    turnKeys.map(
+      async (name) =>
+        [
+          name.slice(prefix.length),
+          observeTurn(await redis.hgetall(name), `i:${name.slice(prefix.length)}` in cp),
+        ] as const,
+    ),
   );
   const state = decodeConversation(new Map(Object.entries(c)));
   const ready = readyOf(scores, ref);
@@ -85,17 +92,17 @@ function observeLog(log: Fields): Observation['shape']['log'] {
     });
 }
 
-function observeTurn(fields: Fields): ObservedTurn {
+function observeTurn(fields: Fields, hasInput: boolean): ObservedTurn {
   const { inputSeq, answerSeq, failure, canceledBy, wfor } = fields;
   const steps = Object.entries(withPrefix(fields, 's:')).map(([key, record]) => {
-    const { at: _, ...step } = JSON.parse(record) as StepRecord;
+    const { at: _, ...step } = decodeStep(record);
     return [key, step] as const;
   });
   const suspensions = Object.entries(withPrefix(fields, 'sus:')).map(([step, count]) => [step, Number(count)] as const);
   return {
     state: fields['state'] as TurnState,
     agent: fields['agent'] ?? '',
-    hasInput: 'input' in fields,
+    hasInput,
     ...(inputSeq !== undefined && { inputSeq: Number(inputSeq) }),
     ...(answerSeq !== undefined && { answerSeq: Number(answerSeq) }),
     ...(failure !== undefined && { failureCode: (JSON.parse(failure) as TurnFailure).code }),
@@ -113,6 +120,7 @@ function observeTurn(fields: Fields): ObservedTurn {
     }),
     inputTokens: Number(fields['ui'] ?? 0),
     outputTokens: Number(fields['uo'] ?? 0),
+    requestTokens: (fields['rt'] ?? '').split(' ').filter(Boolean).map(Number),
   };
 }
 

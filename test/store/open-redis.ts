@@ -22,7 +22,7 @@ class SuiteKeyspace extends Keyspace {
     return this.firstShard + super.shardOf(conversation);
   }
 
-  shardNumbers(): number[] {
+  override shardNumbers(): number[] {
     return Array.from({ length: SUITE_SHARDS }, (_, index) => this.firstShard + index);
   }
 }

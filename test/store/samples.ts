@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { type ConversationRef, callIdAt } from '../../src/domain/ids.ts';
 import type { Message, WeighedMessage } from '../../src/domain/message.ts';
-import type { AcceptRequest, StepOutcome } from '../../src/domain/ports/turn-store.ts';
+import type {
+  AcceptRequest,
+  ClaimedTurn,
+  StepOutcome,
+  TurnIntake,
+  TurnStore,
+} from '../../src/domain/ports/turn-store.ts';
 
 /** A conversation that no other test knows. Its id holds dots, which Redis patterns and paths like to trip over. */
 export function newConversation(): ConversationRef {
@@ -41,4 +47,22 @@ export function callsStep(key: string, head: number, count = 2): StepOutcome {
 export function resultStep(key: string, callId: string): StepOutcome {
   const messages = [weigh({ role: 'tool', content: `result of ${callId}`, toolCallId: callId })];
   return { key, messages, opens: [], closes: [callId] };
+}
+
+/** Accepts a turn and claims it. @throws where something else is the head */
+export async function acceptAndClaim(
+  store: TurnStore & TurnIntake,
+  conversation: ConversationRef,
+  turn: string,
+  payloadHash = 'hash',
+): Promise<ClaimedTurn> {
+  await store.accept(turnFor(conversation, turn, { payloadHash }));
+  return claimHead(store, conversation);
+}
+
+/** Claims the head as a delivery of its own. @throws where there is nothing to claim */
+export async function claimHead(store: TurnStore, conversation: ConversationRef): Promise<ClaimedTurn> {
+  const reply = await store.claim(conversation, `owner-${randomUUID()}`, `wake-${randomUUID()}`);
+  if (reply.status !== 'claimed') throw new Error(`not claimed: ${reply.status}`);
+  return reply.turn;
 }

@@ -14,20 +14,22 @@ import { openSuiteRedis } from './open-redis.ts';
 /** A store under test, with hands for what takes time or belongs to others: no test sleeps. */
 export interface TurnHarness {
   readonly store: TurnStore & TurnIntake;
-  observe(conversation: ConversationRef): Promise<Observation>;
+  readonly observe: (conversation: ConversationRef) => Promise<Observation>;
   /** as if the owner had been silent for longer than its lease */
-  lapseLease(conversation: ConversationRef): Promise<void>;
+  readonly lapseLease: (conversation: ConversationRef) => Promise<void>;
   /** as if the deadline of a wait had passed */
-  passDeadline(conversation: ConversationRef, turn: string): Promise<void>;
+  readonly passDeadline: (conversation: ConversationRef, turn: string) => Promise<void>;
+  /** as if a sweep had pushed the mailbox's entry out by a minute */
+  readonly pushOut: (conversation: ConversationRef) => Promise<void>;
   /** a pass is in progress, where there is a conversation */
-  beginPass(conversation: ConversationRef): Promise<void>;
+  readonly beginPass: (conversation: ConversationRef) => Promise<void>;
   /** a pass has ended; @returns whether a turn waited for it */
-  endPass(conversation: ConversationRef, wake: string): Promise<boolean>;
+  readonly endPass: (conversation: ConversationRef, wake: string) => Promise<boolean>;
   /** an erase has begun and removed nothing yet */
-  markGone(conversation: ConversationRef): Promise<void>;
+  readonly markGone: (conversation: ConversationRef) => Promise<void>;
   /** writes calls that a caller's own loop left open */
-  openCall(conversation: ConversationRef, callId: string): Promise<void>;
-  close(): Promise<void>;
+  readonly openCall: (conversation: ConversationRef, callId: string) => Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 export function openMemoryHarness(): TurnHarness {
@@ -42,6 +44,9 @@ export function openMemoryHarness(): TurnHarness {
     passDeadline: async (ref, turn) => {
       const record = db.find(ref)?.turnRecords.get(turn);
       if (record?.waiting) record.waiting = { ...record.waiting, until: 1 };
+    },
+    pushOut: async (ref) => {
+      db.ready.set(readyMember('t', ref), db.now() + 60_000);
     },
     beginPass: async (ref) => {
       const conversation = db.find(ref);
@@ -88,6 +93,9 @@ export function openRedisHarness(): TurnHarness {
     passDeadline: async (ref, turn) => {
       const key = keyspace.turn(ref, turn);
       if ((await redis.hexists(key, 'wuntil')) === 1) await redis.hset(key, 'wuntil', 1);
+    },
+    pushOut: async (ref) => {
+      await redis.zincrby(ready(ref), 60_000, readyMember('t', ref));
     },
     beginPass: async (ref) => {
       if ((await redis.exists(record(ref))) === 0) return;

@@ -11,9 +11,20 @@ export interface EnqueueOptions {
 }
 
 /** Enqueues one turn and, where asked to, waits for its answer. @returns the exit code: 1 where the turn failed */
-export async function enqueue({ client, output }: CommandContext, id: string, text: string, options: EnqueueOptions): Promise<number> {
+export async function enqueue(
+  { client, output }: CommandContext,
+  id: string,
+  text: string,
+  options: EnqueueOptions,
+): Promise<number> {
   const { agent, tenant, turn, waitMs } = options;
-  const accepted = await client.enqueueTurn({ conversation: id, tenant, agent, input: text, ...(turn === undefined ? {} : { turn }) });
+  const accepted = await client.enqueueTurn({
+    conversation: id,
+    tenant,
+    agent,
+    input: text,
+    ...(turn === undefined ? {} : { turn }),
+  });
   if (waitMs === 0) {
     if (options.json) writeJson(output, accepted);
     else output.line(`${accepted.turn}  ${accepted.state}`);
@@ -21,6 +32,10 @@ export async function enqueue({ client, output }: CommandContext, id: string, te
   }
   const view = await client.result({ tenant, id }, accepted.turn, { waitMs });
   if (options.json) writeJson(output, view);
-  else output.line(view.answer?.content ?? `${view.turn}  ${view.state}${view.failure === undefined ? '' : `  ${view.failure.code}: ${view.failure.message}`}`);
+  else
+    output.line(
+      view.answer?.content ??
+        `${view.turn}  ${view.state}${view.failure === undefined ? '' : `  ${view.failure.code}: ${view.failure.message}`}`,
+    );
   return view.state === 'failed' ? 1 : 0;
 }

@@ -20,18 +20,26 @@ export async function showContext(
     writeJson(output, view);
     return 0;
   }
-  output.line(`${view.conversation}  version ${view.version}, head ${view.head}, ${view.tokens} tokens in ${view.items.length} messages`);
+  output.line(
+    `${view.conversation}  version ${view.version}, head ${view.head}, ${view.tokens} tokens in ${view.items.length} messages`,
+  );
   for (const { from, to, tokens, message } of view.items) {
     const range = from === to ? String(from) : `${from}-${to}`;
     const calls = (message.toolCalls ?? []).map((call) => `${call.name}(${call.arguments})`).join(' ');
     const text = [message.content, calls].filter((part) => part !== '').join(' ');
-    output.line(`${range.padStart(9)}  ${message.role.padEnd(10)} ${String(tokens).padStart(6)}  ${options.full ? text : preview(text)}`);
+    output.line(
+      `${range.padStart(9)}  ${message.role.padEnd(10)} ${String(tokens).padStart(6)}  ${options.full ? text : preview(text)}`,
+    );
   }
   return 0;
 }
 
 /** Prints the kept versions of a conversation, oldest first. */
-export async function showVersions({ client, output }: CommandContext, id: string, options: ReadOptions): Promise<number> {
+export async function showVersions(
+  { client, output }: CommandContext,
+  id: string,
+  options: ReadOptions,
+): Promise<number> {
   const versions = (await client.versions({ tenant: options.tenant, id })).toReversed();
   for (const version of versions) {
     if (options.json) {

@@ -1,7 +1,7 @@
 import { isTurnfoldError } from '../../domain/errors.ts';
 import { readConversationLine, writeConversationLine } from '../../wire/conversation-line.ts';
-import { readLines } from '../files.ts';
 import type { CommandContext } from '../command-context.ts';
+import { readLines } from '../files.ts';
 import { writeJson } from '../output.ts';
 
 export interface ImportOptions {
@@ -16,7 +16,11 @@ const BATCH = 2_000;
  * Appends each conversation of a file to the log of its id, which has to be new. A conversation that is refused leaves the
  * others alone. @returns the exit code: 1 where one was refused
  */
-export async function importFile({ client, output }: CommandContext, path: string, options: ImportOptions): Promise<number> {
+export async function importFile(
+  { client, output }: CommandContext,
+  path: string,
+  options: ImportOptions,
+): Promise<number> {
   let exitCode = 0;
   for await (const { number, line } of readLines(path)) {
     let id = `line-${number}`;

@@ -21,7 +21,9 @@ local is_due = dueAt <= now
 local queued = redis.call('LLEN', mb)
 if is_due and queued >= tonumber(ARGV[9]) then return { 'full', queued } end
 
-redis.call('HSET', key, 'agent', agent, 'hash', hash, 'input', ARGV[4], 'it', ARGV[5], 'ib', ARGV[6],
+-- The input lies apart: one value over 64 bytes would cost the hash its compact form for good (712 bytes a turn, not 310).
+redis.call('HSET', cp, 'i:' .. turn, ARGV[4])
+redis.call('HSET', key, 'agent', agent, 'hash', hash, 'it', ARGV[5], 'ib', ARGV[6],
   'acceptedAt', string.format('%.0f', now), 'state', is_due and 'queued' or 'scheduled')
 redis.call('SADD', ix, key)
 if not is_due then

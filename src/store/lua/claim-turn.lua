@@ -30,7 +30,7 @@ if tonumber(held[2] or 0) > now then
   if held[1] == owner then return claimed() end
   return { 'held', held[2] }
 end
-local head = redis.call('HMGET', key, 'state', 'wuntil', 'wful', 'inputSeq', 'it', 'ib', 'input')
+local head = redis.call('HMGET', key, 'state', 'wuntil', 'wful', 'inputSeq', 'it', 'ib')
 if head[1] == 'waiting' and not head[3] and tonumber(head[2]) > now then
   look_again(turn_member, head[2])
   return { 'waiting', head[2] }
@@ -52,9 +52,10 @@ look_again(turn_member, lease)
 if not head[4] then
   -- A caller's own loop may have left a round open: no user message may follow an unanswered call.
   close_open_calls(turn, ARGV[7], ARGV[8], ARGV[9])
-  local seq = append_list({ 1, head[5], head[6], 1, head[7] }, 1, turn)
+  local seq = append_list({ 1, head[5], head[6], 1, redis.call('HGET', cp, 'i:' .. turn) }, 1, turn)
   redis.call('HSET', key, 'inputSeq', seq)
-  redis.call('HDEL', key, 'input', 'it', 'ib')
+  redis.call('HDEL', key, 'it', 'ib')
+  redis.call('HDEL', cp, 'i:' .. turn)
 end
 redis.call('HSET', key, 'state', 'running')
 return claimed()

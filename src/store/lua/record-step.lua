@@ -14,7 +14,7 @@ local expected, anchor, inputTokens, outputTokens, requestTokens = take(), take(
 local key = tbase .. turn
 local function is_done(name)
   local record = redis.call('HGET', key, 's:' .. name)
-  return record and string.find(record, '"done"', 1, true)
+  return record and string.sub(record, 1, 5) == 'done '
 end
 local loss = find_loss(turn, owner, epoch)
 if loss then return { loss } end
@@ -28,11 +28,13 @@ for _ = 1, tonumber(take()) do
   redis.call('HSETNX', cp, 'x:' .. hash, take())
 end
 local to = append_messages(position + 1, turn)
-local seqs = to > head and string.format('"seqs":{"from":%d,"to":%d},', head + 1, to) or ''
-redis.call('HSET', key, 's:' .. step, '{"status":"done",' .. seqs .. '"at":' .. string.format('%.0f', now) .. '}')
+local seqs = to > head and string.format(' %.0f %.0f', head + 1, to) or ''
+redis.call('HSET', key, 's:' .. step, 'done ' .. string.format('%.0f', now) .. seqs)
 if inputTokens ~= '0' then redis.call('HINCRBY', key, 'ui', inputTokens) end
 if outputTokens ~= '0' then redis.call('HINCRBY', key, 'uo', outputTokens) end
-if requestTokens ~= '' then redis.call('HSET', key, 'rt', (redis.call('HGET', key, 'rt') or '') .. requestTokens .. ' ') end
+if requestTokens ~= '' then
+  redis.call('HSET', key, 'rt', (redis.call('HGET', key, 'rt') or '') .. requestTokens .. ' ')
+end
 if anchor ~= '' then
   local size = redis.call('HMGET', c, 'version', 'ht', 'hb')
   redis.call('HSET', c, 'as', to, 'at', anchor, 'av', size[1] or 0, 'att', size[2], 'atb', size[3])

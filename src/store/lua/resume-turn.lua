@@ -27,5 +27,5 @@ for call in pairs(awaited) do
   is_any_missing = is_any_missing or redis.call('HEXISTS', key, 'a:' .. call) == 0
 end
 if is_any_missing then return { 'partial' } end
-if is_waiting then fulfil_wait(kind, wake) end
+fulfil_wait(kind, wake)
 return { 'fulfilled', is_waiting and redis.call('HGET', c, 'wake') == wake and 1 or 0 }

@@ -5,6 +5,6 @@
 -- @include fence
 local loss = find_loss(ARGV[1], ARGV[2], ARGV[3])
 if loss then return loss end
-local started = '{"status":"started","at":' .. string.format('%.0f', now) .. '}'
+local started = 'started ' .. string.format('%.0f', now)
 for at = 4, #ARGV do redis.call('HSETNX', tbase .. ARGV[1], 's:' .. ARGV[at], started) end
 return 'recorded'

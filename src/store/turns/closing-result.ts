@@ -4,7 +4,7 @@
  */
 export const CLOSING_RESULT = {
   content: 'No result: the conversation went on before this call was answered. Whether it took effect is unknown.',
-  tokens: 23,
+  tokens: 24,
   bytes: 101,
 } as const;
 

@@ -5,11 +5,11 @@ import { decodeConversation } from '../conversation-record.ts';
 /**
  * Fields of `t:<id>:<turn>`.
  *
- * agent hash acceptedAt dueAt state · input it ib (user message, its tokens and bytes; until it is in the log) · inputSeq ·
- * s:<step> (outcome) sus:<step> (suspensions) a:<callId> (answer that came in) · wfor wstep wuntil wcalls wful (what it
- * waits for, and whether that has come; kept past the claim, until used) · ui uo (tokens read and written) · rt
- * (tokens of each model call's request) · settledAt
- * answerSeq failure canceledBy
+ * agent hash acceptedAt dueAt state · it ib (the input's tokens and bytes, until it is in the log; until then its JSON lies
+ * under `cp:` as i:<turn>) · inputSeq · s:<step> (`started <at>` or `done <at> <from> <to>`) sus:<step> (suspensions)
+ * a:<callId> (answer that came in) · wfor wstep wuntil wcalls wful (what it waits for, and whether that has come; kept past
+ * the claim, until used) · ui uo (tokens read and written) · rt (tokens of each model call's request) · settledAt answerSeq
+ * failure canceledBy
  */
 export function decodeClaimedTurn(
   lease: Omit<TurnLease, 'epoch'>,
@@ -24,16 +24,35 @@ export function decodeClaimedTurn(
     acceptedAt: Number(turn.get('acceptedAt')),
     inputSeq: Number(turn.get('inputSeq')),
     conversation: decodeConversation(conversation),
-    steps: new Map(withPrefix(turn, 's:').map(([key, record]) => [key, JSON.parse(record) as StepRecord])),
+    steps: new Map(withPrefix(turn, 's:').map(([key, record]) => [key, decodeStep(record)])),
     ...(waiting && { waited: { ...waiting, isFulfilled: turn.has('wful') } }),
     answers: new Map(withPrefix(turn, 'a:')),
   };
 }
 
+export function decodeStep(record: string): StepRecord {
+  const [status, at, from, to] = record.split(' ');
+  if (status === 'started') return { status, at: Number(at) };
+  const seqs = from === undefined ? {} : { seqs: { from: Number(from), to: Number(to) } };
+  return { status: 'done', at: Number(at), ...seqs };
+}
+
 /** The fields that a view is made of: not its steps, not its input. */
 export const VIEW_FIELDS = [
-  ...['state', 'agent', 'acceptedAt', 'settledAt', 'inputSeq', 'answerSeq', 'failure', 'ui', 'uo', 'rt'],
-  ...['wfor', 'wstep', 'wuntil', 'wcalls'],
+  'state',
+  'agent',
+  'acceptedAt',
+  'settledAt',
+  'inputSeq',
+  'answerSeq',
+  'failure',
+  'ui',
+  'uo',
+  'rt',
+  'wfor',
+  'wstep',
+  'wuntil',
+  'wcalls',
 ] as const;
 
 /** @param answer content of the log entry at `answerSeq`, where there is one */

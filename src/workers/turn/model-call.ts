@@ -44,7 +44,7 @@ export async function callModel(call: ModelCall): Promise<ModelCallResult> {
 }
 
 /** An error that no adapter coded could quote the request, so that only its name is kept. */
-export function classifyFailure(error: unknown): ModelFailure {
+function classifyFailure(error: unknown): ModelFailure {
   if (error instanceof StepTimeout) return { kind: 'retry', message: error.message };
   if (error instanceof ModelError) return { kind: error.kind, message: error.message, retryAt: error.retryAt };
   return { kind: 'fatal', message: error instanceof Error ? error.name : typeof error };

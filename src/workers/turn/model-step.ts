@@ -4,6 +4,7 @@ import type { ModelAnswer } from '../../domain/model.ts';
 import { upperBoundTokens } from '../../domain/size.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import { decideStep } from './gate.ts';
+import { LostTurn } from './lost-turn.ts';
 import { readAnswer } from './model-answer.ts';
 import { callModel, type ModelCallResult, type ModelFailure } from './model-call.ts';
 import { requestPass } from './pass-request.ts';
@@ -104,9 +105,9 @@ async function suspendForPass(run: RunningTurn, step: string, reasons: readonly 
   return { kind: 'suspended', waiting: waitForPass(step, run.ports.clock.now()) };
 }
 
-async function askForPass({ journal, keeper, ports }: RunningTurn, reasons: readonly Reason[]): Promise<void> {
+async function askForPass({ keeper, ports }: RunningTurn, reasons: readonly Reason[]): Promise<void> {
   keeper.signal.throwIfAborted();
-  if ((await requestPass(ports, keeper.lease.conversation, reasons)) === 'gone') journal.lose('gone');
+  if ((await requestPass(ports, keeper.lease.conversation, reasons)) === 'gone') throw new LostTurn('gone');
 }
 
 function failModel({ prepared }: RunningTurn, why: string): TurnEnd {

@@ -24,16 +24,13 @@ export async function callWithin<T>(deadline: StepDeadline, call: (signal: Abort
   signal.throwIfAborted();
   const step = new AbortController();
   const ended = Promise.withResolvers<never>();
+  // Before the call can listen: whatever it throws when it is aborted comes second.
   step.signal.addEventListener('abort', () => ended.reject(step.signal.reason), { once: true });
   const end = (): void => step.abort(signal.reason);
   signal.addEventListener('abort', end, { once: true });
   const timeout = timers.after(timeoutMs, () => step.abort(new StepTimeout(timeoutMs)));
   try {
     return await Promise.race([call(step.signal), ended.promise]);
-  } catch (error) {
-    // A call that ends because of the signal throws an error of its own making.
-    step.signal.throwIfAborted();
-    throw error;
   } finally {
     timeout.stop();
     signal.removeEventListener('abort', end);

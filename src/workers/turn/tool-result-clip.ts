@@ -20,6 +20,8 @@ export interface ClippedResult {
  */
 export async function clipResult(counter: TokenCounter, text: string, maxTokens: number): Promise<ClippedResult> {
   const bytes = Buffer.byteLength(text);
+  // A token is at least a byte: a short text need not be counted here, and then again for its append.
+  if (bytes <= Math.min(maxTokens, MAX_MESSAGE_BYTES)) return { content: text };
   const tokens = await counter.count(text);
   const isTooLong = bytes > MAX_MESSAGE_BYTES;
   if (tokens <= maxTokens && !isTooLong) return { content: text };

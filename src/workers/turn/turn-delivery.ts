@@ -70,7 +70,6 @@ export class TurnDelivery {
     try {
       return await this.#work(claimed, keeper);
     } catch (error) {
-      keeper.abort(error);
       if (error instanceof LostTurn) onEvent({ type: 'lease_lost', what: 'turn', conversation, turn, why: error.why });
       throw error;
     } finally {
@@ -83,9 +82,6 @@ export class TurnDelivery {
     const run = this.#openTurn(claimed, keeper);
     const end =
       run === undefined ? failTurn('unknown_agent', `no agent ${agent} at this worker`, { agent }) : await runTurn(run);
-    keeper.signal.throwIfAborted();
-    // From here on a beat could be answered after the lease was given back, and would be taken for a loss.
-    keeper.stop();
     const hasNext = await endTurn(this.#ports, claimed, end, this.#hasShareLeft());
     if (run !== undefined && end.kind === 'completed') await this.#compactBehind(run);
     return hasNext;

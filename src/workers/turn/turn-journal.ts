@@ -16,7 +16,7 @@ export interface JournalOptions {
 
 /**
  * What is known of a claimed turn: its recorded steps and its conversation's state. Every write of the turn's work goes through
- * here, so that both stay current, and an answer of "lost" aborts all that runs beside it.
+ * here, so that both stay current.
  */
 export class TurnJournal {
   readonly #options: JournalOptions;
@@ -39,7 +39,7 @@ export class TurnJournal {
 
   /** Takes over a state that was read after the last record; undefined: the conversation is gone. */
   adopt(state: ConversationState | undefined): void {
-    if (state === undefined) this.lose('gone');
+    if (state === undefined) throw new LostTurn('gone');
     this.#conversation = state;
   }
 
@@ -68,15 +68,8 @@ export class TurnJournal {
     return conversation;
   }
 
-  /** Ends all work on the turn. */
-  lose(why: LostTurn['why']): never {
-    const lost = new LostTurn(why);
-    this.#options.keeper.abort(lost);
-    throw lost;
-  }
-
   #held<Result extends { readonly status: string }>(result: Result | Lost): Exclude<Result, Lost> {
-    if (result.status === 'fenced' || result.status === 'gone') this.lose(result.status);
+    if (result.status === 'fenced' || result.status === 'gone') throw new LostTurn(result.status);
     return result as Exclude<Result, Lost>;
   }
 }

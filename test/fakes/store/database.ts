@@ -1,3 +1,4 @@
+import type { Reason } from '../../../src/domain/compaction/thresholds.ts';
 import type { ConversationState, Gate } from '../../../src/domain/conversation.ts';
 import { OPEN_GATE } from '../../../src/domain/conversation.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
@@ -36,7 +37,7 @@ export interface MemoryTurn {
 /** `pass:<id>` */
 export interface MemoryPass {
   passId: string;
-  reasons: string[];
+  reasons: Reason[];
   wake?: string;
   attempts: number;
   owner?: string | undefined;
@@ -73,8 +74,8 @@ export interface MemoryConversation {
   passed: { head: number; turns: number };
   gate: Gate;
   pass?: MemoryPass | undefined;
-  /** the pass that ended last and the turn wake that this answered, for an end that is sent again */
-  lastEnd?: { readonly passId: string; readonly wakeTurn?: string };
+  /** the pass that ended last, the turn wake that its end brought and whether a turn waited: for an end sent again */
+  lastEnd?: { readonly passId: string; readonly wakeTurn: string; readonly isAwaited: boolean };
   readonly mailbox: string[];
   readonly turnRecords: Map<string, MemoryTurn>;
   readonly summaries: Map<string, MemorySummary>;
@@ -84,7 +85,7 @@ export interface MemoryConversation {
 
 export type MemorySummary =
   | { readonly kind: 'claim'; readonly owner: string; until: number }
-  | { readonly kind: 'record'; readonly record: SummaryRecord };
+  | { readonly kind: 'record'; readonly record: SummaryRecord; until: number };
 
 /**
  * What the in-memory stores share: one process's Redis. Every operation of theirs is synchronous inside, as a script is,
@@ -101,6 +102,7 @@ export class MemoryDatabase {
   /** shard → last sweep (ms) */
   readonly sweptAt = new Map<number, number>();
   readonly #clock: () => number;
+  readonly #removedKeys = new Map<string, number>();
   #offsetMs = 0;
 
   constructor(clock: () => number = Date.now) {
@@ -145,8 +147,14 @@ export class MemoryDatabase {
     }
   }
 
-  markGone(ref: ConversationRef): void {
+  /** @param removedKeys answered again where the erase is sent again */
+  markGone(ref: ConversationRef, removedKeys = 0): void {
     this.gone.set(nameOf(ref), this.now() + 86_400_000);
+    this.#removedKeys.set(nameOf(ref), removedKeys);
+  }
+
+  removedKeys(ref: ConversationRef): number {
+    return this.#removedKeys.get(nameOf(ref)) ?? 0;
   }
 }
 

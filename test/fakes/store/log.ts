@@ -33,9 +33,8 @@ export function moveCalls(
 /** As lua/shared/close.lua. */
 export function closeOpenCalls(conversation: MemoryConversation, turn: string, now: number): void {
   const { content, tokens, bytes } = CLOSING_RESULT;
-  const indexOf = (id: string): number => Number(id.slice(id.indexOf('_') + 1));
   const ids = [...conversation.openCalls.keys()].toSorted(
-    (a, b) => seqOfCallId(a) - seqOfCallId(b) || indexOf(a) - indexOf(b),
+    (a, b) => seqOfCallId(a) - seqOfCallId(b) || indexOfCall(a) - indexOfCall(b),
   );
   const messages = ids.map((toolCallId) => ({
     message: { role: 'tool' as const, content, toolCallId, isError: true },
@@ -44,4 +43,8 @@ export function closeOpenCalls(conversation: MemoryConversation, turn: string, n
   }));
   appendToLog(conversation, messages, now, turn);
   conversation.openCalls.clear();
+}
+
+function indexOfCall(id: string): number {
+  return Number(id.slice(id.indexOf('_') + 1));
 }

@@ -66,7 +66,7 @@ function resume(db: MemoryDatabase, { conversation: ref, turn, answers, wake }: 
   if (awaited.length === 0) return { status: 'not_waiting' };
   for (const [call, answer] of awaited) if (!record.answers.has(call)) record.answers.set(call, answer);
   if (!waiting.calls.every((call) => record.answers.has(call))) return { status: 'partial' };
-  if (isWaiting) fulfilWait(db, conversation, waiting.for, wake);
+  fulfilWait(db, conversation, waiting.for, wake);
   return { status: 'fulfilled', ...(isWaiting && conversation.wake === wake && { wake }) };
 }
 

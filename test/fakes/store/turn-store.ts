@@ -71,6 +71,7 @@ function claim(db: MemoryDatabase, ref: ConversationRef, owner: string, wake: st
   conversation.attempts += 1;
   conversation.owner = owner;
   conversation.poisoned = undefined;
+  db.sweeps.delete(readyMember('t', ref));
   extendLease(db, conversation);
   if (record.input !== undefined) {
     closeOpenCalls(conversation, record.turn, db.now());

@@ -1,21 +1,20 @@
-import { expect } from 'vitest';
 import type { Tool } from '../../../src/domain/agent.ts';
-import type { ContextSource } from '../../../src/domain/context.ts';
+import { OPEN_GATE } from '../../../src/domain/conversation.ts';
 import type { WorkerEvent } from '../../../src/domain/events.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
-import type { Message } from '../../../src/domain/message.ts';
+import { type Message, NO_WEIGHT } from '../../../src/domain/message.ts';
 import type { Model } from '../../../src/domain/model.ts';
 import type { PolicyInput } from '../../../src/domain/policy.ts';
-import type { ContextReader } from '../../../src/domain/ports/context-store.ts';
-import type { PassIntake, PassRequest } from '../../../src/domain/ports/pass-store.ts';
+import type { PassRequest } from '../../../src/domain/ports/pass-store.ts';
 import type { TurnView } from '../../../src/domain/turn.ts';
-import { START_VERSION } from '../../../src/domain/version.ts';
+import { type Segment, START_VERSION, type Version } from '../../../src/domain/version.ts';
 import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
 import { type PreparedAgent, prepareAgent } from '../../../src/workers/prepared-agent.ts';
 import { type DeliveryOutcome, TurnDelivery } from '../../../src/workers/turn/turn-delivery.ts';
 import type { TurnDependencies } from '../../../src/workers/turn/turn-dependencies.ts';
-import { MemoryDatabase, toConversationState } from '../../fakes/store/database.ts';
-import { fulfilWait } from '../../fakes/store/mailbox.ts';
+import { openMemoryContextStore } from '../../fakes/store/context-store.ts';
+import { MemoryDatabase } from '../../fakes/store/database.ts';
+import { openMemoryPassStore } from '../../fakes/store/pass-store.ts';
 import { openMemoryTurnStore } from '../../fakes/store/turn-store.ts';
 import { ManualTimers, settleTasks } from './manual-timers.ts';
 
@@ -28,6 +27,8 @@ export interface FixtureOptions {
   readonly maxSteps?: number;
   readonly toolResultMaxTokens?: number;
   readonly settings?: TurnDependencies['settings'];
+  /** messages that a taken over pass leaves in the context; all, unless given */
+  readonly takeoverKeeps?: number;
   /** puts something between the worker and its ports */
   readonly wrap?: (ports: TurnDependencies) => TurnDependencies;
 }
@@ -37,6 +38,7 @@ export class Fixture {
   readonly timers = new ManualTimers();
   readonly db = new MemoryDatabase(() => this.timers.now());
   readonly store = openMemoryTurnStore(this.db);
+  readonly #passes = openMemoryPassStore(this.db);
   readonly events: WorkerEvent[] = [];
   readonly wakes: { readonly kind: 'turn' | 'pass'; readonly wake: string }[] = [];
   readonly passRequests: PassRequest[] = [];
@@ -45,22 +47,27 @@ export class Fixture {
   readonly ports: TurnDependencies;
   #ids = 0;
 
-  private constructor(agent: PreparedAgent, { settings, wrap = (ports) => ports }: FixtureOptions) {
+  private constructor(agent: PreparedAgent, options: FixtureOptions) {
+    const { settings, wrap = (ports) => ports } = options;
     this.agent = agent;
     this.ports = wrap({
       turns: this.store,
-      contexts: openContexts(this.db),
-      passes: this.#openPasses(),
+      contexts: openMemoryContextStore(this.db),
+      passes: {
+        requestPass: async (request) => {
+          this.passRequests.push(request);
+          return this.#passes.requestPass(request);
+        },
+      },
       takeover: {
         settleNow: async () => {
           this.takeovers += 1;
-          this.endPass();
+          await this.endPass(options.takeoverKeeps);
         },
       },
       wakes: {
         wake: async (kind, conversation, wake) => {
-          expect(conversation).toEqual(ref);
-          this.wakes.push({ kind, wake });
+          if (conversation.id === ref.id) this.wakes.push({ kind, wake });
         },
       },
       agents: { find: (name) => (name === agent.agent.name ? agent : undefined) },
@@ -101,14 +108,14 @@ export class Fixture {
       wake: this.nextId(),
       maxQueuedTurns: 100,
     });
-    expect(accepted.status).toBe('accepted');
+    if (accepted.status !== 'accepted') throw new Error(`turn ${turn} is ${accepted.status}`);
   }
 
   deliver(): Promise<DeliveryOutcome> {
     return new TurnDelivery(this.ports, ref).run();
   }
 
-  /** Delivers for the next turn as often as a sweeper would, until the head waits or the mailbox is empty. */
+  /** Brings answers of calls, by id, as a caller would. */
   async resume(turn: string, answers: Readonly<Record<string, unknown>>): Promise<void> {
     const texts = Object.entries(answers).map(([call, answer]): [string, string] => [call, JSON.stringify(answer)]);
     await this.store.resume({ conversation: ref, turn, answers: new Map(texts), wake: this.nextId() });
@@ -126,73 +133,38 @@ export class Fixture {
     return this.events.filter((event): event is Extract<WorkerEvent, { type: Type }> => event.type === type);
   }
 
-  /** Ends the pass in progress; what waited for it goes on. A version of `keep` messages stands for the rest. */
-  endPass(keep?: number): void {
-    const conversation = this.db.find(ref);
-    if (conversation === undefined) return;
-    if (keep !== undefined) commitEviction(conversation, keep);
-    conversation.pass = undefined;
-    conversation.passed = { head: conversation.log.length, turns: conversation.turns };
-    fulfilWait(this.db, conversation, 'compaction', this.nextId());
+  /** Ends the pass in progress; what waited for it goes on. `keep`: it evicts all but the last messages. */
+  async endPass(keep?: number): Promise<void> {
+    const claim = await this.#passes.takeOverPass(ref, this.nextId(), this.nextId());
+    if (claim.status !== 'claimed') return;
+    const { lease } = claim.pass;
+    const end = { gate: OPEN_GATE, wakeTurn: this.nextId() };
+    if (keep === undefined) {
+      await this.#passes.endPass(lease, { ...end, outcome: { kind: 'none' } });
+      return;
+    }
+    const version = this.#evictAllBut(keep);
+    await this.#passes.commitVersion(lease, {
+      ...end,
+      outcome: { kind: 'committed', version: version.number },
+      expectedVersion: version.number - 1,
+      version,
+      checkpoints: new Map(),
+      keepVersions: 10,
+    });
   }
 
-  /** Nothing of a delivery that ended is left behind. */
-  async expectQuiet(): Promise<void> {
+  /** Timers that still run once all work has come to rest: none behind a delivery that ended. */
+  async countTimers(): Promise<number> {
     await settleTasks();
-    expect(this.timers.pending).toBe(0);
+    return this.timers.pending;
   }
 
-  #openPasses(): PassIntake {
-    return {
-      requestPass: async (request) => {
-        const conversation = this.db.find(ref);
-        if (conversation === undefined || this.db.isGone(ref)) return { status: 'gone' };
-        this.passRequests.push(request);
-        if (conversation.pass !== undefined) {
-          conversation.pass.reasons.push(...request.reasons);
-          return { status: 'joined', passId: conversation.pass.passId, needsWake: false };
-        }
-        const { passId, wake, reasons } = request;
-        conversation.pass = { passId, wake, reasons: [...reasons], attempts: 0, requestedAt: this.db.now() };
-        return { status: 'requested', passId, needsWake: true };
-      },
-    };
+  #evictAllBut(keep: number): Version {
+    const { log = [], version = 0 } = this.db.find(ref) ?? {};
+    const base = log.length - keep;
+    const segment: Segment = { kind: 'evicted', from: 1, to: base, weight: NO_WEIGHT };
+    const { total: baseTotal = NO_WEIGHT } = log[base - 1] ?? {};
+    return { ...START_VERSION, number: version + 1, parent: version, base, baseTotal, segments: [segment] };
   }
-}
-
-/** Evicts all but the last messages, as a commit would. */
-function commitEviction(conversation: NonNullable<ReturnType<MemoryDatabase['find']>>, keep: number): void {
-  const base = conversation.log.length - keep;
-  const baseTotal = conversation.log[base - 1]?.total ?? { tokens: 0, bytes: 0 };
-  const number = conversation.version + 1;
-  const weight = { tokens: 0, bytes: 0 };
-  const segment = { kind: 'evicted' as const, from: 1, to: base, weight };
-  conversation.versions.set(number, {
-    ...START_VERSION,
-    number,
-    parent: number - 1,
-    base,
-    baseTotal,
-    segments: [segment],
-  });
-  Object.assign(conversation, { version: number, base, baseTotal, weight });
-}
-
-function openContexts(db: MemoryDatabase): TurnDependencies['contexts'] {
-  const readContext: ContextReader['readContext'] = async (conversation): Promise<ContextSource | undefined> => {
-    const found = db.find(conversation);
-    if (found === undefined) return undefined;
-    const version = found.versions.get(found.version) ?? START_VERSION;
-    const entries = found.log.filter(({ seq }) => seq > version.base);
-    return { version, head: found.log.length, entries, checkpoints: new Map() };
-  };
-  return {
-    readContext,
-    readConversation: async (conversation) => {
-      const found = db.find(conversation);
-      return found && toConversationState(found);
-    },
-    readLog: async (conversation, ranges) =>
-      (db.find(conversation)?.log ?? []).filter(({ seq }) => ranges.some(({ from, to }) => from <= seq && seq <= to)),
-  };
 }

@@ -58,7 +58,7 @@ export class ManualTimers implements Timers {
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     for (;;) {
-      const [next] = [...this.#entries].filter(({ dueAt }) => dueAt <= end).sort((a, b) => a.dueAt - b.dueAt);
+      const [next] = [...this.#entries].filter(({ dueAt }) => dueAt <= end).toSorted((a, b) => a.dueAt - b.dueAt);
       if (next === undefined) break;
       this.#now = Math.max(this.#now, next.dueAt);
       this.#entries.delete(next);

@@ -39,7 +39,7 @@ describe('a model call that may succeed later', () => {
       'retry',
       'answered',
     ]);
-    await world.expectQuiet();
+    expect(await world.countTimers()).toBe(0);
   });
 
   it('waits until the time that its provider names', async () => {
@@ -97,7 +97,7 @@ describe('a model call that may succeed later', () => {
     await world.timers.advance(1_000);
     await world.deliver();
     expect(await world.view('t1')).toMatchObject({ state: 'completed' });
-    await world.expectQuiet();
+    expect(await world.countTimers()).toBe(0);
   });
 });
 

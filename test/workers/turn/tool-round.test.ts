@@ -17,7 +17,7 @@ function roundsOf(...rounds: readonly ScriptedAnswer[]) {
   return scriptedModel({ steps: [...rounds, { content: 'done' }].map((answer) => ({ answer })) });
 }
 
-function erroneous(content: RegExp) {
+function erroneous(content: RegExp): unknown {
   return expect.objectContaining({ role: 'tool', isError: true, content: expect.stringMatching(content) });
 }
 
@@ -69,7 +69,7 @@ describe('a tool round', () => {
       name: 'read',
       description: '',
       input,
-      run: ({ path }) => gates.get(path)?.promise ?? Promise.reject(),
+      run: ({ path }) => gates.get(path)?.promise ?? Promise.reject(new Error(`no gate ${path}`)),
     });
     const world = await Fixture.open({
       model: roundsOf(calls(['read', 'a'], ['read', 'b'])),
@@ -115,7 +115,7 @@ describe('a tool round', () => {
     expect(byId.get('c2_4')).toEqual(erroneous(/^invalid_input: arguments: not valid JSON/));
     expect(await world.view('t1')).toMatchObject({ state: 'completed' });
     const told = world.eventsOf('tool_called').map(({ name, outcome }) => `${name} ${outcome}`);
-    expect(told.sort()).toEqual([
+    expect(told.toSorted()).toEqual([
       'fail failed',
       'odd invalid_result',
       'read done',
@@ -151,7 +151,7 @@ describe('a tool round', () => {
     expect(contexts[0]?.signal.aborted).toBe(true);
     expect(world.log[2]).toEqual(erroneous(/^timeout: no outcome within 5000 ms$/));
     expect(await world.view('t1')).toMatchObject({ state: 'completed' });
-    await world.expectQuiet();
+    expect(await world.countTimers()).toBe(0);
   });
 
   it('clips a large result before it enters the log and keeps the whole', async () => {
@@ -255,6 +255,7 @@ describe('calls that wait for somebody', () => {
   it('suspend the turn once the others have their results, and are left alone until all are answered', async () => {
     const model = roundsOf(calls(['ask', 'a'], ['read', 'b'], ['ask', 'c']));
     const world = await Fixture.open({ model, tools });
+    const told = () => world.eventsOf('tool_called').map(({ name }) => name);
     await world.accept('t1', 'Go.');
     await world.deliver();
     const until = world.timers.now() + 86_400_000;
@@ -264,6 +265,7 @@ describe('calls that wait for somebody', () => {
     });
     expect(world.eventsOf('turn_suspended')).toMatchObject([{ for: 'tools', untilMs: until }]);
     expect(world.log).toHaveLength(3);
+    expect(told()).toEqual(['read']);
     await world.timers.advance(3_600_000);
     await world.deliver();
     await world.resume('t1', { c2_2: { content: 'blue' } });
@@ -277,7 +279,8 @@ describe('calls that wait for somebody', () => {
       { role: 'tool', toolCallId: 'c2_2', content: 'blue' },
       { role: 'assistant', content: 'done' },
     ]);
-    await world.expectQuiet();
+    expect(told(), 'what has its result is not run again').toEqual(['read', 'ask', 'ask']);
+    expect(await world.countTimers()).toBe(0);
   });
 
   it('are answered by a timeout past the deadline, those without a result', async () => {

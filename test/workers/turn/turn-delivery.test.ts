@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { scriptedModel } from '../../../src/models/scripted.ts';
+import type { TurnDependencies } from '../../../src/workers/turn/turn-dependencies.ts';
 import { Fixture, ref } from './fixture.ts';
 
 /** Answers each user message with "re: " and its text. */
@@ -7,6 +8,21 @@ function echo() {
   return scriptedModel({
     decide: ({ messages }) => ({ content: `re: ${messages.at(-1)?.content}` }),
   });
+}
+
+/** Notes what the worker asks of the stores. */
+function noteCalls(ports: TurnDependencies, asked: string[]): TurnDependencies {
+  const watch = <Room extends object>(room: Room): Room =>
+    new Proxy(room, {
+      get(target, name) {
+        const operation = Reflect.get(target, name) as (...args: unknown[]) => unknown;
+        return (...args: unknown[]) => {
+          asked.push(String(name));
+          return operation(...args);
+        };
+      },
+    });
+  return { ...ports, turns: watch(ports.turns), contexts: watch(ports.contexts) };
 }
 
 describe('a delivery', () => {
@@ -23,13 +39,16 @@ describe('a delivery', () => {
     ]);
     expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { seq: 2, content: 'Hello' } });
     model.assertDone();
-    await world.expectQuiet();
+    expect(await world.countTimers()).toBe(0);
   });
 
   it('answers all turns that wait, in order, over one context', async () => {
-    const world = await Fixture.open({ model: echo() });
+    const asked: string[] = [];
+    const world = await Fixture.open({ model: echo(), wrap: (ports) => noteCalls(ports, asked) });
     for (const number of [1, 2, 3]) await world.accept(`t${number}`, `${number}`);
     await world.deliver();
+    const next = ['claim', 'readLog', 'recordStep', 'settle'];
+    expect(asked).toEqual(['claim', 'readContext', 'recordStep', 'settle', ...next, ...next]);
     expect(world.log.map(({ content }) => content)).toEqual(['1', 're: 1', '2', 're: 2', '3', 're: 3']);
     expect(world.wakes).toEqual([]);
     expect(world.db.find(ref)?.mailbox).toEqual([]);

@@ -7,7 +7,8 @@ local function settle_turn(turn, state, retentionMs, field, value)
   for _, name in ipairs(redis.call('HKEYS', key)) do
     if string.find(name, '^a:') or string.find(name, '^sus:') then redis.call('HDEL', key, name) end
   end
-  redis.call('HDEL', key, 'input', 'it', 'ib', 'wfor', 'wstep', 'wuntil', 'wcalls', 'wful')
+  redis.call('HDEL', key, 'it', 'ib', 'wfor', 'wstep', 'wuntil', 'wcalls', 'wful')
+  redis.call('HDEL', cp, 'i:' .. turn)
   redis.call('HSET', key, 'state', state, 'settledAt', string.format('%.0f', now), field, value)
   redis.call('PEXPIRE', key, retentionMs)
   emit('turn_settled', { 'turn', turn, 'state', state })

@@ -1,0 +1,25 @@
+import type { Command } from 'commander';
+import { planFile } from './commands/plan.ts';
+import { countFile } from './commands/tokens.ts';
+import type { Output } from './output.ts';
+import { runCommand } from './run-command.ts';
+
+/** Commands that need neither Redis nor a model. */
+export function addOfflineCommands(program: Command, output: Output): void {
+  program
+    .command('plan <file>')
+    .description('show what a pass would do with each conversation of a JSONL file')
+    .option('--policy <file>', 'policy as YAML')
+    .option('--json', 'one JSON line per conversation', false)
+    .action((file: string, options: { policy?: string; json: boolean }) =>
+      runCommand(output, options.json, () => planFile(file, options, output)),
+    );
+  program
+    .command('tokens <file>')
+    .description("count the tokens of a file's text")
+    .option('--encoding <name>', 'o200k_base or cl100k_base', 'o200k_base')
+    .option('--json', 'print JSON', false)
+    .action((file: string, options: { encoding: string; json: boolean }) =>
+      runCommand(output, options.json, () => countFile(file, options, output)),
+    );
+}

@@ -1,0 +1,10 @@
+import { type Output, reportError } from './output.ts';
+
+/** Runs a command, sets the exit code, and reports its failure in the form that was asked for. */
+export async function runCommand(output: Output, isJson: boolean, command: () => Promise<number>): Promise<void> {
+  try {
+    process.exitCode = await command();
+  } catch (error) {
+    process.exitCode = reportError(output, error, isJson);
+  }
+}

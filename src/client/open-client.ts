@@ -1,0 +1,49 @@
+import { monotonicFactory } from 'ulidx';
+import { openWakeQueue } from '../queue/wake-queue.ts';
+import { connectStore } from '../store/connect-store.ts';
+import { type Encoding, loadTokenCounter } from '../tokens/token-counter.ts';
+import { createClient, type TurnfoldClient } from './client.ts';
+
+export interface ClientOptions {
+  readonly redisUrl: string;
+  /** the shards that the database was made with (256) */
+  readonly shards?: number;
+  /** queue shards of the workers (1) */
+  readonly queueShards?: number;
+  /** the encoding of an agent's model, where it is not `o200k_base` */
+  readonly encodingOf?: (agent: string) => Encoding;
+  /** told of connection trouble; calls report theirs themselves */
+  readonly onError?: (error: unknown) => void;
+}
+
+export interface OpenClient extends TurnfoldClient {
+  close(): Promise<void>;
+}
+
+/**
+ * Connects a service. Every call fails within a second while Redis is away, and works again once it is back.
+ * @throws redis_unavailable, incompatible_store
+ */
+export async function openClient(options: ClientOptions): Promise<OpenClient> {
+  const { redisUrl: url, shards = 256, queueShards = 1, encodingOf = () => 'o200k_base' } = options;
+  const onError = options.onError ?? (() => undefined);
+  const { store, notices, close } = await connectStore({ url, shards, failsFast: true, onError });
+  const wakes = openWakeQueue({ url, shards: queueShards, failsFast: true, onError });
+  const next = monotonicFactory();
+  const client = createClient({
+    turns: store,
+    contexts: store,
+    passes: store,
+    notices,
+    wakes,
+    counterFor: (agent) => loadTokenCounter(encodingOf(agent)),
+    ids: { next: () => next() },
+    now: () => Date.now(),
+  });
+  return {
+    ...client,
+    async close() {
+      await Promise.all([wakes.close(), close()]);
+    },
+  };
+}

@@ -1,0 +1,125 @@
+import { type Line, SECTIONS, type Section, sectionNames } from './outline.ts';
+
+/** A line that may be chosen. */
+export interface Candidate extends Line {
+  /** with its line end */
+  readonly tokens: number;
+  /** the literals that it names */
+  readonly literals: ReadonlySet<string>;
+}
+
+export interface Budget {
+  readonly maxTokens: number;
+  readonly headingTokens: Readonly<Record<Section, number>>;
+  readonly weightOf: (literal: string) => number;
+}
+
+/** A line goes back into the queue when the lines taken meanwhile took more than this of its gain. */
+const STALE = 0.7;
+const MAX_ROUNDS = 6;
+
+/**
+ * Chooses the lines of most gain for their tokens: first each section from its share, so that none is crowded out, then all
+ * sections from what is left. Gain is the line's worth and the weight of the literals that no chosen line names yet; a
+ * literal's own line gains nothing once another line names it.
+ */
+export class LineChoice {
+  readonly #budget: Budget;
+  readonly #chosen = new Set<Candidate>();
+  readonly #namedBy = new Map<string, number>();
+  readonly #linesOf = new Map<Section, number>();
+  #tokens = 0;
+
+  constructor(budget: Budget) {
+    this.#budget = budget;
+  }
+
+  get lines(): readonly Candidate[] {
+    return [...this.#chosen];
+  }
+
+  get tokens(): number {
+    return this.#tokens;
+  }
+
+  chooseAll(candidates: readonly Candidate[]): void {
+    const { maxTokens } = this.#budget;
+    for (const section of sectionNames) {
+      const own = candidates.filter((line) => line.section === section);
+      this.#fill(own, Math.min(maxTokens, this.#tokens + Math.floor(maxTokens * SECTIONS[section].share)));
+    }
+    this.#fill(candidates, maxTokens);
+    this.#dropNamedTwice();
+    this.#fill(candidates, maxTokens);
+  }
+
+  /** Takes the line of least gain for its tokens out again. */
+  dropLeast(): void {
+    const density = (line: Candidate): number => (line.worth + this.#weigh(line, 1)) / line.tokens;
+    const least = this.lines.reduce((a, b) => (density(b) < density(a) ? b : a));
+    this.#remove(least);
+  }
+
+  /** One walk along the lines by their gain as it was; those whose gain has shrunk since wait for the next walk. */
+  #fill(candidates: readonly Candidate[], upTo: number): void {
+    let queue = candidates.filter((line) => !this.#chosen.has(line));
+    for (let round = 0; round < MAX_ROUNDS && queue.length > 0; round += 1) {
+      const stale: Candidate[] = [];
+      const gains = new Map(queue.map((line) => [line, this.#gain(line)]));
+      const density = (line: Candidate): number => (gains.get(line) ?? 0) / line.tokens;
+      for (const line of queue.toSorted((a, b) => density(b) - density(a))) {
+        const cost = this.#cost(line);
+        if (this.#tokens + cost > upTo) continue;
+        const gain = this.#gain(line);
+        if (gain <= 0) continue;
+        if (gain < STALE * (gains.get(line) ?? 0)) stale.push(line);
+        else this.#add(line);
+      }
+      queue = stale;
+    }
+  }
+
+  #dropNamedTwice(): void {
+    for (const line of this.#chosen) {
+      if (line.section === 'literals' && [...line.literals].every((text) => this.#namedCount(text) > 1)) {
+        this.#remove(line);
+      }
+    }
+  }
+
+  #gain(line: Candidate): number {
+    return line.worth + this.#weigh(line, 0);
+  }
+
+  /** The weight of its literals that at most so many chosen lines name. */
+  #weigh(line: Candidate, namedAtMost: number): number {
+    let weight = 0;
+    for (const text of line.literals) if (this.#namedCount(text) <= namedAtMost) weight += this.#budget.weightOf(text);
+    return weight;
+  }
+
+  #namedCount(text: string): number {
+    return this.#namedBy.get(text) ?? 0;
+  }
+
+  #cost({ section, tokens }: Candidate): number {
+    return tokens + ((this.#linesOf.get(section) ?? 0) === 0 ? this.#budget.headingTokens[section] : 0);
+  }
+
+  #add(line: Candidate): void {
+    this.#tokens += this.#cost(line);
+    this.#chosen.add(line);
+    this.#count(line, 1);
+  }
+
+  #remove(line: Candidate): void {
+    this.#count(line, -1);
+    this.#chosen.delete(line);
+    this.#tokens -= this.#cost(line);
+  }
+
+  #count(line: Candidate, by: 1 | -1): void {
+    this.#linesOf.set(line.section, (this.#linesOf.get(line.section) ?? 0) + by);
+    for (const text of line.literals) this.#namedBy.set(text, this.#namedCount(text) + by);
+  }
+}

@@ -1,0 +1,104 @@
+import { type Argument, foldValue, renderArguments } from './call-arguments.ts';
+import type { Line } from './outline.ts';
+import { clipText, takeEnds } from './text.ts';
+
+/** All calls of one name with the same arguments. */
+export interface CallRecord {
+  readonly name: string;
+  readonly arguments: readonly Argument[];
+  count: number;
+  /** index of the last message about it */
+  position: number;
+  /** the last result; absent while the call is open */
+  result?: { readonly content: string; readonly isError: boolean };
+}
+
+/** A call as a line shows it; the lines of earlier summaries are read back into it. */
+interface CallLine {
+  readonly head: string;
+  readonly count: number;
+  readonly outcome: string;
+}
+
+const ARROW = ' → ';
+const COUNT = / ×(\d{1,6})$/;
+/** Of a call line, what its arguments may take when the outcome wants more. */
+const ARGUMENTS_SHARE = 0.65;
+const MIN_SNIPPET_CHARS = 16;
+
+/** `exit code 1`, `<returncode>1`, `"status": 404` */
+const STATUS_CODE = /\b(exit(?:ed)?(?:[ _](?:with|code|status))*|return ?code|status(?:[ _]code)?)\W{1,4}(\d{1,3})\b/i;
+const TAG_LINE = /^<[^>]{1,200}>$/;
+const MEANING = /[\p{L}\p{N}]{2}/u;
+
+export function renderCall(call: CallRecord, maxChars: number): string {
+  const budget = maxChars - call.name.length;
+  const shown = renderArguments(call.arguments, Math.floor(budget * ARGUMENTS_SHARE));
+  const head = shown === '' ? call.name : `${call.name} ${shown}`;
+  return joinCall({ head, count: call.count, outcome: renderOutcome(call.result, maxChars - head.length) });
+}
+
+function renderOutcome(result: CallRecord['result'], maxChars: number): string {
+  if (result === undefined) return 'no result';
+  const text = takeEnds(result.content);
+  const code = STATUS_CODE.exec(text);
+  const status = `${result.isError ? 'error' : 'ok'} ${renderSize(result.content)}`;
+  const facts = code === null ? status : `${status} ${code[1]} ${code[2]}`;
+  const room = maxChars - facts.length;
+  if (result.isError || room < MIN_SNIPPET_CHARS) return facts;
+  const said = meaningfulLines(text, room);
+  return said === '' ? facts : `${facts}: ${said}`;
+}
+
+/** The first lines that say something, joined: not blank, not only marks, not a lone tag. */
+function meaningfulLines(text: string, maxChars: number): string {
+  let said = '';
+  for (const line of text.split('\n')) {
+    if (said.length >= maxChars) break;
+    if (MEANING.test(line) && !TAG_LINE.test(line.trim())) {
+      said += `${said === '' ? '' : ' | '}${foldValue(line.trim(), maxChars)}`;
+    }
+  }
+  return clipText(said, maxChars);
+}
+
+/** The last line that says something: where programs and tracebacks name the error. */
+export function lastMeaningfulLine(text: string): string {
+  const lines = takeEnds(text).split('\n');
+  return lines.findLast((line) => MEANING.test(line) && !TAG_LINE.test(line.trim())) ?? '';
+}
+
+/** Calls whose lines read the same become one with a count and the newest outcome: what merging twice must not double. */
+export function mergeCallLines(lines: readonly Line[]): Line[] {
+  const merged = new Map<string, Line & { call: CallLine }>();
+  for (const line of lines) {
+    const call = splitCall(line.text);
+    const before = merged.get(call.head);
+    merged.delete(call.head);
+    merged.set(call.head, {
+      ...line,
+      call: before === undefined ? call : { ...call, count: before.call.count + call.count },
+    });
+  }
+  return [...merged.values()].map(({ call, ...line }) => ({ ...line, text: joinCall(call) }));
+}
+
+function joinCall({ head, count, outcome }: CallLine): string {
+  return `${head}${count > 1 ? ` ×${count}` : ''}${outcome === '' ? '' : ARROW + outcome}`;
+}
+
+function splitCall(text: string): CallLine {
+  const arrow = text.indexOf(ARROW);
+  const start = arrow === -1 ? text : text.slice(0, arrow);
+  const count = COUNT.exec(start);
+  return {
+    head: start.replace(COUNT, ''),
+    count: Number(count?.[1] ?? 1),
+    outcome: arrow === -1 ? '' : text.slice(arrow + ARROW.length),
+  };
+}
+
+function renderSize(text: string): string {
+  const bytes = Buffer.byteLength(text);
+  return bytes < 1024 ? `${bytes} B` : `${Math.round(bytes / 1024)} KB`;
+}

@@ -1,0 +1,83 @@
+import { ELLIPSIS } from './text.ts';
+
+export type LiteralKind = 'path' | 'id' | 'date' | 'number';
+
+/** Words of a text that a later call may need again, letter by letter. */
+export interface Literal {
+  readonly text: string;
+  readonly kind: LiteralKind;
+}
+
+const MAX_CHARS = 200;
+
+/**
+ * URLs, dates with their time, and runs between separators. Each branch is one repeated class behind a fixed start, so that
+ * a failed match costs no more than it read: linear in any text.
+ */
+const WORDS = /https?:\/\/[^\s"'`<>\\)\]}]+|\d{4}-\d\d-\d\d(?:T[\d:.]+Z?)?|[^\s"'`,;:()[\]{}<>|=\\*&]+/g;
+const OUTER_MARKS = /^[$@!?…-]+(?=[\w/])|[.!?…$]+$/g;
+const EXTENSION =
+  /\.(?:[cm]?[jt]sx?|jsonl?|mdx?|rst|txt|pyi?|rs|go|java|kt|c|h|cc|cpp|hpp|cs|rb|php|pl|lua|swift|sh|sql|ya?ml|toml|ini|cfg|conf|lock|html?|s?css|xml|csv|log|diff|patch|png|jpe?g|gif|svg|pdf|zip|gz|db|ipynb|vue)$/i;
+const DATE = /^\d{4}[-/]\d\d[-/]\d\d/;
+const NUMBER = /^[+-]?[\d.,_-]+%?$/;
+const ROOTED_PATH = /^(?:~|\.{0,2})\/[\w.@-]/;
+const PATH = /^[\w.@~+/#$%-]+$/;
+const ID = /^#?[\p{L}\p{N}_.@+#/-]+$/u;
+const CAPITALS = /^[A-Z]{5,8}$/;
+
+/** The words of a text, without the marks around them, in order; what a cut has touched is left out. */
+export function* findWords(text: string): Generator<string> {
+  for (const { word } of matchWords(text)) yield word;
+}
+
+/** Every literal of a text, in order, repetitions included. */
+export function* findLiterals(text: string): Generator<Literal> {
+  for (const { word, isQuoted } of matchWords(text)) {
+    const kind = classifyWord(word) ?? (isQuoted && CAPITALS.test(word) ? 'id' : undefined);
+    if (kind !== undefined) yield { text: word, kind };
+  }
+}
+
+function* matchWords(text: string): Generator<{ readonly word: string; readonly isQuoted: boolean }> {
+  for (const match of text.matchAll(WORDS)) {
+    const [run] = match;
+    const end = match.index + run.length;
+    const isCut = run.startsWith(ELLIPSIS) || run.endsWith(ELLIPSIS);
+    if (isCut || run.length > MAX_CHARS) continue;
+    yield { word: run.replace(OUTER_MARKS, ''), isQuoted: text[match.index - 1] === '"' && text[end] === '"' };
+  }
+}
+
+/** What kind of literal a word is, if any. */
+export function classifyWord(word: string): LiteralKind | undefined {
+  if (word.length < 3) return undefined;
+  if (DATE.test(word)) return 'date';
+  const digits = countDigits(word);
+  if (NUMBER.test(word)) return digits >= 3 ? 'number' : undefined;
+  if (word.startsWith('http')) return word.includes('://') ? 'path' : classifyName(word, digits);
+  return isPath(word) ? 'path' : classifyName(word, digits);
+}
+
+/** Customers, orders, reservations, commits: letters with digits, as in `#W123`, `ABC123`, `jo_doe_42`. */
+function classifyName(word: string, digits: number): LiteralKind | undefined {
+  if (!ID.test(word) || word.startsWith('0x') || word.length < 5) return undefined;
+  if (word.includes('@')) return word.indexOf('@') > 0 && word.includes('.') ? 'id' : undefined;
+  const needed = word === word.toUpperCase() ? 1 : 2;
+  return digits >= needed && digits < word.length && !word.includes('/') ? 'id' : undefined;
+}
+
+function isPath(word: string): boolean {
+  if (!PATH.test(word) || word.includes('//')) return false;
+  if (ROOTED_PATH.test(word) || EXTENSION.test(word)) return true;
+  const parts = word.split('/');
+  return parts.length > 2 && parts.every((part) => /\w/.test(part));
+}
+
+function countDigits(word: string): number {
+  let digits = 0;
+  for (let at = 0; at < word.length; at += 1) {
+    const unit = word.charCodeAt(at);
+    if (unit >= 48 && unit <= 57) digits += 1;
+  }
+  return digits;
+}

@@ -1,0 +1,54 @@
+import { renderCheckpoint } from '../../domain/checkpoint.ts';
+import { foldLine } from './text.ts';
+
+/**
+ * The parts of a summary, as they follow each other. `share`: what a part may take of the budget before the rest is given
+ * to the best lines of all parts.
+ */
+export const SECTIONS = {
+  asked: { heading: '# Asked', share: 0.06 },
+  calls: { heading: '# Calls', share: 0.4 },
+  literals: { heading: '# Files and ids', share: 0.2 },
+  errors: { heading: '# Errors', share: 0.08 },
+  decisions: { heading: '# Decisions', share: 0.12 },
+  open: { heading: '# Open', share: 0.04 },
+} as const;
+
+export type Section = keyof typeof SECTIONS;
+
+export const sectionNames = Object.keys(SECTIONS) as Section[];
+
+/** One fact. Its text is one folded line, so it can open no section. */
+export interface Line {
+  readonly section: Section;
+  readonly text: string;
+  /** index of the message that said it last */
+  readonly position: number;
+  /** what it tells besides the literals that it names; only the ratio between lines means something */
+  readonly worth: number;
+}
+
+/** Sections in their order; lines in the order given, but literals last named first. */
+export function renderOutline(lines: readonly Line[]): string {
+  const parts = sectionNames.flatMap((section) => {
+    const own = lines.filter((line) => line.section === section).map((line) => line.text);
+    return own.length === 0 ? [] : [SECTIONS[section].heading, ...own];
+  });
+  return parts.join('\n');
+}
+
+/** What a checkpoint's frame says, whatever its text. */
+const frame = new Set(renderCheckpoint('', { from: 1, to: 1 }).split('\n').filter(Boolean));
+const FRAME_TAG = /^<\/?checkpoint\b[^>]{0,80}>$/;
+
+/** The lines of an earlier summary by section, so that it is merged and not nested. What stands in none was said. */
+export function parseOutline(text: string): { section: Section; text: string }[] {
+  let section: Section = 'decisions';
+  return text.split('\n').flatMap((raw) => {
+    const heading = sectionNames.find((name) => SECTIONS[name].heading === raw.trim());
+    section = heading ?? section;
+    const line = foldLine(raw);
+    const isFrame = frame.has(line) || FRAME_TAG.test(line);
+    return heading !== undefined || line === '' || isFrame ? [] : [{ section, text: line }];
+  });
+}

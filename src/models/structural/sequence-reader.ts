@@ -1,0 +1,140 @@
+import type { Message, ToolCall } from '../../domain/message.ts';
+import { findArgumentLiterals, readArguments } from './call-arguments.ts';
+import { type CallRecord, lastMeaningfulLine } from './call-lines.ts';
+import { LiteralLedger } from './literal-ledger.ts';
+import { classifyWord, findLiterals } from './literals.ts';
+import { type Line, parseOutline, type Section } from './outline.ts';
+import { readSentences, type SentenceKind } from './sentences.ts';
+import { clipText, foldLine, takeEnds } from './text.ts';
+
+const SENTENCE_WORTH: Readonly<Record<SentenceKind, number>> = { decides: 1.4, opens: 0.4, opening: 0.8, tells: 0.3 };
+const ERROR_WORTH = 1.2;
+const OPEN_CALL_WORTH = 3;
+const ASKED_WORTH = 4;
+/** What an earlier summary found worth telling. */
+const KEPT_WORTH = 1;
+/** The last text tells where things stand. */
+const LAST_TEXT_BONUS = 1;
+/** Questions and plans of earlier texts than these have been answered or done. */
+const OPEN_TEXTS = 2;
+const ERROR_HEAD_CHARS = 60;
+/** No line is worth more, however large the budget. */
+const MAX_LINE_CHARS = 1_000;
+
+interface Sentence {
+  readonly text: string;
+  readonly kind: SentenceKind;
+  readonly position: number;
+}
+
+/** What a sequence holds, read message by message: calls, literals, and every other fact as a line. */
+export class SequenceReader {
+  readonly ledger: LiteralLedger;
+  readonly #messageCount: number;
+  readonly #lines: Line[] = [];
+  readonly #sentences: Sentence[] = [];
+  readonly #textPositions: number[] = [];
+  /** by name and arguments */
+  readonly #calls = new Map<string, CallRecord>();
+  readonly #callOf = new Map<string, CallRecord>();
+
+  constructor(messageCount: number) {
+    this.#messageCount = messageCount;
+    this.ledger = new LiteralLedger(messageCount);
+  }
+
+  /** Calls in the order in which they were first made. */
+  get calls(): readonly CallRecord[] {
+    return [...this.#calls.values()];
+  }
+
+  /** Every fact that is neither a call nor a literal, oldest first; the calls of earlier summaries among them. */
+  get lines(): readonly Line[] {
+    const open = this.calls.filter((call) => call.result === undefined).map((call) => this.#openCallLine(call));
+    return [...this.#lines, ...this.#sentenceLines(), ...open];
+  }
+
+  readAsked(text: string): void {
+    this.#addLine('asked', text, 0, ASKED_WORTH);
+  }
+
+  read(message: Message, position: number): void {
+    if (message.role === 'checkpoint') this.#readCheckpoint(message.content, position);
+    else if (message.role === 'tool') this.#readResult(message, position);
+    else if (message.role === 'assistant') {
+      if (message.content.trim() !== '') this.#readText(message.content, position);
+      for (const call of message.toolCalls ?? []) this.#readCall(call, position);
+    }
+  }
+
+  #readText(text: string, position: number): void {
+    this.ledger.note(findLiterals(takeEnds(text)), 'text', position);
+    this.#textPositions.push(position);
+    for (const sentence of readSentences(text)) this.#sentences.push({ ...sentence, position });
+  }
+
+  #readCall({ id, name, arguments: text }: ToolCall, position: number): void {
+    const key = `${name} ${text}`;
+    const given = readArguments(text);
+    const call = this.#calls.get(key) ?? { name: foldLine(name), arguments: given, count: 0, position };
+    call.count += 1;
+    call.position = position;
+    delete call.result;
+    this.#calls.set(key, call);
+    this.#callOf.set(id, call);
+    this.ledger.note(findArgumentLiterals(given), 'argument', position);
+  }
+
+  #readResult({ toolCallId = '', content, isError = false }: Message, position: number): void {
+    this.ledger.note(findLiterals(takeEnds(content)), 'result', position);
+    const call = this.#callOf.get(toolCallId);
+    if (call === undefined) return;
+    call.result = { content, isError };
+    call.position = position;
+    if (!isError) return;
+    const subject = clipText(`${call.name} ${foldLine(call.arguments[0]?.value ?? '')}`, ERROR_HEAD_CHARS);
+    this.#addLine('errors', `${subject}: ${lastMeaningfulLine(content)}`, position, ERROR_WORTH);
+  }
+
+  #readCheckpoint(text: string, position: number): void {
+    for (const { section, text: line } of parseOutline(text)) {
+      this.ledger.note(
+        findLiterals(line),
+        section === 'calls' || section === 'literals' ? 'argument' : 'text',
+        position,
+      );
+      if (section === 'literals')
+        this.ledger.note([{ text: line, kind: classifyWord(line) ?? 'id' }], 'argument', position);
+      else this.#addLine(section, line, position, KEPT_WORTH);
+    }
+  }
+
+  #sentenceLines(): Line[] {
+    const lastPosition = this.#textPositions.at(-1);
+    const openFrom = this.#textPositions.at(-OPEN_TEXTS) ?? 0;
+    const said = new Map<string, Line>();
+    for (const { text, kind, position } of this.#sentences) {
+      const isOpen = kind === 'opens' && position >= openFrom;
+      const bonus = position === lastPosition ? LAST_TEXT_BONUS : 0;
+      const worth = SENTENCE_WORTH[kind] + bonus + this.#recency(position);
+      said.delete(text);
+      said.set(text, { section: isOpen ? 'open' : 'decisions', text: clipText(text, MAX_LINE_CHARS), position, worth });
+    }
+    return [...said.values()];
+  }
+
+  #openCallLine({ name, arguments: given, position }: CallRecord): Line {
+    const text = `no result yet: ${name} ${foldLine(given.map(({ value }) => clipText(value, ERROR_HEAD_CHARS)).join(' '))}`;
+    return { section: 'open', text, position, worth: OPEN_CALL_WORTH };
+  }
+
+  #addLine(section: Section, text: string, position: number, worth: number): void {
+    const line = clipText(foldLine(clipText(text, MAX_LINE_CHARS * 2)), MAX_LINE_CHARS);
+    if (line !== '') this.#lines.push({ section, text: line, position, worth: worth + this.#recency(position) });
+  }
+
+  /** 0 for the first message, towards 1 for the last. */
+  #recency(position: number): number {
+    return position / this.#messageCount;
+  }
+}

@@ -1,0 +1,96 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Message } from '../../domain/message.ts';
+import type { Summarizer, SummaryAnswer, SummaryRequest } from '../../domain/ports/summarizer.ts';
+import { LineChoice } from './budget.ts';
+import { findCandidates } from './candidates.ts';
+import { renderOutline, SECTIONS, type Section, sectionNames } from './outline.ts';
+import { SequenceReader } from './sequence-reader.ts';
+
+export interface StructuralSummarizerOptions {
+  /** exact, as the model's tokenizer counts */
+  readonly countTokens: (text: string) => Promise<number>;
+}
+
+/** Below this a heading and a line hardly fit. */
+const MIN_TOKENS = 24;
+/** Reading so much takes about 10 ms; then the event loop has its turn. */
+const SLICE_CHARS = 131_072;
+
+/**
+ * Summarizes without a model: what was asked, each call with its arguments and outcome, files and ids, errors, decisions,
+ * open ends. The same request gives the same text. Refused where `maxTokens` is below 24 or the sequence says nothing that
+ * would be smaller than itself.
+ */
+export function createStructuralSummarizer({ countTokens }: StructuralSummarizerOptions): Summarizer {
+  return {
+    id: 'structural',
+    async summarize(request) {
+      const sourceTokens = await countUpTo(countTokens, request, request.maxTokens);
+      const maxTokens = Math.min(request.maxTokens, sourceTokens - 1);
+      if (maxTokens < MIN_TOKENS) return { status: 'refused', why: `${maxTokens} tokens are too few to say anything` };
+      return await writeSummary(countTokens, request, maxTokens);
+    },
+  };
+}
+
+type CountTokens = StructuralSummarizerOptions['countTokens'];
+
+/** Tokens of the source's texts, but counted no further than just over `limit`. */
+async function countUpTo(countTokens: CountTokens, request: SummaryRequest, limit: number): Promise<number> {
+  let tokens = 0;
+  for (const { content, toolCalls = [] } of request.messages) {
+    if (tokens > limit) break;
+    tokens += await countTokens(content + toolCalls.map((call) => call.name + call.arguments).join(''));
+  }
+  return tokens;
+}
+
+async function writeSummary(
+  countTokens: CountTokens,
+  request: SummaryRequest,
+  maxTokens: number,
+): Promise<SummaryAnswer> {
+  const reader = await readSequence(request);
+  const candidates = await findCandidates(reader, { maxTokens, countTokens });
+  const choice = new LineChoice({
+    maxTokens,
+    headingTokens: await countHeadings(countTokens),
+    weightOf: (literal) => reader.ledger.weightOf(literal),
+  });
+  choice.chooseAll(candidates);
+  while (choice.lines.length > 0) {
+    const chosen = new Set(choice.lines);
+    const text = renderOutline(candidates.filter((line) => chosen.has(line)));
+    // Lines were counted alone. Side by side they count the same or less in nearly all text; where they do not, one goes.
+    if ((await countTokens(text)) <= maxTokens) return { status: 'written', text };
+    choice.dropLeast();
+  }
+  return { status: 'refused', why: 'nothing to tell' };
+}
+
+async function readSequence({ messages, asked, signal }: SummaryRequest): Promise<SequenceReader> {
+  const reader = new SequenceReader(messages.length);
+  if (asked !== undefined) reader.readAsked(asked);
+  let chars = 0;
+  for (const [position, message] of messages.entries()) {
+    chars += countChars(message);
+    if (chars >= SLICE_CHARS) {
+      await nextTurn();
+      signal.throwIfAborted();
+      chars = 0;
+    }
+    reader.read(message, position);
+  }
+  return reader;
+}
+
+function countChars({ content, toolCalls = [] }: Message): number {
+  return toolCalls.reduce((sum, call) => sum + call.arguments.length, content.length);
+}
+
+async function countHeadings(countTokens: CountTokens): Promise<Record<Section, number>> {
+  const counted = sectionNames.map(
+    async (section) => [section, await countTokens(`${SECTIONS[section].heading}\n`)] as const,
+  );
+  return Object.fromEntries(await Promise.all(counted)) as Record<Section, number>;
+}

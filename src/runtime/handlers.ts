@@ -1,0 +1,49 @@
+import type { EventListener } from '../domain/events.ts';
+import type { Policy } from '../domain/policy.ts';
+import type { PassHandler, SummarizationHandler, TurnHandler } from '../domain/ports/handlers.ts';
+import type { WakeQueue } from '../domain/ports/queue.ts';
+import type { Summarizer } from '../domain/ports/summarizer.ts';
+import { createStructuralSummarizer } from '../models/structural/structural-summarizer.ts';
+import type { Store } from '../store/open-store.ts';
+import { loadTokenCounter } from '../tokens/token-counter.ts';
+import { createPassHandler, takeOverPass } from '../workers/compaction/pass-delivery.ts';
+import type { PreparedAgents } from '../workers/prepared-agent.ts';
+import { createSummarizationHandler } from '../workers/summarization/summarization-delivery.ts';
+import { createSweeper, type Sweeper } from '../workers/sweeper/sweeper.ts';
+import { systemTimers } from '../workers/timers.ts';
+import { createTurnHandler } from '../workers/turn/turn-delivery.ts';
+import { createIdSource, systemClock } from './system.ts';
+
+export interface HandlerParts {
+  readonly store: Store;
+  readonly wakes: WakeQueue;
+  readonly agents: PreparedAgents;
+  readonly onEvent: EventListener;
+}
+
+export interface Handlers {
+  readonly turn: TurnHandler;
+  readonly compaction: PassHandler;
+  readonly summarization: SummarizationHandler;
+  readonly sweeper: Sweeper;
+}
+
+/** Gives every worker its ports: what a role does, independent of who calls it. */
+export async function createHandlers({ store, ...others }: HandlerParts): Promise<Handlers> {
+  const shared = { ...others, contexts: store, clock: systemClock, ids: createIdSource(), timers: systemTimers };
+  const compaction = { ...shared, passes: store, summaries: store };
+  const takeover = { settleNow: (conversation: Parameters<TurnHandler>[0]) => takeOverPass(compaction, conversation) };
+  return {
+    turn: createTurnHandler({ ...shared, turns: store, passes: store, takeover }),
+    compaction: createPassHandler(compaction),
+    summarization: createSummarizationHandler({ ...shared, summaries: store, summarizers: await createSummarizers() }),
+    sweeper: createSweeper({ ...shared, sweep: store }),
+  };
+}
+
+/** Model summarizers come before the structural one, which needs no model and never fails. */
+async function createSummarizers(): Promise<(policy: Policy) => readonly Summarizer[]> {
+  const counter = await loadTokenCounter('o200k_base');
+  const structural = createStructuralSummarizer({ countTokens: (text) => counter.count(text) });
+  return () => [structural];
+}

@@ -1,0 +1,91 @@
+import type { Agent } from '../domain/agent.ts';
+import type { EventListener } from '../domain/events.ts';
+import type { PolicyInput } from '../domain/policy.ts';
+import { QUEUES } from '../jobs/names.ts';
+import { openQueueWorkers, type QueueWorkersOptions } from '../queue/queue-workers.ts';
+import { type OpenWakeQueue, openWakeQueue } from '../queue/wake-queue.ts';
+import { connectStore } from '../store/connect-store.ts';
+import { combineListeners } from '../telemetry/listeners.ts';
+import type { Measures } from '../telemetry/measured-gauges.ts';
+import { createMetrics } from '../telemetry/metrics.ts';
+import { serveMetrics } from '../telemetry/metrics-server.ts';
+import { prepareAgents } from './agents.ts';
+import { createHandlers } from './handlers.ts';
+
+export const ROLES = ['turn', 'compaction', 'summarization'] as const;
+export type Role = (typeof ROLES)[number];
+
+export interface WorkersOptions {
+  readonly redisUrl: string;
+  readonly agents: readonly Agent[];
+  readonly roles: readonly Role[];
+  /** what agents' policies are merged over */
+  readonly policy?: PolicyInput;
+  readonly shards: number;
+  readonly queueShards: number;
+  /** jobs at a time in this process, by role */
+  readonly concurrency: Readonly<Record<Role, number>>;
+  /** absent: no metrics page */
+  readonly metrics?: { readonly host: string; readonly port: number };
+  /** ms that a close waits for what is under way */
+  readonly shutdownMs: number;
+  readonly onEvent?: EventListener;
+}
+
+export interface Workers {
+  /** where the metrics page is, where there is one */
+  readonly metricsUrl: string | undefined;
+  /** stops intake, finishes or hands back what is under way; `deadline`: not all of it in time */
+  close(): Promise<'closed' | 'deadline'>;
+}
+
+/**
+ * Starts the workers of a process: one role, or all of them. The sweeper runs beside any role.
+ * @throws invalid_config, invalid_policy, incompatible_store before anything is taken
+ */
+export async function startWorkers(options: WorkersOptions): Promise<Workers> {
+  const { redisUrl: url, shards, queueShards, onEvent: ownListener = () => undefined } = options;
+  const agents = await prepareAgents(options.agents, options.policy ?? {});
+  const onError = (error: unknown, where: string): void => ownListener({ type: 'worker_failed', where, error });
+  const { store, close } = await connectStore({ url, shards, onError: (error) => onError(error, 'store') });
+  const wakes = openWakeQueue({ url, shards: queueShards, onError });
+  const metrics = createMetrics({
+    measures: { ...measureQueues(wakes), measureOverdue: () => store.measureOverdue() },
+    onEvent: ownListener,
+  });
+  const onEvent = combineListeners(metrics.listener, ownListener);
+  const { sweeper, ...handlers } = await createHandlers({ store, wakes, agents, onEvent });
+  const roles: QueueWorkersOptions['roles'] = Object.fromEntries(
+    options.roles.map((role) => [role, { handler: handlers[role], concurrency: options.concurrency[role] }]),
+  );
+  const workers = openQueueWorkers({ url, shards: queueShards, roles, onError, deadlineMs: options.shutdownMs });
+  const page = options.metrics === undefined ? undefined : await serveMetrics({ ...options.metrics, metrics });
+  await workers.start();
+  sweeper.start();
+  return {
+    metricsUrl: page === undefined ? undefined : `http://${page.host}:${page.port}/metrics`,
+    async close() {
+      sweeper.stop();
+      const outcome = await workers.close();
+      await Promise.all([page?.close(), wakes.close(), close()]);
+      return outcome;
+    },
+  };
+}
+
+/** A conversation whose turns wait for a worker has one wake in the turn queue, however many turns it has. */
+function measureQueues(wakes: OpenWakeQueue): Measures {
+  return {
+    countJobs: () => wakes.countJobs(),
+    measureWaiting: async () => {
+      const [counts, waits] = await Promise.all([wakes.countJobs(), wakes.readOldestWaits()]);
+      const waiting = counts.filter(
+        ({ queue, state }) => queue === QUEUES.turn && state !== 'active' && state !== 'failed',
+      );
+      return {
+        turns: waiting.reduce((sum, { count }) => sum + count, 0),
+        oldestMs: waits.find(({ queue }) => queue === QUEUES.turn)?.waitMs ?? 0,
+      };
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import type { AppendRequest, AppendResult } from '../../domain/ports/context-store.ts';
+import { type Keyspace, STORE_SCHEMA } from '../keys.ts';
+import { encodeMessages } from '../log-entry.ts';
+import type { ScriptDefinition } from '../script.ts';
+
+/** How long an operation's answer is known. */
+const OPERATION_MS = 86_400_000;
+
+type Reply = ['appended' | 'known', number, number] | ['busy'] | ['conflict', number];
+
+export function appendLog(keyspace: Keyspace): ScriptDefinition<AppendRequest, AppendResult> {
+  return {
+    file: 'append-log',
+    keys: ({ conversation }) => keyspace.conversation(conversation),
+    args: ({ operation, agent, expectedHead, opens, closes, messages }) => [
+      ...[operation, agent, STORE_SCHEMA, expectedHead, OPERATION_MS],
+      ...[opens.length, ...opens.flatMap(({ id, providerId }) => [id, providerId ?? ''])],
+      ...[closes.length, ...closes],
+      ...encodeMessages(messages),
+    ],
+    decode: (reply) => {
+      const answer = reply as Reply;
+      switch (answer[0]) {
+        case 'busy':
+          return { status: 'busy' };
+        case 'conflict':
+          return { status: 'conflict', head: answer[1] };
+        case 'appended':
+        case 'known':
+          return { status: answer[0], from: answer[1], to: answer[2] };
+      }
+    },
+  };
+}

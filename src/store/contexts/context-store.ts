@@ -1,0 +1,29 @@
+import type { Redis } from 'ioredis';
+import type { ContextStore } from '../../domain/ports/context-store.ts';
+import { callRedis } from '../connection.ts';
+import { decodeConversation } from '../conversation-record.ts';
+import type { Keyspace } from '../keys.ts';
+import { bindScript } from '../script.ts';
+import { appendLog } from './append.ts';
+import { bindErase } from './erase.ts';
+import { bindReadContext } from './read-context.ts';
+import { readLog } from './read-log.ts';
+import { listVersions, readVersion } from './versions.ts';
+
+/** Logs, versions and texts in Redis. */
+export function openContextStore(redis: Redis, keyspace: Keyspace): ContextStore {
+  return {
+    readConversation: async (conversation) => {
+      const fields = Object.entries(await callRedis(() => redis.hgetall(keyspace.key(conversation, 'c'))));
+      return fields.length === 0 ? undefined : decodeConversation(new Map(fields));
+    },
+    readContext: bindReadContext(redis, keyspace),
+    readLog: (conversation, ranges) => readLog(redis, keyspace, conversation, ranges),
+    readText: async (conversation, hash) =>
+      (await callRedis(() => redis.hget(keyspace.key(conversation, 'cp'), `x:${hash}`))) ?? undefined,
+    append: bindScript(redis, appendLog(keyspace)),
+    listVersions: (conversation) => listVersions(redis, keyspace, conversation),
+    readVersion: (conversation, number) => readVersion(redis, keyspace, conversation, number),
+    erase: bindErase(redis, keyspace),
+  };
+}

@@ -1,0 +1,42 @@
+import type { Redis } from 'ioredis';
+import type { ConversationRef } from '../../domain/ids.ts';
+import type { ContextStore } from '../../domain/ports/context-store.ts';
+import type { Keyspace } from '../keys.ts';
+import { bindScript, type ScriptDefinition } from '../script.ts';
+
+/** How long writers of an erased conversation are told so. */
+const GONE_MS = 86_400_000;
+/** Keys that one script removes, so that none holds Redis for long. */
+const BATCH = 200;
+
+interface EraseRequest {
+  readonly conversation: ConversationRef;
+  readonly isFirst: boolean;
+}
+
+interface EraseProgress {
+  readonly removedKeys: number;
+  readonly hasMore: boolean;
+}
+
+/** Removes batch after batch. One that was cut off is gone on with by the next erase, or by the accept that makes anew. */
+export function bindErase(redis: Redis, keyspace: Keyspace): ContextStore['erase'] {
+  const eraseBatch = bindScript(redis, eraseScript(keyspace));
+  return async (conversation) => {
+    let progress = await eraseBatch({ conversation, isFirst: true });
+    while (progress.hasMore) progress = await eraseBatch({ conversation, isFirst: false });
+    return { removedKeys: progress.removedKeys };
+  };
+}
+
+function eraseScript(keyspace: Keyspace): ScriptDefinition<EraseRequest, EraseProgress> {
+  return {
+    file: 'erase',
+    keys: ({ conversation }) => keyspace.conversation(conversation),
+    args: ({ isFirst }) => [isFirst ? 1 : 0, BATCH, GONE_MS],
+    decode: (reply) => {
+      const [removedKeys, more] = reply as [number, number];
+      return { removedKeys, hasMore: more === 1 };
+    },
+  };
+}

@@ -1,0 +1,84 @@
+import type { Redis } from 'ioredis';
+import { type ContextSource, rangesToRead } from '../../domain/context.ts';
+import { TurnfoldError } from '../../domain/errors.ts';
+import type { ConversationRef } from '../../domain/ids.ts';
+import type { ContextReader } from '../../domain/ports/context-store.ts';
+import { type Checkpoint, START_VERSION, type Version } from '../../domain/version.ts';
+import { callRedis } from '../connection.ts';
+import type { Keyspace } from '../keys.ts';
+import { bindScript, type ScriptDefinition } from '../script.ts';
+import { readLog } from './read-log.ts';
+
+interface ShapeRequest {
+  readonly conversation: ConversationRef;
+  readonly version?: number | undefined;
+}
+
+/** Head of the log and a version, as they stood at one moment. */
+interface Shape {
+  readonly head: number;
+  readonly version: Version;
+}
+
+/**
+ * Head and version are read together; all else that a context is made of never changes and may be read after them. Only an
+ * erase can come between: then there is nothing to answer.
+ */
+export function bindReadContext(redis: Redis, keyspace: Keyspace): ContextReader['readContext'] {
+  const readShape = bindScript(redis, shapeScript(keyspace));
+  return async (conversation, at = {}) => {
+    const shape = await readShape({ conversation, version: at.version });
+    if (shape === undefined) return undefined;
+    const { version } = shape;
+    const head = at.head ?? shape.head;
+    checkHead(head, shape);
+    const ranges = rangesToRead(version, head);
+    const [entries, checkpoints] = await Promise.all([
+      readLog(redis, keyspace, conversation, ranges),
+      readCheckpoints(redis, keyspace.key(conversation, 'cp'), version),
+    ]);
+    const source: ContextSource = { version, head, entries, checkpoints };
+    const expected = ranges.reduce((count, { from, to }) => count + to - from + 1, 0);
+    return entries.length === expected ? source : undefined;
+  };
+}
+
+/**
+ * A version describes seqs up to its base: it cannot be shown at a head before that, nor behind the log's end.
+ * @throws invalid_input
+ */
+export function checkHead(head: number, { head: last, version }: Shape): void {
+  if (Number.isInteger(head) && head >= version.base && head <= last) return;
+  throw new TurnfoldError(
+    'invalid_input',
+    `head: version ${version.number} can be shown at ${version.base}…${last}, not at ${head}`,
+    { field: 'head', details: { head, version: version.number, base: version.base, last } },
+  );
+}
+
+function shapeScript(keyspace: Keyspace): ScriptDefinition<ShapeRequest, Shape | undefined> {
+  return {
+    file: 'read-shape',
+    keys: ({ conversation }) => keyspace.conversation(conversation),
+    args: ({ version }) => [version ?? ''],
+    decode: (reply) => {
+      const found = reply as [number, number, string] | [];
+      if (found.length === 0) return undefined;
+      const [head, number, text] = found;
+      if (number === START_VERSION.number) return { head, version: START_VERSION };
+      return text === '' ? undefined : { head, version: JSON.parse(text) as Version };
+    },
+  };
+}
+
+async function readCheckpoints(redis: Redis, key: string, version: Version): Promise<Map<string, Checkpoint>> {
+  const names = version.segments.flatMap((segment) => (segment.kind === 'checkpoint' ? [segment.text] : []));
+  if (names.length === 0) return new Map();
+  const texts = await callRedis(() => redis.hmget(key, ...names.map((name) => `k:${name}`)));
+  return new Map(
+    names.flatMap((name, index): [string, Checkpoint][] => {
+      const text = texts[index] ?? null;
+      return text === null ? [] : [[name, JSON.parse(text) as Checkpoint]];
+    }),
+  );
+}

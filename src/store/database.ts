@@ -1,0 +1,46 @@
+import type { Redis } from 'ioredis';
+import { TurnfoldError } from '../domain/errors.ts';
+import { callRedis } from './connection.ts';
+import { Keyspace, STORE_SCHEMA } from './keys.ts';
+
+export interface DatabaseSettings {
+  /** how many shards conversations are spread over; written once, by the first that opens a database */
+  readonly shards: number;
+}
+
+/**
+ * Opens a database, or makes it where it is new, and checks that it is one that this program can work on.
+ * @throws incompatible_store, with the setting at fault
+ */
+export async function openDatabase(redis: Redis, { shards }: DatabaseSettings): Promise<Keyspace> {
+  const keyspace = new Keyspace(shards);
+  const key = keyspace.database();
+  const [, , written] = await callRedis(() =>
+    Promise.all([
+      redis.hsetnx(key, 'schema', STORE_SCHEMA),
+      redis.hsetnx(key, 'shards', shards),
+      redis.hmget(key, 'schema', 'shards'),
+    ]),
+  );
+  checkSchema(Number(written[0]));
+  checkShards(Number(written[1]), shards);
+  return keyspace;
+}
+
+function checkSchema(schema: number): void {
+  if (schema <= STORE_SCHEMA) return;
+  throw new TurnfoldError(
+    'incompatible_store',
+    `schema: the database has schema ${schema}, this program knows schemas up to ${STORE_SCHEMA}. Update turnfold here.`,
+    { field: 'schema', details: { found: schema, supported: STORE_SCHEMA } },
+  );
+}
+
+function checkShards(found: number, wanted: number): void {
+  if (found === wanted) return;
+  throw new TurnfoldError(
+    'incompatible_store',
+    `shards: the database was made with ${found} shards, not ${wanted}: conversations would not be found. Set shards to ${found}, or use another database.`,
+    { field: 'shards', details: { found, wanted } },
+  );
+}

@@ -1,0 +1,30 @@
+-- Appends messages without a turn. Refused while turns wait or run, and where the log has grown since it was read.
+-- ARGV: operation, agent, schema, expected head, operationMs; then each with its count before it: opened calls (id,
+-- provider's id), answered calls, messages
+-- Reply: {'appended'|'known', from, to} | {'busy'} | {'conflict', head}
+-- @include keys
+-- @include ready
+-- @include create
+-- @include args
+-- @include append
+-- @include calls
+-- @include index
+local operation, agent, schema, expected, operationMs = opbase .. take(), take(), take(), tonumber(take()), take()
+local head = 0
+-- An erased conversation is made anew: what is left of it counts for nothing.
+if redis.call('EXISTS', gone) == 0 then
+  local known = redis.call('GET', operation)
+  if known then
+    local from, to = string.match(known, '(%d+) (%d+)')
+    return { 'known', tonumber(from), tonumber(to) }
+  end
+  if redis.call('LLEN', mb) > 0 then return { 'busy' } end
+  head = tonumber(redis.call('HGET', c, 'head') or 0)
+end
+if head ~= expected then return { 'conflict', head } end
+create_conversation(schema, agent)
+move_calls()
+local to = append_messages(position + 1, '-')
+redis.call('SET', operation, string.format('%d %d', head + 1, to), 'PX', operationMs)
+index_key(operation)
+return { 'appended', head + 1, to }

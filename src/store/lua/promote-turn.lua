@@ -1,0 +1,27 @@
+-- Moves a scheduled turn that is due to the tail of its mailbox (I1, I2).
+-- ARGV: turn, wake
+-- Reply: 1 where the wake is to be added, else 0
+-- @include keys
+-- @include ready
+-- @include wake
+local turn, wake = ARGV[1], ARGV[2]
+local key, member = tbase .. turn, scheduled_member(turn)
+local found = redis.call('HMGET', key, 'state', 'dueAt')
+if found[1] ~= 'scheduled' or redis.call('EXISTS', gone) == 1 then
+  leave_alone(member)
+  -- Sent again: this call moved it.
+  return found[1] == 'queued' and redis.call('HGET', c, 'wake') == wake and 1 or 0
+end
+if tonumber(found[2]) > now then
+  look_again(member, found[2])
+  return 0
+end
+leave_alone(member)
+redis.call('HSET', key, 'state', 'queued')
+redis.call('HDEL', key, 'sweeps')
+if redis.call('RPUSH', mb, turn) == 1 then
+  wake_turn(wake)
+  return 1
+end
+redis.call('ZADD', ready, 'NX', string.format('%.0f', now + WAKE_GRACE_MS), turn_member)
+return 0

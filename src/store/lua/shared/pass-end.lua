@@ -1,0 +1,23 @@
+-- Needs: keys, ready, wake, events, fulfil. Every end of a pass, whatever it is: its entry goes with it (I6), thresholds of
+-- turns and messages count from here, and a turn that waited for it goes on.
+-- Answers 1 where a turn waited: the caller adds `wake`.
+local function end_pass(passId, outcome, wake)
+  local log_end = redis.call('HMGET', c, 'head', 'turns')
+  redis.call('DEL', pass)
+  redis.call('HDEL', c, 'pass')
+  leave_alone(pass_member)
+  emit('pass_ended', { 'passId', passId, 'outcome', outcome })
+  local is_awaited = fulfil_wait('compaction', wake) and 1 or 0
+  redis.call('HSET', c, 'ph', log_end[1] or 0, 'pt', log_end[2] or 0, 'lp', passId, 'lw', wake, 'lf', is_awaited)
+  return is_awaited
+end
+
+-- The answer to an end that is sent again (I5); nothing where this pass is not the one that ended last.
+local function find_end(passId)
+  local last = redis.call('HMGET', c, 'lp', 'lw', 'lf')
+  if last[1] == passId then return { 'ended', last[3] == '1' and last[2] or '' } end
+end
+
+local function set_gate(shutBelow, gainless, breaker)
+  redis.call('HSET', c, 'gs', shutBelow, 'gg', gainless, 'gb', breaker)
+end

@@ -1,0 +1,6 @@
+-- Needs: keys. I4: only the present owner of the present pass writes for it.
+local function find_pass_loss(passId, owner)
+  if redis.call('EXISTS', gone) == 1 then return 'gone' end
+  local held = redis.call('HMGET', pass, 'passId', 'owner')
+  if held[1] ~= passId or held[2] ~= owner then return 'superseded' end
+end

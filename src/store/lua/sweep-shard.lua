@@ -1,0 +1,24 @@
+-- Claims a shard for a while and answers its due entries, each pushed out: 5 s, doubling to 60 s until somebody claims it.
+-- Sent again it answers nothing: what was due comes up again after its push.
+-- KEYS: claim of the shard, ready. ARGV: limit, what the shard's keys begin with, claimMs
+-- Reply: members of ready, longest due first
+-- @include clock
+local claim, ready = unpack(KEYS)
+local FIRST_PUSH_MS, LAST_PUSH_MS = 5000, 60000
+-- Where the pushes of an entry are counted: the record that its claim resets.
+local RECORDS = { t = 'c', p = 'pass', d = 't' }
+if not redis.call('SET', claim, 1, 'NX', 'PX', ARGV[3]) then return {} end
+local due = {}
+for _, member in ipairs(redis.call('ZRANGEBYSCORE', ready, '-inf', now, 'LIMIT', 0, ARGV[1])) do
+  local kind, tenant, name = string.match(member, '^(%a)|([^|]+)|(.+)$')
+  local record = ARGV[2] .. tenant .. ':' .. RECORDS[kind] .. ':' .. (string.gsub(name, '|', ':'))
+  if redis.call('EXISTS', record) == 0 then
+    redis.call('ZREM', ready, member)
+  else
+    local pushes = redis.call('HINCRBY', record, 'sweeps', 1)
+    local push = math.min(FIRST_PUSH_MS * 2 ^ (pushes - 1), LAST_PUSH_MS)
+    redis.call('ZADD', ready, string.format('%.0f', now + push), member)
+    due[#due + 1] = member
+  end
+end
+return due

@@ -1,0 +1,17 @@
+-- Gives the pass in progress to an owner under a new id, whoever holds it: all that the former owner and its children still
+-- write is superseded. Its reasons stay; its plan goes, since the new owner settles at once.
+-- ARGV: owner, passId, leaseMs
+-- Reply: {'gone'} | {'empty'} | {'claimed', the pass's fields, the conversation's fields}
+-- @include keys
+-- @include ready
+-- @include pass-lease
+local owner, passId, leaseMs = unpack(ARGV)
+if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
+local current = redis.call('HGET', pass, 'passId')
+if not current then return { 'empty' } end
+if current == passId then return claimed_pass() end
+redis.call('HSET', pass, 'passId', passId, 'attempts', 1)
+redis.call('HDEL', pass, 'plan', 'parked', 'parkedUntil', 'sweeps')
+redis.call('HSET', c, 'pass', passId)
+lease_pass(owner, leaseMs)
+return claimed_pass()

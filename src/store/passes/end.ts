@@ -1,0 +1,30 @@
+import type { PassEnd, PassEndResult, PassLease } from '../../domain/ports/pass-store.ts';
+import type { Keyspace } from '../keys.ts';
+import type { ScriptDefinition } from '../script.ts';
+
+interface EndRequest {
+  readonly lease: PassLease;
+  readonly end: PassEnd;
+}
+
+export type EndReply = ['ended', string] | ['superseded' | 'gone'];
+
+export function endPass(keyspace: Keyspace): ScriptDefinition<EndRequest, PassEndResult> {
+  return {
+    file: 'end-pass',
+    keys: ({ lease }) => keyspace.conversation(lease.conversation),
+    args: ({ lease, end }) => endArgs(lease, end),
+    decode: (reply) => decodeEnd(reply as EndReply),
+  };
+}
+
+/** The first arguments of every script that ends a pass for its owner. */
+export function endArgs({ passId, owner }: PassLease, { outcome, gate, wakeTurn }: PassEnd): (string | number)[] {
+  const { shutBelowTokens, gainlessPasses, breakerTokens } = gate;
+  return [passId, owner, outcome.kind, shutBelowTokens, gainlessPasses, breakerTokens, wakeTurn];
+}
+
+export function decodeEnd(answer: EndReply): PassEndResult {
+  if (answer[0] !== 'ended') return { status: answer[0] };
+  return { status: 'ended', ...(answer[1] !== '' && { wakeTurn: answer[1] }) };
+}

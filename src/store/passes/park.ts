@@ -1,0 +1,20 @@
+import type { PassLease, PassLost } from '../../domain/ports/pass-store.ts';
+import type { Keyspace } from '../keys.ts';
+import type { ScriptDefinition } from '../script.ts';
+import { decodePassStatus } from './pass-record.ts';
+
+interface Parking {
+  readonly lease: PassLease;
+  readonly job: string;
+  /** ms since epoch */
+  readonly untilMs: number;
+}
+
+export function parkPass(keyspace: Keyspace): ScriptDefinition<Parking, { readonly status: 'parked' } | PassLost> {
+  return {
+    file: 'park-pass',
+    keys: ({ lease }) => keyspace.conversation(lease.conversation),
+    args: ({ lease, job, untilMs }) => [lease.passId, lease.owner, job, untilMs],
+    decode: decodePassStatus,
+  };
+}

@@ -1,0 +1,36 @@
+import type { Reason } from '../../domain/compaction/thresholds.ts';
+import type { ConversationRef } from '../../domain/ids.ts';
+import type { ClaimedPass, PassLost } from '../../domain/ports/pass-store.ts';
+import { decodeConversation } from '../conversation-record.ts';
+import { decodeHash } from '../script.ts';
+
+/** What scripts that hand a pass out reply: the fields of the pass and of its conversation. */
+export type ClaimedReply = ['claimed', string[], string[]];
+
+/**
+ * Fields of `pass:<id>`; the key is there while a pass is requested or in progress.
+ *
+ * passId reasons (separated by commas) wake requestedAt · owner lease attempts · parked parkedUntil (the job that may
+ * claim until then) · plan (JSON) · sweeps (times that the sweeper pushed its entry out since the last claim)
+ */
+export function decodeClaimedPass(conversation: ConversationRef, reply: ClaimedReply): ClaimedPass {
+  const pass = decodeHash(reply[1]);
+  const plan = pass.get('plan');
+  return {
+    lease: { conversation, passId: pass.get('passId') ?? '', owner: pass.get('owner') ?? '' },
+    reasons: decodeReasons(pass.get('reasons') ?? ''),
+    attempt: Number(pass.get('attempts')),
+    requestedAt: Number(pass.get('requestedAt')),
+    conversation: decodeConversation(decodeHash(reply[2])),
+    ...(plan !== undefined && { plan }),
+  };
+}
+
+export function decodeReasons(text: string): Reason[] {
+  return text.split(',').filter(Boolean) as Reason[];
+}
+
+/** Replies of scripts that say no more than how it went. */
+export function decodePassStatus<Status extends string>(reply: unknown): { readonly status: Status } | PassLost {
+  return { status: reply as Status };
+}

@@ -1,0 +1,40 @@
+import type { Redis } from 'ioredis';
+import type { PassStore } from '../../domain/ports/pass-store.ts';
+import type { Keyspace } from '../keys.ts';
+import { bindScript } from '../script.ts';
+import { beatPass } from './beat.ts';
+import { claimPass } from './claim.ts';
+import { checkNumber, commitVersion } from './commit-version.ts';
+import { endPass } from './end.ts';
+import { parkPass } from './park.ts';
+import { readReasons } from './read-reasons.ts';
+import { recordPlan } from './record-plan.ts';
+import { requestPass } from './request.ts';
+import { takeOverPass } from './take-over.ts';
+
+/** Passes in Redis. Every operation is one script. */
+export function openPassStore(redis: Redis, keyspace: Keyspace): PassStore {
+  const request = bindScript(redis, requestPass(keyspace));
+  const claim = bindScript(redis, claimPass(keyspace));
+  const takeOver = bindScript(redis, takeOverPass(keyspace));
+  const beat = bindScript(redis, beatPass(keyspace));
+  const reasons = bindScript(redis, readReasons(keyspace));
+  const record = bindScript(redis, recordPlan(keyspace));
+  const park = bindScript(redis, parkPass(keyspace));
+  const end = bindScript(redis, endPass(keyspace));
+  const commit = bindScript(redis, commitVersion(keyspace));
+  return {
+    requestPass: request,
+    claimPass: (conversation, owner, job, wakeTurn) => claim({ conversation, owner, job, wakeTurn }),
+    takeOverPass: (conversation, owner, passId) => takeOver({ conversation, owner, passId }),
+    heartbeatPass: beat,
+    readReasons: reasons,
+    recordPlan: (lease, plan) => record({ lease, plan }),
+    parkPass: (lease, job, untilMs) => park({ lease, job, untilMs }),
+    endPass: (lease, passEnd) => end({ lease, end: passEnd }),
+    commitVersion: async (lease, versionCommit) => {
+      checkNumber(versionCommit);
+      return await commit({ lease, commit: versionCommit });
+    },
+  };
+}

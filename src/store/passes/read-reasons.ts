@@ -1,0 +1,20 @@
+import type { PassLease, PassStore } from '../../domain/ports/pass-store.ts';
+import type { Keyspace } from '../keys.ts';
+import type { ScriptDefinition } from '../script.ts';
+import { decodeReasons } from './pass-record.ts';
+
+type Reply = ['held', string] | ['superseded' | 'gone'];
+
+export function readReasons(
+  keyspace: Keyspace,
+): ScriptDefinition<PassLease, Awaited<ReturnType<PassStore['readReasons']>>> {
+  return {
+    file: 'read-reasons',
+    keys: ({ conversation }) => keyspace.conversation(conversation),
+    args: ({ passId, owner }) => [passId, owner],
+    decode: (reply) => {
+      const answer = reply as Reply;
+      return answer[0] === 'held' ? { status: 'held', reasons: decodeReasons(answer[1]) } : { status: answer[0] };
+    },
+  };
+}

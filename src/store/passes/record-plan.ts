@@ -1,0 +1,21 @@
+import type { PassLease, PassLost } from '../../domain/ports/pass-store.ts';
+import type { Keyspace } from '../keys.ts';
+import type { ScriptDefinition } from '../script.ts';
+import { decodePassStatus } from './pass-record.ts';
+
+interface PlanRecord {
+  readonly lease: PassLease;
+  /** JSON */
+  readonly plan: string;
+}
+
+export function recordPlan(
+  keyspace: Keyspace,
+): ScriptDefinition<PlanRecord, { readonly status: 'recorded' } | PassLost> {
+  return {
+    file: 'record-plan',
+    keys: ({ lease }) => keyspace.conversation(lease.conversation),
+    args: ({ lease, plan }) => [lease.passId, lease.owner, plan],
+    decode: decodePassStatus,
+  };
+}

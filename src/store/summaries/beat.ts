@@ -1,0 +1,14 @@
+import { PASS_LIMITS } from '../../domain/pass.ts';
+import type { Keyspace } from '../keys.ts';
+import type { ScriptDefinition } from '../script.ts';
+import type { SummaryOwner } from './summary-owner.ts';
+import { encodeClaim } from './summary-text.ts';
+
+export function beatSummary(keyspace: Keyspace): ScriptDefinition<SummaryOwner, boolean> {
+  return {
+    file: 'beat-summary',
+    keys: ({ conversation }) => keyspace.conversation(conversation),
+    args: ({ hash, owner }) => [hash, encodeClaim(owner), PASS_LIMITS.summaryClaimMs],
+    decode: (reply) => reply === 1,
+  };
+}

@@ -1,0 +1,31 @@
+import type { Redis } from 'ioredis';
+import type { SummaryStore } from '../../domain/ports/summary-store.ts';
+import { callRedis } from '../connection.ts';
+import type { Keyspace } from '../keys.ts';
+import { bindScript } from '../script.ts';
+import { beatSummary } from './beat.ts';
+import { claimSummary } from './claim.ts';
+import { recordSummary } from './record.ts';
+import { releaseSummary } from './release.ts';
+import { decodeRecord } from './summary-text.ts';
+
+/** Summaries in Redis, each under a key of its own that expires by itself. */
+export function openSummaryStore(redis: Redis, keyspace: Keyspace): SummaryStore {
+  const claim = bindScript(redis, claimSummary(keyspace));
+  const beat = bindScript(redis, beatSummary(keyspace));
+  const record = bindScript(redis, recordSummary(keyspace));
+  const release = bindScript(redis, releaseSummary(keyspace));
+  return {
+    readSummaries: async (conversation, hashes) => {
+      if (hashes.length === 0) return [];
+      const keys = hashes.map((hash) => keyspace.summary(conversation, hash));
+      return (await callRedis(() => redis.mget(...keys))).map(decodeRecord);
+    },
+    claimSummary: (conversation, hash, owner) => claim({ conversation, hash, owner }),
+    beatSummary: (conversation, hash, owner) => beat({ conversation, hash, owner }),
+    recordSummary: (conversation, hash, summary) => record({ conversation, hash, record: summary }),
+    releaseSummary: async (conversation, hash, owner) => {
+      await release({ conversation, hash, owner });
+    },
+  };
+}

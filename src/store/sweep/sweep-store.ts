@@ -1,0 +1,28 @@
+import type { Redis } from 'ioredis';
+import type { SweepStore } from '../../domain/ports/sweep-store.ts';
+import type { Keyspace } from '../keys.ts';
+import { bindScript } from '../script.ts';
+import { inspect } from './inspect.ts';
+import { measureOverdue, sumOverdue } from './measure-overdue.ts';
+import { promoteTurn } from './promote.ts';
+import { recordWake } from './record-wake.ts';
+import { sweepShard } from './sweep-shard.ts';
+
+/** What is due, in Redis. One script a shard; the connection sends those of one call together. */
+export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
+  const sweep = bindScript(redis, sweepShard(keyspace));
+  const look = bindScript(redis, inspect(keyspace));
+  const record = bindScript(redis, recordWake(keyspace));
+  const promote = bindScript(redis, promoteTurn(keyspace));
+  const measure = bindScript(redis, measureOverdue(keyspace));
+  return {
+    shards: keyspace.shards,
+    sweepShards: async (shards, limit) => (await Promise.all(shards.map((shard) => sweep({ shard, limit })))).flat(),
+    inspectTurn: (conversation) => look({ kind: 'turn', conversation }),
+    inspectPass: (conversation) => look({ kind: 'pass', conversation }),
+    recordWake: async ({ kind, conversation }, wake) =>
+      kind !== 'scheduled' && (await record({ kind, conversation, wake })),
+    promoteScheduled: (conversation, turn, wake) => promote({ conversation, turn, wake }),
+    measureOverdue: async () => sumOverdue(await Promise.all(keyspace.shardNumbers().map((shard) => measure(shard)))),
+  };
+}

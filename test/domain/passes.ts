@@ -1,0 +1,152 @@
+import { type PassPlan, type PlanRequest, planPass } from '../../src/domain/compaction/plan.ts';
+import {
+  type AcceptedSummary,
+  type SettledContext,
+  type Settlement,
+  settlePass,
+} from '../../src/domain/compaction/settle.ts';
+import type { Reason } from '../../src/domain/compaction/thresholds.ts';
+import { buildContext, type Context } from '../../src/domain/context.ts';
+import { type ModelWindow, resolveLimits } from '../../src/domain/limits.ts';
+import { type LogEntry, NO_WEIGHT } from '../../src/domain/message.ts';
+import { completePolicy, type PolicyInput } from '../../src/domain/policy.ts';
+import { NO_OVERHEAD, type RequestOverhead } from '../../src/domain/size.ts';
+import { type Checkpoint, type SeqRange, START_VERSION, type Version } from '../../src/domain/version.ts';
+import { contextOf, maskLine } from './alphabet.ts';
+
+export interface PassSetting {
+  readonly policy?: PolicyInput;
+  readonly reasons?: readonly Reason[];
+  readonly model?: ModelWindow;
+  readonly overhead?: RequestOverhead;
+}
+
+export function requestOver(context: Context, setting: PassSetting = {}): PlanRequest {
+  const policy = completePolicy(setting.policy ?? {});
+  const first = context.items.find((item) => item.message.role === 'user')?.from;
+  return {
+    context,
+    policy,
+    limits: resolveLimits(policy, setting.model),
+    overhead: setting.overhead ?? NO_OVERHEAD,
+    reasons: setting.reasons ?? ['message_threshold'],
+    ...(first === undefined ? {} : { firstUserSeq: first }),
+  };
+}
+
+export function planLine(line: string, setting: PassSetting = {}): PassPlan {
+  return planPass(requestOver(contextOf(line), setting));
+}
+
+/** Plans a line and settles it with summaries of these sizes, by sequence; `undefined` where one failed. */
+export function settleLine(
+  line: string,
+  setting: PassSetting = {},
+  summaryTokens: readonly (number | undefined)[] = [],
+): Settlement {
+  const request = requestOver(contextOf(line), setting);
+  const plan = planPass(request);
+  const summaries = plan.sequences.flatMap((range, index) => {
+    const tokens = summaryTokens[index];
+    return tokens === undefined ? [] : [summaryOf(range, tokens)];
+  });
+  return settlePass({ ...request, plan, summaries });
+}
+
+export function settledLine(...given: Parameters<typeof settleLine>): SettledContext {
+  const settled = settleLine(...given);
+  if (settled.kind !== 'version') throw new Error(`settled as ${settled.kind}`);
+  return settled;
+}
+
+export function maskPlan(line: string, plan: Pick<PassPlan, 'evict' | 'sequences'>): string {
+  return maskLine(line, plan.evict, plan.sequences);
+}
+
+export function maskSettled(line: string, { segments }: SettledContext): string {
+  return maskLine(
+    line,
+    segments.filter((segment) => segment.kind === 'evicted'),
+    segments.filter((segment) => segment.kind === 'checkpoint'),
+  );
+}
+
+export function summaryOf({ from, to }: SeqRange, tokens: number): AcceptedSummary {
+  return {
+    range: { from, to },
+    text: `text-${from}-${to}`,
+    weight: { tokens, bytes: tokens * 4 },
+    depth: 1,
+    model: 'test',
+  };
+}
+
+export function checkpointOf({ range, depth, model }: AcceptedSummary): Checkpoint {
+  return { text: `What was said from ${range.from} to ${range.to}.`, covers: range, sources: [], depth, model };
+}
+
+/** The version that a commit would make of a settled context. */
+export function versionOf(
+  parent: Version,
+  settled: SettledContext,
+  entries: readonly LogEntry[],
+  head: number,
+): Version {
+  return {
+    ...START_VERSION,
+    number: parent.number + 1,
+    parent: parent.number,
+    cause: 'pass',
+    strategy: settled.strategy,
+    base: head,
+    segments: [...settled.segments],
+    weight: settled.weight,
+    baseTotal: entries[head - 1]?.total ?? NO_WEIGHT,
+    tokensBefore: settled.tokensBefore,
+    tokensAfter: settled.tokensAfter,
+    archived: settled.archived,
+  };
+}
+
+/** A conversation that passes are made over, one after the other. */
+export interface Story {
+  readonly version: Version;
+  readonly entries: readonly LogEntry[];
+  readonly checkpoints: ReadonlyMap<string, Checkpoint>;
+}
+
+export function contextOfStory({ version, entries, checkpoints }: Story): Context {
+  return buildContext({ version, head: entries.length, entries, checkpoints });
+}
+
+export interface TakenPass {
+  readonly request: PlanRequest;
+  readonly plan: PassPlan;
+  /** absent where nothing was planned */
+  readonly settlement?: Settlement;
+  readonly story: Story;
+}
+
+/** Plans, settles with the summaries that `summarize` gives, and commits. */
+export function takePass(
+  story: Story,
+  setting: PassSetting & { readonly summarize: (sequence: PassPlan['sequences'][number]) => number | undefined },
+): TakenPass {
+  const first = story.entries.find((entry) => entry.message.role === 'user')?.seq;
+  const request = {
+    ...requestOver(contextOfStory(story), setting),
+    ...(first === undefined ? {} : { firstUserSeq: first }),
+  };
+  const plan = planPass(request);
+  if (plan.kind === 'none' || plan.kind === 'infeasible') return { request, plan, story };
+  const summaries = plan.sequences.flatMap((sequence) => {
+    const tokens = setting.summarize(sequence);
+    return tokens === undefined ? [] : [summaryOf(sequence, tokens)];
+  });
+  const settlement = settlePass({ ...request, plan, summaries });
+  if (settlement.kind !== 'version') return { request, plan, settlement, story };
+  const version = versionOf(story.version, settlement, story.entries, plan.head);
+  const written = summaries.map((summary) => [summary.text, checkpointOf(summary)] as const);
+  const checkpoints = new Map([...story.checkpoints, ...written]);
+  return { request, plan, settlement, story: { ...story, version, checkpoints } };
+}

@@ -1,0 +1,209 @@
+import { describe, expect, test } from 'vitest';
+import { renderCheckpoint } from '../../src/domain/checkpoint.ts';
+import type { Reason } from '../../src/domain/compaction/thresholds.ts';
+import { contextOfLog } from '../../src/domain/context.ts';
+import { buildLog } from '../../src/domain/log.ts';
+import { START_VERSION } from '../../src/domain/version.ts';
+import { contextOf, logOf, messagesOf } from './alphabet.ts';
+import {
+  contextOfStory,
+  maskPlan,
+  maskSettled,
+  type PassSetting,
+  planLine,
+  settledLine,
+  settleLine,
+  takePass,
+} from './passes.ts';
+
+const all: PassSetting = { policy: { retentionWindow: 0 } };
+const overLimit: PassSetting = {
+  policy: { retentionWindow: 0, maxTokens: 100, keepFirstUser: false },
+  reasons: ['token_threshold'],
+};
+
+interface Row {
+  readonly name: string;
+  readonly line: string;
+  readonly setting?: PassSetting;
+  /** a digit for what goes to the first, second, … summary */
+  readonly plan: string;
+}
+
+const rows: readonly Row[] = [
+  { name: 'tool rounds belong to sequences', line: 'su(t:50 r:50)x4', plan: 'su11111111' },
+  { name: 'rounds are taken whole', line: 'su t:80 t:80 r:80 r:80 a:80', plan: 'su11111' },
+  { name: 'the answer just given is kept by default', line: 'su(a:200)x3', setting: {}, plan: 'suaaa' },
+  { name: 'an explicit window of 0 may summarize it', line: 'su(a:200)x3', plan: 'su111' },
+  { name: 'one sequence between two user messages', line: 'su(a:200)x2 u(a:200)x2', plan: 'su11u22' },
+  { name: 'the live user message stays, last', line: 'su(a:200)x2 u', plan: 'su11u' },
+  {
+    name: 'without a sequence, over the limit, it falls to eviction',
+    line: 'su a:200 u a:200 u a',
+    setting: overLimit,
+    plan: 's...' + '.ua',
+  },
+  {
+    name: 'a round with a user message between its members is in no sequence',
+    line: 'su t:200 a:200 u r:200 a:200 a:200',
+    plan: 'suta' + 'ur11',
+  },
+  {
+    name: 'one that lies inside another is, where that other one is not cut by it',
+    line: 'su t1:200 t2:200 r2:200 u r1:200',
+    plan: 'sut11ur',
+  },
+  {
+    name: 'leaving out a round that does not lie whole leaves out what it cuts in two',
+    line: 'su t1:90 t2:90 r1:90 t3:90 r2:90 u r3:90 a:300 a',
+    plan: 'sutt' + 'rtrur11',
+  },
+  { name: 'an open round is in none, and ends none by itself', line: 'su a:200 a:200 t:200', plan: 'su11t' },
+];
+
+describe('sequences: what earlier systems got wrong', () => {
+  test.each(rows)('$line: $name', ({ line, setting, plan }) => {
+    expect(maskPlan(line, planLine(line, setting ?? all))).toBe(plan);
+  });
+
+  test.each<{ line: string; reasons: Reason[]; plan: string; kind: string }>([
+    { line: 'su S:300 a:100 a:100', reasons: ['turn_threshold'], plan: 'suSaa', kind: 'none' },
+    { line: 'su S:300 a:150 a:150', reasons: ['turn_threshold'], plan: 'su111', kind: 'summarize' },
+    { line: 'su S:300 a:128 a:128', reasons: ['ratio'], plan: 'su111', kind: 'summarize' },
+    { line: 'su S:300 a:100 a:100', reasons: ['ratio'], plan: 'suS..', kind: 'evict' },
+    { line: 'su S:300 S:300', reasons: ['turn_threshold'], plan: 'su.S', kind: 'evict' },
+  ])('$line, $reasons: a checkpoint waits for enough that is new', ({ line, reasons, plan, kind }) => {
+    const planned = planLine(line, { policy: { retentionWindow: 0, strategy: { evict: 0.3 } }, reasons });
+    expect(maskPlan(line, planned)).toBe(plan);
+    expect(planned.kind).toBe(kind);
+    expect(planned.explained).toStrictEqual(kind === 'none' ? ['waiting_run'] : []);
+  });
+
+  test('a waiting run blocks eviction elsewhere, and a ripe one goes without it', () => {
+    const waiting = 'su a:200 u S:300 a:100';
+    expect(planLine(waiting, all)).toMatchObject({ kind: 'none', explained: ['waiting_run'] });
+    const both = 'su(a:200)x2 u S:300 a:100';
+    expect(maskPlan(both, planLine(both, all))).toBe('su11uSa');
+  });
+
+  test('too few messages or too few tokens are no sequence', () => {
+    expect(planLine('su a:300', all).kind).toBe('evict');
+    expect(planLine('su a:127 a:128', all).kind).toBe('evict');
+    expect(planLine('su a:128 a:128', all).kind).toBe('summarize');
+  });
+});
+
+describe('summaries: what earlier systems got wrong', () => {
+  test('suaa: the system prompt is there once', () => {
+    const { story } = takePass(
+      { version: START_VERSION, entries: logOf('su(a:200)x2'), checkpoints: new Map() },
+      { ...all, summarize: () => 50 },
+    );
+    const { items } = contextOfStory(story);
+    expect(items.map((item) => item.message.role)).toStrictEqual(['system', 'user', 'checkpoint']);
+    expect(items[2]?.message.content).toBe('What was said from 3 to 4.');
+  });
+
+  test('suaauaa: two summaries, each in its own place', () => {
+    const { story } = takePass(
+      { version: START_VERSION, entries: logOf('su(a:200)x2 u(a:200)x2'), checkpoints: new Map() },
+      { ...all, summarize: () => 50 },
+    );
+    expect(contextOfStory(story).items.map((item) => item.message.content)).toStrictEqual([
+      's1',
+      'u2',
+      'What was said from 3 to 4.',
+      'u5',
+      'What was said from 6 to 7.',
+    ]);
+  });
+
+  test('the third of five summaries fails: the other four land', () => {
+    const line = 's(u a:200 a:200)x5';
+    const settled = settledLine(line, all, [50, 50, undefined, 50, 50]);
+    expect(maskSettled(line, settled)).toBe('su11u22uaau33u44');
+    expect(settled.texts).toStrictEqual(['text-3-4', 'text-6-7', 'text-12-13', 'text-15-16']);
+    expect(settled.explained).toStrictEqual(['no_token_reason', 'summaries_missing'].slice(1));
+    expect(settled.tokensAfter).toBe(settled.tokensBefore - 4 * 350);
+  });
+
+  test.each([400, 401, 800])('a summary of %i tokens for 400 is refused: the sequence stays', (tokens) => {
+    expect(settleLine('su(a:200)x2', all, [tokens])).toStrictEqual({ kind: 'none' });
+    expect(maskSettled('su(a:200)x2', settledLine('su(a:200)x2', all, [300]))).toBe('su11');
+  });
+
+  test('ten turns: each pass is strictly smaller, and the whole does not grow by nesting', () => {
+    let story = { version: START_VERSION, entries: logOf('s'), checkpoints: new Map() } as Parameters<
+      typeof takePass
+    >[0];
+    for (let turn = 1; turn <= 10; turn += 1) {
+      story = { ...story, entries: logOf(`s(u a:200 a:200)x${turn}`) };
+      const taken = takePass(story, { ...all, summarize: () => 60 });
+      expect(taken.settlement).toMatchObject({ kind: 'version', tokensAfter: 3 + 10 + turn * 70 });
+      story = taken.story;
+    }
+    expect(story.version.segments.filter((segment) => segment.kind === 'checkpoint')).toHaveLength(10);
+  });
+
+  test('inside one long turn checkpoints merge into one over all of it', () => {
+    let story = { version: START_VERSION, entries: logOf('su'), checkpoints: new Map() } as Parameters<
+      typeof takePass
+    >[0];
+    const sizes: number[] = [];
+    for (let rounds = 1; rounds <= 10; rounds += 1) {
+      story = { ...story, entries: logOf(`su(t:150 r:150)x${rounds}`) };
+      const taken = takePass(story, { ...all, summarize: (sequence) => Math.min(200, sequence.tokens - 1) });
+      story = taken.story;
+      sizes.push(story.version.segments.length);
+    }
+    expect(story.version.segments.map(({ kind, from, to }) => [kind, from, to])).toStrictEqual([
+      ['raw', 1, 2],
+      ['checkpoint', 3, 22],
+    ]);
+    expect(Math.max(...sizes)).toBe(2);
+  });
+
+  test('user messages are never merged: MySQL, and later Postgres, both stay in their words', () => {
+    const messages = messagesOf('su(a:200)x2 u(a:200)x2');
+    const say = (at: number, content: string) => {
+      const weighed = messages[at] as (typeof messages)[number];
+      messages[at] = { ...weighed, message: { ...weighed.message, content } };
+    };
+    say(1, 'use MySQL');
+    say(4, 'no, Postgres');
+    const entries = buildLog(messages);
+    const { story } = takePass(
+      { version: START_VERSION, entries, checkpoints: new Map() },
+      { ...all, summarize: () => 50 },
+    );
+    const said = contextOfStory(story).items.filter((item) => item.message.role === 'user');
+    expect(said.map((item) => item.message.content)).toStrictEqual(['use MySQL', 'no, Postgres']);
+    expect(contextOfLog(entries, START_VERSION).items).toHaveLength(7);
+  });
+
+  test('over the limit with every summary missing: it is evicted instead, and says what is missing', () => {
+    const line = 'su(a:200)x2 u';
+    const settled = settledLine(line, { policy: { retentionWindow: 0, maxTokens: 100 }, reasons: ['ratio'] });
+    expect(settled).toMatchObject({ strategy: 'evict', explained: ['summaries_missing'] });
+    expect(maskSettled(line, settled)).toBe('su..u');
+  });
+
+  test.each([
+    'a fence ``` and </checkpoint> and then an order',
+    '< / CheckPoint >',
+    '<checkpoint messages="1-2">nested</checkpoint\n>',
+    '<\u00a0/checkpoint>',
+  ])('a text cannot close its own frame: %j', (text) => {
+    const rendered = renderCheckpoint(text, { from: 3, to: 9 });
+    expect(rendered.startsWith('<checkpoint messages="3-9">\n')).toBe(true);
+    expect(rendered.endsWith('\n</checkpoint>')).toBe(true);
+    const inside = rendered.slice('<checkpoint'.length, -'</checkpoint>'.length);
+    expect(inside).not.toMatch(/<\s*\/?\s*checkpoint/i);
+  });
+
+  test('one big parallel batch is one sequence where nothing protects it', () => {
+    const line = 'su t{1,2,3,4,5,6,7,8}:100 (r:100)x8 u a';
+    expect(contextOf(line).items).toHaveLength(13);
+    expect(maskPlan(line, planLine(line, { policy: { retentionWindow: 2 } }))).toBe('su111111111ua');
+  });
+});

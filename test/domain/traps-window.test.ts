@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest';
+import { explainPlan } from '../../src/domain/compaction/explain.ts';
+import { completePolicy, type PolicyInput } from '../../src/domain/policy.ts';
+import { lettersOf, logOf } from './alphabet.ts';
+import { maskPlan } from './passes.ts';
+
+/** A message limit as earlier systems had it. */
+function limit(messages: number): PolicyInput {
+  return { messageThreshold: messages, strategy: { retain: messages - 1 }, retentionWindow: 0 };
+}
+
+function evict(share: number): PolicyInput {
+  return { messageThreshold: 1, strategy: { evict: share }, retentionWindow: 0 };
+}
+
+const unkept = { keepFirstUser: false };
+
+interface Row {
+  readonly name: string;
+  readonly line: string;
+  readonly policy: PolicyInput;
+  /** the line, `.` for what is evicted */
+  readonly left: string;
+}
+
+const rows: readonly Row[] = [
+  { name: 'the system prompt stays', line: 'suauau', policy: { ...limit(5), ...unkept }, left: 's..uau' },
+  { name: 'and so does the first user message', line: 'suauau', policy: limit(5), left: 'su..au' },
+  {
+    name: 'the cut makes progress past the first user message',
+    line: 's(ua)x14',
+    policy: { ...limit(10), ...unkept },
+    left: `s${'.'.repeat(20)}uauauaua`,
+  },
+  {
+    name: 'or around it',
+    line: 's(ua)x14',
+    policy: limit(10),
+    left: `su${'.'.repeat(20)}auauaua`,
+  },
+  { name: 'the context does not begin with a tool call', line: 'satrtrtrua', policy: limit(5), left: 's.......ua' },
+  { name: 'a whole round before the user message may go', line: 'trutra', policy: limit(5), left: '..utra' },
+  { name: 'user messages alone may go, but for the last', line: 'suuuu', policy: evict(0.8), left: 'su..u' },
+  {
+    name: 'the first of them too where it is not kept',
+    line: 'suuuu',
+    policy: { ...evict(0.8), ...unkept },
+    left: 's...u',
+  },
+  { name: 'system and the only user message stay', line: 'su', policy: { ...evict(0.8), ...unkept }, left: 'su' },
+  {
+    name: 'repairing a pair does not cross the retention floor',
+    line: 'sutr',
+    policy: { messageThreshold: 1, strategy: { retain: 1 }, retentionWindow: 1 },
+    left: 'sutr',
+  },
+  {
+    name: 'a result seven places behind its call goes with it',
+    line: 'sutuuuuuura',
+    policy: evict(0.5),
+    left: 'su...uuuu.a',
+  },
+  {
+    name: 'all results of parallel calls go with them, whatever stands between',
+    line: 's u t{1,2} u r1 u r2 a u a',
+    policy: evict(0.3),
+    left: 'su.u.u.aua',
+  },
+  { name: 'of two rounds, one', line: 's u t1 t2 u r1 r2 a a', policy: evict(0.3), left: 'su.tu.raa' },
+  { name: 'of two rounds, both', line: 's u t1 t2 u r1 r2 a a', policy: evict(0.5), left: 'su..u..aa' },
+  {
+    name: 'a share is of tokens, not of messages',
+    line: 'su a:90000 (ua)x10',
+    policy: evict(0.6),
+    left: `su.${'ua'.repeat(10)}`,
+  },
+  {
+    name: 'a share is what goes, not what stays',
+    line: 's(ua)x10',
+    policy: { ...evict(0.2), ...unkept },
+    left: `s....${'ua'.repeat(8)}`,
+  },
+];
+
+describe('window eviction: what earlier systems got wrong', () => {
+  test.each(rows)('$line: $name', ({ line, policy, left }) => {
+    const { plan } = explainPlan(logOf(line), completePolicy(policy));
+    expect(maskPlan(line, plan)).toBe(left);
+    expect(plan.kind).toBe(left === lettersOf(line) ? 'none' : 'evict');
+  });
+
+  test.each<{ name: string; policy: PolicyInput }>([
+    { name: 'onTurnEnd', policy: { onTurnEnd: true } },
+    { name: 'turnThreshold', policy: { turnThreshold: 3 } },
+  ])('$name: a trigger that removal cannot make false cuts once, and says so', ({ policy }) => {
+    const line = 's(ua)x10';
+    const given = { retentionWindow: 2, strategy: { retain: 15 }, maxTokens: 50, ...policy };
+    const { plan } = explainPlan(logOf(line), completePolicy(given));
+    expect(maskPlan(line, plan)).toBe(`su......a${'ua'.repeat(6)}`);
+    expect(plan.explained).toStrictEqual(['no_token_reason']);
+  });
+});

@@ -1,0 +1,92 @@
+import { rangesToRead } from '../../../src/domain/context.ts';
+import type { ConversationRef } from '../../../src/domain/ids.ts';
+import type {
+  AppendRequest,
+  AppendResult,
+  ContextReader,
+  ContextStore,
+} from '../../../src/domain/ports/context-store.ts';
+import { START_VERSION } from '../../../src/domain/version.ts';
+import { checkHead } from '../../../src/store/contexts/read-context.ts';
+import { type MemoryConversation, type MemoryDatabase, toConversationState } from './database.ts';
+import { appendToLog, moveCalls } from './log.ts';
+
+/** Logs, versions and texts in memory: the same answers as Redis, by the same contract suite. */
+export function openMemoryContextStore(db: MemoryDatabase): ContextStore {
+  return {
+    readConversation: async (ref) => {
+      const conversation = db.find(ref);
+      return conversation && toConversationState(conversation);
+    },
+    readContext: async (ref, at) => readContext(db.find(ref), at),
+    readLog: async (ref, ranges) => readRanges(db.find(ref), ranges),
+    readText: async (ref, hash) => db.find(ref)?.texts.get(hash),
+    append: async (request) => append(db, request),
+    listVersions: async (ref) =>
+      structuredClone([...(db.find(ref)?.versions.values() ?? [])]).toSorted((a, b) => b.number - a.number),
+    readVersion: async (ref, number) => structuredClone(db.find(ref)?.versions.get(number)),
+    erase: async (ref) => ({ removedKeys: erase(db, ref) }),
+  };
+}
+
+type Context = Awaited<ReturnType<ContextReader['readContext']>>;
+
+function readContext(
+  conversation: MemoryConversation | undefined,
+  at: Parameters<ContextReader['readContext']>[1] = {},
+): Context {
+  if (conversation === undefined) return undefined;
+  const number = at.version ?? conversation.version;
+  const version = number === START_VERSION.number ? START_VERSION : conversation.versions.get(number);
+  if (version === undefined) return undefined;
+  const head = at.head ?? conversation.log.length;
+  checkHead(head, { head: conversation.log.length, version });
+  const names = version.segments.flatMap((segment) => (segment.kind === 'checkpoint' ? [segment.text] : []));
+  const checkpoints = [...conversation.checkpoints].filter(([name]) => names.includes(name));
+  return structuredClone({
+    version,
+    head,
+    entries: readRanges(conversation, rangesToRead(version, head)),
+    checkpoints: new Map(checkpoints),
+  });
+}
+
+function readRanges(
+  conversation: MemoryConversation | undefined,
+  ranges: readonly { readonly from: number; readonly to: number }[],
+) {
+  const log = conversation?.log ?? [];
+  return structuredClone(ranges.flatMap(({ from, to }) => log.slice(Math.max(0, from - 1), to)));
+}
+
+function append(db: MemoryDatabase, request: AppendRequest): AppendResult {
+  const { conversation: ref, operation, agent, expectedHead, messages, opens, closes } = request;
+  const found = db.isGone(ref) ? undefined : db.find(ref);
+  const known = found?.operations.get(operation);
+  if (known !== undefined) return { status: 'known', ...known };
+  if (found !== undefined && found.mailbox.length > 0) return { status: 'busy' };
+  const head = found?.log.length ?? 0;
+  if (head !== expectedHead) return { status: 'conflict', head };
+  const conversation = db.open(ref, agent);
+  moveCalls(conversation, opens, closes);
+  const to = appendToLog(conversation, structuredClone(messages), db.now());
+  conversation.operations.set(operation, { from: head + 1, to });
+  return { status: 'appended', from: head + 1, to };
+}
+
+function erase(db: MemoryDatabase, ref: ConversationRef): number {
+  const removed = (db.isGone(ref) ? db.removedKeys(ref) : 0) + countKeys(db.find(ref));
+  db.remove(ref);
+  db.markGone(ref, removed);
+  return removed;
+}
+
+/** As many as Redis would hold: one for each kind that is not empty, and one each for turns, summaries and operations. */
+function countKeys(conversation: MemoryConversation | undefined): number {
+  if (conversation === undefined) return 0;
+  const { log, mailbox, versions, checkpoints, texts, pass, events } = conversation;
+  const { turnRecords, summaries, operations } = conversation;
+  const kinds = [log.length, mailbox.length, versions.size, checkpoints.size + texts.size, events.length];
+  const single = kinds.filter((count) => count > 0).length + (pass === undefined ? 1 : 2);
+  return single + turnRecords.size + summaries.size + operations.size;
+}

@@ -1,0 +1,18 @@
+import type { Store } from '../../../src/store/open-store.ts';
+import { openMemoryContextStore } from './context-store.ts';
+import type { MemoryDatabase } from './database.ts';
+import { openMemoryPassStore } from './pass-store.ts';
+import { openMemorySummaryStore } from './summary-store.ts';
+import { openMemorySweepStore } from './sweep-store.ts';
+import { openMemoryTurnStore } from './turn-store.ts';
+
+/** Every storage port over one database in memory. */
+export function openMemoryStore(db: MemoryDatabase): Store {
+  return {
+    ...openMemoryTurnStore(db),
+    ...openMemoryPassStore(db),
+    ...openMemoryContextStore(db),
+    ...openMemorySummaryStore(db),
+    ...openMemorySweepStore(db),
+  };
+}

@@ -1,0 +1,209 @@
+import type { ConversationRef } from '../../../src/domain/ids.ts';
+import { PASS_LIMITS } from '../../../src/domain/pass.ts';
+import type {
+  PassClaimResult,
+  PassEnd,
+  PassEndResult,
+  PassLease,
+  PassLost,
+  PassRequest,
+  PassRequestResult,
+  PassStore,
+  VersionCommit,
+  VersionCommitResult,
+} from '../../../src/domain/ports/pass-store.ts';
+import { readyMember } from '../../../src/store/keys.ts';
+import { checkNumber, versionEvent } from '../../../src/store/passes/commit-version.ts';
+import { type MemoryConversation, type MemoryDatabase, type MemoryPass, toConversationState } from './database.ts';
+import { emit, fulfilWait, WAKE_GRACE_MS } from './mailbox.ts';
+
+/** Passes in memory: the same answers as Redis, by the same contract suite. */
+export function openMemoryPassStore(db: MemoryDatabase): PassStore {
+  return {
+    requestPass: async (request) => requestPass(db, request),
+    claimPass: async (ref, owner, job, wakeTurn) => claimPass(db, ref, { owner, job, wakeTurn }),
+    takeOverPass: async (ref, owner, passId) => takeOverPass(db, { conversation: ref, owner, passId }),
+    heartbeatPass: async (lease) => {
+      const held = hold(db, lease);
+      if ('status' in held) return held;
+      leasePass(db, held.conversation, held.pass, lease.owner);
+      return { status: 'held' };
+    },
+    readReasons: async (lease) => {
+      const held = hold(db, lease);
+      return 'status' in held ? held : { status: 'held', reasons: [...held.pass.reasons] };
+    },
+    recordPlan: async (lease, plan) => {
+      const held = hold(db, lease);
+      if ('status' in held) return held;
+      held.pass.plan = plan;
+      held.pass.attempts = 0;
+      return { status: 'recorded' };
+    },
+    parkPass: async (lease, job, untilMs) => parkPass(db, lease, { job, untilMs }),
+    endPass: async (lease, end) => endPass(db, lease, end),
+    commitVersion: async (lease, commit) => {
+      checkNumber(commit);
+      return commitVersion(db, lease, commit);
+    },
+  };
+}
+
+function requestPass(db: MemoryDatabase, request: PassRequest): PassRequestResult {
+  const { conversation: ref, reasons, passId, wake } = request;
+  if (db.isGone(ref)) return { status: 'gone' };
+  const conversation = db.find(ref);
+  if (conversation === undefined) return { status: 'not_found' };
+  if (conversation.lastEnd?.passId === passId) return { status: 'requested', passId, needsWake: false };
+  const { pass } = conversation;
+  if (pass !== undefined) {
+    pass.reasons = [...new Set([...pass.reasons, ...reasons])];
+    const status = pass.passId === passId ? 'requested' : 'joined';
+    return { status, passId: pass.passId, needsWake: pass.wake === wake };
+  }
+  conversation.pass = { passId, reasons: [...new Set(reasons)], wake, attempts: 0, requestedAt: db.now() };
+  const member = readyMember('p', ref);
+  if (!db.ready.has(member)) db.ready.set(member, db.now() + WAKE_GRACE_MS);
+  return { status: 'requested', passId, needsWake: true };
+}
+
+function claimPass(
+  db: MemoryDatabase,
+  ref: ConversationRef,
+  { owner, job, wakeTurn }: { readonly owner: string; readonly job: string; readonly wakeTurn: string },
+): PassClaimResult {
+  if (db.isGone(ref)) return { status: 'gone' };
+  const conversation = db.find(ref);
+  const last = conversation?.lastEnd;
+  if (last?.wakeTurn === wakeTurn) {
+    return { status: 'failed', passId: last.passId, ...(last.isAwaited && { wakeTurn }) };
+  }
+  const pass = conversation?.pass;
+  if (conversation === undefined || pass === undefined) {
+    db.ready.delete(readyMember('p', ref));
+    return { status: 'empty' };
+  }
+  const { leaseUntil = 0, parked } = pass;
+  if (leaseUntil > db.now()) {
+    return pass.owner === owner ? claimed(conversation, pass) : { status: 'held', untilMs: leaseUntil };
+  }
+  if (parked !== undefined && parked.job !== job && parked.untilMs > db.now()) {
+    return { status: 'held', untilMs: parked.untilMs };
+  }
+  if (pass.attempts + 1 > PASS_LIMITS.maxAttempts) {
+    const { passId } = pass;
+    return { status: 'failed', passId, ...(finish(db, conversation, 'failed', wakeTurn) && { wakeTurn }) };
+  }
+  pass.attempts += 1;
+  pass.parked = undefined;
+  db.sweeps.delete(readyMember('p', ref));
+  leasePass(db, conversation, pass, owner);
+  return claimed(conversation, pass);
+}
+
+function takeOverPass(db: MemoryDatabase, { conversation: ref, owner, passId }: PassLease): PassClaimResult {
+  if (db.isGone(ref)) return { status: 'gone' };
+  const conversation = db.find(ref);
+  const pass = conversation?.pass;
+  if (conversation === undefined || pass === undefined) return { status: 'empty' };
+  if (pass.passId === passId) return claimed(conversation, pass);
+  Object.assign(pass, { passId, attempts: 1, plan: undefined, parked: undefined });
+  db.sweeps.delete(readyMember('p', ref));
+  leasePass(db, conversation, pass, owner);
+  return claimed(conversation, pass);
+}
+
+function parkPass(
+  db: MemoryDatabase,
+  lease: PassLease,
+  parked: { readonly job: string; readonly untilMs: number },
+): { readonly status: 'parked' } | PassLost {
+  const held = hold(db, lease);
+  if ('status' in held) {
+    const pass = db.find(lease.conversation)?.pass;
+    const isSame = pass?.parked?.job === parked.job && pass.parked.untilMs === parked.untilMs;
+    const isUnclaimed = pass?.passId === lease.passId && pass.owner === undefined;
+    return held.status === 'superseded' && isUnclaimed && isSame ? { status: 'parked' } : held;
+  }
+  Object.assign(held.pass, { owner: undefined, leaseUntil: undefined, parked });
+  db.ready.set(readyMember('p', lease.conversation), parked.untilMs);
+  return { status: 'parked' };
+}
+
+function endPass(db: MemoryDatabase, lease: PassLease, end: PassEnd): PassEndResult {
+  const held = hold(db, lease);
+  if ('status' in held) return held.status === 'gone' ? held : (findEnd(db, lease) ?? held);
+  held.conversation.gate = end.gate;
+  const isAwaited = finish(db, held.conversation, end.outcome.kind, end.wakeTurn);
+  return { status: 'ended', ...(isAwaited && { wakeTurn: end.wakeTurn }) };
+}
+
+function commitVersion(db: MemoryDatabase, lease: PassLease, commit: VersionCommit): VersionCommitResult {
+  const held = hold(db, lease);
+  if ('status' in held) return held.status === 'gone' ? held : (findEnd(db, lease) ?? held);
+  const { conversation } = held;
+  const { version, checkpoints, expectedVersion, keepVersions } = commit;
+  if (conversation.version !== expectedVersion) return { status: 'version_changed', version: conversation.version };
+  for (const [key, checkpoint] of checkpoints) {
+    if (!conversation.checkpoints.has(key)) conversation.checkpoints.set(key, structuredClone(checkpoint));
+  }
+  const { number, weight, base, baseTotal } = version;
+  conversation.versions.set(number, structuredClone(version));
+  Object.assign(conversation, { version: number, weight, base, baseTotal });
+  const numbers = [...conversation.versions.keys()].toSorted((a, b) => a - b);
+  for (const old of numbers.slice(0, -Math.max(1, keepVersions))) conversation.versions.delete(old);
+  emit(conversation, 'version_committed', versionEvent(version));
+  return endPass(db, lease, commit);
+}
+
+/** As find_pass_loss in lua/shared/pass-fence.lua. */
+function hold(db: MemoryDatabase, lease: PassLease): { conversation: MemoryConversation; pass: MemoryPass } | PassLost {
+  if (db.isGone(lease.conversation)) return { status: 'gone' };
+  const conversation = db.find(lease.conversation);
+  const pass = conversation?.pass;
+  if (conversation === undefined || pass?.passId !== lease.passId || pass.owner !== lease.owner) {
+    return { status: 'superseded' };
+  }
+  return { conversation, pass };
+}
+
+/** As find_end in lua/shared/pass-end.lua. */
+function findEnd(db: MemoryDatabase, lease: PassLease): PassEndResult | undefined {
+  const last = db.find(lease.conversation)?.lastEnd;
+  if (last?.passId !== lease.passId) return undefined;
+  return { status: 'ended', ...(last.isAwaited && { wakeTurn: last.wakeTurn }) };
+}
+
+/** As end_pass in lua/shared/pass-end.lua. */
+function finish(db: MemoryDatabase, conversation: MemoryConversation, outcome: string, wakeTurn: string): boolean {
+  const passId = conversation.pass?.passId ?? '';
+  conversation.pass = undefined;
+  db.ready.delete(readyMember('p', conversation.ref));
+  db.sweeps.delete(readyMember('p', conversation.ref));
+  emit(conversation, 'pass_ended', { passId, outcome });
+  const isAwaited = fulfilWait(db, conversation, 'compaction', wakeTurn);
+  conversation.passed = { head: conversation.log.length, turns: conversation.turns };
+  conversation.lastEnd = { passId, wakeTurn, isAwaited };
+  return isAwaited;
+}
+
+function leasePass(db: MemoryDatabase, conversation: MemoryConversation, pass: MemoryPass, owner: string): void {
+  pass.owner = owner;
+  pass.leaseUntil = db.now() + PASS_LIMITS.leaseMs;
+  db.ready.set(readyMember('p', conversation.ref), pass.leaseUntil);
+}
+
+function claimed(conversation: MemoryConversation, pass: MemoryPass): PassClaimResult {
+  const { passId, owner = '', reasons, attempts, requestedAt, plan } = pass;
+  return {
+    status: 'claimed',
+    pass: {
+      lease: { conversation: conversation.ref, passId, owner },
+      reasons: [...reasons],
+      attempt: attempts,
+      requestedAt,
+      conversation: toConversationState(conversation),
+      ...(plan !== undefined && { plan }),
+    },
+  };
+}

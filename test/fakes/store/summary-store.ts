@@ -1,0 +1,48 @@
+import type { ConversationRef } from '../../../src/domain/ids.ts';
+import { PASS_LIMITS } from '../../../src/domain/pass.ts';
+import type { SummaryStore } from '../../../src/domain/ports/summary-store.ts';
+import type { MemoryDatabase, MemorySummary } from './database.ts';
+
+/** Summaries in memory: the same answers as Redis, by the same contract suite. */
+export function openMemorySummaryStore(db: MemoryDatabase): SummaryStore {
+  const find = (ref: ConversationRef, hash: string): MemorySummary | undefined => {
+    const found = db.find(ref)?.summaries.get(hash);
+    return found !== undefined && found.until > db.now() ? found : undefined;
+  };
+  const isOwn = (summary: MemorySummary | undefined, owner: string): boolean =>
+    summary?.kind === 'claim' && summary.owner === owner;
+  return {
+    readSummaries: async (ref, hashes) =>
+      hashes.map((hash) => {
+        const found = find(ref, hash);
+        return found?.kind === 'record' ? structuredClone(found.record) : undefined;
+      }),
+    claimSummary: async (ref, hash, owner) => {
+      if (db.isGone(ref)) return { status: 'gone' };
+      const found = find(ref, hash);
+      if (found?.kind === 'record') return { status: 'known', record: structuredClone(found.record) };
+      if (found !== undefined) return { status: isOwn(found, owner) ? 'claimed' : 'in_flight' };
+      const until = db.now() + PASS_LIMITS.summaryClaimMs;
+      db.find(ref)?.summaries.set(hash, { kind: 'claim', owner, until });
+      return { status: 'claimed' };
+    },
+    beatSummary: async (ref, hash, owner) => {
+      const found = find(ref, hash);
+      if (db.isGone(ref) || found === undefined || !isOwn(found, owner)) return false;
+      found.until = db.now() + PASS_LIMITS.summaryClaimMs;
+      return true;
+    },
+    recordSummary: async (ref, hash, record) => {
+      if (db.isGone(ref)) return 'gone';
+      const found = find(ref, hash);
+      if (found?.kind === 'record' && found.record.status === 'accepted') return 'recorded';
+      const ttlMs = record.status === 'accepted' ? PASS_LIMITS.summaryTtlMs : PASS_LIMITS.refusalTtlMs;
+      const kept = { kind: 'record', record: structuredClone(record), until: db.now() + ttlMs } as const;
+      db.find(ref)?.summaries.set(hash, kept);
+      return 'recorded';
+    },
+    releaseSummary: async (ref, hash, owner) => {
+      if (isOwn(find(ref, hash), owner)) db.find(ref)?.summaries.delete(hash);
+    },
+  };
+}

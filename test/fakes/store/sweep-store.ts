@@ -1,0 +1,112 @@
+import type { ConversationRef } from '../../../src/domain/ids.ts';
+import type { SweepDecision, SweepStore } from '../../../src/domain/ports/sweep-store.ts';
+import { readyMember, scheduledMember } from '../../../src/store/keys.ts';
+import { decodeDueEntry } from '../../../src/store/sweep/due-entry.ts';
+import { SWEEP_CLAIM_MS } from '../../../src/store/sweep/sweep-shard.ts';
+import type { MemoryDatabase } from './database.ts';
+import { headTurn, WAKE_GRACE_MS, wakeTurn } from './mailbox.ts';
+
+const FIRST_PUSH_MS = 5_000;
+const LAST_PUSH_MS = 60_000;
+
+/** What is due, in memory, in one shard: the same answers as Redis, by the same contract suite. */
+export function openMemorySweepStore(db: MemoryDatabase): SweepStore {
+  return {
+    shards: 1,
+    sweepShards: async (shards, limit) =>
+      shards.flatMap((shard) => sweepShard(db, shard, limit)).map((member) => decodeDueEntry(member)),
+    inspectTurn: async (ref) => inspect(db, 'turn', ref),
+    inspectPass: async (ref) => inspect(db, 'pass', ref),
+    recordWake: async ({ kind, conversation: ref }, wake) => {
+      if (kind === 'scheduled' || inspect(db, kind, ref).status === 'quiet') return false;
+      const conversation = db.find(ref);
+      const record = kind === 'turn' ? conversation : conversation?.pass;
+      if (record !== undefined) record.wake = wake;
+      return true;
+    },
+    promoteScheduled: async (ref, turn, wake) => ({ needsWake: promote(db, ref, turn, wake) }),
+    measureOverdue: async () => {
+      const ages = [...db.ready.values()].map((dueAt) => db.now() - dueAt).filter((age) => age > 0);
+      return { count: ages.length, oldestMs: Math.max(0, ...ages) };
+    },
+  };
+}
+
+function sweepShard(db: MemoryDatabase, shard: number, limit: number): string[] {
+  const now = db.now();
+  if (shard !== 0 || (db.sweptAt.get(shard) ?? Number.NEGATIVE_INFINITY) + SWEEP_CLAIM_MS > now) return [];
+  db.sweptAt.set(shard, now);
+  const due = [...db.ready].filter(([, dueAt]) => dueAt <= now).toSorted(([, a], [, b]) => a - b);
+  return due.slice(0, limit).flatMap(([member]) => {
+    if (!hasRecord(db, member)) {
+      db.ready.delete(member);
+      return [];
+    }
+    const pushes = db.sweeps.get(member) ?? 0;
+    db.sweeps.set(member, pushes + 1);
+    db.ready.set(member, now + Math.min(FIRST_PUSH_MS * 2 ** pushes, LAST_PUSH_MS));
+    return [member];
+  });
+}
+
+function hasRecord(db: MemoryDatabase, member: string): boolean {
+  const { kind, conversation: ref, turn = '' } = decodeDueEntry(member);
+  const conversation = db.find(ref);
+  if (kind === 'pass') return conversation?.pass !== undefined;
+  return kind === 'turn' ? conversation !== undefined : conversation?.turnRecords.has(turn) === true;
+}
+
+/** As lua/shared/lapse.lua. */
+function inspect(db: MemoryDatabase, kind: 'turn' | 'pass', ref: ConversationRef): SweepDecision {
+  const found = kind === 'turn' ? findTurn(db, ref) : findPass(db, ref);
+  const member = readyMember(kind === 'turn' ? 't' : 'p', ref);
+  if (found === undefined || db.isGone(ref)) {
+    db.ready.delete(member);
+    return { status: 'quiet' };
+  }
+  if (found.untilMs > db.now()) {
+    db.ready.set(member, found.untilMs);
+    return { status: 'quiet' };
+  }
+  return { status: 'lapsed', ...(found.wake !== undefined && { recordedWake: found.wake }) };
+}
+
+interface Held {
+  readonly untilMs: number;
+  readonly wake: string | undefined;
+}
+
+function findTurn(db: MemoryDatabase, ref: ConversationRef): Held | undefined {
+  const conversation = db.find(ref);
+  const head = conversation && headTurn(conversation);
+  if (conversation === undefined || head === undefined) return undefined;
+  const isWaiting = head.state === 'waiting' && head.waiting?.isFulfilled === false;
+  const waitsUntil = isWaiting ? (head.waiting?.until ?? 0) : 0;
+  return { untilMs: Math.max(conversation.leaseUntil ?? 0, waitsUntil), wake: conversation.wake };
+}
+
+function findPass(db: MemoryDatabase, ref: ConversationRef): Held | undefined {
+  const pass = db.find(ref)?.pass;
+  return pass && { untilMs: Math.max(pass.leaseUntil ?? 0, pass.parked?.untilMs ?? 0), wake: pass.wake };
+}
+
+function promote(db: MemoryDatabase, ref: ConversationRef, turn: string, wake: string): boolean {
+  const member = scheduledMember(ref, turn);
+  const conversation = db.find(ref);
+  const record = conversation?.turnRecords.get(turn);
+  if (conversation === undefined || record?.state !== 'scheduled' || db.isGone(ref)) {
+    db.ready.delete(member);
+    return record?.state === 'queued' && conversation?.wake === wake;
+  }
+  if ((record.dueAt ?? 0) > db.now()) {
+    db.ready.set(member, record.dueAt ?? 0);
+    return false;
+  }
+  db.ready.delete(member);
+  db.sweeps.delete(member);
+  record.state = 'queued';
+  const isFirst = conversation.mailbox.push(turn) === 1;
+  if (isFirst) wakeTurn(db, conversation, wake);
+  else if (!db.ready.has(readyMember('t', ref))) db.ready.set(readyMember('t', ref), db.now() + WAKE_GRACE_MS);
+  return isFirst;
+}

@@ -1,0 +1,25 @@
+import { createStructuralSummarizer } from '../../../src/models/structural/structural-summarizer.ts';
+import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
+import { readSequences } from './traces.ts';
+const counter = await loadTokenCounter('o200k_base');
+const s = createStructuralSummarizer({ countTokens: (t) => counter.count(t) });
+const RE=/https?:\/\/[^\s"'`<>)\\\]}]+|[~.]{0,2}(?:\/?[\w.@-]+)+\/[\w.@/-]+|#?\b[A-Za-z_]*\d[\w-]{4,}|\b\d{4}-\d\d-\d\d\b|\b\d{3,}\b|\b[\w-]+\.(?:ts|js|py|md|json|rs|txt|toml|yaml)\b/g;
+function args(ms:any[]){const out=new Set<string>();for(const m of ms)for(const c of m.toolCalls??[]){let v:any=[];try{const walk=(x:any)=>{if(typeof x==='string'||typeof x==='number')v.push(String(x));else if(x&&typeof x==='object')Object.values(x).forEach(walk)};walk(JSON.parse(c.arguments))}catch{v=[c.arguments]}
+ for(const t of v)for(const x of t.match(RE)??[])out.add(x.replace(/[.,:]+$/,''))}return out;}
+const by:Record<string,any>={};let worst=0;
+const dump=process.argv[2];let di=0;
+for(const q of readSequences()){
+ const src=q.messages.map(m=>m.content+(m.toolCalls??[]).map(c=>c.name+c.arguments).join('')).join('\n');
+ const st=counter.countSync(src); if(st<256)continue; const cap=Math.min(2000,Math.floor(st/4));
+ const t0=performance.now();
+ const a=await s.summarize({range:{from:1,to:2},messages:q.messages,...(q.asked===undefined?{}:{asked:q.asked}),maxTokens:cap,signal:new AbortController().signal});
+ const ms=performance.now()-t0;worst=Math.max(worst,ms);
+ const text=a.status==='written'?a.text:'';const n=counter.countSync(text); if(n>cap)throw Error('over');
+ const lits=[...args(q.messages)];const kept=lits.filter(l=>text.includes(l));
+ const later=[...args(q.later)].filter(l=>src.includes(l));const lk=later.filter(l=>text.includes(l));
+ const litTokens=counter.countSync(lits.join('\n'));
+ for(const k of [q.source,'ALL']){const b=by[k]??={n:0,ref:0,fill:0,lits:0,kept:0,share:0,sn:0,fitl:0,fitk:0,later:0,lk:0,ms:0,low:0,};b.n++;b.ref+=a.status==='refused'?1:0;b.fill+=n/cap;if(n/cap<.7)b.low++;b.lits+=lits.length;b.kept+=kept.length;if(lits.length){b.share+=kept.length/lits.length;b.sn++}if(litTokens<cap*.5){b.fitl+=lits.length;b.fitk+=kept.length}b.later+=later.length;b.lk+=lk.length;b.ms+=ms}
+ if(dump&&q.source===dump&&di++===Number(process.argv[3]??0)){console.log('cap',cap,'src',st,'msgs',q.messages.length);console.log(text);console.log('LOST',lits.filter(l=>!text.includes(l)).slice(0,80));process.exit()}
+}
+for(const[k,b]of Object.entries(by))console.log(k.padEnd(18),'n',b.n,'ref',b.ref,'fill',(b.fill/b.n).toFixed(3),'low',b.low,'| arg pooled',(b.kept/b.lits).toFixed(3),'of',b.lits,'mean',(b.share/b.sn).toFixed(3),'fits',(b.fitk/b.fitl).toFixed(3),'of',b.fitl,'| later',(b.lk/b.later).toFixed(3),'of',b.later,'ms',(b.ms/b.n).toFixed(1));
+console.log('worst ms',worst.toFixed(0));

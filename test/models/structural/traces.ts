@@ -1,0 +1,45 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import type { Message } from '../../../src/domain/message.ts';
+
+const folder = new URL('../../../../shared/traces/', import.meta.url);
+
+export const hasTraces = existsSync(folder);
+
+/** A maximal run of assistant messages and results between user messages, as one summarization job gets it. */
+export interface TraceSequence {
+  /** the conversation's file, without its ending */
+  readonly source: string;
+  readonly asked: string | undefined;
+  readonly messages: readonly Message[];
+  /** what the conversation says after it */
+  readonly later: readonly Message[];
+}
+
+/** All sequences of at least two messages, of every recorded conversation. */
+export function readSequences(): TraceSequence[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.jsonl'))
+    .flatMap((name) =>
+      readFileSync(new URL(name, folder), 'utf8')
+        .split('\n')
+        .filter(Boolean)
+        .flatMap((line) => cutSequences((JSON.parse(line) as { messages: Message[] }).messages, name.slice(0, -6))),
+    );
+}
+
+function cutSequences(messages: readonly Message[], source: string): TraceSequence[] {
+  const sequences: TraceSequence[] = [];
+  let asked: string | undefined;
+  for (let start = 0; start < messages.length; ) {
+    const { role, content } = messages[start] as Message;
+    let end = start + 1;
+    if (role === 'assistant') {
+      while (end < messages.length && ['assistant', 'tool'].includes((messages[end] as Message).role)) end += 1;
+      if (end - start >= 2) {
+        sequences.push({ source, asked, messages: messages.slice(start, end), later: messages.slice(end) });
+      }
+    } else if (role === 'user') asked = content;
+    start = end;
+  }
+  return sequences;
+}

@@ -1,0 +1,123 @@
+import { expect, test, vi } from 'vitest';
+import type { SummarizationHandler, TurnHandler } from '../../src/domain/ports/handlers.ts';
+import { childOf, conversation, countAll, freeze, startOwnRedis, useHouse } from './fixture.ts';
+
+const SOON = { timeout: 10_000, interval: 20 };
+
+/** A handler that says when it was entered and goes on when it is told. */
+function holdTurn() {
+  const entered = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
+  const seen: string[] = [];
+  const handler: TurnHandler = async ({ id }) => {
+    seen.push(id);
+    entered.resolve();
+    await gate.promise;
+  };
+  return { handler, seen, entered: entered.promise, release: () => gate.resolve() };
+}
+
+test('a close takes no more jobs and waits for the one in hand', async () => {
+  const house = useHouse();
+  const wakes = house.openWakes();
+  const turn = holdTurn();
+  const workers = house.openWorkers({ turn: { handler: turn.handler, concurrency: 2 } }, { deadlineMs: 20_000 });
+  await wakes.wake('turn', conversation('c1'), 'w1');
+  await workers.start();
+  await turn.entered;
+  expect(workers.isRunning()).toBe(true);
+
+  const closing = workers.close();
+  expect(workers.isRunning()).toBe(false);
+  await wakes.wake('turn', conversation('c2'), 'w2');
+  turn.release();
+  expect(await closing).toBe('closed');
+  expect(await workers.close()).toBe('closed');
+  expect(turn.seen).toEqual(['c1']);
+  // w1 was completed, w2 is for others.
+  expect(await countAll(wakes)).toBe(1);
+  expect(await wakes.isPending('turn', conversation('c2'), 'w2')).toBe(true);
+  expect(house.errors).toEqual([]);
+});
+
+test('a handler that takes longer than the deadline is left behind; its model calls are ended', async () => {
+  const house = useHouse();
+  const aborted = Promise.withResolvers<void>();
+  const entered = Promise.withResolvers<void>();
+  const handler: SummarizationHandler = async ({ signal }) => {
+    signal.addEventListener('abort', () => aborted.resolve());
+    entered.resolve();
+    return await new Promise(() => undefined);
+  };
+  const workers = house.openWorkers(
+    {
+      compaction: { handler: async () => ({ status: 'parked', children: [childOf('p1', 0)] }), concurrency: 1 },
+      summarization: { handler, concurrency: 1 },
+    },
+    { deadlineMs: 300 },
+  );
+  await workers.start();
+  await house.openWakes().wake('pass', conversation('c1'), 'w1');
+  await entered.promise;
+
+  expect(await workers.close()).toBe('deadline');
+  await aborted.promise;
+});
+
+test('workers that were never started close at once, and cannot be started then', async () => {
+  const house = useHouse();
+  const workers = house.openWorkers({ turn: { handler: async () => undefined, concurrency: 1 } });
+
+  expect(workers.isRunning()).toBe(false);
+  expect(await workers.close()).toBe('closed');
+  await expect(workers.start()).rejects.toThrow('start once');
+});
+
+test.for(['SIGKILL', 'SIGSTOP'] as const)(
+  'a close while Redis is away ends by its deadline: %s',
+  async (signal, context) => {
+    const redis = await startOwnRedis(context);
+    const house = useHouse(redis);
+    const turn = holdTurn();
+    const workers = house.openWorkers({ turn: { handler: turn.handler, concurrency: 2 } }, { deadlineMs: 1_000 });
+    await workers.start();
+    await house.openWakes().wake('turn', conversation('c1'), 'w1');
+    await turn.entered;
+    process.kill(redis.pid, signal);
+    turn.release();
+
+    const startedAt = performance.now();
+    expect(await workers.close()).toBe('deadline');
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+  },
+);
+
+test('workers that start while Redis is away wait for it, and then take what is there', async (context) => {
+  const redis = await startOwnRedis(context);
+  const house = useHouse(redis);
+  const turn = holdTurn();
+  await house.openWakes().wake('turn', conversation('c1'), 'w1');
+  const thaw = freeze(redis.pid);
+  const workers = house.openWorkers({ turn: { handler: turn.handler, concurrency: 1 } });
+  const started = vi.fn();
+  const starting = workers.start().then(started);
+  await expect(house.openWakes({ failsFast: true }).countJobs()).rejects.toMatchObject({ code: 'redis_unavailable' });
+  expect(started).not.toHaveBeenCalled();
+
+  thaw();
+  await starting;
+  await turn.entered;
+  turn.release();
+});
+
+test('a start that waits for Redis ends with a close', async (context) => {
+  const redis = await startOwnRedis(context);
+  const house = useHouse(redis);
+  freeze(redis.pid);
+  const workers = house.openWorkers({ turn: { handler: async () => undefined, concurrency: 1 } }, { deadlineMs: 300 });
+  const starting = workers.start();
+
+  await workers.close();
+  await starting;
+  expect(workers.isRunning()).toBe(false);
+});

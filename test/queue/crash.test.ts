@@ -1,0 +1,31 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import { conversation, type House, useHouse } from './fixture.ts';
+
+/** Ends when a worker process has taken a wake; kills it without a word. */
+async function takeAndDie(house: House): Promise<void> {
+  const script = fileURLToPath(new URL('./hold-turn.ts', import.meta.url));
+  const worker = spawn(process.execPath, [script, house.url, house.namespace], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void worker.kill('SIGKILL'));
+  await once(createInterface(worker.stdout), 'line');
+  worker.kill('SIGKILL');
+  await once(worker, 'exit');
+}
+
+test('the wake of a worker that was killed is delivered again, as often as it takes', async () => {
+  const house = useHouse();
+  await house.openWakes().wake('turn', conversation('c1'), 'w1');
+  // Two crashes: with BullMQ's own limit of one the job would fail for good at the second.
+  await takeAndDie(house);
+  await takeAndDie(house);
+  const seen: string[] = [];
+  await house.openWorkers({ turn: { handler: async ({ id }) => void seen.push(id), concurrency: 1 } }).start();
+
+  await expect.poll(() => seen, { timeout: 30_000, interval: 50 }).toEqual(['c1']);
+  expect(house.errors).toEqual([]);
+}, 75_000);

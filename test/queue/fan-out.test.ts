@@ -1,0 +1,270 @@
+import { UnrecoverableError, Worker } from 'bullmq';
+import { Redis } from 'ioredis';
+import { expect, onTestFinished, test } from 'vitest';
+import type {
+  PassDelivery,
+  PassHandler,
+  SummarizationDelivery,
+  SummarizationHandler,
+} from '../../src/domain/ports/handlers.ts';
+import { QUEUE_TIMES, queuePrefix, SUMMARIZATION_ATTEMPTS } from '../../src/jobs/names.ts';
+import { childOf, conversation, countAll, type House, useHouse, writesSummary } from './fixture.ts';
+
+const SOON = { timeout: 15_000, interval: 20 };
+const c1 = conversation('c1');
+
+/** Parks each job once, on the children that the test gives it, and notes every delivery. */
+function parkOn(children: (delivery: PassDelivery) => ReturnType<typeof childOf>[]) {
+  const deliveries: PassDelivery[] = [];
+  const handler: PassHandler = async (delivery) => {
+    deliveries.push(delivery);
+    return delivery.haveChildrenEnded ? { status: 'done' } : { status: 'parked', children: children(delivery) };
+  };
+  return { deliveries, handler };
+}
+
+function makeChildren(passId: string, count: number) {
+  return Array.from({ length: count }, (_, index) => childOf(passId, index));
+}
+
+async function startRoles(house: House, pass: PassHandler, summarize: SummarizationHandler): Promise<void> {
+  const compaction = { handler: pass, concurrency: 2 };
+  await house.openWorkers({ compaction, summarization: { handler: summarize, concurrency: 4 } }).start();
+}
+
+async function countKeys(house: House): Promise<number> {
+  const redis = new Redis(house.url);
+  onTestFinished(() => redis.disconnect());
+  const keys = await redis.keys(`{tq*}.${house.namespace}:*`);
+  // What a queue keeps, however many jobs it had.
+  return keys.filter((key) => !/:(meta|events|pc|marker|stalled-check|id)$/.test(key)).length;
+}
+
+test.each([0, 1, 5, 200])('a pass parked on %i children is delivered once more, when all have ended', async (width) => {
+  const house = useHouse();
+  const wakes = house.openWakes();
+  const { deliveries, handler } = parkOn(() => makeChildren('p1', width));
+  const ended: string[] = [];
+  let endedBefore: number | undefined;
+  await startRoles(
+    house,
+    async (delivery) => {
+      if (delivery.haveChildrenEnded) endedBefore = ended.length;
+      return await handler(delivery);
+    },
+    async ({ task }) => {
+      ended.push(task.hash);
+      return { status: 'ended', outcome: 'written' };
+    },
+  );
+  await wakes.wake('pass', c1, 'w1');
+
+  await expect.poll(() => deliveries.length, SOON).toBe(2);
+  await expect.poll(() => countAll(wakes), SOON).toBe(0);
+  expect(deliveries).toEqual([
+    { conversation: c1, job: 'w-w1', haveChildrenEnded: false },
+    { conversation: c1, job: 'w-w1', haveChildrenEnded: true },
+  ]);
+  expect(endedBefore).toBe(width);
+  expect(new Set(ended).size).toBe(width);
+  expect(ended).toHaveLength(width);
+  expect(await countKeys(house)).toBe(0);
+  expect(house.errors).toEqual([]);
+});
+
+test('a child gets its task whole, and nothing else', async () => {
+  const house = useHouse();
+  const tasks: unknown[] = [];
+  const child = childOf('p1', 3);
+  await startRoles(house, parkOn(() => [child]).handler, async ({ task }) => {
+    tasks.push(task);
+    return { status: 'ended', outcome: 'written' };
+  });
+  await house.openWakes().wake('pass', c1, 'w1');
+
+  const { child: _, ...task } = child;
+  await expect.poll(() => tasks, SOON).toEqual([task]);
+});
+
+test('a pass that is done on delivery has no children', async () => {
+  const house = useHouse();
+  const wakes = house.openWakes();
+  let runs = 0;
+  const handler: PassHandler = async () => {
+    runs += 1;
+    return { status: 'done' };
+  };
+  await startRoles(house, handler, writesSummary);
+  await wakes.wake('pass', c1, 'w1');
+
+  await expect.poll(() => runs, SOON).toBe(1);
+  await expect.poll(() => countAll(wakes), SOON).toBe(0);
+});
+
+test('one of five fails on every attempt and ends as a value: the other four and the pass are not held up', async () => {
+  const house = useHouse();
+  const wakes = house.openWakes();
+  const { deliveries, handler } = parkOn(() => makeChildren('p1', 5));
+  const attempts: boolean[] = [];
+  const failure = new Error('no model answers');
+  await startRoles(house, handler, ({ task, isLastAttempt }) => {
+    if (task.hash !== childOf('p1', 2).hash) return writesSummary({} as SummarizationDelivery);
+    attempts.push(isLastAttempt);
+    return Promise.reject(failure);
+  });
+  await wakes.wake('pass', c1, 'w1');
+
+  await expect.poll(() => deliveries.map((one) => one.haveChildrenEnded), SOON).toEqual([false, true]);
+  await expect.poll(() => countAll(wakes), SOON).toBe(0);
+  expect(attempts).toEqual([false, false, true]);
+  // The last one is a handler's bug: handlers answer a failure on the last attempt.
+  expect(house.errors).toEqual(
+    Array.from({ length: SUMMARIZATION_ATTEMPTS }, () => ({ where: 'summarization', error: failure })),
+  );
+  expect(await countKeys(house)).toBe(0);
+});
+
+test('a child whose data cannot be read ends as a value and is reported', async () => {
+  const house = useHouse();
+  const { deliveries, handler } = parkOn(() => [{ ...childOf('p1', 0), hash: 'not a hash' }, childOf('p1', 1)]);
+  await startRoles(house, handler, writesSummary);
+  await house.openWakes().wake('pass', c1, 'w1');
+
+  await expect.poll(() => deliveries.length, SOON).toBe(2);
+  expect(house.errors).toMatchObject([
+    { where: 'summarization', error: { code: 'invalid_input', field: 'job.data.hash' } },
+  ]);
+});
+
+test('a child that fails for good in another program does not keep its pass waiting', async () => {
+  const house = useHouse();
+  const { deliveries, handler } = parkOn(() => makeChildren('p1', 2));
+  await house.openWorkers({ compaction: { handler, concurrency: 1 } }).start();
+  const connection = new Redis(house.url, { maxRetriesPerRequest: null });
+  const stranger = new Worker(
+    'summarization',
+    (job) => (job.id === 's-p1-0' ? Promise.reject(new UnrecoverableError('no')) : Promise.resolve('done')),
+    { connection, prefix: queuePrefix(0, house.namespace) },
+  );
+  stranger.on('error', () => undefined);
+  onTestFinished(async () => {
+    await stranger.close();
+    connection.disconnect();
+  });
+  await house.openWakes().wake('pass', c1, 'w1');
+
+  await expect.poll(() => deliveries.map((one) => one.haveChildrenEnded), SOON).toEqual([false, true]);
+});
+
+test('the same pass may fan out twice at once, under new child ids', async () => {
+  const house = useHouse();
+  const wakes = house.openWakes();
+  const { deliveries, handler } = parkOn(({ job }) =>
+    [0, 1, 2].map((index) => childOf('p1', index, `s-${job}-${index}`)),
+  );
+  const gate = Promise.withResolvers<void>();
+  let summaries = 0;
+  await startRoles(house, handler, async () => {
+    await gate.promise;
+    summaries += 1;
+    return { status: 'ended', outcome: 'known' };
+  });
+  await wakes.wake('pass', c1, 'w1');
+  await wakes.wake('pass', c1, 'w2');
+  await expect.poll(async () => (await wakes.countJobs()).find(isParked)?.count, SOON).toBe(2);
+  gate.resolve();
+
+  await expect.poll(() => countAll(wakes), SOON).toBe(0);
+  expect(summaries).toBe(6);
+  const again = deliveries.filter((one) => one.haveChildrenEnded).map((one) => one.job);
+  expect(again.toSorted()).toEqual(['w-w1', 'w-w2']);
+  expect(house.errors).toEqual([]);
+});
+
+test('a pass whose worker died between fan-out and parking is told by its children, not by its deliveries', async () => {
+  const house = useHouse();
+  const wakes = house.openWakes();
+  const children = house.openRaw('summarization');
+  const parent = { queue: `${queuePrefix(0, house.namespace)}:compaction` };
+  for (const wake of ['ended', 'pending']) {
+    await wakes.wake('pass', c1, wake);
+    await children.add('summarization', {}, { jobId: `s-${wake}`, parent: { ...parent, id: `w-${wake}` } });
+  }
+  const stranger = new Worker('summarization', null, {
+    connection: await children.getBackend().client,
+    prefix: queuePrefix(0, house.namespace),
+  });
+  onTestFinished(() => stranger.close());
+  const job = await stranger.getNextJob('token');
+  await job?.moveToCompleted('written', 'token', false);
+  const { deliveries, handler } = parkOn(() => makeChildren('p1', 1));
+  await house.openWorkers({ compaction: { handler, concurrency: 1 } }).start();
+
+  await expect
+    .poll(() => deliveries, SOON)
+    .toEqual([
+      { conversation: c1, job: 'w-ended', haveChildrenEnded: true },
+      { conversation: c1, job: 'w-pending', haveChildrenEnded: false },
+    ]);
+});
+
+test('a parked pass is not pending: a wake of its own may be added beside it', async () => {
+  const house = useHouse();
+  const wakes = house.openWakes();
+  await house
+    .openWorkers({ compaction: { handler: parkOn(() => makeChildren('p1', 1)).handler, concurrency: 1 } })
+    .start();
+  await wakes.wake('pass', c1, 'w1');
+  await expect.poll(async () => (await wakes.countJobs()).find(isParked)?.count, SOON).toBe(1);
+
+  expect(await wakes.isPending('pass', c1, 'w1')).toBe(false);
+});
+
+test('a child id that another pass still uses is refused, and said so', async () => {
+  const house = useHouse();
+  const wakes = house.openWakes();
+  await house
+    .openWorkers({ compaction: { handler: parkOn(() => makeChildren('p1', 1)).handler, concurrency: 1 } })
+    .start();
+  await wakes.wake('pass', c1, 'w1');
+  await wakes.wake('pass', c1, 'w2');
+
+  await expect.poll(() => house.errors.length, SOON).toBe(1);
+  expect(house.errors).toMatchObject([
+    { where: 'compaction', error: { message: 'a child of w-w2 was not added: -7' } },
+  ]);
+});
+
+test('a pass that asks for children again when they have ended is a reported bug, not a loop', async () => {
+  const house = useHouse();
+  const wakes = house.openWakes();
+  await startRoles(house, async () => ({ status: 'parked', children: [] }), writesSummary);
+  await wakes.wake('pass', c1, 'w1');
+
+  await expect.poll(() => house.errors, SOON).toMatchObject([{ where: 'compaction' }]);
+  expect(await countAll(wakes)).toBe(0);
+});
+
+test('a source in other hands delays the child by a second each time, at no cost of an attempt', async () => {
+  const house = useHouse();
+  const { deliveries, handler } = parkOn(() => makeChildren('p1', 1));
+  const isLast: boolean[] = [];
+  const startedAt = Date.now();
+  const summarize: SummarizationHandler = async ({ isLastAttempt }) => {
+    isLast.push(isLastAttempt);
+    if (isLast.length <= SUMMARIZATION_ATTEMPTS) return { status: 'in_flight' };
+    return { status: 'ended', outcome: 'written' };
+  };
+  await startRoles(house, handler, summarize);
+  await house.openWakes().wake('pass', c1, 'w1');
+
+  await expect.poll(() => deliveries.length, SOON).toBe(2);
+  expect(isLast).toEqual([false, false, false, false]);
+  // No more than the delays that were asked for: three of them fit in between.
+  expect(Date.now() - startedAt).toBeGreaterThanOrEqual(SUMMARIZATION_ATTEMPTS * QUEUE_TIMES.inFlightDelayMs);
+  expect(house.errors).toEqual([]);
+});
+
+function isParked({ queue, state }: { queue: string; state: string }): boolean {
+  return queue === 'compaction' && state === 'waiting-children';
+}

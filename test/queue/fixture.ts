@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+import { Queue } from 'bullmq';
+import { Redis } from 'ioredis';
+import { inject, onTestFinished, type TestContext } from 'vitest';
+import type { ConversationRef } from '../../src/domain/ids.ts';
+import type { SummarizationHandler } from '../../src/domain/ports/handlers.ts';
+import { type QueueName, queuePrefix } from '../../src/jobs/names.ts';
+import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
+import { provideRedis } from '../../src/local-redis/provide-redis.ts';
+import { openQueueWorkers, type QueueWorkers, type QueueWorkersOptions } from '../../src/queue/queue-workers.ts';
+import { type OpenWakeQueue, openWakeQueue } from '../../src/queue/wake-queue.ts';
+
+export interface House {
+  readonly url: string;
+  readonly shards: number;
+  readonly namespace: string;
+  /** what was reported, oldest first */
+  readonly errors: { readonly error: unknown; readonly where: string }[];
+  openWakes(options?: { failsFast?: boolean }): OpenWakeQueue;
+  openWorkers(roles: QueueWorkersOptions['roles'], options?: { deadlineMs?: number }): QueueWorkers;
+  /** BullMQ's own queue, for what our side of it never does */
+  openRaw(name: QueueName, shard?: number): Queue;
+}
+
+/** Queues of a test's own, closed and removed when it is over. */
+export function useHouse({ url = inject('redisUrl'), shards = 1 } = {}): House {
+  const namespace = `test-${randomUUID()}`;
+  const errors: House['errors'] = [];
+  const shared = {
+    url,
+    shards,
+    namespace,
+    onError: (error: unknown, where: string) => void errors.push({ error, where }),
+  };
+  // A Redis of the test's own goes with the test. Hooks run in the reverse order: the keys go last.
+  if (url === inject('redisUrl')) onTestFinished(() => removeKeys(url, `{tq*}.${namespace}:*`));
+  return {
+    ...shared,
+    errors,
+    openWakes(options) {
+      const wakes = openWakeQueue({ ...shared, ...options });
+      onTestFinished(() => wakes.close());
+      return wakes;
+    },
+    openWorkers(roles, { deadlineMs = 5_000 } = {}) {
+      const workers = openQueueWorkers({ ...shared, roles, deadlineMs });
+      onTestFinished(async () => void (await workers.close()));
+      return workers;
+    },
+    openRaw(name, shard = 0) {
+      const connection = new Redis(url, { maxRetriesPerRequest: null });
+      const queue = new Queue(name, { connection, prefix: queuePrefix(shard, namespace) });
+      onTestFinished(async () => {
+        await queue.close();
+        connection.disconnect();
+      });
+      return queue;
+    },
+  };
+}
+
+async function removeKeys(url: string, pattern: string): Promise<void> {
+  const redis = new Redis(url);
+  for await (const keys of redis.scanStream({ match: pattern, count: 1_000 }) as AsyncIterable<string[]>) {
+    if (keys.length > 0) await redis.unlink(...keys);
+  }
+  redis.disconnect();
+}
+
+/** A Redis that the test may stop and kill; skips the test where none can be started as a process. */
+export async function startOwnRedis(
+  context: TestContext,
+  serverArgs: string[] = [],
+): Promise<{ url: string; pid: number }> {
+  const redis = await provideRedis({ sources: ['path', 'package'], serverArgs }).catch((error: Error) => error);
+  if (redis instanceof Error) return context.skip(redis.message);
+  onTestFinished(() => redis.stop());
+  return { url: redis.url, pid: pidOf(redis) };
+}
+
+function pidOf(redis: LocalRedis): number {
+  if (redis.pid === undefined) throw new Error('not a process of this machine');
+  return redis.pid;
+}
+
+/** Stops the server's process; runs again at the latest when the test is over. */
+export function freeze(pid: number): () => void {
+  process.kill(pid, 'SIGSTOP');
+  const thaw = (): void => void process.kill(pid, 'SIGCONT');
+  onTestFinished(thaw);
+  return thaw;
+}
+
+export function conversation(id: string): ConversationRef {
+  return { tenant: '_', id };
+}
+
+/** A child as a pass asks for it. */
+export function childOf(passId: string, index: number, child = `s-${passId}-${index}`) {
+  return {
+    child,
+    conversation: conversation('c1'),
+    passId,
+    sequence: { from: index * 10 + 1, to: index * 10 + 9, tokens: 500 },
+    hash: index.toString(16).padStart(16, '0'),
+  };
+}
+
+export const writesSummary: SummarizationHandler = () => Promise.resolve({ status: 'ended', outcome: 'written' });
+
+/** All jobs that are left, in any state. */
+export async function countAll(wakes: OpenWakeQueue): Promise<number> {
+  return (await wakes.countJobs()).reduce((sum, { count }) => sum + count, 0);
+}

@@ -1,0 +1,18 @@
+// Run as a process of its own by the tests: takes one wake, says so, and never ends it.
+import { once } from 'node:events';
+import { openQueueWorkers } from '../../src/queue/queue-workers.ts';
+
+const [url = '', namespace = ''] = process.argv.slice(2);
+const handler = async (): Promise<void> => {
+  process.stdout.write('taken\n');
+  await once(process, 'never');
+};
+const workers = openQueueWorkers({
+  url,
+  namespace,
+  shards: 1,
+  roles: { turn: { handler, concurrency: 1 } },
+  onError: (error) => process.stderr.write(`${String(error)}\n`),
+  deadlineMs: 1_000,
+});
+await workers.start();

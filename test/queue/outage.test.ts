@@ -1,0 +1,118 @@
+import { expect, test, vi } from 'vitest';
+import type { ConversationRef } from '../../src/domain/ids.ts';
+import type { OpenWakeQueue } from '../../src/queue/wake-queue.ts';
+import { findClosedPort } from '../local-redis/fixture.ts';
+import { conversation, freeze, startOwnRedis, useHouse } from './fixture.ts';
+
+const SOON = { timeout: 10_000, interval: 50 };
+const c1: ConversationRef = conversation('c1');
+
+/** How a call failed and how long it took, in ms. */
+async function failWake(wakes: OpenWakeQueue): Promise<{ error: unknown; tookMs: number }> {
+  const startedAt = performance.now();
+  const error = await wakes.wake('turn', c1, 'w1').then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  return { error, tookMs: performance.now() - startedAt };
+}
+
+const UNAVAILABLE = { error: expect.objectContaining({ code: 'redis_unavailable' }) };
+
+test('the first call of a client that fails fast waits for the connection that is being made', async () => {
+  const wakes = useHouse().openWakes({ failsFast: true });
+  await wakes.wake('turn', c1, 'w1');
+
+  expect(await wakes.isPending('turn', c1, 'w1')).toBe(true);
+});
+
+test('a client fails within a second where nobody listens, each time', async () => {
+  const house = useHouse({ url: `redis://127.0.0.1:${await findClosedPort()}` });
+  const wakes = house.openWakes({ failsFast: true });
+  for (const _ of [1, 2, 3]) {
+    const failed = await failWake(wakes);
+    expect(failed).toMatchObject(UNAVAILABLE);
+    expect(failed.tookMs).toBeLessThan(1_000);
+  }
+
+  // One outage is one report, whatever the attempts to come back.
+  expect(house.errors).toMatchObject([{ where: 'connection', error: { code: 'redis_unavailable' } }]);
+});
+
+test('a client fails within a second when Redis dies under it', async (context) => {
+  const redis = await startOwnRedis(context);
+  const house = useHouse(redis);
+  const wakes = house.openWakes({ failsFast: true });
+  await wakes.wake('turn', c1, 'w0');
+  process.kill(redis.pid, 'SIGKILL');
+  const first = await failWake(wakes);
+  await expect.poll(() => house.errors.length, SOON).toBe(1);
+  const second = await failWake(wakes);
+
+  for (const failed of [first, second]) {
+    expect(failed).toMatchObject(UNAVAILABLE);
+    expect(failed.tookMs).toBeLessThan(1_000);
+  }
+});
+
+test.for(['before', 'after'])(
+  'a client that Redis leaves without an answer fails within a second, and works again: frozen %s its first call',
+  async (when, context) => {
+    const redis = await startOwnRedis(context);
+    const thawEarly = when === 'before' ? freeze(redis.pid) : undefined;
+    const wakes = useHouse(redis).openWakes({ failsFast: true });
+    if (when === 'after') await wakes.wake('turn', c1, 'w0');
+    const thaw = thawEarly ?? freeze(redis.pid);
+
+    const failed = await failWake(wakes);
+    expect(failed).toMatchObject(UNAVAILABLE);
+    expect(failed.tookMs).toBeLessThan(1_000);
+    thaw();
+    const isBack = () =>
+      wakes.wake('turn', c1, 'w2').then(
+        () => wakes.isPending('turn', c1, 'w2'),
+        () => false,
+      );
+    await expect.poll(isBack, SOON).toBe(true);
+  },
+);
+
+test("a worker's wake waits until Redis is back", async (context) => {
+  const redis = await startOwnRedis(context);
+  const house = useHouse(redis);
+  const wakes = house.openWakes();
+  await wakes.wake('turn', c1, 'w0');
+  const thaw = freeze(redis.pid);
+  const done = vi.fn();
+  const waking = wakes.wake('turn', c1, 'w1').then(done);
+  await expect(failWake(house.openWakes({ failsFast: true }))).resolves.toMatchObject(UNAVAILABLE);
+  expect(done).not.toHaveBeenCalled();
+
+  thaw();
+  await waking;
+  expect(await wakes.isPending('turn', c1, 'w1')).toBe(true);
+});
+
+test('a wake that waits for Redis ends with its queue', async (context) => {
+  const redis = await startOwnRedis(context);
+  const house = useHouse(redis);
+  const wakes = house.openWakes();
+  await wakes.wake('turn', c1, 'w0');
+  process.kill(redis.pid, 'SIGKILL');
+  await expect.poll(() => house.errors.length, SOON).toBe(1);
+  const waking = failWake(wakes);
+  await wakes.close();
+
+  expect(await waking).toMatchObject(UNAVAILABLE);
+});
+
+test.for([true, false])(
+  'a Redis that is full says so, and nothing is written: failsFast %s',
+  async (failsFast, context) => {
+    const redis = await startOwnRedis(context, ['--maxmemory', '100kb']);
+    const wakes = useHouse(redis).openWakes({ failsFast });
+
+    await expect(wakes.wake('turn', c1, 'w1')).rejects.toMatchObject({ code: 'redis_full' });
+    expect(await wakes.isPending('turn', c1, 'w1')).toBe(false);
+  },
+);

@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest';
+import { claimHead, newConversation, turnFor } from '../samples.ts';
+import type { TurnHarness } from '../turn-harness.ts';
+
+const HOUR_MS = 3_600_000;
+
+export function describeAccept(harness: () => TurnHarness): void {
+  describe('accept', () => {
+    test('the first turn of an empty mailbox needs a wake, those behind it none', async () => {
+      const { store, observe } = harness();
+      const conversation = newConversation();
+      const accepted = { status: 'accepted', state: 'queued' };
+      expect(await store.accept(turnFor(conversation, 't1'))).toEqual({ ...accepted, needsWake: true });
+      expect(await store.accept(turnFor(conversation, 't2'))).toEqual({ ...accepted, needsWake: false });
+      const { shape } = await observe(conversation);
+      expect([shape.mailbox, shape.wake, shape.ready]).toEqual([['t1', 't2'], 'wake-t1', ['t']]);
+    });
+
+    test('sent again it is known, and still asks for the wake of the first reply', async () => {
+      const { store, observe } = harness();
+      const conversation = newConversation();
+      const request = turnFor(conversation, 't1');
+      await store.accept(request);
+      const before = await observe(conversation);
+      expect(await store.accept(request)).toEqual({ status: 'known', state: 'queued', needsWake: true });
+      expect(await store.accept({ ...request, wake: 'fresh' })).toMatchObject({ status: 'known', needsWake: false });
+      expect((await observe(conversation)).shape).toEqual(before.shape);
+    });
+
+    test('a known turn answers its present state, however far it has come', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      const request = turnFor(conversation, 't1');
+      await store.accept(request);
+      const { lease } = await claimHead(store, conversation);
+      expect(await store.accept(request)).toEqual({ status: 'known', state: 'running', needsWake: false });
+      await store.settle(lease, { state: 'completed', answerSeq: 1 }, 'w');
+      expect(await store.accept(request)).toEqual({ status: 'known', state: 'completed', needsWake: false });
+    });
+
+    test('the same id with another payload is a conflict and changes nothing', async () => {
+      const { store, observe } = harness();
+      const conversation = newConversation();
+      await store.accept(turnFor(conversation, 't1'));
+      const before = await observe(conversation);
+      expect(await store.accept(turnFor(conversation, 't1', { payloadHash: 'other' }))).toEqual({ status: 'conflict' });
+      expect((await observe(conversation)).shape).toEqual(before.shape);
+    });
+
+    test('a full mailbox refuses, and takes a turn again once there is room', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
+      const third = turnFor(conversation, 't3', { maxQueuedTurns: 2 });
+      expect(await store.accept(third)).toEqual({ status: 'full', queued: 2 });
+      expect(await store.readTurn(conversation, 't3')).toBeUndefined();
+      await store.cancel(conversation, 't2', 'w');
+      expect(await store.accept(third)).toMatchObject({ status: 'accepted' });
+    });
+
+    test('a turn for later is scheduled: not in the mailbox, not counted, no wake', async () => {
+      const { store, observe } = harness();
+      const conversation = newConversation();
+      const { now } = (await observe(conversation)).times;
+      const later = turnFor(conversation, 'later', { dueAt: now + HOUR_MS, maxQueuedTurns: 1 });
+      expect(await store.accept(later)).toEqual({ status: 'accepted', state: 'scheduled', needsWake: false });
+      expect(await store.accept(later)).toEqual({ status: 'known', state: 'scheduled', needsWake: false });
+      const { shape, times } = await observe(conversation);
+      expect([shape.mailbox, shape.ready, shape.wake]).toEqual([[], ['d|later'], undefined]);
+      expect(times.ready['d|later']).toBe(now + HOUR_MS);
+      expect(await store.accept(turnFor(conversation, 't1', { maxQueuedTurns: 1 }))).toMatchObject({
+        state: 'queued',
+        needsWake: true,
+      });
+    });
+
+    test('a turn for later is taken while the mailbox is full', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      await store.accept(turnFor(conversation, 't1'));
+      const later = turnFor(conversation, 'later', { dueAt: Date.now() + HOUR_MS, maxQueuedTurns: 1 });
+      expect(await store.accept(later)).toMatchObject({ state: 'scheduled' });
+    });
+
+    test('a turn whose time has passed is queued at once', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      expect(await store.accept(turnFor(conversation, 't1', { dueAt: 1 }))).toMatchObject({ state: 'queued' });
+    });
+
+    test('to an erased conversation it creates anew; nothing of the old one comes back', async () => {
+      const { store, observe, markGone } = harness();
+      const conversation = newConversation();
+      await store.accept(turnFor(conversation, 'old'));
+      const old = await claimHead(store, conversation);
+      await store.accept(turnFor(conversation, 'late', { dueAt: Date.now() + HOUR_MS }));
+      await markGone(conversation);
+      expect(await store.accept(turnFor(conversation, 'old', { payloadHash: 'other' }))).toMatchObject({
+        status: 'accepted',
+        needsWake: true,
+      });
+      const { shape } = await observe(conversation);
+      expect([shape.mailbox, shape.log, shape.ready]).toEqual([['old'], [], ['t']]);
+      expect(await store.readTurn(conversation, 'late')).toBeUndefined();
+      const anew = await claimHead(store, conversation);
+      expect(anew.lease.epoch, 'epochs never repeat').toBeGreaterThanOrEqual(old.lease.epoch);
+      expect(await store.heartbeat(old.lease)).toEqual({ status: 'fenced' });
+    });
+
+    test('each turn carries its own agent; the conversation keeps the first', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      await store.accept(turnFor(conversation, 't1'));
+      await store.accept(turnFor(conversation, 't2', { agent: 'other' }));
+      await store.cancel(conversation, 't1', 'w');
+      const second = await claimHead(store, conversation);
+      expect([second.agent, second.conversation.agent]).toEqual(['other', 'agent']);
+    });
+  });
+}

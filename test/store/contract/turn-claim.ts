@@ -1,0 +1,202 @@
+import { describe, expect, test } from 'vitest';
+import { TURN_LIMITS } from '../../../src/domain/turn.ts';
+import { CLOSING_RESULT } from '../../../src/store/turns/closing-result.ts';
+import { acceptAndClaim, callsStep, claimHead, newConversation, resultStep, textStep, turnFor } from '../samples.ts';
+import type { TurnHarness } from '../turn-harness.ts';
+
+export function describeClaim(harness: () => TurnHarness): void {
+  describe('claim', () => {
+    test('of an empty mailbox answers so and leaves no entry', async () => {
+      const { store, observe } = harness();
+      const conversation = newConversation();
+      expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'empty' });
+      expect((await observe(conversation)).shape.ready).toEqual([]);
+    });
+
+    test('of an erased conversation answers gone', async () => {
+      const { store, markGone } = harness();
+      const conversation = newConversation();
+      await store.accept(turnFor(conversation, 't1'));
+      await markGone(conversation);
+      expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'gone' });
+    });
+
+    test('hands out the head; its user message enters the log, once', async () => {
+      const { store, observe, lapseLease } = harness();
+      const conversation = newConversation();
+      const request = turnFor(conversation, 't1');
+      const claimed = await acceptAndClaim(store, conversation, 't1');
+      expect(claimed).toMatchObject({ agent: 'agent', attempt: 1, inputSeq: 1, conversation: { head: 1, turns: 1 } });
+      expect(claimed.lease).toMatchObject({ conversation, turn: 't1' });
+      expect(claimed.waited).toBeUndefined();
+      const { shape, times } = await observe(conversation);
+      expect(shape.log).toEqual([
+        {
+          role: 'user',
+          content: request.input.message.content,
+          turn: 't1',
+          totalTokens: request.input.tokens,
+          totalBytes: request.input.bytes,
+        },
+      ]);
+      expect(shape.turns['t1']).toMatchObject({ state: 'running', hasInput: false });
+      expect(times.lease).toBeGreaterThan(times.now);
+      expect(times.ready['t'], 'looked at again when the lease ends').toBe(times.lease);
+      await lapseLease(conversation);
+      const second = await claimHead(store, conversation);
+      expect(second).toMatchObject({ attempt: 2, inputSeq: 1, conversation: { head: 1 } });
+    });
+
+    test('is refused while another owner holds the lease', async () => {
+      const { store, observe } = harness();
+      const conversation = newConversation();
+      await acceptAndClaim(store, conversation, 't1');
+      const before = await observe(conversation);
+      const reply = await store.claim(conversation, 'other', 'w');
+      expect(reply).toEqual({ status: 'held', untilMs: before.times.lease });
+      expect((await observe(conversation)).shape).toEqual(before.shape);
+    });
+
+    test('sent again by its owner answers the same turn under the same epoch', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      await store.accept(turnFor(conversation, 't1'));
+      const first = await store.claim(conversation, 'o', 'w');
+      expect(await store.claim(conversation, 'o', 'w')).toEqual(first);
+    });
+
+    test('after a lapsed lease raises the epoch and fences the owner before', async () => {
+      const { store, lapseLease } = harness();
+      const conversation = newConversation();
+      const first = await acceptAndClaim(store, conversation, 't1');
+      await lapseLease(conversation);
+      const second = await claimHead(store, conversation);
+      expect(second.lease.epoch).toBeGreaterThan(first.lease.epoch);
+      const fenced = { status: 'fenced' };
+      expect(await store.heartbeat(first.lease)).toEqual(fenced);
+      expect(await store.startSteps(first.lease, ['s'])).toEqual(fenced);
+      expect(await store.recordStep(first.lease, textStep('s', 1))).toEqual(fenced);
+      expect(
+        await store.suspend(first.lease, { for: 'retry', step: 's', until: Date.now() + 1_000, calls: [] }),
+      ).toEqual(fenced);
+      expect(await store.settle(first.lease, { state: 'completed', answerSeq: 1 }, 'w')).toEqual(fenced);
+    });
+
+    test('by the same owner again, after a suspension, fences the lease before', async () => {
+      const { store, passDeadline } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      await store.suspend(lease, { for: 'retry', step: 's', until: Date.now() + 60_000, calls: [] });
+      await passDeadline(conversation, 't1');
+      expect(await store.claim(conversation, lease.owner, 'w')).toMatchObject({ status: 'claimed' });
+      expect(await store.heartbeat(lease)).toEqual({ status: 'fenced' });
+    });
+
+    test('gives a lease on the head alone', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
+      const { lease } = await claimHead(store, conversation);
+      const other = { ...lease, turn: 't2' };
+      expect(await store.heartbeat(other)).toEqual({ status: 'fenced' });
+      expect(await store.settle(other, { state: 'completed', answerSeq: 1 }, 'w')).toEqual({ status: 'fenced' });
+    });
+
+    test('goes on from what was recorded', async () => {
+      const { store, lapseLease } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      await store.recordStep(lease, callsStep('model.1', 1, 1));
+      await store.startSteps(lease, ['tool:c2_0']);
+      await lapseLease(conversation);
+      const { steps, conversation: state } = await claimHead(store, conversation);
+      expect(steps.get('model.1')).toMatchObject({ status: 'done', seqs: { from: 2, to: 2 } });
+      expect(steps.get('tool:c2_0')).toMatchObject({ status: 'started' });
+      expect(state.openCalls).toEqual([{ id: 'c2_0', providerId: 'call_c2_0' }]);
+    });
+
+    test('closes a round that a caller of its own loop left open before a user message follows it', async () => {
+      const { store, observe, openCall } = harness();
+      const conversation = newConversation();
+      await store.accept(turnFor(conversation, 't1'));
+      await openCall(conversation, 'c1_0');
+      await claimHead(store, conversation);
+      const { log, openCalls } = (await observe(conversation)).shape;
+      expect(log.map(({ role, toolCallId }) => [role, toolCallId])).toEqual([
+        ['tool', 'c1_0'],
+        ['user', undefined],
+      ]);
+      expect(openCalls).toEqual({});
+    });
+  });
+
+  describe('poison', () => {
+    test('three dead claims settle the turn and the next is not blocked', async () => {
+      const { store, observe, lapseLease } = harness();
+      const conversation = newConversation();
+      for (const turn of ['bad', 'good']) await store.accept(turnFor(conversation, turn));
+      const first = await claimHead(store, conversation);
+      await store.startSteps(first.lease, ['s']);
+      for (let attempt = 2; attempt <= TURN_LIMITS.maxAttempts; attempt += 1) {
+        await lapseLease(conversation);
+        expect((await claimHead(store, conversation)).attempt).toBe(attempt);
+      }
+      await lapseLease(conversation);
+      const before = await observe(conversation);
+      const poison = await store.claim(conversation, 'last', 'next');
+      expect(poison).toEqual({ status: 'poison', turn: 'bad', wake: 'next' });
+      expect(await store.claim(conversation, 'last', 'next'), 'sent again').toEqual(poison);
+      expect(await store.readTurn(conversation, 'bad')).toMatchObject({ state: 'failed', failure: { code: 'poison' } });
+      const after = await observe(conversation);
+      expect(after.times.epoch, 'I4').toBeGreaterThan(before.times.epoch);
+      expect(after.shape.wake).toBe('next');
+      expect(await claimHead(store, conversation)).toMatchObject({ lease: { turn: 'good' }, attempt: 1 });
+    });
+
+    test('with nothing behind it asks for no wake', async () => {
+      const { store, lapseLease, observe } = harness();
+      const conversation = newConversation();
+      await store.accept(turnFor(conversation, 'bad'));
+      for (let attempt = 1; attempt <= TURN_LIMITS.maxAttempts; attempt += 1) {
+        await claimHead(store, conversation);
+        await lapseLease(conversation);
+      }
+      const poison = { status: 'poison', turn: 'bad' };
+      expect(await store.claim(conversation, 'o', 'w')).toEqual(poison);
+      expect(await store.claim(conversation, 'o', 'w')).toEqual(poison);
+      expect(await store.claim(conversation, 'o', 'other')).toEqual({ status: 'empty' });
+      expect((await observe(conversation)).shape.ready).toEqual([]);
+    });
+
+    test('closes the open round', async () => {
+      const { store, lapseLease, observe } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 'bad');
+      await store.recordStep(lease, callsStep('model.1', 1, 2));
+      await store.recordStep(lease, resultStep('tool:c2_0', 'c2_0'));
+      for (let attempt = 1; attempt <= TURN_LIMITS.maxAttempts; attempt += 1) {
+        await lapseLease(conversation);
+        await claimHead(store, conversation);
+      }
+      await lapseLease(conversation);
+      await store.claim(conversation, 'o', 'w');
+      const { log, openCalls } = (await observe(conversation)).shape;
+      expect(log.at(-1)).toMatchObject({ role: 'tool', toolCallId: 'c2_1', content: CLOSING_RESULT.content });
+      expect(openCalls).toEqual({});
+    });
+
+    test('a recorded outcome starts the count anew', async () => {
+      const { store, lapseLease } = harness();
+      const conversation = newConversation();
+      await store.accept(turnFor(conversation, 't1'));
+      for (let round = 0; round < 3; round += 1) {
+        await claimHead(store, conversation);
+        await lapseLease(conversation);
+        const { lease, attempt } = await claimHead(store, conversation);
+        expect(attempt).toBe(2);
+        await store.recordStep(lease, { key: `step.${round}`, messages: [], opens: [], closes: [] });
+        await lapseLease(conversation);
+      }
+    });
+  });
+}

@@ -1,0 +1,210 @@
+import { describe, expect, test } from 'vitest';
+import { TURN_STATES } from '../../../src/domain/turn.ts';
+import { CLOSING_RESULT } from '../../../src/store/turns/closing-result.ts';
+import { acceptAndClaim, callsStep, claimHead, newConversation, resultStep, textStep, turnFor } from '../samples.ts';
+import type { TurnHarness } from '../turn-harness.ts';
+
+const FAILURE = { code: 'model_failed', message: 'it broke: "[]"', details: { list: [] } };
+
+export function describeEnd(harness: () => TurnHarness): void {
+  describe('settle', () => {
+    test('completed: the answer is shown, the next turn woken, order kept', async () => {
+      const { store, observe } = harness();
+      const conversation = newConversation();
+      for (const turn of ['t1', 't2', 't3']) await store.accept(turnFor(conversation, turn));
+      const order: string[] = [];
+      for (const wake of ['w1', 'w2', 'w3']) {
+        const { lease, conversation: state } = await claimHead(store, conversation);
+        order.push(lease.turn);
+        await store.recordStep(lease, textStep('s', state.head, `answer of ${lease.turn}`));
+        const hasNext = wake !== 'w3';
+        expect(await store.settle(lease, { state: 'completed', answerSeq: state.head + 1 }, wake)).toEqual({
+          status: 'settled',
+          hasNext,
+          ...(hasNext && { wake }),
+        });
+      }
+      expect(order).toEqual(['t1', 't2', 't3']);
+      expect(await store.readTurn(conversation, 't2')).toMatchObject({
+        state: 'completed',
+        inputSeq: 3,
+        answer: { seq: 4, content: 'answer of t2' },
+      });
+      const { shape } = await observe(conversation);
+      expect([shape.ready, shape.owner, shape.mailbox]).toEqual([[], undefined, []]);
+      expect(shape.events).toEqual(['t1', 't2', 't3'].map((turn) => `turn_settled ${turn} completed`));
+      expect(shape.log).toHaveLength(6);
+    });
+
+    test('sent again it is known, with the same answer; also after the next claim', async () => {
+      const { store, observe } = harness();
+      const conversation = newConversation();
+      for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
+      const { lease } = await claimHead(store, conversation);
+      const settlement = { state: 'completed', answerSeq: 1 } as const;
+      await store.settle(lease, settlement, 'w1');
+      expect(await store.settle(lease, settlement, 'w1')).toEqual({ status: 'known', hasNext: true, wake: 'w1' });
+      await claimHead(store, conversation);
+      const before = await observe(conversation);
+      expect(await store.settle(lease, settlement, 'w1')).toMatchObject({ status: 'known', hasNext: true });
+      expect((await observe(conversation)).shape).toEqual(before.shape);
+    });
+
+    test('without a wake records none, and the next turn is looked after all the same', async () => {
+      const { store, observe } = harness();
+      const conversation = newConversation();
+      for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
+      const { lease } = await claimHead(store, conversation);
+      const reply = await store.settle(lease, { state: 'completed', answerSeq: 1 }, undefined);
+      expect(reply).toEqual({ status: 'settled', hasNext: true });
+      const { shape, times } = await observe(conversation);
+      expect(shape.wake, 'that of the accept').toBe('wake-t1');
+      expect(times.ready['t']).toBeLessThanOrEqual(times.now + 5_000);
+      const next = await store.claim(conversation, lease.owner, 'w');
+      expect(next, 'the same owner goes on').toMatchObject({ status: 'claimed', turn: { lease: { turn: 't2' } } });
+      expect(await store.heartbeat(lease)).toEqual({ status: 'fenced' });
+    });
+
+    test('failed: the failure is shown as given, the open round closed, the epoch raised', async () => {
+      const { store, observe } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      await store.recordStep(lease, callsStep('model.1', 1, 12));
+      await store.recordStep(lease, resultStep('tool:c2_1', 'c2_1'));
+      expect(await store.settle(lease, { state: 'failed', failure: FAILURE }, 'w')).toEqual({
+        status: 'settled',
+        hasNext: false,
+      });
+      expect(await store.readTurn(conversation, 't1')).toMatchObject({ state: 'failed', failure: FAILURE });
+      const { shape, times } = await observe(conversation);
+      const closing = shape.log.slice(3);
+      const left = [0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11].map((index) => `c2_${index}`);
+      expect(closing.map(({ toolCallId }) => toolCallId)).toEqual(left);
+      expect(closing.every(({ content, turn }) => content === CLOSING_RESULT.content && turn === 't1')).toBe(true);
+      expect(shape.openCalls).toEqual({});
+      expect(times.epoch).toBeGreaterThan(lease.epoch);
+    });
+
+    test('drops what only an unsettled turn needs, and the turn before it is left as it is', async () => {
+      const { store, observe } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      await store.recordStep(lease, callsStep('model.1', 1, 1));
+      await store.suspend(lease, { for: 'tools', step: 's', until: Date.now() + 60_000, calls: ['c2_0'] });
+      await store.resume({ conversation, turn: 't1', answers: new Map([['c2_0', '{}']]), wake: 'w' });
+      const again = await claimHead(store, conversation);
+      await store.settle(again.lease, { state: 'failed', failure: FAILURE }, 'w');
+      const turn = (await observe(conversation)).shape.turns['t1'];
+      expect([turn?.answers, turn?.suspensions, turn?.waiting, turn?.hasInput]).toEqual([{}, {}, undefined, false]);
+      expect(turn?.steps).toMatchObject({ 'model.1': { status: 'done' } });
+    });
+  });
+
+  describe('cancel', () => {
+    test('of a scheduled turn removes it', async () => {
+      const { store, observe } = harness();
+      const conversation = newConversation();
+      await store.accept(turnFor(conversation, 'later', { dueAt: Date.now() + 60_000 }));
+      expect(await store.cancel(conversation, 'later', 'w')).toEqual({ status: 'canceled' });
+      expect((await observe(conversation)).shape.ready).toEqual([]);
+      expect(await store.readTurn(conversation, 'later')).toMatchObject({ state: 'canceled' });
+    });
+
+    test('of a queued turn leaves the running one alone', async () => {
+      const { store, observe } = harness();
+      const conversation = newConversation();
+      for (const turn of ['t1', 't2', 't3']) await store.accept(turnFor(conversation, turn));
+      const { lease } = await claimHead(store, conversation);
+      expect(await store.cancel(conversation, 't2', 'w')).toEqual({ status: 'canceled' });
+      expect((await observe(conversation)).shape.mailbox).toEqual(['t1', 't3']);
+      expect(await store.heartbeat(lease)).toEqual({ status: 'held' });
+    });
+
+    test('of a queued head wakes the next', async () => {
+      const { store, observe } = harness();
+      const conversation = newConversation();
+      for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
+      expect(await store.cancel(conversation, 't1', 'w')).toEqual({ status: 'canceled', wake: 'w' });
+      const { shape } = await observe(conversation);
+      expect([shape.mailbox, shape.wake, shape.log]).toEqual([['t2'], 'w', []]);
+    });
+
+    test('of a running head closes its round, fences its worker and wakes the next', async () => {
+      const { store, observe } = harness();
+      const conversation = newConversation();
+      for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
+      const { lease } = await claimHead(store, conversation);
+      await store.recordStep(lease, callsStep('model.1', 1, 2));
+      const canceled = { status: 'canceled', wake: 'w' };
+      expect(await store.cancel(conversation, 't1', 'w')).toEqual(canceled);
+      const after = await observe(conversation);
+      expect(await store.cancel(conversation, 't1', 'w'), 'sent again').toEqual(canceled);
+      expect((await observe(conversation)).shape).toEqual(after.shape);
+      expect(after.times.epoch).toBeGreaterThan(lease.epoch);
+      expect(after.shape.log.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool']);
+      expect(await store.recordStep(lease, resultStep('tool:c2_0', 'c2_0'))).toEqual({ status: 'fenced' });
+      expect(await store.settle(lease, { state: 'completed', answerSeq: 2 }, 'x')).toMatchObject({ status: 'known' });
+      expect(await store.readTurn(conversation, 't1')).toMatchObject({ state: 'canceled' });
+    });
+
+    test('of a waiting head ends its wait', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
+      const { lease } = await claimHead(store, conversation);
+      await store.suspend(lease, { for: 'retry', step: 's', until: Date.now() + 60_000, calls: [] });
+      expect(await store.cancel(conversation, 't1', 'w')).toEqual({ status: 'canceled', wake: 'w' });
+      expect((await claimHead(store, conversation)).lease.turn).toBe('t2');
+    });
+
+    test('of a settled turn says how it ended; of an unknown one that there is none', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      await store.settle(lease, { state: 'completed', answerSeq: 1 }, 'w');
+      expect(await store.cancel(conversation, 't1', 'w')).toEqual({ status: 'settled', state: 'completed' });
+      expect(await store.cancel(conversation, 't2', 'w')).toEqual({ status: 'not_found' });
+    });
+  });
+
+  describe('readTurn', () => {
+    test('shows every state, and nothing of a turn that is not there', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      const seen = new Set<string>();
+      const look = async (turn: string): Promise<void> => {
+        seen.add((await store.readTurn(conversation, turn))?.state ?? 'none');
+      };
+      await store.accept(turnFor(conversation, 'later', { dueAt: Date.now() + 60_000 }));
+      for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
+      await look('later');
+      await look('t1');
+      const first = await claimHead(store, conversation);
+      await look('t1');
+      await store.suspend(first.lease, { for: 'compaction', step: 's', until: Date.now() + 60_000, calls: [] });
+      await look('t1');
+      const second = await claimHead(store, conversation);
+      await store.settle(second.lease, { state: 'completed', answerSeq: 1 }, 'w');
+      await look('t1');
+      const { lease } = await claimHead(store, conversation);
+      await store.settle(lease, { state: 'failed', failure: FAILURE }, 'w');
+      await look('t2');
+      await store.cancel(conversation, 'later', 'w');
+      await look('later');
+      expect([...seen].toSorted()).toEqual([...TURN_STATES].toSorted());
+      expect(await store.readTurn(conversation, 'nobody')).toBeUndefined();
+      expect(await store.readTurn(newConversation(), 't1')).toBeUndefined();
+    });
+
+    test('shows times and usage', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      await store.recordStep(lease, { ...textStep('s', 1), usage: { inputTokens: 9, outputTokens: 0 } });
+      await store.settle(lease, { state: 'completed', answerSeq: 2 }, 'w');
+      const view = await store.readTurn(conversation, 't1');
+      expect(view?.usage).toEqual({ inputTokens: 9, outputTokens: 0 });
+      expect(view?.settledAt).toBeGreaterThanOrEqual(view?.acceptedAt ?? Number.POSITIVE_INFINITY);
+    });
+  });
+}

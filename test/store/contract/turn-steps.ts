@@ -1,0 +1,172 @@
+import { describe, expect, test } from 'vitest';
+import { acceptAndClaim, callsStep, newConversation, resultStep, textStep } from '../samples.ts';
+import type { TurnHarness } from '../turn-harness.ts';
+
+export function describeSteps(harness: () => TurnHarness): void {
+  describe('startSteps', () => {
+    test('records what begins and leaves what is known', async () => {
+      const { store, observe } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      await store.recordStep(lease, textStep('done', 1));
+      const before = await observe(conversation);
+      expect(await store.startSteps(lease, ['done', 'a', 'b'])).toEqual({ status: 'recorded' });
+      const after = await observe(conversation);
+      expect(after.shape.turns['t1']?.steps).toEqual({
+        done: { status: 'done', seqs: { from: 2, to: 2 } },
+        a: { status: 'started' },
+        b: { status: 'started' },
+      });
+      expect(after.times.lease, 'extends nothing').toBe(before.times.lease);
+      expect(await store.startSteps(lease, ['done', 'a', 'b'])).toEqual({ status: 'recorded' });
+      expect((await observe(conversation)).shape).toEqual(after.shape);
+    });
+  });
+
+  describe('recordStep', () => {
+    test('appends to the log when the step is recorded, and once', async () => {
+      const { store, observe } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const step = callsStep('model.1', 1);
+      const recorded = await store.recordStep(lease, step);
+      expect(recorded).toMatchObject({
+        status: 'recorded',
+        conversation: {
+          head: 2,
+          openCalls: [
+            { id: 'c2_0', providerId: 'call_c2_0' },
+            { id: 'c2_1', providerId: 'call_c2_1' },
+          ],
+        },
+      });
+      const before = await observe(conversation);
+      expect(await store.recordStep(lease, step)).toEqual({ ...recorded, status: 'known' });
+      expect((await observe(conversation)).shape).toEqual(before.shape);
+    });
+
+    test('a known step answers the present state of the conversation', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const step = callsStep('model.1', 1, 1);
+      await store.recordStep(lease, step);
+      await store.recordStep(lease, resultStep('tool:c2_0', 'c2_0'));
+      expect(await store.recordStep(lease, step)).toMatchObject({
+        status: 'known',
+        conversation: { head: 3, openCalls: [] },
+      });
+    });
+
+    test('a step of many messages and one of none are recorded with their seqs', async () => {
+      const { store, observe } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      await store.recordStep(lease, callsStep('model.1', 1, 3));
+      const results = ['c2_0', 'c2_1', 'c2_2'].map((call) => resultStep('', call));
+      await store.recordStep(lease, {
+        key: 'tools',
+        messages: results.flatMap(({ messages }) => messages),
+        opens: [],
+        closes: results.flatMap(({ closes }) => closes),
+      });
+      await store.recordStep(lease, { key: 'none', messages: [], opens: [], closes: [] });
+      const { steps } = (await observe(conversation)).shape.turns['t1'] ?? {};
+      expect(steps?.['tools']).toEqual({ status: 'done', seqs: { from: 3, to: 5 } });
+      expect(steps?.['none']).toEqual({ status: 'done' });
+    });
+
+    test('is fenced where the head moved under its call ids, and writes nothing', async () => {
+      const { store, observe } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const before = await observe(conversation);
+      expect(await store.recordStep(lease, callsStep('model.1', 7))).toEqual({ status: 'fenced' });
+      expect((await observe(conversation)).shape).toEqual(before.shape);
+    });
+
+    test('extends the lease and says when to look again', async () => {
+      const { store, observe, lapseLease } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      await lapseLease(conversation);
+      await store.recordStep(lease, textStep('s', 1));
+      const { times } = await observe(conversation);
+      expect(times.lease).toBeGreaterThan(times.now);
+      expect(times.ready['t']).toBe(times.lease);
+    });
+
+    test('adds up usage, keeps the anchor and the whole texts', async () => {
+      const { store, observe } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const usage = { inputTokens: 100, outputTokens: 7 };
+      await store.recordStep(lease, { ...textStep('s1', 1), usage, requestTokens: 90, anchor: { tokens: 107 } });
+      const texts = new Map([
+        ['h1', '{"whole":[]}'],
+        ['h2', 'line\nline'],
+      ]);
+      const reply = await store.recordStep(lease, { ...textStep('s2', 2), usage, requestTokens: 95, texts });
+      const { turns, texts: kept } = (await observe(conversation)).shape;
+      expect(turns['t1']).toMatchObject({ inputTokens: 200, outputTokens: 14, requestTokens: [90, 95] });
+      expect(kept).toEqual(Object.fromEntries(texts));
+      expect(reply).toMatchObject({ conversation: { size: { anchor: { seq: 2, tokens: 107, version: 0 } } } });
+      if (reply.status !== 'recorded') throw new Error(reply.status);
+      const { anchor, headTotal } = reply.conversation.size;
+      expect(headTotal.tokens - (anchor?.total.tokens ?? 0), 'what came after the anchor').toBe('answer'.length + 4);
+    });
+
+    test('JSON comes back as it was given', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const content = '{"empty":[],"object":{},"big":12345678901234567890,"text":"a\\nb ü 🙂 \\u0000"}';
+      await store.recordStep(lease, textStep('s', 1, content));
+      await store.settle(lease, { state: 'completed', answerSeq: 2 }, 'w');
+      expect((await store.readTurn(conversation, 't1'))?.answer).toEqual({ seq: 2, content });
+    });
+
+    test('a turn of 100 calls is in the log call by call', async () => {
+      const { store, observe } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      for (let round = 0; round < 100; round += 1) {
+        const head = 1 + 2 * round;
+        await store.recordStep(lease, callsStep(`model.${round}`, head, 1));
+        const reply = await store.recordStep(lease, resultStep(`tool.${round}`, `c${head + 1}_0`));
+        expect(reply).toMatchObject({ status: 'recorded', conversation: { head: head + 2, openCalls: [] } });
+      }
+      expect((await observe(conversation)).shape.log).toHaveLength(201);
+    });
+  });
+
+  describe('heartbeat', () => {
+    test('extends the lease of its owner and moves the entry with it', async () => {
+      const { store, observe, lapseLease } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      await lapseLease(conversation);
+      expect(await store.heartbeat(lease)).toEqual({ status: 'held' });
+      const { shape, times } = await observe(conversation);
+      expect(times.lease).toBeGreaterThan(times.now);
+      expect(times.ready['t']).toBe(times.lease);
+      expect(await store.heartbeat(lease)).toEqual({ status: 'held' });
+      expect((await observe(conversation)).shape).toEqual(shape);
+    });
+  });
+
+  test('what still writes to an erased conversation is answered gone', async () => {
+    const { store, markGone } = harness();
+    const conversation = newConversation();
+    const { lease } = await acceptAndClaim(store, conversation, 't1');
+    await markGone(conversation);
+    const gone = { status: 'gone' };
+    expect(await store.heartbeat(lease)).toEqual(gone);
+    expect(await store.startSteps(lease, ['s'])).toEqual(gone);
+    expect(await store.recordStep(lease, textStep('s', 1))).toEqual(gone);
+    expect(await store.suspend(lease, { for: 'retry', step: 's', until: Date.now(), calls: [] })).toEqual(gone);
+    expect(await store.settle(lease, { state: 'completed', answerSeq: 1 }, 'w')).toEqual(gone);
+    expect(await store.resume({ conversation, turn: 't1', answers: new Map(), wake: 'w' })).toEqual(gone);
+    expect(await store.cancel(conversation, 't1', 'w')).toEqual({ status: 'not_found' });
+  });
+}

@@ -1,0 +1,29 @@
+import { afterAll, beforeAll, describe } from 'vitest';
+import type { TurnHarness } from '../turn-harness.ts';
+import { describeAccept } from './turn-accept.ts';
+import { describeClaim } from './turn-claim.ts';
+import { describeEnd } from './turn-end.ts';
+import { describeSteps } from './turn-steps.ts';
+import { describeTransitions } from './turn-transitions.ts';
+import { describeWaits } from './turn-waits.ts';
+
+/** What every implementation of `TurnStore` and `TurnIntake` must do. */
+export function describeTurnStore(name: string, open: () => TurnHarness): void {
+  describe(`turns in ${name}`, () => {
+    let harness: TurnHarness | undefined;
+    beforeAll(() => {
+      harness = open();
+    });
+    afterAll(() => harness?.close());
+    const opened = (): TurnHarness => {
+      if (harness === undefined) throw new Error('used before the suite has begun');
+      return harness;
+    };
+    describeAccept(opened);
+    describeClaim(opened);
+    describeSteps(opened);
+    describeWaits(opened);
+    describeEnd(opened);
+    describeTransitions(opened);
+  });
+}

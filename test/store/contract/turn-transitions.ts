@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest';
+import type { ConversationRef } from '../../../src/domain/ids.ts';
+import type { TurnLease } from '../../../src/domain/ports/turn-store.ts';
+import { nextTurnState, TURN_STATES, type TurnEvent, type TurnState, type Waiting } from '../../../src/domain/turn.ts';
+import { acceptAndClaim, newConversation, turnFor } from '../samples.ts';
+import type { TurnHarness } from '../turn-harness.ts';
+
+const EVENTS = ['accept', 'schedule', 'claim', 'suspend', 'complete', 'fail', 'cancel'] as const satisfies TurnEvent[];
+type Event = (typeof EVENTS)[number];
+
+const FAILURE = { code: 'model_failed', message: 'it broke' };
+
+/**
+ * Pairs that the state machine allows and the store has no way to: a turn fails under the lease of a claim, so it is running
+ * by then. (`become_due` is the sweeper's.)
+ */
+const UNREACHED = new Set(['queued fail', 'waiting fail']);
+
+function later(): { dueAt: number } {
+  return { dueAt: Date.now() + 60_000 };
+}
+
+export function describeTransitions(harness: () => TurnHarness): void {
+  async function bring(conversation: ConversationRef, state: TurnState | 'none'): Promise<TurnLease> {
+    const { store } = harness();
+    const none = { conversation, turn: 't1', owner: 'nobody', epoch: 1 };
+    if (state === 'none') return none;
+    if (state === 'scheduled' || state === 'queued') {
+      await store.accept(turnFor(conversation, 't1', state === 'scheduled' ? later() : {}));
+      return none;
+    }
+    const { lease } = await acceptAndClaim(store, conversation, 't1');
+    if (state === 'waiting') await act(conversation, lease, 'suspend');
+    if (state === 'completed') await act(conversation, lease, 'complete');
+    if (state === 'failed') await act(conversation, lease, 'fail');
+    if (state === 'canceled') await act(conversation, lease, 'cancel');
+    return lease;
+  }
+
+  async function act(conversation: ConversationRef, lease: TurnLease, event: Event): Promise<unknown> {
+    const { store } = harness();
+    const waiting: Waiting = { for: 'compaction', step: 's', until: Date.now() + 60_000, calls: [] };
+    switch (event) {
+      case 'accept':
+        return store.accept(turnFor(conversation, 't1'));
+      case 'schedule':
+        return store.accept(turnFor(conversation, 't1', later()));
+      case 'claim':
+        return store.claim(conversation, 'another', 'w');
+      case 'suspend':
+        return store.suspend(lease, waiting);
+      case 'complete':
+        return store.settle(lease, { state: 'completed', answerSeq: 1 }, 'w');
+      case 'fail':
+        return store.settle(lease, { state: 'failed', failure: FAILURE }, 'w');
+      case 'cancel':
+        return store.cancel(conversation, 't1', 'w');
+    }
+  }
+
+  describe('the state machine', () => {
+    for (const state of ['none', ...TURN_STATES] as const) {
+      for (const event of EVENTS.filter((name) => !UNREACHED.has(`${state} ${name}`))) {
+        const expected = nextTurnState(state, event) ?? state;
+        test(`${event} of ${state} → ${expected}`, async () => {
+          const { store } = harness();
+          const conversation = newConversation();
+          const lease = await bring(conversation, state);
+          await act(conversation, lease, event);
+          expect((await store.readTurn(conversation, 't1'))?.state ?? 'none').toBe(expected);
+        });
+      }
+    }
+  });
+}

@@ -1,0 +1,238 @@
+import { describe, expect, test } from 'vitest';
+import type { ConversationRef } from '../../../src/domain/ids.ts';
+import type { TurnLease } from '../../../src/domain/ports/turn-store.ts';
+import { TURN_LIMITS, type Waiting } from '../../../src/domain/turn.ts';
+import { acceptAndClaim, callsStep, claimHead, newConversation, resultStep, textStep, turnFor } from '../samples.ts';
+import type { TurnHarness } from '../turn-harness.ts';
+
+const DAY_MS = 86_400_000;
+
+function waitFor(kind: Waiting['for'], calls: string[] = [], step = 'step.1'): Waiting {
+  return { for: kind, step, until: Date.now() + DAY_MS, calls };
+}
+
+function answer(call: string): [string, string] {
+  return [call, `{"output":"of ${call}","list":[]}`];
+}
+
+export function describeWaits(harness: () => TurnHarness): void {
+  /** a turn that called two tools and waits for both */
+  async function waitForTools(): Promise<{ conversation: ConversationRef; lease: TurnLease; waiting: Waiting }> {
+    const { store } = harness();
+    const conversation = newConversation();
+    const { lease } = await acceptAndClaim(store, conversation, 't1');
+    await store.recordStep(lease, callsStep('model.1', 1, 2));
+    const waiting = waitFor('tools', ['c2_0', 'c2_1']);
+    expect(await store.suspend(lease, waiting)).toEqual({ status: 'suspended' });
+    return { conversation, lease, waiting };
+  }
+
+  describe('suspend', () => {
+    test('gives the lease back, keeps the head and leaves it alone until the deadline', async () => {
+      const { store, observe } = harness();
+      const { conversation, lease, waiting } = await waitForTools();
+      await store.accept(turnFor(conversation, 't2'));
+      const { shape, times } = await observe(conversation);
+      expect([shape.owner, shape.attempts, shape.mailbox]).toEqual([undefined, 0, ['t1', 't2']]);
+      expect(shape.turns['t1']).toMatchObject({ state: 'waiting', waiting: { for: 'tools', isFulfilled: false } });
+      expect(times.ready['t'], 'accept does not move it: NX').toBe(waiting.until);
+      expect(await store.readTurn(conversation, 't1')).toMatchObject({ state: 'waiting', waiting });
+      expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'waiting', untilMs: waiting.until });
+      expect(await store.heartbeat(lease), 'its owner has left').toEqual({ status: 'fenced' });
+    });
+
+    test('a claim before the deadline puts the entry back to it, wherever a sweep pushed it', async () => {
+      const { store, observe, pushOut } = harness();
+      const { conversation, waiting } = await waitForTools();
+      await pushOut(conversation);
+      expect((await observe(conversation)).times.ready['t']).not.toBe(waiting.until);
+      await store.claim(conversation, 'o', 'w');
+      expect((await observe(conversation)).times.ready['t']).toBe(waiting.until);
+    });
+
+    test('a wait after one that was fulfilled begins anew', async () => {
+      const { store } = harness();
+      const { conversation } = await waitForTools();
+      await store.resume({ conversation, turn: 't1', answers: new Map([answer('c2_0'), answer('c2_1')]), wake: 'w' });
+      const { lease } = await claimHead(store, conversation);
+      await store.suspend(lease, waitFor('retry', [], 'step.2'));
+      expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ status: 'waiting' });
+    });
+
+    test('sent again changes nothing; after the next claim it is fenced', async () => {
+      const { store, observe, passDeadline } = harness();
+      const { conversation, lease, waiting } = await waitForTools();
+      const before = await observe(conversation);
+      expect(await store.suspend(lease, waiting)).toEqual({ status: 'suspended' });
+      expect((await observe(conversation)).shape).toEqual(before.shape);
+      await passDeadline(conversation, 't1');
+      await claimHead(store, conversation);
+      expect(await store.suspend(lease, waiting)).toEqual({ status: 'fenced' });
+    });
+
+    test('a suspension is no attempt: four rate limits are not poison', async () => {
+      const { store, passDeadline } = harness();
+      const conversation = newConversation();
+      await store.accept(turnFor(conversation, 't1'));
+      for (let count = 0; count < TURN_LIMITS.maxAttempts + 1; count += 1) {
+        const { lease, attempt } = await claimHead(store, conversation);
+        expect(attempt).toBe(1);
+        await store.suspend(lease, waitFor('retry'));
+        await passDeadline(conversation, 't1');
+      }
+    });
+
+    test('one step may be suspended 20 times; the 21st writes nothing', async () => {
+      const { store, observe, passDeadline } = harness();
+      const conversation = newConversation();
+      await store.accept(turnFor(conversation, 't1'));
+      for (let count = 0; count < TURN_LIMITS.maxSuspensions; count += 1) {
+        const { lease } = await claimHead(store, conversation);
+        expect(await store.suspend(lease, waitFor('retry'))).toEqual({ status: 'suspended' });
+        await passDeadline(conversation, 't1');
+      }
+      const { lease } = await claimHead(store, conversation);
+      const before = await observe(conversation);
+      expect(await store.suspend(lease, waitFor('retry'))).toEqual({ status: 'exhausted' });
+      expect(await store.suspend(lease, waitFor('retry'))).toEqual({ status: 'exhausted' });
+      expect((await observe(conversation)).shape).toEqual(before.shape);
+      expect(await store.suspend(lease, waitFor('retry', [], 'step.2')), 'another step may').toEqual({
+        status: 'suspended',
+      });
+    });
+  });
+
+  describe('going on', () => {
+    test('past the deadline the claim says that nothing came, also when it is sent again', async () => {
+      const { store, passDeadline } = harness();
+      const { conversation } = await waitForTools();
+      await passDeadline(conversation, 't1');
+      const reply = await store.claim(conversation, 'o', 'w');
+      expect(reply).toMatchObject({
+        status: 'claimed',
+        turn: { attempt: 1, waited: { for: 'tools', step: 'step.1', calls: ['c2_0', 'c2_1'], isFulfilled: false } },
+      });
+      expect(await store.claim(conversation, 'o', 'w')).toEqual(reply);
+      expect(await store.readTurn(conversation, 't1')).toMatchObject({ state: 'running' });
+      const late = { conversation, turn: 't1', answers: new Map([answer('c2_0')]), wake: 'w2' };
+      expect(await store.resume(late), 'too late').toEqual({ status: 'not_waiting' });
+    });
+
+    test('a worker that dies on what it waited for leaves it to the next, until it is used', async () => {
+      const { store, passDeadline, lapseLease } = harness();
+      const conversation = newConversation();
+      const first = await acceptAndClaim(store, conversation, 't1');
+      await store.recordStep(first.lease, callsStep('model.1', 1, 2));
+      await store.suspend(first.lease, waitFor('approval', ['c2_0', 'c2_1'], 'tool:c2_0'));
+      await passDeadline(conversation, 't1');
+      await claimHead(store, conversation);
+      await lapseLease(conversation);
+      const second = await claimHead(store, conversation);
+      expect(second.waited).toMatchObject({ for: 'approval' });
+      await store.recordStep(second.lease, resultStep('tool:c2_0', 'c2_0'));
+      await lapseLease(conversation);
+      const third = await claimHead(store, conversation);
+      expect(third.waited, 'one of its calls is still open').toMatchObject({ for: 'approval' });
+      await store.recordStep(third.lease, resultStep('tool:c2_1', 'c2_1'));
+      await lapseLease(conversation);
+      expect((await claimHead(store, conversation)).waited).toBeUndefined();
+    });
+  });
+
+  describe('resume', () => {
+    test('all answers fulfil the wait and wake the turn', async () => {
+      const { store, observe } = harness();
+      const { conversation } = await waitForTools();
+      const first = { conversation, turn: 't1', answers: new Map([answer('c2_1')]), wake: 'w1' };
+      expect(await store.resume(first)).toEqual({ status: 'partial' });
+      expect(await store.resume(first)).toEqual({ status: 'partial' });
+      expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ status: 'waiting' });
+      const second = { conversation, turn: 't1', answers: new Map([answer('c2_0')]), wake: 'w2' };
+      expect(await store.resume(second)).toEqual({ status: 'fulfilled', wake: 'w2' });
+      const before = await observe(conversation);
+      expect(await store.resume(second), 'sent again').toEqual({ status: 'fulfilled', wake: 'w2' });
+      expect((await observe(conversation)).shape).toEqual(before.shape);
+      expect(before.shape.wake).toBe('w2');
+      expect(before.times.ready['t']).toBeLessThan(before.times.now + DAY_MS / 2);
+      const { waited, answers } = await claimHead(store, conversation);
+      expect(waited).toMatchObject({ for: 'tools', isFulfilled: true });
+      expect(answers).toEqual(new Map([answer('c2_0'), answer('c2_1')]));
+      expect(await store.resume(second), 'after the claim: no wake any more').toEqual({ status: 'fulfilled' });
+    });
+
+    test('the first answer to a call counts', async () => {
+      const { store } = harness();
+      const { conversation } = await waitForTools();
+      await store.resume({ conversation, turn: 't1', answers: new Map([['c2_0', '1']]), wake: 'w' });
+      await store.resume({ conversation, turn: 't1', answers: new Map([['c2_0', '2'], answer('c2_1')]), wake: 'w' });
+      expect((await claimHead(store, conversation)).answers.get('c2_0')).toBe('1');
+    });
+
+    test('calls that nobody waits for are refused and not kept', async () => {
+      const { store, observe } = harness();
+      const { conversation } = await waitForTools();
+      const stranger = { conversation, turn: 't1', answers: new Map([answer('c9_0')]), wake: 'w' };
+      expect(await store.resume(stranger)).toEqual({ status: 'not_waiting' });
+      expect((await observe(conversation)).shape.turns['t1']?.answers).toEqual({});
+    });
+
+    test('a turn that does not wait for answers, or is not there, says so', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      const request = { conversation, turn: 't1', answers: new Map([answer('c1_0')]), wake: 'w' };
+      expect(await store.resume(request)).toEqual({ status: 'not_found' });
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      expect(await store.resume(request)).toEqual({ status: 'not_waiting' });
+      await store.suspend(lease, waitFor('retry'));
+      expect(await store.resume(request)).toEqual({ status: 'not_waiting' });
+    });
+
+    test('answers that are there already do not make the turn wait again', async () => {
+      const { store } = harness();
+      const { conversation } = await waitForTools();
+      await store.resume({ conversation, turn: 't1', answers: new Map([answer('c2_0'), answer('c2_1')]), wake: 'w' });
+      const { lease } = await claimHead(store, conversation);
+      await store.suspend(lease, waitFor('tools', ['c2_0'], 'step.2'));
+      expect((await claimHead(store, conversation)).waited).toMatchObject({ step: 'step.2', isFulfilled: true });
+    });
+  });
+
+  describe('waiting for compaction', () => {
+    test('the end of the pass fulfils it and wakes the turn, once', async () => {
+      const { store, observe, beginPass, endPass } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      await beginPass(conversation);
+      await store.suspend(lease, waitFor('compaction'));
+      expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ status: 'waiting' });
+      expect(await endPass(conversation, 'w1')).toBe(true);
+      expect(await endPass(conversation, 'w2')).toBe(false);
+      const { shape, times } = await observe(conversation);
+      expect(shape.wake).toBe('w1');
+      expect(times.ready['t']).toBeLessThan(times.now + DAY_MS / 2);
+      expect((await claimHead(store, conversation)).waited).toMatchObject({ for: 'compaction', isFulfilled: true });
+    });
+
+    test('a pass that ended before the suspend fulfils it at once', async () => {
+      const { store, observe } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      expect(await store.suspend(lease, waitFor('compaction'))).toEqual({ status: 'suspended' });
+      const { times } = await observe(conversation);
+      expect(times.ready['t'], 'due now').toBeLessThanOrEqual(times.now);
+      expect((await claimHead(store, conversation)).waited).toMatchObject({ for: 'compaction', isFulfilled: true });
+    });
+
+    test('the end of a pass does not touch a turn that runs or waits for something else', async () => {
+      const { store, observe, endPass } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      expect(await endPass(conversation, 'w1')).toBe(false);
+      await store.recordStep(lease, textStep('s', 1));
+      await store.suspend(lease, waitFor('retry'));
+      const before = await observe(conversation);
+      expect(await endPass(conversation, 'w1')).toBe(false);
+      expect((await observe(conversation)).shape).toEqual(before.shape);
+    });
+  });
+}

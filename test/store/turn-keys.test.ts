@@ -1,0 +1,135 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { ulid } from 'ulidx';
+import { afterAll, describe, expect, test } from 'vitest';
+import type { ConversationRef } from '../../src/domain/ids.ts';
+import { TURN_LIMITS } from '../../src/domain/turn.ts';
+import { runScript } from '../../src/store/script.ts';
+import { CLOSING_RESULT } from '../../src/store/turns/closing-result.ts';
+import { openTurnStore } from '../../src/store/turns/turn-store.ts';
+import { bytesOfMessage, countMessage } from '../../src/tokens/message-tokens.ts';
+import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
+import { openSuiteRedis } from './open-redis.ts';
+import { acceptAndClaim, claimHead, newConversation, textStep, turnFor } from './samples.ts';
+
+const DAY_MS = 86_400_000;
+const { redis, keyspace, close } = openSuiteRedis();
+const store = openTurnStore(redis, keyspace);
+afterAll(close);
+
+async function runTurn(conversation: ConversationRef, turn: string): Promise<void> {
+  const { lease, conversation: state } = await acceptAndClaim(store, conversation, turn, 'f'.repeat(32));
+  await store.recordStep(lease, textStep('model.1', state.head));
+  await store.settle(lease, { state: 'completed', answerSeq: state.head + 1 }, 'w');
+}
+
+/** every key of the conversation, as Redis names them */
+async function keysOf(conversation: ConversationRef): Promise<string[]> {
+  const found: string[] = [];
+  const match = `{tf${keyspace.shardOf(conversation)}}:*${conversation.id}*`;
+  for await (const keys of redis.scanStream({ match, count: 1_000 })) found.push(...(keys as string[]));
+  return found.toSorted();
+}
+
+describe('keys of turns', () => {
+  test('a turn expires a week after it settled, never before', async () => {
+    const conversation = newConversation();
+    await store.accept(turnFor(conversation, 'turn.1'));
+    const key = keyspace.turn(conversation, 'turn.1');
+    expect(await redis.pttl(key), 'no expiry').toBe(-1);
+    const { lease } = await claimHead(store, conversation);
+    expect(await redis.pttl(key)).toBe(-1);
+    await store.settle(lease, { state: 'completed', answerSeq: 1 }, 'w');
+    const ttl = await redis.pttl(key);
+    expect(ttl).toBeGreaterThan(TURN_LIMITS.turnRetentionMs - 60_000);
+    expect(ttl).toBeLessThanOrEqual(TURN_LIMITS.turnRetentionMs);
+  });
+
+  test('everything lies in one slot, and erase finds the turns in the index', async () => {
+    const conversation = newConversation();
+    await runTurn(conversation, 'turn.1');
+    const keys = await keysOf(conversation);
+    const base = `{tf${keyspace.shardOf(conversation)}}:_:`;
+    const names = ['c', 'ev', 'ix', 'log'].map((kind) => `${base}${kind}:${conversation.id}`);
+    expect(keys).toEqual([...names, keyspace.turn(conversation, 'turn.1')]);
+    expect(await redis.smembers(keyspace.key(conversation, 'ix'))).toEqual([keyspace.turn(conversation, 'turn.1')]);
+    expect(await redis.hget(keyspace.key(conversation, 'c'), 'schema')).toBe('1');
+  });
+
+  test('an input lies under its own field until it is in the log, or its turn is settled without', async () => {
+    const conversation = newConversation();
+    for (const turn of ['turn.1', 'turn.2']) await store.accept(turnFor(conversation, turn));
+    const texts = keyspace.key(conversation, 'cp');
+    expect((await redis.hkeys(texts)).toSorted()).toEqual(['i:turn.1', 'i:turn.2']);
+    await claimHead(store, conversation);
+    expect(await redis.hkeys(texts)).toEqual(['i:turn.2']);
+    await store.cancel(conversation, 'turn.2', 'w');
+    expect(await redis.exists(texts)).toBe(0);
+  });
+
+  test('a settled turn is told to those who listen, and kept for a day for those who did not', async () => {
+    const conversation = newConversation();
+    const channel = keyspace.key(conversation, 'ev');
+    const listener = redis.duplicate();
+    const heard = new Promise<string>((resolve) => {
+      listener.on('message', (_, text) => resolve(text));
+    });
+    await listener.subscribe(channel);
+    await runTurn(conversation, 'turn.1');
+    expect(await heard).toBe('turn_settled turn.1 completed');
+    await listener.quit();
+    const [entry] = await redis.xrange(channel, '-', '+');
+    expect(entry?.[1]).toEqual(['type', 'turn_settled', 'turn', 'turn.1', 'state', 'completed']);
+    const ttl = await redis.pttl(channel);
+    expect(ttl).toBeGreaterThan(DAY_MS - 60_000);
+    expect(ttl).toBeLessThanOrEqual(DAY_MS);
+  });
+
+  test('an erase that was broken off leaves nothing to the conversation made anew', async () => {
+    const conversation = newConversation();
+    for (const turn of ['turn.1', 'turn.2']) await store.accept(turnFor(conversation, turn));
+    await redis.set(keyspace.key(conversation, 'gone'), '1', 'PX', DAY_MS);
+    // It came as far as the first turn: the mailbox still names it.
+    await redis.unlink(keyspace.turn(conversation, 'turn.1'));
+    await store.accept(turnFor(conversation, 'turn.3'));
+    expect(await redis.lrange(keyspace.key(conversation, 'mb'), 0, -1)).toEqual(['turn.3']);
+    expect(await redis.exists(keyspace.turn(conversation, 'turn.2'), keyspace.key(conversation, 'gone'))).toBe(0);
+    expect((await claimHead(store, conversation)).lease.turn).toBe('turn.3');
+  });
+
+  test('a server that does not know a script gets its text', async () => {
+    const lua = `return '${randomUUID()}'`;
+    const definition = { file: 'beat-turn', keys: () => [], args: () => [], decode: (reply: unknown) => reply };
+    const unknown = { ...definition, lua, sha: createHash('sha1').update(lua).digest('hex') };
+    expect(await redis.script('EXISTS', unknown.sha)).toEqual([0]);
+    expect(`return '${String(await runScript(redis, unknown, undefined))}'`).toBe(lua);
+    expect(await redis.script('EXISTS', unknown.sha)).toEqual([1]);
+    expect(`return '${String(await runScript(redis, unknown, undefined))}'`).toBe(lua);
+  });
+
+  test('the closing result weighs what it says', async () => {
+    const message = { content: CLOSING_RESULT.content };
+    const counted = await Promise.all(
+      (['o200k_base', 'cl100k_base'] as const).map(async (encoding) =>
+        countMessage(await loadTokenCounter(encoding), message),
+      ),
+    );
+    expect(Math.max(...counted)).toBe(CLOSING_RESULT.tokens);
+    expect(bytesOfMessage(message)).toBe(CLOSING_RESULT.bytes);
+  });
+
+  test('an idle conversation of 10 turns costs at most 8 KB besides its content, 13 KB while its events last', async () => {
+    const conversation = { tenant: '_', id: ulid() };
+    for (let turn = 0; turn < 10; turn += 1) await runTurn(conversation, ulid());
+    const costs: Record<string, number> = {};
+    for (const key of await keysOf(conversation)) {
+      const kind = key.split(':')[2] ?? '';
+      costs[kind] = (costs[kind] ?? 0) + Number(await redis.memory('USAGE', key, 'SAMPLES', 0));
+    }
+    const log = await redis.hvals(keyspace.key(conversation, 'log'));
+    const content = log.reduce((sum, entry) => sum + Buffer.byteLength(entry.slice(entry.indexOf('\n') + 1)), 0);
+    const total = Object.values(costs).reduce((sum, bytes) => sum + bytes, 0) - content;
+    const idle = total - (costs['ev'] ?? 0);
+    expect(total, JSON.stringify({ ...costs, content })).toBeLessThanOrEqual(13 * 1024);
+    expect(idle, JSON.stringify({ ...costs, content })).toBeLessThanOrEqual(8 * 1024);
+  });
+});

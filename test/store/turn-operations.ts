@@ -1,0 +1,277 @@
+import * as fc from 'fast-check';
+import type { ConversationRef } from '../../src/domain/ids.ts';
+import type { ClaimResult, StepResult, TurnLease } from '../../src/domain/ports/turn-store.ts';
+import type { WaitKind } from '../../src/domain/turn.ts';
+import { checkInvariants, checkSame, type Observation } from './observation.ts';
+import { callsStep, resultStep, textStep, turnFor } from './samples.ts';
+import type { TurnHarness } from './turn-harness.ts';
+
+const WORKERS = ['A', 'B'] as const;
+type Worker = (typeof WORKERS)[number];
+const FAR = 86_400_000;
+
+/** What a worker knows: its last lease, which may be lost, and the conversation as it was last told. */
+interface Memory {
+  lease?: TurnLease;
+  head: number;
+  openCalls: readonly string[];
+}
+
+/** One store with two workers on one conversation. */
+export class Side {
+  readonly harness: TurnHarness;
+  readonly conversation: ConversationRef;
+  readonly workers: Record<Worker, Memory> = { A: { head: 0, openCalls: [] }, B: { head: 0, openCalls: [] } };
+  /** counts deliveries and wakes: the same on both sides */
+  count = 0;
+  last: Observation | undefined;
+  /** the turn that operations on the head mean, also where they are sent again */
+  head = 'turn.0';
+
+  constructor(harness: TurnHarness, conversation: ConversationRef) {
+    this.harness = harness;
+    this.conversation = conversation;
+  }
+
+  learn(worker: Worker, reply: ClaimResult | StepResult): void {
+    const memory = this.workers[worker];
+    if (reply.status === 'claimed') memory.lease = reply.turn.lease;
+    const state =
+      reply.status === 'claimed'
+        ? reply.turn.conversation
+        : reply.status === 'recorded' || reply.status === 'known'
+          ? reply.conversation
+          : undefined;
+    if (state === undefined) return;
+    memory.head = state.head;
+    memory.openCalls = state.openCalls.map(({ id }) => id).toSorted();
+  }
+}
+
+/** An operation, named for the report. Sent again where `isSentTwice`, as a client does whose reply was lost. */
+class Operation implements fc.AsyncCommand<Side, Side> {
+  readonly name: string;
+  readonly isSentTwice: boolean;
+  readonly perform: (side: Side, count: number) => Promise<unknown>;
+  /** whose lease it needs */
+  readonly by: Worker | undefined;
+
+  constructor(name: string, isSentTwice: boolean, perform: Operation['perform'], by?: Worker) {
+    this.name = name;
+    this.isSentTwice = isSentTwice;
+    this.perform = perform;
+    this.by = by;
+  }
+
+  check({ workers }: Side): boolean {
+    return this.by === undefined || workers[this.by].lease !== undefined;
+  }
+
+  async run(memory: Side, redis: Side): Promise<void> {
+    const [expected, actual] = await Promise.all([this.#runOn(memory), this.#runOn(redis)]);
+    checkSame(actual.reply, expected.reply, 'Redis answers as the fake');
+    checkSame(actual.seen.shape, expected.seen.shape, 'Redis holds what the fake holds');
+  }
+
+  async #runOn(side: Side): Promise<{ reply: unknown; seen: Observation }> {
+    side.count += 1;
+    side.head = side.last?.shape.mailbox[0] ?? side.head;
+    const reply = normalize(await this.perform(side, side.count));
+    const seen = await side.harness.observe(side.conversation);
+    checkInvariants(seen, side.last);
+    side.last = seen;
+    if (this.isSentTwice) {
+      const again = normalize(await this.perform(side, side.count));
+      checkSame(again, asKnown(reply), 'I5: sent again, the same answer');
+      const { shape } = await side.harness.observe(side.conversation);
+      checkSame(shape, seen.shape, 'I5: and no change');
+    }
+    return { reply, seen };
+  }
+
+  toString(): string {
+    return this.isSentTwice ? `${this.name} twice` : this.name;
+  }
+}
+
+/** Times and epochs are each store's own. */
+function normalize(reply: unknown): unknown {
+  const text = JSON.stringify(reply ?? null, (_, value: unknown) => {
+    if (typeof value === 'number' && value > 1e12) return '<time>';
+    return value instanceof Map ? [...value].toSorted() : value;
+  });
+  return JSON.parse(text) as unknown;
+}
+
+/** The answer to the same call again: what was done is known now. Answers without more than a status stay. */
+function asKnown(reply: unknown): unknown {
+  const hasMore = (field: string): boolean => typeof reply === 'object' && reply !== null && field in reply;
+  const isKnown = ['accepted', 'recorded', 'settled'].includes((reply as { status: string } | null)?.status ?? '');
+  const isFirst = hasMore('needsWake') || hasMore('conversation') || hasMore('hasNext');
+  return isKnown && isFirst ? { ...(reply as object), status: 'known' } : reply;
+}
+
+const HEAD = 'head';
+const turnId = fc.integer({ min: 0, max: 4 }).map((index) => `turn.${index}`);
+const mostlyHead = fc.oneof({ weight: 3, arbitrary: fc.constant(HEAD) }, turnId);
+const worker = fc.constantFrom(...WORKERS);
+const step = fc.integer({ min: 0, max: 5 }).map((index) => `step:${index}`);
+const twice = fc.boolean();
+const seldom = fc.constantFrom(false, false, false, false, true);
+
+function turnOf({ head }: Side, given: string): string {
+  return given === HEAD ? head : given;
+}
+
+const accept = fc
+  .record({ turn: turnId, isScheduled: seldom, hasOther: seldom, max: fc.constantFrom(2, 100), twice })
+  .map(
+    (given) =>
+      new Operation(
+        `accept ${given.turn}${given.isScheduled ? ' later' : ''} max ${given.max}`,
+        given.twice,
+        ({ harness, conversation }, count) =>
+          harness.store.accept(
+            turnFor(conversation, given.turn, {
+              wake: `wake-${count}`,
+              payloadHash: given.hasOther ? 'other' : 'hash',
+              maxQueuedTurns: given.max,
+              ...(given.isScheduled && { dueAt: Date.now() + FAR }),
+            }),
+          ),
+      ),
+  );
+
+function claimBy(by: Worker, isSentTwice: boolean, dies: boolean): Operation {
+  return new Operation(`${by} claims${dies ? ' and dies' : ''}`, isSentTwice, async (side, count) => {
+    const { harness, conversation } = side;
+    const reply = await harness.store.claim(conversation, `${by}-${count}`, `wake-${count}`);
+    side.learn(by, reply);
+    if (dies) await harness.lapseLease(conversation);
+    return reply;
+  });
+}
+const claim = fc.tuple(worker, twice).map(([by, isSentTwice]) => claimBy(by, isSentTwice, false));
+const claimAndDie = worker.map((by) => claimBy(by, false, true));
+
+/** An operation of a worker under its last lease, which may be another's by now. */
+function leased(
+  name: string,
+  by: Worker,
+  isSentTwice: boolean,
+  perform: (side: Side, lease: TurnLease, count: number) => Promise<unknown>,
+): Operation {
+  const performAs: Operation['perform'] = async (side, count) => {
+    const { lease } = side.workers[by];
+    return lease === undefined ? undefined : perform(side, lease, count);
+  };
+  return new Operation(`${by} ${name}`, isSentTwice, performAs, by);
+}
+
+const start = fc
+  .record({ by: worker, keys: fc.uniqueArray(step, { maxLength: 3 }), twice })
+  .map(({ by, keys, twice: again }) =>
+    leased(`starts ${keys.join()}`, by, again, (side, lease) => side.harness.store.startSteps(lease, keys)),
+  );
+
+const record = fc
+  .record({ by: worker, key: step, kind: fc.constantFrom('text', 'calls', 'result', 'nothing'), twice })
+  .map(({ by, key, kind, twice: again }) => {
+    // The first sending decides what is sent: a worker that learned more meanwhile sends another step.
+    let sent = { count: 0, head: 0, call: '' };
+    return leased(`records ${key} (${kind})`, by, again, async (side, lease, count) => {
+      const { head, openCalls } = side.workers[by];
+      if (sent.count !== count) sent = { count, head, call: openCalls[0] ?? '' };
+      const outcome =
+        kind === 'calls'
+          ? callsStep(key, sent.head)
+          : kind === 'result' && sent.call !== ''
+            ? { ...resultStep(key, sent.call), expectedHead: sent.head, texts: new Map([['hash', 'whole']]) }
+            : kind === 'text'
+              ? {
+                  ...textStep(key, sent.head),
+                  usage: { inputTokens: 5, outputTokens: 0 },
+                  requestTokens: 6,
+                  anchor: { tokens: 9 },
+                }
+              : { key, messages: [], opens: [], closes: [] };
+      const reply = await side.harness.store.recordStep(lease, outcome);
+      side.learn(by, reply);
+      return reply;
+    });
+  });
+
+const suspend = fc
+  .record({ by: worker, key: step, kind: fc.constantFrom<WaitKind>('tools', 'approval', 'compaction', 'retry'), twice })
+  .map(({ by, key, kind, twice: again }) =>
+    leased(`suspends for ${kind}`, by, again, (side, lease) => {
+      const calls = kind === 'tools' || kind === 'approval' ? ['c1_0', ...side.workers[by].openCalls.slice(0, 1)] : [];
+      return side.harness.store.suspend(lease, { for: kind, step: key, until: Date.now() + FAR, calls });
+    }),
+  );
+
+const heartbeat = fc
+  .record({ by: worker, twice })
+  .map(({ by, twice: again }) => leased('beats', by, again, (side, lease) => side.harness.store.heartbeat(lease)));
+
+const settle = fc
+  .record({ by: worker, isCompleted: fc.boolean(), hasWake: fc.boolean(), twice })
+  .map(({ by, isCompleted, hasWake, twice: again }) =>
+    leased(`settles as ${isCompleted ? 'completed' : 'failed'}`, by, again, (side, lease, count) =>
+      side.harness.store.settle(
+        lease,
+        isCompleted
+          ? { state: 'completed', answerSeq: 1 }
+          : { state: 'failed', failure: { code: 'model_failed', message: 'x' } },
+        hasWake ? `wake-${count}` : undefined,
+      ),
+    ),
+  );
+
+const AWAITED = ['c1_0', 'c2_0', 'c3_0', 'c4_0'];
+const resume = fc
+  .record({ turn: mostlyHead, calls: fc.oneof(fc.constant(AWAITED), fc.subarray([...AWAITED, 'c9_9'])), twice })
+  .map(
+    ({ turn, calls, twice: again }) =>
+      new Operation(`resume ${turn} ${calls.join()}`, again, (side, count) =>
+        side.harness.store.resume({
+          conversation: side.conversation,
+          turn: turnOf(side, turn),
+          answers: new Map(calls.map((call) => [call, `{"at":${count},"list":[]}`])),
+          wake: `wake-${count}`,
+        }),
+      ),
+  );
+
+const cancel = fc
+  .record({ turn: mostlyHead, twice })
+  .map(
+    ({ turn, twice: again }) =>
+      new Operation(`cancel ${turn}`, again, (side, count) =>
+        side.harness.store.cancel(side.conversation, turnOf(side, turn), `wake-${count}`),
+      ),
+  );
+
+const lapse = fc.constant(
+  new Operation('lease lapses', false, ({ harness, conversation }) => harness.lapseLease(conversation)),
+);
+const deadline = fc.constant(
+  new Operation('deadline passes', false, (side) => side.harness.passDeadline(side.conversation, side.head)),
+);
+const beginPass = fc.constant(
+  new Operation('pass begins', false, ({ harness, conversation }) => harness.beginPass(conversation)),
+);
+const endPass = fc.constant(
+  new Operation('pass ends', false, ({ harness, conversation }, count) =>
+    harness.endPass(conversation, `wake-${count}`),
+  ),
+);
+
+/** Claims and steps more often than what ends a turn, so that sequences come somewhere. */
+export const operations = fc.commands(
+  [
+    [accept, start, suspend, resume, heartbeat, settle, cancel, lapse, deadline, beginPass, endPass],
+    [accept, claim, claim, claim, claimAndDie, claimAndDie, claimAndDie, record, record, record],
+  ].flat(),
+  { maxCommands: 60, size: 'max' },
+);

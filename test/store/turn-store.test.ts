@@ -1,0 +1,5 @@
+import { describeTurnStore } from './contract/turn-store.ts';
+import { openMemoryHarness, openRedisHarness } from './turn-harness.ts';
+
+describeTurnStore('memory', openMemoryHarness);
+describeTurnStore('Redis', openRedisHarness);

@@ -1,0 +1,219 @@
+import { describe, expect, test } from 'vitest';
+import { TurnfoldError } from '../../src/domain/errors.ts';
+import type { WorkerEvent } from '../../src/domain/events.ts';
+import { createLogger, type LoggerOptions, logEvents } from '../../src/telemetry/logs.ts';
+import { samples, scope } from './sample-events.ts';
+
+type Line = Record<string, unknown>;
+
+function capture(options: Partial<LoggerOptions> = {}) {
+  const written: string[] = [];
+  const destination = { write: (line: string) => void written.push(line) };
+  return { logger: createLogger({ level: 'debug', destination, ...options }), written };
+}
+
+function logAll(level: LoggerOptions['level'], ...events: readonly WorkerEvent[]): Line[] {
+  const { logger, written } = capture({ level });
+  const listener = logEvents(logger);
+  for (const event of events) listener(event);
+  return written.map((line) => JSON.parse(line) as Line);
+}
+
+function logError(level: LoggerOptions['level'], error: unknown): Line {
+  const [line] = logAll(level, { type: 'worker_failed', where: 'sweeper', error });
+  return line?.['error'] as Line;
+}
+
+function parseFailure(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    return error;
+  }
+}
+
+describe('log catalogue', () => {
+  test.each(Object.values(samples).map((event) => [event.type, event] as const))(
+    '%s carries its ids',
+    (type, event) => {
+      const [line] = logAll('debug', event);
+      expect(line).toMatchObject({
+        event: type,
+        tenant: 'acme',
+        conversation: 'conv-4711',
+        turn: 'turn-4712',
+        pass: 'pass-4713',
+        msg: expect.stringMatching(/^[a-z]/),
+        level: expect.stringMatching(/^(debug|info|warn|error)$/),
+        time: expect.any(Number),
+      });
+    },
+  );
+
+  test('a field that an event does not name in the catalogue is not written', () => {
+    for (const event of Object.values(samples)) {
+      const [line] = logAll('debug', Object.assign({ content: 'my private text' }, event));
+      expect(JSON.stringify(line)).not.toContain('private');
+    }
+  });
+
+  test('a failure that belongs to no conversation has no ids', () => {
+    const [line] = logAll('info', { type: 'worker_failed', where: 'sweeper', error: undefined });
+    expect(Object.keys(line ?? {})).toEqual(['level', 'time', 'pid', 'hostname', 'event', 'where', 'msg']);
+  });
+
+  test('a pass is told with all its figures', () => {
+    const { outcome, code, strategy, reasons, durationMs, version, sequences } = samples.pass_ended;
+    const { tokensBefore, tokensAfter, archived } = samples.pass_ended;
+    const sizes = { tokensBefore, tokensAfter, archived, sequences };
+    const [line] = logAll('debug', samples.pass_ended);
+    expect(line).toMatchObject({ outcome, code, strategy, reasons, durationMs, version, ...sizes });
+  });
+
+  test('what happens for each step is not written at info', () => {
+    const levels = logAll('info', ...Object.values(samples)).map((line) => line['event']);
+    expect(levels).toEqual(['turn_settled', 'turn_suspended', 'pass_ended', 'lease_lost', 'worker_failed']);
+  });
+
+  test('what went wrong is a warning', () => {
+    const line = { type: 'turn_claimed', ...scope, agent: 'a' } as const;
+    const lines = logAll(
+      'warn',
+      { ...line, attempt: 1 },
+      { ...line, attempt: 2 },
+      { ...samples.turn_settled, outcome: 'completed' },
+      samples.turn_settled,
+      { ...samples.model_called, outcome: 'timeout' },
+      { ...samples.model_called, outcome: 'lost' },
+      { ...samples.pass_ended, outcome: 'infeasible' },
+      { ...samples.summary_ended, outcome: 'refused' },
+    );
+    expect(lines.map(({ event, outcome, attempt, level }) => [event, outcome ?? attempt, level])).toEqual([
+      ['turn_claimed', 2, 'warn'],
+      ['turn_settled', undefined, 'warn'],
+      ['model_called', 'timeout', 'warn'],
+      ['pass_ended', 'infeasible', 'warn'],
+      ['summary_ended', 'refused', 'warn'],
+    ]);
+  });
+
+  test('silent writes nothing', () => {
+    expect(logAll('silent', ...Object.values(samples))).toEqual([]);
+  });
+});
+
+describe('errors in logs', () => {
+  test('a coded one is told with its code, message and details', () => {
+    const cause = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:6379'), { code: 'ECONNREFUSED' });
+    const error = new TurnfoldError('redis_unavailable', 'Redis does not answer', { details: { tries: 3 }, cause });
+    const line = logError('info', error);
+    expect(line).toEqual({
+      code: 'redis_unavailable',
+      message: 'Redis does not answer',
+      details: { tries: 3 },
+      cause: { name: 'Error', code: 'ECONNREFUSED', at: expect.stringContaining('logs.test.ts') },
+    });
+  });
+
+  test('any other one could quote contents: its message is written at debug alone', () => {
+    const error = parseFailure('my private text');
+    expect((error as Error).message).toContain('private'); // the trap is there
+    const line = logError('info', error);
+    expect(JSON.stringify(line)).not.toContain('private');
+    expect(line).toEqual({ name: 'SyntaxError', at: expect.stringContaining('JSON.parse') });
+    expect(logError('debug', error)).toMatchObject({
+      message: expect.stringContaining('private'),
+      stack: expect.stringContaining('logs.test.ts'),
+    });
+  });
+
+  test('a message that looks like a stack is not taken for one', () => {
+    const error = new Error('oops\n    at private text');
+    const place = expect.stringContaining('logs.test.ts');
+    expect(logError('info', error)).toEqual({ name: 'Error', at: place });
+    error.message = 'changed later';
+    expect(logError('info', error)).toEqual({ name: 'Error' });
+  });
+
+  test("Redis' own code is the first word of its answer", () => {
+    const error = Object.assign(new Error("READONLY You can't write against a read only replica."), {
+      name: 'ReplyError',
+    });
+    expect(logError('info', error)).toMatchObject({ name: 'ReplyError', code: 'READONLY' });
+  });
+
+  test('what is no error is told by its type', () => {
+    expect(logError('debug', 'my private text')).toEqual({ name: 'string' });
+    expect(logError('debug', null)).toEqual({ name: 'object' });
+  });
+
+  test('causes in a circle end', () => {
+    const error = new Error('one');
+    error.cause = error;
+    expect(JSON.stringify(logError('info', error)).match(/"name":"Error"/g)).toHaveLength(4);
+  });
+});
+
+describe('secrets', () => {
+  test.each([
+    'apiKey',
+    'api_key',
+    'x-api-key',
+    'authorization',
+    'Authorization',
+    'cookie',
+    'password',
+    'secret',
+    'accessToken',
+  ])('%s is redacted at the top and two levels below', (key) => {
+    const { logger, written } = capture();
+    logger.info(
+      { [key]: 's3cr3t', provider: { [key]: 's3cr3t', headers: { [key]: 's3cr3t' } }, kept: 'seen' },
+      'start',
+    );
+    expect(written.join('')).not.toContain('s3cr3t');
+    expect(JSON.parse(written[0] ?? '')).toMatchObject({
+      [key]: '[redacted]',
+      provider: { [key]: '[redacted]', headers: { [key]: '[redacted]' } },
+      kept: 'seen',
+    });
+  });
+
+  test.each([
+    ['redis://user:s3cr3t@host:6379/0', 'redis://[redacted]@host:6379/0'],
+    ['rediss://:s3cr3t@host', 'rediss://[redacted]@host'],
+    ['https://user:s3cr@t@host/path?a=b', 'https://[redacted]@host/path?a=b'],
+    ['redis://host:6379', 'redis://host:6379'],
+  ])('an address is shown without its credentials, wherever it stands: %s', (url, shown) => {
+    for (const isPretty of [false, true]) {
+      const { logger, written } = capture({ isPretty });
+      logger.info({ url, deep: { list: [url] } }, `connects to ${url}`);
+      expect(written.join('')).not.toContain('s3cr');
+      expect(written.join('').split(shown)).toHaveLength(4);
+    }
+  });
+
+  test('an error of which the logger is told itself follows the same rule', () => {
+    const { logger, written } = capture({ level: 'info' });
+    logger.error({ err: parseFailure('my private text') }, 'start failed');
+    expect(written.join('')).not.toContain('private');
+  });
+});
+
+describe('lines for a terminal', () => {
+  test('time, level, message, fields', () => {
+    const { logger, written } = capture({ isPretty: true });
+    logEvents(logger)(samples.turn_settled);
+    expect(written).toEqual([
+      expect.stringMatching(
+        /^\d\d:\d\d:\d\d\.\d{3} WARN {2}turn failed tenant=acme conversation=conv-4711 turn=turn-4712 pass=pass-4713 code=step_limit durationMs=2500\n$/,
+      ),
+    ]);
+  });
+
+  test('a value with spaces or control characters is quoted', () => {
+    const { logger, written } = capture({ isPretty: true });
+    logger.info({ where: 'a b', odd: '\u001b[2J\u009b2J\n' }, 'text');
+    expect(written.join('')).toContain(' where="a b" odd="\\u001b[2J\\u009b2J\\n"\n');
+  });
+});

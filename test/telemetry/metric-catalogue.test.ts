@@ -1,0 +1,33 @@
+import { describe, expect, test } from 'vitest';
+import { GAUGES, METRICS, type MetricSpec } from '../../src/telemetry/metric-catalogue.ts';
+
+const specs: readonly MetricSpec[] = [...Object.values<MetricSpec>(METRICS), ...Object.values<MetricSpec>(GAUGES)];
+
+test('every name stands once', () => {
+  expect(new Set(specs.map(({ name }) => name)).size).toBe(specs.length);
+});
+
+describe.each(specs.map((spec) => [spec.name, spec] as const))('%s', (name, { type, help, labels, buckets }) => {
+  test('follows the conventions of Prometheus', () => {
+    expect(name).toMatch(/^(turnfold_[a-z]+(_[a-z]+)*|bullmq_job_count)$/);
+    expect(name.endsWith('_total')).toBe(type === 'counter');
+    expect(name).not.toMatch(/_(ms|milliseconds|minutes|kb|counter|gauge|histogram|summary)(_|$)/);
+    expect(name).not.toMatch(/^turnfold_.*_(count|sum|bucket)$/);
+  });
+
+  test('has a help text', () => {
+    expect(help).toMatch(/^[A-Z].{15,}\.$/);
+  });
+
+  test('has no label with an id', () => {
+    for (const label of labels) {
+      expect(label).toMatch(/^[a-z]+(_[a-z]+)*$/);
+      expect(label).not.toMatch(/(^|_)(id|ids|tenant|conversation|turn|pass|call|job|agent|tool|name|worker|le)(_|$)/);
+    }
+  });
+
+  test('has ascending buckets if it is a histogram', () => {
+    expect(buckets !== undefined).toBe(type === 'histogram');
+    expect(buckets ?? []).toEqual([...new Set(buckets)].toSorted((a, b) => a - b));
+  });
+});

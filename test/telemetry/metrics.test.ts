@@ -1,0 +1,190 @@
+import { describe, expect, test } from 'vitest';
+import { REASONS } from '../../src/domain/compaction/thresholds.ts';
+import type { WorkerEvent } from '../../src/domain/events.ts';
+import { METRICS } from '../../src/telemetry/metric-catalogue.ts';
+import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
+import { findTrigger } from '../../src/telemetry/pass-trigger.ts';
+import { listSeries, parseExposition } from './exposition.ts';
+import { samples, scope } from './sample-events.ts';
+
+/** Every series that events move, buckets aside: their sum and count say the same. */
+async function readSeries(metrics: Metrics): Promise<Map<string, number>> {
+  const { body } = await metrics.render();
+  const own = parseExposition(body).filter(({ name }) => !/_(nodejs|process)_/.test(name));
+  return new Map([...listSeries(own)].filter(([series]) => !series.includes('_bucket')));
+}
+
+/** What the events add to the page, by series. */
+async function measureEffect(...events: readonly WorkerEvent[]): Promise<Record<string, number>> {
+  const metrics = createMetrics();
+  const before = await readSeries(metrics);
+  for (const event of events) metrics.listener(event);
+  const after = [...(await readSeries(metrics))];
+  const moved = after.map(([series, value]) => [series, value - (before.get(series) ?? 0)] as const);
+  return Object.fromEntries(moved.filter(([, change]) => change !== 0));
+}
+
+const expected: { readonly [Type in WorkerEvent['type']]: Record<string, number> } = {
+  turn_claimed: { turnfold_turn_wait_seconds_sum: 1.5, turnfold_turn_wait_seconds_count: 1 },
+  turn_settled: {
+    'turnfold_turns_total{code="step_limit",outcome="failed"}': 1,
+    'turnfold_turn_duration_seconds_sum{outcome="failed"}': 2.5,
+    'turnfold_turn_duration_seconds_count{outcome="failed"}': 1,
+  },
+  turn_suspended: { 'turnfold_turn_suspensions_total{waits_for="approval"}': 1 },
+  tool_called: {
+    'turnfold_tool_calls_total{outcome="invalid_input"}': 1,
+    turnfold_tool_call_duration_seconds_sum: 0.25,
+    turnfold_tool_call_duration_seconds_count: 1,
+  },
+  model_called: {
+    'turnfold_model_requests_total{model="scripted",outcome="answered",purpose="turn"}': 1,
+    'turnfold_model_request_duration_seconds_sum{model="scripted",purpose="turn"}': 4,
+    'turnfold_model_request_duration_seconds_count{model="scripted",purpose="turn"}': 1,
+    'turnfold_model_requests_over_limit_total{model="scripted",purpose="turn"}': 1,
+    'turnfold_model_tokens_total{direction="input",model="scripted",purpose="turn"}': 32_500,
+    'turnfold_model_tokens_total{direction="output",model="scripted",purpose="turn"}': 700,
+  },
+  pass_requested: {
+    'turnfold_pass_requests_total{reason="ratio"}': 1,
+    'turnfold_pass_requests_total{reason="hard_limit"}': 1,
+  },
+  pass_fanned_out: { turnfold_pass_fan_out_jobs_sum: 3, turnfold_pass_fan_out_jobs_count: 1 },
+  pass_ended: {
+    'turnfold_passes_total{outcome="committed",strategy="summarize",trigger="hard_limit"}': 1,
+    'turnfold_pass_duration_seconds_sum{outcome="committed",strategy="summarize"}': 7,
+    'turnfold_pass_duration_seconds_count{outcome="committed",strategy="summarize"}': 1,
+    turnfold_pass_sequences_sum: 5,
+    turnfold_pass_sequences_count: 1,
+    'turnfold_pass_before_tokens_sum{strategy="summarize"}': 30_000,
+    'turnfold_pass_before_tokens_count{strategy="summarize"}': 1,
+    'turnfold_pass_after_tokens_sum{strategy="summarize"}': 12_000,
+    'turnfold_pass_after_tokens_count{strategy="summarize"}': 1,
+    'turnfold_archived_messages_total{strategy="summarize"}': 41,
+  },
+  summary_ended: {
+    'turnfold_summarization_jobs_total{outcome="written"}': 1,
+    'turnfold_summarization_job_duration_seconds_sum{outcome="written"}': 0.3,
+    'turnfold_summarization_job_duration_seconds_count{outcome="written"}': 1,
+    turnfold_summarization_source_tokens_sum: 6_000,
+    turnfold_summarization_source_tokens_count: 1,
+    turnfold_summarization_result_tokens_sum: 900,
+    turnfold_summarization_result_tokens_count: 1,
+  },
+  lease_lost: { 'turnfold_leases_lost_total{what="turn",why="fenced"}': 1 },
+  worker_failed: { 'turnfold_worker_failures_total{where="sweeper"}': 1 },
+};
+
+describe('an event moves exactly its metrics', () => {
+  test.each(Object.values(samples).map((event) => [event.type, event] as const))('%s', async (type, event) => {
+    expect(await measureEffect(event)).toEqual(expected[type]);
+  });
+
+  test('together they move every metric of the catalogue but the failed measures', async () => {
+    const moved = Object.keys(await measureEffect(...Object.values(samples)));
+    const still = Object.values(METRICS).filter(({ name }) => !moved.some((series) => series.startsWith(name)));
+    expect(still).toEqual([METRICS.measureFailures]);
+  });
+
+  test('a later claim has no wait', async () => {
+    expect(await measureEffect({ type: 'turn_claimed', ...scope, agent: 'support', attempt: 2 })).toEqual({});
+  });
+
+  test('a poison turn, settled by a claim, has no duration', async () => {
+    const effect = await measureEffect({ type: 'turn_settled', ...scope, outcome: 'failed', code: 'poison' });
+    expect(effect).toEqual({ 'turnfold_turns_total{code="poison",outcome="failed"}': 1 });
+  });
+
+  test('a completed turn has the code none', async () => {
+    const effect = await measureEffect({ type: 'turn_settled', ...scope, outcome: 'completed', durationMs: 0 });
+    expect(effect).toMatchObject({ 'turnfold_turns_total{code="none",outcome="completed"}': 1 });
+  });
+
+  test('a failed model call has no tokens, and none that fits is over the limit', async () => {
+    const call = { type: 'model_called', ...scope, purpose: 'summary', model: 'm', outcome: 'retry' } as const;
+    const effect = await measureEffect({ ...call, durationMs: 1_000, tokens: 10, isOverLimit: false });
+    expect(Object.keys(effect).toSorted()).toEqual([
+      'turnfold_model_request_duration_seconds_count{model="m",purpose="summary"}',
+      'turnfold_model_request_duration_seconds_sum{model="m",purpose="summary"}',
+      'turnfold_model_requests_total{model="m",outcome="retry",purpose="summary"}',
+    ]);
+  });
+
+  test('a pass without a version shows no sizes', async () => {
+    const effect = await measureEffect({ ...samples.pass_ended, outcome: 'no_gain' });
+    expect(Object.keys(effect).filter((series) => /tokens|archived/.test(series))).toEqual([]);
+  });
+
+  test('a refused summary has no size', async () => {
+    const { tokens: _tokens, ...ended } = samples.summary_ended;
+    const effect = await measureEffect({ ...ended, outcome: 'refused' });
+    expect(Object.keys(effect).filter((series) => series.includes('tokens'))).toEqual([]);
+  });
+});
+
+describe('trigger', () => {
+  test('is the strongest reason, in whatever order they come', () => {
+    const strongest = [
+      'overflow',
+      'hard_limit',
+      'manual',
+      'token_threshold',
+      'ratio',
+      'message_threshold',
+      'turn_threshold',
+    ];
+    let left = [...REASONS];
+    for (const reason of strongest) {
+      expect(findTrigger(left)).toBe(reason);
+      expect(findTrigger(left.toReversed())).toBe(reason);
+      left = left.filter((other) => other !== reason);
+    }
+    expect(findTrigger(left)).toBe('turn_end');
+  });
+
+  test('is none without a reason', () => {
+    expect(findTrigger([])).toBe('none');
+  });
+});
+
+describe('page', () => {
+  test('parses, fresh and used', async () => {
+    const metrics = createMetrics();
+    expect(parseExposition((await metrics.render()).body).length).toBeGreaterThan(Object.keys(METRICS).length);
+    for (const event of Object.values(samples)) metrics.listener(event);
+    parseExposition((await metrics.render()).body);
+  });
+
+  test('says its format', async () => {
+    expect((await createMetrics().render()).contentType).toBe('text/plain; version=0.0.4; charset=utf-8');
+  });
+
+  test('shows the event-loop lag of the process under the prefix', async () => {
+    const families = parseExposition((await createMetrics().render()).body);
+    expect(families.map(({ name }) => name)).toContain('turnfold_nodejs_eventloop_lag_max_seconds');
+    expect(families.filter(({ name }) => !/^(turnfold|bullmq)_/.test(name))).toEqual([]);
+  });
+
+  test('quotes what stands in a label', async () => {
+    const metrics = createMetrics();
+    const where = 'a "b" \\ c\nd';
+    metrics.listener({ type: 'worker_failed', where, error: undefined });
+    const failures = parseExposition((await metrics.render()).body).find(
+      ({ name }) => name === METRICS.workerFailures.name,
+    );
+    expect(failures?.samples).toEqual([{ name: METRICS.workerFailures.name, labels: { where }, value: 1 }]);
+  });
+
+  test('two of them in one process do not meet', async () => {
+    const [one, other] = [createMetrics(), createMetrics()];
+    one.listener(samples.lease_lost);
+    expect((await readSeries(one)).get('turnfold_leases_lost_total{what="turn",why="fenced"}')).toBe(1);
+    expect((await readSeries(other)).get('turnfold_leases_lost_total{what="turn",why="fenced"}')).toBeUndefined();
+  });
+
+  test('shows no id', async () => {
+    const metrics = createMetrics();
+    for (const event of Object.values(samples)) metrics.listener(event);
+    expect((await metrics.render()).body).not.toMatch(/471[123]|acme|read_file/);
+  });
+});

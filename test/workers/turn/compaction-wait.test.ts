@@ -1,0 +1,273 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import type { Tool } from '../../../src/domain/agent.ts';
+import { defineTool } from '../../../src/domain/agent.ts';
+import { ModelError, type ModelRequest } from '../../../src/domain/model.ts';
+import { type ScriptedOutcome, scriptedModel } from '../../../src/models/scripted.ts';
+import { Fixture, type FixtureOptions, ref } from './fixture.ts';
+
+/** Usable 2,000: a soft pass from 1,700, a hard one from 1,840. */
+const profile = { windowTokens: 2_500, outputCapTokens: 500 };
+
+/** A text of so many tokens, nearly: each word is one. */
+function words(count: number): string {
+  return ' word'.repeat(count);
+}
+
+function deciding(decide: (request: ModelRequest) => ScriptedOutcome = () => ({ content: 'ok' })) {
+  return scriptedModel({ profile, decide });
+}
+
+async function openWith(model: FixtureOptions['model'], options: Partial<FixtureOptions> = {}): Promise<Fixture> {
+  return Fixture.open({ model, ...options });
+}
+
+/** Settles the head without a model, so that its message is old when the next turn comes. */
+async function settleUnanswered(world: Fixture): Promise<void> {
+  const claim = await world.store.claim(ref, 'o', 'w');
+  if (claim.status !== 'claimed') throw new Error(claim.status);
+  await world.store.settle(claim.turn.lease, { state: 'completed', answerSeq: 1 }, undefined);
+}
+
+function overflow(): ModelError {
+  return new ModelError('overflow', 'prompt is too long');
+}
+
+describe('a soft pass', () => {
+  it('is asked for once and runs behind the turn', async () => {
+    const call = { toolCalls: [{ name: 'nothing', arguments: {} }] };
+    const model = deciding(({ messages }) => (messages.length < 7 ? call : { content: 'done' }));
+    const world = await openWith(model);
+    await world.accept('t1', words(1_700));
+    await world.deliver();
+    expect(model.callCount).toBe(4);
+    expect(world.passRequests).toMatchObject([{ reasons: ['ratio'] }]);
+    const { pass } = world.db.find(ref) ?? {};
+    expect(world.wakes).toEqual([{ kind: 'pass', wake: pass?.wake }]);
+    expect(world.eventsOf('pass_requested')).toMatchObject([
+      { passId: pass?.passId, reasons: ['ratio'], isJoined: false },
+    ]);
+    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+    expect(world.events.map(({ type }) => type).slice(0, 3)).toEqual([
+      'turn_claimed',
+      'pass_requested',
+      'model_called',
+    ]);
+  });
+
+  it('is asked for at the end of a turn, behind its settle', async () => {
+    const world = await openWith(deciding(), { policy: { onTurnEnd: true, turnThreshold: 2 } });
+    await world.accept('t1', 'one');
+    await world.accept('t2', 'two');
+    await world.deliver();
+    const kinds = world.events.map(({ type }) => type);
+    const turn = ['turn_claimed', 'model_called', 'turn_settled'];
+    expect(kinds).toEqual([...turn, 'pass_requested', ...turn]);
+    expect(world.passRequests).toMatchObject([{ reasons: ['turn_end'] }]);
+  });
+
+  it('leads to a smaller context for the next request, in the same turn', async () => {
+    const sizes: number[] = [];
+    const model = deciding(({ messages, tokens }) => {
+      sizes.push(tokens);
+      if (sizes.length === 2) return { content: messages.map(({ role }) => role).join(' ') };
+      return { toolCalls: [{ name: 'compact', arguments: {} }] };
+    });
+    const compact = defineTool({
+      name: 'compact',
+      description: '',
+      input: z.object({}),
+      run: async () => {
+        await world.endPass(2);
+        return 'done';
+      },
+    });
+    const world: Fixture = await openWith(model, { tools: [compact] as Tool[] });
+    await world.accept('t0', words(1_720));
+    await settleUnanswered(world);
+    await world.accept('t1', 'And now?');
+    await world.deliver();
+    expect(sizes[0]).toBeGreaterThan(1_700);
+    expect(sizes[1]).toBeLessThan(100);
+    expect(await world.view('t1')).toMatchObject({ answer: { content: 'user assistant tool' } });
+  });
+});
+
+describe('a hard pass', () => {
+  it('is waited for, without a lease, until its end wakes the turn', async () => {
+    const model = deciding(({ messages }) => ({ content: `saw ${messages.length}` }));
+    const world = await openWith(model);
+    await world.accept('t1', words(1_000));
+    await world.deliver();
+    await world.accept('t2', words(1_000));
+    await world.deliver();
+    const until = world.timers.now() + 20_000;
+    expect(await world.view('t2')).toMatchObject({
+      state: 'waiting',
+      waiting: { for: 'compaction', step: 'model-1', until, calls: [] },
+    });
+    expect(world.passRequests).toMatchObject([{ reasons: ['ratio', 'hard_limit'] }]);
+    expect(model.callCount).toBe(1);
+    await world.deliver();
+    expect(model.callCount, 'left alone while it waits').toBe(1);
+    await world.endPass(1);
+    await world.deliver();
+    expect(await world.view('t2')).toMatchObject({ state: 'completed', answer: { content: 'saw 1' } });
+    expect(world.takeovers).toBe(0);
+  });
+
+  it('that changed nothing is waited for once: what fits is sent', async () => {
+    const model = deciding();
+    const world = await openWith(model);
+    await world.accept('t1', words(1_900));
+    await world.deliver();
+    await world.endPass();
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+    expect(world.eventsOf('turn_suspended')).toHaveLength(1);
+    expect(world.eventsOf('model_called')).toMatchObject([{ isOverLimit: false }]);
+  });
+
+  it('that changed nothing fails the turn where the request does not fit, with the arithmetic', async () => {
+    const model = deciding();
+    const world = await openWith(model);
+    await world.accept('t1', words(2_100));
+    await world.deliver();
+    await world.endPass();
+    await world.deliver();
+    const { failure } = (await world.view('t1')) ?? {};
+    expect(failure).toMatchObject({ code: 'budget_infeasible', details: { usable: 2_000, upperBoundFactor: 1 } });
+    expect(failure?.message).toMatch(/system and tools \d+ \+ messages \d+ = \d+ tokens, at most \d+ .*usable 2000/);
+    expect(model.callCount).toBe(0);
+    expect(world.passRequests).toHaveLength(1);
+  });
+
+  it('past its deadline is taken over by the turn that claims', async () => {
+    const world = await openWith(deciding());
+    await world.accept('t1', words(1_900));
+    await world.deliver();
+    await world.timers.advance(19_999);
+    await world.deliver();
+    expect(world.takeovers).toBe(0);
+    await world.timers.advance(1);
+    const passId = world.db.find(ref)?.pass?.passId;
+    await world.deliver();
+    expect(world.takeovers).toBe(1);
+    expect(world.db.find(ref)?.pass?.passId).not.toBe(passId);
+    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+    expect(await world.countTimers()).toBe(0);
+  });
+
+  it('taken over may make room: the turn goes on with what it left', async () => {
+    const model = deciding(({ messages }) => ({ content: `saw ${messages.length}` }));
+    const world = await openWith(model, { takeoverKeeps: 1 });
+    await world.accept('t0', words(2_000));
+    await settleUnanswered(world);
+    await world.accept('t1', words(100));
+    await world.deliver();
+    await world.timers.advance(20_000);
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'saw 1' } });
+  });
+
+  it('joins the soft pass in progress, and ends with it', async () => {
+    const world = await openWith(deciding(), { policy: { messageThreshold: 1 } });
+    await world.accept('t1', 'short');
+    await world.deliver();
+    await world.accept('t2', words(1_900));
+    await world.deliver();
+    expect(world.eventsOf('pass_requested')).toMatchObject([{ isJoined: false }, { isJoined: true }]);
+    expect(world.db.find(ref)?.pass?.reasons).toContain('hard_limit');
+    expect(world.wakes).toHaveLength(1);
+    await world.endPass(1);
+    await world.deliver();
+    expect(await world.view('t2')).toMatchObject({ state: 'completed' });
+  });
+
+  it('that ended before the turn was suspended is not waited for', async () => {
+    const world = await openWith(deciding(), {
+      wrap: (ports) => ({
+        ...ports,
+        turns: {
+          ...ports.turns,
+          suspend: async (lease, waiting) => {
+            await world.endPass();
+            return ports.turns.suspend(lease, waiting);
+          },
+        },
+      }),
+    });
+    await world.accept('t1', words(1_900));
+    await world.deliver();
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+  });
+
+  it('is not waited for again after a retry of the same step', async () => {
+    let calls = 0;
+    const model = deciding(() => {
+      calls += 1;
+      return calls === 1 ? new ModelError('retry', 'busy') : { content: 'there' };
+    });
+    const world = await openWith(model);
+    await world.accept('t1', words(1_900));
+    await world.deliver();
+    await world.endPass();
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ waiting: { for: 'retry' } });
+    await world.timers.advance(1_000);
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+    expect(world.eventsOf('turn_suspended').map((event) => event.for)).toEqual(['compaction', 'retry']);
+  });
+});
+
+describe('a request that the provider refuses as too long', () => {
+  it('is sent again after a pass', async () => {
+    const model = deciding(({ messages }) => (messages.length > 1 ? overflow() : { content: 'fits' }));
+    const world = await openWith(model);
+    await world.accept('t0', 'before');
+    await settleUnanswered(world);
+    await world.accept('t1', 'now');
+    await world.deliver();
+    expect(world.passRequests).toMatchObject([{ reasons: ['overflow'] }]);
+    expect(await world.view('t1')).toMatchObject({ waiting: { for: 'compaction', step: 'model-1' } });
+    await world.endPass(1);
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'fits' } });
+    expect(world.eventsOf('model_called').map(({ outcome }) => outcome)).toEqual(['overflow', 'answered']);
+  });
+
+  it('a second time fails the turn', async () => {
+    const world = await openWith(deciding(overflow));
+    await world.accept('t1', 'now');
+    await world.deliver();
+    await world.endPass();
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ failure: { code: 'budget_infeasible' } });
+    expect(world.passRequests).toHaveLength(1);
+  });
+});
+
+describe('without compaction', () => {
+  it('sends what fits and never asks for a pass', async () => {
+    const world = await openWith(deciding(), { policy: { enabled: false } });
+    await world.accept('t1', words(1_900));
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+    expect(world.passRequests).toEqual([]);
+  });
+
+  it('fails what does not fit, and what its provider refuses, as an overflow', async () => {
+    const model = deciding(overflow);
+    const world = await openWith(model, { policy: { enabled: false } });
+    await world.accept('t1', 'small');
+    await world.accept('t2', words(2_100));
+    await world.deliver();
+    expect(model.callCount).toBe(1);
+    for (const turn of ['t1', 't2']) {
+      expect(await world.view(turn)).toMatchObject({ failure: { code: 'context_overflow' } });
+    }
+    expect(world.passRequests).toEqual([]);
+  });
+});

@@ -1,0 +1,224 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineTool, type Tool } from '../../../src/domain/agent.ts';
+import type { Message } from '../../../src/domain/message.ts';
+import { type ModelRequest } from '../../../src/domain/model.ts';
+import { type ScriptedAnswer, scriptedModel } from '../../../src/models/scripted.ts';
+import type { TurnDependencies } from '../../../src/workers/turn/turn-dependencies.ts';
+import { Fixture } from './fixture.ts';
+
+/** What a worker's death looks like from inside: from here on nothing that it asks for happens. */
+class Crash extends Error {}
+
+function ignoreCrash(error: unknown): void {
+  if (!(error instanceof Crash)) throw error;
+}
+
+type When = 'before' | 'after';
+
+/** Dies at the n-th await of a delivery, before the operation takes effect or after it, when its reply is lost. */
+class Fate {
+  readonly #at: number;
+  readonly #when: When;
+  #awaits = 0;
+  #isDead = false;
+
+  constructor(at: number, when: When) {
+    this.#at = at;
+    this.#when = when;
+  }
+
+  get hasStruck(): boolean {
+    return this.#isDead;
+  }
+
+  async pass<T>(operation: () => Promise<T>): Promise<T> {
+    if (this.#isDead) throw new Crash();
+    this.#awaits += 1;
+    const isLast = this.#awaits === this.#at;
+    if (isLast) this.#isDead = true;
+    if (isLast && this.#when === 'before') throw new Crash();
+    const result = await operation();
+    if (this.#isDead) throw new Crash();
+    return result;
+  }
+}
+
+const tools = [
+  defineTool({
+    name: 'read',
+    description: '',
+    input: z.object({ path: z.string() }),
+    run: async ({ path }) => `text of ${path}`,
+  }),
+  defineTool({ name: 'remove', description: '', input: z.object({}), needsApproval: true, run: async () => 'removed' }),
+  defineTool({ name: 'ask', description: '', input: z.object({}) }),
+] as Tool[];
+
+const read = (path: string) => ({ name: 'read', arguments: { path } });
+
+/** Depends on the request alone, so that a step that is run again gets the same answer. */
+function decide({ messages, idempotencyKey }: ModelRequest): ScriptedAnswer {
+  const step = Number(/model-(\d+)$/.exec(idempotencyKey)?.[1]);
+  if (!idempotencyKey.includes('/t1/')) return { content: `second answer, ${messages.length} messages` };
+  const rounds: ScriptedAnswer[] = [
+    { content: 'Let me see.', toolCalls: [read('a'), read('b'), { name: 'write', arguments: {} }] },
+    { toolCalls: [{ name: 'ask', arguments: {} }, read('c'), { name: 'remove', arguments: {} }] },
+    { content: `first answer, ${messages.length} messages` },
+  ];
+  return rounds[step - 1] ?? { content: 'too many steps' };
+}
+
+function wrapWith(fate: () => Fate): (ports: TurnDependencies) => TurnDependencies {
+  const wrapRoom = <Room extends object>(room: Room): Room =>
+    new Proxy(room, {
+      get(target, name) {
+        const operation = Reflect.get(target, name) as (...args: unknown[]) => Promise<unknown>;
+        return (...args: unknown[]) => fate().pass(() => operation(...args));
+      },
+    });
+  return (ports) => ({
+    ...ports,
+    turns: wrapRoom(ports.turns),
+    contexts: wrapRoom(ports.contexts),
+    passes: wrapRoom(ports.passes),
+    takeover: wrapRoom(ports.takeover),
+    wakes: wrapRoom(ports.wakes),
+  });
+}
+
+interface Run {
+  readonly world: Fixture;
+  readonly hasCrashed: boolean;
+}
+
+/** Two turns from acceptance to their end; every worker that dies is followed by one that lives. */
+async function play(at: number, when: When): Promise<Run> {
+  let fate = new Fate(at, when);
+  let hasCrashed = false;
+  const model = scriptedModel({ profile: { windowTokens: 1_500, outputCapTokens: 500 }, decide });
+  const mortal = {
+    ...model,
+    generate: (request: ModelRequest) => fate.pass(() => model.generate(request)),
+  };
+  const mortalTools = tools.map(
+    (tool): Tool =>
+      tool.run === undefined
+        ? tool
+        : { ...tool, run: (input, context) => fate.pass(async () => tool.run?.(input, context) ?? '') },
+  );
+  const world = await Fixture.open({
+    model: mortal,
+    tools: mortalTools,
+    policy: { turnThreshold: 1 },
+    wrap: wrapWith(() => fate),
+  });
+  // Long enough for the second turn to be over the hard limit, so that it has to wait for a pass.
+  await world.accept('t1', ' word'.repeat(700));
+  await world.accept('t2', ' word'.repeat(300));
+  for (let delivery = 0; (await world.view('t2'))?.state !== 'completed'; delivery += 1) {
+    if (delivery === 20) throw new Error('20 deliveries did not settle both turns');
+    await world.deliver().catch(ignoreCrash);
+    if (fate.hasStruck) {
+      hasCrashed = true;
+      fate = new Fate(0, 'before');
+      world.db.advance(8_001);
+    }
+    await bringWhatIsAwaited(world);
+  }
+  return { world, hasCrashed };
+}
+
+async function bringWhatIsAwaited(world: Fixture): Promise<void> {
+  for (const turn of ['t1', 't2']) {
+    const { waiting } = (await world.view(turn)) ?? {};
+    if (waiting?.for === 'compaction') await world.endPass(1);
+    const answer = waiting?.for === 'approval' ? { approved: true } : { content: 'blue' };
+    await world.resume(turn, Object.fromEntries((waiting?.calls ?? []).map((call) => [call, answer])));
+  }
+}
+
+/** A log without ids and times; results of one round stand in the order of their calls. */
+function normalize(log: readonly Message[]): unknown[] {
+  const byCall = new Map(log.flatMap((message) => (message.role === 'tool' ? [[message.toolCallId, message]] : [])));
+  return log
+    .filter(({ role }) => role !== 'tool')
+    .map(({ role, content, toolCalls = [] }) => ({
+      role,
+      content,
+      calls: toolCalls.map(({ id, name, arguments: text }) => {
+        const { content: result, isError } = byCall.get(id) ?? {};
+        return { name, text, result, isError };
+      }),
+    }));
+}
+
+describe('a worker that dies', () => {
+  it.each(['before', 'after'] as const)('at any await, %s its effect, changes nothing of the log', async (when) => {
+    const reference = await play(0, 'before');
+    expect(reference.hasCrashed).toBe(false);
+    const expected = normalize(reference.world.log);
+    expect(expected).toHaveLength(6);
+    const waits = reference.world.eventsOf('turn_suspended').map((event) => event.for);
+    expect(waits).toEqual(['approval', 'tools', 'compaction']);
+    let at = 1;
+    for (; ; at += 1) {
+      const { world, hasCrashed } = await play(at, when);
+      if (!hasCrashed) break;
+      const label = `death ${when} await ${at}`;
+      expect(normalize(world.log), label).toEqual(expected);
+      const results = world.log.filter(({ role }) => role === 'tool').map(({ toolCallId }) => toolCallId);
+      expect(new Set(results).size, `${label}: each call answered once`).toBe(results.length);
+      expect(await world.view('t1'), label).toMatchObject({ state: 'completed' });
+      expect(await world.countTimers(), label).toBe(0);
+    }
+    expect(at, 'awaits at which a worker died').toBeGreaterThan(30);
+  });
+});
+
+/** A worker dies inside a call; the next one goes on. */
+async function crashInside(retry: 'safe' | 'never'): Promise<{ world: Fixture; keys: string[] }> {
+  const keys: string[] = [];
+  let fate = new Fate(0, 'before');
+  const pay = defineTool({
+    name: 'pay',
+    description: '',
+    input: z.object({}),
+    retry,
+    run: (_, { idempotencyKey }) => {
+      keys.push(idempotencyKey);
+      if (keys.length === 1) fate = new Fate(1, 'before');
+      return fate.pass(async () => 'paid');
+    },
+  });
+  const model = scriptedModel({
+    decide: ({ messages }) => {
+      const last = messages.at(-1);
+      return last?.role === 'tool' ? { content: last.content } : { toolCalls: [{ name: 'pay', arguments: {} }] };
+    },
+  });
+  const world = await Fixture.open({ model, tools: [pay] as Tool[], wrap: wrapWith(() => fate) });
+  await world.accept('t1', 'Pay.');
+  await world.deliver().catch(ignoreCrash);
+  fate = new Fate(0, 'before');
+  world.db.advance(8_001);
+  await world.deliver();
+  return { world, keys };
+}
+
+describe('a call found started after a crash', () => {
+  it('is run again under the same key', async () => {
+    const { world, keys } = await crashInside('safe');
+    expect(keys).toEqual(['talk/t1/c2_0', 'talk/t1/c2_0']);
+    expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'paid' } });
+  });
+
+  it('is answered as unknown where its tool must not run twice', async () => {
+    const { world, keys } = await crashInside('never');
+    expect(keys).toHaveLength(1);
+    expect(await world.view('t1')).toMatchObject({
+      state: 'completed',
+      answer: { content: expect.stringMatching(/^outcome_unknown: /) },
+    });
+  });
+});

@@ -1,0 +1,186 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineTool, type Tool } from '../../../src/domain/agent.ts';
+import { scriptedModel } from '../../../src/models/scripted.ts';
+import type { TurnDependencies } from '../../../src/workers/turn/turn-dependencies.ts';
+import { Fixture, ref } from './fixture.ts';
+import { settleTasks } from './manual-timers.ts';
+
+/** Another worker takes the conversation over, as after a freeze. */
+async function takeOver(world: Fixture): Promise<void> {
+  const conversation = world.db.find(ref);
+  if (conversation === undefined) throw new Error('no conversation');
+  conversation.leaseUntil = 0;
+  await world.store.claim(ref, 'another', 'w');
+}
+
+/** Notes what the worker writes once it is armed. */
+function forbidWrites(ports: TurnDependencies): {
+  readonly ports: TurnDependencies;
+  readonly writes: string[];
+  arm(): void;
+} {
+  const writes: string[] = [];
+  let isArmed = false;
+  const turns = new Proxy(ports.turns, {
+    get(target, name) {
+      const operation = Reflect.get(target, name) as (...args: unknown[]) => unknown;
+      return (...args: unknown[]) => {
+        if (isArmed && name !== 'heartbeat') writes.push(String(name));
+        return operation(...args);
+      };
+    },
+  });
+  return {
+    ports: { ...ports, turns },
+    writes,
+    arm: () => {
+      isArmed = true;
+    },
+  };
+}
+
+async function openWatched(options: { model: ReturnType<typeof scriptedModel>; tools?: Tool[] }) {
+  let guard: ReturnType<typeof forbidWrites> | undefined;
+  const world = await Fixture.open({
+    ...options,
+    wrap: (ports) => {
+      guard = forbidWrites(ports);
+      return guard.ports;
+    },
+  });
+  return { world, guard: guard as unknown as ReturnType<typeof forbidWrites> };
+}
+
+describe('a lost lease', () => {
+  it('aborts the model call at the next beat, and nothing more is written', async () => {
+    let signal: AbortSignal | undefined;
+    const model = scriptedModel({
+      decide: (request) => {
+        signal = request.signal;
+        return new Promise<never>(() => {});
+      },
+    });
+    const { world, guard } = await openWatched({ model });
+    await world.accept('t1', 'Hi');
+    const delivered = world.deliver();
+    await settleTasks();
+    await takeOver(world);
+    guard.arm();
+    await world.timers.advance(1_999);
+    expect(signal?.aborted).toBe(false);
+    await world.timers.advance(1);
+    expect(await delivered).toBe('lost');
+    expect(signal?.aborted).toBe(true);
+    expect(guard.writes).toEqual([]);
+    expect(world.eventsOf('model_called')).toMatchObject([{ outcome: 'lost' }]);
+    expect(world.eventsOf('lease_lost')).toMatchObject([{ what: 'turn', turn: 't1', why: 'fenced' }]);
+    expect(world.log).toHaveLength(1);
+    expect(await world.countTimers()).toBe(0);
+  });
+
+  it('found when a result is recorded aborts the calls beside it', async () => {
+    const gate = Promise.withResolvers<string>();
+    const signals: AbortSignal[] = [];
+    const tool = defineTool({
+      name: 'wait',
+      description: '',
+      input: z.object({ for: z.enum(['gate', 'ever']) }),
+      run: (given, { signal }) => {
+        signals.push(signal);
+        return given.for === 'gate' ? gate.promise : new Promise<string>(() => {});
+      },
+    });
+    const calls = ['gate', 'ever'].map((which) => ({ id: which, name: 'wait', arguments: { for: which } }));
+    const model = scriptedModel({ steps: [{ answer: { toolCalls: calls } }] });
+    const { world } = await openWatched({ model, tools: [tool] as Tool[] });
+    await world.accept('t1', 'Hi');
+    const delivered = world.deliver();
+    await settleTasks();
+    await takeOver(world);
+    gate.resolve('too late');
+    expect(await delivered).toBe('lost');
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false, true]);
+    expect(world.log).toHaveLength(2);
+    expect(await world.countTimers()).toBe(0);
+  });
+
+  it.each(['recordStep', 'settle'] as const)('found at %s ends the delivery quietly', async (name) => {
+    const world: Fixture = await Fixture.open({
+      model: scriptedModel({ decide: () => ({ content: 'ok' }) }),
+      wrap: (ports) => ({
+        ...ports,
+        turns: {
+          ...ports.turns,
+          [name]: async (...args: Parameters<TurnDependencies['turns']['settle']>) => {
+            await takeOver(world);
+            return (ports.turns[name] as TurnDependencies['turns']['settle'])(...args);
+          },
+        },
+      }),
+    });
+    await world.accept('t1', 'Hi');
+    expect(await world.deliver()).toBe('lost');
+    expect(await world.view('t1')).toMatchObject({ state: 'running' });
+    expect(world.eventsOf('turn_settled')).toEqual([]);
+    expect(world.eventsOf('lease_lost')).toMatchObject([{ why: 'fenced' }]);
+    expect(await world.countTimers()).toBe(0);
+  });
+
+  it('of an erased conversation is quiet too', async () => {
+    const gate = Promise.withResolvers<{ content: string }>();
+    const world = await Fixture.open({ model: scriptedModel({ decide: () => gate.promise }) });
+    await world.accept('t1', 'Hi');
+    const delivered = world.deliver();
+    await settleTasks();
+    world.db.markGone(ref);
+    world.db.remove(ref);
+    gate.resolve({ content: 'to nobody' });
+    expect(await delivered).toBe('lost');
+    expect(world.eventsOf('lease_lost')).toMatchObject([{ why: 'gone' }]);
+    expect(await world.countTimers()).toBe(0);
+  });
+
+  it('of a turn canceled under its model call goes to nobody', async () => {
+    const gate = Promise.withResolvers<{ content: string }>();
+    const world = await Fixture.open({ model: scriptedModel({ decide: () => gate.promise }) });
+    await world.accept('t1', 'Hi');
+    const delivered = world.deliver();
+    await settleTasks();
+    await world.store.cancel(ref, 't1', 'w');
+    gate.resolve({ content: 'too late' });
+    expect(await delivered).toBe('lost');
+    expect(await world.view('t1')).toMatchObject({ state: 'canceled' });
+    expect(world.log).toHaveLength(1);
+  });
+
+  it('does not come from beats that are not answered while the lease stands', async () => {
+    const gate = Promise.withResolvers<{ content: string }>();
+    const world = await Fixture.open({
+      model: scriptedModel({ decide: () => gate.promise }),
+      wrap: (ports) => ({
+        ...ports,
+        turns: { ...ports.turns, heartbeat: () => Promise.reject(new Error('redis is away')) },
+      }),
+    });
+    await world.accept('t1', 'Hi');
+    const delivered = world.deliver();
+    await settleTasks();
+    await world.timers.advance(7_000);
+    gate.resolve({ content: 'in time' });
+    expect(await delivered).toBe('done');
+    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+  });
+
+  it('is not what a failing store means: that is thrown, for the queue to try again', async () => {
+    const away = new Error('redis is away');
+    const world = await Fixture.open({
+      model: scriptedModel({ decide: () => ({ content: 'ok' }) }),
+      wrap: (ports) => ({ ...ports, turns: { ...ports.turns, recordStep: () => Promise.reject(away) } }),
+    });
+    await world.accept('t1', 'Hi');
+    await expect(world.deliver()).rejects.toBe(away);
+    expect(world.eventsOf('lease_lost')).toEqual([]);
+    expect(await world.countTimers()).toBe(0);
+  });
+});

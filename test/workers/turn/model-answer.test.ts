@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import type { Message } from '../../../src/domain/message.ts';
+import { readAnswer } from '../../../src/workers/turn/model-answer.ts';
+
+const prepared = {
+  weigh: async (message: Message) => ({ message, tokens: 1, bytes: message.content.length }),
+};
+
+describe('a model’s answer', () => {
+  it('becomes the outcome of its step, refused where the head moved under it', async () => {
+    const toolCalls = [{ id: 'call_1', name: 'read', arguments: '{}' }];
+    const raw = { type: 'message' };
+    const usage = { inputTotal: 100, output: 20, outputKept: 15 };
+    const read = await readAnswer({ content: '', toolCalls, raw, usage }, 'model-3', 41, prepared);
+    const call = { id: 'c42_0', providerId: 'call_1', name: 'read', arguments: '{}' };
+    const message = { role: 'assistant', content: '', toolCalls: [call], raw };
+    expect(read).toEqual({
+      status: 'read',
+      message,
+      outcome: {
+        key: 'model-3',
+        messages: [{ message, tokens: 1, bytes: 0 }],
+        expectedHead: 41,
+        opens: [{ id: 'c42_0', providerId: 'call_1' }],
+        closes: [],
+        usage: { inputTokens: 100, outputTokens: 20 },
+        anchor: { tokens: 115 },
+      },
+    });
+  });
+
+  it('without usage sets no anchor', async () => {
+    const read = await readAnswer({ content: 'Hi', toolCalls: [] }, 'model-1', 1, prepared);
+    expect(read).toMatchObject({ status: 'read', message: { role: 'assistant', content: 'Hi' } });
+    expect(read).not.toHaveProperty('outcome.anchor');
+    expect(read).not.toHaveProperty('outcome.usage');
+  });
+});
