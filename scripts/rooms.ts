@@ -18,16 +18,16 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   config: ['domain', 'jobs', 'tokens'],
   'local-redis': [],
   runtime: ['workers', 'store', 'queue', 'models', 'telemetry', 'config', 'jobs', 'wire', 'tokens', 'domain'],
-  index: ['runtime', 'workers', 'config', 'jobs', 'domain'],
+  index: ['runtime', 'models', 'workers', 'config', 'jobs', 'domain'],
   http: ['client', 'runtime', 'config', 'jobs', 'tokens', 'domain'],
-  demo: ['client', 'runtime', 'local-redis', 'config', 'jobs', 'wire', 'tokens', 'domain'],
+  demo: ['client', 'runtime', 'models', 'local-redis', 'config', 'jobs', 'wire', 'tokens', 'domain'],
   cli: ['client', 'runtime', 'local-redis', 'config', 'http', 'demo', 'telemetry', 'jobs', 'wire', 'tokens', 'domain'],
 };
 
 /** npm packages that belong to some rooms alone: what a room hides from the rest of the house. */
 export const owners: Readonly<Record<string, readonly string[]>> = {
   bullmq: ['queue'],
-  ioredis: ['store', 'queue', 'client', 'runtime'],
+  ioredis: ['store', 'queue', 'local-redis'],
   openai: ['models'],
   '@anthropic-ai': ['models'],
   'prom-client': ['telemetry'],

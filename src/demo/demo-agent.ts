@@ -19,6 +19,8 @@ const THRESHOLD_SHARE = 0.65;
 const TARGET_SHARE = 0.4;
 const RESULT_SHARE = 0.15;
 const MAX_RESULT_TOKENS = 8_000;
+/** recorded turns have hundreds of calls */
+const MAX_STEPS = 2_000;
 
 /** The agent of the demo. Its model follows a script, so that no key is needed; everything else is as in production. */
 export function createDemoAgent(name: string, script: DemoScript, isCompacted: boolean): Agent {
@@ -33,6 +35,7 @@ export function createDemoAgent(name: string, script: DemoScript, isCompacted: b
     system: script.system,
     tools: script.tools,
     policy,
+    maxSteps: MAX_STEPS,
     toolResultMaxTokens: Math.min(MAX_RESULT_TOKENS, Math.floor(usable * RESULT_SHARE)),
     model: scriptedModel({
       decide: decideFrom(script.turns),

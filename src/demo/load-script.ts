@@ -5,7 +5,7 @@ import { playBack } from './playback.ts';
 import { writeQuestions } from './questions.ts';
 import { workspaceTools } from './workspace-tools.ts';
 
-const QUESTION_USABLE_TOKENS = 14_000;
+const QUESTION_USABLE_TOKENS = 13_000;
 const MAX_USABLE_TOKENS = 27_904;
 /** a window is at most this share of what is appended, so that compaction has to happen */
 const WINDOW_SHARE = 0.25;

@@ -18,19 +18,19 @@ const ROOMS = [
   { path: 'src/cli', text: 'output.line' },
 ] as const;
 
-const FILES_A_ROOM = 3;
+const FILES_A_ROOM = 4;
 const DEPENDENCIES = [
-  'bullmq',
   'ioredis',
-  'zod',
-  'pino',
-  'prom-client',
-  'js-tiktoken',
-  'yaml',
+  'fast-check',
   'commander',
-  'ulidx',
+  'prom-client',
+  'bullmq',
+  'tiktoken',
+  'asciichart',
+  'zod',
+  'yaml',
 ] as const;
-const EXCERPT_CHARACTERS = 5_200;
+const EXCERPT_CHARACTERS = 9_000;
 
 /**
  * The demo's conversation: first questions about this project's own sources, which the agent answers with its tools, then a
@@ -49,7 +49,7 @@ async function roomTurns(root: string, { path, text }: (typeof ROOMS)[number]): 
     ask: `What lies in ${path}, and what do its first files do?`,
     rounds: [
       [{ name: 'list', arguments: { path } }],
-      files.map((file) => ({ name: 'read', arguments: { path: `${path}/${file.name}`, lines: 120 } })),
+      files.map((file) => ({ name: 'read', arguments: { path: `${path}/${file.name}`, lines: 160 } })),
     ],
     remarks: [`I'll list ${path} first.`],
     answer: ([listing = '', ...contents]) =>
@@ -66,9 +66,7 @@ async function roomTurns(root: string, { path, text }: (typeof ROOMS)[number]): 
 
 /** Two turns that quote a README in the question: there is one answer behind each, and nothing to summarize. */
 async function readmeTurns(root: string, name: string): Promise<ScriptedTurn[]> {
-  const readme = await readFile(join(root, 'node_modules', name, 'README.md'), 'utf8').catch(
-    () => `${name} has no README here.`,
-  );
+  const readme = await readReadme(join(root, 'node_modules', name));
   const excerpt = readme.slice(0, EXCERPT_CHARACTERS).toWellFormed();
   const headings = [...readme.matchAll(/^#+ +(.+)$/gm)].map((match) => match[1]?.trim() ?? '');
   return [
@@ -93,4 +91,9 @@ function firstComment(source: string): string {
 function firstSentence(text: string): string {
   const prose = text.split('\n').find((line) => /^[A-Z][^<>[\]]{30,}/.test(line.trim()));
   return prose?.trim() ?? 'it does not say in its first lines.';
+}
+
+async function readReadme(folder: string): Promise<string> {
+  const name = (await readdir(folder)).find((file) => file.toLowerCase() === 'readme.md');
+  return name === undefined ? 'This package has no README.' : await readFile(join(folder, name), 'utf8');
 }

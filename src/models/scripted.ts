@@ -54,8 +54,8 @@ export const SCRIPTED_PROFILE: ModelProfile = {
 };
 
 /**
- * A model without a network. `steps`: answers the calls that are expected, in order, and fails on any other. `decide`: answers
- * each request by what it holds, so that a step that is run again gets the same answer.
+ * A model without a network. `steps`: answers the calls that are expected, in order, and fails on any other.
+ * `decide`: answers each request by what it holds, so that a step that is run again gets the same answer.
  */
 export function scriptedModel(
   options: ScriptedModelOptions &

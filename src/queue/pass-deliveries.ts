@@ -47,7 +47,7 @@ async function addChildren(queue: Queue, parent: Job<unknown>, children: readonl
         backoff: { type: 'fixed', delay: SUMMARIZATION_BACKOFF_MS },
         removeOnComplete: true,
         removeOnFail: true,
-        // Ours return their failures. This is for a child that fails all the same: its parent must not wait for ever.
+        // Ours return their failures. For one that fails all the same: noted as ended, so that its parent does not ask again.
         ignoreDependencyOnFailure: true,
       },
     })),

@@ -16,7 +16,7 @@ export interface QueueWorkerOptions {
 }
 
 /** BullMQ fails a job for good after so many crashes, whatever its attempts. The budget for crashes is our own, in the store. */
-const MAX_STALLED_COUNT = 1;
+const MAX_STALLED_COUNT = 1_000_000_000;
 
 /** Makes a worker for one shard of one queue; `run` starts it. */
 export function openQueueWorker(options: QueueWorkerOptions): Worker<unknown> {

@@ -99,7 +99,7 @@ test('workers that start while Redis is away wait for it, and then take what is 
   await house.openWakes().wake('turn', conversation('c1'), 'w1');
   const thaw = freeze(redis.pid);
   const workers = house.openWorkers({ turn: { handler: turn.handler, concurrency: 1 } });
-  const started = vi.fn();
+  const started = vi.fn<() => void>();
   const starting = workers.start().then(started);
   await expect(house.openWakes({ failsFast: true }).countJobs()).rejects.toMatchObject({ code: 'redis_unavailable' });
   expect(started).not.toHaveBeenCalled();

@@ -83,10 +83,10 @@ test("a worker's wake waits until Redis is back", async (context) => {
   const wakes = house.openWakes();
   await wakes.wake('turn', c1, 'w0');
   const thaw = freeze(redis.pid);
-  const done = vi.fn();
-  const waking = wakes.wake('turn', c1, 'w1').then(done);
+  const woken = vi.fn<() => void>();
+  const waking = wakes.wake('turn', c1, 'w1').then(woken);
   await expect(failWake(house.openWakes({ failsFast: true }))).resolves.toMatchObject(UNAVAILABLE);
-  expect(done).not.toHaveBeenCalled();
+  expect(woken).not.toHaveBeenCalled();
 
   thaw();
   await waking;

@@ -31,7 +31,7 @@ export interface SuiteRedis {
   readonly redis: Redis;
   readonly keyspace: SuiteKeyspace;
   /** removes what the suite made, and nothing else */
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /** The run's Redis, with keys of this suite's own. */

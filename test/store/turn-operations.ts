@@ -98,7 +98,7 @@ class Operation implements fc.AsyncCommand<Side, Side> {
 function normalize(reply: unknown): unknown {
   const text = JSON.stringify(reply ?? null, (_, value: unknown) => {
     if (typeof value === 'number' && value > 1e12) return '<time>';
-    return value instanceof Map ? [...value].toSorted() : value;
+    return value instanceof Map ? (Object.fromEntries(value) as unknown) : value;
   });
   return JSON.parse(text) as unknown;
 }

@@ -2,13 +2,13 @@ import type { Lost, TurnLease } from '../../domain/ports/turn-store.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
-import { decodeStatus, leaseArgs } from './lease.ts';
+import { leaseArgs } from './lease.ts';
 
 export function beatTurn(keyspace: Keyspace): ScriptDefinition<TurnLease, { readonly status: 'held' } | Lost> {
   return {
     file: 'beat-turn',
     keys: ({ conversation }) => keyspace.conversation(conversation),
     args: (lease) => [...leaseArgs(lease), TURN_LIMITS.leaseMs],
-    decode: decodeStatus,
+    decode: (reply) => ({ status: reply as 'held' | Lost['status'] }),
   };
 }

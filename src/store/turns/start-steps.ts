@@ -1,7 +1,7 @@
 import type { Lost, TurnLease } from '../../domain/ports/turn-store.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
-import { decodeStatus, leaseArgs } from './lease.ts';
+import { leaseArgs } from './lease.ts';
 
 interface StartRequest {
   readonly lease: TurnLease;
@@ -13,6 +13,6 @@ export function startSteps(keyspace: Keyspace): ScriptDefinition<StartRequest, {
     file: 'start-steps',
     keys: ({ lease }) => keyspace.conversation(lease.conversation),
     args: ({ lease, steps }) => [...leaseArgs(lease), ...steps],
-    decode: decodeStatus,
+    decode: (reply) => ({ status: reply as 'recorded' | Lost['status'] }),
   };
 }

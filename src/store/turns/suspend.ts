@@ -2,7 +2,7 @@ import type { Lost, TurnLease } from '../../domain/ports/turn-store.ts';
 import { TURN_LIMITS, type Waiting } from '../../domain/turn.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
-import { decodeStatus, leaseArgs } from './lease.ts';
+import { leaseArgs } from './lease.ts';
 
 interface SuspendRequest {
   readonly lease: TurnLease;
@@ -23,6 +23,6 @@ export function suspendTurn(keyspace: Keyspace): ScriptDefinition<SuspendRequest
       JSON.stringify(waiting.calls),
       TURN_LIMITS.maxSuspensions,
     ],
-    decode: decodeStatus,
+    decode: (reply) => ({ status: reply as 'suspended' | 'exhausted' | Lost['status'] }),
   };
 }

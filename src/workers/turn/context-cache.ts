@@ -12,8 +12,8 @@ export interface SentContext {
 }
 
 /**
- * The context of one conversation over one delivery. Read once per version; what the delivery records itself is added here,
- * and what it did not see (the next turn's user message) is read from the log.
+ * The context of one conversation over one delivery. Read once per version; what the delivery records itself is added
+ * here, and what it did not see (the next turn's user message) is read from the log.
  */
 export class ContextCache {
   readonly #contexts: TurnDependencies['contexts'];

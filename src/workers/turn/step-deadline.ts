@@ -16,8 +16,8 @@ export interface StepDeadline {
 }
 
 /**
- * Runs one call until its outcome, its deadline (`StepTimeout`) or the end of its turn (the signal's reason). What ignores
- * its signal is left behind: its late outcome is dropped.
+ * Runs one call until its outcome, its deadline (`StepTimeout`) or the end of its turn (the signal's reason). What
+ * ignores its signal is left behind: its late outcome is dropped.
  */
 export async function callWithin<T>(deadline: StepDeadline, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { timers, timeoutMs, signal } = deadline;

@@ -15,8 +15,8 @@ export interface ClippedResult {
 }
 
 /**
- * Cuts a tool's result down to `maxTokens` before it enters the log, where it would be sent with every later request. Head and
- * tail are kept: the one says what it is, the other how it ended.
+ * Cuts a tool's result down to `maxTokens` before it enters the log, where it would be sent with every later request.
+ * Head and tail are kept: the one says what it is, the other how it ended.
  */
 export async function clipResult(counter: TokenCounter, text: string, maxTokens: number): Promise<ClippedResult> {
   const bytes = Buffer.byteLength(text);

@@ -18,8 +18,8 @@ interface DecidedCall<Decision extends CallDecision = CallDecision> {
 type AnswerableCall = DecidedCall<Exclude<CallDecision, { kind: 'wait' }>>;
 
 /**
- * Answers the open calls of an assistant message, in parallel, each recorded as soon as it has its result. Undefined: the round
- * is closed. Calls that wait for somebody are suspended for once all others have their results.
+ * Answers the open calls of an assistant message, in parallel, each recorded as soon as it has its result. Undefined:
+ * the round is closed. Calls that wait for somebody are suspended for once all others have their results.
  */
 export async function answerCalls(run: RunningTurn, answered: Answered): Promise<TurnEnd | undefined> {
   const { journal, prepared, claimed } = run;

@@ -24,8 +24,8 @@ export function createTurnHandler(ports: TurnDependencies): TurnHandler {
 }
 
 /**
- * One wake: claims and answers turns until the mailbox is empty, its head waits, or the delivery has had its share; then the
- * last settle records the next wake. Owns the owner id and the context read so far.
+ * One wake: claims and answers turns until the mailbox is empty, its head waits, or the delivery has had its share;
+ * then the last settle records the next wake. Owns the owner id and the context read so far.
  */
 export class TurnDelivery {
   readonly #ports: TurnDependencies;

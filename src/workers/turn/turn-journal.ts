@@ -15,8 +15,8 @@ export interface JournalOptions {
 }
 
 /**
- * What is known of a claimed turn: its recorded steps and its conversation's state. Every write of the turn's work goes through
- * here, so that both stay current.
+ * What is known of a claimed turn: its recorded steps and its conversation's state. Every write of the turn's work
+ * goes through here, so that both stay current.
  */
 export class TurnJournal {
   readonly #options: JournalOptions;

@@ -12,8 +12,8 @@ export interface LeaseKeeperOptions {
 type Stoppable = ReturnType<Timers['after']>;
 
 /**
- * Keeps the lease of one claimed turn and aborts its work when the lease is lost. Lives from the claim until the work has ended;
- * a beat answered after the lease was given back finds nobody who listens.
+ * Keeps the lease of one claimed turn and aborts its work when the lease is lost. Lives from the claim until the work
+ * has ended; a beat answered after the lease was given back finds nobody who listens.
  */
 export class LeaseKeeper {
   readonly lease: TurnLease;

@@ -3,9 +3,11 @@ import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
 import { readSequences } from './traces.ts';
 const counter = await loadTokenCounter('o200k_base');
 const s = createStructuralSummarizer({ countTokens: (t) => counter.count(t) });
-const RE=/https?:\/\/[^\s"'`<>)\\\]}]+|[~.]{0,2}(?:\/?[\w.@-]+)+\/[\w.@/-]+|#?\b[A-Za-z_]*\d[\w-]{4,}|\b\d{4}-\d\d-\d\d\b|\b\d{3,}\b|\b[\w-]+\.(?:ts|js|py|md|json|rs|txt|toml|yaml)\b/g;
-function args(ms:any[]){const out=new Set<string>();for(const m of ms)for(const c of m.toolCalls??[]){let v:any=[];try{const walk=(x:any)=>{if(typeof x==='string'||typeof x==='number')v.push(String(x));else if(x&&typeof x==='object')Object.values(x).forEach(walk)};walk(JSON.parse(c.arguments))}catch{v=[c.arguments]}
- for(const t of v)for(const x of t.match(RE)??[])out.add(x.replace(/[.,:]+$/,''))}return out;}
+const RE=/https?:\/\/[^\s"'`<>)\\\]}]+|[\w.@~#$%+-]*\/[\w.@\/+-]+|[\w#@.-]+/g;
+const keep=(x:string)=>x.length>=3&&(/^https?:/.test(x)||(/\w/.test(x)&&/^[~.]{0,2}\/[\w.]|\/.*\/|\/[\w-]+\.\w+$/.test(x))||/\.(?:ts|js|py|md|json|rs|txt|toml|yaml)$/.test(x)||/^\d{4}-\d\d-\d\d$/.test(x)||/^\d{3,}$/.test(x)||(x.length>=5&&/[A-Za-z]/.test(x)&&/\d.*\d/.test(x)&&/^[#\w-]+$/.test(x)));
+const memo=new WeakMap<object,string[]>();
+function args(ms:any[]){const out=new Set<string>();for(const m of ms)for(const c of m.toolCalls??[]){const known=memo.get(c);if(known){known.forEach(x=>out.add(x));continue}const mine:string[]=[];memo.set(c,mine);let v:any=[];try{const walk=(x:any)=>{if(typeof x==='string'||typeof x==='number')v.push(String(x));else if(x&&typeof x==='object')Object.values(x).forEach(walk)};walk(JSON.parse(c.arguments))}catch{v=[c.arguments]}
+ for(const t of v)for(const x0 of t.match(RE)??[]){const x=x0.replace(/^[.$-]+(?=\w)|[.,:-]+$/g,'');if(keep(x)){mine.push(x);out.add(x)}}}return out;}
 const by:Record<string,any>={};let worst=0;
 const dump=process.argv[2];let di=0;
 for(const q of readSequences()){

@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'vitest';
+import { checkLimits, type ModelWindow, resolveLimits } from '../../src/domain/limits.ts';
+import { completePolicy, type PolicyInput } from '../../src/domain/policy.ts';
+import { errorOf } from './error-of.ts';
+
+const model: ModelWindow = { windowTokens: 12_000, outputCapTokens: 2_000, upperBoundFactor: 1.1 };
+const noFixed = { systemTokens: 0, toolTokens: 0, pinTokens: 0 };
+
+describe('limits of a policy with a model', () => {
+  test('usable is the window without the reserve: the model’s cap, at most 8,192', () => {
+    expect(resolveLimits(completePolicy({}), model)).toStrictEqual({
+      usable: 10_000,
+      maxTokens: 5_000,
+      ratioTokens: 8_500,
+      hardTokens: 9_200,
+      upperBoundFactor: 1.1,
+    });
+    const large = { ...model, windowTokens: 200_000, outputCapTokens: 64_000 };
+    expect(resolveLimits(completePolicy({}), large).usable).toBe(200_000 - 8_192);
+  });
+
+  test('half of an odd window is rounded down; a set figure is kept', () => {
+    expect(resolveLimits(completePolicy({}), { ...model, windowTokens: 12_001 }).maxTokens).toBe(5_000);
+    const given = resolveLimits(completePolicy({ maxTokens: 7_000, tokenThreshold: 8_000 }), model);
+    expect(given).toMatchObject({ maxTokens: 7_000, tokenThreshold: 8_000 });
+  });
+
+  test('a share of the window is that share in decimal, not its binary neighbour', () => {
+    // 0.55 × 100 is 55.00000000000001 in binary: 55 tokens would not reach it.
+    const policy = completePolicy({ thresholdRatio: 0.55, hardRatio: 0.55 });
+    const limits = resolveLimits(policy, { ...model, windowTokens: 2_100 });
+    expect(limits).toMatchObject({ usable: 100, ratioTokens: 55, hardTokens: 55 });
+  });
+
+  test('without a model there are no shares and no default', () => {
+    expect(resolveLimits(completePolicy({}))).toStrictEqual({ upperBoundFactor: 1 });
+    expect(resolveLimits(completePolicy({ maxTokens: 5, tokenThreshold: 9 }))).toStrictEqual({
+      upperBoundFactor: 1,
+      maxTokens: 5,
+      tokenThreshold: 9,
+    });
+  });
+});
+
+describe('a policy that could never work is refused at load', () => {
+  const load = (input: PolicyInput, fixed = noFixed, window: ModelWindow | undefined = model): void => {
+    const policy = completePolicy(input);
+    checkLimits(policy, resolveLimits(policy, window), fixed);
+  };
+
+  test.each<{ input: PolicyInput; fixed?: typeof noFixed; field: string; sum: string }>([
+    {
+      input: { maxTokens: 600 },
+      fixed: { systemTokens: 300, toolTokens: 200, pinTokens: 100 },
+      field: 'maxTokens',
+      sum: 'system 300 + tools 200 + pins 100 = 600 >= maxTokens 600',
+    },
+    {
+      input: { maxTokens: 600, tokenThreshold: 599 },
+      field: 'tokenThreshold',
+      sum: 'tokenThreshold 599 < maxTokens 600',
+    },
+    {
+      input: { tokenThreshold: 9_201 },
+      field: 'tokenThreshold',
+      sum: 'tokenThreshold 9201 > hardRatio 0.92 × usable 10000 = 9200',
+    },
+    {
+      input: { maxTokens: 8_501 },
+      field: 'thresholdRatio',
+      sum: 'thresholdRatio 0.85 × usable 10000 = 8500 < maxTokens 8501',
+    },
+  ])('$sum', ({ input, fixed, field, sum }) => {
+    const error = errorOf(() => load(input, fixed));
+    expect(error).toMatchObject({ code: 'invalid_policy', field, details: { sum: expect.stringContaining(sum) } });
+    expect(error.message).toContain(`${field}: ${sum}`);
+  });
+
+  test.each<{ input: PolicyInput; fixed?: typeof noFixed }>([
+    { input: { maxTokens: 601 }, fixed: { systemTokens: 300, toolTokens: 200, pinTokens: 100 } },
+    { input: { maxTokens: 600, tokenThreshold: 600 } },
+    { input: { tokenThreshold: 9_200 } },
+    { input: { maxTokens: 8_500 } },
+    { input: {} },
+  ])('$input is at the limit, and fits', ({ input, fixed }) => {
+    expect(() => load(input, fixed)).not.toThrow();
+  });
+
+  test('a window that its own reserve fills leaves nothing', () => {
+    const error = errorOf(() => load({}, noFixed, { ...model, windowTokens: 2_000 }));
+    expect(error.field).toBe('maxTokens');
+  });
+
+  test('without a model only the figures themselves are compared', () => {
+    const policy = completePolicy({ tokenThreshold: 5 });
+    expect(() => checkLimits(policy, resolveLimits(policy), noFixed)).not.toThrow();
+    const both = completePolicy({ tokenThreshold: 5, maxTokens: 6 });
+    expect(errorOf(() => checkLimits(both, resolveLimits(both), noFixed)).field).toBe('tokenThreshold');
+  });
+});

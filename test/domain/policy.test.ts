@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'vitest';
+import { completePolicy, mergePolicies, POLICY_DEFAULTS } from '../../src/domain/policy.ts';
+import { readPolicy } from '../../src/domain/policy-input.ts';
+import { errorOf } from './error-of.ts';
+
+describe('merge', () => {
+  test('a set field wins, an absent one keeps the base’s', () => {
+    const base = { retentionWindow: 4, maxTokens: 1_000, strategy: { retain: 3 } };
+    const merged = mergePolicies(base, { retentionWindow: 0 }, { strategy: { evict: 0.5 } });
+    expect(merged).toStrictEqual({ retentionWindow: 0, maxTokens: 1_000, strategy: { evict: 0.5 } });
+    expect(base.retentionWindow).toBe(4);
+  });
+
+  test('a field that is undefined is absent', () => {
+    const absent = { maxTokens: undefined, retentionWindow: undefined, minGain: undefined } as object;
+    expect(mergePolicies({ maxTokens: 9 }, absent)).toStrictEqual({ maxTokens: 9 });
+    expect(completePolicy(absent)).toStrictEqual({ ...POLICY_DEFAULTS });
+  });
+
+  test('false and 0 are set', () => {
+    const merged = completePolicy(mergePolicies({}, { enabled: false, retentionWindow: 0, minGain: 0 }));
+    expect(merged).toMatchObject({ enabled: false, retentionWindow: 0, minGain: 0 });
+  });
+
+  test('the defaults are those of the design; what has none stays off', () => {
+    expect(completePolicy({})).toStrictEqual({
+      thresholdRatio: 0.85,
+      hardRatio: 0.92,
+      onTurnEnd: false,
+      retentionWindow: 6,
+      strategy: { min: [{ evict: 0.6 }, { retain: 10 }] },
+      keepFirstUser: true,
+      maskToolResults: false,
+      summarizer: 'structural',
+      minSequenceMessages: 2,
+      minSequenceTokens: 256,
+      minGain: 0.1,
+      mode: 'auto',
+      enabled: true,
+    });
+  });
+});
+
+describe('reading', () => {
+  test('both spellings, under `compact` or not', () => {
+    const camel = { maxTokens: 9_000, summarizer: { models: ['m'], maxTokens: 100 } };
+    const snake = { max_tokens: 9_000, summarizer: { models: ['m'], max_tokens: 100 } };
+    for (const value of [camel, snake, { compact: camel }, { compact: snake }]) {
+      expect(readPolicy(value)).toStrictEqual({ policy: camel, warnings: [] });
+    }
+  });
+
+  test('every setting, and nested strategies', () => {
+    const value = {
+      max_tokens: 9_000,
+      token_threshold: 10_000,
+      threshold_ratio: 0.8,
+      hard_ratio: 0.9,
+      turn_threshold: 3,
+      message_threshold: 30,
+      on_turn_end: true,
+      retention_window: 0,
+      strategy: { max: [{ min: [{ evict: 0.2 }, { retain: 0 }] }, { evict: 1 }] },
+      keep_first_user: false,
+      mask_tool_results: true,
+      summarizer: 'structural',
+      min_sequence_messages: 1,
+      min_sequence_tokens: 0,
+      min_gain: 0,
+      mode: 'review',
+      enabled: false,
+      conversation_ttl: 60_000,
+    };
+    const { policy } = readPolicy(value);
+    expect(Object.keys(policy)).toHaveLength(Object.keys(value).length);
+    expect(policy).toMatchObject({ onTurnEnd: true, strategy: value.strategy, conversationTtl: 60_000 });
+  });
+
+  test.each([null, undefined, {}, { compact: null }])('%j sets nothing', (value) => {
+    expect(readPolicy(value)).toStrictEqual({ policy: {}, warnings: [] });
+  });
+
+  test('the retired `transforms` warns and names `compact`', () => {
+    const { policy, warnings } = readPolicy({ transforms: ['middle-out'], compact: { max_tokens: 5 } });
+    expect(policy).toStrictEqual({ maxTokens: 5 });
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toContain('`compact`');
+    expect(readPolicy({ transforms: null, max_tokens: 5 }).warnings).toHaveLength(1);
+    expect(readPolicy({ compact: { transforms: [] } }).warnings).toHaveLength(1);
+  });
+
+  test.each<{ value: unknown; at?: string; field: string; why: RegExp }>([
+    { value: { maxTokens: 0 }, field: 'maxTokens', why: />=?\s?1/ },
+    { value: { compact: { max_tokens: 1.5 } }, field: 'compact.maxTokens', why: /int/ },
+    { value: { thresholdRatio: 0 }, field: 'thresholdRatio', why: />\s?0/ },
+    { value: { hardRatio: 1.01 }, field: 'hardRatio', why: /<=?\s?1/ },
+    { value: { minGain: 1 }, field: 'minGain', why: /<\s?1/ },
+    { value: { retentionWindow: -1 }, field: 'retentionWindow', why: />=?\s?0/ },
+    { value: { retentionWindow: Number.NaN }, field: 'retentionWindow', why: /./ },
+    { value: { strategy: { evict: 0 } }, field: 'strategy', why: /./ },
+    { value: { strategy: { evict: 0.5, retain: 3 } }, field: 'strategy', why: /./ },
+    { value: { strategy: { min: [] } }, field: 'strategy', why: /./ },
+    { value: { mode: 'off' }, field: 'mode', why: /auto/ },
+    { value: { enabled: 'yes' }, field: 'enabled', why: /boolean/ },
+    { value: { summarizer: { models: [] } }, field: 'summarizer', why: /./ },
+    { value: { eviction_window: 0.2 }, field: 'evictionWindow', why: /no such setting/ },
+    { value: { compact: { evictionWindow: 1 } }, field: 'compact.evictionWindow', why: /no such setting/ },
+    { value: { constructor: 1 }, field: 'constructor', why: /no such setting/ },
+    { value: { toString: 1 }, field: 'toString', why: /no such setting/ },
+    { value: JSON.parse('{"__proto__": {"enabled": false}}'), field: '__proto__', why: /no such setting/ },
+    { value: { max_tokens: 5, maxTokens: 6 }, field: 'maxTokens', why: /set twice/ },
+    { value: { max_tokens: 5, maxTokens: 6 }, at: 'agents.a', field: 'agents.a.maxTokens', why: /set twice/ },
+    {
+      value: { compact: { summarizer: { models: ['m'], max_tokens: 50, maxTokens: 60 } } },
+      field: 'compact.summarizer.maxTokens',
+      why: /set twice/,
+    },
+    { value: { compact: {}, maxTokens: 5 }, field: 'maxTokens', why: /beside `compact`/ },
+    { value: { compact: {}, maxTokens: 5 }, at: 'agents.a', field: 'agents.a.maxTokens', why: /beside `compact`/ },
+    { value: [], field: '', why: /^policy: expected a mapping/ },
+    { value: 'compact', field: '', why: /expected a mapping/ },
+    { value: { compact: 3 }, field: 'compact', why: /^compact: expected a mapping/ },
+  ])('$value is refused at $field', ({ value, at, field, why }) => {
+    const error = errorOf(() => readPolicy(value, at));
+    expect(error).toMatchObject({ code: 'invalid_policy', field });
+    expect(error.message).toMatch(why);
+  });
+});

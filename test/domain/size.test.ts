@@ -1,0 +1,56 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { requestTokens } from '../../src/domain/compaction/plan.ts';
+import { contextSize, NO_OVERHEAD, type SizeRecord, upperBoundTokens } from '../../src/domain/size.ts';
+
+const weigh = (tokens: number) => ({ tokens, bytes: tokens * 4 });
+const counted: SizeRecord = { version: 1, weight: weigh(100), baseTotal: weigh(900), headTotal: weigh(950) };
+const overhead = { tokens: 30, bytes: 120, calibration: 1 };
+
+describe('size of a context', () => {
+  test('without an anchor: segments, what came after them, system, tools and framing', () => {
+    expect(contextSize(counted, overhead)).toStrictEqual({ tokens: 100 + 50 + 30 + 3, bytes: 4 * 150 + 120 });
+    expect(contextSize(counted, NO_OVERHEAD).tokens).toBe(153);
+  });
+
+  test('with one: what the provider counted, and what came after it', () => {
+    const anchor = { seq: 40, tokens: 400, total: weigh(920), version: 1 };
+    expect(contextSize({ ...counted, anchor }, overhead)).toStrictEqual({ tokens: 400 + 30, bytes: 720 });
+  });
+
+  test('one of another version is void', () => {
+    const anchor = { seq: 40, tokens: 400, total: weigh(920), version: 0 };
+    expect(contextSize({ ...counted, anchor }, overhead)).toStrictEqual(contextSize(counted, overhead));
+  });
+
+  test('calibration scales what we counted ourselves, never the provider’s figure', () => {
+    const anchor = { seq: 40, tokens: 400, total: weigh(920), version: 1 };
+    const calibrated = { ...overhead, calibration: 1.2 };
+    expect(contextSize({ ...counted, anchor }, calibrated).tokens).toBe(400 + 36);
+    expect(contextSize(counted, calibrated).tokens).toBe(Math.round(183 * 1.2));
+  });
+
+  test('is what a plan counts, item by item', () => {
+    const figures = fc.record({
+      tokens: fc.nat(1e6),
+      bytes: fc.nat(1e6),
+      calibration: fc.double({ min: 0.5, max: 2, noNaN: true }),
+    });
+    fc.assert(
+      fc.property(fc.nat(1e6), figures, (tokens, given) => {
+        const record = { version: 0, weight: weigh(0), baseTotal: weigh(0), headTotal: weigh(tokens) };
+        expect(contextSize(record, given).tokens).toBe(requestTokens({ overhead: given }, tokens));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('an upper bound is never less than the mean, and exact where the product is', () => {
+    expect(upperBoundTokens(0, 1.1)).toBe(0);
+    expect(upperBoundTokens(1, 1.1)).toBe(2);
+    // 1.1 × 50 is 55.00000000000001 in binary.
+    for (let tokens = 0; tokens <= 100_000; tokens += 10)
+      expect(upperBoundTokens(tokens, 1.1)).toBe((tokens / 10) * 11);
+    for (let tokens = 0; tokens <= 1_000; tokens += 1) expect(upperBoundTokens(tokens, 1)).toBe(tokens);
+  });
+});

@@ -1,0 +1,82 @@
+import { describe, expect, test } from 'vitest';
+import {
+  evaluateThresholds,
+  hasHardReason,
+  hasTokenReason,
+  isOverHardLimit,
+  isSendable,
+  type Measures,
+  REASONS,
+  type Reason,
+} from '../../src/domain/compaction/thresholds.ts';
+import { type Limits, resolveLimits } from '../../src/domain/limits.ts';
+import { completePolicy, type PolicyInput } from '../../src/domain/policy.ts';
+
+const idle: Measures = { tokens: 0, messages: 0, turns: 0, hasTurnEnded: false };
+const model = { windowTokens: 12_000, outputCapTokens: 2_000, upperBoundFactor: 1 };
+
+function evaluate(input: PolicyInput, measures: Partial<Measures>, limits?: Limits): Reason[] {
+  const policy = completePolicy(input);
+  return evaluateThresholds(policy, limits ?? resolveLimits(policy, model), { ...idle, ...measures });
+}
+
+describe('thresholds', () => {
+  test.each<{ reason: Reason; input: PolicyInput; at: Partial<Measures>; below: Partial<Measures> }>([
+    {
+      reason: 'token_threshold',
+      input: { tokenThreshold: 6_000 },
+      at: { tokens: 6_000 },
+      below: { tokens: 5_999 },
+    },
+    { reason: 'ratio', input: {}, at: { tokens: 8_500 }, below: { tokens: 8_499 } },
+    { reason: 'turn_threshold', input: { turnThreshold: 3 }, at: { turns: 3 }, below: { turns: 2 } },
+    { reason: 'message_threshold', input: { messageThreshold: 9 }, at: { messages: 9 }, below: { messages: 8 } },
+    { reason: 'turn_end', input: { onTurnEnd: true }, at: { hasTurnEnded: true }, below: { hasTurnEnded: false } },
+    {
+      reason: 'hard_limit',
+      input: { mode: 'manual' },
+      at: { tokens: 9_200 },
+      below: { tokens: 9_199 },
+    },
+  ])('$reason holds at its threshold, not below', ({ reason, input, at, below }) => {
+    expect(evaluate(input, at)).toStrictEqual([reason]);
+    expect(evaluate(input, below)).toStrictEqual([]);
+  });
+
+  test('all that hold are reported, in the order of REASONS', () => {
+    const input = { tokenThreshold: 5_000, turnThreshold: 1, messageThreshold: 1, onTurnEnd: true };
+    const measures = { tokens: 9_900, turns: 1, messages: 2, hasTurnEnded: true };
+    expect(evaluate(input, measures)).toStrictEqual(REASONS.slice(0, 6));
+  });
+
+  test('manual switches off soft reasons only; disabled all', () => {
+    const input = { tokenThreshold: 5_000, turnThreshold: 1, messageThreshold: 1, onTurnEnd: true };
+    const measures = { tokens: 9_900, turns: 1, messages: 2, hasTurnEnded: true };
+    expect(evaluate({ ...input, mode: 'manual' }, measures)).toStrictEqual(['hard_limit']);
+    expect(evaluate({ ...input, enabled: false }, measures)).toStrictEqual([]);
+  });
+
+  test('what is not set cannot be met', () => {
+    expect(
+      evaluate({}, { tokens: 1e9, turns: 1e9, messages: 1e9, hasTurnEnded: true }, { upperBoundFactor: 1 }),
+    ).toEqual([]);
+  });
+
+  test('a request that could be refused as too long waits for a pass below the hard share too', () => {
+    const limits = resolveLimits(completePolicy({}), { ...model, upperBoundFactor: 1.25 });
+    expect(isSendable(limits, 8_000)).toBe(true);
+    expect(isSendable(limits, 8_001)).toBe(false);
+    expect(isOverHardLimit(limits, 8_000)).toBe(false);
+    expect(isOverHardLimit(limits, 8_001)).toBe(true);
+    expect(isSendable({ upperBoundFactor: 9 }, 1e9)).toBe(true);
+  });
+
+  test('each reason is soft or hard, and of tokens or not', () => {
+    const soft = REASONS.filter((reason) => !hasHardReason([reason]));
+    expect(soft).toStrictEqual(['token_threshold', 'ratio', 'turn_threshold', 'message_threshold', 'turn_end']);
+    const token = REASONS.filter((reason) => hasTokenReason([reason]));
+    expect(token).toStrictEqual(['token_threshold', 'ratio', 'hard_limit', 'overflow', 'manual']);
+    expect(hasHardReason(['turn_end', 'manual'])).toBe(true);
+    expect(hasHardReason([])).toBe(false);
+  });
+});
