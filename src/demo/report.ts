@@ -6,13 +6,19 @@ export interface DemoRun {
   readonly conversation: string;
   readonly turns: number;
   readonly failedTurns: number;
-  /** size of each request, in order; a request that was not sent, because it exceeds the window, included */
-  readonly requests: readonly number[];
+  /** size of each request, in order */
+  readonly requests: readonly SizedRequest[];
   /** tokens of all messages in the log */
   readonly appended: number;
   readonly tokensEnd: number;
   /** oldest first */
   readonly versions: readonly Version[];
+}
+
+/** Not sent: it exceeds the window, and its turn failed. */
+export interface SizedRequest {
+  readonly tokens: number;
+  readonly isSent: boolean;
 }
 
 export interface DemoSummary {
@@ -30,14 +36,15 @@ const PLOT_HEIGHT = 14;
 
 /** @param usable window − reserved output: a request above it would have been refused by the provider */
 export function summarizeRun(run: DemoRun, usable: number): DemoSummary {
+  const sent = run.requests.filter(({ isSent }) => isSent);
   return {
     turns: run.turns,
     versions: run.versions.length,
     summarized: run.versions.filter((version) => version.strategy === 'summarize').length,
     evicted: run.versions.filter((version) => version.strategy === 'evict').length,
-    tokensPeak: Math.max(0, ...run.requests),
+    tokensPeak: Math.max(0, ...sent.map(({ tokens }) => tokens)),
     tokensEnd: run.tokensEnd,
-    overLimit: run.requests.filter((tokens) => tokens > usable).length,
+    overLimit: sent.filter(({ tokens }) => tokens > usable).length,
   };
 }
 
@@ -80,10 +87,10 @@ function formatTable(rows: readonly (readonly string[])[]): string[] {
 }
 
 /** The same number of points for both runs, so that one axis serves. */
-function stretch(values: readonly number[]): number[] {
-  if (values.length === 0) return [0];
+function stretch(requests: readonly SizedRequest[]): number[] {
+  if (requests.length === 0) return [0];
   return Array.from(
     { length: PLOT_WIDTH },
-    (_, column) => values[Math.floor((column * values.length) / PLOT_WIDTH)] ?? 0,
+    (_, column) => requests[Math.floor((column * requests.length) / PLOT_WIDTH)]?.tokens ?? 0,
   );
 }

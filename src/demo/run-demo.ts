@@ -2,7 +2,7 @@ import type { TurnfoldClient } from '../client/index.ts';
 import type { Agent } from '../domain/agent.ts';
 import { isSettled, type TurnView } from '../domain/turn.ts';
 import type { DemoScript } from './demo-agent.ts';
-import type { DemoRun } from './report.ts';
+import type { DemoRun, SizedRequest } from './report.ts';
 import { turnIdOf } from './script.ts';
 
 /** ms that one turn of the demo may take, and that its last pass may take. */
@@ -52,7 +52,10 @@ async function readRun(client: TurnfoldClient, conversation: string, turns: numb
     conversation,
     turns,
     failedTurns: views.filter((view) => view.state === 'failed').length,
-    requests: views.flatMap((view) => [...view.requestTokens, ...refusedRequest(view)]),
+    requests: views.flatMap((view) => [
+      ...view.requestTokens.map((tokens) => ({ tokens, isSent: true })),
+      ...refusedRequest(view),
+    ]),
     appended: state.size.headTotal.tokens,
     tokensEnd: tokens,
     versions: (await client.versions(conversation)).toReversed(),
@@ -60,7 +63,7 @@ async function readRun(client: TurnfoldClient, conversation: string, turns: numb
 }
 
 /** A request that was not sent since it exceeds the window: its failure says how large it was. */
-function refusedRequest({ failure }: TurnView): number[] {
+function refusedRequest({ failure }: TurnView): SizedRequest[] {
   const tokens = failure?.details?.tokens;
-  return typeof tokens === 'number' ? [tokens] : [];
+  return typeof tokens === 'number' ? [{ tokens, isSent: false }] : [];
 }

@@ -42,11 +42,19 @@ export function resolveLimits(policy: Policy, model?: ModelWindow): Limits {
   return {
     usable,
     maxTokens: policy.maxTokens ?? Math.floor(usable * 0.5),
-    ratioTokens: usable * policy.thresholdRatio,
-    hardTokens: usable * policy.hardRatio,
+    ratioTokens: scaleTokens(usable, policy.thresholdRatio),
+    hardTokens: scaleTokens(usable, policy.hardRatio),
     upperBoundFactor: model.upperBoundFactor,
     ...defined({ tokenThreshold }),
   };
+}
+
+/**
+ * Tokens × factor as it is in decimal: 100 × 0.55 is 55, not its binary neighbour 55.00000000000001, which 55 tokens would
+ * not reach.
+ */
+export function scaleTokens(tokens: number, factor: number): number {
+  return Number((tokens * factor).toPrecision(12));
 }
 
 /**
@@ -71,20 +79,23 @@ export function checkLimits(policy: Policy, limits: Limits, fixed: FixedWeight):
     );
   }
   if (usable === undefined) return;
-  if (policy.thresholdRatio * usable < maxTokens) {
-    refuse('thresholdRatio', `thresholdRatio ${policy.thresholdRatio} × usable ${usable} < maxTokens ${maxTokens}`);
+  const { ratioTokens = usable, hardTokens = usable } = limits;
+  if (ratioTokens < maxTokens) {
+    refuse(
+      'thresholdRatio',
+      `thresholdRatio ${policy.thresholdRatio} × usable ${usable} = ${ratioTokens} < maxTokens ${maxTokens}`,
+    );
   }
-  if (tokenThreshold !== undefined && tokenThreshold > policy.hardRatio * usable) {
-    const hard = Math.floor(policy.hardRatio * usable);
+  if (tokenThreshold !== undefined && tokenThreshold > hardTokens) {
     refuse(
       'tokenThreshold',
-      `tokenThreshold ${tokenThreshold} > hardRatio ${policy.hardRatio} × usable ${usable} = ${hard}`,
+      `tokenThreshold ${tokenThreshold} > hardRatio ${policy.hardRatio} × usable ${usable} = ${hardTokens}`,
     );
   }
 }
 
 function refuse(field: string, sum: string): never {
-  throw new TurnfoldError('invalid_policy', `${field}: ${sum}`, { field });
+  throw new TurnfoldError('invalid_policy', `${field}: ${sum}`, { field, details: { sum } });
 }
 
 function defined<T extends Record<string, number | undefined>>(values: T): { [K in keyof T]?: number } {

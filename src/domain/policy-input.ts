@@ -24,36 +24,36 @@ export function readPolicy(value: unknown, at = ''): ReadPolicy {
   if (fields.compact === undefined) return { policy: parsePolicy(fields, at), warnings };
   const { compact, ...others } = fields;
   const stray = Object.keys(others)[0];
-  if (stray !== undefined) {
-    throw new TurnfoldError('invalid_policy', `${stray}: stands beside \`compact\`; move it under it`, {
-      field: stray,
-    });
-  }
-  const inner = readPolicy(compact, at === '' ? 'compact' : `${at}.compact`);
+  if (stray !== undefined) refuse(joinKeys(at, stray), 'stands beside `compact`; move it under it');
+  const inner = readPolicy(compact, joinKeys(at, 'compact'));
   return { policy: inner.policy, warnings: [...warnings, ...inner.warnings] };
 }
 
 function parsePolicy(fields: Record<string, unknown>, at: string): PolicyInput {
-  const unknownKey = Object.keys(fields).find((key) => !(key in policyInputSchema.shape));
-  if (unknownKey !== undefined) {
-    const field = at === '' ? unknownKey : `${at}.${unknownKey}`;
-    throw new TurnfoldError('invalid_policy', `${field}: no such setting`, { field });
-  }
+  const unknownKey = Object.keys(fields).find((key) => !Object.hasOwn(policyInputSchema.shape, key));
+  if (unknownKey !== undefined) refuse(joinKeys(at, unknownKey), 'no such setting');
   return parseInput(policyInputSchema, fields, at, 'invalid_policy');
 }
 
 /** @throws invalid_policy where one setting stands in both spellings */
 function camelCaseKeys(value: Record<string, unknown>, at: string): Record<string, unknown> {
-  const result: Record<string, unknown> = {};
+  // A map, so that `__proto__` is a key like any other: assigned to an object it would vanish without a word.
+  const result = new Map<string, unknown>();
   for (const [key, inner] of Object.entries(value)) {
-    const camel = key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-    if (camel in result) {
-      const field = at === '' ? camel : `${at}.${camel}`;
-      throw new TurnfoldError('invalid_policy', `${field}: set twice, as ${key} and in another spelling`, { field });
-    }
-    result[camel] = camel === 'summarizer' && isMapping(inner) ? camelCaseKeys(inner, camel) : inner;
+    const camel = key.replace(/(?<=[a-z])_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+    const field = joinKeys(at, camel);
+    if (result.has(camel)) refuse(field, `set twice, as ${key} and in another spelling`);
+    result.set(camel, camel === 'summarizer' && isMapping(inner) ? camelCaseKeys(inner, field) : inner);
   }
-  return result;
+  return Object.fromEntries(result);
+}
+
+function joinKeys(at: string, key: string): string {
+  return at === '' ? key : `${at}.${key}`;
+}
+
+function refuse(field: string, why: string): never {
+  throw new TurnfoldError('invalid_policy', `${field}: ${why}`, { field });
 }
 
 function isMapping(value: unknown): value is Record<string, unknown> {

@@ -1,4 +1,4 @@
-import { FRAMING_TOKENS } from './limits.ts';
+import { FRAMING_TOKENS, scaleTokens } from './limits.ts';
 import type { Weight } from './message.ts';
 
 /** What a provider reported about the last request, and which part of the log that covers. */
@@ -50,5 +50,5 @@ export function contextSize(record: SizeRecord, overhead: RequestOverhead): Weig
 
 /** What guarantees rest on: never less than what the provider will count. */
 export function upperBoundTokens(tokens: number, factor: number): number {
-  return Math.ceil(tokens * factor);
+  return Math.ceil(scaleTokens(tokens, factor));
 }

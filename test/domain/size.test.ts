@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { requestTokens } from '../../src/domain/compaction/plan.ts';
+import { requestTokens } from '../../src/domain/compaction/request-size.ts';
 import { contextSize, NO_OVERHEAD, type SizeRecord, upperBoundTokens } from '../../src/domain/size.ts';
 
 const weigh = (tokens: number) => ({ tokens, bytes: tokens * 4 });

@@ -192,7 +192,7 @@ const record = fc
                   ...textStep(key, sent.head),
                   usage: { inputTokens: 5, outputTokens: 0 },
                   requestTokens: 6,
-                  anchor: { tokens: 9 },
+                  anchor: { tokens: 9, version: 0 },
                 }
               : { key, messages: [], opens: [], closes: [] };
       const reply = await side.harness.store.recordStep(lease, outcome);

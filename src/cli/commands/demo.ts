@@ -79,7 +79,7 @@ function report(
   { run, without, usable }: { run: DemoRun; without: DemoRun; usable: number },
 ): void {
   const summary = summarizeRun(run, usable);
-  const unsent = without.requests.filter((tokens) => tokens > usable).length;
+  const unsent = without.requests.filter(({ isSent }) => !isSent).length;
   const lines = [
     '',
     ...plotRuns(run, without, usable),

@@ -5,7 +5,8 @@ import type { Policy } from '../policy.ts';
 import { NO_OVERHEAD } from '../size.ts';
 import { START_VERSION } from '../version.ts';
 import { layOut } from './layout.ts';
-import { type PassPlan, planPass, requestTokens } from './plan.ts';
+import { type PassPlan, planPass } from './plan.ts';
+import { requestTokens } from './request-size.ts';
 import { evaluateThresholds } from './thresholds.ts';
 
 /** A plan over a whole log, with what it was decided from. */

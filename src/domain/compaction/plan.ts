@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { weighItems } from '../context.ts';
-import { FRAMING_TOKENS, type Limits } from '../limits.ts';
 import type { Policy } from '../policy.ts';
-import { type RequestOverhead, upperBoundTokens } from '../size.ts';
 import type { SeqRange } from '../version.ts';
 import { type Cut, cutContext } from './eviction.ts';
-import { type Layout, layOut } from './layout.ts';
+import { budgetInfeasibleSchema, explainInfeasible } from './infeasible.ts';
+import { isFloor, type Layout, layOut } from './layout.ts';
+import { type Budget, excessTokens, requestTokens } from './request-size.ts';
 import { findSequences } from './sequences.ts';
-import { hasHardReason, hasTokenReason, REASONS, type Reason } from './thresholds.ts';
+import { hasHardReason, hasTokenReason, REASONS } from './thresholds.ts';
 
 /** Why a plan or a version is not what the policy's figures alone would say. */
 export type Explanation =
@@ -31,16 +31,15 @@ export const passPlanSchema = z.object({
   sequences: z.array(rangeSchema.extend({ tokens: z.number() })),
   evict: z.array(rangeSchema),
   explained: z.array(z.string()),
+  /** of an infeasible plan: the arithmetic */
+  infeasible: budgetInfeasibleSchema.optional(),
 });
 
 export type PassPlan = z.infer<typeof passPlanSchema>;
 
-export interface PlanRequest {
+export interface PlanRequest extends Budget {
   readonly context: Context;
   readonly policy: Policy;
-  readonly limits: Limits;
-  readonly overhead: RequestOverhead;
-  readonly reasons: readonly Reason[];
   /** seq of the log's first user message */
   readonly firstUserSeq?: number;
 }
@@ -49,12 +48,12 @@ export interface PlanRequest {
 export function planPass(request: PlanRequest): PassPlan {
   const { context, policy, reasons } = request;
   const layout = layOut(context.items, policy, request.firstUserSeq);
-  const tokens = requestTokens(request, weighItems(context.items).tokens);
+  const itemTokens = weighItems(context.items).tokens;
   const plan = {
     reasons: [...reasons],
     version: context.version.number,
     head: context.head,
-    tokens,
+    tokens: requestTokens(request, itemTokens),
     sequences: [],
     evict: [],
   };
@@ -66,47 +65,38 @@ export function planPass(request: PlanRequest): PassPlan {
     return { ...plan, kind: 'summarize', sequences, explained: [] };
   }
   if (waiting.length > 0) return { ...plan, kind: 'none', explained: ['waiting_run'] };
+  const excess = excessTokens(request, itemTokens);
   const cut = cutContext(layout, {
     strategy: policy.strategy,
-    excessTokens: excessTokens(request, tokens),
+    excessTokens: excess,
     mayRelaxFloor: hasHardReason(reasons),
   });
-  const isStillOver = excessTokens(request, tokens) > cut.tokens;
-  if (cut.groups.size === 0) {
-    return { ...plan, kind: isStillOver ? 'infeasible' : 'none', explained: ['nothing_removable'] };
+  const isStillOver = excess > cut.tokens;
+  if (cut.groups.size > 0) {
+    return {
+      ...plan,
+      kind: 'evict',
+      evict: cutRanges(layout, cut),
+      explained: explainSize(request, layout, cut, isStillOver),
+    };
   }
-  return {
-    ...plan,
-    kind: 'evict',
-    evict: cutRanges(layout, cut),
-    explained: explainCut(request.limits, isTokenBound, isStillOver),
-  };
+  const explained: Explanation[] = ['nothing_removable'];
+  if (!isStillOver) return { ...plan, kind: 'none', explained };
+  return { ...plan, kind: 'infeasible', explained, infeasible: explainInfeasible(request, layout, cut) };
 }
 
-/** Mean size of a request that holds items of this many tokens. The same sum as `contextSize` without an anchor. */
-export function requestTokens({ overhead }: Pick<PlanRequest, 'overhead'>, itemTokens: number): number {
-  return Math.round((itemTokens + overhead.tokens + FRAMING_TOKENS) * overhead.calibration);
-}
-
-/**
- * Tokens of items that have to go so that the request's upper bound is at most `maxTokens`; 0 where it is already, or
- * where no reason makes it a goal.
- */
-export function excessTokens(
-  { limits, overhead, reasons }: Pick<PlanRequest, 'limits' | 'overhead' | 'reasons'>,
-  tokens: number,
-): number {
-  if (limits.maxTokens === undefined || !hasTokenReason(reasons)) return 0;
-  const excess = upperBoundTokens(tokens, limits.upperBoundFactor) - limits.maxTokens;
-  // One more covers the rounding of the mean.
-  return excess <= 0
-    ? 0
-    : Math.ceil(excess / limits.upperBoundFactor / overhead.calibration) + (overhead.calibration === 1 ? 0 : 1);
-}
-
-export function explainCut(limits: Limits, isTokenBound: boolean, isStillOver: boolean): Explanation[] {
-  if (isStillOver) return ['retention_floor'];
-  return isTokenBound || limits.maxTokens === undefined ? [] : ['no_token_reason'];
+/** Why what a cut leaves may be above `maxTokens`. */
+export function explainSize(
+  { limits, reasons }: Budget,
+  layout: Layout,
+  cut: Cut,
+  isStillOver: boolean,
+): Explanation[] {
+  if (isStillOver) {
+    const hasFloor = layout.groups.keys().some((group) => isFloor(layout.protections[group]) && !cut.groups.has(group));
+    return [hasFloor ? 'retention_floor' : 'nothing_removable'];
+  }
+  return hasTokenReason(reasons) || limits.maxTokens === undefined ? [] : ['no_token_reason'];
 }
 
 /** Seq ranges of what a cut takes, ascending, neighbours joined. */

@@ -1,13 +1,14 @@
 import type { Context, ContextItem } from '../context.ts';
 import { weighItems } from '../context.ts';
 import type { Weight } from '../message.ts';
-import { upperBoundTokens } from '../size.ts';
 import type { CheckpointSegment, Segment, SeqRange } from '../version.ts';
-import { type Cut, cutContext } from './eviction.ts';
-import { type Layout, layOut } from './layout.ts';
-import { type Explanation, excessTokens, explainCut, type PassPlan, type PlanRequest, requestTokens } from './plan.ts';
+import { cutContext } from './eviction.ts';
+import { type BudgetInfeasible, explainInfeasible } from './infeasible.ts';
+import { layOut } from './layout.ts';
+import { type Explanation, explainSize, type PassPlan, type PlanRequest } from './plan.ts';
+import { excessTokens, requestTokens } from './request-size.ts';
 import { segmentItems } from './segments.ts';
-import { hasHardReason, hasTokenReason, isSendable } from './thresholds.ts';
+import { hasHardReason, isSendable } from './thresholds.ts';
 
 /** A summary that may stand for its sequence: its text is stored, this is how it will lie in the context. */
 export interface AcceptedSummary {
@@ -24,18 +25,6 @@ export interface AcceptedSummary {
 export interface SettleRequest extends PlanRequest {
   readonly plan: PassPlan;
   readonly summaries: readonly AcceptedSummary[];
-}
-
-/** Why no version below the limit exists: what is left when everything removable is gone, in tokens. */
-export interface BudgetInfeasible {
-  /** system, tools and framing */
-  readonly fixed: number;
-  readonly pinned: number;
-  /** open rounds and the last user message */
-  readonly open: number;
-  /** the retention window and the first user message, where they could not yield */
-  readonly floor: number;
-  readonly max: number;
 }
 
 /** The shape of the next version, over seqs 1…head, and what it changes. */
@@ -69,7 +58,7 @@ export function settlePass(request: SettleRequest): Settlement {
   const before = requestTokens(request, weighItems(context.items).tokens);
   const { items, used } = placeSummaries(context.items, request.summaries);
   const layout = layOut(items, request.policy, request.firstUserSeq);
-  const excess = excessTokens(request, requestTokens(request, weighItems(items).tokens));
+  const excess = excessTokens(request, weighItems(items).tokens);
   const cut = cutContext(layout, {
     ...(plan.kind === 'evict' ? { strategy: request.policy.strategy } : {}),
     excessTokens: excess,
@@ -96,7 +85,7 @@ export function settlePass(request: SettleRequest): Settlement {
     tokensAfter: after,
     archived: countMessages(context.items) - countMessages(kept),
     explained: [
-      ...(cut.groups.size > 0 || isStillOver ? explainCut(request.limits, hasTokenReason(reasons), isStillOver) : []),
+      ...explainSize(request, layout, cut, isStillOver),
       ...(used.length < plan.sequences.length ? ['summaries_missing' as const] : []),
     ],
     isFloorRelaxed: cut.isFloorRelaxed,
@@ -148,20 +137,4 @@ function isWorthIt({ reasons, limits }: SettleRequest, tokensAfter: number): boo
 
 function countMessages(items: Context['items']): number {
   return items.filter((item) => item.segment === undefined).length;
-}
-
-function explainInfeasible(request: SettleRequest, layout: Layout, cut: Cut): BudgetInfeasible {
-  const sum = (...kinds: (string | undefined)[]): number =>
-    layout.groups.keys().reduce((total, group) => {
-      const counts = !cut.groups.has(group) && kinds.includes(layout.protections[group]);
-      return counts ? total + (layout.groupTokens[group] ?? 0) : total;
-    }, 0);
-  const { limits } = request;
-  return {
-    fixed: upperBoundTokens(requestTokens(request, sum('system')), limits.upperBoundFactor),
-    pinned: sum('pin'),
-    open: sum('open_round', 'last_user'),
-    floor: sum('retention', 'first_user'),
-    max: limits.maxTokens ?? 0,
-  };
 }

@@ -78,7 +78,8 @@ export interface StepOutcome {
   /** whole texts kept beside clipped messages, by hash */
   readonly texts?: ReadonlyMap<string, string>;
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number };
-  readonly anchor?: Pick<SizeAnchor, 'tokens'>;
+  /** what the provider counted, and the version that was sent: another one may have been committed meanwhile */
+  readonly anchor?: Pick<SizeAnchor, 'tokens' | 'version'>;
   /** of a model call: our own size of its request, kept with the turn */
   readonly requestTokens?: number;
 }

@@ -1,5 +1,5 @@
 import { classifyWord, findLiterals, findWords, type Literal } from './literals.ts';
-import { clipText, foldLine, takeEnds } from './text.ts';
+import { clipMiddle, clipText, foldLine, takeEnds } from './text.ts';
 
 /** One argument of a call. */
 export interface Argument {
@@ -12,7 +12,13 @@ export interface Argument {
 const NAMING_KEY =
   /(?:^|_|[a-z])(?:ids?|path|file|code|number|date|url|ref|branch|Ids?|Path|File|Code|Number|Date|Url)$/;
 const MAX_NAME_CHARS = 64;
+const MAX_WORD_CHARS = 120;
+const MIN_TEXT_CHARS = 16;
+/** Calls with more arguments show the first. */
+const MAX_SHOWN = 32;
+const JSON_START = /^\s{0,8}[[{]/;
 const JSON_MARKS = /[{}"[\]]+/g;
+const JSON_COMMA = /,(?=\S)/g;
 
 /** Arguments in the order written; text that is not a JSON object is one argument without a key. */
 export function readArguments(text: string): Argument[] {
@@ -41,40 +47,50 @@ export function* findArgumentLiterals(given: readonly Argument[]): Generator<Lit
     const isName = NAMING_KEY.test(key) && value.length >= 3 && value.length <= MAX_NAME_CHARS;
     const [word] = isName ? findWords(value) : [];
     if (word === value && classifyWord(value) === undefined) yield { text: value, kind: 'id' };
-    else yield* findLiterals(takeEnds(value));
+    else for (const { text, kind } of findLiterals(takeEnds(value))) yield { text, kind: kind === 'count' ? 'number' : kind };
   }
 }
 
-/** All arguments on one line of at most `maxChars`; long values are clipped first. The key of a lone argument is left out. */
+/**
+ * All arguments on one line of about `maxChars`. Values that are one word stay whole, so that what they name survives; the
+ * rest share what is left. The key of a lone argument is left out.
+ */
 export function renderArguments(given: readonly Argument[], maxChars: number): string {
   const isLone = given.length === 1;
-  const parts = given.map(({ key, value }) => ({
-    label: isLone ? '' : `${foldLine(key)}=`,
-    value: foldValue(value, maxChars),
+  const parts = given.slice(0, MAX_SHOWN).map(({ key, value }) => ({
+    label: isLone ? '' : `${foldLine(clipText(key, MAX_NAME_CHARS))}=`,
+    value: foldMiddle(value, Math.max(maxChars, MAX_WORD_CHARS)),
   }));
-  const labelChars = parts.reduce((sum, { label }) => sum + label.length + 1, 0);
-  const limit = valueLimit(
-    parts.map(({ value }) => value.length),
-    maxChars - labelChars,
-  );
-  return clipText(parts.map(({ label, value }) => label + clipText(value, limit)).join(' '), maxChars);
+  const [words, texts] = [parts.filter(isWord), parts.filter((part) => !isWord(part))];
+  const used = words.reduce((sum, { value }) => sum + value.length, 0);
+  const labels = parts.reduce((sum, { label }) => sum + label.length + 1, 0);
+  const lengths = texts.map(({ value }) => value.length);
+  const limit = valueLimit(lengths, maxChars - used - labels);
+  return parts.map((part) => part.label + (isWord(part) ? part.value : clipMiddle(part.value, limit))).join(' ');
+}
+
+function isWord({ value }: { readonly value: string }): boolean {
+  return value.length <= MAX_WORD_CHARS && !value.includes(' ');
 }
 
 /** Folds what a line can show of a text, and leaves out the marks of JSON, which cost a token each. */
 export function foldValue(text: string, maxChars: number): string {
-  const start = clipText(text, maxChars * 2);
-  const isJson = start.startsWith('{') || start.startsWith('[');
-  return foldLine(isJson ? start.replace(JSON_MARKS, '') : start);
+  return foldMiddle(clipText(text, maxChars * 2), maxChars);
+}
+
+function foldMiddle(text: string, maxChars: number): string {
+  const part = clipMiddle(text, maxChars * 2);
+  return foldLine(JSON_START.test(part) ? part.replace(JSON_MARKS, '').replaceAll(JSON_COMMA, ', ') : part);
 }
 
 /** The length at which values must be clipped so that all of them fit into `budget`: short ones leave theirs to long ones. */
 function valueLimit(lengths: readonly number[], budget: number): number {
   let left = budget;
-  let limit = budget;
+  let limit = Math.max(MIN_TEXT_CHARS, budget);
   lengths
     .toSorted((a, b) => a - b)
     .forEach((length, index) => {
-      limit = Math.max(1, Math.floor(left / (lengths.length - index)));
+      limit = Math.max(MIN_TEXT_CHARS, Math.floor(left / (lengths.length - index)));
       left -= Math.min(length, limit);
     });
   return limit;

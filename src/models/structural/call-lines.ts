@@ -29,6 +29,7 @@ const MIN_SNIPPET_CHARS = 16;
 /** `exit code 1`, `<returncode>1`, `"status": 404` */
 const STATUS_CODE = /\b(exit(?:ed)?(?:[ _](?:with|code|status))*|return ?code|status(?:[ _]code)?)\W{1,4}(\d{1,3})\b/i;
 const TAG_LINE = /^<[^>]{1,200}>$/;
+const CODE_LINE = /^<?(?:exit[ _]?|return ?|status[ _]?)code\W{0,3}\d{1,3}(?:<.{1,20})?$/i;
 const MEANING = /[\p{L}\p{N}]{2}/u;
 
 export function renderCall(call: CallRecord, maxChars: number): string {
@@ -43,19 +44,19 @@ function renderOutcome(result: CallRecord['result'], maxChars: number): string {
   const text = takeEnds(result.content);
   const code = STATUS_CODE.exec(text);
   const status = `${result.isError ? 'error' : 'ok'} ${renderSize(result.content)}`;
-  const facts = code === null ? status : `${status} ${code[1]} ${code[2]}`;
+  const facts = code === null || Number(code[2]) === 0 ? status : `${status} ${code[1]} ${code[2]}`;
   const room = maxChars - facts.length;
   if (result.isError || room < MIN_SNIPPET_CHARS) return facts;
   const said = meaningfulLines(text, room);
   return said === '' ? facts : `${facts}: ${said}`;
 }
 
-/** The first lines that say something, joined: not blank, not only marks, not a lone tag. */
+/** The first lines that say something, joined. */
 function meaningfulLines(text: string, maxChars: number): string {
   let said = '';
   for (const line of text.split('\n')) {
     if (said.length >= maxChars) break;
-    if (MEANING.test(line) && !TAG_LINE.test(line.trim())) {
+    if (isMeaningful(line)) {
       said += `${said === '' ? '' : ' | '}${foldValue(line.trim(), maxChars)}`;
     }
   }
@@ -64,8 +65,13 @@ function meaningfulLines(text: string, maxChars: number): string {
 
 /** The last line that says something: where programs and tracebacks name the error. */
 export function lastMeaningfulLine(text: string): string {
-  const lines = takeEnds(text).split('\n');
-  return lines.findLast((line) => MEANING.test(line) && !TAG_LINE.test(line.trim())) ?? '';
+  return takeEnds(text).split('\n').findLast(isMeaningful) ?? '';
+}
+
+/** Neither only marks, nor a lone tag, nor the wrapping of an exit code. */
+function isMeaningful(line: string): boolean {
+  const trimmed = line.trim();
+  return MEANING.test(trimmed) && !TAG_LINE.test(trimmed) && !CODE_LINE.test(trimmed);
 }
 
 /** Calls whose lines read the same become one with a count and the newest outcome: what merging twice must not double. */

@@ -4,8 +4,10 @@ import { type Line, SECTIONS, type Section, sectionNames } from './outline.ts';
 import type { SequenceReader } from './sequence-reader.ts';
 import { clipText } from './text.ts';
 
-interface CandidateOptions {
+export interface CandidateOptions {
   readonly maxTokens: number;
+  /** how much longer than their share of the budget calls may be told: 1 or more */
+  readonly detail: number;
   readonly countTokens: (text: string) => Promise<number>;
 }
 
@@ -17,19 +19,22 @@ const MIN_LINE_TOKENS = 12;
 /** A single line takes at most this share of the cap. */
 const LINE_SHARE = 0.12;
 const CALL_LINE_SHARE = 0.25;
+const MAX_CALL_LINE_SHARE = 0.6;
 /** More lines of one section are never looked at: none of them would be chosen. */
 const MAX_LINES = 2_000;
 
 /** Everything that could stand in the summary, counted; in the order of the text, literals by their weight. */
 export async function findCandidates(
   reader: SequenceReader,
-  { maxTokens, countTokens }: CandidateOptions,
+  { maxTokens, detail, countTokens }: CandidateOptions,
 ): Promise<Candidate[]> {
-  const lines = [...reader.lines, ...renderCalls(reader, maxTokens), ...literalLines(reader)];
+  const callTokens = Math.floor(maxTokens * Math.min(MAX_CALL_LINE_SHARE, CALL_LINE_SHARE * detail));
+  const calls = renderCalls(reader, Math.floor(maxTokens * SECTIONS.calls.share * detail), callTokens);
+  const lines = [...reader.lines, ...calls, ...literalLines(reader)];
   const lineTokens = Math.max(MIN_LINE_TOKENS, Math.floor(maxTokens * LINE_SHARE));
   const candidates: Candidate[] = [];
   for (const section of sectionNames) {
-    const limit = section === 'calls' ? Math.max(lineTokens, Math.floor(maxTokens * CALL_LINE_SHARE)) : lineTokens;
+    const limit = section === 'calls' ? Math.max(lineTokens, callTokens) : lineTokens;
     for (const line of selectWorthiest(mergeLines(lines, section))) {
       const clipped = await clipLine(line.text, limit, countTokens);
       const isWhole = section !== 'literals' || clipped.text === line.text;
@@ -40,10 +45,9 @@ export async function findCandidates(
 }
 
 /** The more calls there are, the shorter their lines. */
-function renderCalls(reader: SequenceReader, maxTokens: number): Line[] {
-  const { calls } = reader;
-  const share = Math.floor((maxTokens * SECTIONS.calls.share) / Math.max(1, calls.length));
-  const tokens = Math.min(Math.max(MIN_CALL_TOKENS, share), maxTokens * CALL_LINE_SHARE);
+function renderCalls({ calls }: SequenceReader, tokensOfAll: number, mostTokens: number): Line[] {
+  const share = Math.floor(tokensOfAll / Math.max(1, calls.length));
+  const tokens = Math.min(Math.max(MIN_CALL_TOKENS, share), mostTokens);
   const newest = Math.max(1, ...calls.map((call) => call.position));
   return calls.map((call) => ({
     section: 'calls',

@@ -1,6 +1,7 @@
 import { ELLIPSIS } from './text.ts';
 
-export type LiteralKind = 'path' | 'id' | 'date' | 'number';
+/** `count`: a number that nothing names, as in a table or a listing. */
+export type LiteralKind = 'path' | 'id' | 'date' | 'number' | 'count';
 
 /** Words of a text that a later call may need again, letter by letter. */
 export interface Literal {
@@ -15,7 +16,7 @@ const MAX_CHARS = 200;
  * a failed match costs no more than it read: linear in any text.
  */
 const WORDS = /https?:\/\/[^\s"'`<>\\)\]}]+|\d{4}-\d\d-\d\d(?:T[\d:.]+Z?)?|[^\s"'`,;:()[\]{}<>|=\\*&]+/g;
-const OUTER_MARKS = /^[$@!?…-]+(?=[\w/])|[.!?…$]+$/g;
+const OUTER_MARKS = /^[$@!?…-]+(?=[\w/])|[.!?…$+]+$/g;
 const EXTENSION =
   /\.(?:[cm]?[jt]sx?|jsonl?|mdx?|rst|txt|pyi?|rs|go|java|kt|c|h|cc|cpp|hpp|cs|rb|php|pl|lua|swift|sh|sql|ya?ml|toml|ini|cfg|conf|lock|html?|s?css|xml|csv|log|diff|patch|png|jpe?g|gif|svg|pdf|zip|gz|db|ipynb|vue)$/i;
 const DATE = /^\d{4}[-/]\d\d[-/]\d\d/;
@@ -23,6 +24,7 @@ const NUMBER = /^[+-]?[\d.,_-]+%?$/;
 const ROOTED_PATH = /^(?:~|\.{0,2})\/[\w.@-]/;
 const PATH = /^[\w.@~+/#$%-]+$/;
 const ID = /^#?[\p{L}\p{N}_.@+#/-]+$/u;
+const MEASURE = /^\d[\d.,]*(?:[kmg]?hz|[kmgt]i?b?|[mnµu]?s|px|pts?|r?em|v[hw]|min|x)$/i;
 const CAPITALS = /^[A-Z]{5,8}$/;
 
 /** The words of a text, without the marks around them, in order; what a cut has touched is left out. */
@@ -32,19 +34,27 @@ export function* findWords(text: string): Generator<string> {
 
 /** Every literal of a text, in order, repetitions included. */
 export function* findLiterals(text: string): Generator<Literal> {
-  for (const { word, isQuoted } of matchWords(text)) {
-    const kind = classifyWord(word) ?? (isQuoted && CAPITALS.test(word) ? 'id' : undefined);
+  for (const { word, from, to } of matchWords(text)) {
+    const kind = classifyAmid(word, text.slice(Math.max(0, from - 2), from), text.charAt(to));
     if (kind !== undefined) yield { text: word, kind };
   }
 }
 
-function* matchWords(text: string): Generator<{ readonly word: string; readonly isQuoted: boolean }> {
-  for (const match of text.matchAll(WORDS)) {
-    const [run] = match;
-    const end = match.index + run.length;
+/** By the characters around it, too: `"ABCDEF"` is an id, `</title>` no path, `x.ts:12:` and `"price": 152` are named. */
+function classifyAmid(word: string, before: string, after: string): LiteralKind | undefined {
+  if (before.endsWith('<') && word.startsWith('/')) return undefined;
+  const kind = classifyWord(word);
+  const isQuoted = before.endsWith('"') && after === '"';
+  if (kind === undefined) return isQuoted && CAPITALS.test(word) ? 'id' : undefined;
+  const isNamed = isQuoted || /[:=$] ?$/.test(before) || after === ':';
+  return kind === 'number' && !isNamed ? 'count' : kind;
+}
+
+function* matchWords(text: string): Generator<{ readonly word: string; readonly from: number; readonly to: number }> {
+  for (const { 0: run, index } of text.matchAll(WORDS)) {
     const isCut = run.startsWith(ELLIPSIS) || run.endsWith(ELLIPSIS);
     if (isCut || run.length > MAX_CHARS) continue;
-    yield { word: run.replace(OUTER_MARKS, ''), isQuoted: text[match.index - 1] === '"' && text[end] === '"' };
+    yield { word: run.replace(OUTER_MARKS, ''), from: index, to: index + run.length };
   }
 }
 
@@ -60,7 +70,7 @@ export function classifyWord(word: string): LiteralKind | undefined {
 
 /** Customers, orders, reservations, commits: letters with digits, as in `#W123`, `ABC123`, `jo_doe_42`. */
 function classifyName(word: string, digits: number): LiteralKind | undefined {
-  if (!ID.test(word) || word.startsWith('0x') || word.length < 5) return undefined;
+  if (!ID.test(word) || word.startsWith('0x') || word.length < 5 || MEASURE.test(word)) return undefined;
   if (word.includes('@')) return word.indexOf('@') > 0 && word.includes('.') ? 'id' : undefined;
   const needed = word === word.toUpperCase() ? 1 : 2;
   return digits >= needed && digits < word.length && !word.includes('/') ? 'id' : undefined;

@@ -12,6 +12,8 @@ const DECISION =
   /\b(?:i'll|i’ll|i will|i've|i have|decided?|decision|instead|so we|so i|fixed|confirmed|conclu\w{2,5}|cause is|because|therefore|turns out|works now|passed|done|completed?|success\w{0,6})\b/i;
 const OPEN_END = /\b(?:todo|next step|remaining|not yet|still|later|pending|unclear|would you|do you|could you)\b|\?$/i;
 const SENTENCE_END = /(?<=[.!?])\s+/;
+/** Escaped ones, too: some models answer in JSON. */
+const LINE_END = /\n|\\n/;
 const FENCE_LINE = /^\s{0,3}(?:`{3}|~{3})/;
 const LIST_MARK = /^(?:[-*+]|\d{1,3}[.)])\s+/;
 const MIN_WORDS = 3;
@@ -20,7 +22,7 @@ const MIN_WORDS = 3;
 export function readSentences(text: string): Sentence[] {
   const sentences: Sentence[] = [];
   let isCode = false;
-  for (const line of takeEnds(text).split('\n')) {
+  for (const line of takeEnds(text).split(LINE_END)) {
     if (FENCE_LINE.test(line)) isCode = !isCode;
     else if (!isCode) {
       for (const part of line.trim().replace(LIST_MARK, '').split(SENTENCE_END)) {

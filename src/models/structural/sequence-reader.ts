@@ -21,6 +21,9 @@ const ERROR_HEAD_CHARS = 60;
 /** No line is worth more, however large the budget. */
 const MAX_LINE_CHARS = 1_000;
 
+/** How results begin that failed without being marked so. */
+const ERROR_START = /^\s{0,8}(?:error|fatal|traceback|exception)\b/i;
+
 interface Sentence {
   readonly text: string;
   readonly kind: SentenceKind;
@@ -85,7 +88,8 @@ export class SequenceReader {
     this.ledger.note(findArgumentLiterals(given), 'argument', position);
   }
 
-  #readResult({ toolCallId = '', content, isError = false }: Message, position: number): void {
+  #readResult({ toolCallId = '', content, isError: isMarked = false }: Message, position: number): void {
+    const isError = isMarked || ERROR_START.test(content);
     this.ledger.note(findLiterals(takeEnds(content)), 'result', position);
     const call = this.#callOf.get(toolCallId);
     if (call === undefined) return;

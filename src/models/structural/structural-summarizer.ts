@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Message } from '../../domain/message.ts';
 import type { Summarizer, SummaryAnswer, SummaryRequest } from '../../domain/ports/summarizer.ts';
-import { LineChoice } from './budget.ts';
+import { type Budget, type Candidate, LineChoice } from './budget.ts';
 import { findCandidates } from './candidates.ts';
 import { renderOutline, SECTIONS, type Section, sectionNames } from './outline.ts';
 import { SequenceReader } from './sequence-reader.ts';
@@ -13,6 +13,9 @@ export interface StructuralSummarizerOptions {
 
 /** Below this a heading and a line hardly fit. */
 const MIN_TOKENS = 24;
+/** Tried in turn until the summary fills its cap well. */
+const DETAILS = [1, 2.5, 6];
+const WELL_FILLED = 0.85;
 /** Reading so much takes about 10 ms; then the event loop has its turn. */
 const SLICE_CHARS = 131_072;
 
@@ -45,27 +48,40 @@ async function countUpTo(countTokens: CountTokens, request: SummaryRequest, limi
   return tokens;
 }
 
+/** Where little is to tell, what there is may be told at more length. */
 async function writeSummary(
   countTokens: CountTokens,
   request: SummaryRequest,
   maxTokens: number,
 ): Promise<SummaryAnswer> {
   const reader = await readSequence(request);
-  const candidates = await findCandidates(reader, { maxTokens, countTokens });
-  const choice = new LineChoice({
-    maxTokens,
-    headingTokens: await countHeadings(countTokens),
-    weightOf: (literal) => reader.ledger.weightOf(literal),
-  });
+  const headingTokens = await countHeadings(countTokens);
+  let text = '';
+  for (const detail of DETAILS) {
+    const candidates = await findCandidates(reader, { maxTokens, detail, countTokens });
+    const budget = { maxTokens, headingTokens, weightOf: (literal: string) => reader.ledger.weightOf(literal) };
+    const written = await writeText(countTokens, candidates, budget);
+    text = written.text;
+    if (written.tokens >= maxTokens * WELL_FILLED) break;
+  }
+  return text === '' ? { status: 'refused', why: 'nothing to tell' } : { status: 'written', text };
+}
+
+async function writeText(
+  countTokens: CountTokens,
+  candidates: readonly Candidate[],
+  budget: Budget,
+): Promise<{ text: string; tokens: number }> {
+  const choice = new LineChoice(budget);
   choice.chooseAll(candidates);
-  while (choice.lines.length > 0) {
+  for (;;) {
     const chosen = new Set(choice.lines);
     const text = renderOutline(candidates.filter((line) => chosen.has(line)));
     // Lines were counted alone. Side by side they count the same or less in nearly all text; where they do not, one goes.
-    if ((await countTokens(text)) <= maxTokens) return { status: 'written', text };
+    const tokens = await countTokens(text);
+    if (tokens <= budget.maxTokens) return { text, tokens };
     choice.dropLeast();
   }
-  return { status: 'refused', why: 'nothing to tell' };
 }
 
 async function readSequence({ messages, asked, signal }: SummaryRequest): Promise<SequenceReader> {

@@ -24,6 +24,13 @@ export function clipText(text: string, maxChars: number): string {
   return maxChars < 1 ? '' : text.slice(0, startOfCodePoint(text, maxChars - 1)) + ELLIPSIS;
 }
 
+/** Start and end of `text`, two to one, in at most `maxChars`: commands often differ at their end. */
+export function clipMiddle(text: string, maxChars: number): string {
+  if (text.length <= maxChars) return text;
+  const tailChars = Math.floor(maxChars / 3);
+  return clipText(text, maxChars - tailChars) + text.slice(startOfCodePoint(text, text.length - tailChars + 1));
+}
+
 /** What is looked at of a text: all of it, or the start and the end of a huge one (a result may have 1 MiB). */
 export function takeEnds(text: string): string {
   if (text.length <= HEAD_CHARS + TAIL_CHARS) return text;

@@ -1,6 +1,6 @@
 -- Appends a step's messages and records its outcome, once; extends the lease.
--- ARGV: turn, owner, epoch, leaseMs, key, expected head or '', anchor tokens or '', input tokens, output tokens,
--- tokens of the request or ''; then each
+-- ARGV: turn, owner, epoch, leaseMs, key, expected head or '', anchor (tokens, version) or '', '', input tokens, output
+-- tokens, tokens of the request or ''; then each
 -- with its count before it: opened calls (id, provider's id), answered calls, texts (hash, text), messages
 -- Reply: {'recorded'|'known', the conversation's fields} | {'fenced'} | {'gone'}
 -- @include keys
@@ -10,7 +10,8 @@
 -- @include calls
 -- @include fence
 local turn, owner, epoch, leaseMs, step = take(), take(), take(), take(), take()
-local expected, anchor, inputTokens, outputTokens, requestTokens = take(), take(), take(), take(), take()
+local expected, anchor, anchorVersion = take(), take(), take()
+local inputTokens, outputTokens, requestTokens = take(), take(), take()
 local key = tbase .. turn
 local function is_done(name)
   local record = redis.call('HGET', key, 's:' .. name)
@@ -36,8 +37,8 @@ if requestTokens ~= '' then
   redis.call('HSET', key, 'rt', (redis.call('HGET', key, 'rt') or '') .. requestTokens .. ' ')
 end
 if anchor ~= '' then
-  local size = redis.call('HMGET', c, 'version', 'ht', 'hb')
-  redis.call('HSET', c, 'as', to, 'at', anchor, 'av', size[1] or 0, 'att', size[2], 'atb', size[3])
+  local total = redis.call('HMGET', c, 'ht', 'hb')
+  redis.call('HSET', c, 'as', to, 'at', anchor, 'av', anchorVersion, 'att', total[1], 'atb', total[2])
 end
 local lease = now + leaseMs
 redis.call('HSET', c, 'lease', string.format('%.0f', lease), 'attempts', 0)

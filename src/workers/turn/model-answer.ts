@@ -14,11 +14,18 @@ export type ReadAnswer =
   /** the model broke its contract; `why` names the field, never its content */
   | { readonly status: 'unusable'; readonly why: string };
 
+export interface AnsweredStep {
+  readonly key: string;
+  /** the log's end: call ids are derived from it */
+  readonly head: number;
+  /** the version that was sent: what the provider counted holds for no other */
+  readonly version: number;
+}
+
 /** Makes a model's answer the outcome of its step: with the log's call ids, weighed, ready to be recorded behind `head`. */
 export async function readAnswer(
   answer: ModelAnswer,
-  key: string,
-  head: number,
+  { key, head, version }: AnsweredStep,
   prepared: Pick<PreparedAgent, 'weigh'>,
 ): Promise<ReadAnswer> {
   let message: Message;
@@ -39,7 +46,7 @@ export async function readAnswer(
       ? {}
       : {
           usage: { inputTokens: usage.inputTotal, outputTokens: usage.output },
-          anchor: { tokens: usage.inputTotal + usage.outputKept },
+          anchor: { tokens: usage.inputTotal + usage.outputKept, version },
         };
   return {
     status: 'read',

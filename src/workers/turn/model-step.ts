@@ -5,7 +5,7 @@ import { upperBoundTokens } from '../../domain/size.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import { decideStep } from './gate.ts';
 import { LostTurn } from './lost-turn.ts';
-import { readAnswer } from './model-answer.ts';
+import { type AnsweredStep, readAnswer } from './model-answer.ts';
 import { callModel, type ModelCallResult, type ModelFailure } from './model-call.ts';
 import { requestPass } from './pass-request.ts';
 import { idempotencyKey, type RunningTurn } from './running-turn.ts';
@@ -35,14 +35,21 @@ export async function takeModelStep(run: RunningTurn): Promise<Answered | TurnEn
   if (decision.kind === 'wait') return suspendForPass(run, step, decision.reasons);
   if (decision.reasons.length > 0) await askForPass(run, decision.reasons);
 
-  const result = await sendRequest(run, step, size.tokens);
+  const sent = await run.context.read(journal.conversation);
+  const result = await sendRequest(run, { step, messages: sent.messages, tokens: size.tokens });
   if (result.status === 'failed') return endAfterFailure(run, step, result.failure, size.tokens);
-  return recordAnswer(run, step, result.answer, size.tokens);
+  const answered = { key: step, head: journal.conversation.head, version: sent.version };
+  return recordAnswer(run, answered, result.answer, size.tokens);
 }
 
-async function sendRequest(run: RunningTurn, step: string, tokens: number): Promise<ModelCallResult> {
-  const { prepared, journal, context, keeper, ports, settings } = run;
-  const { messages } = await context.read(journal.conversation);
+interface SentRequest {
+  readonly step: string;
+  readonly messages: readonly Message[];
+  readonly tokens: number;
+}
+
+async function sendRequest(run: RunningTurn, { step, messages, tokens }: SentRequest): Promise<ModelCallResult> {
+  const { prepared, keeper, ports, settings } = run;
   return callModel({
     conversation: keeper.lease.conversation,
     model: prepared.agent.model,
@@ -62,15 +69,15 @@ async function sendRequest(run: RunningTurn, step: string, tokens: number): Prom
 
 async function recordAnswer(
   run: RunningTurn,
-  step: string,
+  step: AnsweredStep,
   answer: ModelAnswer,
   requestTokens: number,
 ): Promise<Answered | TurnEnd> {
   const { journal, prepared } = run;
-  const read = await readAnswer(answer, step, journal.conversation.head, prepared);
+  const read = await readAnswer(answer, step, prepared);
   if (read.status === 'unusable') return failModel(run, read.why);
   const { head } = await journal.record({ ...read.outcome, requestTokens });
-  return { kind: 'answered', step, seq: head, message: read.message };
+  return { kind: 'answered', step: step.key, seq: head, message: read.message };
 }
 
 async function endAfterFailure(

@@ -115,7 +115,7 @@ function recordStep(db: MemoryDatabase, lease: TurnLease, outcome: StepOutcome):
     record.requestTokens = [...(record.requestTokens ?? []), outcome.requestTokens];
   const { size } = toConversationState(conversation);
   if (anchor !== undefined) {
-    conversation.anchor = { seq: to, tokens: anchor.tokens, version: size.version, total: size.headTotal };
+    conversation.anchor = { seq: to, ...anchor, total: size.headTotal };
   }
   conversation.attempts = 0;
   extendLease(db, conversation);

@@ -101,7 +101,12 @@ export function describeSteps(harness: () => TurnHarness): void {
       const conversation = newConversation();
       const { lease } = await acceptAndClaim(store, conversation, 't1');
       const usage = { inputTokens: 100, outputTokens: 7 };
-      await store.recordStep(lease, { ...textStep('s1', 1), usage, requestTokens: 90, anchor: { tokens: 107 } });
+      await store.recordStep(lease, {
+        ...textStep('s1', 1),
+        usage,
+        requestTokens: 90,
+        anchor: { tokens: 107, version: 0 },
+      });
       const texts = new Map([
         ['h1', '{"whole":[]}'],
         ['h2', 'line\nline'],

@@ -11,7 +11,11 @@ describe('a model’s answer', () => {
     const toolCalls = [{ id: 'call_1', name: 'read', arguments: '{}' }];
     const raw = { type: 'message' };
     const usage = { inputTotal: 100, output: 20, outputKept: 15 };
-    const read = await readAnswer({ content: '', toolCalls, raw, usage }, 'model-3', 41, prepared);
+    const read = await readAnswer(
+      { content: '', toolCalls, raw, usage },
+      { key: 'model-3', head: 41, version: 2 },
+      prepared,
+    );
     const call = { id: 'c42_0', providerId: 'call_1', name: 'read', arguments: '{}' };
     const message = { role: 'assistant', content: '', toolCalls: [call], raw };
     expect(read).toEqual({
@@ -24,13 +28,13 @@ describe('a model’s answer', () => {
         opens: [{ id: 'c42_0', providerId: 'call_1' }],
         closes: [],
         usage: { inputTokens: 100, outputTokens: 20 },
-        anchor: { tokens: 115 },
+        anchor: { tokens: 115, version: 2 },
       },
     });
   });
 
   it('without usage sets no anchor', async () => {
-    const read = await readAnswer({ content: 'Hi', toolCalls: [] }, 'model-1', 1, prepared);
+    const read = await readAnswer({ content: 'Hi', toolCalls: [] }, { key: 'model-1', head: 1, version: 0 }, prepared);
     expect(read).toMatchObject({ status: 'read', message: { role: 'assistant', content: 'Hi' } });
     expect(read).not.toHaveProperty('outcome.anchor');
     expect(read).not.toHaveProperty('outcome.usage');

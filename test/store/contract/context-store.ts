@@ -1,0 +1,207 @@
+import { describe, expect, test } from 'vitest';
+import { START_VERSION } from '../../../src/domain/version.ts';
+import { appendOf, claimPass, commitOf, makeConversation, messagesOf, waitForPass } from '../pass-samples.ts';
+import { acceptAndClaim, newConversation, textStep, turnFor, weigh } from '../samples.ts';
+import type { StoreHarness } from '../store-harness.ts';
+
+export function describeContextStore(harness: () => StoreHarness): void {
+  describe('append', () => {
+    test('makes the conversation and numbers its messages', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      expect(await store.readConversation(conversation)).toBeUndefined();
+      expect(await store.readContext(conversation)).toBeUndefined();
+      expect(await store.append(appendOf(conversation, 0, 3))).toEqual({ status: 'appended', from: 1, to: 3 });
+      expect(await store.append(appendOf(conversation, 3, 2))).toEqual({ status: 'appended', from: 4, to: 5 });
+      const entries = await store.readLog(conversation, [{ from: 1, to: 5 }]);
+      expect(entries.map(({ message, tokens, bytes }) => ({ message, tokens, bytes }))).toEqual(messagesOf(5));
+      expect(entries.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5]);
+      const headTotal = entries.at(-1)?.total;
+      expect(headTotal?.tokens).toBe(entries.reduce((sum, { tokens }) => sum + tokens, 0));
+      expect(await store.readConversation(conversation)).toMatchObject({
+        ...{ agent: 'agent', head: 5, turns: 3, openCalls: [], passed: { head: 0, turns: 0 } },
+        size: { version: 0, headTotal },
+      });
+      expect(await store.readContext(conversation)).toEqual({
+        ...{ version: START_VERSION, head: 5, entries, checkpoints: new Map() },
+      });
+    });
+
+    test('the same operation again is known, changes nothing and answers the same', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      const request = appendOf(conversation, 0, 3);
+      await store.append(request);
+      await store.append(appendOf(conversation, 3, 2));
+      expect(await store.append(request)).toEqual({ status: 'known', from: 1, to: 3 });
+      expect((await store.readConversation(conversation))?.head).toBe(5);
+    });
+
+    test('another head than expected is a conflict, and nothing is made of it', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      expect(await store.append(appendOf(conversation, 2, 1))).toEqual({ status: 'conflict', head: 0 });
+      expect(await store.readConversation(conversation)).toBeUndefined();
+      await store.append(appendOf(conversation, 0, 3));
+      const stale = appendOf(conversation, 2, 1);
+      expect(await store.append(stale)).toEqual({ status: 'conflict', head: 3 });
+      expect(await store.append({ ...stale, expectedHead: 3 }), 'the id is free again').toMatchObject({ from: 4 });
+    });
+
+    test('refused while turns wait or run, not for one that is scheduled', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      await store.accept(turnFor(conversation, 'later', { dueAt: Date.now() + 60_000 }));
+      expect(await store.append(appendOf(conversation, 0, 2))).toMatchObject({ status: 'appended' });
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      expect(await store.append(appendOf(conversation, 3, 1))).toEqual({ status: 'busy' });
+      await store.recordStep(lease, textStep('model.1', 3));
+      await store.settle(lease, { state: 'completed', answerSeq: 4 }, undefined);
+      expect(await store.append(appendOf(conversation, 4, 1))).toMatchObject({ status: 'appended', from: 5 });
+    });
+
+    test('keeps what calls are open; a result that comes over a stale head is refused', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      const toolCalls = [0, 1].map((index) => ({ id: `c1_${index}`, name: 'read', arguments: '{"a":[]}' }));
+      const call = {
+        ...appendOf(conversation, 0, 0),
+        messages: [weigh({ role: 'assistant', content: '', toolCalls })],
+        opens: [{ id: 'c1_0', providerId: 'call:x y' }, { id: 'c1_1' }],
+      };
+      await store.append(call);
+      const { openCalls } = (await store.readConversation(conversation)) ?? {};
+      expect(openCalls?.toSorted((a, b) => a.id.localeCompare(b.id))).toEqual(call.opens);
+      const result = {
+        ...appendOf(conversation, 1, 0),
+        messages: [weigh({ role: 'tool', content: 'found', toolCallId: 'c1_0' })],
+        closes: ['c1_0'],
+      };
+      expect(await store.append(result)).toEqual({ status: 'appended', from: 2, to: 2 });
+      const orphan = await store.append({ ...result, operation: 'second' });
+      expect(orphan, 'the call is answered: its head has moved').toEqual({ status: 'conflict', head: 2 });
+      expect((await store.readConversation(conversation))?.openCalls).toEqual([{ id: 'c1_1' }]);
+    });
+
+    test('no message is as good as any', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      expect(await store.append(appendOf(conversation, 0, 0))).toEqual({ status: 'appended', from: 1, to: 0 });
+      expect(await store.readContext(conversation)).toMatchObject({ head: 0, entries: [] });
+    });
+  });
+
+  describe('reads', () => {
+    test('5,000 entries are read whole and in order', async () => {
+      const { store } = harness();
+      const conversation = await makeConversation(store, 5_000);
+      const source = await store.readContext(conversation);
+      expect(source?.entries.map(({ seq }) => seq)).toEqual(Array.from({ length: 5_000 }, (_, index) => index + 1));
+      expect(source?.entries.map(({ message }) => message)).toEqual(messagesOf(5_000).map(({ message }) => message));
+    });
+
+    test('ranges of a log: several, beyond its end, none', async () => {
+      const { store } = harness();
+      const conversation = await makeConversation(store, 10);
+      const ranges = [
+        { from: 2, to: 3 },
+        { from: 9, to: 400 },
+      ];
+      expect((await store.readLog(conversation, ranges)).map(({ seq }) => seq)).toEqual([2, 3, 9, 10]);
+      expect(await store.readLog(conversation, [])).toEqual([]);
+      expect(await store.readLog(newConversation(), [{ from: 1, to: 5 }])).toEqual([]);
+    });
+
+    test('whole texts by hash; versions of nothing', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      await store.recordStep(lease, { ...textStep('model.1', 1), texts: new Map([['hash1', 'the whole text: []']]) });
+      expect(await store.readText(conversation, 'hash1')).toBe('the whole text: []');
+      expect(await store.readText(conversation, 'hash2')).toBeUndefined();
+      expect(await store.listVersions(conversation)).toEqual([]);
+      expect(await store.readVersion(conversation, 0), 'never stored').toBeUndefined();
+    });
+  });
+
+  describe('erase', () => {
+    test('removes every key and answers how many; sent again it answers the same', async () => {
+      const { store, dueIn } = harness();
+      const conversation = await makeConversation(store, 4);
+      await store.claimSummary(conversation, 'hash', 'owner');
+      const { lease } = await claimPass(store, conversation);
+      await store.commitVersion(lease, commitOf(0, 2));
+      await waitForPass(store, conversation, 't1');
+      await store.accept(turnFor(conversation, 'later', { dueAt: Date.now() + 60_000 }));
+      // c log mb ver cp pass ev, two turns, a summary and an operation
+      const removed = { removedKeys: 11 };
+      expect(await store.erase(conversation)).toEqual(removed);
+      expect(await store.erase(conversation)).toEqual(removed);
+      expect(await store.readConversation(conversation)).toBeUndefined();
+      expect(await store.readContext(conversation)).toBeUndefined();
+      expect(await store.readLog(conversation, [{ from: 1, to: 4 }])).toEqual([]);
+      expect(await store.listVersions(conversation)).toEqual([]);
+      expect(await store.readSummaries(conversation, ['hash'])).toEqual([undefined]);
+      expect(await store.readTurn(conversation, 't1')).toBeUndefined();
+      for (const entry of ['t', 'p', { scheduled: 'later' }] as const) {
+        expect(await dueIn(conversation, entry)).toBeUndefined();
+      }
+    });
+
+    test('what still writes to it is answered gone, and leaves nothing behind', async () => {
+      const { store } = harness();
+      const conversation = await makeConversation(store, 4);
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const pass = await claimPass(store, conversation);
+      await store.erase(conversation);
+      const gone = { status: 'gone' };
+      expect(await store.recordStep(lease, textStep('model.1', 5))).toEqual(gone);
+      expect(await store.heartbeat(lease)).toEqual(gone);
+      expect(await store.commitVersion(pass.lease, commitOf(0, 2))).toEqual(gone);
+      expect(await store.claimSummary(conversation, 'hash', 'owner')).toEqual(gone);
+      expect(await store.recordSummary(conversation, 'hash', { status: 'refused', why: 'w' })).toBe('gone');
+      expect(await store.beatSummary(conversation, 'hash', 'owner')).toBe(false);
+      expect(await store.readConversation(conversation)).toBeUndefined();
+    });
+
+    test('an append makes it anew, without its past operations, and ends the mark', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      const request = appendOf(conversation, 0, 3);
+      await store.append(request);
+      await store.erase(conversation);
+      expect(await store.append(request), 'not known: those messages are gone').toMatchObject({ status: 'appended' });
+      expect(await store.readConversation(conversation)).toMatchObject({ head: 3, size: { version: 0 } });
+      await claimPass(store, conversation);
+    });
+
+    test('an accept makes it anew; a frozen worker of before stays fenced', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      await store.erase(conversation);
+      const next = await acceptAndClaim(store, conversation, 't1');
+      expect(next.lease.epoch, 'equal only within one ms, where the owner tells them apart').toBeGreaterThanOrEqual(
+        lease.epoch,
+      );
+      expect(await store.recordStep(lease, textStep('model.1', 1))).toEqual({ status: 'fenced' });
+      expect(await store.recordStep(next.lease, textStep('model.1', 1))).toMatchObject({ status: 'recorded' });
+    });
+
+    test('of many turns, in batches', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      for (let turn = 0; turn < 450; turn += 1) {
+        await store.accept(turnFor(conversation, `t${turn}`, { maxQueuedTurns: 1_000 }));
+      }
+      const { removedKeys } = await store.erase(conversation);
+      expect(removedKeys).toBeGreaterThanOrEqual(452);
+      expect(await store.readTurn(conversation, 't449')).toBeUndefined();
+    });
+
+    test('of nothing', async () => {
+      const { store } = harness();
+      expect(await store.erase(newConversation())).toEqual({ removedKeys: 0 });
+    });
+  });
+}

@@ -1,0 +1,209 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { PASS_LIMITS } from '../../../src/domain/pass.ts';
+import { claimPass, endOf, makeConversation, waitForPass } from '../pass-samples.ts';
+import { newConversation } from '../samples.ts';
+import type { StoreHarness } from '../store-harness.ts';
+
+/** Tolerance for the time between a write and the look at it. */
+const SLACK_MS = 2_000;
+
+export function describePassClaim(harness: () => StoreHarness): void {
+  describe('requestPass', () => {
+    test('makes a pass with an entry of its own, a grace for its wake out', async () => {
+      const { store, dueIn } = harness();
+      const conversation = await makeConversation(store);
+      const request = { conversation, reasons: ['ratio', 'turn_end'], passId: 'p1', wake: 'w1' } as const;
+      expect(await store.requestPass(request)).toEqual({ status: 'requested', passId: 'p1', needsWake: true });
+      expect((await store.readConversation(conversation))?.passId).toBe('p1');
+      expect(await dueIn(conversation, 'p'), 'I6').toBeGreaterThan(5_000 - SLACK_MS);
+      expect(await dueIn(conversation, 'p')).toBeLessThanOrEqual(5_000);
+    });
+
+    test('sent again answers the same, even after the pass has ended', async () => {
+      const { store } = harness();
+      const conversation = await makeConversation(store);
+      const request = { conversation, reasons: ['ratio'], passId: 'p1', wake: 'w1' } as const;
+      const first = await store.requestPass(request);
+      expect(await store.requestPass(request)).toEqual(first);
+      const claim = await store.claimPass(conversation, 'o', 'job', 'w');
+      expect(claim).toMatchObject({ status: 'claimed', pass: { reasons: ['ratio'] } });
+      if (claim.status === 'claimed') await store.endPass(claim.pass.lease, endOf());
+      expect(await store.requestPass(request)).toEqual({ status: 'requested', passId: 'p1', needsWake: false });
+      expect((await store.readConversation(conversation))?.passId, 'no pass is made of it').toBeUndefined();
+    });
+
+    test('adds its reasons, each once, to the pass in progress, which needs no further wake', async () => {
+      const { store, dueIn } = harness();
+      const conversation = await makeConversation(store);
+      const { lease } = await claimPass(store, conversation, { reasons: ['ratio'] });
+      const before = (await dueIn(conversation, 'p')) ?? 0;
+      const request = { conversation, reasons: ['hard_limit', 'ratio'], passId: 'p2', wake: 'w2' } as const;
+      const joined = { status: 'joined', passId: lease.passId, needsWake: false };
+      expect(await store.requestPass(request)).toEqual(joined);
+      expect(await store.requestPass(request)).toEqual(joined);
+      expect(await store.readReasons(lease)).toEqual({ status: 'held', reasons: ['ratio', 'hard_limit'] });
+      expect((await dueIn(conversation, 'p')) ?? 0, 'NX: a running pass keeps its lease time').toBeGreaterThan(
+        before - SLACK_MS,
+      );
+    });
+
+    test('may state no reason: whoever works on it evaluates', async () => {
+      const { store } = harness();
+      const conversation = await makeConversation(store);
+      await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w' });
+      expect(await store.claimPass(conversation, 'o', 'job', 'w2')).toMatchObject({ pass: { reasons: [] } });
+    });
+
+    test('needs a conversation', async () => {
+      const { store, markGone } = harness();
+      const conversation = newConversation();
+      const request = { conversation, reasons: [], passId: 'p', wake: 'w' };
+      expect(await store.requestPass(request)).toEqual({ status: 'not_found' });
+      await markGone(conversation);
+      expect(await store.requestPass(request)).toEqual({ status: 'gone' });
+    });
+  });
+
+  describe('claimPass', () => {
+    test('hands out the pass with what it needs', async () => {
+      const { store, dueIn } = harness();
+      const conversation = await makeConversation(store, 8);
+      await store.requestPass({ conversation, reasons: ['ratio'], passId: 'p1', wake: 'w1' });
+      const claim = await store.claimPass(conversation, 'owner', 'job', 'w');
+      expect(claim).toMatchObject({
+        status: 'claimed',
+        pass: {
+          lease: { conversation, passId: 'p1', owner: 'owner' },
+          reasons: ['ratio'],
+          attempt: 1,
+          requestedAt: expect.any(Number),
+          conversation: { head: 8, turns: 4, passId: 'p1' },
+        },
+      });
+      expect(claim).not.toHaveProperty('pass.plan');
+      expect(await dueIn(conversation, 'p')).toBeGreaterThan(PASS_LIMITS.leaseMs - SLACK_MS);
+      expect(await store.claimPass(conversation, 'owner', 'job', 'w'), 'I5').toEqual(claim);
+    });
+
+    test('no pass, or one that ended: empty', async () => {
+      const { store, dueIn } = harness();
+      const conversation = await makeConversation(store);
+      expect(await store.claimPass(conversation, 'o', 'job', 'w')).toEqual({ status: 'empty' });
+      await store.endPass((await claimPass(store, conversation)).lease, endOf());
+      expect(await store.claimPass(conversation, 'o', 'job', 'w')).toEqual({ status: 'empty' });
+      expect(await dueIn(conversation, 'p')).toBeUndefined();
+      expect(await store.claimPass(newConversation(), 'o', 'job', 'w')).toEqual({ status: 'empty' });
+    });
+
+    test('held while another lease is valid; free once it lapsed, and the former owner is superseded', async () => {
+      const { store, lapseLease } = harness();
+      const conversation = await makeConversation(store);
+      const { lease } = await claimPass(store, conversation);
+      const held = await store.claimPass(conversation, 'other', 'job', 'w');
+      expect(held).toEqual({ status: 'held', untilMs: expect.any(Number) });
+      await lapseLease('pass', conversation);
+      expect(await store.heartbeatPass(lease), 'nobody came: it goes on').toEqual({ status: 'held' });
+      await lapseLease('pass', conversation);
+      expect(await store.claimPass(conversation, 'other', 'job', 'w')).toMatchObject({ pass: { attempt: 2 } });
+      const superseded = { status: 'superseded' };
+      expect(await store.heartbeatPass(lease)).toEqual(superseded);
+      expect(await store.readReasons(lease)).toEqual(superseded);
+      expect(await store.recordPlan(lease, '{}')).toEqual(superseded);
+      expect(await store.parkPass(lease, 'job', 1)).toEqual(superseded);
+      expect(await store.endPass(lease, endOf())).toEqual(superseded);
+    });
+
+    test('a fourth claim without a plan ends it as failed and lets the waiting turn go on', async () => {
+      const { store, lapseLease, events, dueIn } = harness();
+      const conversation = await makeConversation(store, 0);
+      await waitForPass(store, conversation, 't1');
+      const { lease } = await claimPass(store, conversation);
+      for (let attempt = 2; attempt <= PASS_LIMITS.maxAttempts; attempt += 1) {
+        await lapseLease('pass', conversation);
+        const claim = await store.claimPass(conversation, randomUUID(), 'job', 'w');
+        expect(claim).toMatchObject({ status: 'claimed', pass: { attempt } });
+      }
+      await lapseLease('pass', conversation);
+      const failed = { status: 'failed', passId: lease.passId, wakeTurn: 'wake-turn' };
+      expect(await store.claimPass(conversation, 'last', 'job', 'wake-turn')).toEqual(failed);
+      expect(await store.claimPass(conversation, 'last', 'job', 'wake-turn'), 'I5').toEqual(failed);
+      expect(await events(conversation)).toEqual([{ type: 'pass_ended', passId: lease.passId, outcome: 'failed' }]);
+      expect(await store.readConversation(conversation)).toMatchObject({ passed: { head: 1, turns: 1 } });
+      expect(await dueIn(conversation, 'p')).toBeUndefined();
+      const turn = await store.claim(conversation, 'o', 'w');
+      expect(turn).toMatchObject({ status: 'claimed', turn: { waited: { for: 'compaction', isFulfilled: true } } });
+    });
+
+    test('a recorded plan is handed on, and attempts count from it', async () => {
+      const { store, lapseLease } = harness();
+      const conversation = await makeConversation(store);
+      const { lease } = await claimPass(store, conversation);
+      const plan = '{"kind":"summarize","sequences":[],"why":{}}';
+      expect(await store.recordPlan(lease, plan)).toEqual({ status: 'recorded' });
+      expect(await store.recordPlan(lease, plan)).toEqual({ status: 'recorded' });
+      await lapseLease('pass', conversation);
+      expect(await store.claimPass(conversation, 'o', 'job', 'w')).toMatchObject({ pass: { plan, attempt: 1 } });
+    });
+  });
+
+  describe('parkPass', () => {
+    test('gives the lease back; until its time only the job that it is parked under may claim', async () => {
+      const { store, dueIn, endParking } = harness();
+      const conversation = await makeConversation(store);
+      const { lease } = await claimPass(store, conversation, { job: 'parent' });
+      const untilMs = Date.now() + PASS_LIMITS.parkMs;
+      expect(await store.parkPass(lease, 'parent', untilMs)).toEqual({ status: 'parked' });
+      expect(await store.parkPass(lease, 'parent', untilMs), 'I5').toEqual({ status: 'parked' });
+      expect(await dueIn(conversation, 'p')).toBeGreaterThan(PASS_LIMITS.parkMs - SLACK_MS);
+      expect(await store.heartbeatPass(lease), 'the lease is given back').toEqual({ status: 'superseded' });
+      expect(await store.claimPass(conversation, 'o', 'another', 'w')).toEqual({ status: 'held', untilMs });
+      await endParking(conversation);
+      expect(await store.claimPass(conversation, 'o', 'another', 'w')).toMatchObject({ status: 'claimed' });
+      expect(await store.parkPass(lease, 'parent', untilMs)).toEqual({ status: 'superseded' });
+    });
+
+    test('its own job claims at any time, and it is parked no more', async () => {
+      const { store, lapseLease } = harness();
+      const conversation = await makeConversation(store);
+      const { lease } = await claimPass(store, conversation, { job: 'parent' });
+      await store.parkPass(lease, 'parent', Date.now() + PASS_LIMITS.parkMs);
+      expect(await store.claimPass(conversation, 'o', 'parent', 'w')).toMatchObject({ status: 'claimed' });
+      await lapseLease('pass', conversation);
+      expect(await store.claimPass(conversation, 'p', 'another', 'w')).toMatchObject({ status: 'claimed' });
+    });
+  });
+
+  describe('takeOverPass', () => {
+    test('goes on under a new id, whoever holds it, with its reasons and without its plan', async () => {
+      const { store } = harness();
+      const conversation = await makeConversation(store);
+      const former = await claimPass(store, conversation, { reasons: ['ratio'] });
+      await store.recordPlan(former.lease, '{}');
+      await store.parkPass(former.lease, 'parent', Date.now() + PASS_LIMITS.parkMs);
+      const taken = await store.takeOverPass(conversation, 'turn-worker', 'p2');
+      expect(taken).toMatchObject({
+        status: 'claimed',
+        pass: {
+          lease: { conversation, passId: 'p2', owner: 'turn-worker' },
+          reasons: ['ratio'],
+          attempt: 1,
+          requestedAt: former.requestedAt,
+          conversation: { passId: 'p2' },
+        },
+      });
+      expect(taken).not.toHaveProperty('pass.plan');
+      expect(await store.takeOverPass(conversation, 'turn-worker', 'p2'), 'I5').toEqual(taken);
+      expect(await store.claimPass(conversation, 'o', 'parent', 'w')).toMatchObject({ status: 'held' });
+      expect(await store.endPass(former.lease, endOf())).toEqual({ status: 'superseded' });
+    });
+
+    test('of nothing: empty; of what is erased: gone', async () => {
+      const { store, markGone } = harness();
+      const conversation = await makeConversation(store);
+      expect(await store.takeOverPass(conversation, 'o', 'p')).toEqual({ status: 'empty' });
+      await markGone(conversation);
+      expect(await store.takeOverPass(conversation, 'o', 'p')).toEqual({ status: 'gone' });
+    });
+  });
+}

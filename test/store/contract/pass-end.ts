@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'vitest';
+import type { PassOutcome } from '../../../src/domain/pass.ts';
+import { appendOf, claimPass, commitOf, endOf, makeConversation, waitForPass } from '../pass-samples.ts';
+import { acceptAndClaim } from '../samples.ts';
+import type { StoreHarness } from '../store-harness.ts';
+
+const GATE = { shutBelowTokens: 1_234, gainlessPasses: 2, breakerTokens: 99.5 };
+const OUTCOMES: readonly PassOutcome[] = [
+  { kind: 'none' },
+  { kind: 'no_gain' },
+  { kind: 'infeasible' },
+  { kind: 'failed', code: 'conflict' },
+];
+
+export function describePassEnd(harness: () => StoreHarness): void {
+  describe('endPass', () => {
+    test('moves gate and thresholds, takes the entry away and tells of it', async () => {
+      const { store, dueIn, events } = harness();
+      const conversation = await makeConversation(store, 8);
+      const { lease } = await claimPass(store, conversation);
+      await store.append(appendOf(conversation, 8, 2));
+      expect(await store.endPass(lease, endOf({ gate: GATE }))).toEqual({ status: 'ended' });
+      const state = await store.readConversation(conversation);
+      expect(state).toMatchObject({ gate: GATE, passed: { head: 10, turns: 5 }, head: 10 });
+      expect(state).not.toHaveProperty('passId');
+      expect(await dueIn(conversation, 'p')).toBeUndefined();
+      expect(await events(conversation)).toEqual([{ type: 'pass_ended', passId: lease.passId, outcome: 'none' }]);
+    });
+
+    test('sent again answers the same and changes nothing, even where the next pass has begun', async () => {
+      const { store, events } = harness();
+      const conversation = await makeConversation(store);
+      await waitForPass(store, conversation, 't1');
+      const { lease } = await claimPass(store, conversation);
+      const end = endOf({ gate: GATE });
+      const ended = { status: 'ended', wakeTurn: end.wakeTurn };
+      expect(await store.endPass(lease, end)).toEqual(ended);
+      expect(await store.endPass(lease, end)).toEqual(ended);
+      const next = await claimPass(store, conversation);
+      expect(await store.endPass(lease, end)).toEqual(ended);
+      expect(await store.heartbeatPass(next.lease), 'the next pass goes on').toEqual({ status: 'held' });
+      expect(await events(conversation)).toHaveLength(1);
+    });
+
+    test.each(OUTCOMES)('fulfils the wait of the head turn, whatever the end: $kind', async (outcome) => {
+      const { store } = harness();
+      const conversation = await makeConversation(store);
+      await waitForPass(store, conversation, 't1');
+      const { lease } = await claimPass(store, conversation);
+      const end = endOf({ outcome });
+      expect(await store.endPass(lease, end)).toEqual({ status: 'ended', wakeTurn: end.wakeTurn });
+      expect(await store.inspectTurn(conversation)).toEqual({ status: 'lapsed', recordedWake: end.wakeTurn });
+      expect(await store.claim(conversation, 'o', 'w')).toMatchObject({
+        status: 'claimed',
+        turn: { waited: { for: 'compaction', isFulfilled: true } },
+      });
+    });
+
+    test('a commit, too, fulfils it', async () => {
+      const { store } = harness();
+      const conversation = await makeConversation(store);
+      await waitForPass(store, conversation, 't1');
+      const { lease } = await claimPass(store, conversation);
+      const commit = commitOf(0, 4);
+      expect(await store.commitVersion(lease, commit)).toEqual({ status: 'ended', wakeTurn: commit.wakeTurn });
+      expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ turn: { waited: { isFulfilled: true } } });
+    });
+
+    test('wakes no turn that runs or waits for something else', async () => {
+      const { store } = harness();
+      const conversation = await makeConversation(store);
+      const { lease: turn } = await acceptAndClaim(store, conversation, 't1');
+      expect(await store.endPass((await claimPass(store, conversation)).lease, endOf())).toEqual({ status: 'ended' });
+      await store.suspend(turn, { for: 'retry', step: 's', until: Date.now() + 60_000, calls: [] });
+      expect(await store.endPass((await claimPass(store, conversation)).lease, endOf())).toEqual({ status: 'ended' });
+    });
+
+    test('another pass, or none: superseded; erased: gone', async () => {
+      const { store, markGone } = harness();
+      const conversation = await makeConversation(store);
+      const { lease } = await claimPass(store, conversation);
+      const foreign = { ...lease, passId: 'another' };
+      expect(await store.endPass(foreign, endOf())).toEqual({ status: 'superseded' });
+      expect(await store.commitVersion(foreign, commitOf(0, 4))).toEqual({ status: 'superseded' });
+      expect(await store.readVersion(conversation, 1)).toBeUndefined();
+      await markGone(conversation);
+      for (const answer of [
+        await store.endPass(lease, endOf()),
+        await store.commitVersion(lease, commitOf(0, 4)),
+        await store.heartbeatPass(lease),
+        await store.readReasons(lease),
+        await store.recordPlan(lease, '{}'),
+        await store.parkPass(lease, 'job', 1),
+        await store.claimPass(conversation, 'o', 'job', 'w'),
+      ]) {
+        expect(answer).toEqual({ status: 'gone' });
+      }
+    });
+  });
+}

@@ -1,0 +1,34 @@
+import { afterEach, beforeEach, describe } from 'vitest';
+import type { StoreHarness } from '../store-harness.ts';
+import { describeContextStore } from './context-store.ts';
+import { describePassClaim } from './pass-claim.ts';
+import { describePassEnd } from './pass-end.ts';
+import { describeSummaryStore } from './summary-store.ts';
+import { describeSweepStore } from './sweep-store.ts';
+import { describeVersionCommit } from './version-commit.ts';
+
+const SUITES = {
+  passes: (harness: () => StoreHarness) => {
+    describePassClaim(harness);
+    describePassEnd(harness);
+    describeVersionCommit(harness);
+  },
+  contexts: describeContextStore,
+  summaries: describeSummaryStore,
+  sweep: describeSweepStore,
+} as const;
+
+/** What every implementation of the ports behind `room` must do. Each test has a store of its own. */
+export function describeStore(room: keyof typeof SUITES, name: string, open: () => StoreHarness): void {
+  describe(`${room} in ${name}`, () => {
+    let harness: StoreHarness | undefined;
+    beforeEach(() => {
+      harness = open();
+    });
+    afterEach(() => harness?.close());
+    SUITES[room](() => {
+      if (harness === undefined) throw new Error('used outside of a test');
+      return harness;
+    });
+  });
+}

@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+import type { SummaryRecord } from '../../../src/domain/ports/summary-store.ts';
+import { checkpointOf, makeConversation } from '../pass-samples.ts';
+import type { StoreHarness } from '../store-harness.ts';
+
+function accepted(text = 'a summary: "ü", [] and {}'): SummaryRecord {
+  const { checkpoint } = checkpointOf(4);
+  return { status: 'accepted', checkpoint: { ...checkpoint, text }, weight: { tokens: 9, bytes: 33 } };
+}
+
+const REFUSED: SummaryRecord = { status: 'refused', why: 'not smaller' };
+
+export function describeSummaryStore(harness: () => StoreHarness): void {
+  describe('summaries', () => {
+    test('a source is claimed by one owner at a time', async () => {
+      const { store, expireSummary } = harness();
+      const conversation = await makeConversation(store);
+      expect(await store.claimSummary(conversation, 'h', 'a')).toEqual({ status: 'claimed' });
+      expect(await store.claimSummary(conversation, 'h', 'a'), 'I5').toEqual({ status: 'claimed' });
+      expect(await store.claimSummary(conversation, 'h', 'b')).toEqual({ status: 'in_flight' });
+      expect(await store.claimSummary(conversation, 'other', 'b')).toEqual({ status: 'claimed' });
+      expect(await store.beatSummary(conversation, 'h', 'a')).toBe(true);
+      expect(await store.beatSummary(conversation, 'h', 'b')).toBe(false);
+      await expireSummary(conversation, 'h');
+      expect(await store.beatSummary(conversation, 'h', 'a'), 'its claim is lost').toBe(false);
+      expect(await store.claimSummary(conversation, 'h', 'b')).toEqual({ status: 'claimed' });
+      expect(await store.beatSummary(conversation, 'h', 'a')).toBe(false);
+    });
+
+    test('only its owner gives a claim back', async () => {
+      const { store } = harness();
+      const conversation = await makeConversation(store);
+      await store.claimSummary(conversation, 'h', 'a');
+      await store.releaseSummary(conversation, 'h', 'b');
+      expect(await store.claimSummary(conversation, 'h', 'b')).toEqual({ status: 'in_flight' });
+      await store.releaseSummary(conversation, 'h', 'a');
+      await store.releaseSummary(conversation, 'h', 'a');
+      expect(await store.claimSummary(conversation, 'h', 'b')).toEqual({ status: 'claimed' });
+    });
+
+    test('a record answers every later claim, and is no claim to beat or to release', async () => {
+      const { store } = harness();
+      const conversation = await makeConversation(store);
+      const record = accepted();
+      await store.claimSummary(conversation, 'h', 'a');
+      expect(await store.recordSummary(conversation, 'h', record)).toBe('recorded');
+      expect(await store.recordSummary(conversation, 'h', record)).toBe('recorded');
+      expect(await store.claimSummary(conversation, 'h', 'a')).toEqual({ status: 'known', record });
+      expect(await store.beatSummary(conversation, 'h', 'a')).toBe(false);
+      await store.releaseSummary(conversation, 'h', 'a');
+      expect(await store.readSummaries(conversation, ['h'])).toEqual([record]);
+    });
+
+    test('the first accepted text stays; a refusal gives way', async () => {
+      const { store, expireSummary } = harness();
+      const conversation = await makeConversation(store);
+      const first = accepted('first');
+      await store.recordSummary(conversation, 'h', REFUSED);
+      expect(await store.claimSummary(conversation, 'h', 'a')).toEqual({ status: 'known', record: REFUSED });
+      await store.recordSummary(conversation, 'h', first);
+      await store.recordSummary(conversation, 'h', accepted('second'));
+      await store.recordSummary(conversation, 'h', REFUSED);
+      expect(await store.readSummaries(conversation, ['h'])).toEqual([first]);
+      await expireSummary(conversation, 'h');
+      expect(await store.readSummaries(conversation, ['h'])).toEqual([undefined]);
+    });
+
+    test('many are read at once, in order; a claim is no summary', async () => {
+      const { store } = harness();
+      const conversation = await makeConversation(store);
+      const record = accepted();
+      await store.recordSummary(conversation, 'b', record);
+      await store.recordSummary(conversation, 'd', REFUSED);
+      await store.claimSummary(conversation, 'c', 'owner');
+      const found = await store.readSummaries(conversation, ['a', 'b', 'c', 'd']);
+      expect(found).toEqual([undefined, record, undefined, REFUSED]);
+      expect(await store.readSummaries(conversation, [])).toEqual([]);
+    });
+  });
+}

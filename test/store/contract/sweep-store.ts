@@ -1,0 +1,261 @@
+import { describe, expect, test } from 'vitest';
+import type { ConversationRef } from '../../../src/domain/ids.ts';
+import type { DueEntry } from '../../../src/domain/ports/sweep-store.ts';
+import { claimPass, makeConversation, waitForPass } from '../pass-samples.ts';
+import { acceptAndClaim, newConversation, turnFor } from '../samples.ts';
+import type { StoreHarness } from '../store-harness.ts';
+
+const SLACK_MS = 2_000;
+
+export function describeSweepStore(harness: () => StoreHarness): void {
+  /** One look at every shard, as if the last were long ago. */
+  async function sweep(limit = 100): Promise<DueEntry[]> {
+    const { store, shards, allowSweep } = harness();
+    await allowSweep();
+    return store.sweepShards(shards, limit);
+  }
+
+  /** Sweeps while an entry is overdue; answers in how many ms it is due again. */
+  async function pushOut(conversation: ConversationRef, entry: 't' | 'p'): Promise<number> {
+    const { makeOverdue, dueIn } = harness();
+    await makeOverdue(conversation, entry, 1);
+    await sweep();
+    return (await dueIn(conversation, entry)) ?? 0;
+  }
+
+  function expectAbout(actual: number, ms: number): void {
+    expect(actual).toBeGreaterThan(ms - SLACK_MS);
+    expect(actual).toBeLessThanOrEqual(ms);
+  }
+
+  describe('sweepShards', () => {
+    test('answers what is due, of every kind, and nothing else', async () => {
+      const { store, makeOverdue } = harness();
+      const conversation = await makeConversation(store);
+      await store.accept(turnFor(conversation, 't1'));
+      await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w' });
+      await store.accept(turnFor(conversation, 'later', { dueAt: Date.now() + 60_000 }));
+      expect(await sweep(), 'nothing is due yet').toEqual([]);
+      await makeOverdue(conversation, 't', 30);
+      await makeOverdue(conversation, 'p', 20);
+      await makeOverdue(conversation, { scheduled: 'later' }, 10);
+      expect(await sweep()).toEqual([
+        { kind: 'turn', conversation },
+        { kind: 'pass', conversation },
+        { kind: 'scheduled', conversation, turn: 'later' },
+      ]);
+      expect(await sweep(), 'each was pushed out').toEqual([]);
+    });
+
+    test('a shard is swept once a second, however many ask', async () => {
+      const { store, shards, makeOverdue, allowSweep } = harness();
+      const conversation = newConversation();
+      await store.accept(turnFor(conversation, 't1'));
+      await allowSweep();
+      await store.sweepShards(shards, 100);
+      await makeOverdue(conversation, 't', 1);
+      expect(await store.sweepShards(shards, 100)).toEqual([]);
+      expect(await sweep()).toEqual([{ kind: 'turn', conversation }]);
+    });
+
+    test('pushes out by 5 s, doubling to 60 s; a claim starts anew', async () => {
+      const { store, lapseLease } = harness();
+      const conversation = newConversation();
+      await store.accept(turnFor(conversation, 't1'));
+      await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w' });
+      for (const entry of ['t', 'p'] as const) {
+        for (const seconds of [5, 10, 20, 40, 60, 60]) expectAbout(await pushOut(conversation, entry), seconds * 1_000);
+      }
+      await store.claim(conversation, 'o', 'w');
+      await store.claimPass(conversation, 'o', 'job', 'w');
+      for (const kind of ['turn', 'pass'] as const) await lapseLease(kind, conversation);
+      for (const entry of ['t', 'p'] as const) expectAbout(await pushOut(conversation, entry), 5_000);
+    });
+
+    test('takes so many of a shard, longest overdue first', async () => {
+      const { store, shards, makeOverdue, allowSweep } = harness();
+      const conversation = newConversation();
+      await store.accept(turnFor(conversation, 'a', { dueAt: Date.now() + 60_000 }));
+      await store.accept(turnFor(conversation, 'b', { dueAt: Date.now() + 60_000 }));
+      await makeOverdue(conversation, { scheduled: 'a' }, 10);
+      await makeOverdue(conversation, { scheduled: 'b' }, 20);
+      await allowSweep();
+      expect(await store.sweepShards(shards, 1)).toEqual([{ kind: 'scheduled', conversation, turn: 'b' }]);
+      expect(await sweep(1)).toEqual([{ kind: 'scheduled', conversation, turn: 'a' }]);
+    });
+
+    test('an entry without what it stands for goes, and nothing is made of it', async () => {
+      const { store, makeOverdue, dueIn } = harness();
+      const conversation = newConversation();
+      const entries = ['t', 'p', { scheduled: 'x' }] as const;
+      for (const entry of entries) await makeOverdue(conversation, entry, 1);
+      expect(await sweep()).toEqual([]);
+      for (const entry of entries) expect(await dueIn(conversation, entry)).toBeUndefined();
+      expect(await store.readConversation(conversation)).toBeUndefined();
+    });
+  });
+
+  describe('inspectTurn and inspectPass', () => {
+    test('lapsed with the recorded wake, where nobody holds it', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      await store.accept(turnFor(conversation, 't1', { wake: 'w1' }));
+      await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w2' });
+      expect(await store.inspectTurn(conversation)).toEqual({ status: 'lapsed', recordedWake: 'w1' });
+      expect(await store.inspectPass(conversation)).toEqual({ status: 'lapsed', recordedWake: 'w2' });
+    });
+
+    test('quiet under a valid lease, and due again when it ends; lapsed after it', async () => {
+      const { store, makeOverdue, dueIn, lapseLease } = harness();
+      const conversation = newConversation();
+      await acceptAndClaim(store, conversation, 't1');
+      await claimPass(store, conversation);
+      for (const [kind, entry] of [
+        ['turn', 't'],
+        ['pass', 'p'],
+      ] as const) {
+        const inspect = kind === 'turn' ? store.inspectTurn : store.inspectPass;
+        await makeOverdue(conversation, entry, 1);
+        expect(await inspect(conversation)).toEqual({ status: 'quiet' });
+        expectAbout((await dueIn(conversation, entry)) ?? 0, 8_000);
+        await lapseLease(kind, conversation);
+        expect(await inspect(conversation)).toMatchObject({ status: 'lapsed' });
+      }
+    });
+
+    test('a waiting head is left alone until its deadline', async () => {
+      const { store, makeOverdue, dueIn, passDeadline } = harness();
+      const conversation = newConversation();
+      await waitForPass(store, conversation, 't1');
+      await makeOverdue(conversation, 't', 1);
+      expect(await store.inspectTurn(conversation)).toEqual({ status: 'quiet' });
+      expect(await dueIn(conversation, 't')).toBeGreaterThan(86_000_000);
+      expect(await store.recordWake({ kind: 'turn', conversation }, 'w')).toBe(false);
+      await passDeadline(conversation, 't1');
+      expect(await store.inspectTurn(conversation)).toMatchObject({ status: 'lapsed' });
+      expect(await store.recordWake({ kind: 'turn', conversation }, 'w')).toBe(true);
+    });
+
+    test('a parked pass is left alone until its time', async () => {
+      const { store, endParking } = harness();
+      const conversation = await makeConversation(store);
+      const { lease } = await claimPass(store, conversation);
+      await store.parkPass(lease, 'parent', Date.now() + 60_000);
+      expect(await store.inspectPass(conversation)).toEqual({ status: 'quiet' });
+      await endParking(conversation);
+      expect(await store.inspectPass(conversation)).toMatchObject({ status: 'lapsed' });
+    });
+
+    test('a pass whose worker died is found though no turn waits', async () => {
+      const { store, lapseLease, makeOverdue } = harness();
+      const conversation = await makeConversation(store);
+      await claimPass(store, conversation);
+      await lapseLease('pass', conversation);
+      await makeOverdue(conversation, 'p', 1);
+      expect(await sweep()).toEqual([{ kind: 'pass', conversation }]);
+      expect(await store.inspectPass(conversation)).toMatchObject({ status: 'lapsed' });
+      expect(await store.recordWake({ kind: 'pass', conversation }, 'w9')).toBe(true);
+      expect(await store.inspectPass(conversation)).toEqual({ status: 'lapsed', recordedWake: 'w9' });
+      expect(await store.claimPass(conversation, 'o', 'w9', 'w')).toMatchObject({ pass: { attempt: 2 } });
+    });
+
+    test('nothing left, or erased: quiet, and its entry goes', async () => {
+      const { store, makeOverdue, dueIn, markGone } = harness();
+      const conversation = await makeConversation(store);
+      for (const entry of ['t', 'p'] as const) await makeOverdue(conversation, entry, 1);
+      expect(await store.inspectTurn(conversation)).toEqual({ status: 'quiet' });
+      expect(await store.inspectPass(conversation)).toEqual({ status: 'quiet' });
+      for (const entry of ['t', 'p'] as const) expect(await dueIn(conversation, entry)).toBeUndefined();
+      await store.accept(turnFor(conversation, 't1'));
+      await markGone(conversation);
+      expect(await store.inspectTurn(conversation)).toEqual({ status: 'quiet' });
+      expect(await store.recordWake({ kind: 'turn', conversation }, 'w')).toBe(false);
+    });
+  });
+
+  describe('recordWake', () => {
+    test('records the wake and leaves the entry where the sweep pushed it', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      await store.accept(turnFor(conversation, 't1'));
+      await pushOut(conversation, 't');
+      expectAbout(await pushOut(conversation, 't'), 10_000);
+      for (let sent = 0; sent < 2; sent += 1) {
+        expect(await store.recordWake({ kind: 'turn', conversation }, 'w9')).toBe(true);
+        expect(await store.inspectTurn(conversation)).toEqual({ status: 'lapsed', recordedWake: 'w9' });
+      }
+      expectAbout((await harness().dueIn(conversation, 't')) ?? 0, 10_000);
+    });
+
+    test('not where a lease was taken meanwhile', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      await acceptAndClaim(store, conversation, 't1');
+      await claimPass(store, conversation);
+      expect(await store.recordWake({ kind: 'turn', conversation }, 'w')).toBe(false);
+      expect(await store.recordWake({ kind: 'pass', conversation }, 'w')).toBe(false);
+      expect(await store.recordWake({ kind: 'scheduled', conversation, turn: 't1' }, 'w')).toBe(false);
+    });
+  });
+
+  describe('promoteScheduled', () => {
+    test('moves a turn that is due to the tail, with a wake where the mailbox was empty', async () => {
+      const { store, passDueTime, dueIn } = harness();
+      const conversation = newConversation();
+      for (const turn of ['a', 'b']) {
+        await store.accept(turnFor(conversation, turn, { dueAt: Date.now() + 60_000 }));
+        await passDueTime(conversation, turn);
+      }
+      for (let sent = 0; sent < 2; sent += 1) {
+        expect(await store.promoteScheduled(conversation, 'a', 'w1'), 'I5').toEqual({ needsWake: true });
+        expect(await store.readTurn(conversation, 'a')).toMatchObject({ state: 'queued' });
+      }
+      expect(await store.inspectTurn(conversation)).toEqual({ status: 'lapsed', recordedWake: 'w1' });
+      expect(await dueIn(conversation, { scheduled: 'a' })).toBeUndefined();
+      expectAbout((await dueIn(conversation, 't')) ?? 0, 5_000);
+      expect(await store.promoteScheduled(conversation, 'b', 'w2')).toEqual({ needsWake: false });
+      const claim = await store.claim(conversation, 'o', 'w');
+      expect(claim).toMatchObject({ turn: { lease: { turn: 'a' }, inputSeq: 1 } });
+      await store.cancel(conversation, 'a', 'w3');
+      expect(await store.claim(conversation, 'o2', 'w')).toMatchObject({ turn: { lease: { turn: 'b' } } });
+    });
+
+    test('not before its time, whatever the entry says', async () => {
+      const { store, makeOverdue, dueIn } = harness();
+      const conversation = newConversation();
+      await store.accept(turnFor(conversation, 'a', { dueAt: Date.now() + 60_000 }));
+      await makeOverdue(conversation, { scheduled: 'a' }, 1);
+      expect(await store.promoteScheduled(conversation, 'a', 'w')).toEqual({ needsWake: false });
+      expect(await store.readTurn(conversation, 'a')).toMatchObject({ state: 'scheduled' });
+      expectAbout((await dueIn(conversation, { scheduled: 'a' })) ?? 0, 60_000);
+    });
+
+    test('not once it was canceled or erased', async () => {
+      const { store, passDueTime } = harness();
+      const conversation = newConversation();
+      await store.accept(turnFor(conversation, 'a', { dueAt: Date.now() + 60_000 }));
+      await passDueTime(conversation, 'a');
+      await store.cancel(conversation, 'a', 'w0');
+      expect(await store.promoteScheduled(conversation, 'a', 'w')).toEqual({ needsWake: false });
+      expect(await store.readTurn(conversation, 'a')).toMatchObject({ state: 'canceled' });
+      await store.erase(conversation);
+      expect(await store.promoteScheduled(conversation, 'a', 'w')).toEqual({ needsWake: false });
+    });
+  });
+
+  describe('measureOverdue', () => {
+    test('counts what is past its time and tells how long the oldest is', async () => {
+      const { store, makeOverdue } = harness();
+      expect(await store.measureOverdue()).toEqual({ count: 0, oldestMs: 0 });
+      const conversations = [newConversation(), newConversation(), newConversation()];
+      for (const conversation of conversations) await store.accept(turnFor(conversation, 't1'));
+      expect(await store.measureOverdue()).toEqual({ count: 0, oldestMs: 0 });
+      await makeOverdue(conversations[0] as ConversationRef, 't', 60_000);
+      await makeOverdue(conversations[1] as ConversationRef, 't', 5_000);
+      const { count, oldestMs } = await store.measureOverdue();
+      expect(count).toBe(2);
+      expect(oldestMs).toBeGreaterThanOrEqual(60_000);
+      expect(oldestMs).toBeLessThan(60_000 + SLACK_MS);
+    });
+  });
+}

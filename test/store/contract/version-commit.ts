@@ -1,0 +1,159 @@
+import { describe, expect, test } from 'vitest';
+import { buildContext } from '../../../src/domain/context.ts';
+import type { ConversationRef } from '../../../src/domain/ids.ts';
+import type { VersionCommit } from '../../../src/domain/ports/pass-store.ts';
+import { appendOf, claimPass, commitOf, makeConversation } from '../pass-samples.ts';
+import { acceptAndClaim, textStep } from '../samples.ts';
+import type { StoreHarness } from '../store-harness.ts';
+
+export function describeVersionCommit(harness: () => StoreHarness): void {
+  /** Commits over the live version in a pass of its own. */
+  async function commitNext(conversation: ConversationRef, commit: VersionCommit): Promise<void> {
+    const { store } = harness();
+    const { lease } = await claimPass(store, conversation);
+    expect(await store.commitVersion(lease, commit)).toEqual({ status: 'ended' });
+  }
+
+  describe('commitVersion', () => {
+    test('makes the version the live one and ends the pass', async () => {
+      const { store, events } = harness();
+      const conversation = await makeConversation(store, 8);
+      const { lease } = await claimPass(store, conversation);
+      const commit = commitOf(0, 4, { gate: { shutBelowTokens: 5, gainlessPasses: 0, breakerTokens: 0 } });
+      expect(await store.commitVersion(lease, commit)).toEqual({ status: 'ended' });
+      const state = await store.readConversation(conversation);
+      expect(state).toMatchObject({
+        size: { version: 1, weight: { tokens: 10, bytes: 40 }, baseTotal: { tokens: 100, bytes: 400 } },
+        passed: { head: 8, turns: 4 },
+        gate: commit.gate,
+      });
+      expect(state).not.toHaveProperty('passId');
+      expect(await store.readVersion(conversation, 1)).toEqual(commit.version);
+      const source = await store.readContext(conversation);
+      expect(source?.checkpoints).toEqual(commit.checkpoints);
+      expect(source?.entries.map(({ seq }) => seq)).toEqual([5, 6, 7, 8]);
+      expect(await events(conversation)).toEqual([
+        {
+          type: 'version_committed',
+          ...{ version: '1', reasons: 'ratio,turn_end', strategy: 'summarize', archived: '4' },
+          ...{ before: '120', after: '30', durationMs: '7', model: 'structural' },
+        },
+        { type: 'pass_ended', passId: lease.passId, outcome: 'committed' },
+      ]);
+    });
+
+    test('sent again answers the same and commits nothing twice', async () => {
+      const { store, events } = harness();
+      const conversation = await makeConversation(store);
+      const { lease } = await claimPass(store, conversation);
+      const commit = commitOf(0, 4);
+      await store.commitVersion(lease, commit);
+      expect(await store.commitVersion(lease, commit)).toEqual({ status: 'ended' });
+      await commitNext(conversation, commitOf(1, 6));
+      expect((await store.readConversation(conversation))?.size.version).toBe(2);
+      expect(await events(conversation)).toHaveLength(4);
+    });
+
+    test('another live version: nothing is written and the pass goes on', async () => {
+      const { store, events } = harness();
+      const conversation = await makeConversation(store);
+      await commitNext(conversation, commitOf(0, 2));
+      const { lease } = await claimPass(store, conversation);
+      const stale = commitOf(0, 4);
+      const before = [await store.readContext(conversation), await events(conversation)];
+      expect(await store.commitVersion(lease, stale)).toEqual({ status: 'version_changed', version: 1 });
+      expect([await store.readContext(conversation), await events(conversation)]).toEqual(before);
+      expect(await store.commitVersion(lease, commitOf(1, 4))).toEqual({ status: 'ended' });
+    });
+
+    test('a number that does not follow is refused', async () => {
+      const { store } = harness();
+      const conversation = await makeConversation(store);
+      const { lease } = await claimPass(store, conversation);
+      const commit = commitOf(0, 4);
+      const gap = { ...commit, version: { ...commit.version, number: 3 } };
+      await expect(store.commitVersion(lease, gap)).rejects.toMatchObject({
+        code: 'conflict',
+        field: 'version.number',
+      });
+      expect(await store.heartbeatPass(lease)).toEqual({ status: 'held' });
+    });
+
+    test('keeps so many versions and always the live one; what a kept one names is never lost', async () => {
+      const { store } = harness();
+      const conversation = await makeConversation(store, 8);
+      for (let live = 0; live < 5; live += 1) await commitNext(conversation, commitOf(live, 4, { keepVersions: 3 }));
+      const kept = await store.listVersions(conversation);
+      expect(kept.map(({ number }) => number)).toEqual([5, 4, 3]);
+      expect(await store.readVersion(conversation, 2)).toBeUndefined();
+      expect(await store.readContext(conversation, { version: 2 })).toBeUndefined();
+      for (const { number } of kept) {
+        const source = await store.readContext(conversation, { version: number });
+        expect(source && buildContext(source).items).toHaveLength(5);
+      }
+      await commitNext(conversation, commitOf(5, 4, { keepVersions: 0 }));
+      expect((await store.listVersions(conversation)).map(({ number }) => number)).toEqual([6]);
+    });
+
+    test('a text that a version names stays as it was, though a later version brings another under its key', async () => {
+      const { store } = harness();
+      const conversation = await makeConversation(store, 8);
+      const first = commitOf(0, 4);
+      await commitNext(conversation, first);
+      const before = await store.readContext(conversation, { version: 1, head: 8 });
+      const [key = ''] = first.checkpoints.keys();
+      const second = commitOf(1, 4);
+      const other = [...second.checkpoints.values()].map((checkpoint) => ({ ...checkpoint, text: 'another text' }));
+      await commitNext(conversation, { ...second, checkpoints: new Map(other.map((checkpoint) => [key, checkpoint])) });
+      expect(await store.readContext(conversation, { version: 1, head: 8 })).toEqual(before);
+    });
+
+    test('turns append while a pass commits: neither hinders the other', async () => {
+      const { store } = harness();
+      const conversation = await makeConversation(store, 8);
+      const { lease } = await claimPass(store, conversation);
+      const { lease: turn } = await acceptAndClaim(store, conversation, 't1');
+      await store.recordStep(turn, { ...textStep('model.1', 9), anchor: { tokens: 500, version: 0 } });
+      expect((await store.readConversation(conversation))?.size.anchor).toMatchObject({ seq: 10, version: 0 });
+      await store.commitVersion(lease, commitOf(0, 4));
+      const { size } = (await store.readConversation(conversation)) ?? {};
+      expect([size?.version, size?.anchor?.version], 'the anchor is void by its version').toEqual([1, 0]);
+      expect(await store.recordStep(turn, textStep('model.2', 10))).toMatchObject({ status: 'recorded' });
+      const source = await store.readContext(conversation);
+      expect(source?.entries.map(({ seq }) => seq)).toEqual([5, 6, 7, 8, 9, 10, 11]);
+    });
+  });
+
+  describe('versions shown again', () => {
+    test('an old version at an old head is the same byte for byte after more appends and versions', async () => {
+      const { store } = harness();
+      const conversation = await makeConversation(store, 8);
+      await commitNext(conversation, commitOf(0, 4));
+      const start = JSON.stringify(await store.readContext(conversation, { version: 0, head: 6 }));
+      const first = buildContextText(await store.readContext(conversation, { version: 1, head: 8 }));
+      await store.append(appendOf(conversation, 8, 20));
+      await commitNext(conversation, commitOf(1, 24));
+      await store.append(appendOf(conversation, 28, 2));
+      expect(JSON.stringify(await store.readContext(conversation, { version: 0, head: 6 }))).toBe(start);
+      expect(buildContextText(await store.readContext(conversation, { version: 1, head: 8 }))).toBe(first);
+      const live = await store.readContext(conversation);
+      expect([live?.version.number, live?.head, live?.entries.length]).toEqual([2, 30, 6]);
+    });
+
+    test('a head that a version cannot be shown at is refused by name', async () => {
+      const { store } = harness();
+      const conversation = await makeConversation(store, 8);
+      await commitNext(conversation, commitOf(0, 4));
+      const refused = { code: 'invalid_input', field: 'head' };
+      await expect(store.readContext(conversation, { head: 3 })).rejects.toMatchObject(refused);
+      await expect(store.readContext(conversation, { head: 9 })).rejects.toMatchObject(refused);
+      await expect(store.readContext(conversation, { version: 0, head: -1 })).rejects.toMatchObject(refused);
+      expect(await store.readContext(conversation, { version: 0, head: 0 })).toMatchObject({ head: 0, entries: [] });
+      expect(await store.readContext(conversation, { version: 7 })).toBeUndefined();
+    });
+  });
+}
+
+function buildContextText(source: Parameters<typeof buildContext>[0] | undefined): string {
+  return JSON.stringify(source && buildContext(source));
+}

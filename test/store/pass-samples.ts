@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'vitest';
+import type { Reason } from '../../src/domain/compaction/thresholds.ts';
+import { OPEN_GATE } from '../../src/domain/conversation.ts';
+import type { ConversationRef } from '../../src/domain/ids.ts';
+import type { WeighedMessage } from '../../src/domain/message.ts';
+import type { AppendRequest, ContextStore } from '../../src/domain/ports/context-store.ts';
+import type { ClaimedPass, PassEnd, PassStore, VersionCommit } from '../../src/domain/ports/pass-store.ts';
+import type { TurnIntake, TurnLease, TurnStore } from '../../src/domain/ports/turn-store.ts';
+import type { Checkpoint, Version } from '../../src/domain/version.ts';
+import { START_VERSION } from '../../src/domain/version.ts';
+import { acceptAndClaim, newConversation, weigh } from './samples.ts';
+
+export function messagesOf(count: number, firstSeq = 1): WeighedMessage[] {
+  return Array.from({ length: count }, (_, index) => {
+    const seq = firstSeq + index;
+    return weigh({ role: seq % 2 === 1 ? 'user' : 'assistant', content: `message ${seq}: "ü", [] and {}` });
+  });
+}
+
+export function appendOf(conversation: ConversationRef, head: number, count: number): AppendRequest {
+  return {
+    conversation,
+    operation: randomUUID(),
+    agent: 'agent',
+    expectedHead: head,
+    messages: messagesOf(count, head + 1),
+    opens: [],
+    closes: [],
+  };
+}
+
+/** A conversation with a log of so many messages. */
+export async function makeConversation(store: ContextStore, count = 8): Promise<ConversationRef> {
+  const conversation = newConversation();
+  expect(await store.append(appendOf(conversation, 0, count))).toEqual({ status: 'appended', from: 1, to: count });
+  return conversation;
+}
+
+/** Claims the pass in progress as a delivery of its own, or one that is made for it. */
+export async function claimPass(
+  store: PassStore,
+  conversation: ConversationRef,
+  { reasons = ['ratio'], job = 'job' }: { readonly reasons?: readonly Reason[]; readonly job?: string } = {},
+): Promise<ClaimedPass> {
+  await store.requestPass({ conversation, reasons, passId: randomUUID(), wake: randomUUID() });
+  const claim = await store.claimPass(conversation, randomUUID(), job, randomUUID());
+  if (claim.status !== 'claimed') throw new Error(`not claimed: ${claim.status}`);
+  return claim.pass;
+}
+
+export function endOf(changes: Partial<PassEnd> = {}): PassEnd {
+  return { outcome: { kind: 'none' }, gate: OPEN_GATE, wakeTurn: randomUUID(), ...changes };
+}
+
+/** A checkpoint over seqs 1…`base`, under a key of its own. */
+export function checkpointOf(base: number): { readonly key: string; readonly checkpoint: Checkpoint } {
+  const key = `key.${randomUUID()}`;
+  const text = `summary of 1…${base}: "ü", [] and {}`;
+  return { key, checkpoint: { text, covers: { from: 1, to: base }, sources: [], depth: 1, model: 'structural' } };
+}
+
+/** A commit of the version after `live`, where one checkpoint stands for seqs 1…`base`. */
+export function commitOf(live: number, base: number, changes: Partial<VersionCommit> = {}): VersionCommit {
+  const { key, checkpoint } = checkpointOf(base);
+  const weight = { tokens: 10, bytes: 40 };
+  const version: Version = {
+    ...START_VERSION,
+    number: live + 1,
+    parent: live,
+    cause: 'pass',
+    reasons: ['ratio', 'turn_end'],
+    strategy: 'summarize',
+    base,
+    segments: [{ kind: 'checkpoint', from: 1, to: base, weight, text: key, depth: 1 }],
+    weight,
+    baseTotal: { tokens: 100, bytes: 400 },
+    tokensBefore: 120,
+    tokensAfter: 30,
+    archived: base,
+    durationMs: 7,
+    model: 'structural',
+  };
+  const outcome = { kind: 'committed', version: version.number } as const;
+  const checkpoints = new Map([[key, checkpoint]]);
+  return { ...endOf({ outcome }), expectedVersion: live, version, checkpoints, keepVersions: 200, ...changes };
+}
+
+/** The head turn waits for compaction, with a pass in progress that it waits for. */
+export async function waitForPass(
+  store: TurnStore & TurnIntake & PassStore,
+  conversation: ConversationRef,
+  turn: string,
+): Promise<TurnLease> {
+  const { lease } = await acceptAndClaim(store, conversation, turn);
+  await store.requestPass({ conversation, reasons: ['hard_limit'], passId: randomUUID(), wake: randomUUID() });
+  const until = Date.now() + 86_400_000;
+  const suspended = await store.suspend(lease, { for: 'compaction', step: 'model.1', until, calls: [] });
+  expect(suspended).toEqual({ status: 'suspended' });
+  return lease;
+}

@@ -1,0 +1,130 @@
+import type { Redis } from 'ioredis';
+import type { ConversationRef } from '../../src/domain/ids.ts';
+import { type Keyspace, readyMember, scheduledMember } from '../../src/store/keys.ts';
+import { openStore, type Store } from '../../src/store/open-store.ts';
+import { MemoryDatabase } from '../fakes/store/database.ts';
+import { openMemoryStore } from '../fakes/store/open-memory-store.ts';
+import { openSuiteRedis } from './open-redis.ts';
+
+/** A member of `ready`: a mailbox, a pass, or a scheduled turn. */
+export type Entry = 't' | 'p' | { readonly scheduled: string };
+
+/** Every port of a store under test, with hands for what takes time: no test sleeps. */
+export interface StoreHarness {
+  readonly store: Store;
+  readonly shards: readonly number[];
+  /** as if the owner of the head turn or of the pass had been silent for longer than its lease */
+  readonly lapseLease: (of: 'turn' | 'pass', conversation: ConversationRef) => Promise<void>;
+  /** as if the time for which a pass is parked were over */
+  readonly endParking: (conversation: ConversationRef) => Promise<void>;
+  /** as if the deadline of a wait had passed */
+  readonly passDeadline: (conversation: ConversationRef, turn: string) => Promise<void>;
+  /** as if the time of a scheduled turn had come */
+  readonly passDueTime: (conversation: ConversationRef, turn: string) => Promise<void>;
+  /** as if an entry were overdue by so many ms */
+  readonly makeOverdue: (conversation: ConversationRef, entry: Entry, ms: number) => Promise<void>;
+  /** as if the last sweep were longer ago than a second */
+  readonly allowSweep: () => Promise<void>;
+  /** as if a claim or record had expired */
+  readonly expireSummary: (conversation: ConversationRef, hash: string) => Promise<void>;
+  /** ms from now until an entry is due; undefined where there is none */
+  readonly dueIn: (conversation: ConversationRef, entry: Entry) => Promise<number | undefined>;
+  readonly events: (conversation: ConversationRef) => Promise<Readonly<Record<string, string>>[]>;
+  /** an erase has begun and removed nothing yet */
+  readonly markGone: (conversation: ConversationRef) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+export function openMemoryStoreHarness(): StoreHarness {
+  const db = new MemoryDatabase();
+  return {
+    store: openMemoryStore(db),
+    shards: [0],
+    lapseLease: async (of, ref) => {
+      const record = of === 'turn' ? db.find(ref) : db.find(ref)?.pass;
+      if (record?.leaseUntil !== undefined) record.leaseUntil = 1;
+    },
+    endParking: async (ref) => {
+      const pass = db.find(ref)?.pass;
+      if (pass?.parked !== undefined) pass.parked = { ...pass.parked, untilMs: 1 };
+    },
+    passDeadline: async (ref, turn) => {
+      const record = db.find(ref)?.turnRecords.get(turn);
+      if (record?.waiting) record.waiting = { ...record.waiting, until: 1 };
+    },
+    passDueTime: async (ref, turn) => {
+      const record = db.find(ref)?.turnRecords.get(turn);
+      if (record !== undefined) Object.assign(record, { dueAt: 1 });
+    },
+    makeOverdue: async (ref, entry, ms) => {
+      db.ready.set(memberOf(ref, entry), db.now() - ms);
+    },
+    allowSweep: async () => db.sweptAt.clear(),
+    expireSummary: async (ref, hash) => {
+      const summary = db.find(ref)?.summaries.get(hash);
+      if (summary !== undefined) summary.until = 1;
+    },
+    dueIn: async (ref, entry) => {
+      const dueAt = db.ready.get(memberOf(ref, entry));
+      return dueAt === undefined ? undefined : dueAt - db.now();
+    },
+    events: async (ref) => (db.find(ref)?.events ?? []).map(({ type, fields }) => ({ type, ...fields })),
+    markGone: async (ref) => db.markGone(ref),
+    close: async () => {},
+  };
+}
+
+export function openRedisStoreHarness(): StoreHarness {
+  const { redis, keyspace, close } = openSuiteRedis();
+  const key = (kind: 'c' | 'pass' | 'ev' | 'gone', ref: ConversationRef): string => keyspace.key(ref, kind);
+  return {
+    store: openStore(redis, keyspace),
+    shards: keyspace.shardNumbers(),
+    lapseLease: (of, ref) => setField(redis, key(of === 'turn' ? 'c' : 'pass', ref), 'lease'),
+    endParking: (ref) => setField(redis, key('pass', ref), 'parkedUntil'),
+    passDeadline: (ref, turn) => setField(redis, keyspace.turn(ref, turn), 'wuntil'),
+    passDueTime: (ref, turn) => setField(redis, keyspace.turn(ref, turn), 'dueAt'),
+    makeOverdue: async (ref, entry, ms) => {
+      await redis.zadd(readyOf(keyspace, ref), (await readTime(redis)) - ms, memberOf(ref, entry));
+    },
+    allowSweep: async () => {
+      await redis.unlink(...keyspace.shardNumbers().map((shard) => keyspace.sweep(shard)));
+    },
+    expireSummary: async (ref, hash) => {
+      await redis.unlink(keyspace.summary(ref, hash));
+    },
+    dueIn: async (ref, entry) => {
+      const score = await redis.zscore(readyOf(keyspace, ref), memberOf(ref, entry));
+      return score === null ? undefined : Number(score) - (await readTime(redis));
+    },
+    events: async (ref) => (await redis.xrange(key('ev', ref), '-', '+')).map(([, fields]) => toRecord(fields)),
+    markGone: async (ref) => {
+      await redis.set(key('gone', ref), 0, 'PX', 86_400_000);
+    },
+    close,
+  };
+}
+
+function memberOf(ref: ConversationRef, entry: Entry): string {
+  return typeof entry === 'string' ? readyMember(entry, ref) : scheduledMember(ref, entry.scheduled);
+}
+
+function readyOf(keyspace: Keyspace, ref: ConversationRef): string {
+  return keyspace.ready(keyspace.shardOf(ref));
+}
+
+/** Sets a time that is there into the past. */
+async function setField(redis: Redis, key: string, field: string): Promise<void> {
+  if ((await redis.hexists(key, field)) === 1) await redis.hset(key, field, 1);
+}
+
+async function readTime(redis: Redis): Promise<number> {
+  const [seconds, micros] = await redis.time();
+  return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
+}
+
+function toRecord(flat: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    flat.flatMap((name, index) => (index % 2 === 0 ? [[name, flat[index + 1] ?? ''] as const] : [])),
+  );
+}
