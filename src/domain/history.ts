@@ -8,6 +8,11 @@ export interface OpenCall {
   readonly providerId?: string | undefined;
 }
 
+/** A call of the messages being adopted may also be named as it was given: by the id of another log. */
+interface NamedCall extends OpenCall {
+  readonly givenId?: string;
+}
+
 export interface AdoptedMessages {
   readonly messages: Message[];
   /** calls still without a result behind the last message, oldest first */
@@ -28,18 +33,21 @@ export function adoptMessages(
   openCalls: readonly OpenCall[] = [],
   at = 'messages',
 ): AdoptedMessages {
-  const open: OpenCall[] = [...openCalls];
+  const open: NamedCall[] = [...openCalls];
   const answered = new Set<string>();
   const adopted = messages.map((message, index) => {
     if (message.role === 'tool') {
       return answerCall(message, open, answered, `${at}[${index}].toolCallId`);
     }
     if (message.role !== 'assistant' || message.toolCalls === undefined) return message;
-    const toolCalls = adoptCalls(message.toolCalls, firstSeq + index, `${at}[${index}].toolCalls`);
-    open.push(...toolCalls.map(({ id, providerId }) => ({ id, providerId })));
+    const given = message.toolCalls;
+    const toolCalls = adoptCalls(given, firstSeq + index, `${at}[${index}].toolCalls`);
+    toolCalls.forEach(({ id, providerId }, call) => {
+      open.push({ id, providerId, givenId: (given[call] as ToolCall).id });
+    });
     return { ...message, toolCalls };
   });
-  return { messages: adopted, openCalls: open };
+  return { messages: adopted, openCalls: open.map(({ id, providerId }) => ({ id, providerId })) };
 }
 
 function adoptCalls(calls: readonly ToolCall[], seq: number, at: string): ToolCall[] {
@@ -55,9 +63,9 @@ function adoptCalls(calls: readonly ToolCall[], seq: number, at: string): ToolCa
   });
 }
 
-function answerCall(message: Message, open: OpenCall[], answered: Set<string>, field: string): Message {
+function answerCall(message: Message, open: NamedCall[], answered: Set<string>, field: string): Message {
   const named = message.toolCallId ?? '';
-  const found = open.findLastIndex((call) => call.id === named || call.providerId === named);
+  const found = open.findLastIndex((call) => [call.id, call.providerId, call.givenId].includes(named));
   const call = open[found];
   if (call === undefined) {
     const code = answered.has(named) ? 'duplicate_call' : 'orphan_result';

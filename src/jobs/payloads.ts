@@ -4,7 +4,7 @@ import { parseInput } from '../domain/parse.ts';
 import type { SummarizationTask } from '../domain/ports/queue.ts';
 
 /** Bump when an old worker could misread what a new service enqueues. */
-export const PAYLOAD_VERSION = 1;
+const PAYLOAD_VERSION = 1;
 
 const conversationFields = { v: z.literal(PAYLOAD_VERSION), tenant: idSchema, id: idSchema };
 

@@ -18,9 +18,9 @@ export interface WakeQueueOptions {
 }
 
 export interface OpenWakeQueue extends WakeQueue {
-  /** for gauges: how many jobs there are, by queue and state */
+  /** for gauges, so within a second in any case: how many jobs there are, by queue and state */
   countJobs(): Promise<JobCount[]>;
-  /** for gauges: how long the job that is next has waited, by queue */
+  /** for gauges, too: how long the job that is next has waited, by queue */
   readOldestWaits(): Promise<OldestWait[]>;
   close(): Promise<void>;
 }
@@ -57,8 +57,8 @@ export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
         return PENDING_STATES.has(state);
       });
     },
-    countJobs: () => call(connection, () => countJobs(queues)),
-    readOldestWaits: () => call(connection, () => readOldestWaits(queues)),
+    countJobs: () => callWithinBudget(connection, () => countJobs(queues)),
+    readOldestWaits: () => callWithinBudget(connection, () => readOldestWaits(queues)),
     async close() {
       await queues.close();
       connection.disconnectAll();

@@ -53,6 +53,11 @@ export function bindScript<Input, Reply>(
   return (input) => runScript(redis, script, input);
 }
 
+/** Pairs as arguments, their count before them. */
+export function encodePairs(pairs: readonly (readonly [string, string])[]): (string | number)[] {
+  return [pairs.length, ...pairs.flat()];
+}
+
 /** Replies that are flat lists of field and value, as HGETALL gives them inside Lua. */
 export function decodeHash(flat: unknown): Map<string, string> {
   const list = flat as string[];

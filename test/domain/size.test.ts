@@ -1,6 +1,4 @@
-import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { requestTokens } from '../../src/domain/compaction/request-size.ts';
 import { contextSize, NO_OVERHEAD, type SizeRecord, upperBoundTokens } from '../../src/domain/size.ts';
 
 const weigh = (tokens: number) => ({ tokens, bytes: tokens * 4 });
@@ -28,21 +26,6 @@ describe('size of a context', () => {
     const calibrated = { ...overhead, calibration: 1.2 };
     expect(contextSize({ ...counted, anchor }, calibrated).tokens).toBe(400 + 36);
     expect(contextSize(counted, calibrated).tokens).toBe(Math.round(183 * 1.2));
-  });
-
-  test('is what a plan counts, item by item', () => {
-    const figures = fc.record({
-      tokens: fc.nat(1e6),
-      bytes: fc.nat(1e6),
-      calibration: fc.double({ min: 0.5, max: 2, noNaN: true }),
-    });
-    fc.assert(
-      fc.property(fc.nat(1e6), figures, (tokens, given) => {
-        const record = { version: 0, weight: weigh(0), baseTotal: weigh(0), headTotal: weigh(tokens) };
-        expect(contextSize(record, given).tokens).toBe(requestTokens({ overhead: given }, tokens));
-      }),
-      { numRuns: 1_000 },
-    );
   });
 
   test('an upper bound is never less than the mean, and exact where the product is', () => {

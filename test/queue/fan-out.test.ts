@@ -185,17 +185,24 @@ test('a pass whose worker died between fan-out and parking is told by its childr
   const wakes = house.openWakes();
   const children = house.openRaw('summarization');
   const parent = { queue: `${queuePrefix(0, house.namespace)}:compaction` };
-  for (const wake of ['ended', 'pending']) {
-    await wakes.wake('pass', c1, wake);
-    await children.add('summarization', {}, { jobId: `s-${wake}`, parent: { ...parent, id: `w-${wake}` } });
+  for (const wake of ['ended', 'pending']) await wakes.wake('pass', c1, wake);
+  for (const [child, wake] of [
+    ['s-1', 'ended'],
+    ['s-2', 'pending'],
+    ['s-3', 'pending'],
+  ] as const) {
+    await children.add('summarization', {}, { jobId: child, parent: { ...parent, id: `w-${wake}` } });
   }
   const stranger = new Worker('summarization', null, {
     connection: await children.getBackend().client,
     prefix: queuePrefix(0, house.namespace),
   });
   onTestFinished(() => stranger.close());
-  const job = await stranger.getNextJob('token');
-  await job?.moveToCompleted('written', 'token', false);
+  for (const child of ['s-1', 's-2']) {
+    const job = await stranger.getNextJob('token');
+    expect(job.id).toBe(child);
+    await job.moveToCompleted('written', 'token', false);
+  }
   const { deliveries, handler } = parkOn(() => makeChildren('p1', 1));
   await house.openWorkers({ compaction: { handler, concurrency: 1 } }).start();
 

@@ -75,10 +75,11 @@ function strategyLength(strategy: EvictionStrategy, layout: Layout, order: reado
 }
 
 function shortestWithShare(layout: Layout, order: readonly number[], share: number): number {
-  const goal = share * sumTokens(layout, order);
+  const total = sumTokens(layout, order);
   let tokens = 0;
   let length = 0;
-  while (length < order.length && tokens < goal) {
+  // Divided, 55 of 100 is 0.55 exactly; multiplied, 0.55 × 100 is more than 55.
+  while (length < order.length && tokens / total < share) {
     tokens += layout.groupTokens[order[length] as number] ?? 0;
     length += 1;
   }

@@ -1,4 +1,4 @@
-import { FRAMING_TOKENS, type Limits } from '../limits.ts';
+import { FRAMING_TOKENS, type Limits, scaleTokens } from '../limits.ts';
 import type { RequestOverhead } from '../size.ts';
 import { hasTokenReason, type Reason } from './thresholds.ts';
 
@@ -19,7 +19,7 @@ export interface Budget {
  */
 export function excessTokens({ limits, overhead, reasons }: Budget, itemTokens: number): number {
   if (limits.maxTokens === undefined || !hasTokenReason(reasons)) return 0;
-  const maxMean = Math.floor(limits.maxTokens / limits.upperBoundFactor);
+  const maxMean = Math.floor(scaleTokens(limits.maxTokens, 1 / limits.upperBoundFactor));
   // The largest count that the calibration does not round above it.
   const maxCount = Math.ceil((maxMean + 0.5) / overhead.calibration) - 1;
   return Math.max(0, itemTokens + overhead.tokens + FRAMING_TOKENS - maxCount);

@@ -1,4 +1,4 @@
-import { type Line, SECTIONS, type Section, sectionNames } from './outline.ts';
+import { type Line, type Section, sectionNames } from './outline.ts';
 
 /** A line that may be chosen. */
 export interface Candidate extends Line {
@@ -10,6 +10,8 @@ export interface Candidate extends Line {
 
 export interface Budget {
   readonly maxTokens: number;
+  /** what each section may take before the rest is given to the best lines of all */
+  readonly shareTokens: Readonly<Record<Section, number>>;
   readonly headingTokens: Readonly<Record<Section, number>>;
   readonly weightOf: (literal: string) => number;
 }
@@ -43,10 +45,10 @@ export class LineChoice {
   }
 
   chooseAll(candidates: readonly Candidate[]): void {
-    const { maxTokens } = this.#budget;
+    const { maxTokens, shareTokens } = this.#budget;
     for (const section of sectionNames) {
       const own = candidates.filter((line) => line.section === section);
-      this.#fill(own, Math.min(maxTokens, this.#tokens + Math.floor(maxTokens * SECTIONS[section].share)));
+      this.#fill(own, Math.min(maxTokens, this.#tokens + shareTokens[section]));
     }
     this.#fill(candidates, maxTokens);
     this.#dropNamedTwice();

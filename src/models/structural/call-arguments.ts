@@ -1,5 +1,5 @@
 import { classifyWord, findLiterals, findWords, type Literal } from './literals.ts';
-import { clipMiddle, clipText, foldLine, takeEnds } from './text.ts';
+import { clipHead, clipMiddle, clipText, foldLine, takeEnds } from './text.ts';
 
 /** One argument of a call. */
 export interface Argument {
@@ -47,7 +47,9 @@ export function* findArgumentLiterals(given: readonly Argument[]): Generator<Lit
     const isName = NAMING_KEY.test(key) && value.length >= 3 && value.length <= MAX_NAME_CHARS;
     const [word] = isName ? findWords(value) : [];
     if (word === value && classifyWord(value) === undefined) yield { text: value, kind: 'id' };
-    else for (const { text, kind } of findLiterals(takeEnds(value))) yield { text, kind: kind === 'count' ? 'number' : kind };
+    else
+      for (const { text, kind } of findLiterals(takeEnds(value)))
+        yield { text, kind: kind === 'count' ? 'number' : kind };
   }
 }
 
@@ -66,7 +68,12 @@ export function renderArguments(given: readonly Argument[], maxChars: number): s
   const labels = parts.reduce((sum, { label }) => sum + label.length + 1, 0);
   const lengths = texts.map(({ value }) => value.length);
   const limit = valueLimit(lengths, maxChars - used - labels);
-  return parts.map((part) => part.label + (isWord(part) ? part.value : clipMiddle(part.value, limit))).join(' ');
+  return parts.map((part) => part.label + (isWord(part) ? part.value : clipValue(part.value, limit))).join(' ');
+}
+
+/** Of a path too long for a word its end, which names the file; of a text its start and its end. */
+function clipValue(value: string, maxChars: number): string {
+  return value.includes(' ') ? clipMiddle(value, maxChars) : clipHead(value, maxChars);
 }
 
 function isWord({ value }: { readonly value: string }): boolean {

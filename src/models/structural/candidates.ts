@@ -1,13 +1,13 @@
 import type { Candidate } from './budget.ts';
 import { mergeCallLines, renderCall } from './call-lines.ts';
-import { type Line, SECTIONS, type Section, sectionNames } from './outline.ts';
+import { type Line, type Section, sectionNames } from './outline.ts';
 import type { SequenceReader } from './sequence-reader.ts';
 import { clipText } from './text.ts';
 
 export interface CandidateOptions {
   readonly maxTokens: number;
-  /** how much longer than their share of the budget calls may be told: 1 or more */
-  readonly detail: number;
+  /** of all call lines together: decides how much each tells */
+  readonly callTokens: number;
   readonly countTokens: (text: string) => Promise<number>;
 }
 
@@ -16,25 +16,22 @@ const CALL_WORTH = 1.5;
 const CHARS_A_TOKEN = 3.5;
 const MIN_CALL_TOKENS = 20;
 const MIN_LINE_TOKENS = 12;
-/** A single line takes at most this share of the cap. */
+const HEADING_TOKENS = 4;
+/** A line that is no call takes at most this share of the cap. */
 const LINE_SHARE = 0.12;
-const CALL_LINE_SHARE = 0.25;
-const MAX_CALL_LINE_SHARE = 0.6;
 /** More lines of one section are never looked at: none of them would be chosen. */
 const MAX_LINES = 2_000;
 
 /** Everything that could stand in the summary, counted; in the order of the text, literals by their weight. */
 export async function findCandidates(
   reader: SequenceReader,
-  { maxTokens, detail, countTokens }: CandidateOptions,
+  { maxTokens, callTokens, countTokens }: CandidateOptions,
 ): Promise<Candidate[]> {
-  const callTokens = Math.floor(maxTokens * Math.min(MAX_CALL_LINE_SHARE, CALL_LINE_SHARE * detail));
-  const calls = renderCalls(reader, Math.floor(maxTokens * SECTIONS.calls.share * detail), callTokens);
-  const lines = [...reader.lines, ...calls, ...literalLines(reader)];
+  const lines = [...reader.lines, ...renderCalls(reader, callTokens), ...literalLines(reader)];
   const lineTokens = Math.max(MIN_LINE_TOKENS, Math.floor(maxTokens * LINE_SHARE));
   const candidates: Candidate[] = [];
   for (const section of sectionNames) {
-    const limit = section === 'calls' ? Math.max(lineTokens, callTokens) : lineTokens;
+    const limit = section === 'calls' ? Math.max(MIN_LINE_TOKENS, callTokens - HEADING_TOKENS) : lineTokens;
     for (const line of selectWorthiest(mergeLines(lines, section))) {
       const clipped = await clipLine(line.text, limit, countTokens);
       const isWhole = section !== 'literals' || clipped.text === line.text;
@@ -45,9 +42,8 @@ export async function findCandidates(
 }
 
 /** The more calls there are, the shorter their lines. */
-function renderCalls({ calls }: SequenceReader, tokensOfAll: number, mostTokens: number): Line[] {
-  const share = Math.floor(tokensOfAll / Math.max(1, calls.length));
-  const tokens = Math.min(Math.max(MIN_CALL_TOKENS, share), mostTokens);
+function renderCalls({ calls }: SequenceReader, callTokens: number): Line[] {
+  const tokens = Math.max(MIN_CALL_TOKENS, callTokens / Math.max(1, calls.length));
   const newest = Math.max(1, ...calls.map((call) => call.position));
   return calls.map((call) => ({
     section: 'calls',

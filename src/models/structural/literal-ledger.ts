@@ -3,8 +3,8 @@ import { findWords, type Literal, type LiteralKind } from './literals.ts';
 /** Where a literal stood; what a model wrote into a call it is likelier to write again than what it only read. */
 export type LiteralSource = 'argument' | 'result' | 'text';
 
-const SOURCE_WEIGHT: Readonly<Record<LiteralSource, number>> = { argument: 2, text: 0.6, result: 0.4 };
-const KIND_WEIGHT: Readonly<Record<LiteralKind, number>> = { id: 1, path: 1, date: 0.8, number: 0.4, count: 0.1 };
+const SOURCE_WEIGHT: Readonly<Record<LiteralSource, number>> = { argument: 3, text: 0.6, result: 1 };
+const KIND_WEIGHT: Readonly<Record<LiteralKind, number>> = { id: 1, path: 1, date: 1, number: 0.4, count: 0.05 };
 /** An old literal counts this much of a new one. */
 const OLDEST = 0.5;
 /** Paths deeper than this are not looked at for the folders above them. */

@@ -34,9 +34,14 @@ export function* findWords(text: string): Generator<string> {
 
 /** Every literal of a text, in order, repetitions included. */
 export function* findLiterals(text: string): Generator<Literal> {
+  let last = Number.NaN;
   for (const { word, from, to } of matchWords(text)) {
     const kind = classifyAmid(word, text.slice(Math.max(0, from - 2), from), text.charAt(to));
-    if (kind !== undefined) yield { text: word, kind };
+    if (kind === undefined) continue;
+    // One more than the number before: a listing counts its lines.
+    const isCounting = kind === 'number' && Number(word) === last + 1;
+    if (kind === 'number') last = Number(word);
+    yield { text: word, kind: isCounting ? 'count' : kind };
   }
 }
 

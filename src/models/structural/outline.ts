@@ -2,13 +2,12 @@ import { renderCheckpoint } from '../../domain/checkpoint.ts';
 import { foldLine } from './text.ts';
 
 /**
- * The parts of a summary, as they follow each other. `share`: what a part may take of the budget before the rest is given
- * to the best lines of all parts.
+ * The parts of a summary, as they follow each other. `share`: of the cap.
  */
 export const SECTIONS = {
   asked: { heading: '# Asked', share: 0.06 },
-  calls: { heading: '# Calls', share: 0.4 },
-  literals: { heading: '# Files and ids', share: 0.2 },
+  calls: { heading: '# Calls', share: 0.3 },
+  literals: { heading: '# Files and ids', share: 0.35 },
   errors: { heading: '# Errors', share: 0.08 },
   decisions: { heading: '# Decisions', share: 0.12 },
   open: { heading: '# Open', share: 0.04 },

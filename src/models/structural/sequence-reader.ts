@@ -15,6 +15,8 @@ const ASKED_WORTH = 4;
 const KEPT_WORTH = 1;
 /** The last text tells where things stand. */
 const LAST_TEXT_BONUS = 1;
+/** Shorter sentences tell less: "It works." must not outdo what says why. */
+const TELLING_CHARS = 80;
 /** Questions and plans of earlier texts than these have been answered or done. */
 const OPEN_TEXTS = 2;
 const ERROR_HEAD_CHARS = 60;
@@ -95,9 +97,10 @@ export class SequenceReader {
     if (call === undefined) return;
     call.result = { content, isError };
     call.position = position;
-    if (!isError) return;
+    const said = isError ? lastMeaningfulLine(content) : '';
+    if (said === '') return;
     const subject = clipText(`${call.name} ${foldLine(call.arguments[0]?.value ?? '')}`, ERROR_HEAD_CHARS);
-    this.#addLine('errors', `${subject}: ${lastMeaningfulLine(content)}`, position, ERROR_WORTH);
+    this.#addLine('errors', `${subject}: ${said}`, position, ERROR_WORTH);
   }
 
   #readCheckpoint(text: string, position: number): void {
@@ -120,7 +123,8 @@ export class SequenceReader {
     for (const { text, kind, position } of this.#sentences) {
       const isOpen = kind === 'opens' && position >= openFrom;
       const bonus = position === lastPosition ? LAST_TEXT_BONUS : 0;
-      const worth = SENTENCE_WORTH[kind] + bonus + this.#recency(position);
+      const length = Math.min(1, text.length / TELLING_CHARS);
+      const worth = (SENTENCE_WORTH[kind] + bonus + this.#recency(position)) * length;
       said.delete(text);
       said.set(text, { section: isOpen ? 'open' : 'decisions', text: clipText(text, MAX_LINE_CHARS), position, worth });
     }

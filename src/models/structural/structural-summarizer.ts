@@ -13,9 +13,9 @@ export interface StructuralSummarizerOptions {
 
 /** Below this a heading and a line hardly fit. */
 const MIN_TOKENS = 24;
-/** Tried in turn until the summary fills its cap well. */
-const DETAILS = [1, 2.5, 6];
+/** A summary that fills less of its cap is written again, with more of what the calls returned. */
 const WELL_FILLED = 0.85;
+const MAX_ATTEMPTS = 3;
 /** Reading so much takes about 10 ms; then the event loop has its turn. */
 const SLICE_CHARS = 131_072;
 
@@ -48,7 +48,6 @@ async function countUpTo(countTokens: CountTokens, request: SummaryRequest, limi
   return tokens;
 }
 
-/** Where little is to tell, what there is may be told at more length. */
 async function writeSummary(
   countTokens: CountTokens,
   request: SummaryRequest,
@@ -56,15 +55,19 @@ async function writeSummary(
 ): Promise<SummaryAnswer> {
   const reader = await readSequence(request);
   const headingTokens = await countHeadings(countTokens);
-  let text = '';
-  for (const detail of DETAILS) {
-    const candidates = await findCandidates(reader, { maxTokens, detail, countTokens });
-    const budget = { maxTokens, headingTokens, weightOf: (literal: string) => reader.ledger.weightOf(literal) };
+  const shareTokens = mapSections((section) => Math.floor(maxTokens * SECTIONS[section].share));
+  let fullest = { text: '', tokens: 0 };
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+    const candidates = await findCandidates(reader, { maxTokens, callTokens: shareTokens.calls, countTokens });
+    const budget = { maxTokens, shareTokens, headingTokens, weightOf: (text: string) => reader.ledger.weightOf(text) };
     const written = await writeText(countTokens, candidates, budget);
-    text = written.text;
-    if (written.tokens >= maxTokens * WELL_FILLED) break;
+    if (written.tokens > fullest.tokens) fullest = written;
+    if (fullest.tokens >= maxTokens * WELL_FILLED) break;
+    shareTokens.calls += maxTokens - written.tokens;
   }
-  return text === '' ? { status: 'refused', why: 'nothing to tell' } : { status: 'written', text };
+  return fullest.text === ''
+    ? { status: 'refused', why: 'nothing to tell' }
+    : { status: 'written', text: fullest.text };
 }
 
 async function writeText(
@@ -105,8 +108,13 @@ function countChars({ content, toolCalls = [] }: Message): number {
 }
 
 async function countHeadings(countTokens: CountTokens): Promise<Record<Section, number>> {
-  const counted = sectionNames.map(
-    async (section) => [section, await countTokens(`${SECTIONS[section].heading}\n`)] as const,
-  );
-  return Object.fromEntries(await Promise.all(counted)) as Record<Section, number>;
+  const tokens = await Promise.all(sectionNames.map((section) => countTokens(`${SECTIONS[section].heading}\n`)));
+  return mapSections((_, index) => tokens[index] as number);
+}
+
+function mapSections(valueOf: (section: Section, index: number) => number): Record<Section, number> {
+  return Object.fromEntries(sectionNames.map((section, index) => [section, valueOf(section, index)])) as Record<
+    Section,
+    number
+  >;
 }

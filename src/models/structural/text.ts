@@ -24,22 +24,34 @@ export function clipText(text: string, maxChars: number): string {
   return maxChars < 1 ? '' : text.slice(0, startOfCodePoint(text, maxChars - 1)) + ELLIPSIS;
 }
 
+/** The end of `text` in at most `maxChars`. */
+export function clipHead(text: string, maxChars: number): string {
+  if (text.length <= maxChars) return text;
+  return maxChars < 1 ? '' : ELLIPSIS + text.slice(endOfCodePoint(text, text.length - maxChars + 1));
+}
+
 /** Start and end of `text`, two to one, in at most `maxChars`: commands often differ at their end. */
 export function clipMiddle(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
   const tailChars = Math.floor(maxChars / 3);
-  return clipText(text, maxChars - tailChars) + text.slice(startOfCodePoint(text, text.length - tailChars + 1));
+  return clipText(text, maxChars - tailChars) + text.slice(endOfCodePoint(text, text.length - tailChars));
 }
 
 /** What is looked at of a text: all of it, or the start and the end of a huge one (a result may have 1 MiB). */
 export function takeEnds(text: string): string {
   if (text.length <= HEAD_CHARS + TAIL_CHARS) return text;
   const head = text.slice(0, startOfCodePoint(text, HEAD_CHARS));
-  const tail = text.slice(startOfCodePoint(text, text.length - TAIL_CHARS));
+  const tail = text.slice(endOfCodePoint(text, text.length - TAIL_CHARS));
   return `${head}${ELLIPSIS}\n${ELLIPSIS}${tail}`;
 }
 
 /** `at`, or one before it where it would part a pair. */
 function startOfCodePoint(text: string, at: number): number {
   return at > 0 && (text.codePointAt(at - 1) ?? 0) > 0xffff ? at - 1 : at;
+}
+
+/** `at`, or one after it where it would part a pair. */
+function endOfCodePoint(text: string, at: number): number {
+  const start = startOfCodePoint(text, at);
+  return start < at ? at + 1 : at;
 }

@@ -1,7 +1,7 @@
 import type { AppendRequest, AppendResult } from '../../domain/ports/context-store.ts';
 import { type Keyspace, STORE_SCHEMA } from '../keys.ts';
 import { encodeMessages } from '../log-entry.ts';
-import type { ScriptDefinition } from '../script.ts';
+import { encodePairs, type ScriptDefinition } from '../script.ts';
 
 /** How long an operation's answer is known. */
 const OPERATION_MS = 86_400_000;
@@ -13,9 +13,14 @@ export function appendLog(keyspace: Keyspace): ScriptDefinition<AppendRequest, A
     file: 'append-log',
     keys: ({ conversation }) => keyspace.conversation(conversation),
     args: ({ operation, agent, expectedHead, opens, closes, messages }) => [
-      ...[operation, agent, STORE_SCHEMA, expectedHead, OPERATION_MS],
-      ...[opens.length, ...opens.flatMap(({ id, providerId }) => [id, providerId ?? ''])],
-      ...[closes.length, ...closes],
+      operation,
+      agent,
+      STORE_SCHEMA,
+      expectedHead,
+      OPERATION_MS,
+      ...encodePairs(opens.map(({ id, providerId }) => [id, providerId ?? ''])),
+      closes.length,
+      ...closes,
       ...encodeMessages(messages),
     ],
     decode: (reply) => {

@@ -2,13 +2,12 @@ import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { PassLease, PassLost } from '../../domain/ports/pass-store.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
-import { decodePassStatus } from './pass-record.ts';
 
 export function beatPass(keyspace: Keyspace): ScriptDefinition<PassLease, { readonly status: 'held' } | PassLost> {
   return {
     file: 'beat-pass',
     keys: ({ conversation }) => keyspace.conversation(conversation),
     args: ({ passId, owner }) => [passId, owner, PASS_LIMITS.leaseMs],
-    decode: decodePassStatus,
+    decode: (reply) => ({ status: reply as 'held' | PassLost['status'] }),
   };
 }

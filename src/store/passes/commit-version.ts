@@ -2,7 +2,7 @@ import { TurnfoldError } from '../../domain/errors.ts';
 import type { PassLease, VersionCommit, VersionCommitResult } from '../../domain/ports/pass-store.ts';
 import type { Version } from '../../domain/version.ts';
 import type { Keyspace } from '../keys.ts';
-import type { ScriptDefinition } from '../script.ts';
+import { encodePairs, type ScriptDefinition } from '../script.ts';
 import { decodeEnd, type EndReply, endArgs } from './end.ts';
 
 interface CommitRequest {
@@ -21,10 +21,17 @@ export function commitVersion(keyspace: Keyspace): ScriptDefinition<CommitReques
       const { number, weight, base, baseTotal } = version;
       return [
         ...endArgs(lease, commit),
-        ...[expectedVersion, number, JSON.stringify(version)],
-        ...[weight.tokens, weight.bytes, base, baseTotal.tokens, baseTotal.bytes, keepVersions],
-        ...countPairs(Object.entries(versionEvent(version))),
-        ...countPairs([...commit.checkpoints].map(([key, checkpoint]) => [key, JSON.stringify(checkpoint)])),
+        expectedVersion,
+        number,
+        JSON.stringify(version),
+        weight.tokens,
+        weight.bytes,
+        base,
+        baseTotal.tokens,
+        baseTotal.bytes,
+        keepVersions,
+        ...encodePairs(Object.entries(versionEvent(version))),
+        ...encodePairs([...commit.checkpoints].map(([key, checkpoint]) => [key, JSON.stringify(checkpoint)])),
       ];
     },
     decode: (reply) => {
@@ -61,8 +68,4 @@ export function versionEvent(version: Version): Readonly<Record<string, string>>
     durationMs: String(durationMs),
     model: model ?? '',
   };
-}
-
-function countPairs(pairs: readonly (readonly [string, string])[]): (string | number)[] {
-  return [pairs.length, ...pairs.flat()];
 }

@@ -1,7 +1,6 @@
 import type { PassLease, PassLost } from '../../domain/ports/pass-store.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
-import { decodePassStatus } from './pass-record.ts';
 
 interface Parking {
   readonly lease: PassLease;
@@ -15,6 +14,6 @@ export function parkPass(keyspace: Keyspace): ScriptDefinition<Parking, { readon
     file: 'park-pass',
     keys: ({ lease }) => keyspace.conversation(lease.conversation),
     args: ({ lease, job, untilMs }) => [lease.passId, lease.owner, job, untilMs],
-    decode: decodePassStatus,
+    decode: (reply) => ({ status: reply as 'parked' | PassLost['status'] }),
   };
 }

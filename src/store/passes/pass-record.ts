@@ -1,6 +1,6 @@
 import type { Reason } from '../../domain/compaction/thresholds.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
-import type { ClaimedPass, PassLost } from '../../domain/ports/pass-store.ts';
+import type { ClaimedPass } from '../../domain/ports/pass-store.ts';
 import { decodeConversation } from '../conversation-record.ts';
 import { decodeHash } from '../script.ts';
 
@@ -28,9 +28,4 @@ export function decodeClaimedPass(conversation: ConversationRef, reply: ClaimedR
 
 export function decodeReasons(text: string): Reason[] {
   return text.split(',').filter(Boolean) as Reason[];
-}
-
-/** Replies of scripts that say no more than how it went. */
-export function decodePassStatus<Status extends string>(reply: unknown): { readonly status: Status } | PassLost {
-  return { status: reply as Status };
 }

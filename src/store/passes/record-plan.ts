@@ -1,7 +1,6 @@
 import type { PassLease, PassLost } from '../../domain/ports/pass-store.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
-import { decodePassStatus } from './pass-record.ts';
 
 interface PlanRecord {
   readonly lease: PassLease;
@@ -16,6 +15,6 @@ export function recordPlan(
     file: 'record-plan',
     keys: ({ lease }) => keyspace.conversation(lease.conversation),
     args: ({ lease, plan }) => [lease.passId, lease.owner, plan],
-    decode: decodePassStatus,
+    decode: (reply) => ({ status: reply as 'recorded' | PassLost['status'] }),
   };
 }

@@ -3,7 +3,7 @@ import { TURN_LIMITS } from '../../domain/turn.ts';
 import { decodeConversation } from '../conversation-record.ts';
 import type { Keyspace } from '../keys.ts';
 import { encodeMessages } from '../log-entry.ts';
-import { decodeHash, type ScriptDefinition } from '../script.ts';
+import { decodeHash, encodePairs, type ScriptDefinition } from '../script.ts';
 import { leaseArgs } from './lease.ts';
 
 interface RecordRequest {
@@ -39,8 +39,4 @@ export function recordStep(keyspace: Keyspace): ScriptDefinition<RecordRequest, 
       return { status: answer[0], conversation: decodeConversation(decodeHash(answer[1])) };
     },
   };
-}
-
-function encodePairs(pairs: readonly (readonly [string, string])[]): (string | number)[] {
-  return [pairs.length, ...pairs.flat()];
 }

@@ -9,8 +9,6 @@ export function openMemorySummaryStore(db: MemoryDatabase): SummaryStore {
     const found = db.find(ref)?.summaries.get(hash);
     return found !== undefined && found.until > db.now() ? found : undefined;
   };
-  const isOwn = (summary: MemorySummary | undefined, owner: string): boolean =>
-    summary?.kind === 'claim' && summary.owner === owner;
   return {
     readSummaries: async (ref, hashes) =>
       hashes.map((hash) => {
@@ -45,4 +43,8 @@ export function openMemorySummaryStore(db: MemoryDatabase): SummaryStore {
       if (isOwn(find(ref, hash), owner)) db.find(ref)?.summaries.delete(hash);
     },
   };
+}
+
+function isOwn(summary: MemorySummary | undefined, owner: string): boolean {
+  return summary?.kind === 'claim' && summary.owner === owner;
 }

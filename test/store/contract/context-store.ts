@@ -19,11 +19,18 @@ export function describeContextStore(harness: () => StoreHarness): void {
       const headTotal = entries.at(-1)?.total;
       expect(headTotal?.tokens).toBe(entries.reduce((sum, { tokens }) => sum + tokens, 0));
       expect(await store.readConversation(conversation)).toMatchObject({
-        ...{ agent: 'agent', head: 5, turns: 3, openCalls: [], passed: { head: 0, turns: 0 } },
+        agent: 'agent',
+        head: 5,
+        turns: 3,
+        openCalls: [],
+        passed: { head: 0, turns: 0 },
         size: { version: 0, headTotal },
       });
       expect(await store.readContext(conversation)).toEqual({
-        ...{ version: START_VERSION, head: 5, entries, checkpoints: new Map() },
+        version: START_VERSION,
+        head: 5,
+        entries,
+        checkpoints: new Map(),
       });
     });
 

@@ -35,8 +35,14 @@ export function describeVersionCommit(harness: () => StoreHarness): void {
       expect(await events(conversation)).toEqual([
         {
           type: 'version_committed',
-          ...{ version: '1', reasons: 'ratio,turn_end', strategy: 'summarize', archived: '4' },
-          ...{ before: '120', after: '30', durationMs: '7', model: 'structural' },
+          version: '1',
+          reasons: 'ratio,turn_end',
+          strategy: 'summarize',
+          archived: '4',
+          before: '120',
+          after: '30',
+          durationMs: '7',
+          model: 'structural',
         },
         { type: 'pass_ended', passId: lease.passId, outcome: 'committed' },
       ]);

@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'vitest';
+import { cutContext } from '../../src/domain/compaction/eviction.ts';
+import { layOut } from '../../src/domain/compaction/layout.ts';
+import { cutRanges } from '../../src/domain/compaction/plan.ts';
+import { completePolicy, type EvictionStrategy, type PolicyInput } from '../../src/domain/policy.ts';
+import { contextOf, maskLine } from './alphabet.ts';
+
+interface CutSetting extends PolicyInput {
+  readonly excess?: number;
+  readonly relax?: boolean;
+}
+
+/** The line, `.` for what a cut takes; without a strategy it takes what the excess needs. */
+function cutLine(line: string, { excess = 0, relax = false, strategy, ...policy }: CutSetting) {
+  const { items } = contextOf(line);
+  const first = items.find((item) => item.message.role === 'user')?.from;
+  const layout = layOut(items, completePolicy({ retentionWindow: 0, ...policy }), first);
+  const cut = cutContext(layout, {
+    ...(strategy === undefined ? {} : { strategy }),
+    excessTokens: excess,
+    mayRelaxFloor: relax,
+  });
+  return { left: maskLine(line, cutRanges(layout, cut), []), tokens: cut.tokens, isFloorRelaxed: cut.isFloorRelaxed };
+}
+
+describe('strategies', () => {
+  const ten = 's(ua)x5 u';
+  test.each<{ strategy: EvictionStrategy; left: string }>([
+    { strategy: { evict: 0.5 }, left: 'su.....uauau' },
+    { strategy: { evict: 1 }, left: 'su.........u' },
+    { strategy: { retain: 10 }, left: 'su..auauauau' },
+    { strategy: { retain: 0 }, left: 'su.........u' },
+    { strategy: { retain: 100 }, left: 'suauauauauau' },
+    { strategy: { min: [{ evict: 1 }, { retain: 10 }] }, left: 'su..auauauau' },
+    { strategy: { max: [{ evict: 0.1 }, { retain: 10 }] }, left: 'su..auauauau' },
+    { strategy: { max: [{ min: [{ evict: 1 }, { retain: 100 }] }, { evict: 0.1 }] }, left: 'su.uauauauau' },
+  ])('$strategy', ({ strategy, left }) => {
+    expect(cutLine(ten, { strategy }).left).toBe(left);
+  });
+
+  test('a share is met by exactly that share', () => {
+    // 0.55 × 100 is 55.00000000000001 in binary: compared with that, a third group would go.
+    expect(cutLine('u a:50 a:5 a:45', { strategy: { evict: 0.55 } })).toMatchObject({ left: 'u..a', tokens: 55 });
+    expect(cutLine('u a:50 a:4 a:46', { strategy: { evict: 0.55 } }).left).toBe('u...');
+  });
+
+  test('where nothing weighs anything, no share takes anything', () => {
+    expect(cutLine('u a:0 a:0', { strategy: { evict: 1 } }).left).toBe('uaa');
+    expect(cutLine('u', { strategy: { evict: 1 } }).left).toBe('u');
+  });
+
+  test('retain counts messages: a round goes only where all of it may', () => {
+    expect(cutLine('su t{1,2} r1 r2 a u', { strategy: { retain: 5 } }).left).toBe('sutrrau');
+    expect(cutLine('su t{1,2} r1 r2 a u', { strategy: { retain: 4 } }).left).toBe('su...au');
+  });
+});
+
+describe('order', () => {
+  test('droppable groups first, then the oldest, checkpoints last', () => {
+    const line = 'su S:10 a a a? a u a? u';
+    const order = [10, 20, 30, 40, 50, 60].map((excess) => cutLine(line, { excess }).left);
+    expect(order).toStrictEqual(['suSaa.auau', 'suSaa.au.u', 'suS.a.au.u', 'suS...au.u', 'suS....u.u', 'suS......u']);
+    expect(cutLine(line, { excess: 61 }).left).toBe('su.......u');
+  });
+
+  test('a round is droppable only where all of it is', () => {
+    expect(cutLine('su a t? r a u', { excess: 10 }).left).toBe('su.trau');
+    expect(cutLine('su a t? r? a u', { excess: 10 }).left).toBe('sua..au');
+  });
+
+  test('no more goes than the excess needs, and the strategy counts towards it', () => {
+    expect(cutLine('su(a)x6 u', { excess: 25 })).toMatchObject({ left: 'su...aaau', tokens: 30 });
+    expect(cutLine('su(a)x6 u', { excess: 25, strategy: { evict: 0.9 } }).left).toBe('su......u');
+    expect(cutLine('su(a)x6 u', { excess: 0 }).left).toBe('suaaaaaau');
+  });
+});
+
+describe('the floor', () => {
+  const line = 'su a a u a a u a';
+  test('stays where it may not yield', () => {
+    expect(cutLine(line, { excess: 1_000, retentionWindow: 4 })).toStrictEqual({
+      left: 'su...aaua',
+      tokens: 30,
+      isFloorRelaxed: false,
+    });
+  });
+
+  test('yields from its oldest group, the first user message last, never the live one', () => {
+    const relax = (excess: number) => cutLine(line, { excess, retentionWindow: 4, relax: true });
+    expect(relax(30)).toMatchObject({ left: 'su...aaua', isFloorRelaxed: false });
+    expect(relax(31)).toMatchObject({ left: 'su....aua', isFloorRelaxed: true });
+    expect(relax(41)).toMatchObject({ left: 'su.....ua', isFloorRelaxed: true });
+    expect(relax(51)).toMatchObject({ left: 'su.....u.', isFloorRelaxed: true });
+    expect(relax(61)).toMatchObject({ left: 's......u.', isFloorRelaxed: true });
+    expect(relax(1_000)).toMatchObject({ left: 's......u.', tokens: 70 });
+  });
+
+  test('a round that straddles the window is kept whole, and yields first', () => {
+    const straddling = 'su t a a r a u';
+    expect(cutLine(straddling, { excess: 1_000, retentionWindow: 3 }).left).toBe('sut..rau');
+    expect(cutLine(straddling, { excess: 21, retentionWindow: 3, relax: true }).left).toBe('su....au');
+  });
+
+  test('open rounds and pins never go', () => {
+    expect(cutLine('su a! t t r a u', { excess: 1_000, relax: true }).left).toBe('s.a.t..u');
+  });
+});
+
+describe('the first message after system', () => {
+  const free = { keepFirstUser: false };
+  test('is a user message: the cut goes on to the next, even below retain', () => {
+    expect(cutLine('s(ua)x3', { ...free, strategy: { retain: 6 } }).left).toBe('s..uaua');
+    expect(cutLine('suaaaaua', { ...free, strategy: { retain: 7 } }).left).toBe('s.....ua');
+  });
+
+  test('or a checkpoint', () => {
+    expect(cutLine('sua S aaua', { ...free, strategy: { retain: 7 } }).left).toBe('s..Saaua');
+  });
+
+  test('the cut never goes on into what is protected', () => {
+    expect(cutLine('suaaaa', { ...free, retentionWindow: 2, excess: 1_000 }).left).toBe('su..aa');
+    const floor = cutLine('suu aaaa u', { ...free, retentionWindow: 4, excess: 10 });
+    expect(floor.left).toBe('s.uaaaau');
+    expect(cutLine('suaaaau', { ...free, retentionWindow: 4, excess: 10 }).left).toBe('s..aaau');
+  });
+
+  test('a system message later in the log is passed over', () => {
+    expect(cutLine('u s a a u', { ...free, excess: 10 }).left).toBe('.s..u');
+  });
+
+  test('a log that opens otherwise stays as it is where nothing is cut', () => {
+    expect(cutLine('saua', { excess: 0 }).left).toBe('saua');
+  });
+});

@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest';
+import { groupMessages, indexGroups } from '../../src/domain/group.ts';
+import type { Message } from '../../src/domain/message.ts';
+import { messagesOf } from './alphabet.ts';
+import { errorOf } from './error-of.ts';
+
+function groupsOf(line: string): string[] {
+  return groupMessages(messagesOf(line).map(({ message }) => message)).map(
+    ({ kind, positions, isOpen }) => `${kind} ${positions.join(',')}${isOpen ? ' open' : ''}`,
+  );
+}
+
+function call(...ids: string[]): Message {
+  return { role: 'assistant', content: '', toolCalls: ids.map((id) => ({ id, name: 'read', arguments: '{}' })) };
+}
+
+function result(toolCallId?: string): Message {
+  return { role: 'tool', content: '', ...(toolCallId === undefined ? {} : { toolCallId }) };
+}
+
+describe('groups', () => {
+  test.each<{ line: string; groups: string[] }>([
+    { line: '', groups: [] },
+    { line: 'suaS', groups: ['system 0', 'user 1', 'assistant 2', 'checkpoint 3'] },
+    { line: 'utr', groups: ['user 0', 'round 1,2'] },
+    { line: 'ut', groups: ['user 0', 'round 1 open'] },
+    { line: 't{1,2} u r1 u r2 a', groups: ['round 0,2,4', 'user 1', 'user 3', 'assistant 5'] },
+    { line: 't{1,2} r2', groups: ['round 0,1 open'] },
+    { line: 't1 t2 r2 r1', groups: ['round 0,3', 'round 1,2'] },
+    { line: 't1 (u)x9 r1', groups: ['round 0,10', ...Array.from({ length: 9 }, (_, at) => `user ${at + 1}`)] },
+  ])('$line', ({ line, groups }) => {
+    expect(groupsOf(line)).toStrictEqual(groups);
+  });
+
+  test('each position knows its group', () => {
+    const messages = messagesOf('t{1,2} u r1 r2 a').map(({ message }) => message);
+    expect(indexGroups(groupMessages(messages), messages.length)).toStrictEqual([0, 1, 0, 0, 2]);
+  });
+
+  test('calls of a message that is no assistant’s are none', () => {
+    expect(groupMessages([{ ...call('x'), role: 'user' }])).toStrictEqual([
+      { kind: 'user', positions: [0], isOpen: false },
+    ]);
+  });
+
+  test.each<{ name: string; messages: Message[]; code: string; field: string }>([
+    { name: 'no call', messages: [result('x')], code: 'orphan_result', field: 'messages[0].toolCallId' },
+    { name: 'none named', messages: [call('x'), result()], code: 'orphan_result', field: 'messages[1].toolCallId' },
+    {
+      name: 'its call comes later',
+      messages: [result('x'), call('x')],
+      code: 'orphan_result',
+      field: 'messages[0].toolCallId',
+    },
+    {
+      name: 'answered twice',
+      messages: [call('x'), result('x'), result('x')],
+      code: 'duplicate_call',
+      field: 'messages[2].toolCallId',
+    },
+    {
+      name: 'an id twice in one message',
+      messages: [call('x', 'x')],
+      code: 'duplicate_call',
+      field: 'messages[0].toolCalls[1].id',
+    },
+    {
+      name: 'an id twice in the history',
+      messages: [call('x'), result('x'), call('y', 'x')],
+      code: 'duplicate_call',
+      field: 'messages[2].toolCalls[1].id',
+    },
+  ])('$name: $code at $field', ({ messages, code, field }) => {
+    const error = errorOf(() => groupMessages(messages));
+    expect(error).toMatchObject({ code, field });
+    expect(error.message.startsWith(field)).toBe(true);
+  });
+});

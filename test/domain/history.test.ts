@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest';
+import { groupMessages } from '../../src/domain/group.ts';
+import { adoptMessages } from '../../src/domain/history.ts';
+import type { Message, ToolCall } from '../../src/domain/message.ts';
+import { errorOf } from './error-of.ts';
+
+function call(...ids: string[]): Message {
+  return { role: 'assistant', content: '', toolCalls: ids.map((id) => ({ id, name: 'read', arguments: '{}' })) };
+}
+
+function result(toolCallId?: string): Message {
+  return { role: 'tool', content: '', ...(toolCallId === undefined ? {} : { toolCallId }) };
+}
+
+const user: Message = { role: 'user', content: 'hi' };
+
+function callsOf(message: Message | undefined): Pick<ToolCall, 'id' | 'providerId'>[] {
+  return (message?.toolCalls ?? []).map(({ id, providerId }) => ({
+    id,
+    ...(providerId === undefined ? {} : { providerId }),
+  }));
+}
+
+describe('messages that enter a log', () => {
+  test('calls get the log’s ids and keep the provider’s; results follow them', () => {
+    const given = [user, call('call_a', 'call_b'), result('call_b'), user, result('call_a')];
+    const frozen = structuredClone(given);
+    const { messages, openCalls } = adoptMessages(given, 40);
+    expect(callsOf(messages[1])).toStrictEqual([
+      { id: 'c41_0', providerId: 'call_a' },
+      { id: 'c41_1', providerId: 'call_b' },
+    ]);
+    expect([messages[2]?.toolCallId, messages[4]?.toolCallId]).toStrictEqual(['c41_1', 'c41_0']);
+    expect(openCalls).toStrictEqual([]);
+    expect(given).toStrictEqual(frozen);
+    expect(messages[0]).toBe(user);
+  });
+
+  test('provider ids that repeat from one response to the next become unique', () => {
+    const given = [call('call_0'), result('call_0'), call('call_0'), result('call_0')];
+    const { messages } = adoptMessages(given, 1);
+    expect([messages[1]?.toolCallId, messages[3]?.toolCallId]).toStrictEqual(['c1_0', 'c3_0']);
+    expect(groupMessages(messages)).toHaveLength(2);
+  });
+
+  test('a result goes to the nearest call before it that is open', () => {
+    const given = [call('x'), call('x'), result('x'), result('x')];
+    const { messages } = adoptMessages(given, 1);
+    expect([messages[2]?.toolCallId, messages[3]?.toolCallId]).toStrictEqual(['c2_0', 'c1_0']);
+  });
+
+  test('adopting what was adopted changes nothing', () => {
+    const { messages } = adoptMessages([call('x', 'y'), result('y'), result('x')], 7);
+    expect(adoptMessages(messages, 7).messages).toStrictEqual(messages);
+    const moved = adoptMessages(messages, 20).messages;
+    expect(callsOf(moved[0])).toStrictEqual([
+      { id: 'c20_0', providerId: 'x' },
+      { id: 'c20_1', providerId: 'y' },
+    ]);
+    expect(moved[1]?.toolCallId).toBe('c20_1');
+  });
+
+  test('results may answer calls that the log holds open, by either id; what stays open is told', () => {
+    const open = [
+      { id: 'c3_0', providerId: 'p' },
+      { id: 'c3_1', providerId: undefined },
+    ];
+    const { messages, openCalls } = adoptMessages([result('c3_1'), call('q'), result('p')], 9, open);
+    expect([messages[0]?.toolCallId, messages[2]?.toolCallId]).toStrictEqual(['c3_1', 'c3_0']);
+    expect(openCalls).toStrictEqual([{ id: 'c10_0', providerId: 'q' }]);
+    expect(open).toHaveLength(2);
+  });
+
+  test.each<{ name: string; messages: Message[]; code: string; field: string; at?: string }>([
+    { name: 'no call', messages: [user, result('x')], code: 'orphan_result', field: 'messages[1].toolCallId' },
+    { name: 'none named', messages: [call('x'), result()], code: 'orphan_result', field: 'messages[1].toolCallId' },
+    {
+      name: 'answered twice',
+      messages: [call('x'), result('x'), result('x')],
+      code: 'duplicate_call',
+      field: 'body.messages[2].toolCallId',
+      at: 'body.messages',
+    },
+    {
+      name: 'an id twice in one message',
+      messages: [call('x', 'y', 'x')],
+      code: 'duplicate_call',
+      field: 'messages[0].toolCalls[2].id',
+    },
+  ])('$name: $code at $field', ({ messages, code, field, at }) => {
+    const error = errorOf(() => adoptMessages(messages, 1, [], at));
+    expect(error).toMatchObject({ code, field });
+    expect(error.message.startsWith(field)).toBe(true);
+  });
+});

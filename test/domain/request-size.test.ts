@@ -1,0 +1,59 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Budget, excessTokens, requestTokens } from '../../src/domain/compaction/request-size.ts';
+import { contextSize, NO_OVERHEAD, upperBoundTokens } from '../../src/domain/size.ts';
+
+const factors = fc.oneof(fc.constantFrom(1, 1.05, 1.1, 1.25), fc.double({ min: 1, max: 1.5, noNaN: true }));
+const calibrations = fc.oneof(fc.constantFrom(1, 0.8, 0.9, 1.1, 1.2), fc.double({ min: 0.5, max: 2, noNaN: true }));
+const overheads = fc.record({ tokens: fc.nat(5_000), bytes: fc.nat(20_000), calibration: calibrations });
+
+describe('size of a request', () => {
+  test('is the context size, item by item', () => {
+    const none = { tokens: 0, bytes: 0 };
+    fc.assert(
+      fc.property(fc.nat(1e6), overheads, (tokens, overhead) => {
+        const record = { version: 0, weight: none, baseTotal: none, headTotal: { tokens, bytes: 0 } };
+        expect(requestTokens({ overhead }, tokens)).toBe(contextSize(record, overhead).tokens);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('without its excess it is at most maxTokens, and with one token more it is not', () => {
+    fc.assert(
+      fc.property(
+        fc.nat(2e5),
+        fc.integer({ min: 1, max: 2e5 }),
+        factors,
+        overheads,
+        (items, maxTokens, factor, overhead) => {
+          const budget: Budget = { limits: { maxTokens, upperBoundFactor: factor }, overhead, reasons: ['ratio'] };
+          const bound = (tokens: number): number => upperBoundTokens(requestTokens({ overhead }, tokens), factor);
+          const excess = excessTokens(budget, items);
+          expect(bound(items - excess)).toBeLessThanOrEqual(maxTokens);
+          if (excess > 0) expect(bound(items - excess + 1)).toBeGreaterThan(maxTokens);
+        },
+      ),
+      { numRuns: 10_000 },
+    );
+  });
+
+  test('is no concern without a token reason, or without a figure', () => {
+    const limits = { maxTokens: 10, upperBoundFactor: 1 };
+    const budget = { limits, overhead: NO_OVERHEAD };
+    expect(excessTokens({ ...budget, reasons: ['turn_end', 'message_threshold'] }, 1_000)).toBe(0);
+    expect(excessTokens({ ...budget, limits: { upperBoundFactor: 1 }, reasons: ['manual'] }, 1_000)).toBe(0);
+    expect(excessTokens({ ...budget, reasons: ['turn_end', 'manual'] }, 1_000)).toBe(993);
+  });
+
+  test('a figure that the upper bound meets exactly is met', () => {
+    // 55 ÷ 1.1 is 49.99999999999999 in binary.
+    const budget: Budget = {
+      limits: { maxTokens: 55, upperBoundFactor: 1.1 },
+      overhead: NO_OVERHEAD,
+      reasons: ['ratio'],
+    };
+    expect(excessTokens(budget, 47)).toBe(0);
+    expect(excessTokens(budget, 48)).toBe(1);
+  });
+});

@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest';
+import { parseInput } from '../../src/domain/parse.ts';
+import {
+  isSettled,
+  nextTurnState,
+  stepRecordSchema,
+  TURN_STATES,
+  type TurnEvent,
+  type TurnState,
+  waitingSchema,
+} from '../../src/domain/turn.ts';
+import { errorOf } from './error-of.ts';
+
+const EVENTS: readonly TurnEvent[] = [
+  'accept',
+  'schedule',
+  'become_due',
+  'claim',
+  'suspend',
+  'complete',
+  'fail',
+  'cancel',
+];
+
+/** Every pair of state and event: the state that follows, `-` where it is refused. */
+const table: Readonly<Record<'none' | TurnState, readonly (TurnState | '-')[]>> = {
+  none: ['queued', 'scheduled', '-', '-', '-', '-', '-', '-'],
+  scheduled: ['-', '-', 'queued', '-', '-', '-', '-', 'canceled'],
+  queued: ['-', '-', '-', 'running', '-', '-', 'failed', 'canceled'],
+  running: ['-', '-', '-', 'running', 'waiting', 'completed', 'failed', 'canceled'],
+  waiting: ['-', '-', '-', 'running', '-', '-', 'failed', 'canceled'],
+  completed: ['-', '-', '-', '-', '-', '-', '-', '-'],
+  failed: ['-', '-', '-', '-', '-', '-', '-', '-'],
+  canceled: ['-', '-', '-', '-', '-', '-', '-', '-'],
+};
+
+describe('turn', () => {
+  test.each((['none', ...TURN_STATES] as const).flatMap((state) => EVENTS.map((event, at) => ({ state, event, at }))))(
+    '$state, $event',
+    ({ state, event, at }) => {
+      expect(nextTurnState(state, event) ?? '-').toBe(table[state][at]);
+    },
+  );
+
+  test('a settled turn allows nothing, every other allows something', () => {
+    for (const state of TURN_STATES) {
+      expect(isSettled(state)).toBe(EVENTS.every((event) => nextTurnState(state, event) === undefined));
+    }
+  });
+
+  test('what is kept of a wait and of a step parses to what it was', () => {
+    const waiting = { for: 'tools', step: 'model-2', until: 5, calls: ['c4_0'] };
+    expect(parseInput(waitingSchema, waiting)).toStrictEqual(waiting);
+    expect(errorOf(() => parseInput(waitingSchema, { ...waiting, for: 'luck' }, 'waiting')).field).toBe('waiting.for');
+    expect(parseInput(stepRecordSchema, { status: 'done', seqs: { from: 1, to: 2 }, at: 3 })).toStrictEqual({
+      status: 'done',
+      seqs: { from: 1, to: 2 },
+      at: 3,
+    });
+    expect(errorOf(() => parseInput(stepRecordSchema, { status: 'lost', at: 1 }, 'step')).field).toBe('step.status');
+  });
+});

@@ -1,0 +1,36 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, expect, inject, test } from 'vitest';
+import { openConnection } from '../../src/store/connection.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { STORE_SCHEMA } from '../../src/store/keys.ts';
+
+/** A database of its own on the run's Redis. */
+const redis = openConnection({ url: inject('redisUrl') }).duplicate({ keyPrefix: `database.${randomUUID()}:` });
+afterEach(() => redis.unlink('{tf}:database'));
+afterAll(() => redis.quit());
+
+test('a new database is made with its settings, once; many may open it at a time', async () => {
+  const opened = await Promise.all([1, 2, 3].map(() => openDatabase(redis, { shards: 64 })));
+  expect(opened.map(({ shards }) => shards)).toEqual([64, 64, 64]);
+  expect(await redis.hgetall('{tf}:database')).toEqual({ schema: String(STORE_SCHEMA), shards: '64' });
+});
+
+test('another number of shards is refused, with what to do', async () => {
+  await openDatabase(redis, { shards: 64 });
+  await expect(openDatabase(redis, { shards: 256 })).rejects.toMatchObject({
+    code: 'incompatible_store',
+    field: 'shards',
+    message: expect.stringContaining('Set shards to 64'),
+    details: { found: 64, wanted: 256 },
+  });
+  expect(await redis.hget('{tf}:database', 'shards')).toBe('64');
+});
+
+test('a database of a newer turnfold is refused, with what to do', async () => {
+  await redis.hset('{tf}:database', 'schema', STORE_SCHEMA + 1);
+  await expect(openDatabase(redis, { shards: 64 })).rejects.toMatchObject({
+    code: 'incompatible_store',
+    field: 'schema',
+    message: expect.stringContaining('Update turnfold'),
+  });
+});

@@ -1,0 +1,179 @@
+import * as fc from 'fast-check';
+import type { ConversationRef } from '../../src/domain/ids.ts';
+import type { PassClaimResult, PassLease } from '../../src/domain/ports/pass-store.ts';
+import type { TurnLease } from '../../src/domain/ports/turn-store.ts';
+import { checkSame } from './observation.ts';
+import { appendOf, commitOf, endOf } from './pass-samples.ts';
+import { turnFor } from './samples.ts';
+import type { StoreHarness } from './store-harness.ts';
+
+const WORKERS = ['A', 'B'] as const;
+const KEY = 'key.of.all';
+const FAR_MS = 86_400_000;
+
+/** One store with two workers on one conversation; what they know may be out of date. */
+export interface Side {
+  readonly harness: StoreHarness;
+  readonly conversation: ConversationRef;
+  readonly passes: Partial<Record<(typeof WORKERS)[number], PassLease>>;
+  turn?: TurnLease;
+  /** counts operations: the same on both sides, so that ids are */
+  count: number;
+}
+
+type Perform = (side: Side, id: string) => Promise<unknown>;
+
+/** An operation on both stores; each answers and holds the same, and again where it is sent again. */
+class Operation implements fc.AsyncCommand<Side, Side> {
+  readonly name: string;
+  readonly perform: Perform;
+
+  constructor(name: string, perform: Perform) {
+    this.name = name;
+    this.perform = perform;
+  }
+
+  check(): boolean {
+    return true;
+  }
+
+  async run(memory: Side, redis: Side): Promise<void> {
+    const expected = await this.#runOn(memory);
+    checkSame(await this.#runOn(redis), expected, 'Redis answers and holds what the fake does');
+  }
+
+  async #runOn(side: Side): Promise<unknown> {
+    side.count += 1;
+    const reply = normalize(await this.perform(side, `id-${side.count}`));
+    const seen = await look(side);
+    const again = normalize(await this.perform(side, `id-${side.count}`));
+    checkSame(again, asKnown(reply), 'I5: sent again, the same answer');
+    checkSame(await look(side), seen, 'I5: and no change');
+    return { reply, seen };
+  }
+
+  toString(): string {
+    return this.name;
+  }
+}
+
+/** All that can be read of a conversation, and the invariants that one look can show. */
+async function look({ harness, conversation }: Side): Promise<unknown> {
+  const { store, dueIn, events } = harness;
+  const state = await store.readConversation(conversation);
+  const hasEntry = (await dueIn(conversation, 'p')) !== undefined;
+  checkSame(hasEntry, state?.passId !== undefined, 'I6: an unended pass has its entry');
+  const context = await store.readContext(conversation);
+  checkSame(context?.version.number, state?.size.version, 'the live version can be read');
+  const versions = await store.listVersions(conversation);
+  const turn = await store.readTurn(conversation, 't1');
+  return normalize({ state, context, versions, turn, events: await events(conversation) });
+}
+
+/** Times are each store's own; objects compare without order. */
+function normalize(value: unknown): unknown {
+  const text = JSON.stringify(value ?? null, (name, part: unknown) => {
+    if (typeof part === 'number' && part > 1e12) return '<time>';
+    if (name === 'openCalls') return (part as { id: string }[]).toSorted((a, b) => a.id.localeCompare(b.id));
+    return part instanceof Map ? (Object.fromEntries(part) as unknown) : part;
+  });
+  return JSON.parse(text) as unknown;
+}
+
+function asKnown(reply: unknown): unknown {
+  return JSON.parse(JSON.stringify(reply).replaceAll('"appended"', '"known"')) as unknown;
+}
+
+function learn(side: Side, worker: (typeof WORKERS)[number], claim: PassClaimResult): PassClaimResult {
+  if (claim.status === 'claimed') side.passes[worker] = claim.pass.lease;
+  return claim;
+}
+
+/** An operation of a worker under its last lease, which may be another's by now. */
+function leased(name: string, perform: (side: Side, lease: PassLease, id: string) => Promise<unknown>) {
+  return fc.constantFrom(...WORKERS).map(
+    (worker) =>
+      new Operation(`${worker} ${name}`, async (side, id) => {
+        const lease = side.passes[worker];
+        return lease && perform(side, lease, id);
+      }),
+  );
+}
+
+async function readHead({ harness, conversation }: Side): Promise<number> {
+  return (await harness.store.readConversation(conversation))?.head ?? 0;
+}
+
+const operation = fc.oneof(
+  fc
+    .subarray(['ratio', 'turn_end', 'manual'] as const)
+    .map(
+      (reasons) =>
+        new Operation(`request ${reasons.join()}`, ({ harness, conversation }, id) =>
+          harness.store.requestPass({ conversation, reasons, passId: `pass-${id}`, wake: `wake-${id}` }),
+        ),
+    ),
+  fc
+    .tuple(fc.constantFrom(...WORKERS), fc.constantFrom('job1', 'job2'))
+    .map(
+      ([worker, job]) =>
+        new Operation(`${worker} claims as ${job}`, async (side, id) =>
+          learn(side, worker, await side.harness.store.claimPass(side.conversation, `o-${id}`, job, `turn-wake-${id}`)),
+        ),
+    ),
+  fc
+    .constantFrom(...WORKERS)
+    .map(
+      (worker) =>
+        new Operation(`${worker} takes over`, async (side, id) =>
+          learn(side, worker, await side.harness.store.takeOverPass(side.conversation, `o-${id}`, `taken-${id}`)),
+        ),
+    ),
+  leased('beats', ({ harness }, lease) => harness.store.heartbeatPass(lease)),
+  leased('reads reasons', ({ harness }, lease) => harness.store.readReasons(lease)),
+  leased('plans', ({ harness }, lease, id) => harness.store.recordPlan(lease, `{"plan":"${id}"}`)),
+  leased('parks', ({ harness }, lease) => harness.store.parkPass(lease, 'job1', Date.parse('2100-01-01'))),
+  leased('ends', ({ harness }, lease, id) =>
+    harness.store.endPass(lease, endOf({ outcome: { kind: 'no_gain' }, wakeTurn: `turn-wake-${id}` })),
+  ),
+  fc.tuple(fc.constantFrom(...WORKERS), fc.integer({ min: 0, max: 3 })).map(
+    ([worker, live]) =>
+      new Operation(`${worker} commits over ${live}`, async ({ harness, passes }, id) => {
+        const lease = passes[worker];
+        const { version, ...commit } = commitOf(live, 2, { wakeTurn: `turn-wake-${id}`, keepVersions: 2 });
+        const checkpoints = new Map([...commit.checkpoints.values()].map((checkpoint) => [KEY, checkpoint]));
+        const segments = version.segments.map((segment) => ({ ...segment, text: KEY }));
+        return (
+          lease && harness.store.commitVersion(lease, { ...commit, checkpoints, version: { ...version, segments } })
+        );
+      }),
+  ),
+  fc.constant(
+    new Operation('append', async (side, id) => {
+      const request = { ...appendOf(side.conversation, await readHead(side), 2), operation: `operation-${id}` };
+      return side.harness.store.append(request);
+    }),
+  ),
+  fc.constant(
+    new Operation('a turn comes and waits', async (side, id) => {
+      const { harness, conversation } = side;
+      await harness.store.accept(turnFor(conversation, 't1'));
+      const claim = await harness.store.claim(conversation, `o-${id}`, `w-${id}`);
+      if (claim.status !== 'claimed') return undefined;
+      side.turn = claim.turn.lease;
+      const waiting = { for: 'compaction' as const, step: 's', until: Date.now() + FAR_MS, calls: [] };
+      await harness.store.suspend(side.turn, waiting);
+    }),
+  ),
+  fc.constant(new Operation('silence', async ({ harness, conversation }) => harness.lapseLease('pass', conversation))),
+  fc.constant(new Operation('children take too long', ({ harness, conversation }) => harness.endParking(conversation))),
+  fc.constant(new Operation('sweeper looks', ({ harness, conversation }) => harness.store.inspectPass(conversation))),
+  fc.constant(
+    new Operation('sweeper wakes', ({ harness, conversation }, id) =>
+      harness.store.recordWake({ kind: 'pass', conversation }, `wake-${id}`),
+    ),
+  ),
+  fc.constant(new Operation('erase', ({ harness, conversation }) => harness.store.erase(conversation))),
+);
+
+export const operations = fc.commands([operation], { maxCommands: 40, size: 'max' });

@@ -1,0 +1,26 @@
+import * as fc from 'fast-check';
+import { afterAll, expect, test } from 'vitest';
+import { operations, type Side } from './pass-operations.ts';
+import { appendOf } from './pass-samples.ts';
+import { newConversation } from './samples.ts';
+import { openMemoryStoreHarness, openRedisStoreHarness, type StoreHarness } from './store-harness.ts';
+
+const memory = openMemoryStoreHarness();
+const redis = openRedisStoreHarness();
+afterAll(() => redis.close());
+
+test('any sequence of operations on a pass: the fake is Redis', { timeout: 120_000 }, async () => {
+  const run = fc.assert(
+    fc.asyncProperty(operations, async (commands) => {
+      const conversation = newConversation();
+      const start = async (harness: StoreHarness): Promise<Side> => {
+        await harness.store.append({ ...appendOf(conversation, 0, 4), operation: 'first' });
+        return { harness, conversation, passes: {}, count: 0 };
+      };
+      const setup = async () => ({ model: await start(memory), real: await start(redis) });
+      await fc.asyncModelRun(setup, commands);
+    }),
+    { numRuns: 80 },
+  );
+  await expect(run).resolves.toBeUndefined();
+});
