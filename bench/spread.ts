@@ -1,4 +1,4 @@
-/** What several runs of one measurement gave. */
+/** Smallest, middle and largest of several runs: one figure alone says nothing on a busy machine. */
 export interface Spread {
   readonly min: number;
   readonly median: number;
@@ -7,11 +7,12 @@ export interface Spread {
 
 export function spreadOf(values: readonly number[]): Spread {
   const sorted = values.toSorted((a, b) => a - b);
-  const at = (share: number): number =>
-    sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
-  return { min: at(0), median: at(0.5), max: sorted.at(-1) ?? Number.NaN };
+  const at = (share: number): number => Number((sorted[Math.round((sorted.length - 1) * share)] ?? 0).toFixed(2));
+  return { min: at(0), median: at(0.5), max: at(1) };
 }
 
-export function describeSpread({ min, median, max }: Spread, digits = 2): string {
-  return `${median.toFixed(digits)} (${min.toFixed(digits)}–${max.toFixed(digits)})`;
+export function timeMs(work: () => unknown): number {
+  const startMs = performance.now();
+  work();
+  return performance.now() - startMs;
 }

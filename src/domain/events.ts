@@ -67,8 +67,8 @@ type PassEvent =
       readonly code?: string;
       readonly strategy: 'summarize' | 'evict' | 'none';
       readonly reasons: readonly Reason[];
-      /** from its request to its end */
-      readonly durationMs: number;
+      /** from its request to its end; absent where a claim ended a pass that nobody brought to one */
+      readonly durationMs?: number;
       readonly version?: number;
       readonly tokensBefore?: number;
       readonly tokensAfter?: number;

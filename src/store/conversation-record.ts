@@ -1,43 +1,62 @@
 import type { ConversationState } from '../domain/conversation.ts';
+import type { OpenCall } from '../domain/history.ts';
 
 /**
- * Fields of `c:<id>`. Short where they are written on every step.
+ * Fields of `c:<id>`. Figures that change together share one, blanks between: every step answers all of them.
  *
- * schema agent · epoch owner lease attempts wake sweeps · head ht hb turns (log: last seq, its total tokens and bytes, user
- * messages) · version vt vb base bt bb (live version: its weight; the log's total up to its base) · as at av att atb (size
- * anchor: seq, tokens, version, log total) · ph pt (head and turns at the last end of a pass) · gs gg gb (gate: shut below,
- * passes without gain, breaker) · pass (id in progress) · lp lw lf (the pass that ended last, the turn wake that its end
- * brought, whether a turn waited) · o:<callId> (open call → provider's id or empty)
+ * schema agent · epoch owner lease attempts wake sweeps poison poisoned · head ht hb turns (log: last seq, its total tokens
+ * and bytes, user messages) · version shape (live version: tokens, bytes, base, the log's tokens and bytes up to base) ·
+ * anchor (seq, tokens, version, the log's tokens and bytes) · passed (head and turns at the last end of a pass) · gate (shut
+ * below, passes without gain, breaker) · pass (id in progress) lp lw lf (the last end, for calls sent again) · open (a line
+ * for each open call: id, and the provider's as JSON)
  */
 export function decodeConversation(hash: ReadonlyMap<string, string>): ConversationState {
   const number = (field: string): number => Number(hash.get(field) ?? 0);
-  const openCalls = [...hash]
-    .filter(([field]) => field.startsWith('o:'))
-    .map(([field, providerId]) => ({ id: field.slice(2), ...(providerId === '' ? {} : { providerId }) }));
+  const [tokens = 0, bytes = 0, , baseTokens = 0, baseBytes = 0] = readNumbers(hash.get('shape'));
+  const [passedHead = 0, passedTurns = 0] = readNumbers(hash.get('passed'));
+  const [shutBelowTokens = 0, gainlessPasses = 0, breakerTokens = 0] = readNumbers(hash.get('gate'));
   const passId = hash.get('pass');
   return {
     agent: hash.get('agent') ?? '',
     head: number('head'),
     turns: number('turns'),
-    openCalls,
+    openCalls: readOpenCalls(hash.get('open')),
     size: {
       version: number('version'),
-      weight: { tokens: number('vt'), bytes: number('vb') },
-      baseTotal: { tokens: number('bt'), bytes: number('bb') },
+      weight: { tokens, bytes },
+      baseTotal: { tokens: baseTokens, bytes: baseBytes },
       headTotal: { tokens: number('ht'), bytes: number('hb') },
-      ...(hash.has('as')
-        ? {
-            anchor: {
-              seq: number('as'),
-              tokens: number('at'),
-              version: number('av'),
-              total: { tokens: number('att'), bytes: number('atb') },
-            },
-          }
-        : {}),
+      ...readAnchor(hash.get('anchor')),
     },
-    passed: { head: number('ph'), turns: number('pt') },
-    gate: { shutBelowTokens: number('gs'), gainlessPasses: number('gg'), breakerTokens: number('gb') },
+    passed: { head: passedHead, turns: passedTurns },
+    gate: { shutBelowTokens, gainlessPasses, breakerTokens },
     ...(passId === undefined || passId === '' ? {} : { passId }),
   };
+}
+
+/** A line of `open`, as scripts get it. The provider's id is JSON: it may hold anything but then no line break. */
+export function encodeOpenCall({ id, providerId }: OpenCall): string {
+  return providerId === undefined ? id : `${id} ${JSON.stringify(providerId)}`;
+}
+
+export function readOpenCalls(lines = ''): OpenCall[] {
+  return lines
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const end = line.indexOf(' ');
+      return end === -1
+        ? { id: line }
+        : { id: line.slice(0, end), providerId: JSON.parse(line.slice(end + 1)) as string };
+    });
+}
+
+function readAnchor(text: string | undefined): Pick<ConversationState['size'], 'anchor'> {
+  if (text === undefined) return {};
+  const [seq = 0, tokens = 0, version = 0, totalTokens = 0, totalBytes = 0] = readNumbers(text);
+  return { anchor: { seq, tokens, version, total: { tokens: totalTokens, bytes: totalBytes } } };
+}
+
+function readNumbers(text: string | undefined): number[] {
+  return text === undefined ? [] : text.split(' ').map(Number);
 }

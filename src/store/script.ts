@@ -32,13 +32,15 @@ export async function runScript<Input, Reply>(
   input: Input,
 ): Promise<Reply> {
   const keys = script.keys(input);
-  const args = script.args(input);
+  // One list: `evalsha(...args)` puts every argument on the stack, and the 80,000 of an append of 20,000 messages overflow
+  // it inside the connection's pipeline, which takes the process down.
+  const args = [keys.length, ...keys, ...script.args(input)];
   const reply = await callRedis(async () => {
     try {
-      return await redis.evalsha(script.sha, keys.length, ...keys, ...args);
+      return await redis.call('evalsha', [script.sha, ...args]);
     } catch (error) {
       if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-      return await redis.eval(script.lua, keys.length, ...keys, ...args);
+      return await redis.call('eval', [script.lua, ...args]);
     }
   });
   return script.decode(reply, input);

@@ -51,7 +51,7 @@ function recordModelCall(instruments: Instruments, event: EventOf<'model_called'
 function recordPass(instruments: Instruments, event: EventOf<'pass_ended'>): void {
   const { strategy, outcome, reasons, durationMs, sequences, tokensBefore, tokensAfter, archived } = event;
   instruments.passes.inc({ strategy, trigger: findTrigger(reasons), outcome });
-  instruments.passDuration.observe({ strategy, outcome }, toSeconds(durationMs));
+  if (durationMs !== undefined) instruments.passDuration.observe({ strategy, outcome }, toSeconds(durationMs));
   instruments.passSequences.observe(sequences);
   if (outcome !== 'committed') return;
   if (tokensBefore !== undefined) instruments.passTokensBefore.observe({ strategy }, tokensBefore);

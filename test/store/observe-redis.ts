@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { TurnFailure, TurnState, WaitKind } from '../../src/domain/turn.ts';
-import { decodeConversation } from '../../src/store/conversation-record.ts';
+import { decodeConversation, readOpenCalls } from '../../src/store/conversation-record.ts';
 import type { Keyspace } from '../../src/store/keys.ts';
 import { decodeLogEntry } from '../../src/store/log-entry.ts';
 import { decodeStep } from '../../src/store/turns/turn-record.ts';
@@ -44,7 +44,7 @@ export async function observeRedis(redis: Redis, keyspace: Keyspace, ref: Conver
       attempts: Number(c['attempts'] ?? 0),
       ...(c['wake'] !== undefined && { wake: c['wake'] }),
       ...(c['poisoned'] !== undefined && { poisonedTurn: c['poisoned'] }),
-      openCalls: withPrefix(c, 'o:'),
+      openCalls: Object.fromEntries(readOpenCalls(c['open']).map(({ id, providerId = '' }) => [id, providerId])),
       log: observeLog(log),
       userMessages: state.turns,
       ...(anchor && { anchor: { seq: anchor.seq, tokens: anchor.tokens } }),

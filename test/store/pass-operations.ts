@@ -138,9 +138,11 @@ const operation = fc.oneof(
   ),
   fc.tuple(fc.constantFrom(...WORKERS), fc.integer({ min: 0, max: 3 })).map(
     ([worker, live]) =>
-      new Operation(`${worker} commits over ${live}`, async ({ harness, passes }, id) => {
+      new Operation(`${worker} commits over ${live}`, async (side, id) => {
+        const { harness, passes } = side;
         const lease = passes[worker];
-        const { version, ...commit } = commitOf(live, 2, { wakeTurn: `turn-wake-${id}`, keepVersions: 2 });
+        const base = Math.min(2, await readHead(side));
+        const { version, ...commit } = commitOf(live, base, { wakeTurn: `turn-wake-${id}`, keepVersions: 2 });
         const checkpoints = new Map([...commit.checkpoints.values()].map((checkpoint) => [KEY, checkpoint]));
         const segments = version.segments.map((segment) => ({ ...segment, text: KEY }));
         return (

@@ -113,10 +113,16 @@ describe('erase', () => {
 
   test('what a conversation made anew writes is not removed by an erase from before', async () => {
     const conversation = newConversation();
-    for (let turn = 0; turn < 450; turn += 1) await store.accept(turnFor(conversation, `t${turn}`));
+    for (let turn = 0; turn < 450; turn += 1) {
+      await store.accept(turnFor(conversation, `t${turn}`, { maxQueuedTurns: 1_000 }));
+    }
     // Sent on one connection, the accept lands behind the first batch and before the second.
-    const [, accepted] = await Promise.all([store.erase(conversation), store.accept(turnFor(conversation, 'anew'))]);
+    const [erased, accepted] = await Promise.all([
+      store.erase(conversation),
+      store.accept(turnFor(conversation, 'anew')),
+    ]);
     expect(accepted).toMatchObject({ status: 'accepted' });
+    expect(erased.removedKeys, 'what the first batch removed').toBeGreaterThan(200);
     expect(await store.readTurn(conversation, 'anew')).toMatchObject({ state: 'queued' });
     expect(await redis.smembers(keyspace.key(conversation, 'ix'))).toEqual([keyspace.turn(conversation, 'anew')]);
     expect(await redis.exists(keyspace.key(conversation, 'gone'))).toBe(0);
@@ -132,4 +138,9 @@ test('one call looks at every shard', async () => {
   const due = await store.sweepShards(keyspace.shardNumbers(), 100);
   const ids = due.filter(({ kind }) => kind === 'turn').map(({ conversation }) => conversation.id);
   expect(ids).toEqual(expect.arrayContaining(conversations.map(({ id }) => id)));
+});
+
+test('a log of 20,000 messages is appended in one call: its 80,000 arguments do not go over the stack', async () => {
+  const conversation = await makeConversation(store, 20_000);
+  expect(await store.readConversation(conversation)).toMatchObject({ head: 20_000, turns: 10_000 });
 });

@@ -111,7 +111,7 @@ export function openRedisHarness(): TurnHarness {
       await redis.set(keyspace.key(ref, 'gone'), '1', 'PX', 86_400_000);
     },
     openCall: async (ref, callId) => {
-      await redis.hset(record(ref), `o:${callId}`, '');
+      await redis.hset(record(ref), 'open', callId);
     },
     close,
   };

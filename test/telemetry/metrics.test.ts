@@ -115,6 +115,12 @@ describe('an event moves exactly its metrics', () => {
     expect(Object.keys(effect).filter((series) => /tokens|archived/.test(series))).toEqual([]);
   });
 
+  test('a pass that a claim ended took no time that anybody knows', async () => {
+    const { durationMs: _durationMs, ...ended } = samples.pass_ended;
+    const effect = await measureEffect({ ...ended, outcome: 'failed', code: 'poison' });
+    expect(Object.keys(effect).filter((series) => series.includes('pass_duration'))).toEqual([]);
+  });
+
   test('a refused summary has no size', async () => {
     const { tokens: _tokens, ...ended } = samples.summary_ended;
     const effect = await measureEffect({ ...ended, outcome: 'refused' });

@@ -1,7 +1,7 @@
 import type { ConversationState } from '../conversation.ts';
 import type { OpenCall } from '../history.ts';
 import type { ConversationRef } from '../ids.ts';
-import type { WeighedMessage } from '../message.ts';
+import type { Message, WeighedMessage } from '../message.ts';
 import type { SizeAnchor } from '../size.ts';
 import type { StepRecord, TurnFailure, TurnState, TurnView, Waiting } from '../turn.ts';
 
@@ -49,6 +49,8 @@ export interface ClaimedTurn {
   readonly attempt: number;
   readonly acceptedAt: number;
   readonly inputSeq: number;
+  /** the user message, while it is the log's last entry: whoever knows the log before it need not read it */
+  readonly input?: Message;
   readonly conversation: ConversationState;
   readonly steps: ReadonlyMap<string, StepRecord>;
   /** what the turn was suspended for, where it was; `isFulfilled` false: the deadline passed */
@@ -97,7 +99,14 @@ export type Settlement =
   | { readonly state: 'failed'; readonly failure: TurnFailure };
 
 export type SettleResult =
-  | { readonly status: 'settled' | 'known'; readonly hasNext: boolean /** to be added */; readonly wake?: string }
+  | {
+      readonly status: 'settled' | 'known';
+      readonly hasNext: boolean;
+      /** to be added */
+      readonly wake?: string;
+      /** the next turn, taken in the same write */
+      readonly next?: ClaimedTurn;
+    }
   | Lost;
 
 export interface ResumeRequest {
@@ -138,6 +147,6 @@ export interface TurnStore {
   /** gives the lease back and keeps the head; `exhausted`: the step was suspended too often, nothing was written */
   suspend(lease: TurnLease, waiting: Waiting): Promise<{ readonly status: 'suspended' | 'exhausted' } | Lost>;
   heartbeat(lease: TurnLease): Promise<{ readonly status: 'held' } | Lost>;
-  /** @param wake recorded and answered where another turn waits; undefined: the caller claims again itself */
+  /** @param wake recorded and answered where another turn waits; undefined: the owner takes that turn in the same write */
   settle(lease: TurnLease, settlement: Settlement, wake: string | undefined): Promise<SettleResult>;
 }

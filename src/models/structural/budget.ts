@@ -40,10 +40,6 @@ export class LineChoice {
     return [...this.#chosen];
   }
 
-  get tokens(): number {
-    return this.#tokens;
-  }
-
   chooseAll(candidates: readonly Candidate[]): void {
     const { maxTokens, shareTokens } = this.#budget;
     for (const section of sectionNames) {

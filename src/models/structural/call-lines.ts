@@ -1,6 +1,6 @@
 import { type Argument, foldValue, renderArguments } from './call-arguments.ts';
 import type { Line } from './outline.ts';
-import { clipText, takeEnds } from './text.ts';
+import { clipText, foldLine, takeEnds } from './text.ts';
 
 /** All calls of one name with the same arguments. */
 export interface CallRecord {
@@ -22,6 +22,9 @@ interface CallLine {
 
 const ARROW = ' → ';
 const COUNT = / ×(\d{1,6})$/;
+/** What stands for the signs of a call line where its arguments hold them. */
+const PLAIN_SIGNS: Readonly<Record<string, string>> = { '→': '->', ' ×': ' x' };
+const SIGNS = /→| ×/g;
 /** Of a call line, what its arguments may take when the outcome wants more. */
 const ARGUMENTS_SHARE = 0.65;
 const MIN_SNIPPET_CHARS = 16;
@@ -35,8 +38,11 @@ const MEANING = /[\p{L}\p{N}]{2}/u;
 export function renderCall(call: CallRecord, maxChars: number): string {
   const budget = maxChars - call.name.length;
   const shown = renderArguments(call.arguments, Math.floor(budget * ARGUMENTS_SHARE));
-  const head = shown === '' ? call.name : `${call.name} ${shown}`;
-  return joinCall({ head, count: call.count, outcome: renderOutcome(call.result, maxChars - head.length) });
+  const head = (shown === '' ? call.name : `${call.name} ${shown}`).replace(
+    SIGNS,
+    (sign) => PLAIN_SIGNS[sign] as string,
+  );
+  return foldLine(joinCall({ head, count: call.count, outcome: renderOutcome(call.result, maxChars - head.length) }));
 }
 
 function renderOutcome(result: CallRecord['result'], maxChars: number): string {

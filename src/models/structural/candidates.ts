@@ -2,7 +2,7 @@ import type { Candidate } from './budget.ts';
 import { mergeCallLines, renderCall } from './call-lines.ts';
 import { type Line, type Section, sectionNames } from './outline.ts';
 import type { SequenceReader } from './sequence-reader.ts';
-import { clipText } from './text.ts';
+import { clipText, foldLine } from './text.ts';
 
 export interface CandidateOptions {
   readonly maxTokens: number;
@@ -16,26 +16,31 @@ const CALL_WORTH = 1.5;
 const CHARS_A_TOKEN = 3.5;
 const MIN_CALL_TOKENS = 20;
 const MIN_LINE_TOKENS = 12;
+/** A line end and what stands before it: more lines than fit at this size are not looked at. */
+const SHORTEST_LINE_TOKENS = 2;
 const HEADING_TOKENS = 4;
 /** A line that is no call takes at most this share of the cap. */
 const LINE_SHARE = 0.12;
-/** More lines of one section are never looked at: none of them would be chosen. */
-const MAX_LINES = 2_000;
 
 /** Everything that could stand in the summary, counted; in the order of the text, literals by their weight. */
 export async function findCandidates(
   reader: SequenceReader,
   { maxTokens, callTokens, countTokens }: CandidateOptions,
 ): Promise<Candidate[]> {
-  const lines = [...reader.lines, ...renderCalls(reader, callTokens), ...literalLines(reader)];
+  const lines = [...reader.lines, ...renderCalls(reader, callTokens)];
   const lineTokens = Math.max(MIN_LINE_TOKENS, Math.floor(maxTokens * LINE_SHARE));
+  const maxLines = Math.ceil(maxTokens / SHORTEST_LINE_TOKENS);
   const candidates: Candidate[] = [];
   for (const section of sectionNames) {
     const limit = section === 'calls' ? Math.max(MIN_LINE_TOKENS, callTokens - HEADING_TOKENS) : lineTokens;
-    for (const line of selectWorthiest(mergeLines(lines, section))) {
+    const own = section === 'literals' ? literalLines(reader, maxLines) : mergeLines(lines, section);
+    const told = new Set<string>();
+    for (const line of selectWorthiest(own, maxLines)) {
       const clipped = await clipLine(line.text, limit, countTokens);
-      const isWhole = section !== 'literals' || clipped.text === line.text;
-      if (isWhole) candidates.push({ ...line, ...clipped, literals: reader.ledger.namedIn(clipped.text) });
+      const isCutLiteral = section === 'literals' && clipped.text !== line.text;
+      if (isCutLiteral || told.has(clipped.text)) continue;
+      told.add(clipped.text);
+      candidates.push({ ...line, ...clipped, literals: reader.ledger.namedIn(clipped.text) });
     }
   }
   return candidates;
@@ -48,32 +53,33 @@ function renderCalls({ calls }: SequenceReader, callTokens: number): Line[] {
   return calls.map((call) => ({
     section: 'calls',
     text: renderCall(call, Math.floor(tokens * CHARS_A_TOKEN)),
-    position: call.position,
     worth: CALL_WORTH + call.position / newest,
   }));
 }
 
-function literalLines({ ledger }: SequenceReader): Line[] {
+function literalLines({ ledger }: SequenceReader, maxLines: number): Line[] {
   return ledger
-    .heaviest(MAX_LINES)
-    .map((text) => ({ section: 'literals', text, position: ledger.positionOf(text), worth: 0 }));
+    .heaviest(maxLines)
+    .filter((text) => foldLine(text) === text)
+    .map((text) => ({ section: 'literals', text, worth: 0 }));
 }
 
-/** The lines of a section, each once; of equal lines the newest stays. */
+/** The lines of a section, each once, where it stood last. */
 function mergeLines(lines: readonly Line[], section: Section): Line[] {
-  const own = lines.filter((line) => line.section === section);
+  const own = lines.filter((line) => line.section === section && line.text !== '');
   if (section === 'calls') return mergeCallLines(own);
-  const newest = new Map<string, Line>();
+  const merged = new Map<string, Line>();
   for (const line of own) {
-    newest.delete(line.text);
-    newest.set(line.text, line);
+    const worth = Math.max(line.worth, merged.get(line.text)?.worth ?? 0);
+    merged.delete(line.text);
+    merged.set(line.text, { ...line, worth });
   }
-  return [...newest.values()];
+  return [...merged.values()];
 }
 
-function selectWorthiest(lines: readonly Line[]): readonly Line[] {
-  if (lines.length <= MAX_LINES) return lines;
-  const worthiest = new Set(lines.toSorted((a, b) => b.worth - a.worth).slice(0, MAX_LINES));
+function selectWorthiest(lines: readonly Line[], maxLines: number): readonly Line[] {
+  if (lines.length <= maxLines) return lines;
+  const worthiest = new Set(lines.toSorted((a, b) => b.worth - a.worth).slice(0, maxLines));
   return lines.filter((line) => worthiest.has(line));
 }
 

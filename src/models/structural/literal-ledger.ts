@@ -46,10 +46,6 @@ export class LiteralLedger {
     return SOURCE_WEIGHT[entry.source] * KIND_WEIGHT[entry.kind] * recency * (1 + Math.log2(entry.uses) / 4);
   }
 
-  positionOf(text: string): number {
-    return this.#entries.get(text)?.position ?? 0;
-  }
-
   /** The heaviest literals, heaviest first; equals in the order in which they came. */
   heaviest(count: number): string[] {
     const weighed = [...this.#entries.keys()].map((text) => ({ text, weight: this.weightOf(text) }));

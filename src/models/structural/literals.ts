@@ -19,7 +19,8 @@ const WORDS = /https?:\/\/[^\s"'`<>\\)\]}]+|\d{4}-\d\d-\d\d(?:T[\d:.]+Z?)?|[^\s"
 const OUTER_MARKS = /^[$@!?…-]+(?=[\w/])|[.!?…$+]+$/g;
 const EXTENSION =
   /\.(?:[cm]?[jt]sx?|jsonl?|mdx?|rst|txt|pyi?|rs|go|java|kt|c|h|cc|cpp|hpp|cs|rb|php|pl|lua|swift|sh|sql|ya?ml|toml|ini|cfg|conf|lock|html?|s?css|xml|csv|log|diff|patch|png|jpe?g|gif|svg|pdf|zip|gz|db|ipynb|vue)$/i;
-const DATE = /^\d{4}[-/]\d\d[-/]\d\d/;
+const URL_WORD = /^https?:\/\/[\w.~:/?#@!$%&*+,;=|-]+$/;
+const DATE = /^\d{4}[-/]\d\d[-/]\d\d(?:T[\d:.]+Z?)?$/;
 const NUMBER = /^[+-]?[\d.,_-]+%?$/;
 const ROOTED_PATH = /^(?:~|\.{0,2})\/[\w.@-]/;
 const PATH = /^[\w.@~+/#$%-]+$/;
@@ -59,7 +60,9 @@ function* matchWords(text: string): Generator<{ readonly word: string; readonly 
   for (const { 0: run, index } of text.matchAll(WORDS)) {
     const isCut = run.startsWith(ELLIPSIS) || run.endsWith(ELLIPSIS);
     if (isCut || run.length > MAX_CHARS) continue;
-    yield { word: run.replace(OUTER_MARKS, ''), from: index, to: index + run.length };
+    const word = run.replace(OUTER_MARKS, '');
+    const from = index + run.indexOf(word);
+    yield { word, from, to: from + word.length };
   }
 }
 
@@ -69,8 +72,7 @@ export function classifyWord(word: string): LiteralKind | undefined {
   if (DATE.test(word)) return 'date';
   const digits = countDigits(word);
   if (NUMBER.test(word)) return digits >= 3 ? 'number' : undefined;
-  if (word.startsWith('http')) return word.includes('://') ? 'path' : classifyName(word, digits);
-  return isPath(word) ? 'path' : classifyName(word, digits);
+  return URL_WORD.test(word) || isPath(word) ? 'path' : classifyName(word, digits);
 }
 
 /** Customers, orders, reservations, commits: letters with digits, as in `#W123`, `ABC123`, `jo_doe_42`. */

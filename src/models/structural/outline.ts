@@ -1,5 +1,5 @@
 import { renderCheckpoint } from '../../domain/checkpoint.ts';
-import { foldLine } from './text.ts';
+import { foldLine, takeEnds } from './text.ts';
 
 /**
  * The parts of a summary, as they follow each other. `share`: of the cap.
@@ -21,13 +21,11 @@ export const sectionNames = Object.keys(SECTIONS) as Section[];
 export interface Line {
   readonly section: Section;
   readonly text: string;
-  /** index of the message that said it last */
-  readonly position: number;
   /** what it tells besides the literals that it names; only the ratio between lines means something */
   readonly worth: number;
 }
 
-/** Sections in their order; lines in the order given, but literals last named first. */
+/** Sections in their order, lines in the order given. */
 export function renderOutline(lines: readonly Line[]): string {
   const parts = sectionNames.flatMap((section) => {
     const own = lines.filter((line) => line.section === section).map((line) => line.text);
@@ -43,11 +41,13 @@ const FRAME_TAG = /^<\/?checkpoint\b[^>]{0,80}>$/;
 /** The lines of an earlier summary by section, so that it is merged and not nested. What stands in none was said. */
 export function parseOutline(text: string): { section: Section; text: string }[] {
   let section: Section = 'decisions';
-  return text.split('\n').flatMap((raw) => {
-    const heading = sectionNames.find((name) => SECTIONS[name].heading === raw.trim());
-    section = heading ?? section;
-    const line = foldLine(raw);
-    const isFrame = frame.has(line) || FRAME_TAG.test(line);
-    return heading !== undefined || line === '' || isFrame ? [] : [{ section, text: line }];
-  });
+  return takeEnds(text)
+    .split('\n')
+    .flatMap((raw) => {
+      const heading = sectionNames.find((name) => SECTIONS[name].heading === raw.trim());
+      section = heading ?? section;
+      const line = foldLine(raw);
+      const isFrame = frame.has(line) || FRAME_TAG.test(line);
+      return heading !== undefined || line === '' || isFrame ? [] : [{ section, text: line }];
+    });
 }

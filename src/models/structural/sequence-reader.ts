@@ -2,7 +2,7 @@ import type { Message, ToolCall } from '../../domain/message.ts';
 import { findArgumentLiterals, readArguments } from './call-arguments.ts';
 import { type CallRecord, lastMeaningfulLine } from './call-lines.ts';
 import { LiteralLedger } from './literal-ledger.ts';
-import { classifyWord, findLiterals } from './literals.ts';
+import { classifyWord, findLiterals, findWords } from './literals.ts';
 import { type Line, parseOutline, type Section } from './outline.ts';
 import { readSentences, type SentenceKind } from './sentences.ts';
 import { clipText, foldLine, takeEnds } from './text.ts';
@@ -19,7 +19,7 @@ const LAST_TEXT_BONUS = 1;
 const TELLING_CHARS = 80;
 /** Questions and plans of earlier texts than these have been answered or done. */
 const OPEN_TEXTS = 2;
-const ERROR_HEAD_CHARS = 60;
+const CALL_NAME_CHARS = 60;
 /** No line is worth more, however large the budget. */
 const MAX_LINE_CHARS = 1_000;
 
@@ -55,7 +55,11 @@ export class SequenceReader {
 
   /** Every fact that is neither a call nor a literal, oldest first; the calls of earlier summaries among them. */
   get lines(): readonly Line[] {
-    const open = this.calls.filter((call) => call.result === undefined).map((call) => this.#openCallLine(call));
+    const open = this.calls
+      .filter((call) => call.result === undefined)
+      .map(
+        (call): Line => ({ section: 'open', text: foldLine(`no result: ${nameCall(call)}`), worth: OPEN_CALL_WORTH }),
+      );
     return [...this.#lines, ...this.#sentenceLines(), ...open];
   }
 
@@ -81,7 +85,7 @@ export class SequenceReader {
   #readCall({ id, name, arguments: text }: ToolCall, position: number): void {
     const key = `${name} ${text}`;
     const given = readArguments(text);
-    const call = this.#calls.get(key) ?? { name: foldLine(name), arguments: given, count: 0, position };
+    const call = this.#calls.get(key) ?? { name, arguments: given, count: 0, position };
     call.count += 1;
     call.position = position;
     delete call.result;
@@ -99,20 +103,18 @@ export class SequenceReader {
     call.position = position;
     const said = isError ? lastMeaningfulLine(content) : '';
     if (said === '') return;
-    const subject = clipText(`${call.name} ${foldLine(call.arguments[0]?.value ?? '')}`, ERROR_HEAD_CHARS);
-    this.#addLine('errors', `${subject}: ${said}`, position, ERROR_WORTH);
+    this.#addLine('errors', `${nameCall(call)}: ${said}`, position, ERROR_WORTH);
   }
 
   #readCheckpoint(text: string, position: number): void {
     for (const { section, text: line } of parseOutline(text)) {
-      this.ledger.note(
-        findLiterals(line),
-        section === 'calls' || section === 'literals' ? 'argument' : 'text',
-        position,
-      );
-      if (section === 'literals')
-        this.ledger.note([{ text: line, kind: classifyWord(line) ?? 'id' }], 'argument', position);
-      else this.#addLine(section, line, position, KEPT_WORTH);
+      const [word] = findWords(line);
+      if (section === 'literals' && word === line) {
+        this.ledger.note([{ text: word, kind: classifyWord(word) ?? 'id' }], 'argument', position);
+      } else {
+        this.ledger.note(findLiterals(line), section === 'calls' ? 'argument' : 'text', position);
+        this.#addLine(section === 'literals' ? 'decisions' : section, line, position, KEPT_WORTH);
+      }
     }
   }
 
@@ -126,23 +128,23 @@ export class SequenceReader {
       const length = Math.min(1, text.length / TELLING_CHARS);
       const worth = (SENTENCE_WORTH[kind] + bonus + this.#recency(position)) * length;
       said.delete(text);
-      said.set(text, { section: isOpen ? 'open' : 'decisions', text: clipText(text, MAX_LINE_CHARS), position, worth });
+      said.set(text, { section: isOpen ? 'open' : 'decisions', text: clipText(text, MAX_LINE_CHARS), worth });
     }
     return [...said.values()];
   }
 
-  #openCallLine({ name, arguments: given, position }: CallRecord): Line {
-    const text = `no result yet: ${name} ${foldLine(given.map(({ value }) => clipText(value, ERROR_HEAD_CHARS)).join(' '))}`;
-    return { section: 'open', text, position, worth: OPEN_CALL_WORTH };
-  }
-
   #addLine(section: Section, text: string, position: number, worth: number): void {
-    const line = clipText(foldLine(clipText(text, MAX_LINE_CHARS * 2)), MAX_LINE_CHARS);
-    if (line !== '') this.#lines.push({ section, text: line, position, worth: worth + this.#recency(position) });
+    const line = foldLine(clipText(text, MAX_LINE_CHARS));
+    if (line !== '') this.#lines.push({ section, text: line, worth: worth + this.#recency(position) });
   }
 
   /** 0 for the first message, towards 1 for the last. */
   #recency(position: number): number {
     return position / this.#messageCount;
   }
+}
+
+/** Which call a fact is about: its name and the start of its first argument. */
+function nameCall({ name, arguments: [first] }: CallRecord): string {
+  return clipText(`${name} ${clipText(first?.value ?? '', CALL_NAME_CHARS)}`.trim(), CALL_NAME_CHARS);
 }

@@ -30,7 +30,7 @@ export function createStructuralSummarizer({ countTokens }: StructuralSummarizer
     async summarize(request) {
       const sourceTokens = await countUpTo(countTokens, request, request.maxTokens);
       const maxTokens = Math.min(request.maxTokens, sourceTokens - 1);
-      if (maxTokens < MIN_TOKENS) return { status: 'refused', why: `${maxTokens} tokens are too few to say anything` };
+      if (maxTokens < MIN_TOKENS) return refuse(`${Math.max(0, maxTokens)} tokens are too few to say anything`);
       return await writeSummary(countTokens, request, maxTokens);
     },
   };
@@ -58,6 +58,7 @@ async function writeSummary(
   const shareTokens = mapSections((section) => Math.floor(maxTokens * SECTIONS[section].share));
   let fullest = { text: '', tokens: 0 };
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+    await nextTurn();
     const candidates = await findCandidates(reader, { maxTokens, callTokens: shareTokens.calls, countTokens });
     const budget = { maxTokens, shareTokens, headingTokens, weightOf: (text: string) => reader.ledger.weightOf(text) };
     const written = await writeText(countTokens, candidates, budget);
@@ -65,9 +66,11 @@ async function writeSummary(
     if (fullest.tokens >= maxTokens * WELL_FILLED) break;
     shareTokens.calls += maxTokens - written.tokens;
   }
-  return fullest.text === ''
-    ? { status: 'refused', why: 'nothing to tell' }
-    : { status: 'written', text: fullest.text };
+  return fullest.text === '' ? refuse('nothing to tell') : { status: 'written', text: fullest.text };
+}
+
+function refuse(why: string): SummaryAnswer {
+  return { status: 'refused', why };
 }
 
 async function writeText(
@@ -76,6 +79,7 @@ async function writeText(
   budget: Budget,
 ): Promise<{ text: string; tokens: number }> {
   const choice = new LineChoice(budget);
+  await nextTurn();
   choice.chooseAll(candidates);
   for (;;) {
     const chosen = new Set(choice.lines);

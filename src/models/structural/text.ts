@@ -6,8 +6,8 @@ const BLANKS = /[\s\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu;
 const LEADING_MARKS = /^(?:#+ |> )+/;
 const FENCE = /`{3,}|~{3,}/g;
 
-const HEAD_CHARS = 16_384;
-const TAIL_CHARS = 8_192;
+const HEAD_CHARS = 32_768;
+const TAIL_CHARS = 16_384;
 
 /** Stands where text was left out. A literal that touches it is not whole. */
 export const ELLIPSIS = '…';

@@ -1,7 +1,8 @@
 import type { AppendRequest, AppendResult } from '../../domain/ports/context-store.ts';
+import { encodeOpenCall } from '../conversation-record.ts';
 import { type Keyspace, STORE_SCHEMA } from '../keys.ts';
 import { encodeMessages } from '../log-entry.ts';
-import { encodePairs, type ScriptDefinition } from '../script.ts';
+import type { ScriptDefinition } from '../script.ts';
 
 /** How long an operation's answer is known. */
 const OPERATION_MS = 86_400_000;
@@ -18,7 +19,8 @@ export function appendLog(keyspace: Keyspace): ScriptDefinition<AppendRequest, A
       STORE_SCHEMA,
       expectedHead,
       OPERATION_MS,
-      ...encodePairs(opens.map(({ id, providerId }) => [id, providerId ?? ''])),
+      opens.length,
+      ...opens.map(encodeOpenCall),
       closes.length,
       ...closes,
       ...encodeMessages(messages),

@@ -23,9 +23,13 @@ interface EraseProgress {
 export function bindErase(redis: Redis, keyspace: Keyspace): ContextStore['erase'] {
   const eraseBatch = bindScript(redis, eraseScript(keyspace));
   return async (conversation) => {
-    let progress = await eraseBatch({ conversation, isFirst: true });
-    while (progress.hasMore) progress = await eraseBatch({ conversation, isFirst: false });
-    return { removedKeys: progress.removedKeys };
+    let { removedKeys, hasMore } = await eraseBatch({ conversation, isFirst: true });
+    while (hasMore) {
+      const progress = await eraseBatch({ conversation, isFirst: false });
+      hasMore = progress.hasMore;
+      removedKeys = Math.max(removedKeys, progress.removedKeys);
+    }
+    return { removedKeys };
   };
 }
 

@@ -1,6 +1,6 @@
 -- Appends messages without a turn. Refused while turns wait or run, and where the log has grown since it was read.
--- ARGV: operation, agent, schema, expected head, operationMs; then each with its count before it: opened calls (id,
--- provider's id), answered calls, messages
+-- ARGV: operation, agent, schema, expected head, operationMs; then each with its count before it: lines of opened calls,
+-- ids of answered calls, messages
 -- Reply: {'appended'|'known', from, to} | {'busy'} | {'conflict', head}
 -- @include keys
 -- @include ready
@@ -8,6 +8,7 @@
 -- @include args
 -- @include append
 -- @include calls
+-- @include move-calls
 -- @include index
 local operation, agent, schema, expected, operationMs = opbase .. take(), take(), take(), tonumber(take()), take()
 local head = 0

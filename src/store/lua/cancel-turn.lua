@@ -6,6 +6,7 @@
 -- @include wake
 -- @include events
 -- @include append
+-- @include calls
 -- @include close
 -- @include fence
 -- @include settle
@@ -19,7 +20,7 @@ if SETTLED[known[1]] then
 end
 
 local is_head = redis.call('LINDEX', mb, 0) == turn
-if is_head and known[2] then close_open_calls(turn, ARGV[4], ARGV[5], ARGV[6]) end
+if is_head and known[2] then close_open_calls(turn, { ARGV[4], ARGV[5], ARGV[6] }) end
 settle_turn(turn, 'canceled', ARGV[3], 'canceledBy', wake)
 if is_head then
   raise_epoch()

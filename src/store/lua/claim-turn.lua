@@ -2,15 +2,17 @@
 -- ARGV: owner, wake, leaseMs, maxAttempts, failure of a poison turn (JSON), retentionMs, closing result (content as JSON,
 -- tokens, bytes)
 -- Reply: {'gone'} | {'empty'} | {'held'|'waiting', untilMs} | {'poison', turn, 1 where the wake is to be added} |
--- {'claimed', turn, its fields, the conversation's fields}
+-- {'claimed', turn, its fields, the conversation's fields, the user message while it is the log's last entry}
 -- @include keys
 -- @include ready
 -- @include wake
 -- @include events
 -- @include append
+-- @include calls
 -- @include close
 -- @include fence
 -- @include settle
+-- @include take-head
 local owner, wake = ARGV[1], ARGV[2]
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
 local held = redis.call('HMGET', c, 'owner', 'lease', 'attempts', 'poison', 'poisoned')
@@ -23,39 +25,23 @@ if not turn then
 end
 
 local key = tbase .. turn
-local function claimed()
-  return { 'claimed', turn, redis.call('HGETALL', key), redis.call('HGETALL', c) }
-end
 if tonumber(held[2] or 0) > now then
-  if held[1] == owner then return claimed() end
+  if held[1] == owner then return { 'claimed', turn, tell_head(turn) } end
   return { 'held', held[2] }
 end
-local head = redis.call('HMGET', key, 'state', 'wuntil', 'wful', 'inputSeq', 'it', 'ib')
+local head = redis.call('HMGET', key, 'state', 'wuntil', 'wful')
 if head[1] == 'waiting' and not head[3] and tonumber(head[2]) > now then
   look_again(turn_member, head[2])
   return { 'waiting', head[2] }
 end
 
+local closing = { ARGV[7], ARGV[8], ARGV[9] }
 local attempts = tonumber(held[3] or 0) + 1
 if attempts > tonumber(ARGV[4]) then
-  close_open_calls(turn, ARGV[7], ARGV[8], ARGV[9])
+  close_open_calls(turn, closing)
   settle_turn(turn, 'failed', ARGV[6], 'failure', ARGV[5])
   raise_epoch()
   redis.call('HSET', c, 'poison', wake, 'poisoned', turn)
   return { 'poison', turn, pop_head(wake) and 1 or 0 }
 end
-raise_epoch()
-local lease = now + tonumber(ARGV[3])
-redis.call('HSET', c, 'owner', owner, 'lease', string.format('%.0f', lease), 'attempts', attempts)
-redis.call('HDEL', c, 'poison', 'poisoned', 'sweeps')
-look_again(turn_member, lease)
-if not head[4] then
-  -- A caller's own loop may have left a round open: no user message may follow an unanswered call.
-  close_open_calls(turn, ARGV[7], ARGV[8], ARGV[9])
-  local seq = append_list({ 1, head[5], head[6], 1, redis.call('HGET', cp, 'i:' .. turn) }, 1, turn)
-  redis.call('HSET', key, 'inputSeq', seq)
-  redis.call('HDEL', key, 'it', 'ib')
-  redis.call('HDEL', cp, 'i:' .. turn)
-end
-redis.call('HSET', key, 'state', 'running')
-return claimed()
+return { 'claimed', turn, take_head(turn, owner, ARGV[3], attempts, closing) }

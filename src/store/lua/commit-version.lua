@@ -29,7 +29,7 @@ for _ = 1, tonumber(take()) do
   redis.call('HSETNX', cp, 'k:' .. key, take())
 end
 redis.call('HSET', ver, number, version)
-redis.call('HSET', c, 'version', number, 'vt', tokens, 'vb', bytes, 'base', base, 'bt', baseTokens, 'bb', baseBytes)
+redis.call('HSET', c, 'version', number, 'shape', table.concat({ tokens, bytes, base, baseTokens, baseBytes }, ' '))
 
 local numbers = redis.call('HKEYS', ver)
 table.sort(numbers, function(a, b) return tonumber(a) < tonumber(b) end)

@@ -1,13 +1,14 @@
 -- Appends a step's messages and records its outcome, once; extends the lease.
 -- ARGV: turn, owner, epoch, leaseMs, key, expected head or '', anchor (tokens, version) or '', '', input tokens, output
 -- tokens, tokens of the request or ''; then each
--- with its count before it: opened calls (id, provider's id), answered calls, texts (hash, text), messages
+-- with its count before it: lines of opened calls, ids of answered calls, texts (hash, text), messages
 -- Reply: {'recorded'|'known', the conversation's fields} | {'fenced'} | {'gone'}
 -- @include keys
 -- @include ready
 -- @include args
 -- @include append
 -- @include calls
+-- @include move-calls
 -- @include fence
 local turn, owner, epoch, leaseMs, step = take(), take(), take(), take(), take()
 local expected, anchor, anchorVersion = take(), take(), take()
@@ -38,7 +39,7 @@ if requestTokens ~= '' then
 end
 if anchor ~= '' then
   local total = redis.call('HMGET', c, 'ht', 'hb')
-  redis.call('HSET', c, 'as', to, 'at', anchor, 'av', anchorVersion, 'att', total[1], 'atb', total[2])
+  redis.call('HSET', c, 'anchor', table.concat({ to, anchor, anchorVersion, total[1], total[2] }, ' '))
 end
 local lease = now + leaseMs
 redis.call('HSET', c, 'lease', string.format('%.0f', lease), 'attempts', 0)
@@ -47,8 +48,10 @@ look_again(turn_member, lease)
 -- What the turn waited for is told to every claim until it is used: its step recorded and none of its calls open.
 local wait = redis.call('HMGET', key, 'wstep', 'wcalls')
 local is_used = wait[1] and is_done(wait[1])
-for _, call in ipairs(is_used and cjson.decode(wait[2]) or {}) do
-  is_used = is_used and redis.call('HEXISTS', c, 'o:' .. call) == 0
+if is_used then
+  local is_awaited = {}
+  for _, call in ipairs(cjson.decode(wait[2])) do is_awaited[call] = true end
+  for _, call in ipairs(read_open_calls()) do is_used = is_used and not is_awaited[call.id] end
 end
 if is_used then redis.call('HDEL', key, 'wfor', 'wstep', 'wuntil', 'wcalls', 'wful') end
 return { 'recorded', redis.call('HGETALL', c) }

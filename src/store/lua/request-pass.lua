@@ -25,5 +25,5 @@ if current[1] then
 end
 redis.call('HSET', pass, 'passId', passId, 'wake', wake, 'attempts', 0, 'requestedAt', string.format('%.0f', now))
 redis.call('HSET', c, 'pass', passId)
-redis.call('ZADD', ready, 'NX', string.format('%.0f', now + WAKE_GRACE_MS), pass_member)
+look_again(pass_member, now + WAKE_GRACE_MS)
 return { 'requested', passId, 1 }

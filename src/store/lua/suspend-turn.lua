@@ -26,7 +26,7 @@ if kind == 'tools' or kind == 'approval' then
     is_fulfilled = is_fulfilled and redis.call('HEXISTS', key, 'a:' .. call) == 1
   end
 end
-redis.call('HSET', key, 'state', 'waiting', 'sus:' .. step, count, 'wfor', kind, 'wstep', step, 'wuntil', untilMs,
+redis.call('HSET', key, 'state', 'waiting', 'sus', 1, 'sus:' .. step, count, 'wfor', kind, 'wstep', step, 'wuntil', untilMs,
   'wcalls', calls)
 redis.call('HDEL', key, 'wful')
 if is_fulfilled then redis.call('HSET', key, 'wful', 1) end

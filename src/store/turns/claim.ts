@@ -16,7 +16,7 @@ type Reply =
   | ['gone' | 'empty']
   | ['held' | 'waiting', string]
   | ['poison', string, number]
-  | ['claimed', string, string[], string[]];
+  | ['claimed', string, string[], string[], string];
 
 /** Why a poison turn failed. */
 export const POISON_FAILURE: TurnFailure = {
@@ -42,9 +42,9 @@ export function claimTurn(keyspace: Keyspace): ScriptDefinition<ClaimRequest, Cl
       const answer = reply as Reply;
       switch (answer[0]) {
         case 'claimed': {
-          const [, turn, fields, record] = answer;
+          const [, turn, fields, record, input] = answer;
           const lease = { conversation, turn, owner };
-          return { status: 'claimed', turn: decodeClaimedTurn(lease, decodeHash(fields), decodeHash(record)) };
+          return { status: 'claimed', turn: decodeClaimedTurn(lease, decodeHash(fields), decodeHash(record), input) };
         }
         case 'poison':
           return { status: 'poison', turn: answer[1], ...(answer[2] === 1 && { wake }) };

@@ -1,6 +1,6 @@
 import type { StepOutcome, StepResult, TurnLease } from '../../domain/ports/turn-store.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
-import { decodeConversation } from '../conversation-record.ts';
+import { decodeConversation, encodeOpenCall } from '../conversation-record.ts';
 import type { Keyspace } from '../keys.ts';
 import { encodeMessages } from '../log-entry.ts';
 import { decodeHash, encodePairs, type ScriptDefinition } from '../script.ts';
@@ -27,7 +27,8 @@ export function recordStep(keyspace: Keyspace): ScriptDefinition<RecordRequest, 
       outcome.usage?.inputTokens ?? 0,
       outcome.usage?.outputTokens ?? 0,
       outcome.requestTokens ?? '',
-      ...encodePairs(outcome.opens.map(({ id, providerId }) => [id, providerId ?? ''])),
+      outcome.opens.length,
+      ...outcome.opens.map(encodeOpenCall),
       outcome.closes.length,
       ...outcome.closes,
       ...encodePairs([...(outcome.texts ?? [])]),

@@ -1,9 +1,10 @@
 import type { Settlement, SettleResult, TurnLease } from '../../domain/ports/turn-store.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import type { Keyspace } from '../keys.ts';
-import type { ScriptDefinition } from '../script.ts';
+import { decodeHash, type ScriptDefinition } from '../script.ts';
 import { closingArgs } from './closing-result.ts';
 import { leaseArgs } from './lease.ts';
+import { decodeClaimedTurn } from './turn-record.ts';
 
 interface SettleRequest {
   readonly lease: TurnLease;
@@ -11,7 +12,8 @@ interface SettleRequest {
   readonly wake: string | undefined;
 }
 
-type Reply = ['settled' | 'known', number, number] | ['fenced' | 'gone'];
+type Taken = [string, string[], string[], string];
+type Reply = ['settled' | 'known', number, number, ...(Taken | [])] | ['fenced' | 'gone'];
 
 export function settleTurn(keyspace: Keyspace): ScriptDefinition<SettleRequest, SettleResult> {
   return {
@@ -25,12 +27,22 @@ export function settleTurn(keyspace: Keyspace): ScriptDefinition<SettleRequest, 
         : ['failure', JSON.stringify(settlement.failure)]),
       wake ?? '',
       TURN_LIMITS.turnRetentionMs,
+      TURN_LIMITS.leaseMs,
       ...closingArgs(),
     ],
-    decode: (reply, { wake }) => {
+    decode: (reply, { lease, wake }) => {
       const answer = reply as Reply;
       if (answer[0] === 'fenced' || answer[0] === 'gone') return { status: answer[0] };
-      return { status: answer[0], hasNext: answer[1] === 1, ...(answer[2] === 1 && wake !== undefined && { wake }) };
+      const [status, hasNext, needsWake, turn, fields, record, input] = answer;
+      const { conversation, owner } = lease;
+      return {
+        status,
+        hasNext: hasNext === 1,
+        ...(needsWake === 1 && wake !== undefined && { wake }),
+        ...(turn !== undefined && {
+          next: decodeClaimedTurn({ conversation, owner, turn }, decodeHash(fields), decodeHash(record), input),
+        }),
+      };
     },
   };
 }

@@ -1,3 +1,4 @@
+import type { Message } from '../../domain/message.ts';
 import type { ClaimedTurn, TurnLease } from '../../domain/ports/turn-store.ts';
 import type { StepRecord, TurnFailure, TurnState, TurnView, Waiting } from '../../domain/turn.ts';
 import { decodeConversation } from '../conversation-record.ts';
@@ -15,6 +16,7 @@ export function decodeClaimedTurn(
   lease: Omit<TurnLease, 'epoch'>,
   turn: ReadonlyMap<string, string>,
   conversation: ReadonlyMap<string, string>,
+  input = '',
 ): ClaimedTurn {
   const waiting = decodeWaiting(turn);
   return {
@@ -23,6 +25,7 @@ export function decodeClaimedTurn(
     attempt: Number(conversation.get('attempts')),
     acceptedAt: Number(turn.get('acceptedAt')),
     inputSeq: Number(turn.get('inputSeq')),
+    ...(input !== '' && { input: JSON.parse(input) as Message }),
     conversation: decodeConversation(conversation),
     steps: new Map(withPrefix(turn, 's:').map(([key, record]) => [key, decodeStep(record)])),
     ...(waiting && { waited: { ...waiting, isFulfilled: turn.has('wful') } }),

@@ -17,7 +17,8 @@ export interface VersionParts {
   readonly baseTotal: Weight;
   /** bytes of system and tools */
   readonly overheadBytes: number;
-  readonly requestedAt: number;
+  /** from the request of the pass to now */
+  readonly durationMs: number;
   readonly now: number;
 }
 
@@ -45,7 +46,7 @@ export function buildVersion(parts: VersionParts): Version {
     explained: [...settled.explained],
     floorRelaxed: settled.isFloorRelaxed,
     at: now,
-    durationMs: now - parts.requestedAt,
+    durationMs: parts.durationMs,
     model: models.length === 0 ? null : models.join(', '),
   };
 }

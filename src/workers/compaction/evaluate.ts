@@ -4,8 +4,8 @@ import { type ConversationState, sinceLastPass } from '../../domain/conversation
 import { contextSize } from '../../domain/size.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
-/** Said by whoever asked and true whatever the state is now; the other reasons must hold on fresh state. */
-const ASSERTED: ReadonlySet<Reason> = new Set(['turn_end', 'overflow', 'manual']);
+/** Said by whoever asked, and true whatever state and policy are now. */
+const ASSERTED: ReadonlySet<Reason> = new Set(['overflow', 'manual']);
 
 /** The reasons for which a pass goes on: evaluated on fresh state, whatever was true when it was asked for. */
 export function evaluateRequest(
@@ -16,7 +16,9 @@ export function evaluateRequest(
   const { policy, limits, overhead } = prepared;
   if (!policy.enabled) return [];
   const { tokens } = contextSize(conversation.size, overhead);
-  const measures = { tokens, ...sinceLastPass(conversation), hasTurnEnded: false };
+  // That a turn ended is asserted too; whether it is a reason is the policy's word.
+  const hasTurnEnded = requested.includes('turn_end');
+  const measures = { tokens, ...sinceLastPass(conversation), hasTurnEnded };
   const holding = new Set<Reason>(evaluateThresholds(policy, limits, measures));
   for (const reason of requested) if (ASSERTED.has(reason)) holding.add(reason);
   const reasons = REASONS.filter((reason) => holding.has(reason));

@@ -59,7 +59,10 @@ async function park(
 ): Promise<PassDeliveryResult> {
   const { lease } = pass;
   const parked = await ports.passes.parkPass(lease, job, ports.clock.now() + PASS_LIMITS.parkMs);
-  if (parked.status !== 'parked') return DONE;
+  if (parked.status !== 'parked') {
+    new PassEnding(ports, pass).lose(parked.status);
+    return DONE;
+  }
   const { conversation, passId } = lease;
   const { children, sequences } = fanOut;
   ports.onEvent({ type: 'pass_fanned_out', conversation, passId, jobs: children.length, sequences });
@@ -82,6 +85,5 @@ async function reportFailedClaim(
     strategy: 'none',
     reasons: [],
     sequences: 0,
-    durationMs: 0,
   });
 }

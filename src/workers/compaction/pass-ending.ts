@@ -86,7 +86,8 @@ export class PassEnding {
   /** The pass is no longer ours: nothing is written, and its summaries stay for the next one. */
   lose(status: PassLost['status']): EndedPass {
     const { conversation, passId } = this.#pass.lease;
-    if (status === 'superseded') this.#ports.onEvent({ type: 'lease_lost', what: 'pass', conversation, passId });
+    const why = status === 'gone' ? 'gone' : 'fenced';
+    this.#ports.onEvent({ type: 'lease_lost', what: 'pass', why, conversation, passId });
     return { status: 'ended', outcome: 'superseded' };
   }
 
@@ -118,7 +119,7 @@ export class PassEnding {
       strategy: 'none',
       sequences: 0,
       reasons,
-      durationMs: this.#ports.clock.now() - this.#pass.requestedAt,
+      durationMs: this.#durationMs(),
       ...figures,
     });
     return { status: 'ended', outcome: outcome.kind };
@@ -141,8 +142,13 @@ export class PassEnding {
       hashes: setup.hashes,
       baseTotal: last.total,
       overheadBytes: setup.overhead.bytes,
-      requestedAt: this.#pass.requestedAt,
+      durationMs: this.#durationMs(),
       now: this.#ports.clock.now(),
     });
+  }
+
+  /** From the store's clock to this process's: never less than nothing, however the two differ. */
+  #durationMs(): number {
+    return Math.max(0, this.#ports.clock.now() - this.#pass.requestedAt);
   }
 }

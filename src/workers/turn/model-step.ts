@@ -114,7 +114,8 @@ async function suspendForPass(run: RunningTurn, step: string, reasons: readonly 
 
 async function askForPass({ keeper, ports }: RunningTurn, reasons: readonly Reason[]): Promise<void> {
   keeper.signal.throwIfAborted();
-  if ((await requestPass(ports, keeper.lease.conversation, reasons)) === 'gone') throw new LostTurn('gone');
+  const passId = await requestPass(ports, keeper.lease.conversation, reasons);
+  if (passId === undefined) throw new LostTurn('gone');
 }
 
 function failModel({ prepared }: RunningTurn, why: string): TurnEnd {

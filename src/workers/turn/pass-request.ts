@@ -2,17 +2,17 @@ import type { Reason } from '../../domain/compaction/thresholds.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { TurnDependencies } from './turn-dependencies.ts';
 
-/** Asks for a pass, or adds the reasons to the one in progress. `gone`: there is no conversation to compact. */
+/** Asks for a pass, or adds the reasons to the one in progress. Answers its id; undefined: there is no conversation to compact. */
 export async function requestPass(
   { passes, wakes, ids, onEvent }: Pick<TurnDependencies, 'passes' | 'wakes' | 'ids' | 'onEvent'>,
   conversation: ConversationRef,
   reasons: readonly Reason[],
-): Promise<'requested' | 'gone'> {
+): Promise<string | undefined> {
   const wake = ids.next();
   const result = await passes.requestPass({ conversation, reasons, passId: ids.next(), wake });
-  if (result.status !== 'requested' && result.status !== 'joined') return 'gone';
+  if (result.status !== 'requested' && result.status !== 'joined') return undefined;
   if (result.needsWake) await wakes.wake('pass', conversation, wake);
   const isJoined = result.status === 'joined';
   onEvent({ type: 'pass_requested', conversation, passId: result.passId, reasons, isJoined });
-  return 'requested';
+  return result.passId;
 }

@@ -48,21 +48,22 @@ export class TurnDelivery {
   /** @throws what a port throws where its service fails */
   async run(): Promise<DeliveryOutcome> {
     try {
-      for (;;) {
-        const claim = await this.#ports.turns.claim(this.#conversation, this.#owner, this.#ports.ids.next());
-        if (claim.status === 'poison') await this.#passOn(claim);
-        if (claim.status !== 'claimed') return 'done';
+      const claim = await this.#ports.turns.claim(this.#conversation, this.#owner, this.#ports.ids.next());
+      if (claim.status === 'poison') await this.#passOn(claim);
+      let turn = claim.status === 'claimed' ? claim.turn : undefined;
+      while (turn !== undefined) {
         this.#claims += 1;
-        if (!(await this.#answer(claim.turn))) return 'done';
+        turn = await this.#answer(turn);
       }
+      return 'done';
     } catch (error) {
       if (error instanceof LostTurn) return 'lost';
       throw error;
     }
   }
 
-  /** @returns whether there is a next turn to claim */
-  async #answer(claimed: ClaimedTurn): Promise<boolean> {
+  /** @returns the next turn, taken as this one was settled */
+  async #answer(claimed: ClaimedTurn): Promise<ClaimedTurn | undefined> {
     const { turns, timers, onEvent } = this.#ports;
     const { conversation, turn } = claimed.lease;
     this.#reportClaim(claimed);
@@ -77,14 +78,13 @@ export class TurnDelivery {
     }
   }
 
-  async #work(claimed: ClaimedTurn, keeper: LeaseKeeper): Promise<boolean> {
+  async #work(claimed: ClaimedTurn, keeper: LeaseKeeper): Promise<ClaimedTurn | undefined> {
     const { agent } = claimed;
     const run = this.#openTurn(claimed, keeper);
     const end =
       run === undefined ? failTurn('unknown_agent', `no agent ${agent} at this worker`, { agent }) : await runTurn(run);
-    const hasNext = await endTurn(this.#ports, claimed, end, this.#hasShareLeft());
-    if (run !== undefined && end.kind === 'completed') await this.#compactBehind(run);
-    return hasNext;
+    const next = await endTurn(this.#ports, claimed, end, this.#hasShareLeft());
+    return run !== undefined && end.kind === 'completed' ? await this.#compactBehind(run, next) : next;
   }
 
   #openTurn(claimed: ClaimedTurn, keeper: LeaseKeeper): RunningTurn | undefined {
@@ -92,14 +92,25 @@ export class TurnDelivery {
     const context = this.#context;
     const prepared = ports.agents.find(claimed.agent);
     if (prepared === undefined) return undefined;
+    if (claimed.input !== undefined) context.append([claimed.input], claimed.conversation);
     const journal = new TurnJournal({ turns: ports.turns, clock: ports.clock, claimed, keeper, context });
     return { claimed, prepared, journal, context, keeper, ports, settings: this.#settings };
   }
 
-  /** The turn is settled and nobody waits for this pass: a crash before it costs no more than the next turn's evaluation. */
-  async #compactBehind({ prepared, journal }: RunningTurn): Promise<void> {
+  /**
+   * The turn is settled and nobody waits for this pass: a crash before it costs no more than the next turn's evaluation. The
+   * next turn was taken before the pass was asked for, and is told of it here.
+   */
+  async #compactBehind(
+    { prepared, journal }: RunningTurn,
+    next: ClaimedTurn | undefined,
+  ): Promise<ClaimedTurn | undefined> {
     const reasons = decideTurnEnd(prepared, journal.conversation);
-    if (reasons.length > 0) await requestPass(this.#ports, this.#conversation, reasons);
+    if (reasons.length === 0) return next;
+    const passId = await requestPass(this.#ports, this.#conversation, reasons);
+    return next === undefined || passId === undefined
+      ? next
+      : { ...next, conversation: { ...next.conversation, passId } };
   }
 
   /** The claim settled a poison turn: the next one starts with a wake, and a delivery, of its own. */

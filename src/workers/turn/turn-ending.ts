@@ -8,7 +8,7 @@ type EndingPorts = Pick<TurnDependencies, 'turns' | 'wakes' | 'clock' | 'ids' | 
 /**
  * Writes how the work on a claimed turn ended: the one write that gives the lease back.
  * @param mayClaimNext the delivery has its share left, so that the next turn needs no wake
- * @returns whether a next turn is there for this delivery to claim
+ * @returns the next turn, where this delivery goes on with it
  * @throws LostTurn
  */
 export async function endTurn(
@@ -16,7 +16,7 @@ export async function endTurn(
   claimed: ClaimedTurn,
   end: TurnEnd,
   mayClaimNext: boolean,
-): Promise<boolean> {
+): Promise<ClaimedTurn | undefined> {
   if (end.kind === 'suspended') {
     const { lease } = claimed;
     const { waiting } = end;
@@ -25,7 +25,7 @@ export async function endTurn(
     if (status === 'exhausted') return endTurn(ports, claimed, exhausted(waiting), mayClaimNext);
     const { conversation, turn } = lease;
     ports.onEvent({ type: 'turn_suspended', conversation, turn, for: waiting.for, untilMs: waiting.until });
-    return false;
+    return undefined;
   }
   const settlement: Settlement =
     end.kind === 'completed'
@@ -39,7 +39,7 @@ async function settleTurn(
   { lease, acceptedAt }: ClaimedTurn,
   settlement: Settlement,
   mayClaimNext: boolean,
-): Promise<boolean> {
+): Promise<ClaimedTurn | undefined> {
   const { conversation, turn } = lease;
   const result = await turns.settle(lease, settlement, mayClaimNext ? undefined : ids.next());
   if (result.status === 'fenced' || result.status === 'gone') throw new LostTurn(result.status);
@@ -52,7 +52,7 @@ async function settleTurn(
     durationMs: Math.max(0, clock.now() - acceptedAt),
   });
   if (result.wake !== undefined) await wakes.wake('turn', conversation, result.wake);
-  return mayClaimNext && result.hasNext;
+  return result.next;
 }
 
 function exhausted({ step, for: kind }: { readonly step: string; readonly for: string }): TurnEnd {

@@ -62,8 +62,7 @@ function requestPass(db: MemoryDatabase, request: PassRequest): PassRequestResul
     return { status, passId: pass.passId, needsWake: pass.wake === wake };
   }
   conversation.pass = { passId, reasons: [...new Set(reasons)], wake, attempts: 0, requestedAt: db.now() };
-  const member = readyMember('p', ref);
-  if (!db.ready.has(member)) db.ready.set(member, db.now() + WAKE_GRACE_MS);
+  db.ready.set(readyMember('p', ref), db.now() + WAKE_GRACE_MS);
   return { status: 'requested', passId, needsWake: true };
 }
 

@@ -67,19 +67,30 @@ function claim(db: MemoryDatabase, ref: ConversationRef, owner: string, wake: st
     return { status: 'waiting', untilMs: waiting.until };
   }
   if (conversation.attempts + 1 > TURN_LIMITS.maxAttempts) return poison(db, conversation, record, wake);
+  return { status: 'claimed', turn: takeHead(db, conversation, record, owner) };
+}
+
+/** As lua/shared/take-head.lua. */
+function takeHead(
+  db: MemoryDatabase,
+  conversation: MemoryConversation,
+  record: MemoryTurn,
+  owner: string,
+): ClaimedTurn {
   raiseEpoch(db, conversation);
   conversation.attempts += 1;
   conversation.owner = owner;
   conversation.poisoned = undefined;
-  db.sweeps.delete(readyMember('t', ref));
+  db.sweeps.delete(readyMember('t', conversation.ref));
   extendLease(db, conversation);
-  if (record.input !== undefined) {
+  const { input } = record;
+  if (input !== undefined) {
     closeOpenCalls(conversation, record.turn, db.now());
-    record.inputSeq = appendToLog(conversation, [record.input], db.now(), record.turn);
+    record.inputSeq = appendToLog(conversation, [input], db.now(), record.turn);
     record.input = undefined;
   }
   record.state = 'running';
-  return { status: 'claimed', turn: claimedTurn(conversation, record) };
+  return claimedTurn(conversation, record);
 }
 
 function poison(db: MemoryDatabase, conversation: MemoryConversation, record: MemoryTurn, wake: string): ClaimResult {
@@ -161,7 +172,14 @@ function settle(db: MemoryDatabase, lease: TurnLease, settlement: Settlement, wa
   const known = conversation?.turnRecords.get(lease.turn);
   if (conversation !== undefined && known !== undefined && isSettled(known.state)) {
     const hasNext = conversation.mailbox.length > 0;
-    return { status: 'known', hasNext, ...(isRecorded(conversation, wake) && { wake }) };
+    const next = headTurn(conversation);
+    const isTaken = conversation.owner === lease.owner && (conversation.leaseUntil ?? 0) > db.now();
+    return {
+      status: 'known',
+      hasNext,
+      ...(isRecorded(conversation, wake) && { wake }),
+      ...(wake === undefined && next && isTaken && { next: claimedTurn(conversation, next) }),
+    };
   }
   const held = hold(db, lease);
   if ('status' in held) return held;
@@ -171,7 +189,11 @@ function settle(db: MemoryDatabase, lease: TurnLease, settlement: Settlement, wa
   }
   settleRecord(db, held.conversation, held.record, settlement);
   const hasNext = popHead(db, held.conversation, wake);
-  return { status: 'settled', hasNext, ...(hasNext && wake !== undefined && { wake }) };
+  const next = headTurn(held.conversation);
+  if (next === undefined || wake !== undefined) {
+    return { status: 'settled', hasNext, ...(hasNext && wake !== undefined && { wake }) };
+  }
+  return { status: 'settled', hasNext, next: takeHead(db, held.conversation, next, lease.owner) };
 }
 
 /** As lua/shared/fence.lua: what the lease is for, or how it was lost. */
@@ -192,12 +214,14 @@ function extendLease(db: MemoryDatabase, conversation: MemoryConversation): void
 
 function claimedTurn(conversation: MemoryConversation, record: MemoryTurn): ClaimedTurn {
   const { ref, owner = '', epoch, attempts } = conversation;
+  const last = conversation.log.at(-1);
   return {
     lease: { conversation: ref, turn: record.turn, owner, epoch },
     agent: record.agent,
     attempt: attempts,
     acceptedAt: record.acceptedAt,
     inputSeq: record.inputSeq ?? 0,
+    ...(last?.seq === record.inputSeq && last && { input: last.message }),
     conversation: toConversationState(conversation),
     steps: new Map(record.steps),
     ...(record.waiting && { waited: { ...record.waiting } }),

@@ -43,7 +43,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
       expect(await store.requestPass(request)).toEqual(joined);
       expect(await store.requestPass(request)).toEqual(joined);
       expect(await store.readReasons(lease)).toEqual({ status: 'held', reasons: ['ratio', 'hard_limit'] });
-      expect((await dueIn(conversation, 'p')) ?? 0, 'NX: a running pass keeps its lease time').toBeGreaterThan(
+      expect((await dueIn(conversation, 'p')) ?? 0, 'a running pass keeps its lease time').toBeGreaterThan(
         before - SLACK_MS,
       );
     });

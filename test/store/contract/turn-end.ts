@@ -50,19 +50,32 @@ export function describeEnd(harness: () => TurnHarness): void {
       expect((await observe(conversation)).shape).toEqual(before.shape);
     });
 
-    test('without a wake records none, and the next turn is looked after all the same', async () => {
+    test('without a wake takes the next turn in the same write, and again where it is sent again', async () => {
       const { store, observe } = harness();
       const conversation = newConversation();
       for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
       const { lease } = await claimHead(store, conversation);
-      const reply = await store.settle(lease, { state: 'completed', answerSeq: 1 }, undefined);
-      expect(reply).toEqual({ status: 'settled', hasNext: true });
+      const settlement = { state: 'completed', answerSeq: 1 } as const;
+      const reply = await store.settle(lease, settlement, undefined);
+      const next = { lease: { turn: 't2', owner: lease.owner }, attempt: 1, inputSeq: 2, input: { role: 'user' } };
+      expect(reply).toMatchObject({ status: 'settled', hasNext: true, next });
       const { shape, times } = await observe(conversation);
       expect(shape.wake, 'that of the accept').toBe('wake-t1');
-      expect(times.ready['t']).toBeLessThanOrEqual(times.now + 5_000);
-      const next = await store.claim(conversation, lease.owner, 'w');
-      expect(next, 'the same owner goes on').toMatchObject({ status: 'claimed', turn: { lease: { turn: 't2' } } });
+      expect(times.ready['t'], 'looked after once its lease lapses').toBe(times.lease);
       expect(await store.heartbeat(lease)).toEqual({ status: 'fenced' });
+      const again = await store.settle(lease, settlement, undefined);
+      expect(again).toMatchObject({ status: 'known', hasNext: true, next: { lease: { turn: 't2' }, inputSeq: 2 } });
+      expect((await observe(conversation)).shape).toEqual(shape);
+    });
+
+    test('without a wake and without a next turn takes nothing', async () => {
+      const { store, observe } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const settlement = { state: 'completed', answerSeq: 1 } as const;
+      expect(await store.settle(lease, settlement, undefined)).toEqual({ status: 'settled', hasNext: false });
+      expect(await store.settle(lease, settlement, undefined)).toEqual({ status: 'known', hasNext: false });
+      expect((await observe(conversation)).shape.owner).toBeUndefined();
     });
 
     test('failed: the failure is shown as given, the open round closed, the epoch raised', async () => {

@@ -1,9 +1,19 @@
--- Needs: keys, args. Takes a count and that many open calls (id, the provider's id or empty), then a count and that many ids
--- of calls that were answered.
-local function move_calls()
-  for _ = 1, tonumber(take()) do
-    local call = take()
-    redis.call('HSET', c, 'o:' .. call, take())
+-- Needs: keys. Open calls lie in one field of c, in the order in which they were made, a line each: the call's id (ours,
+-- c<seq>_<index>: safe inside JSON) and, behind a blank, the provider's id as JSON where it has another.
+local function read_open_calls()
+  local calls = {}
+  for line in string.gmatch(redis.call('HGET', c, 'open') or '', '[^\n]+') do
+    calls[#calls + 1] = { id = string.match(line, '^%S+'), line = line }
   end
-  for _ = 1, tonumber(take()) do redis.call('HDEL', c, 'o:' .. take()) end
+  return calls
+end
+
+local function write_open_calls(calls)
+  if #calls == 0 then
+    redis.call('HDEL', c, 'open')
+    return
+  end
+  local lines = {}
+  for at, call in ipairs(calls) do lines[at] = call.line end
+  redis.call('HSET', c, 'open', table.concat(lines, '\n'))
 end

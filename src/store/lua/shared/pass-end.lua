@@ -8,7 +8,8 @@ local function end_pass(passId, outcome, wake)
   leave_alone(pass_member)
   emit('pass_ended', { 'passId', passId, 'outcome', outcome })
   local is_awaited = fulfil_wait('compaction', wake) and 1 or 0
-  redis.call('HSET', c, 'ph', log_end[1] or 0, 'pt', log_end[2] or 0, 'lp', passId, 'lw', wake, 'lf', is_awaited)
+  local passed = (log_end[1] or 0) .. ' ' .. (log_end[2] or 0)
+  redis.call('HSET', c, 'passed', passed, 'lp', passId, 'lw', wake, 'lf', is_awaited)
   return is_awaited
 end
 
@@ -19,5 +20,5 @@ local function find_end(passId)
 end
 
 local function set_gate(shutBelow, gainless, breaker)
-  redis.call('HSET', c, 'gs', shutBelow, 'gg', gainless, 'gb', breaker)
+  redis.call('HSET', c, 'gate', table.concat({ shutBelow, gainless, breaker }, ' '))
 end

@@ -4,8 +4,11 @@ local SETTLED = { completed = true, failed = true, canceled = true }
 -- Drops what only an unsettled turn needs, keeps the turn for its retention, tells who waits for it.
 local function settle_turn(turn, state, retentionMs, field, value)
   local key = tbase .. turn
-  for _, name in ipairs(redis.call('HKEYS', key)) do
-    if string.find(name, '^a:') or string.find(name, '^sus:') then redis.call('HDEL', key, name) end
+  -- Only a turn that was suspended has answers and counts of suspensions.
+  if redis.call('HEXISTS', key, 'sus') == 1 then
+    for _, name in ipairs(redis.call('HKEYS', key)) do
+      if string.find(name, '^a:') or string.find(name, '^sus') then redis.call('HDEL', key, name) end
+    end
   end
   redis.call('HDEL', key, 'it', 'ib', 'wfor', 'wstep', 'wuntil', 'wcalls', 'wful')
   redis.call('HDEL', cp, 'i:' .. turn)
@@ -15,7 +18,7 @@ local function settle_turn(turn, state, retentionMs, field, value)
 end
 
 -- Takes the settled head off the mailbox and ends its lease. True: another turn waits (I3). Without a wake the caller
--- looks itself.
+-- takes it itself.
 local function pop_head(wake)
   redis.call('LPOP', mb)
   redis.call('HDEL', c, 'owner', 'lease', 'attempts')
@@ -23,7 +26,7 @@ local function pop_head(wake)
     leave_alone(turn_member)
     return false
   end
-  if wake == '' then look_again(turn_member, now + WAKE_GRACE_MS) else wake_turn(wake) end
+  if wake ~= '' then wake_turn(wake) end
   return true
 end
 

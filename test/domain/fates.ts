@@ -1,0 +1,74 @@
+import type { SettledContext } from '../../src/domain/compaction/settle.ts';
+import { hasHardReason } from '../../src/domain/compaction/thresholds.ts';
+import type { Context, ContextItem } from '../../src/domain/context.ts';
+import { contextOfStory, type TakenPass } from './passes.ts';
+
+/** What became of an item of the context: it stays, it is gone, or it lies under the checkpoint over this range. */
+export type Fate = 'kept' | 'gone' | `under ${number}-${number}`;
+
+/** A pass that made a version. */
+export interface CommittedPass extends TakenPass {
+  readonly settlement: SettledContext;
+}
+
+export function isCommitted(pass: TakenPass): pass is CommittedPass {
+  return pass.settlement?.kind === 'version';
+}
+
+export function contextAfter(pass: CommittedPass): Context {
+  return contextOfStory(pass.story);
+}
+
+/** By position in the context before the pass. */
+export function fatesOf(pass: CommittedPass): Fate[] {
+  const after = contextAfter(pass).items;
+  return pass.request.context.items.map((item): Fate => {
+    const holder = after.find((other) => other.from <= item.from && item.to <= other.to);
+    if (holder === undefined) return 'gone';
+    const isSame = holder.from === item.from && holder.to === item.to && holder.segment?.text === item.segment?.text;
+    return isSame ? 'kept' : `under ${holder.from}-${holder.to}`;
+  });
+}
+
+/** By position: the position of the call's message, for a round; else the position itself. Read from the ids alone. */
+export function ownersOf(items: readonly ContextItem[]): number[] {
+  return items.map(({ message }, position) =>
+    message.role === 'tool'
+      ? items.findIndex((other) => other.message.toolCalls?.some((call) => call.id === message.toolCallId) === true)
+      : position,
+  );
+}
+
+/** Positions that stay whatever the reasons: system, pinned groups, open rounds, the last user message. */
+export function fixedPositions(items: readonly ContextItem[]): Set<number> {
+  const owners = ownersOf(items);
+  const lastUser = items.findLastIndex((item) => item.message.role === 'user');
+  const answered = new Set(items.map((item) => item.message.toolCallId));
+  const fixedOwners = new Set<number>();
+  items.forEach(({ message }, position) => {
+    const isOpen = message.toolCalls?.some((call) => !answered.has(call.id)) === true;
+    if (message.role === 'system' || message.pinned === true || isOpen || position === lastUser) {
+      fixedOwners.add(owners[position] as number);
+    }
+  });
+  return positionsOf(owners, fixedOwners);
+}
+
+/** Positions that stay with soft reasons: the retention window, with whole rounds, and the log's first user message. */
+export function floorPositions({ request }: TakenPass): Set<number> {
+  const { items } = request.context;
+  const owners = ownersOf(items);
+  const windowStart = Math.max(0, items.length - request.policy.retentionWindow);
+  const floorOwners = new Set(owners.slice(windowStart));
+  const first = items.findIndex((item) => item.message.role === 'user' && item.from === request.firstUserSeq);
+  if (request.policy.keepFirstUser && first !== -1) floorOwners.add(first);
+  return positionsOf(owners, floorOwners);
+}
+
+export function isSoft({ request }: TakenPass): boolean {
+  return !hasHardReason(request.reasons);
+}
+
+function positionsOf(owners: readonly number[], chosen: ReadonlySet<number>): Set<number> {
+  return new Set(owners.flatMap((owner, position) => (chosen.has(owner) ? [position] : [])));
+}

@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest';
+import { explainPlan } from '../../src/domain/compaction/explain.ts';
+import { passPlanSchema, planPass } from '../../src/domain/compaction/plan.ts';
+import { completePolicy } from '../../src/domain/policy.ts';
+import { contextOf, logOf } from './alphabet.ts';
+import { maskPlan, planLine, requestOver } from './passes.ts';
+
+const sequence = 'su(a:200)x2';
+
+describe('plan', () => {
+  test('nothing without a reason, nothing where compaction is off', () => {
+    expect(planLine(sequence, { policy: { retentionWindow: 0 }, reasons: [] })).toMatchObject({
+      kind: 'none',
+      explained: [],
+    });
+    const off = { retentionWindow: 0, enabled: false };
+    expect(planLine(sequence, { policy: off, reasons: ['manual'] })).toMatchObject({ kind: 'none', sequences: [] });
+  });
+
+  test('says over what it was made, and survives being recorded', () => {
+    const plan = planLine(sequence, { policy: { retentionWindow: 0 }, reasons: ['ratio', 'turn_end'] });
+    expect(plan).toStrictEqual({
+      kind: 'summarize',
+      reasons: ['ratio', 'turn_end'],
+      version: 0,
+      head: 4,
+      tokens: 10 + 10 + 400 + 3,
+      sequences: [{ from: 3, to: 4, tokens: 400 }],
+      evict: [],
+      explained: [],
+    });
+    expect(passPlanSchema.parse(JSON.parse(JSON.stringify(plan)))).toStrictEqual(plan);
+  });
+
+  test('with a token reason the cut goes on to maxTokens, without one it does not', () => {
+    const line = 's(u a)x10 u';
+    const policy = { retentionWindow: 0, strategy: { retain: 20 }, maxTokens: 103 };
+    const goal = planLine(line, { policy, reasons: ['token_threshold', 'turn_end'] });
+    expect(maskPlan(line, goal)).toBe('su............auauauau');
+    expect(goal.explained).toStrictEqual([]);
+    const once = planLine(line, { policy, reasons: ['turn_end'] });
+    expect(maskPlan(line, once)).toBe('su..auauauauauauauauau');
+    expect(once.explained).toStrictEqual(['no_token_reason']);
+    expect(
+      planLine(line, { policy: { ...policy, maxTokens: undefined }, reasons: ['turn_end'] }).explained,
+    ).toStrictEqual([]);
+  });
+
+  test('with soft reasons the floor stays and is named; with a hard one it yields', () => {
+    const line = 's(ua)x4';
+    const policy = { retentionWindow: 4, maxTokens: 40, keepFirstUser: false };
+    const soft = planLine(line, { policy, reasons: ['ratio'] });
+    expect(soft).toMatchObject({ kind: 'evict', explained: ['retention_floor'] });
+    expect(maskPlan(line, soft)).toBe('s....uaua');
+    const hard = planLine(line, { policy, reasons: ['hard_limit'] });
+    expect(hard).toMatchObject({ kind: 'evict', explained: [] });
+    expect(maskPlan(line, hard)).toBe('s......ua');
+  });
+
+  test('what still is too large without a floor is not blamed on one', () => {
+    const plan = planLine('su a u:500', { policy: { retentionWindow: 0, maxTokens: 100 }, reasons: ['hard_limit'] });
+    expect(plan).toMatchObject({ kind: 'evict', explained: ['nothing_removable'] });
+  });
+
+  test('nothing removable: none below the limit, infeasible above it, with the arithmetic', () => {
+    expect(planLine('su', { reasons: ['turn_end'] })).toMatchObject({ kind: 'none', explained: ['nothing_removable'] });
+    const policy = { maxTokens: 100, retentionWindow: 1 };
+    const overhead = { tokens: 40, bytes: 0, calibration: 1 };
+    const plan = planLine('s:20 u:5! u:50 a:30', { policy, reasons: ['ratio'], overhead });
+    expect(plan).toMatchObject({
+      kind: 'infeasible',
+      explained: ['nothing_removable'],
+      infeasible: { fixed: 40 + 20 + 3, pinned: 5, open: 50, floor: 30, max: 100 },
+    });
+    expect(passPlanSchema.parse(JSON.parse(JSON.stringify(plan)))).toStrictEqual(plan);
+  });
+
+  test('only the present log’s first user message is kept as the first', () => {
+    const { firstUserSeq: _, ...request } = requestOver(contextOf('suauau'), {
+      policy: { retentionWindow: 0, strategy: { evict: 1 } },
+    });
+    expect(maskPlan('suauau', planPass(request))).toBe('s....u');
+    expect(maskPlan('suauau', planPass({ ...request, firstUserSeq: 2 }))).toBe('su...u');
+  });
+});
+
+describe('explained plan', () => {
+  const policy = completePolicy({ messageThreshold: 4, retentionWindow: 1 });
+
+  test('counts over the whole log and tells what no soft pass would touch', () => {
+    expect(explainPlan(logOf('s u t:300 r:300 u! a t'), policy)).toMatchObject({
+      plan: { kind: 'summarize', reasons: ['message_threshold'], tokens: 653, sequences: [{ from: 3, to: 4 }] },
+      messages: 7,
+      turns: 2,
+      protectedPositions: [0, 1, 4, 6],
+    });
+  });
+
+  test('an empty log, and one without a user message', () => {
+    expect(explainPlan([], policy)).toMatchObject({
+      plan: { kind: 'none', tokens: 3 },
+      messages: 0,
+      protectedPositions: [],
+    });
+    expect(explainPlan(logOf('s(a:200)x4'), policy)).toMatchObject({
+      plan: { kind: 'summarize', sequences: [{ from: 2, to: 4 }] },
+      turns: 0,
+      protectedPositions: [0, 4],
+    });
+  });
+
+  test('a turn has ended where the log ends with an answer', () => {
+    const atEnd = completePolicy({ onTurnEnd: true });
+    expect(explainPlan(logOf('sua'), atEnd).plan.reasons).toStrictEqual(['turn_end']);
+    for (const line of ['su', 'sut', 'sutr']) expect(explainPlan(logOf(line), atEnd).plan.reasons).toStrictEqual([]);
+  });
+
+  test('maxTokens below the retention floor is legal here', () => {
+    const tight = completePolicy({ maxTokens: 10, tokenThreshold: 20 });
+    expect(explainPlan(logOf('s(ua)x2'), tight).plan.kind).toBe('infeasible');
+    expect(explainPlan(logOf('s(ua)x9'), tight).plan).toMatchObject({ kind: 'evict', explained: ['retention_floor'] });
+  });
+});

@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'vitest';
+import { settlePass } from '../../src/domain/compaction/settle.ts';
+import type { Reason } from '../../src/domain/compaction/thresholds.ts';
+import { contextOf } from './alphabet.ts';
+import { maskSettled, type PassSetting, planLine, requestOver, settledLine, settleLine, summaryOf } from './passes.ts';
+
+const model = { windowTokens: 1_100, outputCapTokens: 100, upperBoundFactor: 1 };
+const loose = { retentionWindow: 0, keepFirstUser: false };
+
+describe('summaries in a version', () => {
+  test('stand in their places; segments, weights and figures are those of what is left', () => {
+    expect(settledLine('su(a:200)x2 u(a:300)x2', { policy: loose }, [50, 60])).toStrictEqual({
+      kind: 'version',
+      strategy: 'summarize',
+      segments: [
+        { kind: 'raw', from: 1, to: 2, weight: { tokens: 20, bytes: 80 } },
+        { kind: 'checkpoint', from: 3, to: 4, weight: { tokens: 50, bytes: 200 }, text: 'text-3-4', depth: 1 },
+        { kind: 'raw', from: 5, to: 5, weight: { tokens: 10, bytes: 40 } },
+        { kind: 'checkpoint', from: 6, to: 7, weight: { tokens: 60, bytes: 240 }, text: 'text-6-7', depth: 1 },
+      ],
+      weight: { tokens: 140, bytes: 560 },
+      tokensBefore: 1_033,
+      tokensAfter: 143,
+      archived: 4,
+      explained: [],
+      isFloorRelaxed: false,
+      texts: ['text-3-4', 'text-6-7'],
+    });
+  });
+
+  test('one that names a range which the context does not have is left out', () => {
+    const request = requestOver(contextOf('su(a:200)x4'), { policy: loose });
+    const plan = planLine('su(a:200)x4', { policy: loose });
+    const strange = [
+      { from: 3, to: 9 },
+      { from: 4, to: 3 },
+      { from: 1, to: 40 },
+    ].map((range) => summaryOf(range, 1));
+    expect(settlePass({ ...request, plan, summaries: strange })).toStrictEqual({ kind: 'none' });
+  });
+
+  test('still over with them: evicted along the list, checkpoints last', () => {
+    const line = 'su a:150 a:150 u a u(a:200)x2 u';
+    const setting: PassSetting = { policy: { retentionWindow: 0, maxTokens: 150 }, reasons: ['ratio'] };
+    const settled = settledLine(line, setting, [50, 50]);
+    expect(maskSettled(line, settled)).toBe('su11..u22u');
+    expect(settled).toMatchObject({ strategy: 'summarize', tokensAfter: 143, archived: 6, explained: [] });
+    const tighter = settledLine(line, { ...setting, policy: { retentionWindow: 0, maxTokens: 83 } }, [50, 50]);
+    expect(maskSettled(line, tighter)).toBe('su.....11u');
+  });
+
+  test('not one came in, and no token reason: nothing happens', () => {
+    expect(settleLine('su(a:200)x2', { policy: loose }, [])).toStrictEqual({ kind: 'none' });
+  });
+
+  test('above maxTokens without a token reason is explained', () => {
+    const policy = { ...loose, maxTokens: 50 };
+    expect(settledLine('su(a:200)x2 u:200', { policy }, [50]).explained).toStrictEqual(['no_token_reason']);
+  });
+});
+
+describe('floor against budget', () => {
+  const line = 's(ua)x5';
+  const policy = { retentionWindow: 4, maxTokens: 40 };
+
+  test('with soft reasons the floor wins, and is named', () => {
+    const settled = settledLine(line, { policy, reasons: ['ratio'] });
+    expect(maskSettled(line, settled)).toBe('su.....uaua');
+    expect(settled).toMatchObject({ explained: ['retention_floor'], isFloorRelaxed: false });
+  });
+
+  test.each<Reason>(['hard_limit', 'overflow', 'manual'])(
+    'with %s it shrinks from its oldest group, and says so',
+    (reason) => {
+      const relax = (maxTokens: number) =>
+        settledLine(line, { policy: { ...policy, maxTokens }, reasons: ['ratio', reason] });
+      expect(maskSettled(line, relax(63))).toBe('su.....uaua');
+      expect(relax(63).isFloorRelaxed).toBe(false);
+      const masks = [53, 43, 33, 23].map((maxTokens) => maskSettled(line, relax(maxTokens)));
+      expect(masks).toStrictEqual(['su......aua', 'su.......ua', 'su.......u.', 's........u.']);
+      expect(relax(53)).toMatchObject({ isFloorRelaxed: true, explained: [], tokensAfter: 53 });
+    },
+  );
+});
+
+describe('infeasible', () => {
+  test('with a hard reason: what is left when everything removable is gone', () => {
+    const line = 's:30 u! a u:700 t:400';
+    const policy = { retentionWindow: 3, maxTokens: 500 };
+    const overhead = { tokens: 100, bytes: 0, calibration: 1 };
+    const settled = settleLine(line, { policy, reasons: ['hard_limit'], model, overhead });
+    expect(settled).toStrictEqual({
+      kind: 'infeasible',
+      details: { fixed: 100 + 30 + 3, pinned: 10, open: 1_100, floor: 0, max: 500 },
+    });
+  });
+
+  test('with soft reasons and nothing to take: the floor is part of the sum', () => {
+    const settled = settleLine('su:500 a:300', { policy: { maxTokens: 400 }, reasons: ['ratio'] });
+    expect(settled).toStrictEqual({
+      kind: 'infeasible',
+      details: { fixed: 13, pinned: 0, open: 500, floor: 300, max: 400 },
+    });
+  });
+
+  test('the parts are upper bounds and add up to the size of what is left', () => {
+    const overhead = { tokens: 107, bytes: 0, calibration: 1.07 };
+    const window = { ...model, upperBoundFactor: 1.1 };
+    const setting: PassSetting = { policy: { maxTokens: 300 }, reasons: ['manual'], model: window, overhead };
+    const settled = settleLine('s:33 u:71! a u:303', setting);
+    const mean = Math.round((33 + 71 + 303 + 107 + 3) * 1.07);
+    expect(settled).toMatchObject({ kind: 'infeasible', details: { pinned: 83, open: 356, floor: 0, max: 300 } });
+    const { fixed, pinned, open, floor } = (settled as Extract<typeof settled, { kind: 'infeasible' }>).details;
+    expect(fixed + pinned + open + floor).toBe(Math.ceil(mean * 1.1));
+  });
+
+  test('hard, but sendable: the turn that waits gets a version all the same', () => {
+    const line = 's(u a:100)x3 u:600';
+    const setting: PassSetting = { policy: { ...loose, maxTokens: 500 }, reasons: ['hard_limit'], model };
+    const settled = settledLine(line, setting);
+    expect(maskSettled(line, settled)).toBe('s......u');
+    expect(settled).toMatchObject({ tokensAfter: 613, explained: ['nothing_removable'] });
+  });
+
+  test('who asked for the budget itself is told that it cannot be had', () => {
+    const setting: PassSetting = { policy: { ...loose, maxTokens: 500 }, reasons: ['manual'], model };
+    expect(settleLine('s(u a:100)x3 u:600', setting).kind).toBe('infeasible');
+  });
+
+  test('hard, and too large to be sent with everything gone', () => {
+    const setting: PassSetting = { policy: { ...loose, maxTokens: 500 }, reasons: ['overflow'], model };
+    expect(settleLine('s(u a:100)x3 u:1000', setting).kind).toBe('infeasible');
+    const { model: _, ...unknown } = setting;
+    expect(settleLine('s(u a:100)x3 u:600', unknown).kind).toBe('infeasible');
+  });
+});
+
+describe('gain', () => {
+  const line = 'su(a:500)x2';
+  const sizes = { tokensBefore: 1_023 };
+
+  test('a soft pass that gains less than minGain commits nothing', () => {
+    expect(settleLine(line, { policy: loose }, [898])).toStrictEqual({ kind: 'no_gain', ...sizes, tokensAfter: 921 });
+    expect(settleLine(line, { policy: loose }, [897])).toMatchObject({ kind: 'version', tokensAfter: 920 });
+    expect(settleLine(line, { policy: { ...loose, minGain: 0 } }, [999])).toMatchObject({ kind: 'version' });
+  });
+
+  test('a hard one commits whatever makes it smaller', () => {
+    const setting: PassSetting = { policy: loose, reasons: ['manual'] };
+    expect(settleLine(line, setting, [999])).toMatchObject({ kind: 'version', tokensAfter: 1_022 });
+  });
+
+  test('a cut of what weighs nothing is no version, even for a hard one', () => {
+    const setting: PassSetting = { policy: { ...loose, strategy: { retain: 0 } }, reasons: ['manual'] };
+    expect(settleLine('su:0 a:0 u', setting)).toMatchObject({ kind: 'no_gain', tokensBefore: 23, tokensAfter: 23 });
+  });
+});

@@ -1,0 +1,212 @@
+import { describe, expect, test } from 'vitest';
+import type { PassPlan } from '../../src/domain/compaction/plan.ts';
+import { canRebase } from '../../src/domain/compaction/rebase.ts';
+import { describeRange, segmentItems } from '../../src/domain/compaction/segments.ts';
+import { buildContext, rangesToRead, weighItems } from '../../src/domain/context.ts';
+import { diffVersions } from '../../src/domain/diff.ts';
+import { NO_WEIGHT } from '../../src/domain/message.ts';
+import { type Checkpoint, type Segment, START_VERSION, type Version, versionSchema } from '../../src/domain/version.ts';
+import { contextOf, logOf } from './alphabet.ts';
+import { errorOf } from './error-of.ts';
+
+type Part = readonly [kind: 'raw' | 'evicted' | 'checkpoint', from: number, to: number, text?: string];
+
+/** A version of these segments, up to the last of them. */
+function versionWith(number: number, ...parts: readonly Part[]): Version {
+  const segments = parts.map(([kind, from, to, text = `text-${from}-${to}`]): Segment => {
+    const weight = kind === 'evicted' ? NO_WEIGHT : { tokens: 10, bytes: 40 };
+    return kind === 'checkpoint' ? { kind, from, to, weight, text, depth: 1 } : { kind, from, to, weight };
+  });
+  return { ...START_VERSION, number, parent: 0, cause: 'pass', base: parts.at(-1)?.[2] ?? 0, segments };
+}
+
+const raw = (from: number, to: number): Part => ['raw', from, to];
+const evicted = (from: number, to: number): Part => ['evicted', from, to];
+const checkpoint = (from: number, to: number, text?: string): Part =>
+  text === undefined ? ['checkpoint', from, to] : ['checkpoint', from, to, text];
+
+function checkpoints(...texts: readonly string[]): Map<string, Checkpoint> {
+  return new Map(
+    texts.map((text) => [
+      text,
+      { text: `about ${text}`, covers: { from: 1, to: 1 }, sources: [], depth: 1, model: 'test' },
+    ]),
+  );
+}
+
+describe('context of a version', () => {
+  const version = versionWith(3, raw(1, 2), checkpoint(3, 5), evicted(6, 6), raw(7, 8));
+  const entries = logOf('su(a)x3 u a u (ua)x3');
+  const source = { version, entries, checkpoints: checkpoints('text-3-5') };
+
+  test('its segments, then the log behind them', () => {
+    const { items } = buildContext({ ...source, head: 10 });
+    expect(items.map(({ from, to, message }) => [from, to, message.content])).toStrictEqual([
+      [1, 1, 's1'],
+      [2, 2, 'u2'],
+      [3, 5, 'about text-3-5'],
+      [7, 7, 'a7'],
+      [8, 8, 'u8'],
+      [9, 9, 'u9'],
+      [10, 10, 'a10'],
+    ]);
+    expect(items[2]).toMatchObject({ message: { role: 'checkpoint', checkpoint: { from: 3, to: 5 } }, tokens: 10 });
+    expect(weighItems(items)).toStrictEqual({ tokens: 70, bytes: 280 });
+  });
+
+  test('an old version is the same byte for byte at any head, before and after newer ones and appends', () => {
+    const shown = JSON.stringify(buildContext({ ...source, head: 8 }));
+    const longer = logOf('su(a)x3 u a u (ua)x30');
+    const more = checkpoints('text-3-5', 'text-1-9');
+    expect(JSON.stringify(buildContext({ version, head: 8, entries: longer, checkpoints: more }))).toBe(shown);
+    const atTen = buildContext({ ...source, head: 10 }).items;
+    expect(JSON.stringify(atTen.slice(0, 5))).toBe(JSON.stringify(buildContext({ ...source, head: 8 }).items));
+  });
+
+  test('what has to be read for it: raw segments and what is behind the base', () => {
+    expect(rangesToRead(version, 10)).toStrictEqual([
+      { from: 1, to: 2 },
+      { from: 7, to: 8 },
+      { from: 9, to: 10 },
+    ]);
+    expect(rangesToRead(version, 8)).toHaveLength(2);
+    expect(rangesToRead(START_VERSION, 0)).toStrictEqual([]);
+    const read = rangesToRead(version, 10).flatMap(({ from, to }) => entries.slice(from - 1, to));
+    expect(buildContext({ ...source, entries: read, head: 10 })).toStrictEqual(buildContext({ ...source, head: 10 }));
+  });
+
+  test('what is missing is an error, never a shorter context', () => {
+    const error = errorOf(() => buildContext({ ...source, entries: entries.slice(0, 7), head: 8 }));
+    expect(error).toMatchObject({ code: 'not_found', details: { seq: 8 } });
+    const noText = errorOf(() => buildContext({ ...source, checkpoints: new Map(), head: 8 }));
+    expect(noText.code).toBe('not_found');
+    expect(noText.message).toContain('3…5');
+  });
+
+  test('a version parses to what was stored', () => {
+    expect(versionSchema.parse(JSON.parse(JSON.stringify(version)))).toStrictEqual(version);
+    expect(versionSchema.safeParse({ ...version, segments: [{ kind: 'gone', from: 1, to: 2 }] }).success).toBe(false);
+  });
+});
+
+describe('segments', () => {
+  test('what no item stands for is evicted; neighbours of a kind join', () => {
+    const { items } = contextOf('su(a)x6 u');
+    const kept = items.filter((item) => ![1, 4, 5, 9].includes(item.from));
+    expect(segmentItems(kept, 9).map(({ kind, from, to, weight }) => [kind, from, to, weight.tokens])).toStrictEqual([
+      ['evicted', 1, 1, 0],
+      ['raw', 2, 3, 20],
+      ['evicted', 4, 5, 0],
+      ['raw', 6, 8, 30],
+      ['evicted', 9, 9, 0],
+    ]);
+  });
+
+  test('nothing left is one evicted segment, an empty log none', () => {
+    expect(segmentItems([], 5)).toStrictEqual([{ kind: 'evicted', from: 1, to: 5, weight: NO_WEIGHT }]);
+    expect(segmentItems([], 0)).toStrictEqual([]);
+  });
+
+  test('a range reads the same wherever a version ends its raw segment', () => {
+    const range = { from: 3, to: 9 };
+    expect(describeRange(versionWith(1, raw(1, 5)), range)).toStrictEqual(describeRange(START_VERSION, range));
+    expect(describeRange(versionWith(1, raw(1, 4), checkpoint(5, 12)), range)).toStrictEqual([
+      'raw 3-4 ',
+      'checkpoint 5-12 text-5-12',
+    ]);
+    expect(describeRange(versionWith(1, evicted(1, 5), raw(6, 12)), range)).toStrictEqual(['evicted 3-5 ', 'raw 6-9 ']);
+  });
+});
+
+describe('rebase', () => {
+  const planned = versionWith(1, raw(1, 2), checkpoint(3, 5), raw(6, 10));
+  const plan: PassPlan = {
+    kind: 'summarize',
+    reasons: ['ratio'],
+    version: 1,
+    head: 20,
+    tokens: 900,
+    sequences: [{ from: 3, to: 9, tokens: 300 }],
+    evict: [],
+    explained: [],
+  };
+
+  test.each<{ name: string; live: Version; can: boolean }>([
+    { name: 'the same version', live: planned, can: true },
+    { name: 'changed elsewhere', live: versionWith(2, evicted(1, 2), checkpoint(3, 5), raw(6, 10)), can: true },
+    { name: 'a later base', live: versionWith(2, raw(1, 2), checkpoint(3, 5), raw(6, 18)), can: true },
+    { name: 'the head itself as base', live: versionWith(2, raw(1, 2), checkpoint(3, 5), raw(6, 20)), can: true },
+    { name: 'beyond its head', live: versionWith(2, raw(1, 2), checkpoint(3, 5), raw(6, 21)), can: false },
+    { name: 'another checkpoint', live: versionWith(2, raw(1, 2), checkpoint(3, 5, 'other'), raw(6, 10)), can: false },
+    { name: 'the checkpoint restored', live: versionWith(2, raw(1, 10)), can: false },
+    {
+      name: 'part of it gone',
+      live: versionWith(2, raw(1, 2), checkpoint(3, 5), evicted(6, 6), raw(7, 10)),
+      can: false,
+    },
+    { name: 'all of it gone', live: versionWith(2, raw(1, 2), evicted(3, 10)), can: false },
+    {
+      name: 'its end in a checkpoint',
+      live: versionWith(2, raw(1, 2), checkpoint(3, 5), raw(6, 7), checkpoint(8, 10)),
+      can: false,
+    },
+  ])('$name: $can', ({ live, can }) => {
+    expect(canRebase(plan, planned, live)).toBe(can);
+  });
+
+  test('what it evicts must be there as well', () => {
+    const evicting: PassPlan = { ...plan, kind: 'evict', sequences: [], evict: [{ from: 1, to: 2 }] };
+    expect(canRebase(evicting, planned, versionWith(2, raw(1, 2), evicted(3, 10)))).toBe(true);
+    expect(canRebase(evicting, planned, versionWith(2, evicted(1, 1), raw(2, 10)))).toBe(false);
+  });
+});
+
+describe('diff', () => {
+  test.each<{ name: string; before: Version; after: Version; changes: (string | number)[][] }>([
+    { name: 'none', before: versionWith(1, raw(1, 5)), after: versionWith(2, raw(1, 9)), changes: [] },
+    {
+      name: 'from the start',
+      before: START_VERSION,
+      after: versionWith(1, raw(1, 2), checkpoint(3, 5), evicted(6, 7), raw(8, 9)),
+      changes: [
+        [3, 5, 'raw', 'checkpoint'],
+        [6, 7, 'raw', 'evicted'],
+      ],
+    },
+    {
+      name: 'neighbours that change alike are one',
+      before: versionWith(1, raw(1, 3), raw(4, 9)),
+      after: versionWith(2, evicted(1, 2), evicted(3, 6), raw(7, 9)),
+      changes: [[1, 6, 'raw', 'evicted']],
+    },
+    {
+      name: 'a checkpoint that is another',
+      before: versionWith(1, raw(1, 2), checkpoint(3, 5, 'one'), raw(6, 9)),
+      after: versionWith(2, raw(1, 2), checkpoint(3, 7, 'two'), raw(8, 9)),
+      changes: [
+        [3, 5, 'checkpoint', 'checkpoint'],
+        [6, 7, 'raw', 'checkpoint'],
+      ],
+    },
+    {
+      name: 'back again',
+      before: versionWith(2, evicted(1, 4), raw(5, 6)),
+      after: versionWith(3, raw(1, 2), evicted(3, 8)),
+      changes: [
+        [1, 2, 'evicted', 'raw'],
+        [5, 8, 'raw', 'evicted'],
+      ],
+    },
+  ])('$name', ({ before, after, changes }) => {
+    const found = diffVersions(before, after);
+    expect(found.map((change) => [change.from, change.to, change.before, change.after])).toStrictEqual(changes);
+    const back = diffVersions(after, before);
+    expect(back.map((change) => [change.from, change.to, change.after, change.before])).toStrictEqual(changes);
+  });
+
+  test('a version does not differ from itself', () => {
+    const version = versionWith(1, raw(1, 2), checkpoint(3, 5), evicted(6, 7));
+    expect(diffVersions(version, version)).toStrictEqual([]);
+    expect(diffVersions(START_VERSION, START_VERSION)).toStrictEqual([]);
+  });
+});

@@ -1,0 +1,93 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Message } from '../../../src/domain/message.ts';
+import { countSource, type Fixture, openFixture } from './sequence-messages.ts';
+import { hasTraces, readSequences, type TraceSequence } from './traces.ts';
+
+const MIN_SOURCE_TOKENS = 256;
+const CAPS = [24, 60, 240, 2_000];
+
+/** Literals as a reader of the arguments would name them: not the summarizer's own rules. */
+const WORDS = /https?:\/\/[^\s"'`<>)\\\]}]+|[\w.@~#$%+-]*\/[\w.@/+-]+|[\w#@.-]+/g;
+const PATH = /^[~.]{0,2}\/[\w.]|\/.*\/|\/[\w-]+\.\w+$|\.(?:ts|js|py|md|json|rs|txt|toml|yaml)$/;
+const DATE_OR_NUMBER = /^(?:\d{4}-\d\d-\d\d|\d{3,})$/;
+const ID = /^(?=.*[A-Za-z])(?=.*\d.*\d)[#\w-]{5,}$/;
+
+function isLiteral(word: string): boolean {
+  return word.length >= 3 && (PATH.test(word) || DATE_OR_NUMBER.test(word) || ID.test(word));
+}
+
+function argumentLiterals(messages: readonly Message[]): string[] {
+  const calls = messages.flatMap((message) => message.toolCalls ?? []);
+  const words = calls.flatMap((call) => leaves(JSON.parse(call.arguments)).flatMap((text) => text.match(WORDS) ?? []));
+  return [...new Set(words.map((word) => word.replace(/^[.$-]+(?=\w)|[.,:-]+$/g, '')).filter(isLiteral))];
+}
+
+function leaves(value: unknown): string[] {
+  if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(leaves);
+  return [String(value)];
+}
+
+// Skipped without the recorded conversations beside the project (../shared/traces).
+describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/traces)', () => {
+  let fixture: Fixture;
+  let sequences: { sequence: TraceSequence; tokens: number }[];
+
+  beforeAll(async () => {
+    fixture = await openFixture();
+    sequences = readSequences()
+      .map((sequence) => ({ sequence, tokens: countSource(fixture.counter, sequence.messages) }))
+      .filter(({ tokens }) => tokens >= MIN_SOURCE_TOKENS);
+  });
+
+  test.each(CAPS)(
+    'at most %i tokens, and fewer than the source',
+    async (maxTokens) => {
+      expect(sequences.length).toBeGreaterThan(400);
+      for (const { sequence, tokens } of sequences) {
+        const { messages, asked } = sequence;
+        const text = await fixture.write({ messages, maxTokens, ...(asked === undefined ? {} : { asked }) });
+        expect(fixture.counter.countSync(text)).toBeLessThan(tokens);
+        expect(text.isWellFormed()).toBe(true);
+      }
+    },
+    60_000,
+  );
+
+  test('at min(2,000, ¼ of the source): 95 % of the cap filled, 95 % of the literals in arguments still there', async () => {
+    let fill = 0;
+    let kept = 0;
+    let literals = 0;
+    for (const { sequence, tokens } of sequences) {
+      const { messages, asked } = sequence;
+      const maxTokens = Math.min(2_000, Math.floor(tokens / 4));
+      const text = await fixture.write({ messages, maxTokens, ...(asked === undefined ? {} : { asked }) });
+      const named = argumentLiterals(messages);
+      fill += fixture.counter.countSync(text) / maxTokens;
+      kept += named.filter((literal) => text.includes(literal)).length;
+      literals += named.length;
+    }
+    expect(literals).toBeGreaterThan(3_000);
+    expect(fill / sequences.length).toBeGreaterThan(0.95);
+    expect(kept / literals).toBeGreaterThan(0.95);
+  }, 60_000);
+
+  test('of literals that stand in a first summary, most outlive a second one with twice the source', async () => {
+    let kept = 0;
+    let literals = 0;
+    for (const { sequence, tokens } of sequences) {
+      const { messages } = sequence;
+      const maxTokens = Math.min(2_000, Math.floor(tokens / 4));
+      const half = messages.findIndex(({ role }, index) => index >= messages.length / 2 && role === 'assistant');
+      if (half <= 0) continue;
+      const first = await fixture.summarize({ messages: messages.slice(0, half), maxTokens });
+      if (first.status === 'refused') continue;
+      const checkpoint: Message = { role: 'checkpoint', content: first.text, checkpoint: { from: 1, to: half } };
+      const second = await fixture.write({ messages: [checkpoint, ...messages.slice(half)], maxTokens });
+      const named = argumentLiterals(messages.slice(0, half)).filter((literal) => first.text.includes(literal));
+      kept += named.filter((literal) => second.includes(literal)).length;
+      literals += named.length;
+    }
+    expect(literals).toBeGreaterThan(1_000);
+    expect(kept / literals).toBeGreaterThan(0.9);
+  }, 60_000);
+});

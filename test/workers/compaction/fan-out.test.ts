@@ -1,0 +1,205 @@
+import { describe, expect, it } from 'vitest';
+import { PASS_LIMITS } from '../../../src/domain/pass.ts';
+import { summaryKey } from '../../../src/workers/compaction/summary-key.ts';
+import { FIVE_SEQUENCES, Fixture, type FixtureOptions, ref } from './fixture.ts';
+
+async function openPass(options: FixtureOptions = {}): Promise<Fixture> {
+  const world = await Fixture.open(options);
+  await world.append(FIVE_SEQUENCES);
+  await world.request('token_threshold');
+  return world;
+}
+
+const SEQUENCES = [2, 5, 8, 11, 14].map((from) => ({ from, to: from + 1, tokens: 608 }));
+
+describe('a pass that has sequences to summarize', () => {
+  it('asks for one job per sequence, under ids that no other delivery uses', async () => {
+    const world = await openPass();
+    const children = await world.fanOut();
+    expect(children.map(({ sequence }) => sequence)).toEqual(SEQUENCES);
+    expect(children).toMatchObject(
+      SEQUENCES.map((sequence) => ({
+        conversation: ref,
+        passId: world.db.find(ref)?.pass?.passId,
+        hash: summaryKey(sequence, world.agent.policy),
+      })),
+    );
+    expect(new Set(children.map(({ child }) => child)).size).toBe(5);
+    expect(world.eventsOf('pass_fanned_out')).toMatchObject([{ jobs: 5, sequences: 5 }]);
+    expect(world.eventsOf('pass_ended')).toEqual([]);
+  });
+
+  it('records its plan before anything is spent', async () => {
+    const world = await openPass({
+      wrap: (ports) => ({
+        ...ports,
+        summaries: {
+          ...ports.summaries,
+          readSummaries: async () => {
+            const { plan } = world.db.find(ref)?.pass ?? {};
+            expect(JSON.parse(plan ?? '{}')).toMatchObject({ kind: 'summarize', sequences: SEQUENCES });
+            throw new Error('died here');
+          },
+        },
+      }),
+    });
+    await expect(world.deliver()).rejects.toThrow('died here');
+    // The next delivery goes on from the recorded plan, though it would make another one now.
+    await world.append('u20 a300 a300 u20 a20');
+    world.db.advance(PASS_LIMITS.leaseMs + 1);
+    await expect(world.deliver('job2')).rejects.toThrow('died here');
+    expect.assertions(4);
+  });
+
+  it('gives its lease back; only the job that waits for the children may claim', async () => {
+    const world = await openPass();
+    await world.fanOut('job1');
+    const { pass } = world.db.find(ref) ?? {};
+    const parked = { job: 'job1', untilMs: world.db.now() + PASS_LIMITS.parkMs };
+    expect(pass).toMatchObject({ owner: undefined, leaseUntil: undefined, parked });
+    expect(world.db.ready.get('p|_|talk')).toBe(parked.untilMs);
+    expect(world.timers.pending, 'no beat behind it').toBe(0);
+
+    expect(await world.deliver('job2')).toEqual({ status: 'done' });
+    expect(world.db.find(ref)?.pass).toBe(pass);
+    expect(world.eventsOf('pass_ended')).toEqual([]);
+    await world.deliver('job1', true);
+    expect(world.eventsOf('pass_ended')).toHaveLength(1);
+  });
+
+  it('asks only for what is not there yet', async () => {
+    const world = await openPass();
+    const lost = await world.fanOut('job1');
+    await world.summarize(lost[1] as (typeof lost)[1]);
+    await world.summarize(lost[3] as (typeof lost)[3]);
+    world.db.advance(PASS_LIMITS.parkMs + 1);
+    const children = await world.fanOut('job2');
+    expect(children.map(({ sequence }) => sequence)).toEqual([0, 2, 4].map((index) => SEQUENCES[index]));
+    const ids = new Set(lost.map(({ child }) => child));
+    expect(children.filter(({ child }) => ids.has(child))).toEqual([]);
+    expect(world.eventsOf('pass_fanned_out').at(-1)).toMatchObject({ jobs: 3, sequences: 5 });
+  });
+
+  it('settles at once where every summary is known from an earlier pass', async () => {
+    const world = await openPass();
+    for (const child of await world.fanOut()) await world.summarize(child);
+    await world.store.takeOverPass(ref, 'o', 'p2');
+    world.db.advance(PASS_LIMITS.leaseMs + 1);
+    expect(await world.deliver('job2')).toEqual({ status: 'done' });
+    expect(world.version).toMatchObject({ strategy: 'summarize', archived: 10 });
+  });
+
+  it('fans nothing out at the third attempt since its plan: it takes what is there', async () => {
+    const world = await openPass();
+    const [first] = await world.fanOut('job1');
+    if (first !== undefined) await world.summarize(first);
+    for (const job of ['job2', 'job3']) {
+      world.db.advance(PASS_LIMITS.parkMs + 1);
+      expect(await world.fanOut(job)).toHaveLength(4);
+    }
+    world.db.advance(PASS_LIMITS.parkMs + 1);
+    expect(await world.deliver('job4')).toEqual({ status: 'done' });
+    expect(world.segments).toContain('checkpoint 2-3');
+    expect(world.db.find(ref)?.pass).toBeUndefined();
+  });
+
+  it('keeps its lease while it works', async () => {
+    const gate = Promise.withResolvers<void>();
+    const reached = Promise.withResolvers<void>();
+    const world = await openPass({
+      wrap: (ports) => ({
+        ...ports,
+        contexts: {
+          ...ports.contexts,
+          readContext: async (conversation, at) => {
+            reached.resolve();
+            await gate.promise;
+            return ports.contexts.readContext(conversation, at);
+          },
+        },
+      }),
+    });
+    const running = world.deliver('job1');
+    await reached.promise;
+    await world.timers.advance(3 * PASS_LIMITS.leaseMs);
+    expect(await world.store.claimPass(ref, 'other', 'job2', 'w')).toMatchObject({ status: 'held' });
+    gate.resolve();
+    expect(await running).toMatchObject({ status: 'parked' });
+    expect(world.timers.pending).toBe(0);
+  });
+});
+
+describe('a pass that has nothing to summarize', () => {
+  it('evicts in the delivery that planned it', async () => {
+    const world = await Fixture.open({ policy: { minSequenceTokens: 5_000 } });
+    await world.append(FIVE_SEQUENCES);
+    await world.request('token_threshold');
+    expect(await world.deliver()).toEqual({ status: 'done' });
+    expect(world.version).toMatchObject({ strategy: 'evict', cause: 'pass', parent: 0, reasons: ['token_threshold'] });
+    expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_000);
+    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed', strategy: 'evict', sequences: 0 }]);
+  });
+
+  it('ends as none where its reasons no longer hold, and shuts the gate', async () => {
+    const world = await Fixture.open();
+    await world.append('u20 a300 a300 u20 a20');
+    await world.request('token_threshold', 'hard_limit');
+    expect(await world.deliver()).toEqual({ status: 'done' });
+    const ended = world.eventsOf('pass_ended');
+    expect(ended).toMatchObject([{ outcome: 'none', strategy: 'none', reasons: [], sequences: 0 }]);
+    const { pass, version, gate, passed } = world.db.find(ref) ?? {};
+    expect({ pass, version, passed }).toEqual({ pass: undefined, version: 0, passed: { head: 5, turns: 2 } });
+    // 24 + 2 × 304 + 24 + 24, system 3, framing 3, and a sequence's worth of growth.
+    expect(gate).toEqual({ shutBelowTokens: 686 + 256, gainlessPasses: 0, breakerTokens: 0 });
+  });
+
+  it.each([
+    ['is switched off', { enabled: false }],
+    ['is manual', { mode: 'manual' }],
+  ] as const)('ends as none where compaction %s and a threshold is met', async (_, policy) => {
+    const world = await Fixture.open({ policy });
+    await world.append(FIVE_SEQUENCES);
+    await world.request('token_threshold', 'turn_end');
+    expect(await world.deliver()).toEqual({ status: 'done' });
+    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'none', reasons: [] }]);
+  });
+
+  it('goes on in mode manual where somebody asked for it', async () => {
+    const world = await Fixture.open({ policy: { mode: 'manual' } });
+    await world.append(FIVE_SEQUENCES);
+    await world.request('manual');
+    await world.runPass();
+    expect(world.version).toMatchObject({ strategy: 'summarize', reasons: ['manual'] });
+  });
+
+  it('ends as infeasible where nothing may go', async () => {
+    const world = await Fixture.open();
+    await world.append('u2000');
+    await world.request('manual');
+    await world.deliver();
+    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'infeasible' }]);
+    expect(world.db.find(ref)?.pass).toBeUndefined();
+  });
+});
+
+describe('a wake without a pass for it', () => {
+  it('does nothing where the pass has ended, or the conversation is erased', async () => {
+    const world = await openPass();
+    await world.store.erase(ref);
+    expect(await world.deliver()).toEqual({ status: 'done' });
+    const other = await Fixture.open();
+    await other.append('u20');
+    expect(await other.deliver()).toEqual({ status: 'done' });
+    expect([...world.events, ...other.events]).toEqual([]);
+  });
+
+  it('ends the pass of an agent that nobody here knows', async () => {
+    const world = await Fixture.open();
+    await world.append(FIVE_SEQUENCES, 'stranger');
+    await world.request('token_threshold');
+    expect(await world.deliver()).toEqual({ status: 'done' });
+    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'failed', code: 'unknown_agent' }]);
+    expect(world.db.find(ref)?.pass).toBeUndefined();
+    expect(world.version).toBeUndefined();
+  });
+});

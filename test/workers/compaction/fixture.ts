@@ -1,0 +1,238 @@
+import type { Reason } from '../../../src/domain/compaction/thresholds.ts';
+import type { WorkerEvent } from '../../../src/domain/events.ts';
+import type { ConversationRef } from '../../../src/domain/ids.ts';
+import { addWeights, type Message, NO_WEIGHT } from '../../../src/domain/message.ts';
+import type { Model, ModelProfile } from '../../../src/domain/model.ts';
+import type { PolicyInput } from '../../../src/domain/policy.ts';
+import type {
+  PassDeliveryResult,
+  PassHandler,
+  SummarizationHandler,
+  SummarizationResult,
+  TurnHandler,
+} from '../../../src/domain/ports/handlers.ts';
+import type { Summarizer, SummaryRequest } from '../../../src/domain/ports/summarizer.ts';
+import { TURN_LIMITS } from '../../../src/domain/turn.ts';
+import { type Segment, START_VERSION, type Version } from '../../../src/domain/version.ts';
+import { scriptedModel } from '../../../src/models/scripted.ts';
+import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
+import { createPassHandler, takeOverPass } from '../../../src/workers/compaction/pass-delivery.ts';
+import type { CompactionPorts } from '../../../src/workers/compaction/ports.ts';
+import { type PreparedAgent, prepareAgent } from '../../../src/workers/prepared-agent.ts';
+import type { SummarizationPorts } from '../../../src/workers/summarization/ports.ts';
+import { createSummarizationHandler } from '../../../src/workers/summarization/summarization-delivery.ts';
+import { createSweeper, type Sweeper, type SweeperPorts } from '../../../src/workers/sweeper/sweeper.ts';
+import { createTurnHandler } from '../../../src/workers/turn/turn-delivery.ts';
+import type { TurnDependencies } from '../../../src/workers/turn/turn-dependencies.ts';
+import { MemoryDatabase } from '../../fakes/store/database.ts';
+import { openMemoryStore } from '../../fakes/store/open-memory-store.ts';
+import { ManualTimers } from '../turn/manual-timers.ts';
+import { type Child, MemoryQueue } from './memory-queue.ts';
+
+export const ref: ConversationRef = { tenant: '_', id: 'talk' };
+
+/** Five sequences of 608 tokens, each behind a user message of 24; the last two messages are the retention window. */
+export const FIVE_SEQUENCES = 'u20 a300 a300 '.repeat(5).concat('u20 a20');
+
+export type AllPorts = TurnDependencies & CompactionPorts & SummarizationPorts & SweeperPorts;
+
+export interface FixtureOptions {
+  readonly policy?: PolicyInput;
+  readonly model?: Model;
+  readonly profile?: Partial<ModelProfile>;
+  readonly summarizers?: readonly Summarizer[];
+  /** puts something between the workers and their ports */
+  readonly wrap?: (ports: AllPorts) => AllPorts;
+}
+
+/** A text of so many tokens: each word is one. */
+export function words(count: number): string {
+  return ' word'.repeat(count);
+}
+
+/** Writes the same short text for the same range. */
+export function brief(id = 'brief'): Summarizer & { readonly requests: SummaryRequest[] } {
+  const requests: SummaryRequest[] = [];
+  return {
+    id,
+    requests,
+    summarize: async (request) => {
+      requests.push(request);
+      return { status: 'written', text: `what happened in ${request.range.from}-${request.range.to}` };
+    },
+  };
+}
+
+/**
+ * Every worker over the stores in memory; time, queue, summarizers and events are in the test's hands. Unless told
+ * otherwise a pass is wanted from 1,500 tokens, brings them down to 1,000 and leaves the last two messages alone.
+ */
+export class Fixture {
+  readonly timers = new ManualTimers();
+  readonly db = new MemoryDatabase(() => this.timers.now());
+  readonly store = openMemoryStore(this.db);
+  readonly queue = new MemoryQueue();
+  readonly events: WorkerEvent[] = [];
+  readonly agent: PreparedAgent;
+  readonly ports: AllPorts;
+  readonly turn: TurnHandler;
+  readonly compaction: PassHandler;
+  readonly summarization: SummarizationHandler;
+  readonly sweeper: Sweeper;
+  summarizers: readonly Summarizer[];
+  #ids = 0;
+
+  private constructor(agent: PreparedAgent, { summarizers = [brief()], wrap = (ports) => ports }: FixtureOptions) {
+    const { store, timers } = this;
+    this.agent = agent;
+    this.summarizers = summarizers;
+    this.ports = wrap({
+      turns: store,
+      passes: store,
+      contexts: store,
+      summaries: store,
+      sweep: store,
+      wakes: this.queue,
+      takeover: { settleNow: (conversation) => takeOverPass(this.ports, conversation) },
+      summarizers: () => this.summarizers,
+      agents: { find: (name) => (name === agent.agent.name ? agent : undefined) },
+      clock: timers,
+      ids: { next: () => this.nextId() },
+      timers,
+      onEvent: (event) => this.events.push(event),
+    });
+    this.turn = createTurnHandler(this.ports);
+    this.compaction = createPassHandler(this.ports);
+    this.summarization = createSummarizationHandler(this.ports);
+    this.sweeper = createSweeper(this.ports);
+  }
+
+  static async open(options: FixtureOptions = {}): Promise<Fixture> {
+    const { profile = { windowTokens: 100_000 }, model = scriptedModel({ profile, decide: () => ({}) }) } = options;
+    const policy = { tokenThreshold: 1_500, maxTokens: 1_000, retentionWindow: 2, ...options.policy };
+    const agent = { name: 'guide', system: 'You guide.', model, tools: [], policy };
+    return new Fixture(await prepareAgent(agent, {}, loadTokenCounter), options);
+  }
+
+  nextId(): string {
+    this.#ids += 1;
+    return `id${this.#ids}`;
+  }
+
+  /** Appends messages written as `u20 a300`: role and words of each. Four more tokens go for each message. */
+  async append(script: string, agent = 'guide'): Promise<void> {
+    const roles: Readonly<Record<string, Message['role']>> = { u: 'user', a: 'assistant' };
+    const messages = script
+      .trim()
+      .split(/\s+/)
+      .map((part): Message => ({ role: roles[part[0] ?? ''] ?? 'system', content: words(Number(part.slice(1))) }));
+    const result = await this.store.append({
+      conversation: ref,
+      operation: this.nextId(),
+      agent,
+      expectedHead: this.db.find(ref)?.log.length ?? 0,
+      messages: await Promise.all(messages.map((message) => this.agent.weigh(message))),
+      opens: [],
+      closes: [],
+    });
+    if (result.status !== 'appended') throw new Error(`not appended: ${result.status}`);
+  }
+
+  async accept(turn: string, content: string): Promise<void> {
+    const wake = this.nextId();
+    const accepted = await this.store.accept({
+      conversation: ref,
+      turn,
+      agent: 'guide',
+      input: await this.agent.weigh({ role: 'user', content }),
+      payloadHash: turn,
+      wake,
+      maxQueuedTurns: 100,
+    });
+    if (accepted.status === 'accepted' && accepted.needsWake) await this.queue.wake('turn', ref, wake);
+  }
+
+  /** A head turn that waits for the pass, with the pass that it asked for. */
+  async waitForPass(reasons: readonly Reason[] = ['manual']): Promise<void> {
+    await this.accept('t1', words(20));
+    const claim = await this.store.claim(ref, this.nextId(), this.nextId());
+    if (claim.status !== 'claimed') throw new Error(`not claimed: ${claim.status}`);
+    await this.request(...reasons);
+    const until = this.db.now() + TURN_LIMITS.compactionWaitMs;
+    await this.store.suspend(claim.turn.lease, { for: 'compaction', step: 'model-1', until, calls: [] });
+    this.queue.clear();
+  }
+
+  async request(...reasons: Reason[]): Promise<void> {
+    const wake = this.nextId();
+    const asked = await this.store.requestPass({ conversation: ref, reasons, passId: this.nextId(), wake });
+    if (asked.status === 'requested' && asked.needsWake) await this.queue.wake('pass', ref, wake);
+  }
+
+  deliver(job = 'job1', haveChildrenEnded = false): Promise<PassDeliveryResult> {
+    return this.compaction({ conversation: ref, job, haveChildrenEnded });
+  }
+
+  /** Delivers and answers the children that the pass asks for. */
+  async fanOut(job = 'job1'): Promise<readonly Child[]> {
+    const result = await this.deliver(job);
+    if (result.status !== 'parked') throw new Error('nothing was fanned out');
+    return result.children;
+  }
+
+  summarize(child: Child, isLastAttempt = false, signal = new AbortController().signal): Promise<SummarizationResult> {
+    const { child: _, ...task } = child;
+    return this.summarization({ task, isLastAttempt, signal });
+  }
+
+  /** A whole pass with one delivery before its children and one behind. */
+  async runPass(job = 'job1'): Promise<void> {
+    const result = await this.deliver(job);
+    if (result.status === 'done') return;
+    for (const child of result.children) await this.summarize(child);
+    await this.deliver(job, true);
+  }
+
+  /** Makes a version the live one behind everybody's back. */
+  writeVersion(segments: readonly Segment[]): void {
+    const conversation = this.db.find(ref);
+    if (conversation === undefined) throw new Error('no conversation');
+    const number = conversation.version + 1;
+    const base = segments.at(-1)?.to ?? 0;
+    const weight = segments.reduce((sum, segment) => addWeights(sum, segment.weight), NO_WEIGHT);
+    const baseTotal = conversation.log[base - 1]?.total ?? NO_WEIGHT;
+    const version: Version = {
+      ...START_VERSION,
+      number,
+      parent: number - 1,
+      base,
+      baseTotal,
+      weight,
+      segments: [...segments],
+    };
+    conversation.versions.set(number, version);
+    Object.assign(conversation, { version: number, base, baseTotal, weight });
+  }
+
+  /** Segment of log entries as they are, or without them. */
+  segment(kind: 'raw' | 'evicted', from: number, to: number): Segment {
+    const entries = (this.db.find(ref)?.log ?? []).slice(from - 1, to);
+    const weight = kind === 'evicted' ? NO_WEIGHT : entries.reduce((sum, entry) => addWeights(sum, entry), NO_WEIGHT);
+    return { kind, from, to, weight };
+  }
+
+  /** The live version. */
+  get version(): Version | undefined {
+    const conversation = this.db.find(ref);
+    return conversation?.versions.get(conversation.version);
+  }
+
+  /** The live version's segments, short: `raw 1-1`. */
+  get segments(): string[] {
+    return (this.version?.segments ?? []).map(({ kind, from, to }) => `${kind} ${from}-${to}`);
+  }
+
+  eventsOf<Type extends WorkerEvent['type']>(type: Type): Extract<WorkerEvent, { type: Type }>[] {
+    return this.events.filter((event): event is Extract<WorkerEvent, { type: Type }> => event.type === type);
+  }
+}

@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest';
+import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
+import { FIVE_SEQUENCES, Fixture, ref, words } from './fixture.ts';
+
+/** Writes summaries of so many words. */
+function wordy(count: number): Summarizer {
+  return { id: 'wordy', summarize: () => Promise.resolve({ status: 'written', text: words(count) }) };
+}
+
+async function runSoftPass(world: Fixture): Promise<void> {
+  await world.request('token_threshold');
+  await world.runPass(world.nextId());
+}
+
+describe('several passes in a row', () => {
+  it('each make the next version, and leave the log whole', async () => {
+    const world = await Fixture.open();
+    for (let round = 1; round <= 4; round += 1) {
+      await world.append(FIVE_SEQUENCES);
+      await runSoftPass(world);
+      expect(world.version).toMatchObject({ number: round, parent: round - 1 });
+      expect(world.version?.tokensAfter).toBeLessThan(world.version?.tokensBefore ?? 0);
+      expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_000);
+    }
+    expect(world.db.find(ref)?.log).toHaveLength(68);
+    expect([...(world.db.find(ref)?.versions.keys() ?? [])]).toEqual([1, 2, 3, 4]);
+  });
+
+  it('merge a checkpoint with what came behind it, from the log, and not before there is enough', async () => {
+    const world = await Fixture.open({ policy: { tokenThreshold: 300, maxTokens: 250 }, summarizers: [wordy(100)] });
+    await world.append('u20 a300 a300 a10 a10');
+    await runSoftPass(world);
+    expect(world.segments).toEqual(['raw 1-1', 'checkpoint 2-3', 'raw 4-5']);
+
+    // 132 tokens are new, 256 are wanted: the checkpoint and what stands behind it wait.
+    await world.append('a60 a60 a10 a10');
+    await runSoftPass(world);
+    expect(world.segments.filter((segment) => segment.startsWith('checkpoint'))).toEqual(['checkpoint 2-3']);
+    await world.append('a150 a150 a10 a10');
+    await runSoftPass(world);
+    expect(world.segments.at(-2)).toMatch(/^checkpoint 2-\d+$/);
+    const { segments = [] } = world.version ?? {};
+    expect(segments.filter(({ kind }) => kind === 'checkpoint')).toMatchObject([{ depth: 1 }]);
+  });
+
+  it('that gain too little three times open the breaker; 15 % growth closes it', async () => {
+    // Each sequence of 304 tokens becomes one of about 280: less than a tenth of the whole.
+    const world = await Fixture.open({
+      policy: { tokenThreshold: 1_000, maxTokens: 999, minSequenceMessages: 1, retentionWindow: 3, minGain: 0.5 },
+      summarizers: [wordy(60)],
+    });
+    const gate = () => world.db.find(ref)?.gate;
+    await world.append('u600 a300 u200 a100 a100');
+    for (let pass = 1; pass <= 3; pass += 1) {
+      await runSoftPass(world);
+      expect(world.eventsOf('pass_ended').at(-1)).toMatchObject({ outcome: 'no_gain', strategy: 'none', sequences: 1 });
+      expect(gate()).toMatchObject({ gainlessPasses: pass });
+      if (pass < 3) await world.append('u256 a0 a0');
+    }
+    expect(world.version).toBeUndefined();
+    const { breakerTokens = 0, shutBelowTokens = 0 } = gate() ?? {};
+    expect(breakerTokens).toBeGreaterThan(shutBelowTokens - 256);
+
+    // Under the breaker a soft pass is not even evaluated, a manual one is.
+    await runSoftPass(world);
+    expect(world.eventsOf('pass_ended').at(-1)).toMatchObject({ outcome: 'none', reasons: [] });
+    const size = world.db.find(ref)?.log.at(-1)?.total.tokens ?? 0;
+    await world.append(`u${breakerTokens - size}`);
+    await runSoftPass(world);
+    expect(world.eventsOf('pass_ended').at(-1)?.reasons).toEqual(['token_threshold']);
+  });
+
+  it('start from an open gate once one of them commits', async () => {
+    const world = await Fixture.open();
+    await world.append(FIVE_SEQUENCES);
+    const conversation = world.db.find(ref);
+    Object.assign(conversation ?? {}, { gate: { shutBelowTokens: 10, gainlessPasses: 2, breakerTokens: 20 } });
+    await runSoftPass(world);
+    expect(conversation?.gate).toEqual({ shutBelowTokens: 0, gainlessPasses: 0, breakerTokens: 0 });
+  });
+
+  it('are not caused by turns that were there before the last one', async () => {
+    const world = await Fixture.open({ policy: { turnThreshold: 6, tokenThreshold: 50_000 } });
+    await world.append(FIVE_SEQUENCES);
+    await world.request('turn_threshold');
+    await world.runPass();
+    expect(world.version).toMatchObject({ reasons: ['turn_threshold'], explained: [] });
+    await world.append('u20 a20');
+    await world.request('turn_threshold');
+    await world.runPass('job2');
+    expect(world.eventsOf('pass_ended').at(-1)).toMatchObject({ outcome: 'none' });
+  });
+});
+
+describe('a pass that nobody brings to an end', () => {
+  it('is ended by the fourth claim without a plan; what nobody knows of it is not made up', async () => {
+    const world = await Fixture.open({
+      wrap: (ports) => ({
+        ...ports,
+        contexts: { ...ports.contexts, readContext: () => Promise.reject(new Error('broken')) },
+      }),
+    });
+    await world.append(FIVE_SEQUENCES);
+    await world.waitForPass();
+    for (const job of ['job1', 'job2', 'job3']) {
+      await expect(world.deliver(job)).rejects.toThrow('broken');
+      expect(await world.deliver(`${job}b`), 'its lease stands').toEqual({ status: 'done' });
+      world.db.advance(8_001);
+    }
+    expect(world.eventsOf('pass_ended')).toEqual([]);
+    const { passId } = world.db.find(ref)?.pass ?? {};
+    expect(await world.deliver('job4')).toEqual({ status: 'done' });
+    expect(world.eventsOf('pass_ended')).toEqual([
+      {
+        type: 'pass_ended',
+        conversation: ref,
+        passId,
+        outcome: 'failed',
+        code: 'poison',
+        strategy: 'none',
+        reasons: [],
+        sequences: 0,
+      },
+    ]);
+    expect(world.db.find(ref)?.pass).toBeUndefined();
+    expect(world.timers.pending).toBe(0);
+  });
+});

@@ -1,0 +1,269 @@
+import { describe, expect, it } from 'vitest';
+import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
+import { takeOverPass } from '../../../src/workers/compaction/pass-delivery.ts';
+import { type AllPorts, brief, FIVE_SEQUENCES, Fixture, type FixtureOptions, ref } from './fixture.ts';
+
+async function openPass(options: FixtureOptions = {}): Promise<Fixture> {
+  const world = await Fixture.open(options);
+  await world.append(FIVE_SEQUENCES);
+  await world.request('token_threshold');
+  return world;
+}
+
+const refusing: Summarizer = {
+  id: 'refusing',
+  summarize: () => Promise.resolve({ status: 'refused', why: 'will not' }),
+};
+
+/** Puts something before one operation of a room, each time. */
+function before(room: 'passes' | 'contexts', name: string, act: () => Promise<void> | void) {
+  return (ports: AllPorts): AllPorts => {
+    const acting = async (operation: (...args: unknown[]) => Promise<unknown>, args: unknown[]): Promise<unknown> => {
+      await act();
+      return operation(...args);
+    };
+    const operations = ports[room] as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
+    const operation = operations[name];
+    if (operation === undefined) throw new Error(`no operation ${name}`);
+    return { ...ports, [room]: { ...operations, [name]: (...args: unknown[]) => acting(operation, args) } };
+  };
+}
+
+function once(act: () => Promise<void> | void): () => Promise<void> {
+  let isDone = false;
+  return async () => {
+    if (isDone) return;
+    isDone = true;
+    await act();
+  };
+}
+
+describe('a pass whose children have ended', () => {
+  it('puts a checkpoint in the place of every sequence; user messages and the window stay', async () => {
+    const world = await openPass();
+    world.timers.every(500, async () => undefined);
+    const children = await world.fanOut();
+    for (const child of children) await world.summarize(child);
+    await world.timers.advance(1_500);
+    await world.deliver('job1', true);
+    expect(world.segments).toEqual([
+      'raw 1-1',
+      'checkpoint 2-3',
+      'raw 4-4',
+      'checkpoint 5-6',
+      'raw 7-7',
+      'checkpoint 8-9',
+      'raw 10-10',
+      'checkpoint 11-12',
+      'raw 13-13',
+      'checkpoint 14-15',
+      'raw 16-17',
+    ]);
+    const { version } = world;
+    expect(version).toMatchObject({
+      number: 1,
+      parent: 0,
+      cause: 'pass',
+      reasons: ['token_threshold'],
+      strategy: 'summarize',
+      base: 17,
+      archived: 10,
+      explained: [],
+      floorRelaxed: false,
+      durationMs: 1_500,
+      model: 'brief',
+      measuredAt: { head: 17 },
+    });
+    expect(world.eventsOf('pass_ended')).toEqual([
+      {
+        type: 'pass_ended',
+        conversation: ref,
+        passId: children[0]?.passId,
+        outcome: 'committed',
+        strategy: 'summarize',
+        sequences: 5,
+        reasons: ['token_threshold'],
+        durationMs: 1_500,
+        version: 1,
+        tokensBefore: version?.tokensBefore,
+        tokensAfter: version?.tokensAfter,
+        archived: 10,
+      },
+    ]);
+    // 5 × (24 + 608) + 24 + 24, system and framing 6.
+    expect(version?.tokensBefore).toBe(3_214);
+    expect(world.db.find(ref)?.events.at(-2)).toMatchObject({
+      type: 'version_committed',
+      fields: { version: '1', reasons: 'token_threshold', strategy: 'summarize', archived: '10', model: 'brief' },
+    });
+  });
+
+  it('took no time where its worker’s clock is behind the store’s', async () => {
+    const world = await Fixture.open();
+    world.db.advance(5_000);
+    await world.append(FIVE_SEQUENCES);
+    await world.request('token_threshold');
+    await world.runPass();
+    expect(world.version).toMatchObject({ durationMs: 0 });
+    expect(world.eventsOf('pass_ended')).toMatchObject([{ durationMs: 0 }]);
+  });
+
+  it('lands the summaries that are good where the third of five failed', async () => {
+    const world = await openPass();
+    const children = await world.fanOut();
+    for (const [index, child] of children.entries()) {
+      world.summarizers = [index === 2 ? refusing : brief()];
+      await world.summarize(child);
+    }
+    await world.deliver('job1', true);
+    expect(world.version).toMatchObject({ archived: 8, explained: ['summaries_missing'] });
+    expect(world.segments).toContain('raw 7-10');
+    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed', sequences: 5, archived: 8 }]);
+  });
+
+  it.each([
+    ['refused', [refusing]],
+    ['empty', [{ id: 'empty', summarize: async () => ({ status: 'written', text: ' \n' }) as const }]],
+  ])('falls to eviction where all of them are %s and the context is too large', async (_, summarizers) => {
+    const world = await openPass({ summarizers });
+    await world.runPass();
+    expect(world.version).toMatchObject({ strategy: 'evict', explained: ['summaries_missing'] });
+    expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_000);
+  });
+
+  it('leaves the context as it is where all of them failed and no size is the reason', async () => {
+    const world = await Fixture.open({ policy: { turnThreshold: 3 }, summarizers: [refusing] });
+    await world.append('u20 a100 a200 u20 a100 a200 u20 a20');
+    await world.request('turn_threshold');
+    await world.runPass();
+    expect(world.eventsOf('pass_ended')).toMatchObject([
+      { outcome: 'none', sequences: 2, reasons: ['turn_threshold'] },
+    ]);
+    expect(world.version).toBeUndefined();
+    expect(world.db.find(ref)?.log).toHaveLength(8);
+  });
+
+  it('keeps what a refused summary was refused for from being asked again', async () => {
+    const world = await openPass({ summarizers: [refusing] });
+    const [first] = await world.fanOut();
+    if (first !== undefined) await world.summarize(first);
+    world.db.advance(60_001);
+    expect(await world.fanOut('job2')).toHaveLength(4);
+  });
+
+  it('reads the reasons as they stand then: one that was added makes the budget win over the floor', async () => {
+    const world = await openPass({ policy: { retentionWindow: 8 }, summarizers: [refusing] });
+    for (const child of await world.fanOut()) await world.summarize(child);
+    await world.request('manual');
+    await world.deliver('job1', true);
+    expect(world.version).toMatchObject({ reasons: ['token_threshold', 'manual'], floorRelaxed: true });
+    expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_000);
+
+    const soft = await openPass({ policy: { retentionWindow: 8 }, summarizers: [refusing] });
+    await soft.runPass();
+    expect(soft.version).toMatchObject({ floorRelaxed: false });
+    expect(soft.version?.explained).toContain('retention_floor');
+  });
+});
+
+describe('messages that are appended while a pass runs', () => {
+  it('stay behind its version', async () => {
+    const world = await openPass();
+    const children = await world.fanOut();
+    await world.append('u30 a40 u50');
+    for (const child of children) await world.summarize(child);
+    await world.deliver('job1', true);
+    expect(world.version).toMatchObject({ base: 17, measuredAt: { head: 17 }, archived: 10 });
+    const source = await world.store.readContext(ref);
+    expect(source?.head).toBe(20);
+    expect(source?.entries.slice(-3).map(({ seq }) => seq)).toEqual([18, 19, 20]);
+    expect(world.db.find(ref)?.passed, 'what came meanwhile counts from here').toEqual({ head: 20, turns: 8 });
+  });
+});
+
+describe('a version that changed meanwhile', () => {
+  it('keeps the plan where what it replaces stands there unchanged', async () => {
+    const world = await openPass();
+    for (const child of await world.fanOut()) await world.summarize(child);
+    world.writeVersion([world.segment('evicted', 1, 1), world.segment('raw', 2, 17)]);
+    await world.deliver('job1', true);
+    expect(world.version).toMatchObject({ number: 2, parent: 1, archived: 10, explained: [] });
+    expect(world.segments.slice(0, 3)).toEqual(['evicted 1-1', 'checkpoint 2-3', 'raw 4-4']);
+  });
+
+  it('has the pass plan again where it took away what was to be replaced', async () => {
+    const world = await openPass();
+    for (const child of await world.fanOut()) await world.summarize(child);
+    world.writeVersion([world.segment('raw', 1, 1), world.segment('evicted', 2, 4), world.segment('raw', 5, 17)]);
+    await world.deliver('job1', true);
+    expect(world.version).toMatchObject({ number: 2, parent: 1, archived: 8 });
+    expect(world.segments.slice(0, 4)).toEqual(['raw 1-1', 'evicted 2-4', 'checkpoint 5-6', 'raw 7-7']);
+  });
+
+  it('has the pass plan again where it reaches behind the head of the plan', async () => {
+    const world = await openPass();
+    for (const child of await world.fanOut()) await world.summarize(child);
+    await world.append('u20 a20');
+    world.writeVersion([world.segment('raw', 1, 19)]);
+    await world.deliver('job1', true);
+    expect(world.version).toMatchObject({ number: 2, base: 19, archived: 10 });
+  });
+
+  it('in the moment of the commit costs a second try', async () => {
+    const change = once(() => world.writeVersion([world.segment('evicted', 1, 1), world.segment('raw', 2, 17)]));
+    const world: Fixture = await openPass({ wrap: before('passes', 'commitVersion', change) });
+    await world.runPass();
+    expect(world.version).toMatchObject({ number: 2, parent: 1, archived: 10 });
+    expect(world.eventsOf('pass_ended')).toHaveLength(1);
+  });
+
+  it('every time ends the pass as a conflict, after five tries', async () => {
+    let tries = 0;
+    const change = (): void => {
+      tries += 1;
+      world.writeVersion([world.segment('raw', 1, 17)]);
+    };
+    const world: Fixture = await openPass({ wrap: before('passes', 'commitVersion', change) });
+    await world.runPass();
+    expect(tries).toBe(5);
+    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'failed', code: 'conflict' }]);
+    expect(world.db.find(ref)?.pass).toBeUndefined();
+  });
+});
+
+describe('a pass that is no longer its worker’s', () => {
+  it('writes nothing once another took it over, wherever it stands', async () => {
+    for (const step of ['readReasons', 'recordPlan', 'parkPass', 'commitVersion'] as const) {
+      const takeOver = once(() => takeOverPass(world.ports, ref));
+      const world: Fixture = await openPass({ wrap: before('passes', step, takeOver) });
+      await world.runPass();
+      await world.runPass('job2');
+      expect(world.db.find(ref)?.versions.size, step).toBe(1);
+      expect(world.eventsOf('pass_ended'), step).toHaveLength(1);
+      expect(world.eventsOf('lease_lost'), step).toMatchObject([{ what: 'pass', why: 'fenced' }]);
+    }
+  });
+
+  it('leaves its summaries to the next one', async () => {
+    const summarizer = brief();
+    const world = await openPass({ summarizers: [summarizer] });
+    for (const child of await world.fanOut()) await world.summarize(child);
+    await takeOverPass(world.ports, ref);
+    expect(world.version).toMatchObject({ strategy: 'summarize', archived: 10 });
+    expect(summarizer.requests).toHaveLength(5);
+    expect(await world.deliver('job1', true)).toEqual({ status: 'done' });
+    expect(world.db.find(ref)?.versions.size).toBe(1);
+  });
+
+  it.each(['readContext', 'readConversation', 'readLog'] as const)(
+    'writes nothing once it is erased: %s',
+    async (read) => {
+      const erase = once(async () => void (await world.store.erase(ref)));
+      const world: Fixture = await openPass({ wrap: before('contexts', read, erase) });
+      expect(await world.deliver()).toEqual({ status: 'done' });
+      expect(world.db.find(ref)).toBeUndefined();
+      expect(world.eventsOf('pass_ended')).toEqual([]);
+      expect(world.eventsOf('lease_lost')).toMatchObject([{ what: 'pass', why: 'gone' }]);
+    },
+  );
+});
