@@ -14,8 +14,8 @@ import { START_VERSION } from '../src/domain/version.ts';
 import { type Spread, spreadOf, timeMs } from './spread.ts';
 
 const MESSAGES = 10_000;
-const RUNS = 25;
-const WARM_UP = 5;
+const RUNS = 61;
+const WARM_UP = 30;
 const TARGET_MS = 10;
 
 interface Row {
@@ -106,7 +106,10 @@ function measure(history: string, messages: readonly WeighedMessage[], policy: P
     return { range: { from, to }, text: `${from}-${to}`, weight, depth: 1, model: 'bench' };
   });
   const settle = () => settlePass({ ...request, plan, summaries });
-  for (let run = 0; run < WARM_UP; run += 1) settle();
+  for (let run = 0; run < WARM_UP; run += 1) {
+    planPass(request);
+    settle();
+  }
   return {
     history,
     pass: reason,

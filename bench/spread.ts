@@ -11,6 +11,11 @@ export function spreadOf(values: readonly number[]): Spread {
   return { min: at(0), median: at(0.5), max: at(1) };
 }
 
+/** `median (min–max)` */
+export function describeSpread({ min, median, max }: Spread, digits = 2): string {
+  return `${median.toFixed(digits)} (${min.toFixed(digits)}–${max.toFixed(digits)})`;
+}
+
 export function timeMs(work: () => unknown): number {
   const startMs = performance.now();
   work();

@@ -3,6 +3,7 @@ import { type OpenClient, openClient } from '../src/client/index.ts';
 import type { Agent } from '../src/domain/agent.ts';
 import { scriptedModel } from '../src/models/scripted.ts';
 import { startWorkers, type WorkersOptions } from '../src/runtime/start-workers.ts';
+import { CpuMeter, type CpuUse } from './cpu-meter.ts';
 import { openBenchRedis } from './redis.ts';
 import { describeSpread, spreadOf } from './spread.ts';
 
@@ -28,12 +29,16 @@ const noOpAgent: Agent = {
  */
 async function main(): Promise<void> {
   const redis = await openBenchRedis();
+  const meter = await CpuMeter.open(redis.url);
   try {
-    const pairs: { turns: number; jobs: number; ratio: number }[] = [];
+    const pairs: { turns: number; jobs: number; ratio: number; turnCpu: CpuUse; jobCpu: CpuUse }[] = [];
     for (let run = 0; run < RUNS; run += 1) {
+      await meter.read();
       const jobs = await measureJobs(redis.url, `raw-${run}`);
+      const jobCpu = await meter.read();
       const turns = await measureTurns(redis.url, run);
-      pairs.push({ turns, jobs, ratio: turns / jobs });
+      const turnCpu = await meter.read();
+      pairs.push({ turns, jobs, ratio: turns / jobs, turnCpu, jobCpu });
       process.stderr.write(
         `run ${run + 1}: ${turns.toFixed(0)} turns/s, ${jobs.toFixed(0)} jobs/s, ratio ${(turns / jobs).toFixed(2)}\n`,
       );
@@ -41,16 +46,27 @@ async function main(): Promise<void> {
     const turns = spreadOf(pairs.map((pair) => pair.turns));
     const jobs = spreadOf(pairs.map((pair) => pair.jobs));
     const ratio = spreadOf(pairs.map((pair) => pair.ratio));
-    if (process.argv.includes('--json')) process.stdout.write(`${JSON.stringify({ turns, jobs, ratio })}\n`);
+    const cpu = {
+      turn: describeCpu(pairs.map((pair) => pair.turnCpu)),
+      job: describeCpu(pairs.map((pair) => pair.jobCpu)),
+    };
+    if (process.argv.includes('--json')) process.stdout.write(`${JSON.stringify({ turns, jobs, ratio, cpu })}\n`);
     else {
       process.stdout.write(`${CONVERSATIONS} conversations × ${TURNS_EACH} no-op turns, ${redis.description}\n`);
-      process.stdout.write(
-        `turnfold  ${describeSpread(turns, 0)} turns/s\nbullmq    ${describeSpread(jobs, 0)} jobs/s\nratio     ${describeSpread(ratio)}\n`,
-      );
+      process.stdout.write(`turnfold  ${describeSpread(turns, 0)} turns/s, CPU a turn ${cpu.turn}\n`);
+      process.stdout.write(`bullmq    ${describeSpread(jobs, 0)} jobs/s, CPU a job ${cpu.job}\n`);
+      process.stdout.write(`ratio     ${describeSpread(ratio)}\n`);
     }
   } finally {
+    meter.close();
     await redis.stop();
   }
+}
+
+function describeCpu(uses: readonly CpuUse[]): string {
+  const micros = (values: readonly number[]): string =>
+    describeSpread(spreadOf(values.map((ms) => (ms * 1_000) / JOBS)), 0);
+  return `${micros(uses.map((use) => use.nodeMs))} µs in Node, ${micros(uses.map((use) => use.redisMs))} µs in Redis`;
 }
 
 async function measureJobs(url: string, name: string): Promise<number> {

@@ -10,7 +10,13 @@ const TURN_WAIT_MS = 60_000;
 const LOOK_MS = 100;
 
 export interface DemoProgress {
-  (turn: number, of: number, tokens: number, version: number, view: TurnView): void;
+  /** from 1 */
+  readonly number: number;
+  readonly of: number;
+  /** of the turn's last request */
+  readonly tokens: number;
+  readonly version: number;
+  readonly view: TurnView;
 }
 
 /** Lives one conversation through: enqueues each turn, waits for its answer, and reads from Redis what came of it. */
@@ -18,7 +24,7 @@ export async function runConversation(
   client: TurnfoldClient,
   agent: Agent,
   { turns, opening }: DemoScript,
-  onProgress: DemoProgress,
+  onProgress: (progress: DemoProgress) => void,
 ): Promise<DemoRun> {
   const conversation = agent.name;
   if (opening.length > 0) await client.append({ conversation, agent: agent.name, messages: [...opening] });
@@ -28,7 +34,8 @@ export async function runConversation(
     const view = await client.result(conversation, id, { waitMs: TURN_WAIT_MS });
     if (!isSettled(view.state)) throw new Error(`${id} did not settle within ${TURN_WAIT_MS} ms: it is ${view.state}`);
     const { size } = await client.describe(conversation);
-    onProgress(index + 1, turns.length, view.requestTokens.at(-1) ?? 0, size.version, view);
+    const requestTokens = view.requestTokens.at(-1) ?? 0;
+    onProgress({ number: index + 1, of: turns.length, tokens: requestTokens, version: size.version, view });
   }
   await passesEnded(client, conversation);
   return await readRun(client, conversation, turns.length);
@@ -47,7 +54,7 @@ async function readRun(client: TurnfoldClient, conversation: string, turns: numb
     Array.from({ length: turns }, (_, index) => client.result(conversation, turnIdOf(index))),
   );
   const state = await client.describe(conversation);
-  const { tokens } = await client.context(conversation);
+  const context = await client.context(conversation);
   return {
     conversation,
     turns,
@@ -57,7 +64,7 @@ async function readRun(client: TurnfoldClient, conversation: string, turns: numb
       ...refusedRequest(view),
     ]),
     appended: state.size.headTotal.tokens,
-    tokensEnd: tokens,
+    tokensEnd: context.tokens,
     versions: (await client.versions(conversation)).toReversed(),
   };
 }

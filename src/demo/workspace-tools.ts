@@ -50,7 +50,7 @@ async function listFolder(folder: string): Promise<string> {
       entry.isDirectory() ? `${entry.name}/` : `${entry.name}  ${(await stat(join(folder, entry.name))).size}`,
     ),
   );
-  return lines.sort().join('\n');
+  return lines.toSorted().join('\n');
 }
 
 async function searchFiles(root: string, folder: string, text: string): Promise<string> {
@@ -66,7 +66,7 @@ async function searchFiles(root: string, folder: string, text: string): Promise<
 }
 
 async function* textFiles(folder: string): AsyncGenerator<string> {
-  const entries = (await readdir(folder, { withFileTypes: true })).sort((a, b) => a.name.localeCompare(b.name));
+  const entries = (await readdir(folder, { withFileTypes: true })).toSorted((a, b) => a.name.localeCompare(b.name));
   for (const entry of entries) {
     const path = join(folder, entry.name);
     if (entry.isDirectory() && !SKIPPED.has(entry.name)) yield* textFiles(path);

@@ -41,10 +41,6 @@ export interface Agent {
   readonly toolResultMaxTokens?: number;
 }
 
-export interface AgentRegistry {
-  find(name: string): Agent | undefined;
-}
-
 /** Types a tool's `run` by its schema. */
 export function defineTool<Input>(tool: Tool<Input>): Tool<Input> {
   return tool;

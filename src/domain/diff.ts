@@ -14,7 +14,7 @@ export function diffVersions(before: Version, after: Version): VersionChange[] {
   const end = Math.max(before.base, after.base);
   const bounds = [...new Set([1, end + 1, ...starts(before), ...starts(after)])]
     .filter((seq) => seq <= end + 1)
-    .sort((a, b) => a - b);
+    .toSorted((a, b) => a - b);
   const changes: VersionChange[] = [];
   bounds.slice(0, -1).forEach((from, index) => {
     const range = { from, to: (bounds[index + 1] as number) - 1 };

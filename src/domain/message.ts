@@ -48,10 +48,6 @@ export function addWeights(a: Weight, b: Weight): Weight {
   return { tokens: a.tokens + b.tokens, bytes: a.bytes + b.bytes };
 }
 
-export function subtractWeights(a: Weight, b: Weight): Weight {
-  return { tokens: a.tokens - b.tokens, bytes: a.bytes - b.bytes };
-}
-
 /** A message with its weight, counted once, ready to be appended. */
 export interface WeighedMessage extends Weight {
   readonly message: Message;

@@ -10,16 +10,21 @@ export type EvictionStrategy =
   | { readonly min: readonly EvictionStrategy[] }
   | { readonly max: readonly EvictionStrategy[] };
 
-export const evictionStrategySchema: z.ZodType<EvictionStrategy> = z.lazy(() =>
-  z.union([
-    z.strictObject({ evict: share }),
-    z.strictObject({ retain: count }),
-    z.strictObject({ min: z.array(evictionStrategySchema).min(1) }),
-    z.strictObject({ max: z.array(evictionStrategySchema).min(1) }),
-  ]),
-);
+/** An anchor of YAML can hold itself; a strategy that does would be read for ever. */
+const MAX_STRATEGY_DEPTH = 4;
+const strategyError = `expected one of evict, retain, min, max, nested at most ${MAX_STRATEGY_DEPTH} deep`;
 
-export const summarizerSchema = z.union([
+function strategySchema(depth: number): z.ZodType<EvictionStrategy> {
+  const evict = z.strictObject({ evict: share });
+  const retain = z.strictObject({ retain: count });
+  if (depth === 0) return z.union([evict, retain], strategyError);
+  const members = z.array(strategySchema(depth - 1)).min(1);
+  return z.union([evict, retain, z.strictObject({ min: members }), z.strictObject({ max: members })], strategyError);
+}
+
+const evictionStrategySchema = strategySchema(MAX_STRATEGY_DEPTH);
+
+const summarizerSchema = z.union([
   z.literal('structural'),
   z.strictObject({
     /** tried in order, the structural summarizer last */
@@ -92,5 +97,5 @@ export function completePolicy(input: PolicyInput): Policy {
 }
 
 function withoutAbsent(input: PolicyInput): PolicyInput {
-  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as PolicyInput;
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { NO_WEIGHT, type Weight } from './message.ts';
+import { NO_WEIGHT } from './message.ts';
 
 const weightSchema = z.object({ tokens: z.number().nonnegative(), bytes: z.number().nonnegative() });
 const rangeSchema = z.object({ from: z.number().int().min(1), to: z.number().int().min(1) });

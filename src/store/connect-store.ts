@@ -15,7 +15,7 @@ export interface StoreOptions {
 export interface ConnectedStore {
   readonly store: Store;
   readonly notices: Notices;
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /** Leaves the rest of a second to the caller. */

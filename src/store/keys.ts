@@ -4,8 +4,6 @@ import type { ConversationRef } from '../domain/ids.ts';
 /** Bump when old workers could misread what new ones write. */
 export const STORE_SCHEMA = 1;
 
-export const DEFAULT_SHARDS = 256;
-
 /**
  * Names of all keys. Everything of a conversation lies under one Cluster slot, by the hash tag `{tf<K>}` with
  * K = crc32(tenant/id) mod shards; so does the `ready` set of its shard, and one script may touch all of them.

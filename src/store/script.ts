@@ -18,7 +18,7 @@ export interface Script<Input, Reply> extends ScriptDefinition<Input, Reply> {
 }
 
 /** Reads the script and the parts that it includes. Called when a store is opened, not at import. */
-export function loadScript<Input, Reply>(definition: ScriptDefinition<Input, Reply>): Script<Input, Reply> {
+function loadScript<Input, Reply>(definition: ScriptDefinition<Input, Reply>): Script<Input, Reply> {
   const lua = readLua(`${definition.file}.lua`).replace(/^-- @include (\S+)$/gm, (_, part: string) =>
     readLua(`shared/${part}.lua`),
   );

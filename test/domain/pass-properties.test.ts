@@ -20,7 +20,7 @@ import {
 import { summaryOf, type TakenPass, takePass } from './passes.ts';
 import { cycleShares, playScenario, scenarios } from './scenarios.ts';
 
-const RUNS = { numRuns: 1_500 };
+const RUNS = { numRuns: 1_000 };
 
 function forEachPass(check: (pass: TakenPass) => void): void {
   fc.assert(

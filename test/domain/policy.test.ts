@@ -1,7 +1,20 @@
 import { describe, expect, test } from 'vitest';
-import { completePolicy, mergePolicies, POLICY_DEFAULTS } from '../../src/domain/policy.ts';
+import { completePolicy, type EvictionStrategy, mergePolicies, POLICY_DEFAULTS } from '../../src/domain/policy.ts';
 import { readPolicy } from '../../src/domain/policy-input.ts';
 import { errorOf } from './error-of.ts';
+
+/** `{min: [{min: [… {evict: 0.5} …]}]}`, this deep. */
+function nestStrategy(depth: number): EvictionStrategy {
+  return depth === 0 ? { evict: 0.5 } : { min: [nestStrategy(depth - 1)] };
+}
+
+/** What YAML makes of an anchor inside itself: `strategy: &x {min: [*x]}`. */
+function cyclicStrategy(): EvictionStrategy {
+  const min: EvictionStrategy[] = [];
+  const strategy = { min };
+  min.push(strategy);
+  return strategy;
+}
 
 describe('merge', () => {
   test('a set field wins, an absent one keeps the base’s', () => {
@@ -89,6 +102,15 @@ describe('reading', () => {
     expect(readPolicy({ compact: { transforms: [] } }).warnings).toHaveLength(1);
   });
 
+  test('strategies are nested four deep at most: one that holds itself would be read for ever', () => {
+    expect(readPolicy({ strategy: nestStrategy(4) }).policy.strategy).toStrictEqual(nestStrategy(4));
+    for (const strategy of [nestStrategy(5), nestStrategy(5_000), cyclicStrategy()]) {
+      const error = errorOf(() => readPolicy({ strategy }));
+      expect(error).toMatchObject({ code: 'invalid_policy', field: 'strategy' });
+      expect(error.message).toMatch(/nested at most 4 deep/);
+    }
+  });
+
   test.each<{ value: unknown; at?: string; field: string; why: RegExp }>([
     { value: { maxTokens: 0 }, field: 'maxTokens', why: />=?\s?1/ },
     { value: { compact: { max_tokens: 1.5 } }, field: 'compact.maxTokens', why: /int/ },
@@ -98,7 +120,7 @@ describe('reading', () => {
     { value: { retentionWindow: -1 }, field: 'retentionWindow', why: />=?\s?0/ },
     { value: { retentionWindow: Number.NaN }, field: 'retentionWindow', why: /./ },
     { value: { strategy: { evict: 0 } }, field: 'strategy.evict', why: /./ },
-    { value: { strategy: { evict: 0.5, retain: 3 } }, field: 'strategy', why: /./ },
+    { value: { strategy: { evict: 0.5, retain: 3 } }, field: 'strategy', why: /one of evict, retain, min, max/ },
     { value: { strategy: { min: [] } }, field: 'strategy.min', why: /./ },
     { value: { mode: 'off' }, field: 'mode', why: /auto/ },
     { value: { enabled: 'yes' }, field: 'enabled', why: /boolean/ },

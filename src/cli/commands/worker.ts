@@ -45,7 +45,7 @@ export async function runWorker(options: WorkerOptions, output: Output): Promise
 }
 
 /** The first signal asks to stop; a second one, by default handling, ends the process. */
-export function untilSignal(): Promise<NodeJS.Signals> {
+function untilSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve(signal));
   });

@@ -45,20 +45,26 @@ export function cutContext(layout: Layout, request: CutRequest): Cut {
   return { groups: cut, tokens, isFloorRelaxed };
 }
 
+/** The one list: droppable groups, then the rest, each oldest first; checkpoints last. */
 function evictionOrder({ groups, protections, items }: Layout): number[] {
-  const rank = (index: number): number => {
-    const group = groups[index];
-    if (group === undefined || group.kind === 'checkpoint') return 2;
-    return group.positions.every((position) => items[position]?.message.droppable === true) ? 0 : 1;
-  };
-  const removable = groups.keys().filter((index) => protections[index] === undefined);
-  // Sorting is stable: oldest first within a rank.
-  return [...removable].sort((a, b) => rank(a) - rank(b));
+  const droppable: number[] = [];
+  const others: number[] = [];
+  const checkpoints: number[] = [];
+  groups.forEach(({ kind, positions }, index) => {
+    if (protections[index] !== undefined) return;
+    if (kind === 'checkpoint') checkpoints.push(index);
+    else if (positions.every((position) => items[position]?.message.droppable === true)) droppable.push(index);
+    else others.push(index);
+  });
+  return [...droppable, ...others, ...checkpoints];
 }
 
 /** The retention window oldest first; the log's first user message, which says what all this is about, goes last. */
 function floorOrder({ groups, protections }: Layout): number[] {
-  const floor = [...groups.keys().filter((index) => isFloor(protections[index]))];
+  const floor = groups
+    .keys()
+    .filter((index) => isFloor(protections[index]))
+    .toArray();
   return [
     ...floor.filter((index) => protections[index] === 'retention'),
     ...floor.filter((index) => protections[index] === 'first_user'),

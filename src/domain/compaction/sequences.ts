@@ -1,6 +1,8 @@
+import type { Group } from '../group.ts';
 import type { Policy } from '../policy.ts';
 import type { SeqRange } from '../version.ts';
 import type { Layout } from './layout.ts';
+import { SpanIndex } from './span-index.ts';
 
 /** A run of removable groups between user messages. Positions index the layout's items, inclusive. */
 export interface Run extends SeqRange {
@@ -46,22 +48,22 @@ function checkpointTokens(run: Run): number {
 function findRuns(layout: Layout): Run[] {
   const { items, groups, groupOf, protections } = layout;
   const isCandidate = groups.map((group, index) => protections[index] === undefined && group.kind !== 'user');
-  // Leaving out a group that does not lie whole can cut another in two, so until nothing changes. Each round leaves out at
-  // least one group, and only groups with several members can be left out.
-  for (;;) {
-    const runOf = numberRuns(groupOf, isCandidate);
-    const split = groups.findIndex(
-      (group, index) => isCandidate[index] === true && liesInSeveral(group.positions, runOf),
-    );
-    if (split === -1) return collectRuns(items, runOf);
-    groups.forEach((group, index) => {
-      if (isCandidate[index] === true && liesInSeveral(group.positions, runOf)) isCandidate[index] = false;
-    });
+  const spans = groups.flatMap(({ positions }, group) =>
+    isCandidate[group] === true && positions.length > 1
+      ? [{ group, first: positions[0] as number, last: positions.at(-1) as number }]
+      : [],
+  );
+  const index = new SpanIndex(spans);
+  // What is in no run parts the groups around it; those are then in no run either, and may part others.
+  const outside = items.keys().filter((position) => isCandidate[groupOf[position] as number] !== true);
+  const borders = [...outside];
+  for (let border = borders.pop(); border !== undefined; border = borders.pop()) {
+    for (const { group } of index.takeAround(border)) {
+      isCandidate[group] = false;
+      for (const position of (groups[group] as Group).positions) borders.push(position);
+    }
   }
-}
-
-function liesInSeveral(positions: readonly number[], runOf: readonly number[]): boolean {
-  return positions.length > 1 && runOf[positions[0] as number] !== runOf[positions.at(-1) as number];
+  return collectRuns(items, numberRuns(groupOf, isCandidate));
 }
 
 /** For each position the number of its run, or −1. */

@@ -107,19 +107,23 @@ function placeSummaries(
   for (let position = 0; position < items.length; position += 1) {
     const item = items[position] as ContextItem;
     const summary = summaryAt.get(item.from);
-    const end =
-      summary === undefined ? -1 : items.findIndex((other, at) => at >= position && other.to === summary.range.to);
-    const isSmaller =
-      summary !== undefined && summary.weight.tokens < weighItems(items.slice(position, end + 1)).tokens;
-    if (summary !== undefined && isSmaller) {
+    const replaced = summary === undefined ? [] : itemsUpTo(items, position, summary.range.to);
+    if (summary !== undefined && summary.weight.tokens < weighItems(replaced).tokens) {
       placed.push(checkpointOf(summary));
       used.push(summary.text);
-      position = end;
+      position += replaced.length - 1;
     } else {
       placed.push(item);
     }
   }
   return { items: placed, used };
+}
+
+/** The items from a position to the one that ends at `seq`; none where none ends there. */
+function itemsUpTo(items: readonly ContextItem[], position: number, seq: number): readonly ContextItem[] {
+  let end = position;
+  while ((items[end]?.to ?? seq) < seq) end += 1;
+  return items[end]?.to === seq ? items.slice(position, end + 1) : [];
 }
 
 function checkpointOf({ range, text, weight, depth }: AcceptedSummary): ContextItem {

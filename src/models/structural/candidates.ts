@@ -49,7 +49,7 @@ export async function findCandidates(
 /** The more calls there are, the shorter their lines. */
 function renderCalls({ calls }: SequenceReader, callTokens: number): Line[] {
   const tokens = Math.max(MIN_CALL_TOKENS, callTokens / Math.max(1, calls.length));
-  const newest = Math.max(1, ...calls.map((call) => call.position));
+  const newest = calls.reduce((position, call) => Math.max(position, call.position), 1);
   return calls.map((call) => ({
     section: 'calls',
     text: renderCall(call, Math.floor(tokens * CHARS_A_TOKEN)),

@@ -63,11 +63,11 @@ async function runClaimed(
   });
   try {
     const prepared = ports.agents.find(state.agent);
-    if (prepared === undefined) {
+    const record = prepared && (await summarizeSequence(ports, prepared, delivery));
+    if (record === undefined) {
       await ports.summaries.releaseSummary(conversation, hash, owner);
       return { status: 'ended', outcome: 'failed' };
     }
-    const record = await summarizeSequence(ports, prepared, delivery);
     return await recordOutcome(ports, delivery.task, record);
   } catch (error) {
     await ports.summaries.releaseSummary(conversation, hash, owner);

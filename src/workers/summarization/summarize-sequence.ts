@@ -16,31 +16,36 @@ const MESSAGE_TOKENS = 4;
 
 /**
  * Summarizes one sequence from the log, whatever stands for it in the context: a summary is never made from a summary, so
- * nothing is lost twice. Tries the chain until one text is accepted.
+ * nothing is lost twice. Tries the chain until one text is accepted. Undefined: none was, and one of the chain failed; a
+ * later pass may have better luck.
  * @throws what a summarizer threw while attempts remain
  */
 export async function summarizeSequence(
   ports: SummarizationPorts,
   prepared: PreparedAgent,
   delivery: SummarizationDelivery,
-): Promise<SummaryRecord> {
+): Promise<SummaryRecord | undefined> {
   const { task } = delivery;
   const entries = await ports.contexts.readLog(task.conversation, [task.sequence]);
+  const maxTokens = summaryCap(prepared, entries, task);
+  if (maxTokens < 1) return { status: 'refused', why: `${task.sequence.tokens} tokens are too small to be summarized` };
   const asked = await findAsked(ports.contexts, task.conversation, task.sequence.from);
   const request: SummaryRequest = {
     range: { from: task.sequence.from, to: task.sequence.to },
     messages: entries.map((entry) => entry.message),
-    maxTokens: summaryCap(prepared, entries, task),
+    maxTokens,
     signal: delivery.signal,
     ...(asked === undefined ? {} : { asked }),
   };
   const refusals: string[] = [];
+  let hasFailed = false;
   for (const summarizer of ports.summarizers(prepared.policy)) {
     const record = await trySummarizer({ ports, prepared, delivery, summarizer, request });
-    if (record.status === 'accepted') return record;
-    refusals.push(`${summarizer.id}: ${record.why}`);
+    if (record?.status === 'accepted') return record;
+    if (record === undefined) hasFailed = true;
+    else refusals.push(`${summarizer.id}: ${record.why}`);
   }
-  return { status: 'refused', why: refusals.join('; ') };
+  return hasFailed ? undefined : { status: 'refused', why: refusals.join('; ') };
 }
 
 /** At most a quarter of what the log holds there, and rendered always less than what it replaces. */
@@ -48,7 +53,8 @@ function summaryCap({ policy, counter }: PreparedAgent, entries: readonly LogEnt
   const { sequence } = task;
   const sourceTokens = entries.reduce((sum, entry) => sum + entry.tokens, 0);
   const cap = policy.summarizer === 'structural' ? undefined : policy.summarizer.maxTokens;
-  const frameTokens = counter.countSync(renderCheckpoint('', sequence)) + MESSAGE_TOKENS;
+  // Around a text: without one the frame's two line breaks would count as a single token.
+  const frameTokens = counter.countSync(renderCheckpoint('x', sequence)) + MESSAGE_TOKENS;
   return Math.min(cap ?? DEFAULT_CAP_TOKENS, Math.floor(sourceTokens * CAP_SHARE), sequence.tokens - frameTokens - 1);
 }
 
@@ -60,13 +66,16 @@ interface Try {
   readonly request: SummaryRequest;
 }
 
-async function trySummarizer({ ports, prepared, delivery, summarizer, request }: Try): Promise<SummaryRecord> {
+/** Undefined: it failed on the last attempt. */
+async function trySummarizer(one: Try): Promise<SummaryRecord | undefined> {
+  const { ports, prepared, delivery, summarizer, request } = one;
   const { task } = delivery;
   try {
     const answer = await summarizer.summarize(request);
     if (answer.status === 'refused') return answer;
     return await acceptSummary(prepared, task, {
-      text: answer.text,
+      // A model may overrun what it was asked for.
+      text: prepared.counter.clipStart(answer.text, request.maxTokens),
       covers: request.range,
       sources: [],
       depth: 1,
@@ -76,7 +85,7 @@ async function trySummarizer({ ports, prepared, delivery, summarizer, request }:
     if (!delivery.isLastAttempt) throw error;
     const { conversation, passId } = task;
     ports.onEvent({ type: 'worker_failed', where: `summarizer ${summarizer.id}`, conversation, passId, error });
-    return { status: 'refused', why: 'failed' };
+    return undefined;
   }
 }
 

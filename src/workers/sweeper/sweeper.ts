@@ -31,12 +31,13 @@ export interface Sweeper {
  */
 export function createSweeper(ports: SweeperPorts): Sweeper {
   let beat: { stop(): void } | undefined;
+  let isStopped = false;
   const sweepOnce = async (): Promise<number> => {
     const shards = Array.from({ length: ports.sweep.shards }, (_, shard) => shard);
     const due = await ports.sweep.sweepShards(shards, BATCH);
     let woken = 0;
     for (let start = 0; start < due.length; start += WIDTH) {
-      const results = await Promise.all(due.slice(start, start + WIDTH).map((entry) => handleEntry(ports, entry)));
+      const results = await Promise.all(due.slice(start, start + WIDTH).map((entry) => tryEntry(ports, entry)));
       woken += results.filter(Boolean).length;
     }
     return woken;
@@ -48,14 +49,26 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
         try {
           await sweepOnce();
         } catch (error) {
-          ports.onEvent({ type: 'worker_failed', where: 'sweeper', error });
+          // Stopped meanwhile, its connection may have been closed under it.
+          if (!isStopped) ports.onEvent({ type: 'worker_failed', where: 'sweeper', error });
         }
       });
     },
     stop() {
+      isStopped = true;
       beat?.stop();
     },
   };
+}
+
+/** One entry that fails must not keep the others waiting: all were pushed out when they were taken, by up to a minute. */
+async function tryEntry(ports: SweeperPorts, entry: DueEntry): Promise<boolean> {
+  try {
+    return await handleEntry(ports, entry);
+  } catch (error) {
+    ports.onEvent({ type: 'worker_failed', where: 'sweeper', conversation: entry.conversation, error });
+    return false;
+  }
 }
 
 async function handleEntry(ports: SweeperPorts, entry: DueEntry): Promise<boolean> {

@@ -2,8 +2,9 @@ import { beforeAll, expect, test } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
 import { type Fixture, openFixture, round, say } from './sequence-messages.ts';
 
-const ATTEMPTS = 3;
+const ATTEMPTS = 5;
 const MAX_HOLD_MS = 50;
+const MAX_TOTAL_MS = 1_000;
 const MEBIBYTE = 1 << 20;
 
 let fixture: Fixture;
@@ -14,7 +15,8 @@ beforeAll(async () => {
 /** Longest time between two turns of the event loop, and the whole. Tried again where it is too long: others share the machine. */
 async function timeSummary(messages: readonly Message[]): Promise<{ totalMs: number; holdMs: number }> {
   const best = { totalMs: Number.POSITIVE_INFINITY, holdMs: Number.POSITIVE_INFINITY };
-  for (let attempt = 0; attempt < ATTEMPTS && best.holdMs >= MAX_HOLD_MS; attempt += 1) {
+  const isSlow = (): boolean => best.holdMs >= MAX_HOLD_MS || best.totalMs >= MAX_TOTAL_MS;
+  for (let attempt = 0; attempt < ATTEMPTS && isSlow(); attempt += 1) {
     const startMs = performance.now();
     let lastMs = startMs;
     let holdMs = 0;
@@ -53,7 +55,7 @@ test('5,000 messages of 2 MB: under a second, no slice over 50 ms', async () => 
   expect(messages).toHaveLength(5_000);
   expect(JSON.stringify(messages).length).toBeGreaterThan(2_000_000);
   const { totalMs, holdMs } = await timeSummary(messages);
-  expect(totalMs).toBeLessThan(1_000);
+  expect(totalMs).toBeLessThan(MAX_TOTAL_MS);
   expect(holdMs).toBeLessThan(MAX_HOLD_MS);
 }, 30_000);
 

@@ -153,8 +153,8 @@ export class Fixture {
   }
 
   /** A head turn that waits for the pass, with the pass that it asked for. */
-  async waitForPass(reasons: readonly Reason[] = ['manual']): Promise<void> {
-    await this.accept('t1', words(20));
+  async waitForPass(reasons: readonly Reason[] = ['manual'], tokens = 20): Promise<void> {
+    await this.accept('t1', words(tokens));
     const claim = await this.store.claim(ref, this.nextId(), this.nextId());
     if (claim.status !== 'claimed') throw new Error(`not claimed: ${claim.status}`);
     await this.request(...reasons);

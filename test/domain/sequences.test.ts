@@ -1,0 +1,84 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { layOut } from '../../src/domain/compaction/layout.ts';
+import { findSequences } from '../../src/domain/compaction/sequences.ts';
+import { type Span, SpanIndex } from '../../src/domain/compaction/span-index.ts';
+import type { Context } from '../../src/domain/context.ts';
+import { completePolicy } from '../../src/domain/policy.ts';
+import { ownersOf } from './fates.ts';
+import { playScenario, scenarios } from './scenarios.ts';
+
+const spans = fc
+  .uniqueArray(fc.tuple(fc.nat(60), fc.integer({ min: 1, max: 40 })), { selector: ([first]) => first, maxLength: 40 })
+  .map((pairs) =>
+    pairs.toSorted(([a], [b]) => a - b).map(([first, length], group): Span => ({ first, last: first + length, group })),
+  );
+
+describe('span index', () => {
+  test('answers each span around a position, once', () => {
+    fc.assert(
+      fc.property(spans, fc.array(fc.nat(105), { maxLength: 20 }), (given, positions) => {
+        const index = new SpanIndex(given);
+        const left = new Set(given);
+        for (const position of positions) {
+          const around = [...left].filter(({ first, last }) => first < position && position < last);
+          expect(index.takeAround(position)).toStrictEqual(around);
+          for (const span of around) left.delete(span);
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('of no span has none around anything', () => {
+    expect(new SpanIndex([]).takeAround(0)).toStrictEqual([]);
+  });
+});
+
+/** Runs by the definition: whatever lies in one run with all of its round, again and again until nothing changes. */
+function runsByDefinition({ items }: Context, isKept: (position: number) => boolean): [number, number][] {
+  const owners = ownersOf(items);
+  const isIn = items.map((item, position) => item.message.role !== 'user' && !isKept(position));
+  for (;;) {
+    const runs: [number, number][] = [];
+    isIn.forEach((inside, position) => {
+      if (!inside) return;
+      const last = runs.at(-1);
+      if (last?.[1] === position - 1) last[1] = position;
+      else runs.push([position, position]);
+    });
+    const runOf = (position: number): number => runs.findIndex(([from, to]) => from <= position && position <= to);
+    const split = owners.findIndex((owner, position) => isIn[position] === true && runOf(owner) !== runOf(position));
+    if (split === -1) return runs;
+    owners.forEach((owner, position) => {
+      if (owner === owners[split]) isIn[position] = false;
+    });
+  }
+}
+
+describe('sequences', () => {
+  test('are the maximal runs in which every round lies whole', () => {
+    const policy = completePolicy({ minSequenceMessages: 1, minSequenceTokens: 0, retentionWindow: 3 });
+    let interlocked = 0;
+    fc.assert(
+      fc.property(scenarios, (scenario) => {
+        const { context, firstUserSeq } = (playScenario(scenario)[0] as ReturnType<typeof playScenario>[number])
+          .request;
+        const layout = layOut(context.items, policy, firstUserSeq);
+        const isKept = (position: number): boolean =>
+          layout.protections[layout.groupOf[position] as number] !== undefined;
+        const { eligible } = findSequences(layout, policy, true);
+        const runs = runsByDefinition(context, isKept).filter(([from, to]) =>
+          // What is new in it must weigh something: a run of checkpoints alone is none.
+          context.items.slice(from, to + 1).some((item) => item.message.role !== 'checkpoint' && item.tokens > 0),
+        );
+        expect(eligible.map((run) => [run.fromPosition, run.toPosition])).toStrictEqual(runs);
+        const free = context.items.filter((item, at) => item.message.role === 'tool' && !isKept(at)).length;
+        const inRuns = runs.flatMap(([from, to]) => context.items.slice(from, to + 1));
+        if (inRuns.filter((item) => item.message.role === 'tool').length < free) interlocked += 1;
+      }),
+      { numRuns: 2_000 },
+    );
+    expect(interlocked).toBeGreaterThan(50);
+  });
+});

@@ -1,0 +1,182 @@
+import { describe, expect, it } from 'vitest';
+import type { Reason } from '../../../src/domain/compaction/thresholds.ts';
+import type { ModelRequest } from '../../../src/domain/model.ts';
+import { PASS_LIMITS } from '../../../src/domain/pass.ts';
+import { TURN_LIMITS } from '../../../src/domain/turn.ts';
+import { type ScriptedOutcome, scriptedModel } from '../../../src/models/scripted.ts';
+import { takeOverPass } from '../../../src/workers/compaction/pass-delivery.ts';
+import { brief, FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words } from './fixture.ts';
+
+const profile = { windowTokens: 2_500, outputCapTokens: 500 };
+/** Usable 2,000: a soft pass from 1,700, a hard one from 1,840, both down to 1,000. */
+const small = { tokenThreshold: undefined, maxTokens: undefined } as unknown as NonNullable<FixtureOptions['policy']>;
+
+function deciding(decide: (request: ModelRequest) => ScriptedOutcome = () => ({ content: 'ok' })) {
+  return scriptedModel({ profile, decide });
+}
+
+/** Takes every job until none is left; children in between. */
+async function drain(world: Fixture): Promise<void> {
+  for (let job = world.queue.take(); job !== undefined; job = world.queue.take()) {
+    if (job.kind === 'turn') await world.turn(job.conversation);
+    if (job.kind === 'pass') {
+      const result = await world.deliver(job.id, job.haveChildrenEnded);
+      if (result.status === 'parked') world.queue.park(job, result.children);
+    }
+    if (job.kind === 'summary') {
+      await world.summarize(job.child);
+      world.queue.endChild(job);
+    }
+  }
+}
+
+interface Ending {
+  readonly outcome: string;
+  readonly how: string;
+  readonly options?: FixtureOptions;
+  readonly reason?: Reason;
+  /** of the turn's message */
+  readonly tokens?: number;
+  readonly end: (world: Fixture) => Promise<unknown>;
+}
+
+const ENDINGS: readonly Ending[] = [
+  { outcome: 'committed', how: 'with summaries', end: (world) => world.runPass() },
+  { outcome: 'committed', how: 'taken over', end: (world) => takeOverPass(world.ports, ref) },
+  { outcome: 'none', how: 'switched off', options: { policy: { enabled: false } }, end: (world) => world.deliver() },
+  { outcome: 'infeasible', how: 'with one large message', tokens: 2_000, end: (world) => world.deliver() },
+  {
+    outcome: 'no_gain',
+    how: 'with a gain of less than it takes',
+    reason: 'token_threshold',
+    options: { policy: { minGain: 0.9, maxTokens: 3_000, tokenThreshold: 3_200 } },
+    end: (world) => world.runPass(),
+  },
+  {
+    outcome: 'failed',
+    how: 'by a claim too many',
+    end: async (world) => {
+      for (let claim = 0; claim < PASS_LIMITS.maxAttempts; claim += 1) {
+        await world.store.claimPass(ref, `o${claim}`, 'job', `w${claim}`);
+        world.db.advance(PASS_LIMITS.leaseMs + 1);
+      }
+      await world.deliver();
+    },
+  },
+  {
+    outcome: 'failed',
+    how: 'for an agent that the compaction worker does not know',
+    options: { wrap: (ports) => ({ ...ports, agents: { find: () => undefined } }) },
+    end: (world) => world.deliver(),
+  },
+];
+
+describe('every end of a pass', () => {
+  it.each(ENDINGS)(
+    'lets the turn go on that waits for it: $outcome, $how',
+    async ({ outcome, options, reason, tokens, end }) => {
+      const world = await Fixture.open(options);
+      await world.append(outcome === 'infeasible' ? 'u20 a20' : FIVE_SEQUENCES);
+      await world.waitForPass([reason ?? 'manual'], tokens);
+      await end(world);
+      expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome }]);
+      const { wake, turnRecords } = world.db.find(ref) ?? {};
+      expect(turnRecords?.get('t1')?.waiting).toMatchObject({ for: 'compaction', isFulfilled: true });
+      expect(world.queue.wakes).toEqual([{ kind: 'turn', wake }]);
+      expect(world.db.find(ref)?.passed.head, 'counted from here').toBe(world.db.find(ref)?.log.length);
+      expect([...world.db.ready.keys()]).toEqual(['t|_|talk']);
+    },
+  );
+
+  it('wakes nobody where no turn waits for it', async () => {
+    const world = await Fixture.open();
+    await world.append(FIVE_SEQUENCES);
+    await world.accept('t1', words(20));
+    world.queue.clear();
+    await world.request('manual');
+    world.queue.clear();
+    await world.runPass();
+    expect(world.version).toBeDefined();
+    expect(world.queue.wakes).toEqual([]);
+  });
+});
+
+describe('a turn over the hard limit', () => {
+  it('waits for the pass, with its summaries, and goes on with the smaller context', async () => {
+    const sizes: number[] = [];
+    const model = deciding(({ tokens, messages }) => {
+      sizes.push(tokens);
+      return { content: messages.map(({ role }) => role).join(' ') };
+    });
+    const world = await Fixture.open({ profile, policy: small, model });
+    await world.append('u20 a300 a300 u20 a300 a300 u20 a300');
+    await world.accept('t1', words(250));
+    await drain(world);
+    expect(await world.store.readTurn(ref, 't1')).toMatchObject({
+      state: 'completed',
+      answer: { content: 'user checkpoint user checkpoint user assistant user' },
+    });
+    expect(sizes).toHaveLength(1);
+    expect(sizes[0]).toBeLessThanOrEqual(1_000);
+    expect(world.version).toMatchObject({ reasons: ['ratio', 'hard_limit'], strategy: 'summarize' });
+    expect(world.eventsOf('turn_suspended')).toMatchObject([{ for: 'compaction' }]);
+  });
+
+  it('takes the pass over past its deadline: it settles without asking for summaries', async () => {
+    const summarizer = brief();
+    const world = await Fixture.open({ profile, policy: small, model: deciding(), summarizers: [summarizer] });
+    await world.append('u20 a300 a300 u20 a300 a300 u20 a300');
+    await world.accept('t1', words(250));
+    await world.turn(ref);
+    const children = await world.fanOut('job1');
+    world.queue.clear();
+    world.db.advance(TURN_LIMITS.compactionWaitMs + 1);
+    await world.turn(ref);
+    expect(await world.store.readTurn(ref, 't1')).toMatchObject({ state: 'completed', answer: { content: 'ok' } });
+    expect(world.version).toMatchObject({ strategy: 'evict', explained: ['summaries_missing'] });
+    expect(summarizer.requests).toEqual([]);
+
+    // Who worked on it under its old id has nothing left to write.
+    const [child] = children;
+    expect(child && (await world.summarize(child))).toMatchObject({ status: 'ended', outcome: 'superseded' });
+    expect(await world.deliver('job1', true)).toEqual({ status: 'done' });
+    expect(world.db.find(ref)?.versions.size).toBe(1);
+  });
+
+  it('takes over with the summaries that came in time', async () => {
+    const world = await Fixture.open({ profile, policy: small, model: deciding() });
+    await world.append('u20 a300 a300 u20 a300 a300 u20 a300');
+    await world.accept('t1', words(250));
+    await world.turn(ref);
+    const [child] = await world.fanOut('job1');
+    if (child !== undefined) await world.summarize(child);
+    world.db.advance(TURN_LIMITS.compactionWaitMs + 1);
+    await world.turn(ref);
+    expect(world.segments).toContain('checkpoint 2-3');
+    expect(world.version).toMatchObject({ explained: ['summaries_missing'] });
+    expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_000);
+  });
+});
+
+describe('a long turn', () => {
+  it('is compacted from inside, several times, and ends with every step in the log', async () => {
+    const sizes: number[] = [];
+    const model = deciding(({ tokens, idempotencyKey }) => {
+      sizes.push(tokens);
+      const step = Number(/model-(\d+)$/.exec(idempotencyKey)?.[1]);
+      return step <= 20
+        ? { content: words(200), toolCalls: [{ name: 'nothing', arguments: {} }] }
+        : { content: 'done' };
+    });
+    const world = await Fixture.open({ profile, policy: small, model });
+    await world.accept('t1', words(50));
+    await drain(world);
+    expect(await world.store.readTurn(ref, 't1')).toMatchObject({ state: 'completed', answer: { content: 'done' } });
+    expect(world.db.find(ref)?.log).toHaveLength(1 + 20 * 2 + 1);
+    expect(world.db.find(ref)?.versions.size).toBeGreaterThanOrEqual(2);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(2_000);
+    // The user message that is being answered stays, and no call is sent without its result.
+    const { segments = [] } = world.version ?? {};
+    expect(segments[0]).toMatchObject({ kind: 'raw', from: 1 });
+  });
+});

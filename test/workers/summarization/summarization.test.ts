@@ -1,0 +1,305 @@
+import { describe, expect, it } from 'vitest';
+import { renderCheckpoint } from '../../../src/domain/checkpoint.ts';
+import { PASS_LIMITS } from '../../../src/domain/pass.ts';
+import type { Summarizer, SummaryAnswer } from '../../../src/domain/ports/summarizer.ts';
+import { brief, FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words } from '../compaction/fixture.ts';
+import type { Child } from '../compaction/memory-queue.ts';
+import { settleTasks } from '../turn/manual-timers.ts';
+
+interface World {
+  readonly world: Fixture;
+  /** the first sequence: seqs 2…3, 608 tokens */
+  readonly child: Child;
+}
+
+async function openChild(options: FixtureOptions = {}, log = FIVE_SEQUENCES): Promise<World> {
+  const world = await Fixture.open(options);
+  await world.append(log);
+  await world.request('manual');
+  const [child] = await world.fanOut();
+  if (child === undefined) throw new Error('no child');
+  return { world, child };
+}
+
+/** Answers when it is told; says when it was asked. */
+function gated(answer: SummaryAnswer = { status: 'written', text: 'late' }) {
+  const gate = Promise.withResolvers<SummaryAnswer>();
+  const asked = Promise.withResolvers<void>();
+  const summarizer: Summarizer = {
+    id: 'gated',
+    summarize: () => {
+      asked.resolve();
+      return gate.promise;
+    },
+  };
+  return { summarizer, asked: asked.promise, release: () => gate.resolve(answer), fail: gate.reject };
+}
+
+function writing(text: string, id = 'writing'): Summarizer {
+  return { id, summarize: () => Promise.resolve({ status: 'written', text }) };
+}
+
+function throwing(id = 'throwing'): Summarizer {
+  return { id, summarize: () => Promise.reject(new Error('overloaded')) };
+}
+
+const refusing: Summarizer = { id: 'no', summarize: () => Promise.resolve({ status: 'refused', why: 'will not' }) };
+
+async function readRecord({ world, child }: World) {
+  const [record] = await world.store.readSummaries(ref, [child.hash]);
+  return record;
+}
+
+describe('a summarization job', () => {
+  it('summarizes its sequence from the log, with what was asked before it', async () => {
+    const summarizer = brief();
+    const opened = await openChild({ summarizers: [summarizer] }, 'u7 a300 a300 u20 a300 a300 u20 a20');
+    const { world, child } = opened;
+    expect(await world.summarize(child)).toMatchObject({ status: 'ended', outcome: 'written' });
+    expect(summarizer.requests).toHaveLength(1);
+    const [request] = summarizer.requests;
+    expect(request).toMatchObject({ range: { from: 2, to: 3 }, asked: words(7), maxTokens: 152 });
+    expect(request?.messages.map(({ content }) => content)).toEqual([words(300), words(300)]);
+
+    const text = 'what happened in 2-3';
+    const content = renderCheckpoint(text, { from: 2, to: 3 });
+    const { tokens, bytes } = await world.agent.weigh({ role: 'checkpoint', content });
+    expect(await readRecord(opened)).toEqual({
+      status: 'accepted',
+      checkpoint: { text, covers: { from: 2, to: 3 }, sources: [], depth: 1, model: 'brief' },
+      weight: { tokens, bytes },
+    });
+    expect(world.eventsOf('summary_ended')).toMatchObject([{ outcome: 'written', sourceTokens: 608, tokens }]);
+  });
+
+  it('has nothing that was asked where the log opens with the sequence', async () => {
+    const summarizer = brief();
+    const { world, child } = await openChild({ summarizers: [summarizer] }, 'a300 a300 u20 a20');
+    await world.summarize(child);
+    expect(summarizer.requests[0]).not.toHaveProperty('asked');
+  });
+
+  it('is delivered again in a while where another job works on the same source', async () => {
+    const { summarizer, asked, release } = gated();
+    const { world, child } = await openChild({ summarizers: [summarizer] });
+    const first = world.summarize(child);
+    await asked;
+    expect(await world.summarize(child)).toEqual({ status: 'in_flight' });
+    expect(world.events.filter(({ type }) => type === 'summary_ended')).toEqual([]);
+    release();
+    expect(await first).toMatchObject({ outcome: 'written' });
+    expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'known' });
+    expect(world.timers.pending).toBe(0);
+  });
+
+  it('keeps its claim while it works, however long that takes', async () => {
+    const { summarizer, asked, release } = gated();
+    const { world, child } = await openChild({ summarizers: [summarizer] });
+    const first = world.summarize(child);
+    await asked;
+    await world.timers.advance(5 * PASS_LIMITS.summaryClaimMs);
+    expect(await world.summarize(child)).toEqual({ status: 'in_flight' });
+    release();
+    await first;
+  });
+
+  it('that lost its claim and answers late does not replace the summary that was accepted', async () => {
+    const late = gated();
+    const opened = await openChild({ summarizers: [late.summarizer] });
+    const { world, child } = opened;
+    const first = world.summarize(child);
+    await late.asked;
+    world.db.advance(PASS_LIMITS.summaryClaimMs + 1);
+    world.summarizers = [writing('in time')];
+    expect(await world.summarize(child)).toMatchObject({ outcome: 'written' });
+    late.release();
+    await first;
+    expect(await readRecord(opened)).toMatchObject({ status: 'accepted', checkpoint: { text: 'in time' } });
+  });
+
+  it('does nothing for a pass that has ended or was taken over, or in a conversation that is gone', async () => {
+    const summarizer = brief();
+    const { world, child } = await openChild({ summarizers: [summarizer] });
+    await world.store.takeOverPass(ref, 'o', 'p2');
+    expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'superseded' });
+    const ended = { outcome: { kind: 'none' }, gate: { shutBelowTokens: 0, gainlessPasses: 0, breakerTokens: 0 } };
+    await world.store.endPass({ conversation: ref, passId: 'p2', owner: 'o' }, { ...ended, wakeTurn: 'w' } as never);
+    expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'superseded' });
+    await world.store.erase(ref);
+    expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'superseded' });
+    expect(summarizer.requests).toEqual([]);
+  });
+
+  it('whose conversation is erased while it works leaves nothing behind', async () => {
+    const { summarizer, asked, release } = gated();
+    const { world, child } = await openChild({ summarizers: [summarizer] });
+    const running = world.summarize(child);
+    await asked;
+    await world.store.erase(ref);
+    release();
+    expect(await running).toEqual({ status: 'ended', outcome: 'superseded' });
+    expect(world.db.find(ref)).toBeUndefined();
+  });
+
+  it('of an agent that nobody here knows fails as a value and gives its claim back', async () => {
+    const wrap: FixtureOptions['wrap'] = (ports) => ({ ...ports, agents: { find: () => undefined } });
+    const knowing = await openChild();
+    const world = await Fixture.open({ wrap });
+    await world.append(FIVE_SEQUENCES);
+    await world.request('manual');
+    const child = { ...knowing.child, passId: world.db.find(ref)?.pass?.passId ?? '' };
+    expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'failed' });
+    expect(world.db.find(ref)?.summaries.size).toBe(0);
+  });
+});
+
+describe('a summarizer that throws', () => {
+  it('is asked again while attempts remain: the job fails and its claim is free', async () => {
+    const opened = await openChild({ summarizers: [throwing(), brief()] });
+    const { world, child } = opened;
+    await expect(world.summarize(child)).rejects.toThrow('overloaded');
+    expect(world.db.find(ref)?.summaries.size).toBe(0);
+    expect(world.eventsOf('summary_ended')).toEqual([]);
+    expect(world.timers.pending).toBe(0);
+  });
+
+  it('gives way to the next one on the last attempt', async () => {
+    const opened = await openChild({ summarizers: [throwing(), brief('second')] });
+    const { world, child } = opened;
+    expect(await world.summarize(child, true)).toMatchObject({ outcome: 'written' });
+    expect(await readRecord(opened)).toMatchObject({ checkpoint: { model: 'second' } });
+    expect(world.eventsOf('worker_failed')).toMatchObject([{ where: 'summarizer throwing' }]);
+  });
+
+  it('ends the last attempt as failed; the source may be asked for again by the next pass', async () => {
+    const opened = await openChild({ summarizers: [throwing(), refusing] });
+    const { world, child } = opened;
+    expect(await world.summarize(child, true)).toEqual({ status: 'ended', outcome: 'failed' });
+    expect(await readRecord(opened), 'a failure is no refusal').toBeUndefined();
+    expect(world.db.find(ref)?.summaries.size).toBe(0);
+    world.summarizers = [brief()];
+    expect(await world.summarize(child)).toMatchObject({ outcome: 'written' });
+  });
+
+  it('ends the last attempt as failed where the store is what failed', async () => {
+    let isAway = false;
+    const { world, child } = await openChild({
+      wrap: (ports) => ({
+        ...ports,
+        contexts: {
+          ...ports.contexts,
+          readLog: (...read) => (isAway ? Promise.reject(new Error('away')) : ports.contexts.readLog(...read)),
+        },
+      }),
+    });
+    isAway = true;
+    await expect(world.summarize(child)).rejects.toThrow('away');
+    expect(await world.summarize(child, true)).toEqual({ status: 'ended', outcome: 'failed' });
+  });
+});
+
+describe('a summary is accepted', () => {
+  it.each([
+    ['refused', refusing, /no: will not/],
+    ['empty', writing(' \n\t '), /writing: empty/],
+  ])('never where it is %s: the refusal is kept', async (_, summarizer, why) => {
+    const opened = await openChild({ summarizers: [summarizer] });
+    const { world, child } = opened;
+    expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'refused' });
+    expect(await readRecord(opened)).toEqual({ status: 'refused', why: expect.stringMatching(why) });
+    expect(world.eventsOf('summary_ended')[0]).not.toHaveProperty('tokens');
+    expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'refused' });
+  });
+
+  it('of the first in the chain that has one', async () => {
+    const opened = await openChild({ summarizers: [refusing, writing(''), writing('good', 'third')] });
+    await opened.world.summarize(opened.child);
+    expect(await readRecord(opened)).toMatchObject({ status: 'accepted', checkpoint: { model: 'third' } });
+  });
+
+  it('clipped to its cap where it is longer than was asked for', async () => {
+    const opened = await openChild({ summarizers: [writing(words(400))] });
+    await opened.world.summarize(opened.child);
+    expect(await readRecord(opened)).toMatchObject({ status: 'accepted', checkpoint: { text: words(152) } });
+  });
+
+  it('only where it is smaller, as rendered, than what it replaces', async () => {
+    // Each tag is broken up as it is rendered, so that a text within its cap takes more room in the context.
+    const policy = { minSequenceTokens: 100, maxTokens: 50, tokenThreshold: 60 };
+    const tags = '<checkpoint>'.repeat(30);
+    const opened = await openChild({ summarizers: [writing(tags)], policy }, 'u20 a70 a70 u20 a20');
+    const { world, child } = opened;
+    const sequence = { ...child.sequence, tokens: 90 };
+    expect(await world.summarize({ ...child, sequence })).toMatchObject({ outcome: 'refused' });
+    expect(await readRecord(opened)).toMatchObject({ why: expect.stringMatching(/\d+ tokens, not smaller than 90/) });
+  });
+});
+
+describe('the cap of a summary', () => {
+  it.each([
+    { what: 'a quarter of its source', log: 'u20 a300 a300 u20 a20', tokens: 608, cap: 152 },
+    { what: '2,000 at most', log: 'u20 a6000 a6000 u20 a20', tokens: 12_008, cap: 2_000 },
+  ])('is $what', async ({ log, tokens, cap }) => {
+    const summarizer = brief();
+    const { world, child } = await openChild({ summarizers: [summarizer] }, log);
+    expect(child.sequence.tokens).toBe(tokens);
+    await world.summarize(child);
+    expect(summarizer.requests[0]?.maxTokens).toBe(cap);
+  });
+
+  it('is the policy’s where it says so', async () => {
+    const summarizer = brief();
+    const policy = { summarizer: { models: ['small'], maxTokens: 90 } };
+    const { world, child } = await openChild({ summarizers: [summarizer], policy });
+    await world.summarize(child);
+    expect(summarizer.requests[0]?.maxTokens).toBe(90);
+  });
+
+  it('leaves the checkpoint, as rendered, smaller than a merged sequence that is already small', async () => {
+    const summarizer = brief();
+    const { world, child } = await openChild({ summarizers: [summarizer] });
+    const sequence = { ...child.sequence, tokens: 100 };
+    await world.summarize({ ...child, sequence });
+    const cap = summarizer.requests[0]?.maxTokens ?? 0;
+    expect(cap).toBeGreaterThan(0);
+    const content = renderCheckpoint(words(cap), sequence);
+    expect((await world.agent.weigh({ role: 'checkpoint', content })).tokens).toBeLessThan(100);
+  });
+
+  it('that leaves no room for a word is a refusal, and no summarizer is asked', async () => {
+    const summarizer = brief();
+    const opened = await openChild({ summarizers: [summarizer] });
+    const { world, child } = opened;
+    expect(await world.summarize({ ...child, sequence: { ...child.sequence, tokens: 30 } })).toMatchObject({
+      outcome: 'refused',
+    });
+    expect(summarizer.requests).toEqual([]);
+    expect(await readRecord(opened)).toMatchObject({ status: 'refused', why: expect.stringMatching(/too small/) });
+  });
+});
+
+it('a beat that the store does not answer is followed by the next', async () => {
+  let beats = 0;
+  const { summarizer, asked, release } = gated();
+  const { world, child } = await openChild({
+    summarizers: [summarizer],
+    wrap: (ports) => ({
+      ...ports,
+      summaries: {
+        ...ports.summaries,
+        beatSummary: () => {
+          beats += 1;
+          return Promise.reject(new Error('away'));
+        },
+      },
+    }),
+  });
+  const running = world.summarize(child);
+  await asked;
+  await world.timers.advance(3 * PASS_LIMITS.beatMs);
+  expect(beats).toBe(3);
+  release();
+  expect(await running).toMatchObject({ outcome: 'written' });
+  await settleTasks();
+  expect(world.timers.pending).toBe(0);
+});

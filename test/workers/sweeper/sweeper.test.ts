@@ -1,0 +1,206 @@
+import { describe, expect, it } from 'vitest';
+import { PASS_LIMITS } from '../../../src/domain/pass.ts';
+import { TURN_LIMITS } from '../../../src/domain/turn.ts';
+import { FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words } from '../compaction/fixture.ts';
+import { settleTasks } from '../turn/manual-timers.ts';
+
+/** A wake that was recorded is looked after from here on. */
+const GRACE_MS = 5_000;
+/** From one sweep of a shard to the next. */
+const SWEEP_MS = 1_000;
+
+/** A queued turn, or a requested pass, whose wake is in the queue. */
+async function openQueued(kind: 'turn' | 'pass', options: FixtureOptions = {}): Promise<Fixture> {
+  const world = await Fixture.open(options);
+  await world.append(FIVE_SEQUENCES);
+  if (kind === 'turn') await world.accept('t1', words(20));
+  else await world.request('manual');
+  return world;
+}
+
+function recordedWake(world: Fixture, kind: 'turn' | 'pass'): string | undefined {
+  return kind === 'turn' ? world.db.find(ref)?.wake : world.db.find(ref)?.pass?.wake;
+}
+
+describe.each(['turn', 'pass'] as const)('the wake of a %s', (kind) => {
+  it('is added once more where it was lost', async () => {
+    const world = await openQueued(kind);
+    const first = recordedWake(world, kind);
+    world.queue.clear();
+    expect(await world.sweeper.sweepOnce(), 'not before it could have arrived').toBe(0);
+    world.db.advance(GRACE_MS);
+    expect(await world.sweeper.sweepOnce()).toBe(1);
+    expect(world.queue.wakes).toEqual([{ kind, wake: recordedWake(world, kind) }]);
+    expect(recordedWake(world, kind), 'a fresh one: an id that is used again would do nothing').not.toBe(first);
+    for (let sweep = 0; sweep < 20; sweep += 1) {
+      world.db.advance(GRACE_MS);
+      await world.sweeper.sweepOnce();
+    }
+    expect(world.queue.wakes, 'it is waiting now').toHaveLength(1);
+  });
+
+  it('is left alone where it is still waiting', async () => {
+    const world = await openQueued(kind);
+    const wakes = [...world.queue.wakes];
+    world.db.advance(10 * GRACE_MS);
+    expect(await world.sweeper.sweepOnce()).toBe(0);
+    expect(world.queue.wakes).toEqual(wakes);
+  });
+
+  it('is not added where somebody took over between look and record', async () => {
+    const world: Fixture = await openQueued(kind, {
+      wrap: (ports) => ({
+        ...ports,
+        wakes: {
+          ...ports.wakes,
+          wake: (...wake) => ports.wakes.wake(...wake),
+          isPending: async () => {
+            if (kind === 'turn') await world.store.claim(ref, 'other', 'w');
+            else await world.store.claimPass(ref, 'other', 'job', 'w');
+            return false;
+          },
+        },
+      }),
+    });
+    world.queue.clear();
+    world.db.advance(GRACE_MS);
+    expect(await world.sweeper.sweepOnce()).toBe(0);
+    expect(world.queue.wakes).toEqual([]);
+  });
+});
+
+describe('a turn', () => {
+  it('whose worker died is woken when its lease has lapsed', async () => {
+    const world = await openQueued('turn');
+    world.queue.take();
+    await world.store.claim(ref, 'dead', 'w');
+    world.db.advance(TURN_LIMITS.leaseMs - SWEEP_MS);
+    expect(await world.sweeper.sweepOnce()).toBe(0);
+    world.db.advance(SWEEP_MS);
+    expect(await world.sweeper.sweepOnce()).toBe(1);
+    await world.turn(ref);
+    expect(await world.store.readTurn(ref, 't1')).toMatchObject({ state: 'completed' });
+  });
+
+  it('that waits is left alone until its deadline', async () => {
+    const world = await openQueued('turn');
+    world.queue.clear();
+    const claim = await world.store.claim(ref, 'o', 'w');
+    if (claim.status !== 'claimed') throw new Error(claim.status);
+    const until = world.db.now() + TURN_LIMITS.toolsWaitMs;
+    await world.store.suspend(claim.turn.lease, { for: 'tools', step: 'model-1', until, calls: ['c1_0'] });
+    for (let hours = 0; hours < 23; hours += 1) {
+      world.db.advance(3_600_000);
+      expect(await world.sweeper.sweepOnce()).toBe(0);
+    }
+    expect(world.queue.wakes).toEqual([]);
+    world.db.advance(3_600_000);
+    expect(await world.sweeper.sweepOnce()).toBe(1);
+  });
+
+  it('that is scheduled is moved to its mailbox when it is due, and woken where nothing is before it', async () => {
+    const world = await Fixture.open();
+    const later = { conversation: ref, agent: 'guide', maxQueuedTurns: 10, payloadHash: 'h' } as const;
+    const input = await world.agent.weigh({ role: 'user', content: 'later' });
+    for (const turn of ['t1', 't2']) {
+      await world.store.accept({ ...later, turn, input, wake: `w-${turn}`, dueAt: world.db.now() + 60_000 });
+    }
+    expect(await world.sweeper.sweepOnce()).toBe(0);
+    world.db.advance(60_000);
+    expect(await world.sweeper.sweepOnce()).toBe(1);
+    expect(world.db.find(ref)?.mailbox).toEqual(['t1', 't2']);
+    expect(world.queue.wakes).toEqual([{ kind: 'turn', wake: world.db.find(ref)?.wake }]);
+    await world.turn(ref);
+    expect(await world.store.readTurn(ref, 't2')).toMatchObject({ state: 'completed' });
+  });
+});
+
+describe('a pass', () => {
+  it('whose worker died is gone on with, though no turn is there', async () => {
+    const world = await openQueued('pass');
+    world.queue.take();
+    await world.store.claimPass(ref, 'dead', 'job', 'w');
+    expect(world.db.find(ref)?.mailbox).toEqual([]);
+    world.db.advance(PASS_LIMITS.leaseMs);
+    expect(await world.sweeper.sweepOnce()).toBe(1);
+    const job = world.queue.take();
+    if (job?.kind !== 'pass') throw new Error('no pass was woken');
+    await world.runPass(job.id);
+    expect(world.version).toMatchObject({ strategy: 'summarize' });
+    expect([...world.db.ready.keys()]).toEqual([]);
+  });
+
+  it('that is parked on its children is left alone for a minute', async () => {
+    const world = await openQueued('pass');
+    world.queue.clear();
+    await world.fanOut();
+    world.db.advance(PASS_LIMITS.parkMs - SWEEP_MS);
+    expect(await world.sweeper.sweepOnce()).toBe(0);
+    world.db.advance(SWEEP_MS);
+    expect(await world.sweeper.sweepOnce()).toBe(1);
+  });
+});
+
+describe('a sweep', () => {
+  it('goes on where one entry fails, and says so', async () => {
+    const world: Fixture = await Fixture.open({
+      wrap: (ports) => ({
+        ...ports,
+        sweep: {
+          ...ports.sweep,
+          inspectTurn: (conversation) =>
+            conversation.id === 'c3' ? Promise.reject(new Error('broken')) : ports.sweep.inspectTurn(conversation),
+        },
+      }),
+    });
+    const input = await world.agent.weigh({ role: 'user', content: 'hello' });
+    // More than are looked at side by side.
+    const names = Array.from({ length: 40 }, (_, index) => `c${index}`);
+    for (const id of names) {
+      const turn = { turn: 't1', agent: 'guide', input, payloadHash: 'h', wake: `w-${id}`, maxQueuedTurns: 10 };
+      await world.store.accept({ conversation: { tenant: '_', id }, ...turn });
+    }
+    world.db.advance(GRACE_MS);
+    expect(await world.sweeper.sweepOnce()).toBe(39);
+    expect(world.eventsOf('worker_failed')).toMatchObject([
+      { where: 'sweeper', conversation: { id: 'c3' }, error: new Error('broken') },
+    ]);
+  });
+
+  it('is repeated every second, a failed one too, until it is stopped', async () => {
+    let sweeps = 0;
+    const world = await Fixture.open({
+      wrap: (ports) => ({
+        ...ports,
+        sweep: {
+          ...ports.sweep,
+          sweepShards: () => {
+            sweeps += 1;
+            return Promise.reject(new Error('away'));
+          },
+        },
+      }),
+    });
+    world.sweeper.start();
+    await world.timers.advance(3_000);
+    expect(sweeps).toBe(3);
+    expect(world.eventsOf('worker_failed')).toHaveLength(3);
+    world.sweeper.stop();
+    await world.timers.advance(3_000);
+    expect(sweeps).toBe(3);
+    expect(world.timers.pending).toBe(0);
+  });
+
+  it('that a stop cuts off is no failure', async () => {
+    const gate = Promise.withResolvers<never>();
+    const world = await Fixture.open({
+      wrap: (ports) => ({ ...ports, sweep: { ...ports.sweep, sweepShards: () => gate.promise } }),
+    });
+    world.sweeper.start();
+    await world.timers.advance(1_000);
+    world.sweeper.stop();
+    gate.reject(new Error('Connection is closed.'));
+    await settleTasks();
+    expect(world.events).toEqual([]);
+  });
+});
