@@ -1,27 +1,34 @@
 import { z } from 'zod';
 import { TurnfoldError } from './domain/errors.ts';
 
-const port = z.coerce.number().int().min(0).max(65_535);
-const count = z.coerce.number().int().min(1);
+/** A whole number. The message is one for all that is wrong, so that it says what is right. */
+function wholeNumber(least: number, most: number): z.ZodCoercedNumber {
+  const error = `must be a whole number from ${least} to ${most}`;
+  return z.coerce.number({ error }).int({ error }).min(least, { error }).max(most, { error });
+}
+
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 /** Settings of the environment: name → how it is read. Nothing else of the project reads the environment. */
 const settings = {
   REDIS_URL: z
     .string()
-    .regex(/^rediss?:\/\//, 'must be a redis:// or rediss:// address')
+    .refine(isRedisAddress, 'must be redis://[user:password@]host[:port][/database], or rediss:// for TLS')
     .optional(),
   /** written once to the database, checked at start */
-  TURNFOLD_SHARDS: count.max(4_096).default(256),
-  TURNFOLD_QUEUE_SHARDS: count.max(64).default(1),
-  TURNFOLD_TURN_CONCURRENCY: count.max(1_000).default(50),
-  TURNFOLD_COMPACTION_CONCURRENCY: count.max(1_000).default(10),
-  TURNFOLD_SUMMARIZATION_CONCURRENCY: count.max(1_000).default(10),
+  TURNFOLD_SHARDS: wholeNumber(1, 4_096).default(256),
+  TURNFOLD_QUEUE_SHARDS: wholeNumber(1, 64).default(1),
+  TURNFOLD_TURN_CONCURRENCY: wholeNumber(1, 1_000).default(50),
+  TURNFOLD_COMPACTION_CONCURRENCY: wholeNumber(1, 1_000).default(10),
+  TURNFOLD_SUMMARIZATION_CONCURRENCY: wholeNumber(1, 1_000).default(10),
   /** 0 takes any free port */
-  TURNFOLD_METRICS_PORT: port.default(9464),
-  TURNFOLD_METRICS_HOST: z.string().min(1).default('127.0.0.1'),
+  TURNFOLD_METRICS_PORT: wholeNumber(0, 65_535).default(9464),
+  TURNFOLD_METRICS_HOST: z.string().default('127.0.0.1'),
   /** ms that a worker takes to finish what it holds after SIGTERM */
-  TURNFOLD_SHUTDOWN_MS: count.default(10_000),
-  TURNFOLD_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  TURNFOLD_SHUTDOWN_MS: wholeNumber(1, 600_000).default(10_000),
+  TURNFOLD_LOG_LEVEL: z
+    .enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` })
+    .default('info'),
 } as const;
 
 type Read<Name extends keyof typeof settings> = z.output<(typeof settings)[Name]>;
@@ -40,7 +47,7 @@ export interface Config {
 export function readConfig(env: Readonly<Record<string, string | undefined>> = process.env): Config {
   const read = <Name extends keyof typeof settings>(name: Name): Read<Name> => {
     const value = env[name];
-    const result = settings[name].safeParse(value === '' ? undefined : value);
+    const result = settings[name].safeParse(value?.trim() === '' ? undefined : value);
     if (result.success) return result.data as Read<Name>;
     throw new TurnfoldError('invalid_config', `${name}: ${result.error.issues[0]?.message ?? 'invalid'}`, {
       field: name,
@@ -59,4 +66,11 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     shutdownMs: read('TURNFOLD_SHUTDOWN_MS'),
     logLevel: read('TURNFOLD_LOG_LEVEL'),
   };
+}
+
+/** A name that `redis://` cannot be reached by is refused here: the client would quote it, password and all. */
+function isRedisAddress(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname } = new URL(text);
+  return (protocol === 'redis:' || protocol === 'rediss:') && hostname !== '';
 }

@@ -14,9 +14,15 @@ import {
   readWholeLog,
   requestPass,
 } from './contexts.ts';
-import { type AppendInput, type ConversationName, type EnqueueInput, readConversationName } from './input.ts';
+import {
+  type AppendInput,
+  type CallAnswer,
+  type ConversationName,
+  type EnqueueInput,
+  readConversationName,
+} from './input.ts';
 import type { ClientPorts } from './ports.ts';
-import { answerCalls, type CallAnswer, cancelTurn, type EnqueuedTurn, enqueueTurn, readResult } from './turns.ts';
+import { answerCalls, cancelTurn, type EnqueuedTurn, enqueueTurn, readResult } from './turns.ts';
 
 /**
  * What other services use. Conversations are named by id, or by `{tenant, id}`. Every failure is a `TurnfoldError` with a

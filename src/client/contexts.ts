@@ -2,7 +2,7 @@ import { isGateShut } from '../domain/compaction/breaker.ts';
 import { buildContext } from '../domain/context.ts';
 import { diffVersions, type VersionChange } from '../domain/diff.ts';
 import { TurnfoldError } from '../domain/errors.ts';
-import { adoptMessages } from '../domain/history.ts';
+import { type AdoptedMessages, adoptMessages } from '../domain/history.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import { FRAMING_TOKENS } from '../domain/limits.ts';
 import type { LogEntry, Message } from '../domain/message.ts';
@@ -36,56 +36,78 @@ export interface Appended {
 
 /** Somebody else may append in between; without an expected head the caller does not mind where its messages land. */
 const APPEND_TRIES = 5;
+/** No log ends here. */
+const NO_HEAD = -1;
 
 /**
  * Adds messages to a log without a turn: for callers with a loop of their own, and for imports.
  * @throws invalid_input, orphan_result, duplicate_call, message_too_large, conversation_busy, conflict
  */
 export async function appendMessages(ports: ClientPorts, input: AppendInput): Promise<Appended> {
-  const { conversation: id, tenant, agent, messages, ...rest } = parseInput(appendSchema, input);
-  const conversation = { tenant, id };
-  const operation = rest.operation ?? ports.ids.next();
-  const counter = await ports.counterFor(agent);
-  let result: AppendResult | undefined;
-  for (let tries = 0; tries < APPEND_TRIES && (result === undefined || result.status === 'conflict'); tries += 1) {
-    const state = await ports.contexts.readConversation(conversation);
-    const expectedHead = rest.expectedHead ?? state?.head ?? 0;
-    const before = state?.openCalls ?? [];
-    const adopted = adoptMessages(messages, expectedHead + 1, before);
-    const weighed = await Promise.all(
-      adopted.messages.map((message, index) => weighMessage(counter, message, `messages[${index}]`)),
-    );
-    const opens = adopted.openCalls.filter((call) => before.every((other) => other.id !== call.id));
-    const closes = before
-      .filter((call) => adopted.openCalls.every((other) => other.id !== call.id))
-      .map((call) => call.id);
-    result = await ports.contexts.append({
-      conversation,
-      operation,
-      agent,
-      expectedHead,
-      messages: weighed,
-      opens,
-      closes,
-    });
-    if (rest.expectedHead !== undefined) break;
+  const { conversation: id, tenant, operation = ports.ids.next(), ...rest } = parseInput(appendSchema, input);
+  const append = { ...rest, conversation: { tenant, id }, operation };
+  let result = await tryAppend(ports, append);
+  for (let tries = 1; isWorthAnother(result, append) && tries < APPEND_TRIES; tries += 1) {
+    result = await tryAppend(ports, append);
   }
-  return await concludeAppend(ports, conversation, result);
+  return await concludeAppend(ports, append.conversation, result);
+}
+
+interface CheckedAppend {
+  readonly conversation: ConversationRef;
+  readonly operation: string;
+  readonly agent: string;
+  readonly messages: readonly Message[];
+  readonly expectedHead?: number | undefined;
+}
+
+function isWorthAnother(result: AppendResult, { expectedHead }: CheckedAppend): boolean {
+  return result.status === 'conflict' && expectedHead === undefined;
+}
+
+async function tryAppend(ports: ClientPorts, append: CheckedAppend): Promise<AppendResult> {
+  const { conversation, operation, agent, messages } = append;
+  const state = await ports.contexts.readConversation(conversation);
+  const expectedHead = append.expectedHead ?? state?.head ?? 0;
+  const before = state?.openCalls ?? [];
+  const target = { conversation, operation, agent, expectedHead };
+  let adopted: AdoptedMessages;
+  try {
+    adopted = adoptMessages(messages, expectedHead + 1, before);
+  } catch (refusal) {
+    // Sent again, an operation finds its calls answered: by itself. Nothing is appended here, the store only says whether it
+    // knows the operation, and to an append that cannot be made, that somebody else was faster.
+    const answer = await ports.contexts.append({ ...target, expectedHead: NO_HEAD, messages: [], opens: [], closes: [] });
+    if (answer.status === 'known') return answer;
+    throw refusal;
+  }
+  const counter = await ports.counterFor(agent);
+  const weighed = await Promise.all(
+    adopted.messages.map((message, index) => weighMessage(counter, message, `messages[${index}]`)),
+  );
+  const stillOpen = new Set(adopted.openCalls.map((call) => call.id));
+  const wasOpen = new Set(before.map((call) => call.id));
+  return await ports.contexts.append({
+    ...target,
+    messages: weighed,
+    opens: adopted.openCalls.filter((call) => !wasOpen.has(call.id)),
+    closes: [...wasOpen].filter((call) => !stillOpen.has(call)),
+  });
 }
 
 async function concludeAppend(
   ports: ClientPorts,
   conversation: ConversationRef,
-  result: AppendResult | undefined,
+  result: AppendResult,
 ): Promise<Appended> {
   if (result?.status === 'busy') {
     throw new TurnfoldError('conversation_busy', `conversation: turns of ${conversation.id} wait or run`, {
       field: 'conversation',
     });
   }
-  if (result === undefined || result.status === 'conflict') {
-    const head = result?.head;
-    throw new TurnfoldError('conflict', `expectedHead: the log ends at ${head ?? 'another seq'}`, {
+  if (result.status === 'conflict') {
+    const { head } = result;
+    throw new TurnfoldError('conflict', `expectedHead: the log ends at ${head}`, {
       field: 'expectedHead',
       details: { head },
     });

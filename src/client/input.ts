@@ -1,11 +1,14 @@
 import { z } from 'zod';
 import { TurnfoldError } from '../domain/errors.ts';
+import type { ToolOutput } from '../domain/agent.ts';
 import { type ConversationRef, DEFAULT_TENANT, idSchema } from '../domain/ids.ts';
 import { MAX_MESSAGE_BYTES, type Message, messageSchema, type WeighedMessage } from '../domain/message.ts';
+import { parseInput } from '../domain/parse.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
 import { bytesOfMessage, countMessage } from '../tokens/message-tokens.ts';
 
 const conversationFields = { conversation: idSchema, tenant: idSchema.default(DEFAULT_TENANT) };
+const conversationSchema = z.strictObject(conversationFields);
 
 export const enqueueSchema = z.strictObject({
   ...conversationFields,
@@ -37,27 +40,66 @@ export type AppendInput = z.input<typeof appendSchema>;
 /** A conversation by its id, or with its tenant. */
 export type ConversationName = string | { readonly tenant: string; readonly id: string };
 
-const conversationSchema = z.union([
-  idSchema.transform((id): ConversationRef => ({ tenant: DEFAULT_TENANT, id })),
-  z.strictObject({ tenant: idSchema, id: idSchema }),
-]);
-
 /** @throws invalid_input */
 export function readConversationName(name: ConversationName): ConversationRef {
-  const result = conversationSchema.safeParse(name);
-  if (result.success) return result.data;
-  throw new TurnfoldError('invalid_input', 'conversation: must match [A-Za-z0-9_.-]{1,128}', { field: 'conversation' });
+  const { tenant, id } = isMapping(name) ? name : { tenant: DEFAULT_TENANT, id: name };
+  const read = parseInput(conversationSchema, { tenant, conversation: id });
+  return { tenant: read.tenant, id: read.conversation };
+}
+
+/** @throws invalid_input */
+export function readTurnId(turn: string): string {
+  return parseInput(idSchema, turn, 'turn');
+}
+
+/** What a tool that runs elsewhere brought, or what a person decided. */
+export type CallAnswer = ToolOutput | { readonly approved: boolean; readonly why?: string };
+
+const answerSchema = z.union(
+  [
+    z.strictObject({ content: z.string(), isError: z.boolean().optional() }),
+    z.strictObject({ approved: z.boolean(), why: z.string().optional() }),
+  ],
+  { error: 'expected {content, isError?} or {approved, why?}' },
+);
+
+const answersSchema = z
+  .record(z.string(), answerSchema)
+  .refine((answers) => Object.keys(answers).length > 0, 'expected at least one answer, by call id');
+
+/**
+ * Answers as they are stored, by call id. What a worker could not read would fail the turn: it is refused here.
+ * @throws invalid_input, message_too_large, with the field
+ */
+export function readAnswers(answers: Readonly<Record<string, CallAnswer>>): Map<string, string> {
+  const read = Object.entries(parseInput(answersSchema, answers, 'answers'));
+  return new Map(
+    read.map(([call, answer]) => {
+      const json = JSON.stringify(answer);
+      checkBytes(json, `answers.${call}`);
+      return [call, json];
+    }),
+  );
 }
 
 /** Counts a message once, at the border. @throws message_too_large, with the field */
 export async function weighMessage(counter: TokenCounter, message: Message, field: string): Promise<WeighedMessage> {
   const bytes = bytesOfMessage(message);
-  const stored = Buffer.byteLength(JSON.stringify(message));
-  if (stored > MAX_MESSAGE_BYTES) {
-    throw new TurnfoldError('message_too_large', `${field}: ${stored} bytes, at most ${MAX_MESSAGE_BYTES}`, {
-      field,
-      details: { bytes: stored },
-    });
-  }
+  checkBytes(JSON.stringify(message), field);
   return { message, bytes, tokens: await countMessage(counter, message) };
+}
+
+/** @throws message_too_large */
+function checkBytes(json: string, field: string): void {
+  const bytes = Buffer.byteLength(json);
+  if (bytes <= MAX_MESSAGE_BYTES) return;
+  throw new TurnfoldError('message_too_large', `${field}: ${bytes} bytes, at most ${MAX_MESSAGE_BYTES}`, {
+    field,
+    details: { bytes },
+  });
+}
+
+/** Callers in JavaScript may bring anything. */
+function isMapping(name: ConversationName): name is Exclude<ConversationName, string> {
+  return typeof name === 'object' && name !== null;
 }

@@ -30,12 +30,14 @@ export async function openClient(options: ClientOptions): Promise<OpenClient> {
   const { store, notices, close } = await connectStore({ url, shards, failsFast: true, onError });
   const wakes = openWakeQueue({ url, shards: queueShards, failsFast: true, onError });
   const next = monotonicFactory();
+  // A wake carries no truth. What it tells of is in Redis before it is added, and the sweeper looks within seconds: one that
+  // fails must not tell the caller that the call failed, who would make it again, as another turn.
   const client = createClient({
     turns: store,
     contexts: store,
     passes: store,
     notices,
-    wakes,
+    wakes: { wake: (...wake) => wakes.wake(...wake).catch(onError) },
     counterFor: (agent) => loadTokenCounter(encodingOf(agent)),
     ids: { next: () => next() },
     now: () => Date.now(),

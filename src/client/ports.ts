@@ -10,6 +10,7 @@ export interface ClientPorts {
   readonly turns: TurnIntake;
   readonly contexts: ContextStore;
   readonly passes: PassIntake;
+  /** never rejects: a wake that is lost costs latency, nothing else */
   readonly wakes: Pick<WakeQueue, 'wake'>;
   readonly notices: SettlementNotices;
   /** the counter of an agent's model; `o200k_base` unless the service says otherwise */

@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto';
-import type { ToolOutput } from '../domain/agent.ts';
 import { TurnfoldError } from '../domain/errors.ts';
+import { z } from 'zod';
 import { parseInput } from '../domain/parse.ts';
 import { isSettled, TURN_LIMITS, type TurnState, type TurnView } from '../domain/turn.ts';
 import {
+  type CallAnswer,
   type ConversationName,
   type EnqueueInput,
   enqueueSchema,
+  readAnswers,
   readConversationName,
+  readTurnId,
   weighMessage,
 } from './input.ts';
 import type { ClientPorts } from './ports.ts';
@@ -22,6 +25,7 @@ export interface EnqueuedTurn {
 
 /** How often a waiting caller looks for itself, in ms: a notice may be lost. */
 const LOOK_MS = 1_000;
+const waitSchema = z.number().min(0);
 
 /**
  * Accepts a turn. Once it answers, the turn is in Redis and will be settled exactly once, in order.
@@ -62,7 +66,7 @@ export async function enqueueTurn(ports: ClientPorts, input: EnqueueInput): Prom
 
 /**
  * The turn as it stands; with `waitMs` not before it is settled or the time is up.
- * @throws not_found
+ * @throws invalid_input, not_found
  */
 export async function readResult(
   ports: ClientPorts,
@@ -71,7 +75,8 @@ export async function readResult(
   waitMs = 0,
 ): Promise<TurnView> {
   const conversation = readConversationName(name);
-  const until = ports.now() + waitMs;
+  readTurnId(turn);
+  const until = ports.now() + parseInput(waitSchema, waitMs, 'waitMs');
   for (;;) {
     const view = await ports.turns.readTurn(conversation, turn);
     if (view === undefined)
@@ -82,10 +87,10 @@ export async function readResult(
   }
 }
 
-/** Answers the state after the call: `canceled`, or how the turn was settled before. @throws not_found */
+/** Answers the state after the call: `canceled`, or how the turn was settled before. @throws invalid_input, not_found */
 export async function cancelTurn(ports: ClientPorts, name: ConversationName, turn: string): Promise<TurnState> {
   const conversation = readConversationName(name);
-  const result = await ports.turns.cancel(conversation, turn, ports.ids.next());
+  const result = await ports.turns.cancel(conversation, readTurnId(turn), ports.ids.next());
   if (result.status === 'not_found') {
     throw new TurnfoldError('not_found', `turn: no turn ${turn} in ${conversation.id}`, { field: 'turn' });
   }
@@ -94,12 +99,10 @@ export async function cancelTurn(ports: ClientPorts, name: ConversationName, tur
   return 'canceled';
 }
 
-export type CallAnswer = ToolOutput | { readonly approved: boolean; readonly why?: string };
-
 /**
  * Brings what a waiting turn waits for: results of tools that run elsewhere, or approvals, by call id.
  * @returns `going_on` once nothing more is awaited
- * @throws not_found, conflict where the turn does not wait for these calls
+ * @throws invalid_input, message_too_large, not_found, conflict where the turn does not wait for these calls
  */
 export async function answerCalls(
   ports: ClientPorts,
@@ -110,8 +113,8 @@ export async function answerCalls(
   const conversation = readConversationName(name);
   const result = await ports.turns.resume({
     conversation,
-    turn,
-    answers: new Map(Object.entries(answers).map(([call, answer]) => [call, JSON.stringify(answer)])),
+    turn: readTurnId(turn),
+    answers: readAnswers(answers),
     wake: ports.ids.next(),
   });
   switch (result.status) {

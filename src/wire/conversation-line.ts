@@ -11,17 +11,27 @@ export interface ConversationLine {
 
 const lineSchema = z.object({ id: z.string().min(1).optional(), messages: z.array(z.unknown()) });
 
-/** A message as OpenAI's chat format has it, as far as it differs from ours. */
-const chatMessageSchema = z.object({
-  role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
-  content: z
-    .union([z.string(), z.null(), z.array(z.looseObject({ type: z.string(), text: z.string().optional() }))])
-    .optional(),
-  tool_calls: z
-    .array(z.object({ id: z.string(), function: z.object({ name: z.string(), arguments: z.string() }) }))
-    .optional(),
-  tool_call_id: z.string().optional(),
-});
+const partsSchema = z.array(z.looseObject({ type: z.string(), text: z.string().optional() }));
+
+/** A message as OpenAI's chat format has it, as far as it differs from ours. Dumps hold null where there is nothing. */
+const chatMessageSchema = z
+  .object({
+    role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
+    content: z.union([z.string(), partsSchema]).nullish(),
+    tool_calls: z
+      .array(z.object({ id: z.string(), function: z.object({ name: z.string(), arguments: z.string() }) }))
+      .nullish(),
+    tool_call_id: z.string().nullish(),
+    function_call: z.null({ error: 'retired by its provider; expected tool_calls' }).optional(),
+    ...messageSchema.pick({ isError: true, droppable: true, pinned: true }).shape,
+  })
+  .refine(({ role, content }) => role === 'assistant' || (content !== undefined && content !== null), {
+    path: ['content'],
+    error: 'expected text or a list of parts',
+  });
+
+/** What only the chat format has. */
+const CHAT_FIELDS = ['tool_calls', 'tool_call_id', 'function_call', 'refusal'] as const;
 
 /**
  * Reads one line. Each message may be in our form or in OpenAI's chat form.
@@ -29,13 +39,7 @@ const chatMessageSchema = z.object({
  * @throws invalid_input, with the field
  */
 export function readConversationLine(line: string, number: number): ConversationLine {
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch (cause) {
-    throw new TurnfoldError('invalid_input', `line ${number}: not JSON`, { field: `line ${number}`, cause });
-  }
-  const { id, messages } = parseInput(lineSchema, value);
+  const { id, messages } = readLine(line, `line ${number}`);
   return {
     id: id ?? `line-${number}`,
     messages: messages.map((message, index) => readMessage(message, `messages[${index}]`)),
@@ -46,30 +50,42 @@ export function writeConversationLine(conversation: ConversationLine): string {
   return JSON.stringify(conversation);
 }
 
+function readLine(line: string, at: string): z.infer<typeof lineSchema> {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch (cause) {
+    throw new TurnfoldError('invalid_input', `${at}: not JSON`, { field: at, cause });
+  }
+  return parseInput(lineSchema, value, isMapping(value) ? '' : at);
+}
+
 function readMessage(value: unknown, at: string): Message {
   return isChatMessage(value) ? readChatMessage(value, at) : parseInput(messageSchema, value, at);
 }
 
+/** Whatever has none of the marks is read as ours: a broken message of ours must not lose its calls as a chat message. */
 function isChatMessage(value: unknown): value is Record<string, unknown> {
-  if (typeof value !== 'object' || value === null) return false;
-  const message = value as Record<string, unknown>;
-  return (
-    'tool_calls' in message ||
-    'tool_call_id' in message ||
-    message.role === 'developer' ||
-    typeof message.content !== 'string'
-  );
+  if (!isMapping(value)) return false;
+  const isMarked = CHAT_FIELDS.some((field) => field in value);
+  return isMarked || value.role === 'developer' || Array.isArray(value.content);
 }
 
 function readChatMessage(value: Record<string, unknown>, at: string): Message {
-  const { role, content, tool_calls: calls = [], tool_call_id: toolCallId } = parseInput(chatMessageSchema, value, at);
+  const { role, content, tool_calls, tool_call_id, function_call, ...marks } = parseInput(chatMessageSchema, value, at);
+  const calls = (tool_calls ?? []).map((call) => ({ id: call.id, ...call.function }));
   const parts = Array.isArray(content) ? content : [];
   const text = Array.isArray(content) ? content.map((part) => part.text ?? '').join('') : (content ?? '');
   return {
     role: role === 'developer' ? 'system' : role,
     content: text,
-    ...(calls.length === 0 ? {} : { toolCalls: calls.map((call) => ({ id: call.id, ...call.function })) }),
-    ...(toolCallId === undefined ? {} : { toolCallId }),
+    ...(calls.length === 0 ? {} : { toolCalls: calls }),
+    ...(typeof tool_call_id === 'string' ? { toolCallId: tool_call_id } : {}),
     ...(parts.some((part) => part.type !== 'text') ? { parts } : {}),
+    ...marks,
   };
+}
+
+function isMapping(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -72,7 +72,7 @@ export function contextOf(line: string): Context {
 
 /** The line with `.` for what is evicted and a digit for what lies in the first, second, … sequence. */
 export function maskLine(line: string, evicted: readonly SeqRange[], sequences: readonly SeqRange[]): string {
-  const letters = [...lettersOf(line)];
+  const letters = lettersOf(line).split('');
   const paint = ({ from, to }: SeqRange, mark: string): void => {
     letters.fill(mark, from - 1, to);
   };

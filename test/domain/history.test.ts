@@ -1,6 +1,7 @@
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { groupMessages } from '../../src/domain/group.ts';
-import { adoptMessages } from '../../src/domain/history.ts';
+import { type AdoptedMessages, adoptMessages } from '../../src/domain/history.ts';
 import type { Message, ToolCall } from '../../src/domain/message.ts';
 import { errorOf } from './error-of.ts';
 
@@ -91,5 +92,51 @@ describe('messages that enter a log', () => {
     const error = errorOf(() => adoptMessages(messages, 1, [], at));
     expect(error).toMatchObject({ code, field });
     expect(error.message.startsWith(field)).toBe(true);
+  });
+});
+
+const toolTalk = fc.array(
+  fc.oneof(
+    fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'c1_0', 'c3_1'), { minLength: 1, maxLength: 3 }),
+    fc.constantFrom('a', 'b', 'c', 'c1_0', 'c3_1', 'user'),
+  ),
+  { maxLength: 30 },
+);
+
+/** Undefined where they are refused, with the field that is at fault. */
+function tryAdopt(messages: readonly Message[], firstSeq: number): AdoptedMessages | undefined {
+  try {
+    return adoptMessages(messages, firstSeq);
+  } catch (error) {
+    expect(error).toMatchObject({ field: expect.stringMatching(/^messages\[\d+\]\.toolCall/) });
+    return undefined;
+  }
+}
+
+describe('any messages', () => {
+  test('whatever ids a provider repeats, each call is unique and each result has one call before it, or all is refused', () => {
+    let adopted = 0;
+    fc.assert(
+      fc.property(toolTalk, fc.integer({ min: 1, max: 5 }), (talk, firstSeq) => {
+        const messages = talk.map((said): Message => {
+          if (said === 'user') return { role: 'user', content: '' };
+          if (typeof said === 'string') return { role: 'tool', content: '', toolCallId: said };
+          return { role: 'assistant', content: '', toolCalls: said.map((id) => ({ id, name: 'read', arguments: '' })) };
+        });
+        const taken = tryAdopt(messages, firstSeq);
+        if (taken === undefined) return;
+        adopted += 1;
+        const groups = groupMessages(taken.messages);
+        expect(groups.flatMap((group) => group.positions).toSorted((a, b) => a - b)).toStrictEqual([
+          ...messages.keys(),
+        ]);
+        const calls = taken.messages.flatMap((message) => message.toolCalls ?? []);
+        const results = messages.filter((message) => message.role === 'tool').length;
+        expect(taken.openCalls).toHaveLength(calls.length - results);
+        expect(groups.some((group) => group.isOpen)).toBe(taken.openCalls.length > 0);
+      }),
+      { numRuns: 2_000 },
+    );
+    expect(adopted).toBeGreaterThan(100);
   });
 });

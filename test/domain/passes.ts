@@ -81,17 +81,12 @@ export function summaryOf({ from, to }: SeqRange, tokens: number): AcceptedSumma
   };
 }
 
-export function checkpointOf({ range, depth, model }: AcceptedSummary): Checkpoint {
+function checkpointOf({ range, depth, model }: AcceptedSummary): Checkpoint {
   return { text: `What was said from ${range.from} to ${range.to}.`, covers: range, sources: [], depth, model };
 }
 
 /** The version that a commit would make of a settled context. */
-export function versionOf(
-  parent: Version,
-  settled: SettledContext,
-  entries: readonly LogEntry[],
-  head: number,
-): Version {
+function versionOf(parent: Version, settled: SettledContext, entries: readonly LogEntry[], head: number): Version {
   return {
     ...START_VERSION,
     number: parent.number + 1,

@@ -44,7 +44,7 @@ function stepsWith(users: number): fc.Arbitrary<Step> {
   });
 }
 
-const chunks = fc.constantFrom(4, 4, 0).chain((users) => fc.array(stepsWith(users), { maxLength: 40, size: 'max' }));
+const growths = fc.constantFrom(4, 4, 0).chain((users) => fc.array(stepsWith(users), { maxLength: 40, size: 'max' }));
 
 const { strategy: strategies } = fc.letrec<{ strategy: EvictionStrategy; list: EvictionStrategy[] }>((tie) => ({
   strategy: fc.oneof(
@@ -68,7 +68,7 @@ const policies: fc.Arbitrary<PolicyInput> = fc.record(
     minGain: fc.constantFrom(0, 0.05, 0.1, 0.5),
   },
   { requiredKeys: [] },
-) as fc.Arbitrary<PolicyInput>;
+);
 
 const factors = fc.constantFrom(1, 1, 1.1, 1.25);
 const models = fc.record({
@@ -101,7 +101,7 @@ const shares = fc.oneof(
 /** Any history, any policy, any reasons, passes in the middle of it and at its end. */
 export const scenarios: fc.Arbitrary<Scenario> = fc.integer({ min: 1, max: 4 }).chain((passes) =>
   fc.record({
-    chunks: fc.array(chunks, { minLength: passes, maxLength: passes }),
+    chunks: fc.array(growths, { minLength: passes, maxLength: passes }),
     settings: fc.array(settings, { minLength: passes, maxLength: passes }),
     shares: fc.array(shares, { minLength: 1, maxLength: 12 }),
   }),

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Candidate } from './budget.ts';
 import { mergeCallLines, renderCall } from './call-lines.ts';
 import { type Line, type Section, sectionNames } from './outline.ts';
@@ -15,6 +16,8 @@ const CALL_WORTH = 1.5;
 /** Ids and paths have about three characters a token, prose four to five. */
 const CHARS_A_TOKEN = 3.5;
 const MIN_CALL_TOKENS = 20;
+/** Line end, name, an argument. */
+const SHORTEST_CALL_TOKENS = 4;
 const MIN_LINE_TOKENS = 12;
 /** A line end and what stands before it: more lines than fit at this size are not looked at. */
 const SHORTEST_LINE_TOKENS = 2;
@@ -27,12 +30,15 @@ export async function findCandidates(
   reader: SequenceReader,
   { maxTokens, callTokens, countTokens }: CandidateOptions,
 ): Promise<Candidate[]> {
-  const lines = [...reader.lines, ...renderCalls(reader, callTokens)];
+  const lines = [...reader.lines];
+  await nextTurn();
+  lines.push(...renderCalls(reader, callTokens));
   const lineTokens = Math.max(MIN_LINE_TOKENS, Math.floor(maxTokens * LINE_SHARE));
   const maxLines = Math.ceil(maxTokens / SHORTEST_LINE_TOKENS);
   const candidates: Candidate[] = [];
   for (const section of sectionNames) {
     const limit = section === 'calls' ? Math.max(MIN_LINE_TOKENS, callTokens - HEADING_TOKENS) : lineTokens;
+    await nextTurn();
     const own = section === 'literals' ? literalLines(reader, maxLines) : mergeLines(lines, section);
     const told = new Set<string>();
     for (const line of selectWorthiest(own, maxLines)) {
@@ -46,15 +52,19 @@ export async function findCandidates(
   return candidates;
 }
 
-/** The more calls there are, the shorter their lines. */
+/** The more calls there are, the shorter their lines; of more than could stand there only the newest, in their order. */
 function renderCalls({ calls }: SequenceReader, callTokens: number): Line[] {
   const tokens = Math.max(MIN_CALL_TOKENS, callTokens / Math.max(1, calls.length));
-  const newest = calls.reduce((position, call) => Math.max(position, call.position), 1);
-  return calls.map((call) => ({
-    section: 'calls',
-    text: renderCall(call, Math.floor(tokens * CHARS_A_TOKEN)),
-    worth: CALL_WORTH + call.position / newest,
-  }));
+  const byAge = calls.map(({ position }) => position).toSorted((a, b) => b - a);
+  const newest = Math.max(1, byAge[0] ?? 0);
+  const oldest = byAge[Math.ceil(callTokens / SHORTEST_CALL_TOKENS)] ?? -1;
+  return calls
+    .filter(({ position }) => position > oldest)
+    .map((call) => ({
+      section: 'calls',
+      text: renderCall(call, Math.floor(tokens * CHARS_A_TOKEN)),
+      worth: CALL_WORTH + call.position / newest,
+    }));
 }
 
 function literalLines({ ledger }: SequenceReader, maxLines: number): Line[] {

@@ -16,8 +16,8 @@ const MIN_TOKENS = 24;
 /** A summary that fills less of its cap is written again, with more of what the calls returned. */
 const WELL_FILLED = 0.85;
 const MAX_ATTEMPTS = 3;
-/** Reading so much takes about 10 ms; then the event loop has its turn. */
-const SLICE_CHARS = 131_072;
+/** Reading so much takes about 5 ms; then the event loop has its turn. */
+const SLICE_CHARS = 65_536;
 
 /**
  * Summarizes without a model: what was asked, each call with its arguments and outcome, files and ids, errors, decisions,
@@ -58,7 +58,6 @@ async function writeSummary(
   const shareTokens = mapSections((section) => Math.floor(maxTokens * SECTIONS[section].share));
   let fullest = { text: '', tokens: 0 };
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-    await nextTurn();
     const candidates = await findCandidates(reader, { maxTokens, callTokens: shareTokens.calls, countTokens });
     const budget = { maxTokens, shareTokens, headingTokens, weightOf: (text: string) => reader.ledger.weightOf(text) };
     const written = await writeText(countTokens, candidates, budget);

@@ -1,4 +1,5 @@
 import type { EventListener } from '../../domain/events.ts';
+import type { ConversationRef } from '../../domain/ids.ts';
 import type { IdSource } from '../../domain/ports/clock.ts';
 import type { WakeKind, WakeQueue } from '../../domain/ports/queue.ts';
 import type { DueEntry, SweepStore } from '../../domain/ports/sweep-store.ts';
@@ -32,12 +33,26 @@ export interface Sweeper {
 export function createSweeper(ports: SweeperPorts): Sweeper {
   let beat: { stop(): void } | undefined;
   let isStopped = false;
+  const report = (error: unknown, conversation?: ConversationRef): void => {
+    // Stopped meanwhile, its connection may have been closed under it.
+    if (!isStopped)
+      ports.onEvent({ type: 'worker_failed', where: 'sweeper', ...(conversation && { conversation }), error });
+  };
+  /** One entry that fails must not keep the others waiting: all were pushed out when they were taken, by up to a minute. */
+  const tryEntry = async (entry: DueEntry): Promise<boolean> => {
+    try {
+      return await handleEntry(ports, entry);
+    } catch (error) {
+      report(error, entry.conversation);
+      return false;
+    }
+  };
   const sweepOnce = async (): Promise<number> => {
     const shards = Array.from({ length: ports.sweep.shards }, (_, shard) => shard);
     const due = await ports.sweep.sweepShards(shards, BATCH);
     let woken = 0;
     for (let start = 0; start < due.length; start += WIDTH) {
-      const results = await Promise.all(due.slice(start, start + WIDTH).map((entry) => tryEntry(ports, entry)));
+      const results = await Promise.all(due.slice(start, start + WIDTH).map(tryEntry));
       woken += results.filter(Boolean).length;
     }
     return woken;
@@ -49,8 +64,7 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
         try {
           await sweepOnce();
         } catch (error) {
-          // Stopped meanwhile, its connection may have been closed under it.
-          if (!isStopped) ports.onEvent({ type: 'worker_failed', where: 'sweeper', error });
+          report(error);
         }
       });
     },
@@ -59,16 +73,6 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
       beat?.stop();
     },
   };
-}
-
-/** One entry that fails must not keep the others waiting: all were pushed out when they were taken, by up to a minute. */
-async function tryEntry(ports: SweeperPorts, entry: DueEntry): Promise<boolean> {
-  try {
-    return await handleEntry(ports, entry);
-  } catch (error) {
-    ports.onEvent({ type: 'worker_failed', where: 'sweeper', conversation: entry.conversation, error });
-    return false;
-  }
 }
 
 async function handleEntry(ports: SweeperPorts, entry: DueEntry): Promise<boolean> {

@@ -5,7 +5,8 @@ import { type Fixture, openFixture, round, say } from './sequence-messages.ts';
 const ATTEMPTS = 5;
 const MAX_HOLD_MS = 50;
 const MAX_TOTAL_MS = 1_000;
-const MEBIBYTE = 1 << 20;
+/** More than what is looked at of one text. */
+const HUGE_CHARS = 1 << 18;
 
 let fixture: Fixture;
 beforeAll(async () => {
@@ -15,8 +16,7 @@ beforeAll(async () => {
 /** Longest time between two turns of the event loop, and the whole. Tried again where it is too long: others share the machine. */
 async function timeSummary(messages: readonly Message[]): Promise<{ totalMs: number; holdMs: number }> {
   const best = { totalMs: Number.POSITIVE_INFINITY, holdMs: Number.POSITIVE_INFINITY };
-  const isSlow = (): boolean => best.holdMs >= MAX_HOLD_MS || best.totalMs >= MAX_TOTAL_MS;
-  for (let attempt = 0; attempt < ATTEMPTS && isSlow(); attempt += 1) {
+  for (let attempt = 0; attempt < ATTEMPTS && best.holdMs >= MAX_HOLD_MS; attempt += 1) {
     const startMs = performance.now();
     let lastMs = startMs;
     let holdMs = 0;
@@ -79,9 +79,9 @@ test.each([
   'exit code ',
   'a. ',
 ])(
-  'a mebibyte of %j as call, result and text holds the event loop no longer than 50 ms',
+  '256 KiB of %j as call, result and text holds the event loop no longer than 50 ms',
   async (unit) => {
-    const text = unit.repeat(Math.floor(MEBIBYTE / unit.length));
+    const text = unit.repeat(Math.floor(HUGE_CHARS / unit.length));
     const messages = [...round({ id: 'c1', given: { command: text, path: 'src/a.ts' }, result: text }), say(text)];
     expect((await timeSummary(messages)).holdMs).toBeLessThan(MAX_HOLD_MS);
   },

@@ -1,0 +1,88 @@
+import { type OpenClient, openClient } from '../src/client/index.ts';
+import type { Agent } from '../src/domain/agent.ts';
+import { scriptedModel } from '../src/models/scripted.ts';
+import { startWorkers } from '../src/runtime/start-workers.ts';
+import { openBenchRedis } from './redis.ts';
+import { describeSpread, spreadOf } from './spread.ts';
+
+const TURNS = 400;
+const WARM_UP = 40;
+const SHORT = 10;
+const LONG = 10_000;
+const TARGET = 1.2;
+
+const agent: Agent = {
+  name: 'bench',
+  system: 'Answer.',
+  tools: [],
+  policy: { tokenThreshold: 3_000, maxTokens: 1_000 },
+  model: scriptedModel({ decide: () => ({ content: 'done' }) }),
+};
+
+/**
+ * What a turn takes in a conversation of 10,000 messages, over one of 10: from its accept to its answer, one turn after the
+ * other, in turns between the two. The long one was compacted, as it would be; its log is whole.
+ */
+async function main(): Promise<void> {
+  const redis = await openBenchRedis();
+  const workers = await startWorkers({
+    redisUrl: redis.url,
+    agents: [agent],
+    roles: ['turn', 'compaction', 'summarization'],
+    shards: 256,
+    queueShards: 1,
+    concurrency: { turn: 10, compaction: 5, summarization: 5 },
+    shutdownMs: 5_000,
+  });
+  const client = await openClient({ redisUrl: redis.url });
+  try {
+    await fill(client, 'short', SHORT);
+    await fill(client, 'long', LONG);
+    await compact(client, 'long');
+    const times: Record<string, number[]> = { short: [], long: [] };
+    for (let turn = 0; turn < WARM_UP + TURNS; turn += 1) {
+      for (const conversation of ['short', 'long']) {
+        const startedAt = performance.now();
+        const { turn: id } = await client.enqueueTurn({ conversation, agent: agent.name, input: 'Go on.' });
+        await client.result(conversation, id, { waitMs: 10_000 });
+        if (turn >= WARM_UP) times[conversation]?.push(performance.now() - startedAt);
+      }
+    }
+    const [short, long] = [spreadOf(times.short ?? []), spreadOf(times.long ?? [])];
+    const ratio = long.median / short.median;
+    if (process.argv.includes('--json'))
+      process.stdout.write(`${JSON.stringify({ short, long, ratio, target: TARGET })}\n`);
+    else {
+      process.stdout.write(`a turn, from accept to answer, ms over ${TURNS} turns: median (min–max)\n`);
+      process.stdout.write(
+        `behind ${SHORT} messages      ${describeSpread(short)}\nbehind ${LONG} messages  ${describeSpread(long)}\n`,
+      );
+      process.stdout.write(`ratio of the medians    ${ratio.toFixed(2)} (target ≤ ${TARGET})\n`);
+    }
+  } finally {
+    await client.close();
+    await workers.close();
+    await redis.stop();
+  }
+}
+
+async function fill(client: OpenClient, conversation: string, messages: number): Promise<void> {
+  const roles = ['user', 'assistant'] as const;
+  for (let start = 0; start < messages; start += 1_000) {
+    const batch = Array.from({ length: Math.min(1_000, messages - start) }, (_, index) => ({
+      role: roles[index % 2] ?? 'user',
+      content: `message ${start + index}`,
+    }));
+    await client.append({ conversation, agent: agent.name, messages: batch });
+  }
+}
+
+async function compact(client: OpenClient, conversation: string): Promise<void> {
+  await client.compactNow(conversation);
+  const until = Date.now() + 30_000;
+  while ((await client.describe(conversation)).passId !== undefined && Date.now() < until) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+await main();

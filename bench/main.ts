@@ -1,0 +1,15 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+/** Each in a process of its own, so that one does not warm up or litter the next. */
+const BENCHMARKS = ['tokens', 'plan', 'turns', 'long-conversation', 'memory'];
+
+const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
+const flags = process.argv.slice(2).filter((argument) => argument.startsWith('--'));
+
+for (const name of BENCHMARKS.filter((known) => wanted.length === 0 || wanted.includes(known))) {
+  process.stdout.write(`── ${name}\n`);
+  const file = fileURLToPath(new URL(`./${name}.ts`, import.meta.url));
+  const { status } = spawnSync(process.execPath, [file, ...flags], { stdio: ['ignore', 'inherit', 'inherit'] });
+  if (status !== 0) process.exitCode = 1;
+}

@@ -1,0 +1,11 @@
+import { expect, test } from 'vitest';
+import { ModelError } from '../../src/domain/model.ts';
+
+test('a failed model call says what it means for the turn, and why', () => {
+  const cause = new Error('429');
+  const error = new ModelError('retry', 'rate limit', { retryAt: 5_000, cause });
+  expect(error).toMatchObject({ name: 'ModelError', kind: 'retry', message: 'rate limit', retryAt: 5_000, cause });
+  const bare = new ModelError('fatal', 'refused');
+  expect(bare).toMatchObject({ kind: 'fatal', retryAt: undefined });
+  expect(bare.cause).toBeUndefined();
+});

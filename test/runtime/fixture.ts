@@ -1,0 +1,135 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { Queue } from 'bullmq';
+import { Redis } from 'ioredis';
+import { expect } from 'vitest';
+import { type OpenClient, openClient } from '../../src/client/index.ts';
+import type { Agent } from '../../src/domain/agent.ts';
+import type { WorkerEvent } from '../../src/domain/events.ts';
+import { isSettled, type TurnView } from '../../src/domain/turn.ts';
+import { type QueueName, queuePrefix } from '../../src/jobs/names.ts';
+import { provideRedis } from '../../src/local-redis/provide-redis.ts';
+import { ROLES, type Role, startWorkers, type Workers } from '../../src/runtime/start-workers.ts';
+
+/** Few, so that a sweep is small. */
+export const SHARDS = 4;
+
+export interface RunningWorkers extends Workers {
+  /** what they told, oldest first */
+  readonly events: WorkerEvent[];
+}
+
+/** A Redis, a client and workers: all that runs in production, in one test's hands. */
+export interface House {
+  readonly redisUrl: string;
+  readonly redis: Redis;
+  readonly client: OpenClient;
+  startWorkers(agent: Agent, options?: { roles?: readonly Role[]; metricsPort?: number }): Promise<RunningWorkers>;
+  /** workers in a process that kills itself at the first event of a type */
+  spawnMortal(roles: readonly Role[], dieAt: WorkerEvent['type']): Promise<ChildProcess>;
+  /** BullMQ's own queue, for what our side of it never does */
+  openRaw(name: QueueName): Queue;
+  /** ends what was started, last first */
+  close(): Promise<void>;
+}
+
+/**
+ * A Redis of its own for each house: sweepers and workers look at all that a database holds, so that on a shared one those
+ * of another suite would answer this one's turns.
+ */
+export async function openHouse(): Promise<House> {
+  const isContainerForced = process.env['TEST_REDIS'] === 'container';
+  const server = await provideRedis(isContainerForced ? { sources: ['container'] } : {});
+  const closers: (() => Promise<unknown>)[] = [() => server.stop()];
+  const later = (close: () => Promise<unknown>): void => void closers.push(close);
+  const redisUrl = server.url;
+  const redis = new Redis(redisUrl);
+  later(() => redis.quit());
+  const client = await openClient({ redisUrl, shards: SHARDS });
+  later(() => client.close());
+  return {
+    redisUrl,
+    redis,
+    client,
+    async startWorkers(agent, { roles = ROLES, metricsPort } = {}) {
+      const events: WorkerEvent[] = [];
+      const workers = await startWorkers({
+        redisUrl,
+        agents: [agent],
+        roles,
+        shards: SHARDS,
+        queueShards: 1,
+        concurrency: { turn: 8, compaction: 4, summarization: 4 },
+        shutdownMs: 5_000,
+        onEvent: (event) => events.push(event),
+        ...(metricsPort !== undefined && { metrics: { host: '127.0.0.1', port: metricsPort } }),
+      });
+      later(() => workers.close());
+      return { ...workers, events };
+    },
+    async spawnMortal(roles, dieAt) {
+      const script = fileURLToPath(new URL('./worker-process.ts', import.meta.url));
+      const child = spawn(process.execPath, [script, redisUrl, roles.join(','), dieAt], { stdio: 'inherit' });
+      later(async () => void child.kill('SIGKILL'));
+      return child;
+    },
+    openRaw(name) {
+      const connection = new Redis(redisUrl, { maxRetriesPerRequest: null });
+      const queue = new Queue(name, { connection, prefix: queuePrefix(0) });
+      later(async () => {
+        await queue.close();
+        connection.disconnect();
+      });
+      return queue;
+    },
+    async close() {
+      for (const close of closers.toReversed()) await close();
+    },
+  };
+}
+
+/** Ends when the process has killed itself. */
+export async function untilDead(child: ChildProcess): Promise<void> {
+  if (child.signalCode === null && child.exitCode === null) await once(child, 'exit');
+  expect(child.signalCode).toBe('SIGKILL');
+}
+
+/** The turn, once it is settled. */
+export async function settled(
+  { client }: House,
+  conversation: string,
+  turn: string,
+  waitMs = 25_000,
+): Promise<TurnView> {
+  const view = await client.result(conversation, turn, { waitMs });
+  if (!isSettled(view.state)) throw new Error(`${conversation}/${turn} is ${view.state} after ${waitMs} ms`);
+  return view;
+}
+
+/** Looks until it holds; a test that waits in vain fails with what it saw last. */
+export async function eventually<T>(look: () => Promise<T> | T, check: (seen: T) => void, ms = 25_000): Promise<T> {
+  let seen: T | undefined;
+  await expect
+    .poll(
+      async () => {
+        seen = await look();
+        try {
+          check(seen);
+          return 'holds';
+        } catch (error) {
+          return error instanceof Error ? error.message : String(error);
+        }
+      },
+      { timeout: ms, interval: 50 },
+    )
+    .toBe('holds');
+  return seen as T;
+}
+
+export function eventsOf<Type extends WorkerEvent['type']>(
+  { events }: RunningWorkers,
+  type: Type,
+): Extract<WorkerEvent, { type: Type }>[] {
+  return events.filter((event): event is Extract<WorkerEvent, { type: Type }> => event.type === type);
+}

@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ModelError, type ModelRequest } from '../../src/domain/model.ts';
+import { QUEUES } from '../../src/jobs/names.ts';
+import { agentOf, countSteps, toolOf, words } from './agents.ts';
+import { eventsOf, eventually, type House, openHouse, type RunningWorkers, settled } from './fixture.ts';
+
+let house: House;
+let workers: RunningWorkers | undefined;
+
+beforeAll(async () => {
+  house = await openHouse();
+  return async () => await house.close();
+});
+
+/** The only workers of the house, until the test is over. */
+async function useWorkers(...[agent, options]: Parameters<House['startWorkers']>): Promise<RunningWorkers> {
+  await workers?.close();
+  workers = await house.startWorkers(agent, options);
+  return workers;
+}
+
+afterAll(async () => void (await workers?.close()));
+
+const enqueue = (conversation: string, turn: string, input: string, agent = 'guide') =>
+  house.client.enqueueTurn({ conversation, turn, agent, input });
+
+describe('turns', () => {
+  it('of one conversation are answered in the order of their acceptance, of several side by side', async () => {
+    const open = new Set<string>();
+    let most = 0;
+    const gate = Promise.withResolvers<void>();
+    const decide = async ({ idempotencyKey, messages }: ModelRequest) => {
+      const [conversation = ''] = idempotencyKey.split('/');
+      expect(open.has(conversation), 'one at a time').toBe(false);
+      open.add(conversation);
+      most = Math.max(most, open.size);
+      // Nobody is answered before all conversations are at work.
+      if (open.size === 4) gate.resolve();
+      await gate.promise;
+      open.delete(conversation);
+      return { content: `answer to ${messages.at(-1)?.content}` };
+    };
+    await useWorkers(agentOf({ decide }));
+    const names = ['o1', 'o2', 'o3', 'o4'];
+    for (let turn = 1; turn <= 6; turn += 1) {
+      for (const name of names) await enqueue(name, `t${turn}`, `${turn}`);
+    }
+    for (const name of names) {
+      await settled(house, name, 't6');
+      const log = await house.client.log(name);
+      const expected = [1, 2, 3, 4, 5, 6].flatMap((turn) => [`${turn}`, `answer to ${turn}`]);
+      expect(log.map(({ message }) => message.content)).toEqual(expected);
+    }
+    expect(most).toBe(4);
+  });
+
+  it('of an agent that no worker knows fail, and the next one is answered', async () => {
+    await useWorkers(agentOf());
+    await enqueue('u1', 't1', 'hello', 'stranger');
+    await enqueue('u1', 't2', 'hello');
+    expect(await settled(house, 'u1', 't1')).toMatchObject({
+      state: 'failed',
+      failure: { code: 'unknown_agent', details: { agent: 'stranger' } },
+    });
+    expect(await settled(house, 'u1', 't2')).toMatchObject({ state: 'completed' });
+  });
+
+  it('whose wake was lost are found by the sweeper', async () => {
+    await workers?.close();
+    await enqueue('w1', 't1', 'hello');
+    await enqueue('w1', 't2', 'hello again');
+    const queue = house.openRaw(QUEUES.turn);
+    await queue.obliterate({ force: true });
+    expect(await queue.getJobCountByTypes('waiting', 'prioritized', 'delayed', 'active')).toBe(0);
+    await useWorkers(agentOf());
+    expect(await settled(house, 'w1', 't2')).toMatchObject({ state: 'completed' });
+    expect(await house.client.log('w1')).toHaveLength(4);
+  });
+
+  it('four times told to come back later are no poison', async () => {
+    let refusals = 0;
+    const decide = () => {
+      if (refusals === 4) return { content: 'at last' };
+      refusals += 1;
+      return new ModelError('retry', 'rate limited', { retryAt: Date.now() });
+    };
+    const { events } = await useWorkers(agentOf({ decide }));
+    await enqueue('r1', 't1', 'hello');
+    expect(await settled(house, 'r1', 't1')).toMatchObject({ state: 'completed', answer: { content: 'at last' } });
+    const kinds = events.map(({ type }) => type);
+    expect(kinds.filter((kind) => kind === 'turn_suspended')).toHaveLength(4);
+    expect(eventsOf({ ...(workers as RunningWorkers) }, 'turn_claimed').map(({ attempt }) => attempt)).toEqual([
+      1, 1, 1, 1, 1,
+    ]);
+  });
+
+  it('of a hundred tool calls have each in the log when it is recorded, and are compacted from inside', async () => {
+    const decide = (request: ModelRequest) =>
+      countSteps(request) < 100 ? { toolCalls: [{ name: 'look', arguments: {} }] } : { content: 'seen all' };
+    let calls = 0;
+    const heads: number[] = [];
+    const look = toolOf('look', async () => {
+      calls += 1;
+      if (calls % 25 === 0) heads.push((await house.client.describe('h1')).head);
+      return words(100);
+    });
+    const profile = { windowTokens: 6_000, outputCapTokens: 1_000 };
+    await useWorkers(agentOf({ decide, tools: [look], profile, maxSteps: 300 }));
+    await enqueue('h1', 't1', 'look at everything');
+    const view = await settled(house, 'h1', 't1');
+    expect(view).toMatchObject({ state: 'completed', answer: { content: 'seen all' } });
+    expect(heads, 'each call before the next').toEqual([50, 100, 150, 200]);
+    expect(await house.client.log('h1')).toHaveLength(202);
+    expect((await house.client.versions('h1')).length).toBeGreaterThanOrEqual(2);
+    expect(Math.max(...view.requestTokens)).toBeLessThanOrEqual(5_000);
+  });
+});
+
+describe('an erase', () => {
+  it('under a turn ends it without a trace; the same id begins anew, and the old worker writes nothing there', async () => {
+    const asked = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<void>();
+    let isFirst = true;
+    const decide = async ({ messages }: ModelRequest) => {
+      if (!isFirst) return { content: `second life of ${messages.length}` };
+      isFirst = false;
+      asked.resolve();
+      await gate.promise;
+      return { content: 'too late' };
+    };
+    const running = await useWorkers(agentOf({ decide }));
+    await enqueue('e1', 't1', 'forget me');
+    await asked.promise;
+    await house.client.erase('e1');
+    await expect(house.client.log('e1')).rejects.toMatchObject({ code: 'not_found' });
+
+    await enqueue('e1', 't1', 'once more');
+    expect(await settled(house, 'e1', 't1')).toMatchObject({ answer: { content: 'second life of 1' } });
+    gate.resolve();
+    await eventually(
+      () => eventsOf(running, 'lease_lost'),
+      (lost) => expect(lost).toMatchObject([{ what: 'turn', conversation: { id: 'e1' } }]),
+    );
+    expect((await house.client.log('e1')).map(({ message }) => message.content)).toEqual([
+      'once more',
+      'second life of 1',
+    ]);
+  });
+});

@@ -1,0 +1,23 @@
+// Run as a process of its own by the tests: workers of the given roles that kill themselves, without a word, at the first
+// event of a type. What the event tells of has been written by then; what comes behind it has not begun.
+import type { WorkerEvent } from '../../src/domain/events.ts';
+import { type Role, startWorkers } from '../../src/runtime/start-workers.ts';
+import { createMortalAgent } from './agents.ts';
+import { SHARDS } from './fixture.ts';
+
+const [redisUrl = '', roles = '', dieAt = ''] = process.argv.slice(2);
+
+function die(event: WorkerEvent): void {
+  if (event.type === dieAt) process.kill(process.pid, 'SIGKILL');
+}
+
+await startWorkers({
+  redisUrl,
+  agents: [createMortalAgent()],
+  roles: roles.split(',') as Role[],
+  shards: SHARDS,
+  queueShards: 1,
+  concurrency: { turn: 2, compaction: 2, summarization: 1 },
+  shutdownMs: 1_000,
+  onEvent: die,
+});

@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest';
+import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
+import { scriptedModel } from '../../../src/models/scripted.ts';
+import { bindToFate, Crash, Fate, type When } from './fate.ts';
+import { brief, FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words } from './fixture.ts';
+
+/** What a sweep costs when nothing else is left to do. */
+const STEP_MS = 5_000;
+const MAX_SWEEPS = 60;
+
+interface Run {
+  readonly world: Fixture;
+  readonly hasCrashed: boolean;
+  readonly summaries: number;
+}
+
+interface Story {
+  readonly options?: FixtureOptions;
+  readonly begin: (world: Fixture) => Promise<void>;
+}
+
+/** A soft pass over five sequences, the third of which nobody can summarize. */
+const softPass: Story = {
+  begin: async (world) => {
+    await world.append(FIVE_SEQUENCES);
+    await world.request('token_threshold');
+  },
+};
+
+const eviction: Story = { ...softPass, options: { policy: { minSequenceTokens: 5_000 } } };
+
+const profile = { windowTokens: 2_500, outputCapTokens: 500 };
+
+/** A turn over the hard limit: it asks for the pass, waits for it, and is answered. */
+const hardPass: Story = {
+  options: {
+    profile,
+    policy: { tokenThreshold: 1_800 },
+    model: scriptedModel({ profile, decide: ({ messages }) => ({ content: `after ${messages.at(-1)?.role}` }) }),
+  },
+  begin: async (world) => {
+    await world.append('u20 a300 a300 u20 a300 a300 u20 a300');
+    await world.accept('t1', words(250));
+    await world.accept('t2', words(5));
+  },
+};
+
+/** Takes jobs until nothing is left to do, with sweeps where the queue has run dry; the dead are followed by the living. */
+async function play(story: Story, at = 0, when: When = 'before'): Promise<Run> {
+  let fate = new Fate();
+  let hasCrashed = false;
+  const summarizer = brief();
+  const some: Summarizer = {
+    id: 'some',
+    summarize: (request) =>
+      request.range.from === 8 ? Promise.resolve({ status: 'refused', why: 'no' }) : summarizer.summarize(request),
+  };
+  const world = await Fixture.open({ ...story.options, summarizers: [some], wrap: bindToFate(() => fate) });
+  await story.begin(world);
+  fate = new Fate(at, when);
+  const survive = async (work: () => Promise<unknown>): Promise<void> => {
+    await work().catch((error: unknown) => {
+      if (!(error instanceof Crash)) throw error;
+    });
+    if (!fate.hasStruck) return;
+    hasCrashed = true;
+    fate = new Fate();
+  };
+  for (let sweeps = 0; world.db.ready.size > 0; sweeps += 1) {
+    if (sweeps === MAX_SWEEPS) throw new Error(`still at work after ${MAX_SWEEPS} sweeps`);
+    for (let job = world.queue.take(); job !== undefined; job = world.queue.take())
+      await survive(() => run(world, job));
+    world.db.advance(STEP_MS);
+    await survive(() => world.sweeper.sweepOnce());
+  }
+  expect(world.timers.pending, 'timers behind it').toBe(0);
+  return { world, hasCrashed, summaries: summarizer.requests.length };
+}
+
+async function run(world: Fixture, job: NonNullable<ReturnType<Fixture['queue']['take']>>): Promise<void> {
+  if (job.kind === 'turn') await world.turn(job.conversation);
+  else if (job.kind === 'pass') {
+    const result = await world.deliver(job.id, job.haveChildrenEnded);
+    if (result.status === 'parked') world.queue.park(job, result.children);
+  } else {
+    await world.summarize(job.child, true);
+    world.queue.endChild(job);
+  }
+}
+
+/** All that lasts, without ids and times. */
+function normalize({ db }: Fixture): unknown {
+  const { log, versions, checkpoints, version, pass, passed, gate, mailbox, turnRecords } = db.find(ref) ?? {};
+  return {
+    log: log?.map(({ message, total }) => ({ message, total })),
+    versions: [...(versions?.values() ?? [])].map((one) => ({ ...one, at: 0, durationMs: 0 })),
+    checkpoints: [...(checkpoints ?? [])],
+    turns: [...(turnRecords?.values() ?? [])].map(({ turn, state, answerSeq }) => ({ turn, state, answerSeq })),
+    ...{ version, pass, passed, gate, mailbox },
+  };
+}
+
+describe.each(['before', 'after'] as const)('a worker that dies at any await, %s its effect', (when) => {
+  it.each([
+    ['with summaries', softPass, 40],
+    ['that evicts', eviction, 8],
+  ] as const)('changes nothing of what becomes of a pass %s', async (_, story, leastAwaits) => {
+    const reference = await play(story);
+    const expected = normalize(reference.world);
+    expect(reference.world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed' }]);
+    let at = 1;
+    for (; ; at += 1) {
+      const { world, hasCrashed, summaries } = await play(story, at, when);
+      if (!hasCrashed) break;
+      const label = `death ${when} await ${at}`;
+      expect(normalize(world), label).toEqual(expected);
+      // Only what was being written when its worker died is paid for twice.
+      expect(summaries, label).toBeLessThanOrEqual(reference.summaries + 1);
+    }
+    expect(at, 'awaits at which a worker died').toBeGreaterThan(leastAwaits);
+  });
+
+  it('costs a turn that waits for its pass some time, and nothing else', async () => {
+    const reference = await play(hardPass);
+    expect(reference.world.version).toMatchObject({ strategy: 'summarize' });
+    let at = 1;
+    for (; ; at += 1) {
+      const { world, hasCrashed } = await play(hardPass, at, when);
+      if (!hasCrashed) break;
+      const label = `death ${when} await ${at}`;
+      const { turns, log } = normalize(world) as { turns: unknown; log: unknown };
+      const expected = normalize(reference.world) as { turns: unknown; log: unknown };
+      expect({ turns, log }, label).toEqual({ turns: expected.turns, log: expected.log });
+      // Past its deadline the turn takes the pass over: it then evicts what it has no summary for.
+      expect(world.version, label).toMatchObject({ strategy: expect.stringMatching(/summarize|evict/) });
+      expect(world.version?.tokensAfter, label).toBeLessThanOrEqual(1_000);
+      expect(world.db.find(ref)?.pass, label).toBeUndefined();
+      const sizes = world.eventsOf('model_called').map(({ isOverLimit }) => isOverLimit);
+      expect(sizes, label).not.toContain(true);
+    }
+    expect(at, 'awaits at which a worker died').toBeGreaterThan(40);
+  });
+});
