@@ -26,9 +26,7 @@ const settings = {
   TURNFOLD_METRICS_HOST: z.string().default('127.0.0.1'),
   /** ms that a worker takes to finish what it holds after SIGTERM */
   TURNFOLD_SHUTDOWN_MS: wholeNumber(1, 600_000).default(10_000),
-  TURNFOLD_LOG_LEVEL: z
-    .enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` })
-    .default('info'),
+  TURNFOLD_LOG_LEVEL: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }).default('info'),
 } as const;
 
 type Read<Name extends keyof typeof settings> = z.output<(typeof settings)[Name]>;

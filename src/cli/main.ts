@@ -5,15 +5,34 @@ import { processOutput } from './output.ts';
 import { addProcessCommands } from './process-commands.ts';
 import { addRedisCommands } from './redis-commands.ts';
 
+const MORE_HELP = `
+To begin:
+  turnfold demo                                      see it work; needs nothing else
+  turnfold dev                                       talk to an agent
+  turnfold worker --agents agents.ts                 answer turns of the Redis at REDIS_URL
+  turnfold enqueue talk-1 "list src" --agent a --wait 10
+
+Environment:
+  REDIS_URL                                          redis://[user:password@]host[:port][/database]
+  TURNFOLD_SHARDS, TURNFOLD_QUEUE_SHARDS             the same for all processes of a database (256, 1)
+  TURNFOLD_{TURN,COMPACTION,SUMMARIZATION}_CONCURRENCY
+                                                     jobs at a time in a worker, by role (50, 10, 10)
+  TURNFOLD_METRICS_HOST, TURNFOLD_METRICS_PORT       a worker's metrics page (127.0.0.1, 9464)
+  TURNFOLD_SHUTDOWN_MS                               what a worker has to finish in after SIGTERM (10000)
+  TURNFOLD_LOG_LEVEL                                 debug, info, warn, error or silent (info)`;
+
 // A reader that has seen enough (`| head`) closes the pipe: that is no failure.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit();
-});
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    process.exit();
+  });
+}
 
 const program = new Command('turnfold')
   .description('Durable turns for LLM agents on Node and Redis, with compaction that keeps every context small.')
-  .showHelpAfterError();
+  .showHelpAfterError('(--help says how)')
+  .addHelpText('after', MORE_HELP);
 addProcessCommands(program, processOutput);
 addRedisCommands(program, processOutput);
 addOfflineCommands(program, processOutput);

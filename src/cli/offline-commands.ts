@@ -10,16 +10,16 @@ export function addOfflineCommands(program: Command, output: Output): void {
     .command('plan <file>')
     .description('show what a pass would do with each conversation of a JSONL file')
     .option('--policy <file>', 'policy as YAML')
-    .option('--json', 'one JSON line per conversation', false)
-    .action((file: string, options: { policy?: string; json: boolean }) =>
+    .option('--json', 'one JSON line per conversation, failures too')
+    .action((file: string, options: { policy?: string; json?: boolean }) =>
       runCommand(output, options.json, () => planFile(file, options, output)),
     );
   program
     .command('tokens <file>')
     .description("count the tokens of a file's text")
     .option('--encoding <name>', 'o200k_base or cl100k_base', 'o200k_base')
-    .option('--json', 'print JSON', false)
-    .action((file: string, options: { encoding: string; json: boolean }) =>
+    .option('--json', 'print JSON')
+    .action((file: string, options: { encoding: string; json?: boolean }) =>
       runCommand(output, options.json, () => countFile(file, options, output)),
     );
 }

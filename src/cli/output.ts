@@ -1,9 +1,10 @@
 import { isTurnfoldError } from '../domain/errors.ts';
+import { LocalRedisError } from '../local-redis/errors.ts';
 
 /** Where a command writes: results to standard output, everything else to standard error. */
 export interface Output {
-  readonly line: (text: string) => void;
-  readonly note: (text: string) => void;
+  line(text: string): void;
+  note(text: string): void;
 }
 
 export const processOutput: Output = {
@@ -11,16 +12,37 @@ export const processOutput: Output = {
   note: (text) => process.stderr.write(`${text}\n`),
 };
 
+/** What a failure means to the shell: one that has a code, and a defect of ours (EX_SOFTWARE of sysexits). */
+const FAILED = 1;
+const BROKEN = 70;
+
 export function writeJson(output: Output, value: unknown): void {
   output.line(JSON.stringify(value));
 }
 
 /** Prints why a command failed and answers its exit code. */
-export function reportError(output: Output, error: unknown, isJson: boolean): number {
+export function reportError(output: Output, error: unknown, isJson = false): number {
   if (isTurnfoldError(error)) {
     output.note(isJson ? JSON.stringify({ error }) : `turnfold: ${error.code}: ${error.message}`);
-    return 1;
+    return FAILED;
+  }
+  if (error instanceof LocalRedisError) {
+    const { code, message, hint } = error;
+    output.note(isJson ? JSON.stringify({ error: { code, message, hint } }) : `turnfold: ${code}: ${message}\n${hint}`);
+    return FAILED;
   }
   output.note(`turnfold: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
-  return 70;
+  return BROKEN;
+}
+
+/**
+ * Tells that one conversation of a file was refused; the others go on. Programs read it among the results, people among
+ * the notes.
+ * @returns the exit code
+ */
+export function reportRefusal(output: Output, id: string, error: unknown, isJson = false): number {
+  if (!isTurnfoldError(error)) throw error;
+  if (isJson) writeJson(output, { id, error });
+  output.note(`turnfold: ${id}: ${error.code}: ${error.message}`);
+  return FAILED;
 }

@@ -1,7 +1,11 @@
 import { type Output, reportError } from './output.ts';
 
 /** Runs a command, sets the exit code, and reports its failure in the form that was asked for. */
-export async function runCommand(output: Output, isJson: boolean, command: () => Promise<number>): Promise<void> {
+export async function runCommand(
+  output: Output,
+  isJson: boolean | undefined,
+  command: () => Promise<number>,
+): Promise<void> {
   try {
     process.exitCode = await command();
   } catch (error) {

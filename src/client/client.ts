@@ -1,26 +1,27 @@
 import type { ConversationState } from '../domain/conversation.ts';
 import type { VersionChange } from '../domain/diff.ts';
-import { TurnfoldError } from '../domain/errors.ts';
 import type { LogEntry } from '../domain/message.ts';
 import type { TurnState, TurnView } from '../domain/turn.ts';
 import type { Version } from '../domain/version.ts';
+import { type Appended, appendMessages } from './appends.ts';
 import {
-  type Appended,
-  appendMessages,
   type ContextView,
+  describeConversation,
   diff,
   listVersions,
   readContextView,
   readWholeLog,
-  requestPass,
+  showVersion,
 } from './contexts.ts';
 import {
   type AppendInput,
   type CallAnswer,
+  type ContextPoint,
   type ConversationName,
   type EnqueueInput,
   readConversationName,
 } from './input.ts';
+import { requestPass } from './passes.ts';
 import type { ClientPorts } from './ports.ts';
 import { answerCalls, cancelTurn, type EnqueuedTurn, enqueueTurn, readResult } from './turns.ts';
 
@@ -43,10 +44,7 @@ export interface TurnfoldClient {
   /** adds messages without a turn, for callers with a loop of their own */
   append(input: AppendInput): Promise<Appended>;
   /** what the agent still knows: the live context, or a kept version's at a head */
-  context(
-    conversation: ConversationName,
-    at?: { readonly version?: number; readonly head?: number },
-  ): Promise<ContextView>;
+  context(conversation: ConversationName, at?: ContextPoint): Promise<ContextView>;
   /** the context of one kept version, as it was when it was made */
   show(conversation: ConversationName, version: number): Promise<ContextView>;
   /** kept versions, newest first */
@@ -70,27 +68,12 @@ export function createClient(ports: ClientPorts): TurnfoldClient {
     answer: (conversation, turn, answers) => answerCalls(ports, conversation, turn, answers),
     append: (input) => appendMessages(ports, input),
     context: (conversation, at) => readContextView(ports, conversation, at),
-    show: async (conversation, version) => await showVersion(ports, conversation, version),
+    show: (conversation, version) => showVersion(ports, conversation, version),
     versions: (conversation) => listVersions(ports, conversation),
     diff: (conversation, before, after) => diff(ports, conversation, before, after),
     log: (conversation) => readWholeLog(ports, conversation),
-    describe: (conversation) => describe(ports, conversation),
+    describe: (conversation) => describeConversation(ports, conversation),
     compactNow: async (conversation) => await requestPass(ports, readConversationName(conversation), true),
     erase: async (conversation) => await ports.contexts.erase(readConversationName(conversation)),
   };
-}
-
-async function showVersion(ports: ClientPorts, name: ConversationName, number: number): Promise<ContextView> {
-  const version = await ports.contexts.readVersion(readConversationName(name), number);
-  return await readContextView(ports, name, {
-    version: number,
-    ...(version === undefined ? {} : { head: version.base }),
-  });
-}
-
-async function describe(ports: ClientPorts, name: ConversationName): Promise<ConversationState> {
-  const conversation = readConversationName(name);
-  const state = await ports.contexts.readConversation(conversation);
-  if (state !== undefined) return state;
-  throw new TurnfoldError('not_found', `conversation: no conversation ${conversation.id}`, { field: 'conversation' });
 }

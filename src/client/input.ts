@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { TurnfoldError } from '../domain/errors.ts';
 import type { ToolOutput } from '../domain/agent.ts';
+import { TurnfoldError } from '../domain/errors.ts';
 import { type ConversationRef, DEFAULT_TENANT, idSchema } from '../domain/ids.ts';
 import { MAX_MESSAGE_BYTES, type Message, messageSchema, type WeighedMessage } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
@@ -33,6 +33,17 @@ export const appendSchema = z.strictObject({
   /** refuse unless the log ends here */
   expectedHead: z.number().int().min(0).optional(),
 });
+
+export const contextPointSchema = z.strictObject({
+  version: z.number().int().min(0).optional(),
+  head: z.number().int().min(0).optional(),
+});
+
+/** A place in a conversation's life: a kept version, and how far the log is read behind it. */
+export interface ContextPoint {
+  readonly version?: number;
+  readonly head?: number;
+}
 
 export type EnqueueInput = z.input<typeof enqueueSchema>;
 export type AppendInput = z.input<typeof appendSchema>;

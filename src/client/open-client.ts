@@ -38,6 +38,7 @@ export async function openClient(options: ClientOptions): Promise<OpenClient> {
     passes: store,
     notices,
     wakes: { wake: (...wake) => wakes.wake(...wake).catch(onError) },
+    onError,
     counterFor: (agent) => loadTokenCounter(encodingOf(agent)),
     ids: { next: () => next() },
     now: () => Date.now(),

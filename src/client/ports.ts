@@ -15,6 +15,8 @@ export interface ClientPorts {
   readonly notices: SettlementNotices;
   /** the counter of an agent's model; `o200k_base` unless the service says otherwise */
   readonly counterFor: (agent: string) => Promise<TokenCounter>;
+  /** told of what went wrong beside a call that succeeded */
+  readonly onError: (error: unknown) => void;
   readonly ids: IdSource;
   readonly now: () => number;
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { TurnfoldError } from '../domain/errors.ts';
 import { z } from 'zod';
+import { TurnfoldError } from '../domain/errors.ts';
 import { parseInput } from '../domain/parse.ts';
 import { isSettled, TURN_LIMITS, type TurnState, type TurnView } from '../domain/turn.ts';
 import {
@@ -13,6 +13,7 @@ import {
   readTurnId,
   weighMessage,
 } from './input.ts';
+import { noTurn } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
 
 export interface EnqueuedTurn {
@@ -79,8 +80,7 @@ export async function readResult(
   const until = ports.now() + parseInput(waitSchema, waitMs, 'waitMs');
   for (;;) {
     const view = await ports.turns.readTurn(conversation, turn);
-    if (view === undefined)
-      throw new TurnfoldError('not_found', `turn: no turn ${turn} in ${conversation.id}`, { field: 'turn' });
+    if (view === undefined) throw noTurn(conversation, turn);
     const leftMs = until - ports.now();
     if (isSettled(view.state) || leftMs <= 0) return view;
     await ports.notices.wait(conversation, Math.min(leftMs, LOOK_MS));
@@ -92,7 +92,7 @@ export async function cancelTurn(ports: ClientPorts, name: ConversationName, tur
   const conversation = readConversationName(name);
   const result = await ports.turns.cancel(conversation, readTurnId(turn), ports.ids.next());
   if (result.status === 'not_found') {
-    throw new TurnfoldError('not_found', `turn: no turn ${turn} in ${conversation.id}`, { field: 'turn' });
+    throw noTurn(conversation, turn);
   }
   if (result.status === 'settled') return result.state;
   if (result.wake !== undefined) await ports.wakes.wake('turn', conversation, result.wake);
@@ -126,6 +126,6 @@ export async function answerCalls(
     case 'not_waiting':
       throw new TurnfoldError('conflict', `turn: ${turn} does not wait for these calls`, { field: 'turn' });
     default:
-      throw new TurnfoldError('not_found', `turn: no turn ${turn} in ${conversation.id}`, { field: 'turn' });
+      throw noTurn(conversation, turn);
   }
 }

@@ -16,7 +16,8 @@ export interface DemoScript {
 
 const RESERVE_TOKENS = 1_000;
 const THRESHOLD_SHARE = 0.65;
-const TARGET_SHARE = 0.4;
+/** of the usable window: what a pass brings the context down to */
+export const TARGET_SHARE = 0.4;
 const RESULT_SHARE = 0.15;
 const MAX_RESULT_TOKENS = 8_000;
 /** recorded turns have hundreds of calls */

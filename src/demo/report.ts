@@ -5,7 +5,8 @@ import type { Version } from '../domain/version.ts';
 export interface DemoRun {
   readonly conversation: string;
   readonly turns: number;
-  readonly failedTurns: number;
+  /** codes of the turns that failed, in order */
+  readonly failures: readonly string[];
   /** size of each request, in order */
   readonly requests: readonly SizedRequest[];
   /** tokens of all messages in the log */
@@ -64,26 +65,20 @@ export function plotRuns(compacted: DemoRun, uncompacted: DemoRun, usable: numbe
   ];
 }
 
-export function describeVersions(versions: readonly Version[]): string[] {
-  const rows = versions.map((version) => [
-    String(version.number),
-    version.strategy,
-    version.reasons.join(', '),
-    String(version.archived),
-    `${version.tokensBefore} → ${version.tokensAfter}`,
-    `${version.durationMs} ms`,
-  ]);
-  return formatTable([['version', 'strategy', 'reasons', 'archived', 'tokens before → after', 'took'], ...rows]);
+/** What both runs came to, in sentences. A turn that failed with compaction on is said first. */
+export function describeRuns(run: DemoRun, without: DemoRun, usable: number): string[] {
+  const { tokensPeak, tokensEnd, overLimit } = summarizeRun(run, usable);
+  const unsent = without.requests.filter(({ isSent }) => !isSent).length;
+  return [
+    ...(run.failures.length === 0 ? [] : [`${describeFailures(run)} with compaction on`]),
+    `${run.appended} tokens in the log, at most ${tokensPeak} in a request, ${tokensEnd} at the end; ${overLimit} calls over the limit`,
+    `without compaction ${unsent} calls exceed the window, and ${describeFailures(without)}`,
+  ];
 }
 
-function formatTable(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
+function describeFailures({ turns, failures }: DemoRun): string {
+  const codes = [...new Set(failures)].map((code) => `${failures.filter((other) => other === code).length} ${code}`);
+  return `${failures.length} of ${turns} turns fail${codes.length === 0 ? '' : ` (${codes.join(', ')})`}`;
 }
 
 /** The same number of points for both runs, so that one axis serves. */

@@ -58,7 +58,7 @@ async function readRun(client: TurnfoldClient, conversation: string, turns: numb
   return {
     conversation,
     turns,
-    failedTurns: views.filter((view) => view.state === 'failed').length,
+    failures: views.flatMap(({ failure }) => (failure === undefined ? [] : [failure.code])),
     requests: views.flatMap((view) => [
       ...view.requestTokens.map((tokens) => ({ tokens, isSent: true })),
       ...refusedRequest(view),

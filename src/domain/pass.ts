@@ -1,7 +1,9 @@
 /** How a pass ended. */
 export type PassOutcome =
   | { readonly kind: 'committed'; readonly version: number }
-  /** an evaluation on fresh state found nothing to do */
+  /** an evaluation on fresh state found no reason: that was no pass, and turns and messages are counted on */
+  | { readonly kind: 'no_reason' }
+  /** there is a reason, and nothing to do about it */
   | { readonly kind: 'none' }
   /** what it would have gained is not worth a version */
   | { readonly kind: 'no_gain' }

@@ -2,6 +2,7 @@ import type { Agent } from '../domain/agent.ts';
 import type { EventListener } from '../domain/events.ts';
 import type { PolicyInput } from '../domain/policy.ts';
 import { QUEUES } from '../jobs/names.ts';
+import type { QueueErrorListener } from '../queue/queue-connection.ts';
 import { openQueueWorkers, type QueueWorkersOptions } from '../queue/queue-workers.ts';
 import { type OpenWakeQueue, openWakeQueue } from '../queue/wake-queue.ts';
 import { connectStore } from '../store/connect-store.ts';
@@ -10,7 +11,7 @@ import type { Measures } from '../telemetry/measured-gauges.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { serveMetrics } from '../telemetry/metrics-server.ts';
 import { prepareAgents } from './agents.ts';
-import { createHandlers } from './handlers.ts';
+import { createHandlers, type HandlerParts } from './handlers.ts';
 
 export const ROLES = ['turn', 'compaction', 'summarization'] as const;
 export type Role = (typeof ROLES)[number];
@@ -41,24 +42,45 @@ export interface Workers {
 
 /**
  * Starts the workers of a process: one role, or all of them. The sweeper runs beside any role.
- * @throws invalid_config, invalid_policy, incompatible_store before anything is taken
+ * @throws invalid_config, invalid_policy, incompatible_store before anything is taken; nothing stays open then
  */
 export async function startWorkers(options: WorkersOptions): Promise<Workers> {
-  const { redisUrl: url, shards, queueShards, onEvent: ownListener = () => undefined } = options;
+  const { redisUrl: url, shards, queueShards, onEvent = () => undefined } = options;
   const agents = await prepareAgents(options.agents, options.policy ?? {});
-  const onError = (error: unknown, where: string): void => ownListener({ type: 'worker_failed', where, error });
+  const onError = reportTo(onEvent);
   const { store, close } = await connectStore({ url, shards, onError: (error) => onError(error, 'store') });
   const wakes = openWakeQueue({ url, shards: queueShards, onError });
+  const closeConnections = async (): Promise<void> => void (await Promise.all([wakes.close(), close()]));
+  try {
+    return await startRoles({ ...options, store, wakes, agents, onEvent, closeConnections });
+  } catch (error) {
+    await closeConnections();
+    throw error;
+  }
+}
+
+interface RoleParts extends Omit<WorkersOptions, 'agents' | 'onEvent'>, HandlerParts {
+  readonly wakes: OpenWakeQueue;
+  readonly closeConnections: () => Promise<void>;
+}
+
+/** All that runs over the open connections. */
+async function startRoles({ store, wakes, closeConnections, ...options }: RoleParts): Promise<Workers> {
   const metrics = createMetrics({
     measures: { ...measureQueues(wakes), measureOverdue: () => store.measureOverdue() },
-    onEvent: ownListener,
+    onEvent: options.onEvent,
   });
-  const onEvent = combineListeners(metrics.listener, ownListener);
-  const { sweeper, ...handlers } = await createHandlers({ store, wakes, agents, onEvent });
-  const roles: QueueWorkersOptions['roles'] = Object.fromEntries(
-    options.roles.map((role) => [role, { handler: handlers[role], concurrency: options.concurrency[role] }]),
-  );
-  const workers = openQueueWorkers({ url, shards: queueShards, roles, onError, deadlineMs: options.shutdownMs });
+  const onEvent = combineListeners(metrics.listener, options.onEvent);
+  const { sweeper, ...handlers } = await createHandlers({ store, wakes, agents: options.agents, onEvent });
+  const workers = openQueueWorkers({
+    url: options.redisUrl,
+    shards: options.queueShards,
+    roles: Object.fromEntries(
+      options.roles.map((role) => [role, { handler: handlers[role], concurrency: options.concurrency[role] }]),
+    ),
+    onError: reportTo(onEvent),
+    deadlineMs: options.shutdownMs,
+  });
   const page = options.metrics === undefined ? undefined : await serveMetrics({ ...options.metrics, metrics });
   await workers.start();
   sweeper.start();
@@ -67,10 +89,14 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
     async close() {
       sweeper.stop();
       const outcome = await workers.close();
-      await Promise.all([page?.close(), wakes.close(), close()]);
+      await Promise.all([page?.close(), closeConnections()]);
       return outcome;
     },
   };
+}
+
+function reportTo(onEvent: EventListener): QueueErrorListener {
+  return (error, where) => onEvent({ type: 'worker_failed', where, error });
 }
 
 /** A conversation whose turns wait for a worker has one wake in the turn queue, however many turns it has. */

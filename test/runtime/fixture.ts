@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
@@ -14,6 +15,8 @@ import { ROLES, type Role, startWorkers, type Workers } from '../../src/runtime/
 
 /** Few, so that a sweep is small. */
 export const SHARDS = 4;
+
+const LOOK_MS = 50;
 
 export interface RunningWorkers extends Workers {
   /** what they told, oldest first */
@@ -107,24 +110,19 @@ export async function settled(
   return view;
 }
 
-/** Looks until it holds; a test that waits in vain fails with what it saw last. */
+/** Looks until it holds; past the deadline it fails as the last look did. */
 export async function eventually<T>(look: () => Promise<T> | T, check: (seen: T) => void, ms = 25_000): Promise<T> {
-  let seen: T | undefined;
-  await expect
-    .poll(
-      async () => {
-        seen = await look();
-        try {
-          check(seen);
-          return 'holds';
-        } catch (error) {
-          return error instanceof Error ? error.message : String(error);
-        }
-      },
-      { timeout: ms, interval: 50 },
-    )
-    .toBe('holds');
-  return seen as T;
+  const deadline = Date.now() + ms;
+  for (;;) {
+    const seen = await look();
+    try {
+      check(seen);
+      return seen;
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+    }
+    await setTimeout(LOOK_MS);
+  }
 }
 
 export function eventsOf<Type extends WorkerEvent['type']>(

@@ -8,7 +8,10 @@ import { SHARDS } from './fixture.ts';
 const [redisUrl = '', roles = '', dieAt = ''] = process.argv.slice(2);
 
 function die(event: WorkerEvent): void {
-  if (event.type === dieAt) process.kill(process.pid, 'SIGKILL');
+  if (event.type !== dieAt) return;
+  process.kill(process.pid, 'SIGKILL');
+  // The signal may take a moment.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 }
 
 await startWorkers({

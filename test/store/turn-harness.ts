@@ -107,8 +107,10 @@ export function openRedisHarness(): TurnHarness {
       await redis.zrem(ready(ref), readyMember('p', ref));
       return fulfilCompaction({ conversation: ref, wake });
     },
+    // As an erase that was cut off behind its first batch: scripts rely on what goes together with the mark.
     markGone: async (ref) => {
-      await redis.set(keyspace.key(ref, 'gone'), '1', 'PX', 86_400_000);
+      const [c, mailbox] = [keyspace.key(ref, 'c'), keyspace.key(ref, 'mb')];
+      await redis.multi().set(keyspace.key(ref, 'gone'), '0', 'PX', 86_400_000).unlink(c, mailbox).exec();
     },
     openCall: async (ref, callId) => {
       await redis.hset(record(ref), 'open', callId);

@@ -1,82 +1,107 @@
 import { createInterface } from 'node:readline/promises';
-import { openClient } from '../../client/index.ts';
 import { readConfig } from '../../config.ts';
 import { createWorkspaceAgent } from '../../demo/workspace-agent.ts';
-import { provideRedis } from '../../local-redis/provide-redis.ts';
-import { ROLES, startWorkers } from '../../runtime/start-workers.ts';
+import type { Agent } from '../../domain/agent.ts';
+import { TurnfoldError } from '../../domain/errors.ts';
 import { createLogger, logEvents } from '../../telemetry/logs.ts';
+import type { CommandContext } from '../command-context.ts';
 import { readPolicyFile } from '../files.ts';
+import { withHouse } from '../house.ts';
 import { loadAgents } from '../load-agents.ts';
-import type { Output } from '../output.ts';
+import { type Output, reportError } from '../output.ts';
+import { describeTurn } from './enqueue.ts';
 import { showContext, showVersions } from './show.ts';
 
 export interface DevOptions {
   readonly agents?: string;
+  readonly agent?: string;
   readonly policy?: string;
   readonly conversation: string;
 }
 
-const WAIT_MS = 120_000;
+interface Talk {
+  readonly agent: string;
+  readonly conversation: string;
+}
+
+const ANSWER_WAIT_MS = 120_000;
+const PASS_WAIT_MS = 20_000;
+const LOOK_MS = 50;
+const COMMANDS = '/show, /versions and /compact look inside; /quit ends.';
 
 /** A Redis, all workers and a prompt in one process: to try an agent and see what it still knows. */
 export async function runDev(options: DevOptions, output: Output): Promise<number> {
-  const { redisUrl: given, shards, queueShards, concurrency, shutdownMs, metrics } = readConfig();
-  const policy = options.policy === undefined ? {} : (await readPolicyFile(options.policy)).policy;
+  const config = readConfig();
+  const policy = await readPolicyFile(options.policy, output);
   const agents =
     options.agents === undefined ? [createWorkspaceAgent(process.cwd())] : await loadAgents(options.agents);
-  const redis = await provideRedis({ ...(given === undefined ? {} : { redisUrl: given }), log: output.note });
+  const agent = chooseAgent(agents, options.agent);
   const onEvent = logEvents(createLogger({ level: 'warn', isPretty: true }));
-  const settings = { redisUrl: redis.url, shards, queueShards };
-  const workers = await startWorkers({
-    ...settings,
-    agents,
-    policy,
-    roles: ROLES,
-    concurrency,
-    shutdownMs,
-    metrics: { ...metrics, port: 0 },
-    onEvent,
+  const metrics = { ...config.metrics, port: 0 };
+  return await withHouse({ config, output, agents, policy, metrics, onEvent }, async ({ redis, workers, client }) => {
+    output.line(`Redis    ${redis.description}`);
+    output.line(`metrics  ${workers.metricsUrl ?? 'none'}`);
+    output.line(`agents   ${agents.map(({ name }) => name).join(', ')}`);
+    output.line(`Type a message to ${agent}; ${COMMANDS}`);
+    const talk = { agent, conversation: options.conversation };
+    await readPrompt(`${agent}> `, async (line) => {
+      await answerLine({ client, output }, line, talk).catch((error: unknown) => reportError(output, error));
+    });
+    return 0;
   });
-  const client = await openClient(settings);
-  const agent = agents[0]?.name ?? '';
-  output.line(`Redis    ${redis.description}`);
-  output.line(`metrics  ${workers.metricsUrl ?? 'none'}`);
-  output.line(`agents   ${agents.map(({ name }) => name).join(', ')}`);
-  output.line('Type a message; /show, /versions and /compact look inside; /quit ends.');
-  const prompt = createInterface({ input: process.stdin, output: process.stdout, prompt: `${agent}> ` });
-  prompt.prompt();
-  try {
-    for await (const line of prompt) {
-      if (line.trim() === '/quit') break;
-      await answerLine({ client, output }, line.trim(), agent, options.conversation).catch((error: unknown) =>
-        output.note(String(error)),
-      );
-      prompt.prompt();
-    }
-  } finally {
-    prompt.close();
-    await client.close();
-    await workers.close();
-    await redis.stop();
-  }
-  return 0;
 }
 
-async function answerLine(
-  context: Parameters<typeof showContext>[0],
-  line: string,
-  agent: string,
-  conversation: string,
-): Promise<void> {
+function chooseAgent(agents: readonly Agent[], wanted: string | undefined): string {
+  const chosen = wanted === undefined ? agents[0] : agents.find(({ name }) => name === wanted);
+  if (chosen !== undefined) return chosen.name;
+  const names = agents.map(({ name }) => name).join(', ');
+  throw new TurnfoldError('invalid_config', `--agent: no agent ${wanted}; there are ${names}`, { field: '--agent' });
+}
+
+/** Lines of standard input, one after the other, until `/quit` or its end. A prompt is only for a person at a terminal. */
+async function readPrompt(prompt: string, answer: (line: string) => Promise<void>): Promise<void> {
+  const { stdin, stdout } = process;
+  const lines = createInterface({ input: stdin, prompt, ...(stdin.isTTY ? { output: stdout } : {}) });
+  let isOpen = true;
+  lines.once('close', () => {
+    isOpen = false;
+  });
+  const ask = (): void => {
+    if (isOpen && stdin.isTTY) lines.prompt();
+  };
+  ask();
+  for await (const line of lines) {
+    if (line.trim() === '/quit') break;
+    if (line.trim() !== '') await answer(line.trim());
+    ask();
+  }
+  lines.close();
+}
+
+async function answerLine(context: CommandContext, line: string, { agent, conversation }: Talk): Promise<void> {
   const { client, output } = context;
-  const reading = { json: false, tenant: '_', full: false };
-  if (line === '') return;
+  if (!line.startsWith('/')) {
+    const { turn } = await client.enqueueTurn({ conversation, agent, input: line });
+    const view = await client.result(conversation, turn, { waitMs: ANSWER_WAIT_MS });
+    output.line(view.answer?.content ?? describeTurn(view));
+    return;
+  }
+  const reading = { tenant: '_' };
   if (line === '/show') await showContext(context, conversation, reading);
   else if (line === '/versions') await showVersions(context, conversation, reading);
-  else if (line === '/compact') output.line(`pass ${await client.compactNow(conversation)}`);
-  else {
-    const { turn } = await client.enqueueTurn({ conversation, agent, input: line });
-    const view = await client.result(conversation, turn, { waitMs: WAIT_MS });
-    output.line(view.answer?.content ?? `${view.state} ${view.failure?.message ?? ''}`);
+  else if (line === '/compact') await compact(context, conversation);
+  else output.line(`no such command: ${line}; ${COMMANDS}`);
+}
+
+/** Asks for a pass and tells what came of it. */
+async function compact({ client, output }: CommandContext, conversation: string): Promise<void> {
+  const before = (await client.versions(conversation)).length;
+  const passId = await client.compactNow(conversation);
+  const until = Date.now() + PASS_WAIT_MS;
+  while ((await client.describe(conversation)).passId === passId && Date.now() < until) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
+  const [newest, ...older] = await client.versions(conversation);
+  if (newest === undefined || older.length < before) output.line('no new version: there is nothing to gain');
+  else output.line(`version ${newest.number}: ${newest.tokensBefore} → ${newest.tokensAfter} tokens`);
 }

@@ -1,6 +1,6 @@
 import { explainPlan } from '../../domain/compaction/explain.ts';
-import { isTurnfoldError } from '../../domain/errors.ts';
 import { adoptMessages } from '../../domain/history.ts';
+import { checkLimits, resolveLimits } from '../../domain/limits.ts';
 import { buildLog } from '../../domain/log.ts';
 import type { LogEntry } from '../../domain/message.ts';
 import { completePolicy, type Policy } from '../../domain/policy.ts';
@@ -10,11 +10,11 @@ import { bytesOfMessage, countMessage } from '../../tokens/message-tokens.ts';
 import { loadTokenCounter } from '../../tokens/token-counter.ts';
 import { type ConversationLine, readConversationLine } from '../../wire/conversation-line.ts';
 import { readLines, readPolicyFile } from '../files.ts';
-import { type Output, writeJson } from '../output.ts';
+import { type Output, reportRefusal, writeJson } from '../output.ts';
 
 export interface PlanOptions {
   readonly policy?: string;
-  readonly json: boolean;
+  readonly json?: boolean;
 }
 
 /** One line of `plan --json`. Indexes are 0-based and inclusive, into the input's messages. */
@@ -32,9 +32,8 @@ interface PlanLine {
 
 /** Shows, for each conversation of a file, what a pass would do. Needs no Redis and no model. @returns the exit code */
 export async function planFile(path: string, options: PlanOptions, output: Output): Promise<number> {
-  const read = options.policy === undefined ? { policy: {}, warnings: [] } : await readPolicyFile(options.policy);
-  for (const warning of read.warnings) output.note(`turnfold: warning: ${warning}`);
-  const policy = completePolicy(read.policy);
+  const policy = completePolicy(await readPolicyFile(options.policy, output));
+  checkLimits(policy, resolveLimits(policy), { systemTokens: 0, toolTokens: 0, pinTokens: 0 });
   const counter = await loadTokenCounter('o200k_base');
   let exitCode = 0;
   for await (const { number, line } of readLines(path)) {
@@ -46,10 +45,7 @@ export async function planFile(path: string, options: PlanOptions, output: Outpu
       if (options.json) writeJson(output, planned);
       else output.line(describePlan(planned));
     } catch (error) {
-      if (!isTurnfoldError(error)) throw error;
-      exitCode = 1;
-      if (options.json) writeJson(output, { id, error });
-      else output.line(`${id}  ${error.code}: ${error.message}`);
+      exitCode = reportRefusal(output, id, error, options.json);
     }
   }
   return exitCode;
@@ -88,9 +84,12 @@ function indexRange({ from, to }: SeqRange): SeqRange {
   return { from: from - 1, to: to - 1 };
 }
 
+const KIND_WIDTH = 'infeasible'.length;
+
 function describePlan(plan: PlanLine): string {
   const ranges = (plan.kind === 'summarize' ? plan.sequences : plan.evict).map(({ from, to }) => `${from}-${to}`);
-  const size = `${plan.tokens} tokens, ${plan.messages} messages, ${plan.turns} turns`;
+  const size = `${plan.tokens} tokens, ${plan.messages} messages, turns: ${plan.turns}`;
   const why = plan.reasons.length === 0 ? 'no reason' : plan.reasons.join(', ');
-  return `${plan.id}  ${plan.kind}  (${why}; ${size})${ranges.length === 0 ? '' : `  messages ${ranges.join(', ')}`}`;
+  const what = ranges.length === 0 ? '' : `  messages ${ranges.join(', ')}`;
+  return `${plan.kind.padEnd(KIND_WIDTH)}  ${plan.id}  (${why}; ${size})${what}`;
 }

@@ -1,8 +1,9 @@
+import { describeVersions } from '../../demo/version-table.ts';
 import type { CommandContext } from '../command-context.ts';
 import { writeJson } from '../output.ts';
 
 export interface ReadOptions {
-  readonly json: boolean;
+  readonly json?: boolean;
   readonly tenant: string;
 }
 
@@ -12,7 +13,7 @@ const PREVIEW_CHARACTERS = 160;
 export async function showContext(
   { client, output }: CommandContext,
   id: string,
-  options: ReadOptions & { readonly version?: number; readonly full: boolean },
+  options: ReadOptions & { readonly version?: number; readonly full?: boolean },
 ): Promise<number> {
   const at = options.version === undefined ? {} : { version: options.version };
   const view = await client.context({ tenant: options.tenant, id }, at);
@@ -20,16 +21,14 @@ export async function showContext(
     writeJson(output, view);
     return 0;
   }
-  output.line(
-    `${view.conversation}  version ${view.version}, head ${view.head}, ${view.tokens} tokens in ${view.items.length} messages`,
-  );
-  for (const { from, to, tokens, message } of view.items) {
+  const { conversation, version, head, tokens: total, items } = view;
+  output.line(`${conversation}  version ${version}, head ${head}, ${total} tokens in ${items.length} messages`);
+  for (const { from, to, tokens, message } of items) {
     const range = from === to ? String(from) : `${from}-${to}`;
     const calls = (message.toolCalls ?? []).map((call) => `${call.name}(${call.arguments})`).join(' ');
     const text = [message.content, calls].filter((part) => part !== '').join(' ');
-    output.line(
-      `${range.padStart(9)}  ${message.role.padEnd(10)} ${String(tokens).padStart(6)}  ${options.full ? text : preview(text)}`,
-    );
+    const columns = [range.padStart(9), message.role.padEnd(10), String(tokens).padStart(6)];
+    output.line(`${columns.join('  ')}  ${options.full ? text : preview(text)}`.trimEnd());
   }
   return 0;
 }
@@ -41,18 +40,9 @@ export async function showVersions(
   options: ReadOptions,
 ): Promise<number> {
   const versions = (await client.versions({ tenant: options.tenant, id })).toReversed();
-  for (const version of versions) {
-    if (options.json) {
-      writeJson(output, version);
-      continue;
-    }
-    const { number, strategy, reasons, archived, tokensBefore, tokensAfter, explained } = version;
-    const notes = explained.length === 0 ? '' : `  (${explained.join(', ')})`;
-    output.line(
-      `${String(number).padStart(4)}  ${strategy.padEnd(9)}  ${tokensBefore} → ${tokensAfter} tokens, ${archived} archived  ${reasons.join(', ')}${notes}`,
-    );
-  }
-  if (versions.length === 0 && !options.json) output.line('no version yet: the whole log is the context');
+  if (options.json) for (const version of versions) writeJson(output, version);
+  else if (versions.length === 0) output.line('no version yet: the whole log is the context');
+  else for (const line of describeVersions(versions)) output.line(line);
   return 0;
 }
 

@@ -1,26 +1,27 @@
+import { createHash } from 'node:crypto';
 import { isTurnfoldError } from '../../domain/errors.ts';
+import type { Message } from '../../domain/message.ts';
 import { readConversationLine, writeConversationLine } from '../../wire/conversation-line.ts';
 import type { CommandContext } from '../command-context.ts';
 import { readLines } from '../files.ts';
-import { writeJson } from '../output.ts';
+import { reportRefusal, writeJson } from '../output.ts';
 
 export interface ImportOptions {
   readonly agent: string;
   readonly tenant: string;
-  readonly json: boolean;
+  readonly json?: boolean;
 }
 
-const BATCH = 2_000;
+/** Of one append: Redis does nothing else meanwhile, and a client waits for less than a second. */
+const MAX_BATCH_MESSAGES = 500;
+const MAX_BATCH_CHARACTERS = 2_000_000;
 
 /**
- * Appends each conversation of a file to the log of its id, which has to be new. A conversation that is refused leaves the
- * others alone. @returns the exit code: 1 where one was refused
+ * Appends each conversation of a file to the log of its id, which has to be new. The same file again changes nothing for a
+ * day; a conversation that is refused leaves the others alone. @returns the exit code: 1 where one was refused
  */
-export async function importFile(
-  { client, output }: CommandContext,
-  path: string,
-  options: ImportOptions,
-): Promise<number> {
+export async function importFile(context: CommandContext, path: string, options: ImportOptions): Promise<number> {
+  const { output } = context;
   let exitCode = 0;
   for await (const { number, line } of readLines(path)) {
     let id = `line-${number}`;
@@ -28,26 +29,51 @@ export async function importFile(
       const conversation = readConversationLine(line, number);
       id = conversation.id;
       const { messages } = conversation;
-      for (let start = 0; start < messages.length; start += BATCH) {
-        await client.append({
-          conversation: id,
-          tenant: options.tenant,
-          agent: options.agent,
-          messages: messages.slice(start, start + BATCH),
-          expectedHead: start,
-          operation: `import-${start}`,
-        });
-      }
+      await appendAll(context, id, messages, options);
       if (options.json) writeJson(output, { id, messages: messages.length });
       else output.line(`${id}  ${messages.length} messages`);
     } catch (error) {
-      if (!isTurnfoldError(error) || error.code.startsWith('redis_')) throw error;
-      exitCode = 1;
-      if (options.json) writeJson(output, { id, error });
-      else output.line(`${id}  ${error.code}: ${error.message}`);
+      if (isTurnfoldError(error) && error.code.startsWith('redis_')) throw error;
+      exitCode = reportRefusal(output, id, error, options.json);
     }
   }
   return exitCode;
+}
+
+async function appendAll(
+  { client }: CommandContext,
+  conversation: string,
+  messages: readonly Message[],
+  { tenant, agent }: ImportOptions,
+): Promise<void> {
+  let expectedHead = 0;
+  for (const batch of splitBatches(messages)) {
+    const operation = nameOperation(expectedHead, batch);
+    await client.append({ conversation, tenant, agent, messages: batch, expectedHead, operation });
+    expectedHead += batch.length;
+  }
+}
+
+/** By content: another text under the same conversation is another operation, and refused since the log is not new. */
+function nameOperation(start: number, batch: readonly Message[]): string {
+  const hash = createHash('sha256').update(JSON.stringify(batch)).digest('hex').slice(0, 32);
+  return `import-${start}-${hash}`;
+}
+
+function* splitBatches(messages: readonly Message[]): Generator<Message[]> {
+  let batch: Message[] = [];
+  let characters = 0;
+  for (const message of messages) {
+    const size = JSON.stringify(message).length;
+    if (batch.length > 0 && (batch.length === MAX_BATCH_MESSAGES || characters + size > MAX_BATCH_CHARACTERS)) {
+      yield batch;
+      batch = [];
+      characters = 0;
+    }
+    batch.push(message);
+    characters += size;
+  }
+  if (batch.length > 0) yield batch;
 }
 
 /** Prints a conversation's whole log, archived messages included, as one line of a conversation file. */

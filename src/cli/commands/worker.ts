@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { readConfig } from '../../config.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
 import { type Role, startWorkers } from '../../runtime/start-workers.ts';
@@ -20,33 +21,35 @@ export async function runWorker(options: WorkerOptions, output: Output): Promise
       field: 'REDIS_URL',
     });
   }
-  const { policy, warnings } =
-    options.policy === undefined ? { policy: {}, warnings: [] } : await readPolicyFile(options.policy);
-  for (const warning of warnings) output.note(`turnfold: warning: ${warning}`);
+  const policy = await readPolicyFile(options.policy, output);
+  const agents = await loadAgents(options.agents);
   const logger = createLogger({ level: logLevel });
   const stopped = untilSignal();
-  const workers = await startWorkers({
+  const started = startWorkers({
     ...config,
     redisUrl,
     metrics,
     policy,
-    agents: await loadAgents(options.agents),
+    agents,
     roles: options.roles,
     onEvent: logEvents(logger),
   });
-  logger.info({ roles: options.roles, metrics: workers.metricsUrl }, 'worker started');
-  const signal = await stopped;
-  logger.info({ signal }, 'worker stopping');
-  const outcome = await workers.close();
+  // While Redis is away a start waits for it, however long: told to stop, it is left, for it has taken nothing yet.
+  const workers = await Promise.race([started, stopped.then(() => undefined)]);
+  if (workers !== undefined) logger.info({ roles: options.roles, metrics: workers.metricsUrl }, 'worker started');
+  logger.info({ signal: await stopped }, 'worker stopping');
+  const outcome = (await workers?.close()) ?? 'closed';
   logger.info({ outcome }, 'worker stopped');
   // What a deadline left behind must not keep the process: its leases lapse and others go on.
-  setImmediate(() => process.exit(0));
-  return 0;
+  await setImmediate();
+  process.exit(0);
 }
 
-/** The first signal asks to stop; a second one, by default handling, ends the process. */
-function untilSignal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve(signal));
-  });
+/** The first signal asks to stop; the next one, of either kind, ends the process by its default handling. */
+async function untilSignal(): Promise<NodeJS.Signals> {
+  const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
+  process.once('SIGTERM', resolve).once('SIGINT', resolve);
+  const signal = await promise;
+  process.off('SIGTERM', resolve).off('SIGINT', resolve);
+  return signal;
 }

@@ -18,6 +18,7 @@ export function nextGate(gate: Gate, outcome: PassOutcome, tokens: number, stepT
       return OPEN_GATE;
     case 'failed':
       return gate;
+    case 'no_reason':
     case 'none':
     case 'infeasible':
       // Neither is a pass without gain: it does not count for the breaker, and it does not reset it.

@@ -19,7 +19,7 @@ function pushItem(segments: Segment[], item: ContextItem): void {
   const last = segments.at(-1);
   if (item.segment !== undefined) {
     segments.push(item.segment);
-  } else if (last?.kind === 'raw' && last.to === item.from - 1) {
+  } else if (last?.kind === 'raw') {
     segments[segments.length - 1] = { ...last, to: item.to, weight: addWeights(last.weight, item) };
   } else {
     segments.push({ kind: 'raw', from: item.from, to: item.to, weight: { tokens: item.tokens, bytes: item.bytes } });

@@ -6,14 +6,16 @@
 -- @include ready
 -- @include create
 -- @include args
+-- @include conversation
 -- @include append
 -- @include calls
 -- @include move-calls
 -- @include index
 local operation, agent, schema, expected, operationMs = opbase .. take(), take(), take(), tonumber(take()), take()
 local head = 0
+local is_gone = redis.call('EXISTS', gone) == 1
 -- An erased conversation is made anew: what is left of it counts for nothing.
-if redis.call('EXISTS', gone) == 0 then
+if not is_gone then
   local known = redis.call('GET', operation)
   if known then
     local from, to = string.match(known, '(%d+) (%d+)')
@@ -23,9 +25,11 @@ if redis.call('EXISTS', gone) == 0 then
   head = tonumber(redis.call('HGET', c, 'head') or 0)
 end
 if head ~= expected then return { 'conflict', head } end
-create_conversation(schema, agent)
+create_conversation(is_gone, schema, agent)
+read_conversation()
 move_calls()
-local to = append_messages(position + 1, '-')
+local to = append_messages(ARGV, position + 1, '-')
+save_conversation()
 redis.call('SET', operation, string.format('%d %d', head + 1, to), 'PX', operationMs)
 index_key(operation)
 return { 'appended', head + 1, to }

@@ -2,8 +2,10 @@
 -- ARGV: turn, owner, epoch, leaseMs
 -- Reply: 'held' | 'fenced' | 'gone'
 -- @include keys
+-- @include conversation
 -- @include ready
 -- @include fence
+read_conversation()
 local loss = find_loss(ARGV[1], ARGV[2], ARGV[3])
 if loss then return loss end
 local lease = now + tonumber(ARGV[4])

@@ -2,6 +2,7 @@
 -- ARGV: turn, wake, retentionMs, closing result (content as JSON, tokens, bytes)
 -- Reply: {'canceled', 1 where the wake is to be added} | {'settled', state} | {'not_found'}
 -- @include keys
+-- @include conversation
 -- @include ready
 -- @include wake
 -- @include events
@@ -13,18 +14,20 @@
 local turn, wake = ARGV[1], ARGV[2]
 local known = redis.call('HMGET', tbase .. turn, 'state', 'inputSeq', 'canceledBy')
 if not known[1] or redis.call('EXISTS', gone) == 1 then return { 'not_found' } end
+read_conversation()
 if SETTLED[known[1]] then
   -- Sent again: this very cancel settled it.
-  if known[3] == wake then return { 'canceled', is_recorded(wake) and 1 or 0 } end
+  if known[3] == wake then return { 'canceled', needs_wake(wake) } end
   return { 'settled', known[1] }
 end
 
-local is_head = redis.call('LINDEX', mb, 0) == turn
+local is_head = head_turn == turn
 if is_head and known[2] then close_open_calls(turn, { ARGV[4], ARGV[5], ARGV[6] }) end
 settle_turn(turn, 'canceled', ARGV[3], 'canceledBy', wake)
 if is_head then
   raise_epoch()
-  return { 'canceled', pop_head(wake) and 1 or 0 }
+  save_conversation()
+  return { 'canceled', pop_head(wake) }
 end
 redis.call('LREM', mb, 1, turn)
 leave_alone(scheduled_member(turn))

@@ -4,6 +4,7 @@
 -- Reply: {'gone'} | {'empty'} | {'held'|'waiting', untilMs} | {'poison', turn, 1 where the wake is to be added} |
 -- {'claimed', turn, its fields, the conversation's fields, the user message while it is the log's last entry}
 -- @include keys
+-- @include conversation
 -- @include ready
 -- @include wake
 -- @include events
@@ -13,35 +14,35 @@
 -- @include fence
 -- @include settle
 -- @include take-head
-local owner, wake = ARGV[1], ARGV[2]
-if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
-local held = redis.call('HMGET', c, 'owner', 'lease', 'attempts', 'poison', 'poisoned')
+local owner, wake, leaseMs, maxAttempts, poison, retentionMs = unpack(ARGV, 1, 6)
+local closing = { ARGV[7], ARGV[8], ARGV[9] }
+read_conversation()
 -- Sent again: the turn is settled, and the next one is not this call's.
-if held[4] == wake then return { 'poison', held[5], is_recorded(wake) and 1 or 0 } end
-local turn = redis.call('LINDEX', mb, 0)
-if not turn then
+if conversation.poison == wake then return { 'poison', redis.call('HGET', c, 'poisoned'), needs_wake(wake) } end
+if not head_turn then
+  if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
   leave_alone(turn_member)
   return { 'empty' }
 end
 
-local key = tbase .. turn
-if tonumber(held[2] or 0) > now then
-  if held[1] == owner then return { 'claimed', turn, tell_head(turn) } end
-  return { 'held', held[2] }
+if tonumber(conversation.lease or 0) > now then
+  if conversation.owner == owner then return { 'claimed', head_turn, tell_head(head_turn) } end
+  return { 'held', conversation.lease }
 end
-local head = redis.call('HMGET', key, 'state', 'wuntil', 'wful')
-if head[1] == 'waiting' and not head[3] and tonumber(head[2]) > now then
-  look_again(turn_member, head[2])
-  return { 'waiting', head[2] }
+local wait = redis.call('HMGET', tbase .. head_turn, 'state', 'wuntil', 'wful')
+if wait[1] == 'waiting' and not wait[3] and tonumber(wait[2]) > now then
+  look_again(turn_member, wait[2])
+  return { 'waiting', wait[2] }
 end
 
-local closing = { ARGV[7], ARGV[8], ARGV[9] }
-local attempts = tonumber(held[3] or 0) + 1
-if attempts > tonumber(ARGV[4]) then
-  close_open_calls(turn, closing)
-  settle_turn(turn, 'failed', ARGV[6], 'failure', ARGV[5])
+local attempts = tonumber(conversation.attempts or 0) + 1
+if attempts > tonumber(maxAttempts) then
+  close_open_calls(head_turn, closing)
+  settle_turn(head_turn, 'failed', retentionMs, 'failure', poison)
   raise_epoch()
-  redis.call('HSET', c, 'poison', wake, 'poisoned', turn)
-  return { 'poison', turn, pop_head(wake) and 1 or 0 }
+  put('poison', wake)
+  put('poisoned', head_turn)
+  save_conversation()
+  return { 'poison', head_turn, pop_head(wake) }
 end
-return { 'claimed', turn, take_head(turn, owner, ARGV[3], attempts, closing) }
+return { 'claimed', head_turn, take_head(head_turn, owner, leaseMs, attempts, closing) }

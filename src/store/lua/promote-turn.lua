@@ -4,6 +4,7 @@
 -- @include keys
 -- @include ready
 -- @include wake
+-- @include push
 local turn, wake = ARGV[1], ARGV[2]
 local key, member = tbase .. turn, scheduled_member(turn)
 local found = redis.call('HMGET', key, 'state', 'dueAt')
@@ -19,9 +20,4 @@ end
 leave_alone(member)
 redis.call('HSET', key, 'state', 'queued')
 redis.call('HDEL', key, 'sweeps')
-if redis.call('RPUSH', mb, turn) == 1 then
-  wake_turn(wake)
-  return 1
-end
-redis.call('ZADD', ready, 'NX', string.format('%.0f', now + WAKE_GRACE_MS), turn_member)
-return 0
+return push_turn(turn, wake)

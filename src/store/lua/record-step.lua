@@ -4,6 +4,7 @@
 -- with its count before it: lines of opened calls, ids of answered calls, texts (hash, text), messages
 -- Reply: {'recorded'|'known', the conversation's fields} | {'fenced'} | {'gone'}
 -- @include keys
+-- @include conversation
 -- @include ready
 -- @include args
 -- @include append
@@ -14,44 +15,48 @@ local turn, owner, epoch, leaseMs, step = take(), take(), take(), take(), take()
 local expected, anchor, anchorVersion = take(), take(), take()
 local inputTokens, outputTokens, requestTokens = take(), take(), take()
 local key = tbase .. turn
-local function is_done(name)
-  local record = redis.call('HGET', key, 's:' .. name)
+local function is_done(record)
   return record and string.sub(record, 1, 5) == 'done '
 end
+read_conversation()
 local loss = find_loss(turn, owner, epoch)
 if loss then return { loss } end
-if is_done(step) then return { 'known', redis.call('HGETALL', c) } end
-local head = tonumber(redis.call('HGET', c, 'head'))
-if expected ~= '' and tonumber(expected) ~= head then return { 'fenced' } end
+local known = redis.call('HMGET', key, 's:' .. step, 'ui', 'uo', 'rt', 'wstep', 'wcalls')
+if is_done(known[1]) then return { 'known', redis.call('HGETALL', c) } end
+local head = conversation.head
+if expected ~= '' and expected ~= head then return { 'fenced' } end
 
 move_calls()
 for _ = 1, tonumber(take()) do
   local hash = take()
   redis.call('HSETNX', cp, 'x:' .. hash, take())
 end
-local to = append_messages(position + 1, turn)
-local seqs = to > head and string.format(' %.0f %.0f', head + 1, to) or ''
-redis.call('HSET', key, 's:' .. step, 'done ' .. string.format('%.0f', now) .. seqs)
-if inputTokens ~= '0' then redis.call('HINCRBY', key, 'ui', inputTokens) end
-if outputTokens ~= '0' then redis.call('HINCRBY', key, 'uo', outputTokens) end
-if requestTokens ~= '' then
-  redis.call('HSET', key, 'rt', (redis.call('HGET', key, 'rt') or '') .. requestTokens .. ' ')
+local to = append_messages(ARGV, position + 1, turn)
+local seqs = to > tonumber(head) and string.format(' %.0f %.0f', head + 1, to) or ''
+local changes = { 's:' .. step, string.format('done %.0f', now) .. seqs }
+local function change(field, value)
+  changes[#changes + 1] = field
+  changes[#changes + 1] = value
 end
+if inputTokens ~= '0' then change('ui', string.format('%.0f', (known[2] or 0) + inputTokens)) end
+if outputTokens ~= '0' then change('uo', string.format('%.0f', (known[3] or 0) + outputTokens)) end
+if requestTokens ~= '' then change('rt', (known[4] or '') .. requestTokens .. ' ') end
+redis.call('HSET', key, unpack(changes))
 if anchor ~= '' then
-  local total = redis.call('HMGET', c, 'ht', 'hb')
-  redis.call('HSET', c, 'anchor', table.concat({ to, anchor, anchorVersion, total[1], total[2] }, ' '))
+  put('anchor', table.concat({ to, anchor, anchorVersion, conversation.ht, conversation.hb }, ' '))
 end
 local lease = now + leaseMs
-redis.call('HSET', c, 'lease', string.format('%.0f', lease), 'attempts', 0)
+put('lease', lease)
+put('attempts', 0)
 look_again(turn_member, lease)
 
 -- What the turn waited for is told to every claim until it is used: its step recorded and none of its calls open.
-local wait = redis.call('HMGET', key, 'wstep', 'wcalls')
-local is_used = wait[1] and is_done(wait[1])
+local is_used = known[5] and (known[5] == step or is_done(redis.call('HGET', key, 's:' .. known[5])))
 if is_used then
   local is_awaited = {}
-  for _, call in ipairs(cjson.decode(wait[2])) do is_awaited[call] = true end
+  for _, call in ipairs(cjson.decode(known[6])) do is_awaited[call] = true end
   for _, call in ipairs(read_open_calls()) do is_used = is_used and not is_awaited[call.id] end
 end
 if is_used then redis.call('HDEL', key, 'wfor', 'wstep', 'wuntil', 'wcalls', 'wful') end
+save_conversation()
 return { 'recorded', redis.call('HGETALL', c) }

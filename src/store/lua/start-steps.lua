@@ -2,7 +2,9 @@
 -- ARGV: turn, owner, epoch, keys
 -- Reply: 'recorded' | 'fenced' | 'gone'
 -- @include keys
+-- @include conversation
 -- @include fence
+read_conversation()
 local loss = find_loss(ARGV[1], ARGV[2], ARGV[3])
 if loss then return loss end
 local started = 'started ' .. string.format('%.0f', now)

@@ -2,16 +2,17 @@
 -- ARGV: turn, owner, epoch, for, step, until (ms), calls as JSON, maxSuspensions
 -- Reply: 'suspended' | 'exhausted' | 'fenced' | 'gone'
 -- @include keys
+-- @include conversation
 -- @include ready
 -- @include fence
 local turn, owner, epoch, kind, step, untilMs, calls = unpack(ARGV, 1, 7)
 local key = tbase .. turn
+read_conversation()
 local loss = find_loss(turn, owner, epoch)
 if loss == 'fenced' then
   -- Sent again: this epoch's only owner has left, the wait stands.
-  local held = redis.call('HMGET', c, 'owner', 'epoch')
   local wait = redis.call('HMGET', key, 'state', 'wstep')
-  if not held[1] and held[2] == epoch and wait[1] == 'waiting' and wait[2] == step then return 'suspended' end
+  if not conversation.owner and conversation.epoch == epoch and wait[1] == 'waiting' and wait[2] == step then return 'suspended' end
 end
 if loss then return loss end
 local count = tonumber(redis.call('HGET', key, 'sus:' .. step) or 0) + 1

@@ -6,8 +6,8 @@ import { decodeConversation } from '../conversation-record.ts';
 /**
  * Fields of `t:<id>:<turn>`.
  *
- * agent hash acceptedAt dueAt state · it ib (the input's tokens and bytes, until it is in the log; until then its JSON lies
- * under `cp:` as i:<turn>) · inputSeq · s:<step> (`started <at>` or `done <at> <from> <to>`) sus:<step> (suspensions)
+ * agent hash acceptedAt dueAt state · inputSeq (once the input is in the log; until then it lies under `cp:` as i:<turn>,
+ * `tokens bytes` and on the next line its JSON) · s:<step> (`started <at>` or `done <at> <from> <to>`) sus:<step> (suspensions)
  * a:<callId> (answer that came in) · wfor wstep wuntil wcalls wful (what it waits for, and whether that has come; kept past
  * the claim, until used) · ui uo (tokens read and written) · rt (tokens of each model call's request) · settledAt answerSeq
  * failure canceledBy

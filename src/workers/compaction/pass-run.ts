@@ -59,6 +59,7 @@ export class PassRun {
     const { lease } = this.#pass;
     const fresh = await this.#evaluate();
     if (fresh.status !== 'evaluated') return this.#ending.lose(fresh.status);
+    if (fresh.reasons.length === 0) return await this.#ending.end({ kind: 'no_reason' }, []);
     const source = await this.#ports.contexts.readContext(lease.conversation);
     if (source === undefined) return this.#ending.lose('gone');
     const plan = planPass(this.#request(buildContext(source), fresh.reasons));

@@ -179,9 +179,11 @@ function finish(db: MemoryDatabase, conversation: MemoryConversation, outcome: s
   conversation.pass = undefined;
   db.ready.delete(readyMember('p', conversation.ref));
   db.sweeps.delete(readyMember('p', conversation.ref));
-  emit(conversation, 'pass_ended', { passId, outcome });
   const isAwaited = fulfilWait(db, conversation, 'compaction', wakeTurn);
-  conversation.passed = { head: conversation.log.length, turns: conversation.turns };
+  if (outcome !== 'no_reason') {
+    conversation.passed = { head: conversation.log.length, turns: conversation.turns };
+    emit(conversation, 'pass_ended', { passId, outcome });
+  }
   conversation.lastEnd = { passId, wakeTurn, isAwaited };
   return isAwaited;
 }

@@ -6,6 +6,7 @@ import type { StoreHarness } from '../store-harness.ts';
 
 const GATE = { shutBelowTokens: 1_234, gainlessPasses: 2, breakerTokens: 99.5 };
 const OUTCOMES: readonly PassOutcome[] = [
+  { kind: 'no_reason' },
   { kind: 'none' },
   { kind: 'no_gain' },
   { kind: 'infeasible' },
@@ -25,6 +26,18 @@ export function describePassEnd(harness: () => StoreHarness): void {
       expect(state).not.toHaveProperty('passId');
       expect(await dueIn(conversation, 'p')).toBeUndefined();
       expect(await events(conversation)).toEqual([{ type: 'pass_ended', passId: lease.passId, outcome: 'none' }]);
+    });
+
+    test('without a reason for it there was no pass: turns and messages are counted on, and nothing is told', async () => {
+      const { store, events } = harness();
+      const conversation = await makeConversation(store, 8);
+      const before = (await store.readConversation(conversation))?.passed;
+      const { lease } = await claimPass(store, conversation);
+      expect(await store.endPass(lease, endOf({ outcome: { kind: 'no_reason' } }))).toEqual({ status: 'ended' });
+      const state = await store.readConversation(conversation);
+      expect(state).toMatchObject({ passed: before });
+      expect(state).not.toHaveProperty('passId');
+      expect(await events(conversation)).toEqual([]);
     });
 
     test('sent again answers the same and changes nothing, even where the next pass has begun', async () => {

@@ -140,15 +140,15 @@ describe('a pass that has nothing to summarize', () => {
     expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed', strategy: 'evict', sequences: 0 }]);
   });
 
-  it('ends as none where its reasons no longer hold, and shuts the gate', async () => {
+  it('ends where its reasons no longer hold, shuts the gate, and counts turns and messages on', async () => {
     const world = await Fixture.open();
     await world.append('u20 a300 a300 u20 a20');
     await world.request('token_threshold', 'hard_limit');
     expect(await world.deliver()).toEqual({ status: 'done' });
     const ended = world.eventsOf('pass_ended');
-    expect(ended).toMatchObject([{ outcome: 'none', strategy: 'none', reasons: [], sequences: 0 }]);
+    expect(ended).toMatchObject([{ outcome: 'no_reason', strategy: 'none', reasons: [], sequences: 0 }]);
     const { pass, version, gate, passed } = world.db.find(ref) ?? {};
-    expect({ pass, version, passed }).toEqual({ pass: undefined, version: 0, passed: { head: 5, turns: 2 } });
+    expect({ pass, version, passed }).toEqual({ pass: undefined, version: 0, passed: { head: 0, turns: 0 } });
     // 24 + 2 × 304 + 24 + 24, system 3, framing 3, and a sequence's worth of growth.
     expect(gate).toEqual({ shutBelowTokens: 686 + 256, gainlessPasses: 0, breakerTokens: 0 });
   });
@@ -156,12 +156,12 @@ describe('a pass that has nothing to summarize', () => {
   it.each([
     ['is switched off', { enabled: false }],
     ['is manual', { mode: 'manual' }],
-  ] as const)('ends as none where compaction %s and a threshold is met', async (_, policy) => {
+  ] as const)('ends without a reason where compaction %s and a threshold is met', async (_, policy) => {
     const world = await Fixture.open({ policy });
     await world.append(FIVE_SEQUENCES);
     await world.request('token_threshold', 'turn_end');
     expect(await world.deliver()).toEqual({ status: 'done' });
-    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'none', reasons: [] }]);
+    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'no_reason', reasons: [] }]);
   });
 
   it('goes on in mode manual where somebody asked for it', async () => {

@@ -63,7 +63,7 @@ describe('several passes in a row', () => {
 
     // Under the breaker a soft pass is not even evaluated, a manual one is.
     await runSoftPass(world);
-    expect(world.eventsOf('pass_ended').at(-1)).toMatchObject({ outcome: 'none', reasons: [] });
+    expect(world.eventsOf('pass_ended').at(-1)).toMatchObject({ outcome: 'no_reason', reasons: [] });
     const size = world.db.find(ref)?.log.at(-1)?.total.tokens ?? 0;
     await world.append(`u${breakerTokens - size}`);
     await runSoftPass(world);
@@ -88,7 +88,7 @@ describe('several passes in a row', () => {
     await world.append('u20 a20');
     await world.request('turn_threshold');
     await world.runPass('job2');
-    expect(world.eventsOf('pass_ended').at(-1)).toMatchObject({ outcome: 'none' });
+    expect(world.eventsOf('pass_ended').at(-1)).toMatchObject({ outcome: 'no_reason' });
   });
 });
 

@@ -181,6 +181,46 @@ describe('messages that are appended while a pass runs', () => {
   });
 });
 
+describe('what came while a pass ran', () => {
+  it('has a pass of its own where a threshold is met again: nobody else asks for appended messages', async () => {
+    const world = await openPass();
+    const children = await world.fanOut();
+    await world.append(FIVE_SEQUENCES);
+    await world.request();
+    for (const child of children) await world.summarize(child);
+    world.queue.clear();
+    await world.deliver('job1', true);
+    const { pass } = world.db.find(ref) ?? {};
+    expect(pass?.reasons).toEqual(['token_threshold']);
+    expect(world.queue.wakes).toEqual([{ kind: 'pass', wake: pass?.wake }]);
+    expect(world.eventsOf('pass_requested')).toMatchObject([{ passId: pass?.passId, isJoined: false }]);
+    await world.runPass('job2');
+    expect(world.version).toMatchObject({ number: 2, base: 34 });
+    expect(world.db.find(ref)?.pass, 'and no third one').toBeUndefined();
+  });
+
+  it('is not covered by an evaluation that found nothing before it came', async () => {
+    const late = once(() => world.append(FIVE_SEQUENCES));
+    const world: Fixture = await Fixture.open({ wrap: before('passes', 'endPass', late) });
+    await world.append('u20 a300 a300 u20 a20');
+    await world.request();
+    await world.deliver();
+    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'no_reason' }]);
+    expect(world.db.find(ref)?.gate.shutBelowTokens, 'shut for what it saw').toBe(686 + 256);
+    expect(world.db.find(ref)?.pass?.reasons).toEqual(['token_threshold']);
+  });
+
+  it('has no pass where no threshold is met', async () => {
+    const world = await openPass();
+    const children = await world.fanOut();
+    await world.append('u20 a20');
+    for (const child of children) await world.summarize(child);
+    await world.deliver('job1', true);
+    expect(world.db.find(ref)?.pass).toBeUndefined();
+    expect(world.eventsOf('pass_requested')).toEqual([]);
+  });
+});
+
 describe('a version that changed meanwhile', () => {
   it('keeps the plan where what it replaces stands there unchanged', async () => {
     const world = await openPass();

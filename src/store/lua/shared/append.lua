@@ -1,27 +1,21 @@
--- Needs: keys. Appends messages to the log and moves the head, the totals and the count of turns with it.
+-- Needs: keys, conversation. Appends messages to the log and puts the head, the totals and the count of turns that come of
+-- it; the caller saves them.
 -- list[at]: the count; behind it per message tokens, bytes, 1 for a user message, JSON. turn: its id or '-'.
--- Answers the new head and the index behind the last element read.
-local function append_list(list, at, turn)
-  local count = tonumber(list[at])
-  local state = redis.call('HMGET', c, 'head', 'ht', 'hb', 'turns')
-  local head, tokens, bytes, turns =
-    tonumber(state[1] or 0), tonumber(state[2] or 0), tonumber(state[3] or 0), tonumber(state[4] or 0)
-  at = at + 1
-  for _ = 1, count do
+-- Answers the new head.
+local function append_messages(list, at, turn)
+  local head, tokens, bytes, turns = tonumber(conversation.head or 0), tonumber(conversation.ht or 0),
+    tonumber(conversation.hb or 0), tonumber(conversation.turns or 0)
+  for first = at + 1, at + 4 * list[at], 4 do
     head = head + 1
-    tokens = tokens + list[at]
-    bytes = bytes + list[at + 1]
-    turns = turns + list[at + 2]
-    local line = table.concat({ list[at], list[at + 1], string.format('%.0f', tokens), string.format('%.0f', bytes),
-      string.format('%.0f', now), turn }, ' ')
-    redis.call('HSET', log, head, line .. '\n' .. list[at + 3])
-    at = at + 4
+    tokens = tokens + list[first]
+    bytes = bytes + list[first + 1]
+    turns = turns + list[first + 2]
+    local line = string.format('%s %s %.0f %.0f %.0f %s\n', list[first], list[first + 1], tokens, bytes, now, turn)
+    redis.call('HSET', log, head, line .. list[first + 3])
   end
-  redis.call('HSET', c, 'head', head, 'ht', string.format('%.0f', tokens), 'hb', string.format('%.0f', bytes), 'turns', turns)
-  return head, at
-end
-
--- The same from ARGV.
-local function append_messages(at, turn)
-  return append_list(ARGV, at, turn)
+  put('head', head)
+  put('ht', tokens)
+  put('hb', bytes)
+  put('turns', turns)
+  return head
 end

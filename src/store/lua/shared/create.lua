@@ -1,8 +1,8 @@
 -- Needs: keys, ready. Makes the conversation where there is none.
 -- An erased one is made anew: what an erase under way has not removed yet is removed here, then its mark `gone`. So an
 -- erase must look at its mark in every batch and stop once it is not its own: the keys are a new conversation's by then.
-local function create_conversation(schema, agent)
-  if redis.call('EXISTS', gone) == 1 then
+local function create_conversation(is_gone, schema, agent)
+  if is_gone then
     for _, key in ipairs(redis.call('SMEMBERS', ix)) do
       redis.call('UNLINK', key)
       if string.sub(key, 1, #tbase) == tbase then leave_alone(scheduled_member(string.sub(key, #tbase + 1))) end
@@ -11,5 +11,5 @@ local function create_conversation(schema, agent)
     leave_alone(turn_member)
     leave_alone(pass_member)
   end
-  if redis.call('EXISTS', c) == 0 then redis.call('HSET', c, 'schema', schema, 'agent', agent, 'head', 0) end
+  if redis.call('HSETNX', c, 'schema', schema) == 1 then redis.call('HSET', c, 'agent', agent, 'head', 0) end
 end

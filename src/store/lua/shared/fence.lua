@@ -1,13 +1,11 @@
--- Needs: keys. I4: only the present owner at its epoch writes, and only for the head.
+-- Needs: keys, conversation. I4: only the present owner at its epoch writes, and only for the head. An erase takes the
+-- owner away in the script that sets `gone`, so that only a loss needs to look for the mark.
 local function find_loss(turn, owner, epoch)
-  if redis.call('EXISTS', gone) == 1 then return 'gone' end
-  local held = redis.call('HMGET', c, 'owner', 'epoch')
-  if held[1] ~= owner or held[2] ~= epoch or redis.call('LINDEX', mb, 0) ~= turn then return 'fenced' end
+  if conversation.owner == owner and conversation.epoch == epoch and head_turn == turn then return nil end
+  return redis.call('EXISTS', gone) == 1 and 'gone' or 'fenced'
 end
 
--- Epochs never repeat, not even after an erase: they are never behind the clock.
+-- Epochs never repeat, not even after an erase: they are never behind the clock. The caller saves.
 local function raise_epoch()
-  local epoch = string.format('%.0f', math.max(tonumber(redis.call('HGET', c, 'epoch') or 0) + 1, now))
-  redis.call('HSET', c, 'epoch', epoch)
-  return epoch
+  put('epoch', math.max(tonumber(conversation.epoch or 0) + 1, now))
 end

@@ -1,15 +1,18 @@
--- Needs: keys, ready, wake, events, fulfil. Every end of a pass, whatever it is: its entry goes with it (I6), thresholds of
--- turns and messages count from here, and a turn that waited for it goes on.
+-- Needs: keys, ready, wake, events, fulfil. Every end of a pass, whatever it is: its entry goes with it (I6) and a turn that
+-- waited for it goes on. Thresholds of turns and messages count from here, unless there was no reason for a pass: evaluated
+-- more often than a threshold is met, they would never be.
 -- Answers 1 where a turn waited: the caller adds `wake`.
 local function end_pass(passId, outcome, wake)
-  local log_end = redis.call('HMGET', c, 'head', 'turns')
   redis.call('DEL', pass)
   redis.call('HDEL', c, 'pass')
   leave_alone(pass_member)
-  emit('pass_ended', { 'passId', passId, 'outcome', outcome })
   local is_awaited = fulfil_wait('compaction', wake) and 1 or 0
-  local passed = (log_end[1] or 0) .. ' ' .. (log_end[2] or 0)
-  redis.call('HSET', c, 'passed', passed, 'lp', passId, 'lw', wake, 'lf', is_awaited)
+  redis.call('HSET', c, 'lp', passId, 'lw', wake, 'lf', is_awaited)
+  if outcome ~= 'no_reason' then
+    local log_end = redis.call('HMGET', c, 'head', 'turns')
+    redis.call('HSET', c, 'passed', (log_end[1] or 0) .. ' ' .. (log_end[2] or 0))
+    emit('pass_ended', { 'passId', passId, 'outcome', outcome })
+  end
   return is_awaited
 end
 

@@ -1,36 +1,36 @@
--- Needs: keys, ready, wake, events. The end of a turn.
+-- Needs: keys, conversation, ready, wake, events. The end of a turn.
 local SETTLED = { completed = true, failed = true, canceled = true }
 
 -- Drops what only an unsettled turn needs, keeps the turn for its retention, tells who waits for it.
 local function settle_turn(turn, state, retentionMs, field, value)
   local key = tbase .. turn
-  -- Only a turn that was suspended has answers and counts of suspensions.
-  if redis.call('HEXISTS', key, 'sus') == 1 then
+  local kept = redis.call('HMGET', key, 'inputSeq', 'sus')
+  if not kept[1] then redis.call('HDEL', cp, 'i:' .. turn) end
+  -- Only a turn that was suspended has answers, counts of suspensions and what it waited for.
+  if kept[2] then
     for _, name in ipairs(redis.call('HKEYS', key)) do
-      if string.find(name, '^a:') or string.find(name, '^sus') then redis.call('HDEL', key, name) end
+      if string.find(name, '^a:') or string.find(name, '^sus') or string.find(name, '^w') then redis.call('HDEL', key, name) end
     end
   end
-  redis.call('HDEL', key, 'it', 'ib', 'wfor', 'wstep', 'wuntil', 'wcalls', 'wful')
-  redis.call('HDEL', cp, 'i:' .. turn)
   redis.call('HSET', key, 'state', state, 'settledAt', string.format('%.0f', now), field, value)
   redis.call('PEXPIRE', key, retentionMs)
   emit('turn_settled', { 'turn', turn, 'state', state })
 end
 
--- Takes the settled head off the mailbox and ends its lease. True: another turn waits (I3). Without a wake the caller
--- takes it itself.
+-- Takes the settled head off the mailbox, ends its lease and wakes the next turn (I3). Answers 1 where there is one: the
+-- caller adds `wake`.
 local function pop_head(wake)
   redis.call('LPOP', mb)
   redis.call('HDEL', c, 'owner', 'lease', 'attempts')
-  if redis.call('LLEN', mb) == 0 then
+  if not next_turn then
     leave_alone(turn_member)
-    return false
+    return 0
   end
-  if wake ~= '' then wake_turn(wake) end
-  return true
+  wake_turn(wake)
+  return 1
 end
 
--- Whether a call sent again recorded this wake the first time, and it is still to be added.
-local function is_recorded(wake)
-  return wake ~= '' and redis.call('HGET', c, 'wake') == wake and redis.call('LLEN', mb) > 0
+-- Answers 1 where a call sent again recorded this wake the first time, and it is still to be added.
+local function needs_wake(wake)
+  return wake ~= '' and head_turn and redis.call('HGET', c, 'wake') == wake and 1 or 0
 end

@@ -1,0 +1,105 @@
+import { TurnfoldError } from '../domain/errors.ts';
+import { type AdoptedMessages, adoptMessages } from '../domain/history.ts';
+import type { ConversationRef } from '../domain/ids.ts';
+import type { Message } from '../domain/message.ts';
+import { parseInput } from '../domain/parse.ts';
+import type { AppendResult } from '../domain/ports/context-store.ts';
+import { type AppendInput, appendSchema, weighMessage } from './input.ts';
+import { askForEvaluation } from './passes.ts';
+import type { ClientPorts } from './ports.ts';
+
+/** Seqs that the messages got. */
+export interface Appended {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Somebody else may append in between; without an expected head the caller does not mind where its messages land. */
+const APPEND_TRIES = 5;
+/** No log ends here. */
+const NO_HEAD = -1;
+
+/**
+ * Adds messages to a log without a turn: for callers with a loop of their own, and for imports.
+ * @throws invalid_input, orphan_result, duplicate_call, message_too_large, conversation_busy, conflict
+ */
+export async function appendMessages(ports: ClientPorts, input: AppendInput): Promise<Appended> {
+  const { conversation: id, tenant, operation = ports.ids.next(), ...rest } = parseInput(appendSchema, input);
+  const append = { ...rest, conversation: { tenant, id }, operation };
+  let result = await tryAppend(ports, append);
+  for (let tries = 1; isWorthAnother(result, append) && tries < APPEND_TRIES; tries += 1) {
+    result = await tryAppend(ports, append);
+  }
+  return await concludeAppend(ports, append.conversation, result);
+}
+
+interface CheckedAppend {
+  readonly conversation: ConversationRef;
+  readonly operation: string;
+  readonly agent: string;
+  readonly messages: readonly Message[];
+  readonly expectedHead?: number | undefined;
+}
+
+function isWorthAnother(result: AppendResult, { expectedHead }: CheckedAppend): boolean {
+  return result.status === 'conflict' && expectedHead === undefined;
+}
+
+async function tryAppend(ports: ClientPorts, append: CheckedAppend): Promise<AppendResult> {
+  const { conversation, operation, agent, messages } = append;
+  const state = await ports.contexts.readConversation(conversation);
+  const expectedHead = append.expectedHead ?? state?.head ?? 0;
+  const before = state?.openCalls ?? [];
+  const target = { conversation, operation, agent, expectedHead };
+  let adopted: AdoptedMessages;
+  try {
+    adopted = adoptMessages(messages, expectedHead + 1, before);
+  } catch (refusal) {
+    // Sent again, an operation finds its calls answered, by itself; and against another head than the expected one nothing
+    // can be said of ids. This appends nothing: the store only says whether it knows the operation, and its head.
+    const answer = await ports.contexts.append({
+      ...target,
+      expectedHead: NO_HEAD,
+      messages: [],
+      opens: [],
+      closes: [],
+    });
+    const isOutrun = append.expectedHead !== undefined && append.expectedHead !== (state?.head ?? 0);
+    if (answer.status === 'known' || isOutrun) return answer;
+    throw refusal;
+  }
+  const counter = await ports.counterFor(agent);
+  const weighed = await Promise.all(
+    adopted.messages.map((message, index) => weighMessage(counter, message, `messages[${index}]`)),
+  );
+  const stillOpen = new Set(adopted.openCalls.map((call) => call.id));
+  const wasOpen = new Set(before.map((call) => call.id));
+  return await ports.contexts.append({
+    ...target,
+    messages: weighed,
+    opens: adopted.openCalls.filter((call) => !wasOpen.has(call.id)),
+    closes: [...wasOpen].filter((call) => !stillOpen.has(call)),
+  });
+}
+
+async function concludeAppend(
+  ports: ClientPorts,
+  conversation: ConversationRef,
+  result: AppendResult,
+): Promise<Appended> {
+  if (result.status === 'busy') {
+    throw new TurnfoldError('conversation_busy', `conversation: turns of ${conversation.id} wait or run`, {
+      field: 'conversation',
+    });
+  }
+  if (result.status === 'conflict') {
+    const { head } = result;
+    throw new TurnfoldError('conflict', `expectedHead: the log ends at ${head}`, {
+      field: 'expectedHead',
+      details: { head },
+    });
+  }
+  // The messages are in the log: what comes behind them must not tell the caller to append them again.
+  await askForEvaluation(ports, conversation).catch(ports.onError);
+  return { from: result.from, to: result.to };
+}

@@ -1,0 +1,33 @@
+import { isGateShut } from '../domain/compaction/breaker.ts';
+import type { ConversationRef } from '../domain/ids.ts';
+import { contextSize, NO_OVERHEAD } from '../domain/size.ts';
+import { noConversation } from './not-found.ts';
+import type { ClientPorts } from './ports.ts';
+
+/** Nobody runs a gate for appended messages: the compaction worker looks, unless the last look says that it need not. */
+export async function askForEvaluation(ports: ClientPorts, conversation: ConversationRef): Promise<void> {
+  const state = await ports.contexts.readConversation(conversation);
+  if (state === undefined || isGateShut(state.gate, contextSize(state.size, NO_OVERHEAD).tokens)) return;
+  await requestPass(ports, conversation, false);
+}
+
+/**
+ * Asks for a pass. `isManual` states the reason itself; otherwise the compaction worker looks whether a threshold is met.
+ * @returns the pass's id
+ */
+export async function requestPass(
+  ports: ClientPorts,
+  conversation: ConversationRef,
+  isManual: boolean,
+): Promise<string> {
+  const wake = ports.ids.next();
+  const result = await ports.passes.requestPass({
+    conversation,
+    reasons: isManual ? ['manual'] : [],
+    passId: ports.ids.next(),
+    wake,
+  });
+  if (!('passId' in result)) throw noConversation(conversation);
+  if (result.needsWake) await ports.wakes.wake('pass', conversation, wake);
+  return result.passId;
+}

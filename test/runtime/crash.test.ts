@@ -1,0 +1,97 @@
+import { describe, it, type TestContext } from 'vitest';
+import type { WorkerEvent } from '../../src/domain/events.ts';
+import type { Role } from '../../src/runtime/start-workers.ts';
+import { createMortalAgent, words } from './agents.ts';
+import { eventsOf, eventually, type House, openHouse, settled, untilDead } from './fixture.ts';
+
+interface Death {
+  readonly who: string;
+  readonly roles: readonly Role[];
+  readonly dieAt: WorkerEvent['type'];
+}
+
+const ALL: readonly Role[] = ['turn', 'compaction', 'summarization'];
+
+/** Each test in a house of its own, all at once: every one waits out a lease or a lock of ten seconds. */
+async function useHouse({ onTestFinished }: TestContext): Promise<House> {
+  const house = await openHouse();
+  onTestFinished(() => house.close());
+  return house;
+}
+
+async function enqueueTurns({ client }: House, turns: readonly string[]): Promise<void> {
+  for (const turn of turns) await client.enqueueTurn({ conversation: 'c1', agent: 'guide', turn, input: turn });
+}
+
+/** What a turn of the mortal agent leaves in the log. */
+const TURN = ['user', 'assistant', 'tool', 'assistant', 'tool', 'assistant'];
+
+describe('a worker process that is killed', () => {
+  const deathsInTurns: readonly Death[] = [
+    { who: 'when its model has answered', roles: ALL, dieAt: 'model_called' },
+    { who: 'when its tool has answered', roles: ['turn'], dieAt: 'tool_called' },
+    { who: 'when it has settled', roles: ['turn'], dieAt: 'turn_settled' },
+  ];
+
+  it.concurrent.for(deathsInTurns)(
+    'in a turn, $who: another goes on, and nothing is there twice',
+    async (death, context) => {
+      const { expect } = context;
+      const house = await useHouse(context);
+      await enqueueTurns(house, ['t1', 't2']);
+      await untilDead(await house.spawnMortal(death.roles, death.dieAt));
+      const running = await house.startWorkers(createMortalAgent());
+      for (const turn of ['t1', 't2']) {
+        expect(await settled(house, 'c1', turn)).toMatchObject({ state: 'completed', answer: { content: 'done' } });
+      }
+      const log = await house.client.log('c1');
+      expect(log.map(({ message }) => message.role)).toEqual([...TURN, ...TURN]);
+      const answered = log.flatMap(({ message }) => message.toolCallId ?? []);
+      expect(new Set(answered).size).toBe(4);
+      expect(eventsOf(running, 'worker_failed')).toEqual([]);
+    },
+  );
+
+  const deathsInPasses: readonly Death[] = [
+    { who: 'the compaction worker, when it has parked', roles: ['compaction'], dieAt: 'pass_fanned_out' },
+    { who: 'the summarization worker, when it has written', roles: ['summarization'], dieAt: 'summary_ended' },
+    {
+      who: 'the compaction worker, when it has committed',
+      roles: ['compaction', 'summarization'],
+      dieAt: 'pass_ended',
+    },
+  ];
+
+  it.concurrent.for(deathsInPasses)(
+    'in a pass, $who: another goes on, and makes one version',
+    async (death, context) => {
+      const { expect } = context;
+      const house = await useHouse(context);
+      const said = [
+        { role: 'user' as const, content: 'look' },
+        { role: 'assistant' as const, content: words(300) },
+        { role: 'assistant' as const, content: `I will do it. ${words(300)}` },
+      ];
+      await house.client.append({ conversation: 'c1', agent: 'guide', messages: [...said, ...said, ...said, ...said] });
+      const dying = house.spawnMortal(death.roles, death.dieAt);
+      const others = ALL.filter((role) => !death.roles.includes(role));
+      const living = await house.startWorkers(createMortalAgent(), { roles: others });
+      await untilDead(await dying);
+      const next = await house.startWorkers(createMortalAgent());
+      await eventually(
+        () => house.client.describe('c1'),
+        ({ size, passId }) => {
+          expect(size.version).toBe(1);
+          expect(passId).toBeUndefined();
+        },
+      );
+      const versions = await house.client.versions('c1');
+      expect(versions).toMatchObject([{ number: 1, strategy: 'summarize', archived: 6 }]);
+      const written = [living, next].flatMap((workers) => eventsOf(workers, 'summary_ended'));
+      const count = written.filter(({ outcome }) => outcome === 'written').length;
+      // What the dead one had written is known, not written again.
+      expect(count).toBe({ pass_fanned_out: 3, summary_ended: 2, pass_ended: 0 }[death.dieAt as 'pass_ended']);
+      expect(await house.client.log('c1')).toHaveLength(12);
+    },
+  );
+});

@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Agent } from '../../src/domain/agent.ts';
+import type { ModelRequest } from '../../src/domain/model.ts';
+import { QUEUES } from '../../src/jobs/names.ts';
+import { agentOf, words } from './agents.ts';
+import { eventsOf, eventually, type House, openHouse, type RunningWorkers, settled } from './fixture.ts';
+
+let house: House;
+let workers: RunningWorkers[] = [];
+
+beforeAll(async () => {
+  house = await openHouse();
+});
+
+afterAll(async () => {
+  await closeWorkers();
+  await house.close();
+});
+
+async function closeWorkers(): Promise<void> {
+  await Promise.all(workers.map((one) => one.close()));
+  workers = [];
+}
+
+/** The only workers of the house, until the next ones: all roles in one, or one each. */
+async function useWorkers(agent: Agent, isSplit = false): Promise<readonly RunningWorkers[]> {
+  await closeWorkers();
+  const roles = isSplit ? (['turn', 'compaction', 'summarization'] as const).map((role) => [role]) : [undefined];
+  workers = await Promise.all(roles.map((own) => house.startWorkers(agent, own === undefined ? {} : { roles: own })));
+  return workers;
+}
+
+/** Four old sequences and a short end. */
+async function appendSequences(conversation: string, tokens = 300): Promise<void> {
+  const asked = { role: 'user' as const, content: words(10) };
+  const said = { role: 'assistant' as const, content: `I will look. ${words(tokens)}` };
+  const part = [asked, said, said];
+  const messages = [...part, ...part, ...part, ...part, asked, { ...said, content: 'done' }];
+  await house.client.append({ conversation, agent: 'guide', messages });
+}
+
+const enqueue = (conversation: string, turn: string, input: string) =>
+  house.client.enqueueTurn({ conversation, turn, agent: 'guide', input });
+
+async function untilCompacted(conversation: string, number = 1): Promise<void> {
+  await eventually(
+    () => house.client.describe(conversation),
+    (state) => {
+      expect(state.size.version).toBeGreaterThanOrEqual(number);
+      expect(state.passId).toBeUndefined();
+    },
+  );
+}
+
+describe('a soft pass', () => {
+  it('runs behind the turns, with a job for each sequence', async () => {
+    const [running] = await useWorkers(agentOf({ policy: { messageThreshold: 14, retentionWindow: 2 } }));
+    await appendSequences('s1');
+    await untilCompacted('s1');
+    const [version] = await house.client.versions('s1');
+    expect(version).toMatchObject({ number: 1, strategy: 'summarize', reasons: ['message_threshold'], archived: 8 });
+    expect(running && eventsOf(running, 'pass_fanned_out')).toMatchObject([{ jobs: 4, sequences: 4 }]);
+    expect(running && eventsOf(running, 'summary_ended').map(({ outcome }) => outcome)).toEqual(
+      Array.from({ length: 4 }, () => 'written'),
+    );
+    await enqueue('s1', 't1', 'and now?');
+    expect(await settled(house, 's1', 't1')).toMatchObject({ state: 'completed' });
+    const { items } = await house.client.context('s1');
+    expect(items.map(({ message }) => message.role).slice(0, 3)).toEqual(['user', 'checkpoint', 'user']);
+    expect((await house.client.log('s1')).length).toBe(16);
+  });
+
+  it('is waited for by nobody', async () => {
+    const gate = Promise.withResolvers<void>();
+    const held = agentOf({ policy: { turnThreshold: 1, retentionWindow: 1, minSequenceTokens: 5_000 } });
+    const [running] = await useWorkers(held);
+    for (const turn of ['t1', 't2', 't3']) await enqueue('s2', turn, words(50));
+    gate.resolve();
+    expect(await settled(house, 's2', 't3')).toMatchObject({ state: 'completed' });
+    expect(running && eventsOf(running, 'turn_suspended')).toEqual([]);
+    await eventually(
+      () => (running ? eventsOf(running, 'pass_ended') : []),
+      (ended) => expect(ended.length).toBeGreaterThanOrEqual(1),
+    );
+  });
+});
+
+describe('a hard pass', () => {
+  const small = { windowTokens: 3_500, outputCapTokens: 500 };
+
+  it.each([
+    ['in one process', false],
+    ['with a process for each role', true],
+  ])('is waited for by the turn, which then goes on with what fits: %s', async (name, isSplit) => {
+    const decide = ({ messages }: ModelRequest) => ({ content: messages.map(({ role }) => role).join(' ') });
+    const running = await useWorkers(agentOf({ decide, profile: small, policy: { thresholdRatio: 0.91 } }), isSplit);
+    const conversation = name.replaceAll(' ', '-');
+    await appendSequences(conversation);
+    await enqueue(conversation, 't1', words(600));
+    const view = await settled(house, conversation, 't1');
+    expect(view.state).toBe('completed');
+    expect(view.answer?.content).toContain('checkpoint');
+    expect(view.requestTokens).toHaveLength(1);
+    expect(view.requestTokens[0]).toBeLessThanOrEqual(1_500);
+    const [version] = await house.client.versions(conversation);
+    expect(version?.reasons).toContain('hard_limit');
+    const kinds = running.flatMap(({ events }) => events.map(({ type }) => type));
+    expect(kinds.filter((kind) => kind === 'turn_suspended')).toHaveLength(1);
+    expect(kinds.filter((kind) => kind === 'pass_ended')).toHaveLength(1);
+    expect(kinds).not.toContain('worker_failed');
+  });
+});
+
+describe('compactNow', () => {
+  it('has a pass run, whatever the thresholds say', async () => {
+    await useWorkers(agentOf({ policy: { mode: 'manual', retentionWindow: 2, maxTokens: 500 } }));
+    await appendSequences('m1');
+    await house.client.compactNow('m1');
+    await untilCompacted('m1');
+    expect(await house.client.versions('m1')).toMatchObject([{ number: 1, reasons: ['manual'] }]);
+  });
+
+  it('of which the wake was lost is found by the sweeper', async () => {
+    await closeWorkers();
+    await appendSequences('m2');
+    await house.client.compactNow('m2');
+    await house.openRaw(QUEUES.compaction).obliterate({ force: true });
+    await useWorkers(agentOf({ policy: { retentionWindow: 2, maxTokens: 500 } }));
+    await untilCompacted('m2');
+  });
+});
+
+it('appended messages while a pass runs stay behind it, and the next pass takes them in', async () => {
+  const [running] = await useWorkers(agentOf({ policy: { retentionWindow: 2, maxTokens: 800, tokenThreshold: 900 } }));
+  for (let round = 1; round <= 3; round += 1) await appendSequences('a1');
+  await untilCompacted('a1');
+  await eventually(
+    () => house.client.context('a1'),
+    ({ tokens }) => expect(tokens).toBeLessThanOrEqual(900),
+  );
+  expect(await house.client.log('a1')).toHaveLength(42);
+  const versions = await house.client.versions('a1');
+  for (const version of versions) expect(version.tokensAfter).toBeLessThan(version.tokensBefore);
+  expect(running && eventsOf(running, 'worker_failed')).toEqual([]);
+});

@@ -1,0 +1,68 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { expect, it, onTestFinished } from 'vitest';
+import { agentOf } from './agents.ts';
+import { eventually, type House, openHouse, settled } from './fixture.ts';
+
+async function useHouse(): Promise<House> {
+  const house = await openHouse();
+  onTestFinished(() => house.close());
+  return house;
+}
+
+/** The test’s own, and two of its client; a third one listens once the client has waited for a turn. */
+const OWN_CONNECTIONS = 3;
+
+async function expectConnections({ redis }: House, count: number): Promise<void> {
+  await eventually(
+    async () =>
+      String(await redis.client('LIST'))
+        .trim()
+        .split('\n').length,
+    (seen) => expect(seen).toBe(count),
+    5_000,
+  );
+}
+
+it('a start that fails leaves no connection open', async () => {
+  const house = await useHouse();
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  onTestFinished(() => void taken.close());
+  const { port } = taken.address() as AddressInfo;
+  await expectConnections(house, OWN_CONNECTIONS);
+  await expect(house.startWorkers(agentOf(), { metricsPort: port })).rejects.toMatchObject({
+    code: 'invalid_config',
+    field: 'metrics.port',
+  });
+  await expectConnections(house, OWN_CONNECTIONS);
+});
+
+it('a policy that cannot work is refused before anything is opened', async () => {
+  const house = await useHouse();
+  await expectConnections(house, OWN_CONNECTIONS);
+  const policy = { maxTokens: 1_000, tokenThreshold: 10 };
+  await expect(house.startWorkers(agentOf({ policy }))).rejects.toMatchObject({ code: 'invalid_policy' });
+  await expect(house.startWorkers({ ...agentOf(), name: 'a b' })).rejects.toMatchObject({
+    code: 'invalid_config',
+    field: 'agents.a b',
+  });
+  await expectConnections(house, OWN_CONNECTIONS);
+});
+
+it('a close ends what was opened, and the page shows what was done until then', async () => {
+  const house = await useHouse();
+  await expectConnections(house, OWN_CONNECTIONS);
+  const workers = await house.startWorkers(agentOf(), { metricsPort: 0 });
+  await house.client.enqueueTurn({ conversation: 'c1', agent: 'guide', turn: 't1', input: 'hello' });
+  await settled(house, 'c1', 't1');
+  await eventually(
+    async () => await (await fetch(workers.metricsUrl ?? '')).text(),
+    (page) => expect(page).toContain('turnfold_turns_total{outcome="completed",code="none"} 1'),
+  );
+  expect(await workers.close()).toBe('closed');
+  await expect(fetch(workers.metricsUrl ?? '')).rejects.toThrow('fetch failed');
+  await expectConnections(house, OWN_CONNECTIONS + 1);
+  expect(workers.events.filter(({ type }) => type === 'worker_failed')).toEqual([]);
+});
