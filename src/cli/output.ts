@@ -3,8 +3,8 @@ import { LocalRedisError } from '../local-redis/errors.ts';
 
 /** Where a command writes: results to standard output, everything else to standard error. */
 export interface Output {
-  line(text: string): void;
-  note(text: string): void;
+  readonly line: (text: string) => void;
+  readonly note: (text: string) => void;
 }
 
 export const processOutput: Output = {

@@ -1,7 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { openClient } from '../client/index.ts';
 import { readConfig } from '../config.ts';
-import { isTurnfoldError } from '../domain/errors.ts';
 import type { CommandContext } from './command-context.ts';
 import { enqueue } from './commands/enqueue.ts';
 import { type ReadOptions, showContext, showVersions } from './commands/show.ts';
@@ -18,14 +17,16 @@ export function addRedisCommands(program: Command, output: Output): void {
   const withClient: WithClient = (isJson, command) =>
     runCommand(output, isJson, async () => {
       const { redisUrl, shards, queueShards } = readConfig();
+      const client = await openClient({ redisUrl: redisUrl ?? DEFAULT_REDIS_URL, shards, queueShards }).catch(
+        (error: unknown) => {
+          if (redisUrl === undefined) output.note(`REDIS_URL is not set: ${DEFAULT_REDIS_URL} was tried`);
+          throw error;
+        },
+      );
       try {
-        const client = await openClient({ redisUrl: redisUrl ?? DEFAULT_REDIS_URL, shards, queueShards });
-        return await command({ client, output }).finally(() => client.close());
-      } catch (error) {
-        if (redisUrl === undefined && isTurnfoldError(error, 'redis_unavailable')) {
-          output.note(`REDIS_URL is not set: ${DEFAULT_REDIS_URL} was tried`);
-        }
-        throw error;
+        return await command({ client, output });
+      } finally {
+        await client.close();
       }
     });
   addTurnCommand(program, withClient);

@@ -15,7 +15,8 @@ export interface DemoScript {
 }
 
 const RESERVE_TOKENS = 1_000;
-const THRESHOLD_SHARE = 0.65;
+/** of the usable window: what a pass is wanted from */
+export const THRESHOLD_SHARE = 0.65;
 /** of the usable window: what a pass brings the context down to */
 export const TARGET_SHARE = 0.4;
 const RESULT_SHARE = 0.15;
@@ -37,7 +38,7 @@ export function createDemoAgent(name: string, script: DemoScript, isCompacted: b
     tools: script.tools,
     policy,
     maxSteps: MAX_STEPS,
-    toolResultMaxTokens: Math.min(MAX_RESULT_TOKENS, Math.floor(usable * RESULT_SHARE)),
+    toolResultMaxTokens: maxResultTokens(usable),
     model: scriptedModel({
       decide: decideFrom(script.turns),
       profile: {
@@ -49,4 +50,9 @@ export function createDemoAgent(name: string, script: DemoScript, isCompacted: b
       },
     }),
   };
+}
+
+/** A larger result is clipped before it is appended. */
+export function maxResultTokens(usable: number): number {
+  return Math.min(MAX_RESULT_TOKENS, Math.floor(usable * RESULT_SHARE));
 }

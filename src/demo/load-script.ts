@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { TurnfoldError } from '../domain/errors.ts';
 import { FRAMING_TOKENS } from '../domain/limits.ts';
+import type { Role } from '../domain/message.ts';
 import { countMessage } from '../tokens/message-tokens.ts';
 import { loadTokenCounter } from '../tokens/token-counter.ts';
 import { readConversationLine } from '../wire/conversation-line.ts';
-import { type DemoScript, TARGET_SHARE } from './demo-agent.ts';
+import { type DemoScript, maxResultTokens, TARGET_SHARE, THRESHOLD_SHARE } from './demo-agent.ts';
 import { type Playback, playBack } from './playback.ts';
 import { writeQuestions } from './questions.ts';
 import { workspaceTools } from './workspace-tools.ts';
@@ -40,22 +41,49 @@ export async function loadPlaybackScript(line: string): Promise<DemoScript> {
     });
   }
   const counter = await loadTokenCounter('o200k_base');
-  const counts = await Promise.all(conversation.messages.map((message) => countMessage(counter, message)));
-  const total = counts.reduce((sum, tokens) => sum + tokens, 0);
-  const least = Math.ceil((await countFloor(playback, (text) => counter.count(text))) / TARGET_SHARE);
-  return { ...playback, usable: Math.max(least, Math.min(MAX_USABLE_TOKENS, Math.floor(total * WINDOW_SHARE))) };
+  const weights = await Promise.all(
+    conversation.messages.map(async (message) => ({
+      role: message.role,
+      tokens: await countMessage(counter, message),
+    })),
+  );
+  const fixed = await counter.count(playback.system + JSON.stringify(describeTools(playback.tools)));
+  return { ...playback, usable: Math.max(leastWindow(weights, fixed), fitWindow(weights)) };
 }
 
-/** What no pass can remove: system prompt, tools and the message that is being answered. */
-async function countFloor(
-  { system, tools, turns }: Playback,
-  count: (text: string) => Promise<number>,
-): Promise<number> {
-  const described = tools.map(({ name, description, input }) => ({
+interface RoleWeight {
+  readonly role: Role;
+  readonly tokens: number;
+}
+
+/**
+ * In a smaller one a pass could not reach its target, which system prompt, tools and the live user message stay below, or the
+ * next answer would already want another pass.
+ */
+function leastWindow(weights: readonly RoleWeight[], fixedTokens: number): number {
+  const largest = (role: Role): number =>
+    Math.max(0, ...weights.filter((weight) => weight.role === role).map(({ tokens }) => tokens));
+  const floor = FRAMING_TOKENS + fixedTokens + largest('user');
+  return Math.ceil(Math.max(floor / TARGET_SHARE, (floor + largest('assistant')) / THRESHOLD_SHARE));
+}
+
+/** The largest window that is at most its share of what gets into the log: the smaller it is, the more of a result is clipped. */
+function fitWindow(weights: readonly RoleWeight[]): number {
+  const most = { system: 0, user: Infinity, assistant: Infinity, checkpoint: Infinity };
+  for (let usable = MAX_USABLE_TOKENS; ; ) {
+    const limits = { ...most, tool: maxResultTokens(usable) };
+    const appended = weights.reduce((sum, { role, tokens }) => sum + Math.min(tokens, limits[role]), 0);
+    const fitting = Math.floor(appended * WINDOW_SHARE);
+    if (fitting >= usable) return usable;
+    usable = fitting;
+  }
+}
+
+/** As a request holds them. */
+function describeTools(tools: Playback['tools']): unknown {
+  return tools.map(({ name, description, input }) => ({
     name,
     description,
     parameters: z.toJSONSchema(input, { io: 'input' }),
   }));
-  const asks = await Promise.all(turns.map(({ ask }) => count(ask)));
-  return FRAMING_TOKENS + (await count(system)) + (await count(JSON.stringify(described))) + Math.max(...asks);
 }

@@ -3,7 +3,7 @@ import type { EventListener } from '../domain/events.ts';
 import type { PolicyInput } from '../domain/policy.ts';
 import { QUEUES } from '../jobs/names.ts';
 import type { QueueErrorListener } from '../queue/queue-connection.ts';
-import { openQueueWorkers, type QueueWorkersOptions } from '../queue/queue-workers.ts';
+import { openQueueWorkers } from '../queue/queue-workers.ts';
 import { type OpenWakeQueue, openWakeQueue } from '../queue/wake-queue.ts';
 import { connectStore } from '../store/connect-store.ts';
 import { combineListeners } from '../telemetry/listeners.ts';

@@ -74,6 +74,7 @@ function readScope({ conversation, turn, passId }: Partial<EventScope>): LogLine
 
 const PASS_LEVELS: Readonly<Record<EventOf<'pass_ended'>['outcome'], LogLine['level']>> = {
   committed: 'info',
+  no_reason: 'debug',
   none: 'debug',
   no_gain: 'info',
   infeasible: 'warn',

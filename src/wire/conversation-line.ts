@@ -72,7 +72,14 @@ function isChatMessage(value: unknown): value is Record<string, unknown> {
 }
 
 function readChatMessage(value: Record<string, unknown>, at: string): Message {
-  const { role, content, tool_calls, tool_call_id, function_call, ...marks } = parseInput(chatMessageSchema, value, at);
+  const {
+    role,
+    content,
+    tool_calls,
+    tool_call_id,
+    function_call: _retired,
+    ...marks
+  } = parseInput(chatMessageSchema, value, at);
   const calls = (tool_calls ?? []).map((call) => ({ id: call.id, ...call.function }));
   const parts = Array.isArray(content) ? content : [];
   const text = Array.isArray(content) ? content.map((part) => part.text ?? '').join('') : (content ?? '');

@@ -10,7 +10,7 @@ function afterPasses(outcomes: readonly PassOutcome[], tokens = 1_000, stepToken
 }
 
 describe('gate', () => {
-  test.each<PassOutcome>([{ kind: 'none' }, { kind: 'infeasible' }, noGain])(
+  test.each<PassOutcome>([{ kind: 'none' }, { kind: 'no_reason' }, { kind: 'infeasible' }, noGain])(
     'after $kind it is shut until something may have changed',
     (outcome) => {
       const gate = afterPasses([outcome]);

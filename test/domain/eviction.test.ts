@@ -101,6 +101,13 @@ describe('the floor', () => {
     expect(cutLine(straddling, { excess: 21, retentionWindow: 3, relax: true }).left).toBe('su....au');
   });
 
+  test('results that the model has not read never yield: it would make their calls again, for ever', () => {
+    const relax = (history: string) => cutLine(history, { excess: 1_000, retentionWindow: 6, relax: true }).left;
+    expect(relax('su tr t{1,2} r1 r2')).toBe('su..trr');
+    expect(relax('su tr u t{1,2} r1 r2')).toBe('s...utrr');
+    expect(relax('su tr a')).toBe('su...');
+  });
+
   test('open rounds and pins never go', () => {
     expect(cutLine('su a! t t r a u', { excess: 1_000, relax: true }).left).toBe('s.a.t..u');
   });

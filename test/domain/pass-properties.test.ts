@@ -16,6 +16,7 @@ import {
   isCommitted,
   isSoft,
   ownersOf,
+  unreadPositions,
 } from './fates.ts';
 import { summaryOf, type TakenPass, takePass } from './passes.ts';
 import { cycleShares, playScenario, scenarios } from './scenarios.ts';
@@ -84,6 +85,13 @@ describe('of any history, policy and reasons', () => {
       if (!isSoft(pass) && pass.settlement.isFloorRelaxed) return;
       const fates = fatesOf(pass);
       for (const position of floorPositions(pass)) expect(fates[position]).toBe('kept');
+    });
+  });
+
+  test('results that the model has not read stay, whatever the reasons', () => {
+    forEachVersion((pass) => {
+      const fates = fatesOf(pass);
+      for (const position of unreadPositions(pass)) expect(fates[position]).toBe('kept');
     });
   });
 
@@ -158,7 +166,7 @@ describe('of any history, policy and reasons', () => {
       expect(details.max).toBe(request.limits.maxTokens);
       const { items } = request.context;
       const stays = fixedPositions(items);
-      if (isSoft(pass)) for (const position of floorPositions(pass)) stays.add(position);
+      for (const position of isSoft(pass) ? floorPositions(pass) : unreadPositions(pass)) stays.add(position);
       const left = requestTokens(request, weighItems(items.filter((_, position) => stays.has(position))).tokens);
       expect(sum).toBe(upperBoundTokens(left, request.limits.upperBoundFactor));
     });

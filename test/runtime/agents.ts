@@ -38,7 +38,7 @@ export function countSteps({ idempotencyKey }: ModelRequest): number {
 
 /** A tool that answers by what a test gives it. */
 export function toolOf(name: string, run: () => Promise<string>): Tool {
-  return defineTool({ name, description: '', input: z.object({}), run }) as Tool;
+  return defineTool({ name, description: '', input: z.object({}), run });
 }
 
 /** The agent of processes that die: two calls and an answer, in a window that its turns outgrow. */

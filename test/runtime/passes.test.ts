@@ -70,18 +70,23 @@ describe('a soft pass', () => {
     expect((await house.client.log('s1')).length).toBe(16);
   });
 
-  it('is waited for by nobody', async () => {
+  it('begins and ends while a turn is at work, and neither waits for the other', async () => {
     const gate = Promise.withResolvers<void>();
-    const held = agentOf({ policy: { turnThreshold: 1, retentionWindow: 1, minSequenceTokens: 5_000 } });
-    const [running] = await useWorkers(held);
-    for (const turn of ['t1', 't2', 't3']) await enqueue('s2', turn, words(50));
-    gate.resolve();
-    expect(await settled(house, 's2', 't3')).toMatchObject({ state: 'completed' });
-    expect(running && eventsOf(running, 'turn_suspended')).toEqual([]);
+    const decide = async ({ idempotencyKey }: ModelRequest) => {
+      if (idempotencyKey.includes('/t2/')) await gate.promise;
+      return { content: words(50) };
+    };
+    const policy = { turnThreshold: 1, retentionWindow: 1, keepFirstUser: false, minGain: 0 };
+    const [running] = await useWorkers(agentOf({ decide, policy }));
+    for (const turn of ['t1', 't2']) await enqueue('s2', turn, words(50));
     await eventually(
       () => (running ? eventsOf(running, 'pass_ended') : []),
-      (ended) => expect(ended.length).toBeGreaterThanOrEqual(1),
+      (ended) => expect(ended).toHaveLength(1),
     );
+    expect(await house.client.result('s2', 't2')).toMatchObject({ state: 'running' });
+    gate.resolve();
+    expect(await settled(house, 's2', 't2')).toMatchObject({ state: 'completed' });
+    expect(running && eventsOf(running, 'turn_suspended')).toEqual([]);
   });
 });
 
@@ -127,6 +132,7 @@ describe('compactNow', () => {
     await house.openRaw(QUEUES.compaction).obliterate({ force: true });
     await useWorkers(agentOf({ policy: { retentionWindow: 2, maxTokens: 500 } }));
     await untilCompacted('m2');
+    expect(await house.client.versions('m2')).toHaveLength(1);
   });
 });
 

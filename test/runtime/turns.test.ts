@@ -9,7 +9,6 @@ let workers: RunningWorkers | undefined;
 
 beforeAll(async () => {
   house = await openHouse();
-  return async () => await house.close();
 });
 
 /** The only workers of the house, until the test is over. */
@@ -19,7 +18,10 @@ async function useWorkers(...[agent, options]: Parameters<House['startWorkers']>
   return workers;
 }
 
-afterAll(async () => void (await workers?.close()));
+afterAll(async () => {
+  await workers?.close();
+  await house.close();
+});
 
 const enqueue = (conversation: string, turn: string, input: string, agent = 'guide') =>
   house.client.enqueueTurn({ conversation, turn, agent, input });
@@ -84,14 +86,11 @@ describe('turns', () => {
       refusals += 1;
       return new ModelError('retry', 'rate limited', { retryAt: Date.now() });
     };
-    const { events } = await useWorkers(agentOf({ decide }));
+    const running = await useWorkers(agentOf({ decide }));
     await enqueue('r1', 't1', 'hello');
     expect(await settled(house, 'r1', 't1')).toMatchObject({ state: 'completed', answer: { content: 'at last' } });
-    const kinds = events.map(({ type }) => type);
-    expect(kinds.filter((kind) => kind === 'turn_suspended')).toHaveLength(4);
-    expect(eventsOf({ ...(workers as RunningWorkers) }, 'turn_claimed').map(({ attempt }) => attempt)).toEqual([
-      1, 1, 1, 1, 1,
-    ]);
+    expect(eventsOf(running, 'turn_suspended')).toHaveLength(4);
+    expect(eventsOf(running, 'turn_claimed').map(({ attempt }) => attempt)).toEqual([1, 1, 1, 1, 1]);
   });
 
   it('of a hundred tool calls have each in the log when it is recorded, and are compacted from inside', async () => {

@@ -66,6 +66,23 @@ describe('keys of turns', () => {
     expect(await redis.exists(texts)).toBe(0);
   });
 
+  test('the index forgets turns that have expired', async () => {
+    const conversation = newConversation();
+    const accept = (turn: string) => store.accept(turnFor(conversation, turn, { maxQueuedTurns: 10_000 }));
+    const indexed = (): Promise<string[]> => redis.smembers(keyspace.key(conversation, 'ix'));
+    await accept('kept');
+    for (let turn = 0; turn < 40; turn += 1) await accept(`old.${turn}`);
+    await redis.unlink(...(await indexed()).filter((key) => key.includes(':old.')));
+    let accepted = 0;
+    const countOld = async (): Promise<number> => {
+      await accept(`new.${(accepted += 1)}`);
+      return (await indexed()).filter((key) => key.includes(':old.')).length;
+    };
+    await expect.poll(countOld, { interval: 1, timeout: 10_000 }).toBe(0);
+    expect(await indexed()).toContain(keyspace.turn(conversation, 'kept'));
+    expect(await indexed(), 'nothing that is there is forgotten').toHaveLength(1 + accepted);
+  });
+
   test('a settled turn is told to those who listen, and kept for a day for those who did not', async () => {
     const conversation = newConversation();
     const channel = keyspace.key(conversation, 'ev');

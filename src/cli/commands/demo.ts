@@ -5,7 +5,7 @@ import { readConfig } from '../../config.ts';
 import { createDemoAgent, type DemoScript } from '../../demo/demo-agent.ts';
 import { loadPlaybackScript, loadQuestionScript } from '../../demo/load-script.ts';
 import { type DemoRun, describeRuns, plotRuns, summarizeRun } from '../../demo/report.ts';
-import { runConversation } from '../../demo/run-demo.ts';
+import { type DemoProgress, runConversation } from '../../demo/run-demo.ts';
 import { describeVersions } from '../../demo/version-table.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
 import type { LocalRedis } from '../../local-redis/local-redis.ts';
@@ -43,12 +43,12 @@ export async function runDemo(options: DemoOptions, output: Output): Promise<num
   });
 }
 
-function describeProgress(output: Output, usable: number): Parameters<typeof runConversation>[3] {
-  return (turn, of, tokens, version, view) => {
+function describeProgress(output: Output, usable: number): (progress: DemoProgress) => void {
+  return ({ number, of, tokens, version, view }) => {
     const bar = '█'.repeat(Math.round(tokens / BAR_TOKENS)).padEnd(Math.round(usable / BAR_TOKENS), '·');
     const state = view.state === 'completed' ? '' : `  ${view.state} ${view.failure?.code ?? ''}`;
     output.note(
-      `turn ${String(turn).padStart(3)}/${of}  ${bar} ${String(tokens).padStart(6)} tokens  version ${version}${state}`,
+      `turn ${String(number).padStart(3)}/${of}  ${bar} ${String(tokens).padStart(6)} tokens  version ${version}${state}`,
     );
   };
 }
@@ -67,7 +67,8 @@ function report(
   ];
   output.note('');
   // With --json the last line of standard output is for a program; what a person reads goes to standard error.
-  for (const line of lines) options.json ? output.note(line) : output.line(line);
+  const write = options.json ? output.note : output.line;
+  for (const line of lines) write(line);
   if (options.json) writeJson(output, summarizeRun(run, usable));
 }
 

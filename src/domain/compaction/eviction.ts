@@ -59,16 +59,28 @@ function evictionOrder({ groups, protections, items }: Layout): number[] {
   return [...droppable, ...others, ...checkpoints];
 }
 
-/** The retention window oldest first; the log's first user message, which says what all this is about, goes last. */
-function floorOrder({ groups, protections }: Layout): number[] {
+/**
+ * The retention window oldest first; the log's first user message, which says what all this is about, goes last. Results
+ * that the model has not read yet stay: without them it would make the same calls again, and the next pass would take them
+ * again.
+ */
+function floorOrder(layout: Layout): number[] {
+  const { groups, protections } = layout;
+  const unread = findUnreadRound(layout);
   const floor = groups
     .keys()
-    .filter((index) => isFloor(protections[index]))
+    .filter((index) => isFloor(protections[index]) && index !== unread)
     .toArray();
   return [
     ...floor.filter((index) => protections[index] === 'retention'),
     ...floor.filter((index) => protections[index] === 'first_user'),
   ];
+}
+
+/** The round of the last assistant message, where nothing was said after it. */
+function findUnreadRound({ items, groups, groupOf }: Layout): number | undefined {
+  const group = groupOf[items.findLastIndex((item) => item.message.role === 'assistant')];
+  return group !== undefined && groups[group]?.kind === 'round' ? group : undefined;
 }
 
 /** How many groups of `order` a strategy takes. Shares are of tokens, not of messages. */

@@ -20,6 +20,7 @@ function pushItem(segments: Segment[], item: ContextItem): void {
   if (item.segment !== undefined) {
     segments.push(item.segment);
   } else if (last?.kind === 'raw') {
+    // Its neighbour: behind a gap the last segment would be an evicted one.
     segments[segments.length - 1] = { ...last, to: item.to, weight: addWeights(last.weight, item) };
   } else {
     segments.push({ kind: 'raw', from: item.from, to: item.to, weight: { tokens: item.tokens, bytes: item.bytes } });

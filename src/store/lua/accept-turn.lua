@@ -20,14 +20,15 @@ if known[1] then
 end
 create_conversation(is_gone, schema, agent)
 local is_due = tonumber(dueAt) <= now
-local queued = is_due and redis.call('LLEN', mb) or 0
+local queued = redis.call('LLEN', mb)
 if is_due and queued >= tonumber(maxQueuedTurns) then return { 'full', queued } end
 
 -- The input lies apart: one value over 64 bytes would cost the hash its compact form for good (712 bytes a turn, not 310).
 redis.call('HSET', cp, 'i:' .. turn, input)
 redis.call('HSET', key, 'agent', agent, 'hash', hash, 'acceptedAt', string.format('%.0f', now),
-  'state', is_due and 'queued' or 'scheduled', unpack(is_due and {} or { 'dueAt', dueAt }))
+  'state', is_due and 'queued' or 'scheduled')
 index_key(key)
 if is_due then return { 'accepted', 'queued', push_turn(turn, wake) } end
+redis.call('HSET', key, 'dueAt', dueAt)
 look_again(scheduled_member(turn), dueAt)
 return { 'accepted', 'scheduled', 0 }

@@ -28,8 +28,9 @@ if head ~= expected then return { 'conflict', head } end
 create_conversation(is_gone, schema, agent)
 read_conversation()
 move_calls()
-local to = append_messages(ARGV, position + 1, '-')
+append_messages(ARGV, position + 1, '-')
 save_conversation()
+local to = conversation.head
 redis.call('SET', operation, string.format('%d %d', head + 1, to), 'PX', operationMs)
 index_key(operation)
 return { 'appended', head + 1, to }

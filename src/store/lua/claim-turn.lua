@@ -17,17 +17,18 @@
 local owner, wake, leaseMs, maxAttempts, poison, retentionMs = unpack(ARGV, 1, 6)
 local closing = { ARGV[7], ARGV[8], ARGV[9] }
 read_conversation()
+local held = redis.call('HMGET', c, 'lease', 'attempts', 'poison', 'poisoned')
 -- Sent again: the turn is settled, and the next one is not this call's.
-if conversation.poison == wake then return { 'poison', redis.call('HGET', c, 'poisoned'), needs_wake(wake) } end
+if held[3] == wake then return { 'poison', held[4], needs_wake(wake) } end
 if not head_turn then
   if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
   leave_alone(turn_member)
   return { 'empty' }
 end
 
-if tonumber(conversation.lease or 0) > now then
+if tonumber(held[1] or 0) > now then
   if conversation.owner == owner then return { 'claimed', head_turn, tell_head(head_turn) } end
-  return { 'held', conversation.lease }
+  return { 'held', held[1] }
 end
 local wait = redis.call('HMGET', tbase .. head_turn, 'state', 'wuntil', 'wful')
 if wait[1] == 'waiting' and not wait[3] and tonumber(wait[2]) > now then
@@ -35,14 +36,11 @@ if wait[1] == 'waiting' and not wait[3] and tonumber(wait[2]) > now then
   return { 'waiting', wait[2] }
 end
 
-local attempts = tonumber(conversation.attempts or 0) + 1
+local attempts = tonumber(held[2] or 0) + 1
 if attempts > tonumber(maxAttempts) then
   close_open_calls(head_turn, closing)
   settle_turn(head_turn, 'failed', retentionMs, 'failure', poison)
-  raise_epoch()
-  put('poison', wake)
-  put('poisoned', head_turn)
-  save_conversation()
+  save_conversation('epoch', next_epoch(), 'poison', wake, 'poisoned', head_turn)
   return { 'poison', head_turn, pop_head(wake) }
 end
 return { 'claimed', head_turn, take_head(head_turn, owner, leaseMs, attempts, closing) }

@@ -24,15 +24,16 @@ if loss then return { loss } end
 local known = redis.call('HMGET', key, 's:' .. step, 'ui', 'uo', 'rt', 'wstep', 'wcalls')
 if is_done(known[1]) then return { 'known', redis.call('HGETALL', c) } end
 local head = conversation.head
-if expected ~= '' and expected ~= head then return { 'fenced' } end
+if expected ~= '' and tonumber(expected) ~= head then return { 'fenced' } end
 
 move_calls()
 for _ = 1, tonumber(take()) do
   local hash = take()
   redis.call('HSETNX', cp, 'x:' .. hash, take())
 end
-local to = append_messages(ARGV, position + 1, turn)
-local seqs = to > tonumber(head) and string.format(' %.0f %.0f', head + 1, to) or ''
+append_messages(ARGV, position + 1, turn)
+local to = conversation.head
+local seqs = to > head and string.format(' %.0f %.0f', head + 1, to) or ''
 local changes = { 's:' .. step, string.format('done %.0f', now) .. seqs }
 local function change(field, value)
   changes[#changes + 1] = field
@@ -42,13 +43,13 @@ if inputTokens ~= '0' then change('ui', string.format('%.0f', (known[2] or 0) + 
 if outputTokens ~= '0' then change('uo', string.format('%.0f', (known[3] or 0) + outputTokens)) end
 if requestTokens ~= '' then change('rt', (known[4] or '') .. requestTokens .. ' ') end
 redis.call('HSET', key, unpack(changes))
-if anchor ~= '' then
-  put('anchor', table.concat({ to, anchor, anchorVersion, conversation.ht, conversation.hb }, ' '))
-end
 local lease = now + leaseMs
-put('lease', lease)
-put('attempts', 0)
 look_again(turn_member, lease)
+save_conversation('lease', string.format('%.0f', lease), 'attempts', 0)
+if anchor ~= '' then
+  local at = string.format('%.0f %s %s %.0f %.0f', to, anchor, anchorVersion, conversation.tokens, conversation.bytes)
+  redis.call('HSET', c, 'anchor', at)
+end
 
 -- What the turn waited for is told to every claim until it is used: its step recorded and none of its calls open.
 local is_used = known[5] and (known[5] == step or is_done(redis.call('HGET', key, 's:' .. known[5])))
@@ -58,5 +59,4 @@ if is_used then
   for _, call in ipairs(read_open_calls()) do is_used = is_used and not is_awaited[call.id] end
 end
 if is_used then redis.call('HDEL', key, 'wfor', 'wstep', 'wuntil', 'wcalls', 'wful') end
-save_conversation()
 return { 'recorded', redis.call('HGETALL', c) }

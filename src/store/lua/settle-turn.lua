@@ -20,19 +20,19 @@ read_conversation()
 local loss = find_loss(turn, owner, epoch)
 -- A settle sent again after the next claim is no lost lease. A turn that is not lost is in the mailbox, so not settled (I2).
 if loss == 'fenced' and SETTLED[redis.call('HGET', tbase .. turn, 'state')] then
-  local reply = { 'known', head_turn and 1 or 0, needs_wake(wake) }
-  local is_taken = wake == '' and head_turn and conversation.owner == owner and tonumber(conversation.lease) > now
-  if not is_taken then return reply end
-  return { 'known', 1, 0, head_turn, tell_head(head_turn) }
+  local is_taken = wake == '' and head_turn and conversation.owner == owner
+  if is_taken and tonumber(redis.call('HGET', c, 'lease')) > now then
+    return { 'known', 1, 0, head_turn, tell_head(head_turn) }
+  end
+  return { 'known', head_turn and 1 or 0, needs_wake(wake) }
 end
 if loss then return { loss } end
 if state == 'failed' then
   close_open_calls(turn, closing)
-  raise_epoch()
+  save_conversation('epoch', next_epoch())
 end
 settle_turn(turn, state, retentionMs, field, value)
 if wake ~= '' or not next_turn then
-  save_conversation()
   local has_next = pop_head(wake)
   return { 'settled', has_next, has_next }
 end

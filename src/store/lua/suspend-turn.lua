@@ -12,7 +12,8 @@ local loss = find_loss(turn, owner, epoch)
 if loss == 'fenced' then
   -- Sent again: this epoch's only owner has left, the wait stands.
   local wait = redis.call('HMGET', key, 'state', 'wstep')
-  if not conversation.owner and conversation.epoch == epoch and wait[1] == 'waiting' and wait[2] == step then return 'suspended' end
+  local has_left = not conversation.owner and conversation.epoch == epoch
+  if has_left and wait[1] == 'waiting' and wait[2] == step then return 'suspended' end
 end
 if loss then return loss end
 local count = tonumber(redis.call('HGET', key, 'sus:' .. step) or 0) + 1

@@ -37,17 +37,24 @@ export class PassEnding {
   readonly #ports: CompactionPorts;
   readonly #pass: ClaimedPass;
   readonly #prepared: Setup | undefined;
+  #seen: ConversationState;
 
   /** @param prepared absent where the worker does not know the agent: such a pass can only fail */
   constructor(ports: CompactionPorts, pass: ClaimedPass, prepared?: Setup) {
     this.#ports = ports;
     this.#pass = pass;
     this.#prepared = prepared;
+    this.#seen = pass.conversation;
+  }
+
+  /** The conversation as the pass looked at it: the gate is shut for that, and not for what came behind it. */
+  see(state: ConversationState): void {
+    this.#seen = state;
   }
 
   /** Ends without a version. */
   async end(outcome: PassOutcome, reasons: readonly Reason[], figures: Figures = {}): Promise<EndedPass> {
-    const result = await this.#ports.passes.endPass(this.#pass.lease, await this.#end(outcome));
+    const result = await this.#ports.passes.endPass(this.#pass.lease, this.#end(outcome));
     return await this.#finish(result, outcome, reasons, figures);
   }
 
@@ -65,7 +72,7 @@ export class PassEnding {
     if (version === undefined) return this.lose('gone');
     const outcome: PassOutcome = { kind: 'committed', version: version.number };
     const result = await this.#ports.passes.commitVersion(this.#pass.lease, {
-      ...(await this.#end(outcome)),
+      ...this.#end(outcome),
       expectedVersion: live.number,
       version,
       checkpoints,
@@ -91,14 +98,13 @@ export class PassEnding {
     return { status: 'ended', outcome: 'superseded' };
   }
 
-  async #end(outcome: PassOutcome): Promise<PassEnd> {
+  #end(outcome: PassOutcome): PassEnd {
     const wakeTurn = this.#ports.ids.next();
-    if (this.#prepared === undefined) return { outcome, gate: this.#pass.conversation.gate, wakeTurn };
+    const { gate, size } = this.#seen;
+    if (this.#prepared === undefined) return { outcome, gate, wakeTurn };
     const { policy, overhead } = this.#prepared;
-    const state: ConversationState =
-      (await this.#ports.contexts.readConversation(this.#pass.lease.conversation)) ?? this.#pass.conversation;
-    const { tokens } = contextSize(state.size, overhead);
-    return { outcome, gate: nextGate(state.gate, outcome, tokens, policy.minSequenceTokens), wakeTurn };
+    const { tokens } = contextSize(size, overhead);
+    return { outcome, gate: nextGate(gate, outcome, tokens, policy.minSequenceTokens), wakeTurn };
   }
 
   async #finish(

@@ -8,6 +8,7 @@ import type { SummarizationTask } from '../../domain/ports/queue.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { findFirstUser } from '../user-messages.ts';
 import { evaluateRequest } from './evaluate.ts';
+import { requestFollowUp } from './follow-up.ts';
 import { type EndedPass, PassEnding } from './pass-ending.ts';
 import type { CompactionPorts } from './ports.ts';
 import { readAccepted } from './summaries.ts';
@@ -29,22 +30,34 @@ export class PassRun {
   readonly #prepared: PreparedAgent;
   readonly #ending: PassEnding;
   #firstUserSeq: number | undefined;
+  /** the last seq that it has looked at */
+  #head: number;
 
   constructor(ports: CompactionPorts, pass: ClaimedPass, prepared: PreparedAgent) {
     this.#ports = ports;
     this.#pass = pass;
     this.#prepared = prepared;
     this.#ending = new PassEnding(ports, pass, prepared);
+    this.#head = pass.conversation.head;
   }
 
   /** @param mayFanOut false: settle with the summaries that are there already */
   async advance(mayFanOut: boolean): Promise<FanOut | EndedPass> {
+    const advanced = await this.#advance(mayFanOut);
+    if (advanced.status === 'ended' && advanced.outcome !== 'superseded') {
+      await requestFollowUp(this.#ports, this.#prepared, this.#pass.lease.conversation, this.#head);
+    }
+    return advanced;
+  }
+
+  async #advance(mayFanOut: boolean): Promise<FanOut | EndedPass> {
     const { conversation } = this.#pass.lease;
     this.#firstUserSeq = await findFirstUser(this.#ports.contexts, conversation, this.#pass.conversation.head);
     let plan = this.#pass.plan === undefined ? undefined : passPlanSchema.parse(JSON.parse(this.#pass.plan));
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const planned = plan ?? (await this.#plan());
       if ('status' in planned) return planned;
+      this.#head = planned.head;
       const fanOut = mayFanOut ? await this.#fanOut(planned) : undefined;
       if (fanOut !== undefined) return fanOut;
       const ended = await this.#settle(planned);
@@ -76,6 +89,7 @@ export class PassRun {
     if (held.status !== 'held') return held;
     const state = await this.#ports.contexts.readConversation(lease.conversation);
     if (state === undefined) return { status: 'gone' };
+    this.#ending.see(state);
     return { status: 'evaluated', reasons: evaluateRequest(this.#prepared, state, held.reasons) };
   }
 

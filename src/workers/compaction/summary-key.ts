@@ -4,10 +4,12 @@ import { hashOf } from '../prepared-agent.ts';
 
 /**
  * Key of a sequence's summary by what it is made from and how. The log never changes, so a range names its content; what
- * was paid for once is found again by any later pass over the same range.
+ * was paid for once is found again by any later pass over the same range. What stands for it in the context bounds the size
+ * of its summary, so those tokens are part of the key.
  */
-export function summaryKey(range: SeqRange, policy: Policy): string {
-  return hashOf(JSON.stringify([range.from, range.to, policy.summarizer]));
+export function summaryKey(sequence: SeqRange & { readonly tokens: number }, policy: Policy): string {
+  const { from, to, tokens } = sequence;
+  return hashOf(JSON.stringify([from, to, tokens, policy.summarizer]));
 }
 
 /** Id of a child job: unique per delivery, since an id that is used again would fail its new parent. */

@@ -96,7 +96,11 @@ function normalize({ db }: Fixture): unknown {
     versions: [...(versions?.values() ?? [])].map((one) => ({ ...one, at: 0, durationMs: 0 })),
     checkpoints: [...(checkpoints ?? [])],
     turns: [...(turnRecords?.values() ?? [])].map(({ turn, state, answerSeq }) => ({ turn, state, answerSeq })),
-    ...{ version, pass, passed, gate, mailbox },
+    version,
+    pass,
+    passed,
+    gate,
+    mailbox,
   };
 }
 

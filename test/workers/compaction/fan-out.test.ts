@@ -153,6 +153,17 @@ describe('a pass that has nothing to summarize', () => {
     expect(gate).toEqual({ shutBelowTokens: 686 + 256, gainlessPasses: 0, breakerTokens: 0 });
   });
 
+  it('ends as none where there is nothing to do about its reason, shuts the gate, and counts from there', async () => {
+    const world = await Fixture.open({ policy: { turnThreshold: 2 } });
+    await world.append('u20 a20 u20');
+    await world.request('turn_threshold');
+    await world.deliver();
+    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'none', reasons: ['turn_threshold'] }]);
+    const { gate, passed } = world.db.find(ref) ?? {};
+    expect(gate).toMatchObject({ shutBelowTokens: 3 * 24 + 6 + 256 });
+    expect(passed).toEqual({ head: 3, turns: 2 });
+  });
+
   it.each([
     ['is switched off', { enabled: false }],
     ['is manual', { mode: 'manual' }],

@@ -53,9 +53,9 @@ export function bindToFate(fate: () => Fate): (ports: AllPorts) => AllPorts {
     wakes: bind(ports.wakes),
     sweep: bind(ports.sweep),
     summarizers: (policy) =>
-      ports.summarizers(policy).map(({ id, summarize }) => ({
-        id,
-        summarize: (request) => fate().pass(() => summarize(request)),
+      ports.summarizers(policy).map((summarizer) => ({
+        id: summarizer.id,
+        summarize: (request) => fate().pass(() => summarizer.summarize(request)),
       })),
   });
 }

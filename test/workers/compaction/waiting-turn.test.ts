@@ -49,6 +49,13 @@ const ENDINGS: readonly Ending[] = [
     options: { policy: { enabled: false } },
     end: (world) => world.deliver(),
   },
+  {
+    outcome: 'none',
+    how: 'with nothing to remove',
+    reason: 'turn_threshold',
+    options: { policy: { turnThreshold: 1, tokenThreshold: 9_000, retentionWindow: 50 } },
+    end: (world) => world.deliver(),
+  },
   { outcome: 'infeasible', how: 'with one large message', tokens: 2_000, end: (world) => world.deliver() },
   {
     outcome: 'no_gain',

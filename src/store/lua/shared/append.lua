@@ -1,10 +1,7 @@
--- Needs: keys, conversation. Appends messages to the log and puts the head, the totals and the count of turns that come of
--- it; the caller saves them.
+-- Needs: keys, conversation. Appends messages to the log; the caller saves where it ends then.
 -- list[at]: the count; behind it per message tokens, bytes, 1 for a user message, JSON. turn: its id or '-'.
--- Answers the new head.
 local function append_messages(list, at, turn)
-  local head, tokens, bytes, turns = tonumber(conversation.head or 0), tonumber(conversation.ht or 0),
-    tonumber(conversation.hb or 0), tonumber(conversation.turns or 0)
+  local head, tokens, bytes, turns = conversation.head, conversation.tokens, conversation.bytes, conversation.turns
   for first = at + 1, at + 4 * list[at], 4 do
     head = head + 1
     tokens = tokens + list[first]
@@ -13,9 +10,5 @@ local function append_messages(list, at, turn)
     local line = string.format('%s %s %.0f %.0f %.0f %s\n', list[first], list[first + 1], tokens, bytes, now, turn)
     redis.call('HSET', log, head, line .. list[first + 3])
   end
-  put('head', head)
-  put('ht', tokens)
-  put('hb', bytes)
-  put('turns', turns)
-  return head
+  conversation.head, conversation.tokens, conversation.bytes, conversation.turns = head, tokens, bytes, turns
 end

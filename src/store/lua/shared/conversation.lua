@@ -1,24 +1,17 @@
--- Needs: keys. What a turn script knows of its conversation, read once: the fields of c that turns live by, the head turn
--- and the one behind it. What it puts into the fields goes back in one HSET when it saves.
--- Not HGETALL: a table of all fields costs 3.9 µs, these 1.5.
-local FIELDS = { 'owner', 'epoch', 'lease', 'attempts', 'head', 'ht', 'hb', 'turns', 'open', 'poison', 'sweeps' }
-local conversation, unsaved = {}, {}
-local head_turn, next_turn
+-- Needs: keys. What every turn script knows of its conversation, read once: who holds it, where its log ends, its open
+-- calls; the head turn and the one behind it.
+local conversation, head_turn, next_turn
 
 local function read_conversation()
-  local values = redis.call('HMGET', c, unpack(FIELDS))
-  for at, field in ipairs(FIELDS) do conversation[field] = values[at] end
+  local owner, epoch, head, tokens, bytes, turns, open =
+    unpack(redis.call('HMGET', c, 'owner', 'epoch', 'head', 'ht', 'hb', 'turns', 'open'))
+  conversation = { owner = owner, epoch = epoch, head = tonumber(head or 0), tokens = tonumber(tokens or 0),
+    bytes = tonumber(bytes or 0), turns = tonumber(turns or 0), open = open or '' }
   head_turn, next_turn = unpack(redis.call('LRANGE', mb, 0, 1))
 end
 
-local function put(field, value)
-  if type(value) == 'number' then value = string.format('%.0f', value) end
-  conversation[field] = value
-  unsaved[#unsaved + 1] = field
-  unsaved[#unsaved + 1] = value
-end
-
-local function save_conversation()
-  if #unsaved > 0 then redis.call('HSET', c, unpack(unsaved)) end
-  unsaved = {}
+-- Writes where the log ends, and with it what else changes: names and values.
+local function save_conversation(...)
+  redis.call('HSET', c, 'head', conversation.head, 'ht', string.format('%.0f', conversation.tokens),
+    'hb', string.format('%.0f', conversation.bytes), 'turns', conversation.turns, ...)
 end

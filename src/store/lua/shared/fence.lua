@@ -1,11 +1,11 @@
 -- Needs: keys, conversation. I4: only the present owner at its epoch writes, and only for the head. An erase takes the
--- owner away in the script that sets `gone`, so that only a loss needs to look for the mark.
+-- owner away in the script that sets `gone`, so that only who has lost needs to look for the mark.
 local function find_loss(turn, owner, epoch)
   if conversation.owner == owner and conversation.epoch == epoch and head_turn == turn then return nil end
   return redis.call('EXISTS', gone) == 1 and 'gone' or 'fenced'
 end
 
--- Epochs never repeat, not even after an erase: they are never behind the clock. The caller saves.
-local function raise_epoch()
-  put('epoch', math.max(tonumber(conversation.epoch or 0) + 1, now))
+-- Epochs never repeat, not even after an erase: they are never behind the clock. The caller saves it.
+local function next_epoch()
+  return string.format('%.0f', math.max(tonumber(conversation.epoch or 0) + 1, now))
 end

@@ -1,5 +1,5 @@
 -- Needs: args, calls. Takes a count and that many lines of open calls, then a count and that many ids of calls that were
--- answered; the caller saves.
+-- answered.
 local function move_calls()
   local opened, closed, count = {}, {}, 0
   for at = 1, tonumber(take()) do opened[at] = take() end
@@ -13,5 +13,5 @@ local function move_calls()
     if not closed[call.id] then calls[#calls + 1] = call end
   end
   for _, line in ipairs(opened) do calls[#calls + 1] = { line = line } end
-  put_open_calls(calls)
+  write_open_calls(calls)
 end

@@ -9,7 +9,8 @@ local function settle_turn(turn, state, retentionMs, field, value)
   -- Only a turn that was suspended has answers, counts of suspensions and what it waited for.
   if kept[2] then
     for _, name in ipairs(redis.call('HKEYS', key)) do
-      if string.find(name, '^a:') or string.find(name, '^sus') or string.find(name, '^w') then redis.call('HDEL', key, name) end
+      local is_dropped = string.find(name, '^a:') or string.find(name, '^sus') or string.find(name, '^w')
+      if is_dropped then redis.call('HDEL', key, name) end
     end
   end
   redis.call('HSET', key, 'state', state, 'settledAt', string.format('%.0f', now), field, value)

@@ -4,34 +4,35 @@
 local function tell_head(turn)
   local key = tbase .. turn
   local seq = redis.call('HGET', key, 'inputSeq')
-  local entry = seq == conversation.head and redis.call('HGET', log, seq) or '\n'
+  local entry = tonumber(seq) == conversation.head and redis.call('HGET', log, seq) or '\n'
   return redis.call('HGETALL', key), redis.call('HGETALL', c), string.sub(entry, string.find(entry, '\n', 1, true) + 1)
 end
 
--- Makes an owner the head turn's under a new epoch. At its first claim the turn's user message enters the log.
--- Answers as tell_head.
-local function take_head(turn, owner, leaseMs, attempts, closing)
-  local key, input_field = tbase .. turn, 'i:' .. turn
-  local lease = now + tonumber(leaseMs)
-  raise_epoch()
-  put('owner', owner)
-  put('lease', lease)
-  put('attempts', attempts)
-  if conversation.poison or conversation.sweeps then redis.call('HDEL', c, 'poison', 'poisoned', 'sweeps') end
-  look_again(turn_member, lease)
-  local input = redis.call('HGET', cp, input_field)
+-- At its first claim the turn's user message enters the log. Answers the message, or nil where it is there already.
+local function enter_input(turn, closing)
+  local key, field = tbase .. turn, 'i:' .. turn
+  local input = redis.call('HGET', cp, field)
   if not input then
     redis.call('HSET', key, 'state', 'running')
-    save_conversation()
-    return tell_head(turn)
+    return nil
   end
   -- A caller's own loop may have left a round open: no user message may follow an unanswered call.
   close_open_calls(turn, closing)
   local tokens, bytes, at = string.match(input, '^(%d+) (%d+)\n()')
   local message = string.sub(input, at)
-  local seq = append_messages({ 1, tokens, bytes, 1, message }, 1, turn)
-  redis.call('HDEL', cp, input_field)
-  redis.call('HSET', key, 'state', 'running', 'inputSeq', seq)
-  save_conversation()
-  return redis.call('HGETALL', key), redis.call('HGETALL', c), message
+  append_messages({ 1, tokens, bytes, 1, message }, 1, turn)
+  redis.call('HDEL', cp, field)
+  redis.call('HSET', key, 'state', 'running', 'inputSeq', conversation.head)
+  return message
+end
+
+-- Makes an owner the head turn's under a new epoch. Answers as tell_head.
+local function take_head(turn, owner, leaseMs, attempts, closing)
+  local lease = now + tonumber(leaseMs)
+  look_again(turn_member, lease)
+  local message = enter_input(turn, closing)
+  save_conversation('epoch', next_epoch(), 'owner', owner, 'lease', string.format('%.0f', lease), 'attempts', attempts)
+  redis.call('HDEL', c, 'poison', 'poisoned', 'sweeps')
+  if not message then return tell_head(turn) end
+  return redis.call('HGETALL', tbase .. turn), redis.call('HGETALL', c), message
 end
