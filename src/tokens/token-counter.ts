@@ -13,9 +13,9 @@ export type { Encoding };
 /**
  * Equal to tiktoken's `encode_ordinary`: special-token text is ordinary text, lone surrogates count as U+FFFD.
  *
- * Only `count` gives way to the event loop (after about 8 ms, however many counts run). The others hold it for their
- * whole work: 0.02–0.09 µs a byte of real text, 0.35 µs at worst (one run of blanks or of a letter), so under 50 ms for
- * any text of 128 KiB; a clip's work grows with `maxTokens`, not with the text.
+ * `count` and the clips give way to the event loop (after about 8 ms, however many run). `countSync` and `encode` hold it
+ * for their whole work: 0.02–0.09 µs a byte of real text, 0.35 µs at worst (one run of blanks or of a letter), so under
+ * 50 ms for any text of 128 KiB.
  */
 export interface TokenCounter extends Counting {
   readonly encoding: Encoding;
@@ -59,6 +59,10 @@ class RankTokenCounter implements TokenCounter {
     this.#share = share;
   }
 
+  get longestTokenBytes(): number {
+    return this.#tables.vocabulary.longest;
+  }
+
   async count(text: string): Promise<number> {
     let tokens = 0;
     await this.#share.run(tokenize(this.#tables, text, () => tokens++));
@@ -77,16 +81,12 @@ class RankTokenCounter implements TokenCounter {
     return ids;
   }
 
-  clipStart(text: string, maxTokens: number): string {
-    return clipStart((part) => this.#lengthsOf(part), text, maxTokens);
+  clipStart(text: string, maxTokens: number): Promise<string> {
+    return this.#share.run(clipStart(this.#tables, text, maxTokens));
   }
 
-  clipEnd(text: string, maxTokens: number): string {
-    return clipEnd((part) => this.#lengthsOf(part), text, maxTokens);
-  }
-
-  #lengthsOf(text: string): number[] {
-    return this.encode(text).map((id) => this.#tables.vocabulary.lengthOf(id));
+  clipEnd(text: string, maxTokens: number): Promise<string> {
+    return this.#share.run(clipEnd(this.#tables, text, maxTokens));
   }
 }
 

@@ -31,6 +31,11 @@ export class Vocabulary {
     return this.#size;
   }
 
+  /** length of the longest token in bytes */
+  get longest(): number {
+    return this.#longest;
+  }
+
   /** Adds the token with the next id. */
   add(token: Uint8Array): void {
     const offset = this.#offsets[this.#size] as number;

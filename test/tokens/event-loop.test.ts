@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
+import { readTexts } from './corpus.ts';
 
 const ATTEMPTS = 3;
 const MAX_HOLD_MS = 50;
@@ -39,6 +40,15 @@ async function timeBest(work: () => Promise<unknown>): Promise<Timing> {
   };
 }
 
+/** Ends with the first attempt that keeps the promise, since another process can break it in any one. */
+async function findHoldMs(work: () => Promise<unknown>): Promise<number> {
+  let holdMs = Number.POSITIVE_INFINITY;
+  for (let attempt = 0; attempt < ATTEMPTS && holdMs >= MAX_HOLD_MS; attempt++) {
+    holdMs = Math.min(holdMs, (await timeWork(work)).holdMs);
+  }
+  return holdMs;
+}
+
 describe('count does not hold the event loop', () => {
   test.each(['a', 'A', ' ', '好', '-', '\u0301'])('100,000 times %j: under 1 s in all', async (char) => {
     const counter = await loadTokenCounter('o200k_base');
@@ -53,22 +63,35 @@ describe('count does not hold the event loop', () => {
     ['2,000,000 letters and marks by turns', 'a\u0301'.repeat(1_000_000)],
   ])('%s', async (_name, text) => {
     const counter = await loadTokenCounter('cl100k_base');
-    expect((await timeWork(() => counter.count(text))).holdMs).toBeLessThan(MAX_HOLD_MS);
+    expect(await findHoldMs(() => counter.count(text))).toBeLessThan(MAX_HOLD_MS);
   });
 
   test('ten long counts at once', async () => {
     const counter = await loadTokenCounter('o200k_base');
     const text = 'a'.repeat(100_000);
-    const { holdMs } = await timeBest(() => Promise.all(Array.from({ length: 10 }, () => counter.count(text))));
-    expect(holdMs).toBeLessThan(MAX_HOLD_MS);
+    const countTen = () => Promise.all(Array.from({ length: 10 }, () => counter.count(text)));
+    expect(await findHoldMs(countTen)).toBeLessThan(MAX_HOLD_MS);
   });
 
   test('a thousand short counts awaited in a row', async () => {
     const counter = await loadTokenCounter('o200k_base');
     const text = 'A short message, as thousands are when a file is read. '.repeat(200);
-    const { holdMs } = await timeBest(async () => {
+    const countAll = async () => {
       for (let message = 0; message < 1_000; message++) await counter.count(text);
-    });
-    expect(holdMs).toBeLessThan(MAX_HOLD_MS);
+    };
+    expect(await findHoldMs(countAll)).toBeLessThan(MAX_HOLD_MS);
+  });
+});
+
+describe('clipping does not hold the event loop', () => {
+  test.each([
+    ['a megabyte of blanks', ' '.repeat(1_000_000), 8_000],
+    ['twenty megabytes of blanks', ' '.repeat(20_000_000), 8_000],
+    ['a run of a letter', 'a'.repeat(1_000_000), 80_000],
+    ['a million tokens of real text', readTexts().code.repeat(12), 1_000_000],
+  ])('%s', async (_name, text, maxTokens) => {
+    const counter = await loadTokenCounter('o200k_base');
+    const clipBoth = () => Promise.all([counter.clipStart(text, maxTokens), counter.clipEnd(text, maxTokens)]);
+    expect(await findHoldMs(clipBoth)).toBeLessThan(MAX_HOLD_MS);
   });
 });

@@ -13,6 +13,8 @@ const anyText = fc.oneof(
   fc.tuple(fc.constantFrom('a', ' ', '好', '😀', '\n', 'é'), fc.nat(600)).map(([char, length]) => char.repeat(length)),
 );
 const maxTokens = fc.nat(120);
+/** Ordinary tokens of each encoding: their ids run from 0. */
+const TOKENS = { o200k_base: 199_998, cl100k_base: 100_256 };
 
 describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s', (encoding) => {
   let counter: TokenCounter;
@@ -58,10 +60,10 @@ describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s', (encoding) => {
     expect(await counter.count(`xx\n${line.repeat(lines)}`)).toBe(tokens + counter.countSync('xx\n'));
   });
 
-  test('clipStart keeps a prefix of at most maxTokens, without cutting a pair', () => {
-    fc.assert(
-      fc.property(anyText, maxTokens, (text, limit) => {
-        const clipped = counter.clipStart(text, limit);
+  test('clipStart keeps a prefix of at most maxTokens, without cutting a pair', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyText, maxTokens, async (text, limit) => {
+        const clipped = await counter.clipStart(text, limit);
         expect(text.startsWith(clipped)).toBe(true);
         expectClipped({ text, clipped, cut: text.slice(clipped.length - 1, clipped.length + 1), limit });
       }),
@@ -69,10 +71,10 @@ describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s', (encoding) => {
     );
   });
 
-  test('clipEnd keeps a suffix of at most maxTokens, without cutting a pair', () => {
-    fc.assert(
-      fc.property(anyText, maxTokens, (text, limit) => {
-        const clipped = counter.clipEnd(text, limit);
+  test('clipEnd keeps a suffix of at most maxTokens, without cutting a pair', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyText, maxTokens, async (text, limit) => {
+        const clipped = await counter.clipEnd(text, limit);
         expect(text.endsWith(clipped)).toBe(true);
         const at = text.length - clipped.length;
         expectClipped({ text, clipped, cut: text.slice(at - 1, at + 1), limit });
@@ -98,11 +100,22 @@ describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s', (encoding) => {
     expect(clipped !== text && clipped !== '' && (cut.codePointAt(0) ?? 0) > 0xffff).toBe(false);
   }
 
-  test('clips a long run of blanks, which needs more than one window', () => {
+  test('clips a long run of blanks, which needs more than one window', async () => {
     const text = `${' '.repeat(20_000)}x`;
-    for (const clipped of [counter.clipStart(text, 20), counter.clipEnd(text, 20)]) {
+    for (const clipped of [await counter.clipStart(text, 20), await counter.clipEnd(text, 20)]) {
       expect(clipped.length).toBeGreaterThan(1_000);
       expect(counter.countSync(clipped)).toBeLessThanOrEqual(20);
     }
+  });
+
+  test('keeps as much as the longest token allows, and no token is longer', async () => {
+    const longest = ' '.repeat(counter.longestTokenBytes);
+    expect(counter.encode(longest)).toHaveLength(1);
+    const text = longest.repeat(100);
+    expect(await counter.clipStart(text, 20)).toBe(longest.repeat(20));
+    expect(await counter.clipEnd(text, 20)).toBe(longest.repeat(20));
+    const ids = Array.from({ length: TOKENS[encoding] }, (_, id) => id);
+    const lengths = ids.map((id) => tiktoken.decode_single_token_bytes(id).length);
+    expect(counter.longestTokenBytes).toBe(lengths.reduce((a, b) => Math.max(a, b)));
   });
 });

@@ -1,11 +1,12 @@
-/** Counts tokens exactly as the model's tokenizer does. */
+/** Counts tokens exactly as the model's tokenizer does. What answers with a promise never holds the event loop over 50 ms. */
 export interface TokenCounter {
-  /** never holds the event loop over 50 ms, whatever the text */
+  /** bytes of the longest token: a text of n tokens has at most n times as many */
+  readonly longestTokenBytes: number;
   count(text: string): Promise<number>;
   /** for short texts */
   countSync(text: string): number;
-  /** the longest start of `text` with at most `maxTokens`, cut between code points */
-  clipStart(text: string, maxTokens: number): string;
-  /** the longest end of `text` with at most `maxTokens`, cut between code points */
-  clipEnd(text: string, maxTokens: number): string;
+  /** the start of `text` with at most `maxTokens`, cut between code points; its work grows with `maxTokens`, not with the text */
+  clipStart(text: string, maxTokens: number): Promise<string>;
+  /** the end of `text` with at most `maxTokens`, likewise */
+  clipEnd(text: string, maxTokens: number): Promise<string>;
 }

@@ -25,7 +25,7 @@ local is_head = head_turn == turn
 if is_head and known[2] then close_open_calls(turn, { ARGV[4], ARGV[5], ARGV[6] }) end
 settle_turn(turn, 'canceled', ARGV[3], 'canceledBy', wake)
 if is_head then
-  save_conversation('epoch', next_epoch())
+  save_conversation('epoch', raise_epoch())
   return { 'canceled', pop_head(wake) }
 end
 redis.call('LREM', mb, 1, turn)

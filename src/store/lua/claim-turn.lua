@@ -40,7 +40,7 @@ local attempts = tonumber(held[2] or 0) + 1
 if attempts > tonumber(maxAttempts) then
   close_open_calls(head_turn, closing)
   settle_turn(head_turn, 'failed', retentionMs, 'failure', poison)
-  save_conversation('epoch', next_epoch(), 'poison', wake, 'poisoned', head_turn)
+  save_conversation('epoch', raise_epoch(), 'poison', wake, 'poisoned', head_turn)
   return { 'poison', head_turn, pop_head(wake) }
 end
 return { 'claimed', head_turn, take_head(head_turn, owner, leaseMs, attempts, closing) }

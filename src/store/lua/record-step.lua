@@ -1,7 +1,7 @@
 -- Appends a step's messages and records its outcome, once; extends the lease.
 -- ARGV: turn, owner, epoch, leaseMs, key, expected head or '', anchor (tokens, version) or '', '', input tokens, output
--- tokens, tokens of the request or ''; then each
--- with its count before it: lines of opened calls, ids of answered calls, texts (hash, text), messages
+-- tokens, tokens of the request or ''; then each with its count before it: lines of opened calls, ids of answered calls,
+-- texts (hash, text), messages
 -- Reply: {'recorded'|'known', the conversation's fields} | {'fenced'} | {'gone'}
 -- @include keys
 -- @include conversation
@@ -45,11 +45,12 @@ if requestTokens ~= '' then change('rt', (known[4] or '') .. requestTokens .. ' 
 redis.call('HSET', key, unpack(changes))
 local lease = now + leaseMs
 look_again(turn_member, lease)
-save_conversation('lease', string.format('%.0f', lease), 'attempts', 0)
+local anchored = {}
 if anchor ~= '' then
-  local at = string.format('%.0f %s %s %.0f %.0f', to, anchor, anchorVersion, conversation.tokens, conversation.bytes)
-  redis.call('HSET', c, 'anchor', at)
+  local total = string.format('%.0f %.0f', conversation.tokens, conversation.bytes)
+  anchored = { 'anchor', table.concat({ to, anchor, anchorVersion, total }, ' ') }
 end
+save_conversation('lease', string.format('%.0f', lease), 'attempts', 0, unpack(anchored))
 
 -- What the turn waited for is told to every claim until it is used: its step recorded and none of its calls open.
 local is_used = known[5] and (known[5] == step or is_done(redis.call('HGET', key, 's:' .. known[5])))

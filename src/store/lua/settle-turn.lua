@@ -29,7 +29,7 @@ end
 if loss then return { loss } end
 if state == 'failed' then
   close_open_calls(turn, closing)
-  save_conversation('epoch', next_epoch())
+  save_conversation('epoch', raise_epoch())
 end
 settle_turn(turn, state, retentionMs, field, value)
 if wake ~= '' or not next_turn then

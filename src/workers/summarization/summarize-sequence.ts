@@ -75,7 +75,7 @@ async function trySummarizer(one: Try): Promise<SummaryRecord | undefined> {
     if (answer.status === 'refused') return answer;
     return await acceptSummary(prepared, task, {
       // A model may overrun what it was asked for.
-      text: prepared.counter.clipStart(answer.text, request.maxTokens),
+      text: await prepared.counter.clipStart(answer.text, request.maxTokens),
       covers: request.range,
       sources: [],
       depth: 1,

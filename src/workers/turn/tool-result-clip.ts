@@ -5,9 +5,6 @@ import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 /** A result above this many tokens is clipped, unless its agent says otherwise. */
 export const TOOL_RESULT_MAX_TOKENS = 8_000;
 
-/** Bytes of the longest token: a text of so many tokens fits into a message whatever it holds. */
-const LONGEST_TOKEN_BYTES = 128;
-
 export interface ClippedResult {
   readonly content: string;
   /** the whole text and the hash under which it is kept; absent where nothing was cut */
@@ -27,9 +24,11 @@ export async function clipResult(counter: TokenCounter, text: string, maxTokens:
   if (tokens <= maxTokens && !isTooLong) return { content: text };
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 32);
   const marker = `\n[clipped: ${tokens} tokens; whole text: ref ${hash}]\n`;
-  const limit = isTooLong ? Math.min(maxTokens, Math.floor(MAX_MESSAGE_BYTES / LONGEST_TOKEN_BYTES)) : maxTokens;
+  // So many tokens fit into a message whatever they hold.
+  const fitting = Math.floor(MAX_MESSAGE_BYTES / counter.longestTokenBytes);
+  const limit = isTooLong ? Math.min(maxTokens, fitting) : maxTokens;
   const left = Math.max(0, limit - counter.countSync(marker));
-  const head = counter.clipStart(text, Math.ceil(left / 2));
-  const tail = counter.clipEnd(text, Math.floor(left / 2));
+  const head = await counter.clipStart(text, Math.ceil(left / 2));
+  const tail = await counter.clipEnd(text, Math.floor(left / 2));
   return { content: `${head}${marker}${tail}`, whole: { hash, text } };
 }

@@ -225,9 +225,11 @@ describe('a version that changed meanwhile', () => {
   it('keeps the plan where what it replaces stands there unchanged', async () => {
     const world = await openPass();
     for (const child of await world.fanOut()) await world.summarize(child);
+    await world.append('u20 a20');
     world.writeVersion([world.segment('evicted', 1, 1), world.segment('raw', 2, 17)]);
     await world.deliver('job1', true);
-    expect(world.version).toMatchObject({ number: 2, parent: 1, archived: 10, explained: [] });
+    // A new plan would have reached to the log's end.
+    expect(world.version).toMatchObject({ number: 2, parent: 1, base: 17, archived: 10, explained: [] });
     expect(world.segments.slice(0, 3)).toEqual(['evicted 1-1', 'checkpoint 2-3', 'raw 4-4']);
   });
 

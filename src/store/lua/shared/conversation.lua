@@ -10,7 +10,7 @@ local function read_conversation()
   head_turn, next_turn = unpack(redis.call('LRANGE', mb, 0, 1))
 end
 
--- Writes where the log ends, and with it what else changes: names and values.
+-- Writes where the log ends and, in the same HSET, what else changes: names and values.
 local function save_conversation(...)
   redis.call('HSET', c, 'head', conversation.head, 'ht', string.format('%.0f', conversation.tokens),
     'hb', string.format('%.0f', conversation.bytes), 'turns', conversation.turns, ...)

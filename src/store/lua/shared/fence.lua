@@ -5,7 +5,8 @@ local function find_loss(turn, owner, epoch)
   return redis.call('EXISTS', gone) == 1 and 'gone' or 'fenced'
 end
 
--- Epochs never repeat, not even after an erase: they are never behind the clock. The caller saves it.
-local function next_epoch()
-  return string.format('%.0f', math.max(tonumber(conversation.epoch or 0) + 1, now))
+-- Epochs never repeat, not even after an erase: they are never behind the clock. Answers the epoch; the caller saves it.
+local function raise_epoch()
+  conversation.epoch = string.format('%.0f', math.max(tonumber(conversation.epoch or 0) + 1, now))
+  return conversation.epoch
 end

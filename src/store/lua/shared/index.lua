@@ -1,7 +1,7 @@
--- Needs: keys. Puts a key, written already, that expires by itself into the index that erase works through. One addition in sixteen, by the
--- clock, looks at 32 members picked at random and drops those whose key has expired: two for each addition, so that dead
--- names stay about as few as live ones, and no operation ever walks the whole index. Two at each addition cost 5 µs, this
--- 0.5 where nothing has expired.
+-- Needs: keys. Puts a key that expires by itself, and is written already, into the index that erase works through. One
+-- addition in sixteen, by the clock, looks at 32 members picked at random and drops those whose key has expired: two for
+-- each addition, so that dead names stay about as few as live ones, and no operation ever walks the whole index. (Two at
+-- every addition cost each accept 2.1 µs, this 0.4.)
 local function index_key(key)
   redis.call('SADD', ix, key)
   if now % 16 > 0 then return end

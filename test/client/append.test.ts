@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { AppendInput } from '../../src/client/index.ts';
+import { type House, openHouse } from './fixture.ts';
+
+let house: House;
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house.close());
+
+type Messages = AppendInput['messages'];
+const agent = 'talker';
+const user = (content: string): Messages[number] => ({ role: 'user', content });
+const calls = (...ids: string[]): Messages[number] => ({
+  role: 'assistant',
+  content: '',
+  toolCalls: ids.map((id) => ({ id, name: 'look', arguments: '{}' })),
+});
+const result = (toolCallId: string): Messages[number] => ({ role: 'tool', content: `of ${toolCallId}`, toolCallId });
+
+function append(conversation: string, messages: Messages, options: Partial<AppendInput> = {}) {
+  return house.client.append({ conversation, agent, messages, ...options });
+}
+
+test('messages get the next seqs', async () => {
+  expect(await append('plain', [user('a'), { role: 'assistant', content: 'b' }])).toStrictEqual({ from: 1, to: 2 });
+  expect(await append('plain', [user('c')])).toStrictEqual({ from: 3, to: 3 });
+  const log = await house.client.log('plain');
+  expect(log.map(({ seq, message }) => [seq, message.content])).toStrictEqual([
+    [1, 'a'],
+    [2, 'b'],
+    [3, 'c'],
+  ]);
+});
+
+describe('the same operation again changes nothing', () => {
+  test('and answers the same, whatever has come since', async () => {
+    const first = await append('twice', [user('a')], { operation: 'op-1' });
+    await append('twice', [user('b')]);
+    expect(await append('twice', [user('a')], { operation: 'op-1' })).toStrictEqual(first);
+    expect(await append('twice', [user('a')], { operation: 'op-1', expectedHead: 0 })).toStrictEqual(first);
+    expect((await house.client.describe('twice')).head).toBe(2);
+  });
+
+  test('where it answered calls: it finds them answered by itself', async () => {
+    await append('twice-calls', [user('a'), calls('x')]);
+    const first = await append('twice-calls', [result('x')], { operation: 'op-1' });
+    expect(await append('twice-calls', [result('x')], { operation: 'op-1' })).toStrictEqual(first);
+    expect(await append('twice-calls', [result('x')], { operation: 'op-1', expectedHead: 2 })).toStrictEqual(first);
+    expect((await house.client.describe('twice-calls')).head).toBe(3);
+  });
+});
+
+describe('an expected head', () => {
+  test('that is not the log’s refuses, and says where the log ends', async () => {
+    await append('heads', [user('a')], { expectedHead: 0 });
+    const late = append('heads', [user('b')], { expectedHead: 0 });
+    await expect(late).rejects.toMatchObject({ code: 'conflict', field: 'expectedHead', details: { head: 1 } });
+    expect(await append('heads', [user('b')], { expectedHead: 1 })).toStrictEqual({ from: 2, to: 2 });
+  });
+
+  test('is what a result is judged by: somebody else has answered the call', async () => {
+    await append('heads-calls', [user('a'), calls('x')]);
+    await append('heads-calls', [result('x')], { expectedHead: 2 });
+    const late = append('heads-calls', [result('x')], { expectedHead: 2 });
+    await expect(late).rejects.toMatchObject({ code: 'conflict', details: { head: 3 } });
+  });
+
+  test('is nobody’s: many append at once, and all land', async () => {
+    const texts = ['a', 'b', 'c', 'd'];
+    await Promise.all(texts.map((text) => append('crowd', [user(text)])));
+    const log = await house.client.log('crowd');
+    expect(log.map(({ message }) => message.content).toSorted()).toStrictEqual(texts);
+  });
+});
+
+describe('tool results', () => {
+  test('answer calls of an earlier append, by the caller’s own ids or by the log’s', async () => {
+    await append('rounds', [user('a'), calls('mine-1', 'mine-2')]);
+    await append('rounds', [result('mine-2')]);
+    await append('rounds', [result('c2_0')]);
+    const [, round, ...results] = (await house.client.log('rounds')).map(({ message }) => message);
+    expect(round?.toolCalls).toMatchObject([
+      { id: 'c2_0', providerId: 'mine-1' },
+      { id: 'c2_1', providerId: 'mine-2' },
+    ]);
+    expect(results.map(({ toolCallId }) => toolCallId)).toStrictEqual(['c2_1', 'c2_0']);
+    expect((await house.client.describe('rounds')).openCalls).toStrictEqual([]);
+  });
+
+  test('an id may be used again once its call is answered', async () => {
+    await append('reuse', [user('a'), calls('x'), result('x'), calls('x'), result('x')]);
+    const ids = (await house.client.log('reuse')).map(
+      ({ message }) => message.toolCallId ?? message.toolCalls?.[0]?.id,
+    );
+    expect(ids).toStrictEqual([undefined, 'c2_0', 'c2_0', 'c4_0', 'c4_0']);
+  });
+
+  test.each<[string, string, Messages]>([
+    ['orphan_result', 'messages[1].toolCallId', [user('a'), result('nobody')]],
+    ['orphan_result', 'messages[0].toolCallId', [result('x'), calls('x')]],
+    ['orphan_result', 'messages[0].toolCallId', [{ role: 'tool', content: 'of nothing' }]],
+    ['duplicate_call', 'messages[2].toolCallId', [calls('x'), result('x'), result('x')]],
+    ['duplicate_call', 'messages[0].toolCalls[1].id', [calls('x', 'x')]],
+  ])('%s names %s, and nothing is written', async (code, field, messages) => {
+    const conversation = `refused-${code}-${messages.length}-${messages[0]?.role}`;
+    await expect(append(conversation, messages)).rejects.toMatchObject({ code, field });
+    await expect(house.client.describe(conversation)).rejects.toMatchObject({ code: 'not_found' });
+  });
+});
+
+test('a conversation with turns is busy until they are settled', async () => {
+  await house.client.enqueueTurn({ conversation: 'busy', agent, input: 'x', turn: 't1' });
+  await expect(append('busy', [user('a')])).rejects.toMatchObject({ code: 'conversation_busy', field: 'conversation' });
+  await house.client.cancel('busy', 't1');
+  expect(await append('busy', [user('a')])).toMatchObject({ from: 1 });
+});
+
+test('a message that is too large is named, and none of its neighbours is written', async () => {
+  const large = user('x'.repeat(1_048_577));
+  await expect(append('heavy', [user('a'), large])).rejects.toMatchObject({
+    code: 'message_too_large',
+    field: 'messages[1]',
+  });
+  await expect(house.client.log('heavy')).rejects.toMatchObject({ code: 'not_found' });
+});
+
+test.each<[string, object]>([
+  ['messages', { messages: [] }],
+  ['messages[0].role', { messages: [{ role: 'robot', content: '' }] }],
+  ['messages[0].content', { messages: [{ role: 'user' }] }],
+  ['messages[0].toolCalls[0].name', { messages: [{ role: 'assistant', content: '', toolCalls: [{ id: 'a' }] }] }],
+  ['operation', { operation: 'a b' }],
+  ['expectedHead', { expectedHead: -1 }],
+  ['conversation', { conversation: '' }],
+])('a malformed append names %s', async (field, change) => {
+  const payload = { conversation: 'malformed', agent, messages: [user('a')], ...change } as AppendInput;
+  await expect(house.client.append(payload)).rejects.toMatchObject({ code: 'invalid_input', field });
+});

@@ -1,0 +1,133 @@
+import { Queue } from 'bullmq';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { QUEUES, queuePrefix } from '../../src/jobs/names.ts';
+import { type House, openHouse } from './fixture.ts';
+
+let house: House;
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house.close());
+
+const agent = 'talker';
+
+describe('the same turn id', () => {
+  const turn = { conversation: 'again', agent, input: 'hello', turn: 't1' };
+
+  test('is accepted once, and answers its present state', async () => {
+    expect(await house.client.enqueueTurn(turn)).toStrictEqual({
+      conversation: 'again',
+      turn: 't1',
+      state: 'queued',
+      isNew: true,
+    });
+    expect(await house.client.enqueueTurn(turn)).toMatchObject({ turn: 't1', state: 'queued', isNew: false });
+    await house.client.cancel('again', 't1');
+    expect(await house.client.enqueueTurn(turn)).toMatchObject({ state: 'canceled', isNew: false });
+  });
+
+  test.each([{ input: 'hullo' }, { agent: 'other' }])('with another payload is a conflict: %j', async (change) => {
+    await house.client.enqueueTurn(turn);
+    await expect(house.client.enqueueTurn({ ...turn, ...change })).rejects.toMatchObject({
+      code: 'turn_conflict',
+      field: 'turn',
+    });
+  });
+
+  test('is another turn in another conversation, and with another tenant', async () => {
+    for (const place of [{ conversation: 'again-2' }, { tenant: 'acme' }]) {
+      expect(await house.client.enqueueTurn({ ...turn, ...place })).toMatchObject({ isNew: true });
+    }
+    expect(await house.client.result({ tenant: 'acme', id: 'again' }, 't1')).toMatchObject({ state: 'queued' });
+  });
+});
+
+test('a turn without an id gets one of its own', async () => {
+  const first = await house.client.enqueueTurn({ conversation: 'ids', agent, input: 'x' });
+  const second = await house.client.enqueueTurn({ conversation: 'ids', agent, input: 'x' });
+  expect(second.turn > first.turn).toBe(true);
+});
+
+test('a delayed turn is scheduled until it is due', async () => {
+  const accepted = await house.client.enqueueTurn({ conversation: 'later', agent, input: 'x', delayMs: 60_000 });
+  expect(accepted.state).toBe('scheduled');
+  expect(await house.client.enqueueTurn({ conversation: 'later', agent, input: 'x' })).toMatchObject({
+    state: 'queued',
+  });
+});
+
+test('a full mailbox says how many wait, and takes the turn once there is room', async () => {
+  const turn = { conversation: 'full', agent, input: 'x', maxQueuedTurns: 2 };
+  await house.client.enqueueTurn({ ...turn, turn: 't1' });
+  await house.client.enqueueTurn({ ...turn, turn: 't2' });
+  await expect(house.client.enqueueTurn({ ...turn, turn: 't3' })).rejects.toMatchObject({
+    code: 'mailbox_full',
+    field: 'conversation',
+    details: { queued: 2 },
+  });
+  await expect(house.client.result('full', 't3')).rejects.toMatchObject({ code: 'not_found', field: 'turn' });
+
+  await house.client.cancel('full', 't1');
+  expect(await house.client.enqueueTurn({ ...turn, turn: 't3' })).toMatchObject({ state: 'queued', isNew: true });
+});
+
+test('priority orders conversations', async () => {
+  const connection = new Redis(house.url, { maxRetriesPerRequest: null });
+  const queue = new Queue(QUEUES.turn, { connection, prefix: queuePrefix(0) });
+  onTestFinished(async () => {
+    await queue.close();
+    connection.disconnect();
+  });
+  await house.client.enqueueTurn({ conversation: 'patient', agent, input: 'x' });
+  await house.client.enqueueTurn({ conversation: 'urgent', agent, input: 'x', priority: 1 });
+
+  const waiting = (await queue.getPrioritized(0, 100)).map((job) => JSON.stringify(job.data));
+  const place = (id: string): number => waiting.findIndex((data) => data.includes(id));
+  expect(place('urgent')).toBe(0);
+  expect(place('patient')).toBeGreaterThan(0);
+});
+
+describe('a message', () => {
+  const size = (input: string): number => Buffer.byteLength(JSON.stringify({ role: 'user', content: input }));
+  const largest = 'é'.repeat((1_048_576 - size('')) / 2);
+
+  test('of 1 MiB is taken', async () => {
+    expect(size(largest)).toBeGreaterThan(1_048_574);
+    expect(await house.client.enqueueTurn({ conversation: 'large', agent, input: largest })).toMatchObject({
+      isNew: true,
+    });
+  });
+
+  test('of more is refused with the field, and nothing of it is written', async () => {
+    const refusal = house.client.enqueueTurn({ conversation: 'too-large', agent, input: `${largest}é` });
+    await expect(refusal).rejects.toMatchObject({ code: 'message_too_large', field: 'input' });
+    await expect(house.client.describe('too-large')).rejects.toMatchObject({ code: 'not_found' });
+  });
+});
+
+test.each<[string, object]>([
+  ['conversation', { conversation: 'a:b' }],
+  ['conversation', { conversation: 'x'.repeat(129) }],
+  ['conversation', { conversation: 7 }],
+  ['tenant', { tenant: '' }],
+  ['agent', { agent: 'no spaces' }],
+  ['input', { input: '' }],
+  ['input', { input: { text: 'x' } }],
+  ['turn', { turn: 'a|b' }],
+  ['delayMs', { delayMs: -1 }],
+  ['delayMs', { delayMs: 0.5 }],
+  ['priority', { priority: 0 }],
+  ['maxQueuedTurns', { maxQueuedTurns: 0 }],
+])('a payload whose %s cannot be meant names it: %j', async (field, change) => {
+  const payload = { conversation: 'malformed', agent, input: 'x', ...change };
+  await expect(house.client.enqueueTurn(payload)).rejects.toMatchObject({ code: 'invalid_input', field });
+});
+
+test('a payload with a field that nobody knows is refused', async () => {
+  const payload = { conversation: 'malformed', agent, input: 'x', tools: [] };
+  await expect(house.client.enqueueTurn(payload)).rejects.toMatchObject({
+    code: 'invalid_input',
+    message: expect.stringContaining('tools') as string,
+  });
+});

@@ -1,0 +1,110 @@
+import { Redis } from 'ioredis';
+import { onTestFinished } from 'vitest';
+import { z } from 'zod';
+import { type OpenClient, openClient } from '../../src/client/index.ts';
+import type { Agent } from '../../src/domain/agent.ts';
+import type { ModelRequest } from '../../src/domain/model.ts';
+import { provideRedis } from '../../src/local-redis/provide-redis.ts';
+import { type ScriptedOutcome, scriptedModel } from '../../src/models/scripted.ts';
+import { ROLES, startWorkers } from '../../src/runtime/start-workers.ts';
+
+/** Few, so that a sweep is small. */
+const SHARDS = 4;
+
+export interface House {
+  readonly url: string;
+  readonly client: OpenClient;
+  /** the server itself, for what no client of ours does */
+  readonly redis: Redis;
+  openClient(url?: string): Promise<OpenClient>;
+  startWorkers(agents?: readonly Agent[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * A Redis of its own for each file: workers look at all that a database holds, so that on a shared one those of another
+ * suite would answer this one's turns.
+ */
+export async function openHouse(): Promise<House> {
+  const server = await provideRedis(process.env['TEST_REDIS'] === 'container' ? { sources: ['container'] } : {});
+  const closers: (() => Promise<unknown>)[] = [() => server.stop()];
+  const open = async (redisUrl = server.url): Promise<OpenClient> => {
+    const client = await openClient({ redisUrl, shards: SHARDS });
+    closers.push(() => client.close());
+    return client;
+  };
+  const redis = new Redis(server.url);
+  closers.push(() => redis.quit());
+  return {
+    url: server.url,
+    client: await open(),
+    redis,
+    openClient: open,
+    async startWorkers(agents = [createTalker()]) {
+      const workers = await startWorkers({
+        redisUrl: server.url,
+        agents,
+        roles: ROLES,
+        shards: SHARDS,
+        queueShards: 1,
+        concurrency: { turn: 8, compaction: 4, summarization: 4 },
+        shutdownMs: 2_000,
+      });
+      closers.push(() => workers.close());
+    },
+    async close() {
+      for (const close of closers.toReversed()) await close();
+    },
+  };
+}
+
+const DONE = Promise.resolve();
+const input = z.object({});
+
+/**
+ * An agent that says what it heard. `call a,b` makes calls; `hold` answers once `gate` opens. Tools: `echo` runs here,
+ * `ask` elsewhere, `risk` only if a person allows it.
+ */
+export function createTalker(gate: Promise<void> = DONE): Agent {
+  return {
+    name: 'talker',
+    system: 'You talk.',
+    policy: {},
+    tools: [
+      { name: 'echo', description: 'runs here', input, run: async () => 'echoed' },
+      { name: 'ask', description: 'runs elsewhere', input },
+      { name: 'risk', description: 'has to be allowed', input, needsApproval: true, run: async () => 'risked' },
+    ],
+    model: scriptedModel({ decide: (request) => decide(request, gate) }),
+  };
+}
+
+function decide({ messages }: ModelRequest, gate: Promise<void>): ScriptedOutcome {
+  const asked = messages.findLastIndex(({ role }) => role === 'user');
+  const results = messages.slice(asked + 1).filter(({ role }) => role === 'tool');
+  if (results.length > 0) return { content: results.map(({ content }) => content).join(' | ') };
+  const text = messages[asked]?.content ?? '';
+  if (text === 'hold') return gate.then(() => ({ content: 'released' }));
+  const names = /^call (.+)$/.exec(text)?.[1]?.split(',') ?? [];
+  if (names.length > 0) return { toolCalls: names.map((name) => ({ name, arguments: {} })) };
+  return { content: `heard ${text}` };
+}
+
+/** A Redis that the test may freeze and kill; skipped by its own words where none can be started as a process. */
+export async function startOwnRedis(skip: (why: string) => never): Promise<{ url: string; pid: number }> {
+  const redis = await provideRedis({ sources: ['path', 'package'] }).catch((error: Error) => error);
+  if (redis instanceof Error) return skip(redis.message);
+  onTestFinished(() => redis.stop());
+  if (redis.pid === undefined) throw new Error('not a process of this machine');
+  return { url: redis.url, pid: redis.pid };
+}
+
+/** What a call failed with, and after how many ms. */
+export async function failureOf(call: Promise<unknown>): Promise<{ error: unknown; tookMs: number }> {
+  const startedAt = performance.now();
+  const error = await call.then(
+    (value) => new Error(`it did not fail: ${JSON.stringify(value)}`),
+    (reason: unknown) => reason,
+  );
+  return { error, tookMs: performance.now() - startedAt };
+}

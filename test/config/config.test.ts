@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest';
+import { readConfig } from '../../src/config.ts';
+import { TurnfoldError } from '../../src/domain/errors.ts';
+
+function refusalOf(env: Record<string, string>): TurnfoldError {
+  try {
+    readConfig(env);
+  } catch (error) {
+    if (error instanceof TurnfoldError) return error;
+    throw error;
+  }
+  throw new Error('nothing was refused');
+}
+
+describe('an environment that says nothing', () => {
+  const defaults = {
+    redisUrl: undefined,
+    shards: 256,
+    queueShards: 1,
+    concurrency: { turn: 50, compaction: 10, summarization: 10 },
+    metrics: { host: '127.0.0.1', port: 9464 },
+    shutdownMs: 10_000,
+    logLevel: 'info',
+  };
+
+  test('gets the defaults', () => {
+    expect(readConfig({})).toStrictEqual(defaults);
+  });
+
+  test('says nothing by blanks either: compose files write them for what is not set', () => {
+    expect(readConfig({ REDIS_URL: '', TURNFOLD_SHARDS: ' ', TURNFOLD_LOG_LEVEL: '' })).toStrictEqual(defaults);
+  });
+});
+
+test('every variable is read', () => {
+  const env = {
+    REDIS_URL: 'rediss://user:pass@redis.example:6380/2',
+    TURNFOLD_SHARDS: '16',
+    TURNFOLD_QUEUE_SHARDS: '4',
+    TURNFOLD_TURN_CONCURRENCY: '1',
+    TURNFOLD_COMPACTION_CONCURRENCY: '2',
+    TURNFOLD_SUMMARIZATION_CONCURRENCY: '3',
+    TURNFOLD_METRICS_HOST: '0.0.0.0',
+    TURNFOLD_METRICS_PORT: '0',
+    TURNFOLD_SHUTDOWN_MS: '500',
+    TURNFOLD_LOG_LEVEL: 'silent',
+  };
+  expect(readConfig(env)).toStrictEqual({
+    redisUrl: env.REDIS_URL,
+    shards: 16,
+    queueShards: 4,
+    concurrency: { turn: 1, compaction: 2, summarization: 3 },
+    metrics: { host: '0.0.0.0', port: 0 },
+    shutdownMs: 500,
+    logLevel: 'silent',
+  });
+});
+
+describe('what cannot be meant is refused with its name, and never with its value', () => {
+  test.each([
+    ['REDIS_URL', 'http://s3cret.example'],
+    ['REDIS_URL', 's3cret'],
+    ['REDIS_URL', 'redis://:s3cret@127.0.0.1:port'],
+    ['REDIS_URL', 'redis://'],
+    ['TURNFOLD_SHARDS', '0'],
+    ['TURNFOLD_SHARDS', '4097'],
+    ['TURNFOLD_SHARDS', '2.5'],
+    ['TURNFOLD_QUEUE_SHARDS', '65'],
+    ['TURNFOLD_TURN_CONCURRENCY', 's3cret'],
+    ['TURNFOLD_COMPACTION_CONCURRENCY', '-1'],
+    ['TURNFOLD_SUMMARIZATION_CONCURRENCY', '1001'],
+    ['TURNFOLD_METRICS_PORT', '65536'],
+    ['TURNFOLD_METRICS_PORT', 's3cret'],
+    ['TURNFOLD_SHUTDOWN_MS', '0'],
+    ['TURNFOLD_SHUTDOWN_MS', 'Infinity'],
+    ['TURNFOLD_LOG_LEVEL', 's3cret'],
+  ])('%s=%s', (name, value) => {
+    const refusal = refusalOf({ [name]: value });
+    expect(refusal).toMatchObject({ code: 'invalid_config', field: name });
+    expect(refusal.message).toMatch(new RegExp(`^${name}: must be `));
+    expect(JSON.stringify(refusal)).not.toContain('s3cret');
+  });
+});

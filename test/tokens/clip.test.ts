@@ -1,0 +1,35 @@
+import { beforeAll, expect, test } from 'vitest';
+import { CharClassTable } from '../../src/tokens/char-class.ts';
+import { clipEnd, clipStart } from '../../src/tokens/clip.ts';
+import { importRanks, readVocabulary } from '../../src/tokens/rank-file.ts';
+import { ShortMerge } from '../../src/tokens/short-merge.ts';
+import { compileSplitRules } from '../../src/tokens/split-rules.ts';
+import type { EncodingTables } from '../../src/tokens/tokenization.ts';
+
+let tables: EncodingTables;
+
+beforeAll(async () => {
+  const [, vocabulary] = runToEnd(readVocabulary(await importRanks('o200k_base')));
+  const shortMerge = new ShortMerge(vocabulary);
+  tables = { vocabulary, splitRules: compileSplitRules('o200k_base'), chars: new CharClassTable(), shortMerge };
+});
+
+/** Number of slices, and the result. */
+function runToEnd<Result>(work: Generator<void, Result>): [slices: number, result: Result] {
+  for (let slices = 1; ; slices++) {
+    const slice = work.next();
+    if (slice.done) return [slices, slice.value];
+  }
+}
+
+test.each([
+  ['clipStart', clipStart],
+  ['clipEnd', clipEnd],
+])('%s of a hundred times the text is no more work', (_name, clip) => {
+  for (const piece of [' ', 'a', '好', '😀', 'Plain words. ']) {
+    const [slices, clipped] = runToEnd(clip(tables, piece.repeat(40_000), 200));
+    const [slicesOfMore, clippedOfMore] = runToEnd(clip(tables, piece.repeat(4_000_000), 200));
+    expect(slicesOfMore).toBe(slices);
+    expect(clippedOfMore === clipped).toBe(true);
+  }
+});

@@ -1,0 +1,111 @@
+import { describe, expect, test } from 'vitest';
+import { TurnfoldError } from '../../src/domain/errors.ts';
+import type { Message } from '../../src/domain/message.ts';
+import { readConversationLine, writeConversationLine } from '../../src/wire/conversation-line.ts';
+
+const read = (messages: unknown, id?: string) => readConversationLine(JSON.stringify({ id, messages }), 3);
+const readOne = (message: unknown): Message | undefined => read([message]).messages[0];
+
+function refusalOf(act: () => unknown): TurnfoldError {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof TurnfoldError) return error;
+    throw error;
+  }
+  throw new Error('nothing was refused');
+}
+
+describe('our form', () => {
+  const messages: Message[] = [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: 'Which files?', pinned: true },
+    { role: 'assistant', content: '', toolCalls: [{ id: 'a', name: 'list', arguments: '{"path":"."}' }] },
+    { role: 'tool', content: 'README.md', toolCallId: 'a', isError: true, droppable: true },
+    { role: 'checkpoint', content: 'What was done.', checkpoint: { from: 1, to: 4 } },
+    { role: 'assistant', content: 'One.', raw: { model: 'm' }, parts: [{ type: 'image' }] },
+  ];
+
+  test('is read as it was written', () => {
+    const line = writeConversationLine({ id: 'talk', messages });
+    expect(line).not.toContain('\n');
+    expect(readConversationLine(line, 1)).toStrictEqual({ id: 'talk', messages });
+  });
+
+  test('a line without an id is named by its number', () => {
+    expect(read([{ role: 'user', content: 'hi' }]).id).toBe('line-3');
+  });
+});
+
+describe("OpenAI's chat form", () => {
+  test('calls, results and the developer', () => {
+    const call = { id: 'call_1', type: 'function', function: { name: 'list', arguments: '{}' } };
+    expect(
+      read([
+        { role: 'developer', content: 'Be brief.' },
+        { role: 'user', content: 'Which files?' },
+        { role: 'assistant', content: null, tool_calls: [call], refusal: null },
+        { role: 'tool', tool_call_id: 'call_1', content: 'README.md' },
+        { role: 'assistant', content: 'One.', tool_calls: null, function_call: null },
+      ]).messages,
+    ).toStrictEqual([
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'Which files?' },
+      { role: 'assistant', content: '', toolCalls: [{ id: 'call_1', name: 'list', arguments: '{}' }] },
+      { role: 'tool', content: 'README.md', toolCallId: 'call_1' },
+      { role: 'assistant', content: 'One.' },
+    ]);
+  });
+
+  test('parts: the text is the content, and what is no text is kept beside it', () => {
+    const text = { type: 'text', text: 'What is ' };
+    const image = { type: 'image_url', image_url: { url: 'https://images.example/1.png' } };
+    const parts = [text, image, { type: 'text', text: 'this?' }];
+    expect(readOne({ role: 'user', content: parts })).toStrictEqual({ role: 'user', content: 'What is this?', parts });
+    expect(readOne({ role: 'user', content: [text] })).toStrictEqual({ role: 'user', content: 'What is ' });
+  });
+
+  test('our marks stand on its messages too', () => {
+    const message = { role: 'tool', tool_call_id: 'a', content: 'no such file', isError: true, pinned: true };
+    expect(readOne(message)).toStrictEqual({
+      role: 'tool',
+      content: 'no such file',
+      toolCallId: 'a',
+      isError: true,
+      pinned: true,
+    });
+  });
+});
+
+describe('a malformed line is refused with the field', () => {
+  test.each<[string, string]>([
+    ['{"id":', 'line 3'],
+    ['5', 'line 3'],
+    ['[]', 'line 3'],
+    ['null', 'line 3'],
+    ['{"id":"a"}', 'messages'],
+    ['{"id":7,"messages":[]}', 'id'],
+    ['{"messages":"none"}', 'messages'],
+  ])('%s: %s', (line, field) => {
+    const refusal = refusalOf(() => readConversationLine(line, 3));
+    expect(refusal).toMatchObject({ code: 'invalid_input', field });
+    expect(refusal.message.startsWith(field)).toBe(true);
+  });
+
+  test.each<[string, unknown]>([
+    ['messages[1]', 'text'],
+    ['messages[1].role', { role: 'robot', content: '' }],
+    ['messages[1].content', { role: 'user' }],
+    ['messages[1].content', { role: 'user', content: null, tool_calls: [] }],
+    ['messages[1].content', { role: 'user', content: [{ text: 'no type' }] }],
+    ['messages[1].toolCalls[0].arguments', { role: 'assistant', content: '', toolCalls: [{ id: 'a', name: 'x' }] }],
+    // Read as a chat message it would lose its calls without a word.
+    ['messages[1].content', { role: 'assistant', content: null, toolCalls: [{ id: 'a', name: 'x', arguments: '' }] }],
+    ['messages[1].tool_calls[0].function', { role: 'assistant', tool_calls: [{ id: 'a', type: 'custom' }] }],
+    ['messages[1].function_call', { role: 'assistant', content: null, function_call: { name: 'x', arguments: '' } }],
+  ])('%s of %j', (field, message) => {
+    const refusal = refusalOf(() => read([{ role: 'user', content: 'hi' }, message]));
+    expect(refusal).toMatchObject({ code: 'invalid_input' });
+    expect(refusal.field?.startsWith(field)).toBe(true);
+  });
+});
