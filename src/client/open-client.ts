@@ -1,4 +1,5 @@
 import { monotonicFactory } from 'ulidx';
+import { TurnfoldError } from '../domain/errors.ts';
 import { openWakeQueue } from '../queue/wake-queue.ts';
 import { connectStore } from '../store/connect-store.ts';
 import { type Encoding, loadTokenCounter } from '../tokens/token-counter.ts';
@@ -22,10 +23,14 @@ export interface OpenClient extends TurnfoldClient {
 
 /**
  * Connects a service. Every call fails within a second while Redis is away, and works again once it is back.
- * @throws redis_unavailable, incompatible_store
+ * @throws invalid_config, redis_unavailable, incompatible_store
  */
 export async function openClient(options: ClientOptions): Promise<OpenClient> {
   const { redisUrl: url, shards = 256, queueShards = 1, encodingOf = () => 'o200k_base' } = options;
+  // The address may hold a password: the error of whoever parses it would quote it.
+  if (!URL.canParse(url)) {
+    throw new TurnfoldError('invalid_config', 'redisUrl: not an address', { field: 'redisUrl' });
+  }
   const onError = options.onError ?? (() => undefined);
   const { store, notices, close } = await connectStore({ url, shards, failsFast: true, onError });
   const wakes = openWakeQueue({ url, shards: queueShards, failsFast: true, onError });

@@ -15,8 +15,8 @@ export async function showContext(
   id: string,
   options: ReadOptions & { readonly version?: number; readonly full?: boolean },
 ): Promise<number> {
-  const at = options.version === undefined ? {} : { version: options.version };
-  const view = await client.context({ tenant: options.tenant, id }, at);
+  const name = { tenant: options.tenant, id };
+  const view = options.version === undefined ? await client.context(name) : await client.show(name, options.version);
   if (options.json) {
     writeJson(output, view);
     return 0;

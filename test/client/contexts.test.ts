@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { AppendInput } from '../../src/client/index.ts';
+import { createTalker, type House, openHouse } from './fixture.ts';
+
+let house: House;
+beforeAll(async () => {
+  house = await openHouse();
+  await house.startWorkers([{ ...createTalker(), policy: { retentionWindow: 2, maxTokens: 2_000 } }]);
+});
+afterAll(() => house.close());
+
+const agent = 'talker';
+
+/** Turns in which the agent says much: two answers, so that there is a sequence behind each user message. */
+function talk(turns: number, from = 1): AppendInput['messages'] {
+  return Array.from({ length: turns }, (_, index) => index + from).flatMap((turn) => [
+    { role: 'user' as const, content: `question ${turn}` },
+    { role: 'assistant' as const, content: `thought ${turn} ${'and so on '.repeat(150)}` },
+    { role: 'assistant' as const, content: `answer ${turn} ${'and so forth '.repeat(150)}` },
+  ]);
+}
+
+/** Asks for a pass and waits for its end. */
+async function compact(conversation: string): Promise<void> {
+  const passId = await house.client.compactNow(conversation);
+  expect(passId).toMatch(/^[0-9A-Z]{26}$/);
+  await vi.waitFor(async () => expect((await house.client.describe(conversation)).passId).not.toBe(passId), 20_000);
+}
+
+test('a conversation that was never compacted is its log', async () => {
+  await house.client.append({ conversation: 'young', agent, messages: talk(2) });
+  const view = await house.client.context('young');
+  expect(view).toMatchObject({ conversation: 'young', version: 0, head: 6 });
+  expect(view.items.map(({ message }) => message)).toStrictEqual(
+    (await house.client.log('young')).map(({ message }) => message),
+  );
+  expect(view.tokens).toBe(view.items.reduce((sum, { tokens }) => sum + tokens, 3));
+  expect(await house.client.versions('young')).toStrictEqual([]);
+  expect(await house.client.show('young', 0)).toStrictEqual(view);
+});
+
+test('messages that are appended are looked at: over the threshold they are compacted without being asked for', async () => {
+  await house.client.append({ conversation: 'grown', agent, messages: talk(100) });
+  await expect.poll(async () => (await house.client.versions('grown')).length, { timeout: 20_000 }).toBeGreaterThan(0);
+  const [version] = await house.client.versions('grown');
+  expect(version?.reasons).not.toContain('manual');
+});
+
+describe('a conversation with versions', () => {
+  const conversation = 'old';
+  beforeAll(async () => {
+    await house.client.append({ conversation, agent, messages: talk(8) });
+    await compact(conversation);
+    await house.client.append({ conversation, agent, messages: talk(8, 9) });
+    await compact(conversation);
+    await house.client.append({ conversation, agent, messages: [{ role: 'user', content: 'the last' }] });
+  });
+
+  test('lists them, newest first', async () => {
+    const versions = await house.client.versions(conversation);
+    expect(versions.map(({ number, parent, base }) => [number, parent, base])).toStrictEqual([
+      [2, 1, 48],
+      [1, 0, 24],
+    ]);
+    for (const version of versions) {
+      expect(version.reasons).toContain('manual');
+      expect(version.tokensAfter).toBeLessThan(version.tokensBefore);
+      expect(version.archived).toBeGreaterThan(0);
+    }
+  });
+
+  test('its context is the live version and what came behind it', async () => {
+    const view = await house.client.context(conversation);
+    expect(view).toMatchObject({ version: 2, head: 49 });
+    expect(view.items.at(-1)?.message.content).toBe('the last');
+    expect(view.items.some(({ message }) => message.role === 'checkpoint')).toBe(true);
+    const [live] = await house.client.versions(conversation);
+    expect(view.tokens).toBeLessThan(live?.tokensBefore ?? 0);
+  });
+
+  test('each version is shown as it was when it was made', async () => {
+    const first = await house.client.show(conversation, 1);
+    expect(first).toMatchObject({ version: 1, head: 24 });
+    expect(first.items.at(-1)?.to).toBe(24);
+    expect(await house.client.context(conversation, { version: 1, head: 24 })).toStrictEqual(first);
+  });
+
+  test('and at any head behind it', async () => {
+    const view = await house.client.context(conversation, { version: 1, head: 30 });
+    expect(view).toMatchObject({ version: 1, head: 30 });
+    expect(view.items.slice(-6).map(({ from }) => from)).toStrictEqual([25, 26, 27, 28, 29, 30]);
+    for (const head of [23, 50]) {
+      await expect(house.client.context(conversation, { version: 1, head })).rejects.toMatchObject({
+        code: 'invalid_input',
+        field: 'head',
+      });
+    }
+  });
+
+  test('they differ by what a pass replaced', async () => {
+    const changes = await house.client.diff(conversation, 0, 1);
+    expect(changes.length).toBeGreaterThan(0);
+    expect(await house.client.diff(conversation, 1, 1)).toStrictEqual([]);
+  });
+
+  test('its log is whole', async () => {
+    const log = await house.client.log(conversation);
+    expect(log.map(({ seq }) => seq)).toStrictEqual(Array.from({ length: 49 }, (_, index) => index + 1));
+    expect(log[1]?.message.content).toBe(talk(1)[1]?.content);
+  });
+
+  test('a turn goes on from its context', async () => {
+    const { turn } = await house.client.enqueueTurn({ conversation, agent, input: 'hello' });
+    const view = await house.client.result(conversation, turn, { waitMs: 20_000 });
+    expect(view.answer?.content).toBe('heard hello');
+    const [live] = await house.client.versions(conversation);
+    expect(view.requestTokens[0]).toBeLessThan(live?.tokensBefore ?? 0);
+  });
+
+  test.each<[string, string, { version?: number; head?: number }]>([
+    ['not_found', 'version', { version: 7 }],
+    ['invalid_input', 'version', { version: -1 }],
+    ['invalid_input', 'version', { version: 1.5 }],
+    ['invalid_input', 'head', { head: Number.NaN }],
+  ])('%s names %s', async (code, field, at) => {
+    await expect(house.client.context(conversation, at)).rejects.toMatchObject({ code, field });
+  });
+
+  test('a version that is not kept cannot be shown or compared', async () => {
+    const { client } = house;
+    for (const call of [() => client.show(conversation, 7), () => client.diff(conversation, 1, 7)]) {
+      await expect(call()).rejects.toMatchObject({ code: 'not_found', field: 'version' });
+    }
+  });
+});
+
+test('of a conversation that is not there nothing can be read, and no pass asked for', async () => {
+  const { client } = house;
+  const calls: (() => Promise<unknown>)[] = [
+    () => client.context('nobody'),
+    () => client.context('nobody', { version: 1 }),
+    () => client.show('nobody', 1),
+    () => client.versions('nobody'),
+    () => client.diff('nobody', 0, 1),
+    () => client.log('nobody'),
+    () => client.describe('nobody'),
+    () => client.compactNow('nobody'),
+  ];
+  for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'not_found', field: 'conversation' });
+});

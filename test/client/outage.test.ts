@@ -1,0 +1,101 @@
+import { createServer } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { type OpenClient, openClient } from '../../src/client/index.ts';
+import { failureOf, startOwnRedis } from './fixture.ts';
+
+const agent = 'talker';
+const UNAVAILABLE = expect.objectContaining({ code: 'redis_unavailable' }) as unknown;
+const SOON = { timeout: 10_000, interval: 50 };
+
+/** Every call that a client can make, about a conversation that is there. */
+function everyCall(client: OpenClient): Record<string, () => Promise<unknown>> {
+  return {
+    enqueueTurn: () => client.enqueueTurn({ conversation: 'c1', agent, input: 'x', turn: 't9' }),
+    result: () => client.result('c1', 't1'),
+    'result, waiting': () => client.result('c1', 't1', { waitMs: 60_000 }),
+    cancel: () => client.cancel('c1', 't9'),
+    answer: () => client.answer('c1', 't1', { c1_0: { content: 'x' } }),
+    append: () => client.append({ conversation: 'c2', agent, messages: [{ role: 'user', content: 'x' }] }),
+    context: () => client.context('c1'),
+    show: () => client.show('c1', 1),
+    versions: () => client.versions('c1'),
+    diff: () => client.diff('c1', 0, 1),
+    log: () => client.log('c1'),
+    describe: () => client.describe('c1'),
+    compactNow: () => client.compactNow('c1'),
+    erase: () => client.erase('c1'),
+  };
+}
+
+async function expectEveryCallToFail(client: OpenClient): Promise<void> {
+  const calls = Object.entries(everyCall(client));
+  const failures = await Promise.all(calls.map(async ([name, call]) => ({ name, ...(await failureOf(call())) })));
+  for (const { name, error, tookMs } of failures) {
+    expect(error, name).toStrictEqual(UNAVAILABLE);
+    expect(tookMs, name).toBeLessThan(1_000);
+  }
+}
+
+async function openWithTurn(url: string): Promise<OpenClient> {
+  const client = await openClient({ redisUrl: url });
+  onTestFinished(() => client.close());
+  await client.enqueueTurn({ conversation: 'c1', agent, input: 'x', turn: 't1' });
+  return client;
+}
+
+test('Redis that does not answer any more: every call fails within a second, and works again when it is back', async ({
+  skip,
+}) => {
+  const redis = await startOwnRedis(skip);
+  const client = await openWithTurn(redis.url);
+  process.kill(redis.pid, 'SIGSTOP');
+  const thaw = (): boolean => process.kill(redis.pid, 'SIGCONT');
+  onTestFinished(() => void thaw());
+
+  await expectEveryCallToFail(client);
+  expect((await failureOf(openClient({ redisUrl: redis.url }))).error).toStrictEqual(UNAVAILABLE);
+  thaw();
+  await expect.poll(() => client.result('c1', 't1').catch(() => undefined), SOON).toMatchObject({ turn: 't1' });
+  expect(await client.enqueueTurn({ conversation: 'c3', agent, input: 'x' })).toMatchObject({ isNew: true });
+});
+
+test('Redis that died: every call fails within a second', async ({ skip }) => {
+  const redis = await startOwnRedis(skip);
+  const client = await openWithTurn(redis.url);
+  process.kill(redis.pid, 'SIGKILL');
+
+  await expectEveryCallToFail(client);
+  await expectEveryCallToFail(client);
+});
+
+test('no Redis there: a client is not opened, and says so within a second', async () => {
+  const listener = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => listener.once('listening', resolve));
+  const address = listener.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  await new Promise((resolve) => listener.close(resolve));
+
+  const { error, tookMs } = await failureOf(openClient({ redisUrl: `redis://127.0.0.1:${port}` }));
+  expect(error).toStrictEqual(UNAVAILABLE);
+  expect(tookMs).toBeLessThan(1_000);
+});
+
+test('something there that is no Redis and says nothing: the same', async () => {
+  const listener = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => listener.once('listening', resolve));
+  onTestFinished(() => void listener.close());
+  const address = listener.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+
+  const { error, tookMs } = await failureOf(openClient({ redisUrl: `redis://127.0.0.1:${port}` }));
+  expect(error).toStrictEqual(UNAVAILABLE);
+  expect(tookMs).toBeLessThan(1_000);
+});
+
+test('an address that is none is refused', async () => {
+  await expect(openClient({ redisUrl: 'redis://:s3cret@127.0.0.1:port' })).rejects.toMatchObject({
+    code: 'invalid_config',
+    field: 'redisUrl',
+    message: expect.not.stringContaining('s3cret') as string,
+  });
+});

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { openClient } from '../../src/client/index.ts';
+import { type House, openHouse } from './fixture.ts';
+
+let house: House;
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house.close());
+
+const agent = 'talker';
+
+/** Every key with what it holds, queues included. */
+async function readDatabase(): Promise<Map<string, string>> {
+  const keys = (await house.redis.keys('*')).toSorted();
+  const dumps = await Promise.all(keys.map((key) => house.redis.dumpBuffer(key)));
+  return new Map(keys.map((key, index) => [key, dumps[index]?.toString('base64') ?? '']));
+}
+
+describe('Redis is full', () => {
+  beforeEach(async () => {
+    await house.client.enqueueTurn({ conversation: 'c1', agent, input: 'before', turn: 't1' });
+    await house.client.append({ conversation: 'c2', agent, messages: [{ role: 'user', content: 'before' }] });
+    await house.redis.config('SET', 'maxmemory', '1');
+    return async () => void (await house.redis.config('SET', 'maxmemory', '0'));
+  });
+
+  const messages = [{ role: 'user' as const, content: 'x' }];
+  test.each<[string, () => Promise<unknown>]>([
+    ['a turn', () => house.client.enqueueTurn({ conversation: 'c1', agent, input: 'x', turn: 't2' })],
+    ['a delayed turn', () => house.client.enqueueTurn({ conversation: 'c1', agent, input: 'x', delayMs: 9_000 })],
+    ['the first turn of a conversation', () => house.client.enqueueTurn({ conversation: 'c3', agent, input: 'x' })],
+    ['an append', () => house.client.append({ conversation: 'c2', agent, messages })],
+    ['the first append of a conversation', () => house.client.append({ conversation: 'c4', agent, messages })],
+    ['a request for a pass', () => house.client.compactNow('c1')],
+  ])('%s is refused, and nothing of it is written', async (_, write) => {
+    const before = await readDatabase();
+    await expect(write()).rejects.toMatchObject({ code: 'redis_full' });
+    expect(await readDatabase()).toStrictEqual(before);
+  });
+
+  test('what was accepted can be read, and what was refused be sent again', async () => {
+    const turn = { conversation: 'c1', agent, input: 'x', turn: 't3' };
+    await expect(house.client.enqueueTurn(turn)).rejects.toMatchObject({ code: 'redis_full' });
+    expect(await house.client.result('c1', 't1')).toMatchObject({ state: 'queued' });
+    expect(await house.client.log('c2')).not.toHaveLength(0);
+
+    await house.redis.config('SET', 'maxmemory', '0');
+    expect(await house.client.enqueueTurn(turn)).toMatchObject({ isNew: true, state: 'queued' });
+  });
+});
+
+test('a turn whose wake is refused was accepted all the same: the caller is not told to send it again', async () => {
+  await house.redis.call('ACL', 'SETUSER', 'no-queue', 'on', '>secret', '~{tf*', '&*', '+@all');
+  const errors: unknown[] = [];
+  const url = house.url.replace('redis://', 'redis://no-queue:secret@');
+  const client = await openClient({ redisUrl: url, shards: 4, onError: (error) => errors.push(error) });
+  try {
+    expect(await client.enqueueTurn({ conversation: 'c5', agent, input: 'x' })).toMatchObject({ isNew: true });
+    const messages = [{ role: 'user' as const, content: 'x' }];
+    expect(await client.append({ conversation: 'c6', agent, messages })).toStrictEqual({ from: 1, to: 1 });
+    expect(errors).not.toHaveLength(0);
+  } finally {
+    await client.close();
+  }
+
+  // The sweeper finds what has no wake.
+  const { turn } = await house.client.enqueueTurn({ conversation: 'c5', agent, input: 'y' });
+  await house.startWorkers();
+  const view = await house.client.result('c5', turn, { waitMs: 20_000 });
+  expect(view.answer?.content).toBe('heard y');
+  expect((await house.client.log('c5')).map(({ message }) => message.content)).toStrictEqual([
+    'x',
+    'heard x',
+    'y',
+    'heard y',
+  ]);
+});

@@ -1,0 +1,125 @@
+import { setTimeout } from 'node:timers/promises';
+import { monotonicFactory } from 'ulidx';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createClient, type TurnfoldClient } from '../../src/client/client.ts';
+import type { SettlementNotices } from '../../src/client/ports.ts';
+import { openWakeQueue } from '../../src/queue/wake-queue.ts';
+import { connectStore } from '../../src/store/connect-store.ts';
+import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
+import { createTalker, type House, openHouse } from './fixture.ts';
+
+const gate = Promise.withResolvers<void>();
+let house: House;
+beforeAll(async () => {
+  house = await openHouse();
+  await house.startWorkers([createTalker(gate.promise)]);
+});
+afterAll(() => house.close());
+
+const LONG_MS = 20_000;
+const agent = 'talker';
+
+/** A client over the house's Redis whose notices a test has in hand. */
+async function openClientWith(change: (real: SettlementNotices) => SettlementNotices): Promise<TurnfoldClient> {
+  const onError = (error: unknown): never => {
+    throw error;
+  };
+  const { store, notices, close } = await connectStore({ url: house.url, shards: 4, failsFast: true });
+  const wakes = openWakeQueue({ url: house.url, shards: 1, failsFast: true, onError });
+  onTestFinished(async () => {
+    await wakes.close();
+    await close();
+  });
+  return createClient({
+    turns: store,
+    contexts: store,
+    passes: store,
+    notices: change(notices),
+    wakes,
+    onError,
+    counterFor: () => loadTokenCounter('o200k_base'),
+    ids: { next: monotonicFactory() },
+    now: () => Date.now(),
+  });
+}
+
+describe('a caller that waits for an answer', () => {
+  test('gets it', async () => {
+    const { turn } = await house.client.enqueueTurn({ conversation: 'waits', agent, input: 'hello' });
+    expect(await house.client.result('waits', turn, { waitMs: LONG_MS })).toMatchObject({
+      state: 'completed',
+      agent,
+      answer: { content: 'heard hello', seq: 2 },
+      inputSeq: 1,
+    });
+  });
+
+  test('is told by a notice, and does not look by itself', async () => {
+    // Without looks in between, only a notice can end the wait before the test's own time is up.
+    const client = await openClientWith((real) => ({ wait: (conversation) => real.wait(conversation, 3_600_000) }));
+    const { turn } = await client.enqueueTurn({ conversation: 'noticed', agent, input: 'hello', delayMs: 300 });
+    const view = await client.result('noticed', turn, { waitMs: 3_600_000 });
+    expect(view.answer?.content).toBe('heard hello');
+  });
+
+  test('looks by itself where the notice is lost', async () => {
+    const waits: number[] = [];
+    const client = await openClientWith(() => ({
+      wait: async (_, ms) => {
+        waits.push(ms);
+        await setTimeout(ms / 10);
+      },
+    }));
+    const { turn } = await client.enqueueTurn({ conversation: 'unheard', agent, input: 'hello', delayMs: 300 });
+    const view = await client.result('unheard', turn, { waitMs: LONG_MS });
+    expect(view.answer?.content).toBe('heard hello');
+    expect(Math.max(...waits)).toBeLessThanOrEqual(1_000);
+  });
+
+  test('gets the turn as it stands when the time is up', async () => {
+    const { turn } = await house.client.enqueueTurn({ conversation: 'slow', agent, input: 'hold' });
+    await expect.poll(async () => (await house.client.result('slow', turn)).state).toBe('running');
+    expect(await house.client.result('slow', turn, { waitMs: 50 })).toMatchObject({ state: 'running' });
+    gate.resolve();
+    expect(await house.client.result('slow', turn, { waitMs: LONG_MS })).toMatchObject({
+      state: 'completed',
+      answer: { content: 'released' },
+    });
+  });
+
+  test('is told of a failure', async () => {
+    const { turn } = await house.client.enqueueTurn({ conversation: 'lost', agent: 'nobody', input: 'x' });
+    expect(await house.client.result('lost', turn, { waitMs: LONG_MS })).toMatchObject({
+      state: 'failed',
+      failure: { code: 'unknown_agent', message: expect.stringContaining('nobody') as string },
+    });
+  });
+
+  test('many at once, of one conversation', async () => {
+    const turns = await Promise.all(
+      ['a', 'b', 'c'].map((input) => house.client.enqueueTurn({ conversation: 'many', agent, input })),
+    );
+    const views = await Promise.all(turns.map(({ turn }) => house.client.result('many', turn, { waitMs: LONG_MS })));
+    expect(views.map(({ answer }) => answer?.content)).toStrictEqual(['heard a', 'heard b', 'heard c']);
+  });
+});
+
+test.each<[string, string, string, number | undefined]>([
+  ['not_found', 'turn', 'nobody', undefined],
+  ['invalid_input', 'turn', 'a:b', undefined],
+  ['invalid_input', 'waitMs', 't1', -1],
+  ['invalid_input', 'waitMs', 't1', Number.NaN],
+])('%s names %s', async (code, field, turn, waitMs) => {
+  const call = house.client.result('waits', turn, waitMs === undefined ? {} : { waitMs });
+  await expect(call).rejects.toMatchObject({ code, field });
+});
+
+test.each<[string, unknown]>([
+  ['conversation', 'a b'],
+  ['conversation', undefined],
+  ['conversation', { tenant: '_', id: '' }],
+  ['tenant', { tenant: 'a/b', id: 'x' }],
+])('a conversation is named by ids: %s of %j', async (field, name) => {
+  const call = house.client.result(name as string, 't1');
+  await expect(call).rejects.toMatchObject({ code: 'invalid_input', field });
+});
