@@ -29,6 +29,7 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
+// Each command is loaded when it is called: help is there after 0.16 s, not 0.5 s with Redis, queue and tools of all.
 const program = new Command('turnfold')
   .description('Durable turns for LLM agents on Node and Redis, with compaction that keeps every context small.')
   .showHelpAfterError('(--help says how)')

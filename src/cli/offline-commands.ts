@@ -1,6 +1,4 @@
 import type { Command } from 'commander';
-import { planFile } from './commands/plan.ts';
-import { countFile } from './commands/tokens.ts';
 import type { Output } from './output.ts';
 import { runCommand } from './run-command.ts';
 
@@ -12,7 +10,9 @@ export function addOfflineCommands(program: Command, output: Output): void {
     .option('--policy <file>', 'policy as YAML')
     .option('--json', 'one JSON line per conversation, failures too')
     .action((file: string, options: { policy?: string; json?: boolean }) =>
-      runCommand(output, options.json, () => planFile(file, options, output)),
+      runCommand(output, options.json, async () =>
+        (await import('./commands/plan.ts')).planFile(file, options, output),
+      ),
     );
   program
     .command('tokens <file>')
@@ -20,6 +20,8 @@ export function addOfflineCommands(program: Command, output: Output): void {
     .option('--encoding <name>', 'o200k_base or cl100k_base', 'o200k_base')
     .option('--json', 'print JSON')
     .action((file: string, options: { encoding: string; json?: boolean }) =>
-      runCommand(output, options.json, () => countFile(file, options, output)),
+      runCommand(output, options.json, async () =>
+        (await import('./commands/tokens.ts')).countFile(file, options, output),
+      ),
     );
 }

@@ -1,10 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { openClient } from '../client/index.ts';
 import { readConfig } from '../config.ts';
 import type { CommandContext } from './command-context.ts';
-import { enqueue } from './commands/enqueue.ts';
-import { type ReadOptions, showContext, showVersions } from './commands/show.ts';
-import { exportConversation, importFile } from './commands/transfer.ts';
+import type { ReadOptions } from './commands/show.ts';
 import type { Output } from './output.ts';
 import { runCommand } from './run-command.ts';
 
@@ -17,6 +14,7 @@ export function addRedisCommands(program: Command, output: Output): void {
   const withClient: WithClient = (isJson, command) =>
     runCommand(output, isJson, async () => {
       const { redisUrl, shards, queueShards } = readConfig();
+      const { openClient } = await import('../client/index.ts');
       const client = await openClient({ redisUrl: redisUrl ?? DEFAULT_REDIS_URL, shards, queueShards }).catch(
         (error: unknown) => {
           if (redisUrl === undefined) output.note(`REDIS_URL is not set: ${DEFAULT_REDIS_URL} was tried`);
@@ -41,9 +39,10 @@ function addTurnCommand(program: Command, withClient: WithClient): void {
     .option('--turn <id>', 'id that makes the call repeatable')
     .option('--wait <seconds>', 'wait so long for the answer; exit code 1 where there is none', readSeconds, 0)
     .action((id: string, text: string, options: ReadOptions & { agent: string; turn?: string; wait: number }) =>
-      withClient(options.json, (context) => {
+      withClient(options.json, async (context) => {
         const { wait, ...others } = options;
-        return enqueue(context, id, text, { ...others, waitMs: wait * 1_000 });
+        const { enqueue } = await import('./commands/enqueue.ts');
+        return await enqueue(context, id, text, { ...others, waitMs: wait * 1_000 });
       }),
     );
 }
@@ -54,12 +53,16 @@ function addReadCommands(program: Command, withClient: WithClient): void {
     .option('--version <n>', 'a kept version instead of the live one', readNumber)
     .option('--full', 'whole messages instead of one line of each')
     .action((id: string, options: ReadOptions & { version?: number; full?: boolean }) =>
-      withClient(options.json, (context) => showContext(context, id, options)),
+      withClient(options.json, async (context) =>
+        (await import('./commands/show.ts')).showContext(context, id, options),
+      ),
     );
   withCommonOptions(program.command('versions <conversation>'))
     .description('list the kept versions, oldest first')
     .action((id: string, options: ReadOptions) =>
-      withClient(options.json, (context) => showVersions(context, id, options)),
+      withClient(options.json, async (context) =>
+        (await import('./commands/show.ts')).showVersions(context, id, options),
+      ),
     );
 }
 
@@ -68,12 +71,16 @@ function addTransferCommands(program: Command, withClient: WithClient): void {
     .description('append the conversations of a JSONL file to new logs')
     .requiredOption('--agent <name>', 'agent of the conversations (required)')
     .action((file: string, options: ReadOptions & { agent: string }) =>
-      withClient(options.json, (context) => importFile(context, file, options)),
+      withClient(options.json, async (context) =>
+        (await import('./commands/transfer.ts')).importFile(context, file, options),
+      ),
     );
   withCommonOptions(program.command('export <conversation>'))
     .description('print the whole log, archived messages included, as one JSONL line')
     .action((id: string, options: ReadOptions) =>
-      withClient(options.json, (context) => exportConversation(context, id, options)),
+      withClient(options.json, async (context) =>
+        (await import('./commands/transfer.ts')).exportConversation(context, id, options),
+      ),
     );
 }
 

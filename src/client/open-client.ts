@@ -17,6 +17,9 @@ export interface ClientOptions {
   readonly onError?: (error: unknown) => void;
 }
 
+/** Leaves the rest of a second to the caller. */
+const OPEN_MS = 900;
+
 export interface OpenClient extends TurnfoldClient {
   close(): Promise<void>;
 }
@@ -32,7 +35,7 @@ export async function openClient(options: ClientOptions): Promise<OpenClient> {
     throw new TurnfoldError('invalid_config', 'redisUrl: not an address', { field: 'redisUrl' });
   }
   const onError = options.onError ?? (() => undefined);
-  const { store, notices, close } = await connectStore({ url, shards, failsFast: true, onError });
+  const { store, notices, close } = await inTime(connectStore({ url, shards, failsFast: true, onError }));
   const wakes = openWakeQueue({ url, shards: queueShards, failsFast: true, onError });
   const next = monotonicFactory();
   // A wake carries no truth. What it tells of is in Redis before it is added, and the sweeper looks within seconds: one that
@@ -54,4 +57,20 @@ export async function openClient(options: ClientOptions): Promise<OpenClient> {
       await Promise.all([wakes.close(), close()]);
     },
   };
+}
+
+/** A server that takes a connection and says nothing is given up in time; what may still become of it is closed. */
+async function inTime<T extends { close(): Promise<void> }>(opening: Promise<T>): Promise<T> {
+  const { promise: deadline, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    reject(new TurnfoldError('redis_unavailable', `Redis did not answer within ${OPEN_MS} ms.`));
+  }, OPEN_MS);
+  try {
+    return await Promise.race([opening, deadline]);
+  } catch (error) {
+    opening.then((late) => late.close()).catch(() => undefined);
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
 }

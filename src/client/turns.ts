@@ -48,7 +48,7 @@ export async function enqueueTurn(ports: ClientPorts, input: EnqueueInput): Prom
       .digest('hex')
       .slice(0, 32),
     maxQueuedTurns: rest.maxQueuedTurns ?? TURN_LIMITS.maxQueuedTurns,
-    ...(rest.delayMs === undefined || rest.delayMs === 0 ? {} : { dueAt: ports.now() + rest.delayMs }),
+    ...(rest.delayMs !== undefined && { delayMs: rest.delayMs }),
   });
   if (result.status === 'conflict') {
     throw new TurnfoldError('turn_conflict', `turn: ${turn} was accepted with another payload`, { field: 'turn' });

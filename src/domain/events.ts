@@ -34,7 +34,7 @@ type TurnEvent =
       /** from the acceptance, waits included; absent where a claim settled a poison turn */
       readonly durationMs?: number;
     }
-  | { readonly type: 'turn_suspended'; readonly for: WaitKind; readonly untilMs: number }
+  | { readonly type: 'turn_suspended'; readonly for: WaitKind; readonly waitMs: number }
   | {
       readonly type: 'tool_called';
       /** a registered tool's; `unknown` for a name that a model made up */

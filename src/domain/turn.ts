@@ -50,7 +50,7 @@ export const waitingSchema = z.object({
   for: z.enum(WAIT_KINDS),
   /** the step that waits */
   step: z.string(),
-  /** ms since epoch; past it the turn goes on without what it waited for */
+  /** ms since epoch, by the store's clock once it is kept; past it the turn goes on without what it waited for */
   until: z.number(),
   /** calls whose answer or approval is awaited; empty for `compaction` and `retry` */
   calls: z.array(z.string()),
@@ -58,6 +58,12 @@ export const waitingSchema = z.object({
 
 /** What a suspended turn waits for. */
 export type Waiting = z.infer<typeof waitingSchema>;
+
+/** A wait as it is asked for: the store sets its deadline by its own clock, so that the caller's may be wrong. */
+export interface WaitRequest extends Omit<Waiting, 'until'> {
+  /** from the suspension to the deadline */
+  readonly waitMs: number;
+}
 
 /** What is kept of a step. `started` without an outcome after a crash: nobody knows whether it took effect. */
 export const stepRecordSchema = z.discriminatedUnion('status', [

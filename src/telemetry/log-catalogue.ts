@@ -28,7 +28,7 @@ const LOG_LINES: LogLines = {
   turn_suspended: (event) => ({
     level: 'info',
     message: `turn waits for ${event.for}`,
-    fields: { untilMs: event.untilMs },
+    fields: { waitMs: event.waitMs },
   }),
   tool_called: ({ name, outcome, durationMs }) => ({
     level: 'debug',

@@ -9,7 +9,7 @@ export interface Measures {
   readonly countJobs?: () => Promise<readonly JobCount[]>;
   /** entries of the ready sets past their time */
   readonly measureOverdue?: () => Promise<{ readonly count: number; readonly oldestMs: number }>;
-  /** turns in mailboxes: accepted and not settled */
+  /** conversations whose next turn waits for a worker: one wake each, however many turns are behind it */
   readonly measureWaiting?: () => Promise<{ readonly turns: number; readonly oldestMs: number }>;
 }
 

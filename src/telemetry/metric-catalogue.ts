@@ -189,13 +189,13 @@ export const GAUGES = {
   waitingTurns: {
     type: 'gauge',
     name: 'turnfold_waiting_turns',
-    help: 'Turns in mailboxes: accepted and not settled.',
+    help: 'Conversations whose next turn waits for a worker: wakes in the turn queue that nobody has taken.',
     labels: [],
   },
   oldestWaitingTurn: {
     type: 'gauge',
     name: 'turnfold_oldest_waiting_turn_age_seconds',
-    help: 'Time since the acceptance of the oldest turn in a mailbox.',
+    help: 'How long the turn wake that is next has waited for a worker.',
     labels: [],
   },
   overdueEntries: {

@@ -132,7 +132,7 @@ const operation = fc.oneof(
   leased('beats', ({ harness }, lease) => harness.store.heartbeatPass(lease)),
   leased('reads reasons', ({ harness }, lease) => harness.store.readReasons(lease)),
   leased('plans', ({ harness }, lease, id) => harness.store.recordPlan(lease, `{"plan":"${id}"}`)),
-  leased('parks', ({ harness }, lease) => harness.store.parkPass(lease, 'job1', Date.parse('2100-01-01'))),
+  leased('parks', ({ harness }, lease) => harness.store.parkPass(lease, 'job1', FAR_MS)),
   leased('ends', ({ harness }, lease, id) =>
     harness.store.endPass(lease, endOf({ outcome: { kind: 'no_gain' }, wakeTurn: `turn-wake-${id}` })),
   ),
@@ -163,8 +163,8 @@ const operation = fc.oneof(
       const claim = await harness.store.claim(conversation, `o-${id}`, `w-${id}`);
       if (claim.status !== 'claimed') return undefined;
       side.turn = claim.turn.lease;
-      const waiting = { for: 'compaction' as const, step: 's', until: Date.now() + FAR_MS, calls: [] };
-      await harness.store.suspend(side.turn, waiting);
+      const wait = { for: 'compaction' as const, step: 's', waitMs: FAR_MS, calls: [] };
+      await harness.store.suspend(side.turn, wait);
     }),
   ),
   fc.constant(new Operation('silence', async ({ harness, conversation }) => harness.lapseLease('pass', conversation))),

@@ -94,8 +94,8 @@ export async function waitForPass(
 ): Promise<TurnLease> {
   const { lease } = await acceptAndClaim(store, conversation, turn);
   await store.requestPass({ conversation, reasons: ['hard_limit'], passId: randomUUID(), wake: randomUUID() });
-  const until = Date.now() + 86_400_000;
-  const suspended = await store.suspend(lease, { for: 'compaction', step: 'model.1', until, calls: [] });
+  const waitMs = 86_400_000;
+  const suspended = await store.suspend(lease, { for: 'compaction', step: 'model.1', waitMs, calls: [] });
   expect(suspended).toEqual({ status: 'suspended' });
   return lease;
 }

@@ -36,7 +36,7 @@ async function fillConversation(): Promise<ConversationRef> {
   await store.recordSummary(conversation, 'f'.repeat(64), { status: 'refused', why: 'empty' });
   await store.commitVersion((await claimPass(store, conversation)).lease, commitOf(0, 2));
   await waitForPass(store, conversation, 't1');
-  await store.accept(turnFor(conversation, 'later', { dueAt: Date.now() + 60_000 }));
+  await store.accept(turnFor(conversation, 'later', { delayMs: 60_000 }));
   return conversation;
 }
 

@@ -136,7 +136,7 @@ const accept = fc
               wake: `wake-${count}`,
               payloadHash: given.hasOther ? 'other' : 'hash',
               maxQueuedTurns: given.max,
-              ...(given.isScheduled && { dueAt: Date.now() + FAR }),
+              ...(given.isScheduled && { delayMs: FAR }),
             }),
           ),
       ),
@@ -206,7 +206,7 @@ const suspend = fc
   .map(({ by, key, kind, twice: again }) =>
     leased(`suspends for ${kind}`, by, again, (side, lease) => {
       const calls = kind === 'tools' || kind === 'approval' ? ['c1_0', ...side.workers[by].openCalls.slice(0, 1)] : [];
-      return side.harness.store.suspend(lease, { for: kind, step: key, until: Date.now() + FAR, calls });
+      return side.harness.store.suspend(lease, { for: kind, step: key, waitMs: FAR, calls });
     }),
   );
 

@@ -12,7 +12,7 @@ export const scope = {
 export const samples: { readonly [Type in WorkerEvent['type']]: EventOf<Type> } = {
   turn_claimed: { type: 'turn_claimed', ...scope, agent: 'support', attempt: 1, waitMs: 1_500 },
   turn_settled: { type: 'turn_settled', ...scope, outcome: 'failed', code: 'step_limit', durationMs: 2_500 },
-  turn_suspended: { type: 'turn_suspended', ...scope, for: 'approval', untilMs: 1_700_000_000_000 },
+  turn_suspended: { type: 'turn_suspended', ...scope, for: 'approval', waitMs: 86_400_000 },
   tool_called: { type: 'tool_called', ...scope, name: 'read_file', outcome: 'invalid_input', durationMs: 250 },
   model_called: {
     type: 'model_called',

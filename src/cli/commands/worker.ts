@@ -1,20 +1,22 @@
 import { setImmediate } from 'node:timers/promises';
 import { readConfig } from '../../config.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
-import { type Role, startWorkers } from '../../runtime/start-workers.ts';
+import { ROLES, type Role, startWorkers } from '../../runtime/start-workers.ts';
 import { createLogger, logEvents } from '../../telemetry/logs.ts';
 import { readPolicyFile } from '../files.ts';
 import { loadAgents } from '../load-agents.ts';
 import type { Output } from '../output.ts';
 
 export interface WorkerOptions {
-  readonly roles: readonly Role[];
+  /** separated by commas */
+  readonly roles: string;
   readonly agents: string;
   readonly policy?: string;
 }
 
 /** Runs the workers of this process until SIGTERM or SIGINT; then finishes or hands back what is under way. */
 export async function runWorker(options: WorkerOptions, output: Output): Promise<number> {
+  const roles = readRoles(options.roles);
   const { redisUrl, metrics, logLevel, ...config } = readConfig();
   if (redisUrl === undefined) {
     throw new TurnfoldError('invalid_config', 'REDIS_URL: not set; a worker needs to know its Redis', {
@@ -31,18 +33,28 @@ export async function runWorker(options: WorkerOptions, output: Output): Promise
     metrics,
     policy,
     agents,
-    roles: options.roles,
+    roles,
     onEvent: logEvents(logger),
   });
   // While Redis is away a start waits for it, however long: told to stop, it is left, for it has taken nothing yet.
   const workers = await Promise.race([started, stopped.then(() => undefined)]);
-  if (workers !== undefined) logger.info({ roles: options.roles, metrics: workers.metricsUrl }, 'worker started');
+  if (workers !== undefined) logger.info({ roles, metrics: workers.metricsUrl }, 'worker started');
   logger.info({ signal: await stopped }, 'worker stopping');
   const outcome = (await workers?.close()) ?? 'closed';
   logger.info({ outcome }, 'worker stopped');
   // What a deadline left behind must not keep the process: its leases lapse and others go on.
   await setImmediate();
   process.exit(0);
+}
+
+function readRoles(list: string): Role[] {
+  return list.split(',').map((name) => {
+    const role = ROLES.find((known) => known === name.trim());
+    if (role !== undefined) return role;
+    throw new TurnfoldError('invalid_config', `--roles: '${name}' is no role: ${ROLES.join(', ')}`, {
+      field: '--roles',
+    });
+  });
 }
 
 /** The first signal asks to stop; the next one, of either kind, ends the process by its default handling. */

@@ -87,8 +87,8 @@ export interface PassStore extends PassIntake {
   readReasons(lease: PassLease): Promise<{ readonly status: 'held'; readonly reasons: readonly Reason[] } | PassLost>;
   /** keeps the plan and sets the attempts to 0 */
   recordPlan(lease: PassLease, plan: string): Promise<{ readonly status: 'recorded' } | PassLost>;
-  /** gives the lease back; until `untilMs` only `job` may claim */
-  parkPass(lease: PassLease, job: string, untilMs: number): Promise<{ readonly status: 'parked' } | PassLost>;
+  /** gives the lease back; for `parkMs` from now only `job` may claim */
+  parkPass(lease: PassLease, job: string, parkMs: number): Promise<{ readonly status: 'parked' } | PassLost>;
   endPass(lease: PassLease, end: PassEnd): Promise<PassEndResult>;
   commitVersion(lease: PassLease, commit: VersionCommit): Promise<VersionCommitResult>;
 }

@@ -3,7 +3,7 @@ import type { OpenCall } from '../history.ts';
 import type { ConversationRef } from '../ids.ts';
 import type { Message, WeighedMessage } from '../message.ts';
 import type { SizeAnchor } from '../size.ts';
-import type { StepRecord, TurnFailure, TurnState, TurnView, Waiting } from '../turn.ts';
+import type { StepRecord, TurnFailure, TurnState, TurnView, Waiting, WaitRequest } from '../turn.ts';
 
 /** Proof of ownership that every write of a turn worker carries. */
 export interface TurnLease {
@@ -27,8 +27,8 @@ export interface AcceptRequest {
   readonly payloadHash: string;
   /** id of the wake to be recorded where one is needed; fresh for each accept */
   readonly wake: string;
-  /** ms since epoch; the turn is `scheduled` until then */
-  readonly dueAt?: number;
+  /** ms from the acceptance, for which the turn is `scheduled`; absent or 0: due at once */
+  readonly delayMs?: number;
   readonly maxQueuedTurns: number;
 }
 
@@ -145,7 +145,7 @@ export interface TurnStore {
   startSteps(lease: TurnLease, keys: readonly string[]): Promise<{ readonly status: 'recorded' } | Lost>;
   recordStep(lease: TurnLease, outcome: StepOutcome): Promise<StepResult>;
   /** gives the lease back and keeps the head; `exhausted`: the step was suspended too often, nothing was written */
-  suspend(lease: TurnLease, waiting: Waiting): Promise<{ readonly status: 'suspended' | 'exhausted' } | Lost>;
+  suspend(lease: TurnLease, wait: WaitRequest): Promise<{ readonly status: 'suspended' | 'exhausted' } | Lost>;
   heartbeat(lease: TurnLease): Promise<{ readonly status: 'held' } | Lost>;
   /** @param wake recorded and answered where another turn waits; undefined: the owner takes that turn in the same write */
   settle(lease: TurnLease, settlement: Settlement, wake: string | undefined): Promise<SettleResult>;

@@ -1,5 +1,5 @@
 -- Stores a turn, in the mailbox or scheduled (I1, I2). A known turn id answers its present state.
--- ARGV: turn, agent, payload hash, input (`tokens bytes`, JSON behind them on the next line), wake, dueAt or 0,
+-- ARGV: turn, agent, payload hash, input (`tokens bytes`, JSON behind them on the next line), wake, delayMs,
 -- maxQueuedTurns, schema
 -- Reply: {'accepted'|'known', state, 1 where the wake is to be added} | {'conflict'} | {'full', queued}
 -- @include keys
@@ -8,7 +8,7 @@
 -- @include create
 -- @include index
 -- @include push
-local turn, agent, hash, input, wake, dueAt, maxQueuedTurns, schema = unpack(ARGV)
+local turn, agent, hash, input, wake, delayMs, maxQueuedTurns, schema = unpack(ARGV)
 local key = tbase .. turn
 local is_gone = redis.call('EXISTS', gone) == 1
 local known = is_gone and {} or redis.call('HMGET', key, 'hash', 'state')
@@ -19,7 +19,7 @@ if known[1] then
   return { 'known', known[2], needs_wake and 1 or 0 }
 end
 create_conversation(is_gone, schema, agent)
-local is_due = tonumber(dueAt) <= now
+local is_due = tonumber(delayMs) <= 0
 local queued = redis.call('LLEN', mb)
 if is_due and queued >= tonumber(maxQueuedTurns) then return { 'full', queued } end
 
@@ -29,6 +29,7 @@ redis.call('HSET', key, 'agent', agent, 'hash', hash, 'acceptedAt', string.forma
   'state', is_due and 'queued' or 'scheduled')
 index_key(key)
 if is_due then return { 'accepted', 'queued', push_turn(turn, wake) } end
-redis.call('HSET', key, 'dueAt', dueAt)
+local dueAt = now + tonumber(delayMs)
+redis.call('HSET', key, 'dueAt', string.format('%.0f', dueAt))
 look_again(scheduled_member(turn), dueAt)
 return { 'accepted', 'scheduled', 0 }

@@ -1,18 +1,19 @@
--- Gives the lease back while children run: until then only their parent job may claim.
--- ARGV: passId, owner, job, until (ms)
+-- Gives the lease back while children run: for that long only their parent job may claim.
+-- ARGV: passId, owner, job, parkMs
 -- Reply: 'parked' | 'superseded' | 'gone'
 -- @include keys
 -- @include ready
 -- @include pass-fence
-local passId, owner, job, untilMs = unpack(ARGV)
+local passId, owner, job, parkMs = unpack(ARGV)
 local loss = find_pass_loss(passId, owner)
 if loss == 'superseded' then
-  -- Sent again: nobody has claimed since.
-  local held = redis.call('HMGET', pass, 'passId', 'owner', 'parked', 'parkedUntil')
-  if held[1] == passId and not held[2] and held[3] == job and held[4] == untilMs then return 'parked' end
+  -- Sent again: nobody has claimed since. (The owner tells it from a later delivery of the same job that parked it too.)
+  local held = redis.call('HMGET', pass, 'passId', 'owner', 'parked', 'parkedBy')
+  if held[1] == passId and not held[2] and held[3] == job and held[4] == owner then return 'parked' end
 end
 if loss then return loss end
 redis.call('HDEL', pass, 'owner', 'lease')
-redis.call('HSET', pass, 'parked', job, 'parkedUntil', untilMs)
+local untilMs = now + tonumber(parkMs)
+redis.call('HSET', pass, 'parked', job, 'parkedBy', owner, 'parkedUntil', string.format('%.0f', untilMs))
 look_again(pass_member, untilMs)
 return 'parked'

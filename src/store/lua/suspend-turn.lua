@@ -1,11 +1,11 @@
 -- Gives the lease back and keeps the head until what it waits for has come, or its deadline.
--- ARGV: turn, owner, epoch, for, step, until (ms), calls as JSON, maxSuspensions
+-- ARGV: turn, owner, epoch, for, step, waitMs, calls as JSON, maxSuspensions
 -- Reply: 'suspended' | 'exhausted' | 'fenced' | 'gone'
 -- @include keys
 -- @include conversation
 -- @include ready
 -- @include fence
-local turn, owner, epoch, kind, step, untilMs, calls = unpack(ARGV, 1, 7)
+local turn, owner, epoch, kind, step, waitMs, calls = unpack(ARGV, 1, 7)
 local key = tbase .. turn
 read_conversation()
 local loss = find_loss(turn, owner, epoch)
@@ -28,10 +28,11 @@ if kind == 'tools' or kind == 'approval' then
     is_fulfilled = is_fulfilled and redis.call('HEXISTS', key, 'a:' .. call) == 1
   end
 end
-redis.call('HSET', key, 'state', 'waiting', 'sus', 1, 'sus:' .. step, count, 'wfor', kind, 'wstep', step, 'wuntil', untilMs,
-  'wcalls', calls)
+local untilMs = now + tonumber(waitMs)
+redis.call('HSET', key, 'state', 'waiting', 'sus', 1, 'sus:' .. step, count, 'wfor', kind, 'wstep', step,
+  'wuntil', string.format('%.0f', untilMs), 'wcalls', calls)
 redis.call('HDEL', key, 'wful')
 if is_fulfilled then redis.call('HSET', key, 'wful', 1) end
 redis.call('HDEL', c, 'owner', 'lease', 'attempts')
-look_again(turn_member, is_fulfilled and now or tonumber(untilMs))
+look_again(turn_member, is_fulfilled and now or untilMs)
 return 'suspended'

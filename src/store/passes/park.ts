@@ -5,15 +5,14 @@ import type { ScriptDefinition } from '../script.ts';
 interface Parking {
   readonly lease: PassLease;
   readonly job: string;
-  /** ms since epoch */
-  readonly untilMs: number;
+  readonly parkMs: number;
 }
 
 export function parkPass(keyspace: Keyspace): ScriptDefinition<Parking, { readonly status: 'parked' } | PassLost> {
   return {
     file: 'park-pass',
     keys: ({ lease }) => keyspace.conversation(lease.conversation),
-    args: ({ lease, job, untilMs }) => [lease.passId, lease.owner, job, untilMs],
+    args: ({ lease, job, parkMs }) => [lease.passId, lease.owner, job, parkMs],
     decode: (reply) => ({ status: reply as 'parked' | PassLost['status'] }),
   };
 }

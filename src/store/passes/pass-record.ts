@@ -10,8 +10,9 @@ export type ClaimedReply = ['claimed', string[], string[]];
 /**
  * Fields of `pass:<id>`; the key is there while a pass is requested or in progress.
  *
- * passId reasons (separated by commas) wake requestedAt · owner lease attempts · parked parkedUntil (the job that may
- * claim until then) · plan (JSON) · sweeps (times that the sweeper pushed its entry out since the last claim)
+ * passId reasons (separated by commas) wake requestedAt · owner lease attempts · parked parkedBy parkedUntil (the job
+ * that may claim until then, and the owner that left) · plan (JSON) · sweeps (times that the sweeper pushed its entry out
+ * since the last claim)
  */
 export function decodeClaimedPass(conversation: ConversationRef, reply: ClaimedReply): ClaimedPass {
   const pass = decodeHash(reply[1]);

@@ -30,7 +30,7 @@ export function openPassStore(redis: Redis, keyspace: Keyspace): PassStore {
     heartbeatPass: beat,
     readReasons: reasons,
     recordPlan: (lease, plan) => record({ lease, plan }),
-    parkPass: (lease, job, untilMs) => park({ lease, job, untilMs }),
+    parkPass: (lease, job, parkMs) => park({ lease, job, parkMs }),
     endPass: (lease, passEnd) => end({ lease, end: passEnd }),
     commitVersion: async (lease, versionCommit) => {
       checkNumber(versionCommit);

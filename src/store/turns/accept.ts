@@ -9,13 +9,13 @@ export function acceptTurn(keyspace: Keyspace): ScriptDefinition<AcceptRequest, 
   return {
     file: 'accept-turn',
     keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ turn, agent, payloadHash, input, wake, dueAt, maxQueuedTurns }) => [
+    args: ({ turn, agent, payloadHash, input, wake, delayMs, maxQueuedTurns }) => [
       turn,
       agent,
       payloadHash,
       `${input.tokens} ${input.bytes}\n${JSON.stringify(input.message)}`,
       wake,
-      dueAt ?? 0,
+      delayMs ?? 0,
       maxQueuedTurns,
       STORE_SCHEMA,
     ],

@@ -1,12 +1,12 @@
 import type { Lost, TurnLease } from '../../domain/ports/turn-store.ts';
-import { TURN_LIMITS, type Waiting } from '../../domain/turn.ts';
+import { TURN_LIMITS, type WaitRequest } from '../../domain/turn.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
 import { leaseArgs } from './lease.ts';
 
 interface SuspendRequest {
   readonly lease: TurnLease;
-  readonly waiting: Waiting;
+  readonly wait: WaitRequest;
 }
 
 type SuspendResult = { readonly status: 'suspended' | 'exhausted' } | Lost;
@@ -15,12 +15,12 @@ export function suspendTurn(keyspace: Keyspace): ScriptDefinition<SuspendRequest
   return {
     file: 'suspend-turn',
     keys: ({ lease }) => keyspace.conversation(lease.conversation),
-    args: ({ lease, waiting }) => [
+    args: ({ lease, wait }) => [
       ...leaseArgs(lease),
-      waiting.for,
-      waiting.step,
-      waiting.until,
-      JSON.stringify(waiting.calls),
+      wait.for,
+      wait.step,
+      wait.waitMs,
+      JSON.stringify(wait.calls),
       TURN_LIMITS.maxSuspensions,
     ],
     decode: (reply) => ({ status: reply as 'suspended' | 'exhausted' | Lost['status'] }),

@@ -31,7 +31,7 @@ export function openTurnStore(redis: Redis, keyspace: Keyspace): TurnStore & Tur
     claim: (conversation, owner, wake) => claim({ conversation, owner, wake }),
     startSteps: (lease, steps) => start({ lease, steps }),
     recordStep: (lease, outcome) => record({ lease, outcome }),
-    suspend: (lease, waiting) => suspend({ lease, waiting }),
+    suspend: (lease, wait) => suspend({ lease, wait }),
     settle: (lease, settlement, wake) => settle({ lease, settlement, wake }),
     cancel: (conversation, turn, wake) => cancel({ conversation, turn, wake }),
     readTurn: (conversation, turn) => readTurn(redis, keyspace, conversation, turn),

@@ -1,6 +1,6 @@
 import type { ConversationRef } from '../../domain/ids.ts';
+import { requestPass } from '../pass-request.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
-import { requestPass } from '../turn/pass-request.ts';
 import { evaluateRequest } from './evaluate.ts';
 import type { CompactionPorts } from './ports.ts';
 

@@ -58,7 +58,7 @@ async function park(
   fanOut: FanOut,
 ): Promise<PassDeliveryResult> {
   const { lease } = pass;
-  const parked = await ports.passes.parkPass(lease, job, ports.clock.now() + PASS_LIMITS.parkMs);
+  const parked = await ports.passes.parkPass(lease, job, PASS_LIMITS.parkMs);
   if (parked.status !== 'parked') {
     new PassEnding(ports, pass).lose(parked.status);
     return DONE;

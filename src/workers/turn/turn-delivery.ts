@@ -1,10 +1,10 @@
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { TurnHandler } from '../../domain/ports/handlers.ts';
 import type { ClaimedTurn, ClaimResult } from '../../domain/ports/turn-store.ts';
+import { requestPass } from '../pass-request.ts';
 import { ContextCache } from './context-cache.ts';
 import { decideTurnEnd } from './gate.ts';
 import { LostTurn } from './lost-turn.ts';
-import { requestPass } from './pass-request.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { TURN_SETTINGS, type TurnDependencies, type TurnSettings } from './turn-dependencies.ts';
 import { failTurn } from './turn-end.ts';

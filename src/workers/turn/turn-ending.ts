@@ -2,6 +2,7 @@ import type { ClaimedTurn, Settlement } from '../../domain/ports/turn-store.ts';
 import { LostTurn } from './lost-turn.ts';
 import type { TurnDependencies } from './turn-dependencies.ts';
 import { failTurn, type TurnEnd } from './turn-end.ts';
+import { toWaitRequest } from './waiting.ts';
 
 type EndingPorts = Pick<TurnDependencies, 'turns' | 'wakes' | 'clock' | 'ids' | 'onEvent'>;
 
@@ -19,12 +20,12 @@ export async function endTurn(
 ): Promise<ClaimedTurn | undefined> {
   if (end.kind === 'suspended') {
     const { lease } = claimed;
-    const { waiting } = end;
-    const { status } = await ports.turns.suspend(lease, waiting);
+    const wait = toWaitRequest(end.waiting, ports.clock.now());
+    const { status } = await ports.turns.suspend(lease, wait);
     if (status === 'fenced' || status === 'gone') throw new LostTurn(status);
-    if (status === 'exhausted') return endTurn(ports, claimed, exhausted(waiting), mayClaimNext);
+    if (status === 'exhausted') return endTurn(ports, claimed, exhausted(wait), mayClaimNext);
     const { conversation, turn } = lease;
-    ports.onEvent({ type: 'turn_suspended', conversation, turn, for: waiting.for, untilMs: waiting.until });
+    ports.onEvent({ type: 'turn_suspended', conversation, turn, for: wait.for, waitMs: wait.waitMs });
     return undefined;
   }
   const settlement: Settlement =

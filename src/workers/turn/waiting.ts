@@ -1,4 +1,4 @@
-import { TURN_LIMITS, type Waiting } from '../../domain/turn.ts';
+import { TURN_LIMITS, type Waiting, type WaitRequest } from '../../domain/turn.ts';
 
 /** The first backoff; it doubles with each wait of the same step. */
 const RETRY_FIRST_MS = 1_000;
@@ -26,4 +26,12 @@ export function waitForRetry(step: string, { now, waits, retryAt }: RetryTimes):
   const backoffMs = Math.min(RETRY_MOST_MS, RETRY_FIRST_MS * 2 ** waits);
   const until = retryAt === undefined ? now + backoffMs : Math.max(retryAt, now + RETRY_FIRST_MS);
   return { for: 'retry', step, until, calls: [] };
+}
+
+/**
+ * The same wait as the store is asked for: a time that a provider named, and this worker's own, mean nothing there.
+ * @param now by the clock that `until` was set by
+ */
+export function toWaitRequest({ until, ...wait }: Waiting, now: number): WaitRequest {
+  return { ...wait, waitMs: Math.max(0, until - now) };
 }

@@ -44,7 +44,7 @@ export interface MemoryPass {
   leaseUntil?: number | undefined;
   requestedAt: number;
   plan?: string | undefined;
-  parked?: { readonly job: string; readonly untilMs: number } | undefined;
+  parked?: { readonly job: string; readonly by: string; readonly untilMs: number } | undefined;
 }
 
 /** All that lies under one conversation's keys. Fields as in src/store/conversation-record.ts, by their long names. */

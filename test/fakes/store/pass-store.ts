@@ -40,7 +40,7 @@ export function openMemoryPassStore(db: MemoryDatabase): PassStore {
       held.pass.attempts = 0;
       return { status: 'recorded' };
     },
-    parkPass: async (lease, job, untilMs) => parkPass(db, lease, { job, untilMs }),
+    parkPass: async (lease, job, parkMs) => parkPass(db, lease, { job, parkMs }),
     endPass: async (lease, end) => endPass(db, lease, end),
     commitVersion: async (lease, commit) => {
       checkNumber(commit);
@@ -115,17 +115,18 @@ function takeOverPass(db: MemoryDatabase, { conversation: ref, owner, passId }: 
 function parkPass(
   db: MemoryDatabase,
   lease: PassLease,
-  parked: { readonly job: string; readonly untilMs: number },
+  { job, parkMs }: { readonly job: string; readonly parkMs: number },
 ): { readonly status: 'parked' } | PassLost {
   const held = hold(db, lease);
   if ('status' in held) {
     const pass = db.find(lease.conversation)?.pass;
-    const isSame = pass?.parked?.job === parked.job && pass.parked.untilMs === parked.untilMs;
+    const isSame = pass?.parked?.job === job && pass.parked.by === lease.owner;
     const isUnclaimed = pass?.passId === lease.passId && pass.owner === undefined;
     return held.status === 'superseded' && isUnclaimed && isSame ? { status: 'parked' } : held;
   }
-  Object.assign(held.pass, { owner: undefined, leaseUntil: undefined, parked });
-  db.ready.set(readyMember('p', lease.conversation), parked.untilMs);
+  const untilMs = db.now() + parkMs;
+  Object.assign(held.pass, { owner: undefined, leaseUntil: undefined, parked: { job, by: lease.owner, untilMs } });
+  db.ready.set(readyMember('p', lease.conversation), untilMs);
   return { status: 'parked' };
 }
 

@@ -28,7 +28,7 @@ export function openMemoryTurnIntake(db: MemoryDatabase): TurnIntake {
 }
 
 function accept(db: MemoryDatabase, request: AcceptRequest): AcceptResult {
-  const { conversation: ref, turn, agent, payloadHash, input, wake, dueAt = 0, maxQueuedTurns } = request;
+  const { conversation: ref, turn, agent, payloadHash, input, wake, delayMs = 0, maxQueuedTurns } = request;
   const known = db.isGone(ref) ? undefined : db.find(ref)?.turnRecords.get(turn);
   if (known !== undefined) {
     if (known.payloadHash !== payloadHash) return { status: 'conflict' };
@@ -37,7 +37,8 @@ function accept(db: MemoryDatabase, request: AcceptRequest): AcceptResult {
   }
   const conversation = db.open(ref, agent);
   const { mailbox } = conversation;
-  const isDue = dueAt <= db.now();
+  const isDue = delayMs <= 0;
+  const dueAt = db.now() + delayMs;
   if (isDue && mailbox.length >= maxQueuedTurns) return { status: 'full', queued: mailbox.length };
   const state = isDue ? 'queued' : 'scheduled';
   const record = { turn, agent, payloadHash, input, state, acceptedAt: db.now(), ...(!isDue && { dueAt }) } as const;

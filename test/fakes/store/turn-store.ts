@@ -11,7 +11,7 @@ import type {
   TurnLease,
   TurnStore,
 } from '../../../src/domain/ports/turn-store.ts';
-import { isSettled, TURN_LIMITS, type Waiting } from '../../../src/domain/turn.ts';
+import { isSettled, TURN_LIMITS, type WaitRequest } from '../../../src/domain/turn.ts';
 import { readyMember } from '../../../src/store/keys.ts';
 import { POISON_FAILURE } from '../../../src/store/turns/claim.ts';
 import { type MemoryConversation, type MemoryDatabase, type MemoryTurn, toConversationState } from './database.ts';
@@ -33,7 +33,7 @@ export function openMemoryTurnStore(db: MemoryDatabase): TurnStore & TurnIntake 
       return { status: 'recorded' };
     },
     recordStep: async (lease, outcome) => recordStep(db, lease, outcome),
-    suspend: async (lease, waiting) => suspend(db, lease, waiting),
+    suspend: async (lease, wait) => suspend(db, lease, wait),
     heartbeat: async (lease) => {
       const held = hold(db, lease);
       if ('status' in held) return held;
@@ -140,16 +140,22 @@ function dropUsedWait(conversation: MemoryConversation, record: MemoryTurn): voi
   if (waiting.calls.every((call) => !conversation.openCalls.has(call))) record.waiting = undefined;
 }
 
-function suspend(db: MemoryDatabase, lease: TurnLease, waiting: Waiting): { status: 'suspended' | 'exhausted' } | Lost {
+function suspend(
+  db: MemoryDatabase,
+  lease: TurnLease,
+  request: WaitRequest,
+): { status: 'suspended' | 'exhausted' } | Lost {
   const held = hold(db, lease);
   if ('status' in held) {
     const conversation = db.find(lease.conversation);
     const record = conversation?.turnRecords.get(lease.turn);
     const hasStood = conversation?.owner === undefined && conversation?.epoch === lease.epoch;
-    const isSame = record?.state === 'waiting' && record.waiting?.step === waiting.step;
+    const isSame = record?.state === 'waiting' && record.waiting?.step === request.step;
     return held.status === 'fenced' && hasStood && isSame ? { status: 'suspended' } : held;
   }
   const { conversation, record } = held;
+  const { waitMs, ...wait } = request;
+  const waiting = { ...wait, until: db.now() + waitMs };
   const count = (record.suspensions.get(waiting.step) ?? 0) + 1;
   if (count > TURN_LIMITS.maxSuspensions) return { status: 'exhausted' };
   const isForCalls = waiting.for === 'tools' || waiting.for === 'approval';

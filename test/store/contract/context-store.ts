@@ -58,7 +58,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
     test('refused while turns wait or run, not for one that is scheduled', async () => {
       const { store } = harness();
       const conversation = newConversation();
-      await store.accept(turnFor(conversation, 'later', { dueAt: Date.now() + 60_000 }));
+      await store.accept(turnFor(conversation, 'later', { delayMs: 60_000 }));
       expect(await store.append(appendOf(conversation, 0, 2))).toMatchObject({ status: 'appended' });
       const { lease } = await acceptAndClaim(store, conversation, 't1');
       expect(await store.append(appendOf(conversation, 3, 1))).toEqual({ status: 'busy' });
@@ -139,7 +139,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
       const { lease } = await claimPass(store, conversation);
       await store.commitVersion(lease, commitOf(0, 2));
       await waitForPass(store, conversation, 't1');
-      await store.accept(turnFor(conversation, 'later', { dueAt: Date.now() + 60_000 }));
+      await store.accept(turnFor(conversation, 'later', { delayMs: 60_000 }));
       // c log mb ver cp pass ev, two turns, a summary and an operation
       const removed = { removedKeys: 11 };
       expect(await store.erase(conversation)).toEqual(removed);

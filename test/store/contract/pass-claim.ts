@@ -152,22 +152,35 @@ export function describePassClaim(harness: () => StoreHarness): void {
       const { store, dueIn, endParking } = harness();
       const conversation = await makeConversation(store);
       const { lease } = await claimPass(store, conversation, { job: 'parent' });
-      const untilMs = Date.now() + PASS_LIMITS.parkMs;
-      expect(await store.parkPass(lease, 'parent', untilMs)).toEqual({ status: 'parked' });
-      expect(await store.parkPass(lease, 'parent', untilMs), 'I5').toEqual({ status: 'parked' });
-      expect(await dueIn(conversation, 'p')).toBeGreaterThan(PASS_LIMITS.parkMs - SLACK_MS);
+      const { parkMs } = PASS_LIMITS;
+      expect(await store.parkPass(lease, 'parent', parkMs)).toEqual({ status: 'parked' });
+      const held = await store.claimPass(conversation, 'o', 'another', 'w');
+      expect(held).toEqual({ status: 'held', untilMs: expect.any(Number) });
+      expect(await store.parkPass(lease, 'parent', parkMs), 'I5').toEqual({ status: 'parked' });
+      expect(await dueIn(conversation, 'p')).toBeGreaterThan(parkMs - SLACK_MS);
+      expect(await dueIn(conversation, 'p'), 'by the clock of the store').toBeLessThanOrEqual(parkMs);
       expect(await store.heartbeatPass(lease), 'the lease is given back').toEqual({ status: 'superseded' });
-      expect(await store.claimPass(conversation, 'o', 'another', 'w')).toEqual({ status: 'held', untilMs });
+      expect(await store.claimPass(conversation, 'o', 'another', 'w'), 'sent again, it moves nothing').toEqual(held);
       await endParking(conversation);
       expect(await store.claimPass(conversation, 'o', 'another', 'w')).toMatchObject({ status: 'claimed' });
-      expect(await store.parkPass(lease, 'parent', untilMs)).toEqual({ status: 'superseded' });
+      expect(await store.parkPass(lease, 'parent', parkMs)).toEqual({ status: 'superseded' });
+    });
+
+    test('sent again after its job was delivered anew, and parked it too, it is superseded', async () => {
+      const { store } = harness();
+      const conversation = await makeConversation(store);
+      const first = await claimPass(store, conversation, { job: 'parent' });
+      await store.parkPass(first.lease, 'parent', PASS_LIMITS.parkMs);
+      const second = await claimPass(store, conversation, { job: 'parent' });
+      expect(await store.parkPass(second.lease, 'parent', PASS_LIMITS.parkMs)).toEqual({ status: 'parked' });
+      expect(await store.parkPass(first.lease, 'parent', PASS_LIMITS.parkMs)).toEqual({ status: 'superseded' });
     });
 
     test('its own job claims at any time, and it is parked no more', async () => {
       const { store, lapseLease } = harness();
       const conversation = await makeConversation(store);
       const { lease } = await claimPass(store, conversation, { job: 'parent' });
-      await store.parkPass(lease, 'parent', Date.now() + PASS_LIMITS.parkMs);
+      await store.parkPass(lease, 'parent', PASS_LIMITS.parkMs);
       expect(await store.claimPass(conversation, 'o', 'parent', 'w')).toMatchObject({ status: 'claimed' });
       await lapseLease('pass', conversation);
       expect(await store.claimPass(conversation, 'p', 'another', 'w')).toMatchObject({ status: 'claimed' });
@@ -180,7 +193,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
       const conversation = await makeConversation(store);
       const former = await claimPass(store, conversation, { reasons: ['ratio'] });
       await store.recordPlan(former.lease, '{}');
-      await store.parkPass(former.lease, 'parent', Date.now() + PASS_LIMITS.parkMs);
+      await store.parkPass(former.lease, 'parent', PASS_LIMITS.parkMs);
       const taken = await store.takeOverPass(conversation, 'turn-worker', 'p2');
       expect(taken).toMatchObject({
         status: 'claimed',

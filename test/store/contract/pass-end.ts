@@ -84,7 +84,7 @@ export function describePassEnd(harness: () => StoreHarness): void {
       const conversation = await makeConversation(store);
       const { lease: turn } = await acceptAndClaim(store, conversation, 't1');
       expect(await store.endPass((await claimPass(store, conversation)).lease, endOf())).toEqual({ status: 'ended' });
-      await store.suspend(turn, { for: 'retry', step: 's', until: Date.now() + 60_000, calls: [] });
+      await store.suspend(turn, { for: 'retry', step: 's', waitMs: 60_000, calls: [] });
       expect(await store.endPass((await claimPass(store, conversation)).lease, endOf())).toEqual({ status: 'ended' });
     });
 

@@ -35,7 +35,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
       const conversation = await makeConversation(store);
       await store.accept(turnFor(conversation, 't1'));
       await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w' });
-      await store.accept(turnFor(conversation, 'later', { dueAt: Date.now() + 60_000 }));
+      await store.accept(turnFor(conversation, 'later', { delayMs: 60_000 }));
       expect(await sweep(), 'nothing is due yet').toEqual([]);
       await makeOverdue(conversation, 't', 30);
       await makeOverdue(conversation, 'p', 20);
@@ -78,8 +78,8 @@ export function describeSweepStore(harness: () => StoreHarness): void {
     test('takes so many of a shard, longest overdue first', async () => {
       const { store, shards, makeOverdue, allowSweep } = harness();
       const conversation = newConversation();
-      await store.accept(turnFor(conversation, 'a', { dueAt: Date.now() + 60_000 }));
-      await store.accept(turnFor(conversation, 'b', { dueAt: Date.now() + 60_000 }));
+      await store.accept(turnFor(conversation, 'a', { delayMs: 60_000 }));
+      await store.accept(turnFor(conversation, 'b', { delayMs: 60_000 }));
       await makeOverdue(conversation, { scheduled: 'a' }, 10);
       await makeOverdue(conversation, { scheduled: 'b' }, 20);
       await allowSweep();
@@ -144,7 +144,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
       const { store, endParking } = harness();
       const conversation = await makeConversation(store);
       const { lease } = await claimPass(store, conversation);
-      await store.parkPass(lease, 'parent', Date.now() + 60_000);
+      await store.parkPass(lease, 'parent', 60_000);
       expect(await store.inspectPass(conversation)).toEqual({ status: 'quiet' });
       await endParking(conversation);
       expect(await store.inspectPass(conversation)).toMatchObject({ status: 'lapsed' });
@@ -207,7 +207,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
       const { store, passDueTime, dueIn } = harness();
       const conversation = newConversation();
       for (const turn of ['a', 'b']) {
-        await store.accept(turnFor(conversation, turn, { dueAt: Date.now() + 60_000 }));
+        await store.accept(turnFor(conversation, turn, { delayMs: 60_000 }));
         await passDueTime(conversation, turn);
       }
       for (let sent = 0; sent < 2; sent += 1) {
@@ -227,7 +227,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
     test('not before its time, whatever the entry says', async () => {
       const { store, makeOverdue, dueIn } = harness();
       const conversation = newConversation();
-      await store.accept(turnFor(conversation, 'a', { dueAt: Date.now() + 60_000 }));
+      await store.accept(turnFor(conversation, 'a', { delayMs: 60_000 }));
       await makeOverdue(conversation, { scheduled: 'a' }, 1);
       expect(await store.promoteScheduled(conversation, 'a', 'w')).toEqual({ needsWake: false });
       expect(await store.readTurn(conversation, 'a')).toMatchObject({ state: 'scheduled' });
@@ -237,7 +237,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
     test('not once it was canceled or erased', async () => {
       const { store, passDueTime } = harness();
       const conversation = newConversation();
-      await store.accept(turnFor(conversation, 'a', { dueAt: Date.now() + 60_000 }));
+      await store.accept(turnFor(conversation, 'a', { delayMs: 60_000 }));
       await passDueTime(conversation, 'a');
       await store.cancel(conversation, 'a', 'w0');
       expect(await store.promoteScheduled(conversation, 'a', 'w')).toEqual({ needsWake: false });

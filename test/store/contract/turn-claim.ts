@@ -76,9 +76,7 @@ export function describeClaim(harness: () => TurnHarness): void {
       expect(await store.heartbeat(first.lease)).toEqual(fenced);
       expect(await store.startSteps(first.lease, ['s'])).toEqual(fenced);
       expect(await store.recordStep(first.lease, textStep('s', 1))).toEqual(fenced);
-      expect(
-        await store.suspend(first.lease, { for: 'retry', step: 's', until: Date.now() + 1_000, calls: [] }),
-      ).toEqual(fenced);
+      expect(await store.suspend(first.lease, { for: 'retry', step: 's', waitMs: 1_000, calls: [] })).toEqual(fenced);
       expect(await store.settle(first.lease, { state: 'completed', answerSeq: 1 }, 'w')).toEqual(fenced);
     });
 
@@ -86,7 +84,7 @@ export function describeClaim(harness: () => TurnHarness): void {
       const { store, passDeadline } = harness();
       const conversation = newConversation();
       const { lease } = await acceptAndClaim(store, conversation, 't1');
-      await store.suspend(lease, { for: 'retry', step: 's', until: Date.now() + 60_000, calls: [] });
+      await store.suspend(lease, { for: 'retry', step: 's', waitMs: 60_000, calls: [] });
       await passDeadline(conversation, 't1');
       expect(await store.claim(conversation, lease.owner, 'w')).toMatchObject({ status: 'claimed' });
       expect(await store.heartbeat(lease)).toEqual({ status: 'fenced' });

@@ -103,7 +103,7 @@ export function describeEnd(harness: () => TurnHarness): void {
       const conversation = newConversation();
       const { lease } = await acceptAndClaim(store, conversation, 't1');
       await store.recordStep(lease, callsStep('model.1', 1, 1));
-      await store.suspend(lease, { for: 'tools', step: 's', until: Date.now() + 60_000, calls: ['c2_0'] });
+      await store.suspend(lease, { for: 'tools', step: 's', waitMs: 60_000, calls: ['c2_0'] });
       await store.resume({ conversation, turn: 't1', answers: new Map([['c2_0', '{}']]), wake: 'w' });
       const again = await claimHead(store, conversation);
       await store.settle(again.lease, { state: 'failed', failure: FAILURE }, 'w');
@@ -117,7 +117,7 @@ export function describeEnd(harness: () => TurnHarness): void {
     test('of a scheduled turn removes it', async () => {
       const { store, observe } = harness();
       const conversation = newConversation();
-      await store.accept(turnFor(conversation, 'later', { dueAt: Date.now() + 60_000 }));
+      await store.accept(turnFor(conversation, 'later', { delayMs: 60_000 }));
       expect(await store.cancel(conversation, 'later', 'w')).toEqual({ status: 'canceled' });
       expect((await observe(conversation)).shape.ready).toEqual([]);
       expect(await store.readTurn(conversation, 'later')).toMatchObject({ state: 'canceled' });
@@ -165,7 +165,7 @@ export function describeEnd(harness: () => TurnHarness): void {
       const conversation = newConversation();
       for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
       const { lease } = await claimHead(store, conversation);
-      await store.suspend(lease, { for: 'retry', step: 's', until: Date.now() + 60_000, calls: [] });
+      await store.suspend(lease, { for: 'retry', step: 's', waitMs: 60_000, calls: [] });
       expect(await store.cancel(conversation, 't1', 'w')).toEqual({ status: 'canceled', wake: 'w' });
       expect((await claimHead(store, conversation)).lease.turn).toBe('t2');
     });
@@ -188,13 +188,13 @@ export function describeEnd(harness: () => TurnHarness): void {
       const look = async (turn: string): Promise<void> => {
         seen.add((await store.readTurn(conversation, turn))?.state ?? 'none');
       };
-      await store.accept(turnFor(conversation, 'later', { dueAt: Date.now() + 60_000 }));
+      await store.accept(turnFor(conversation, 'later', { delayMs: 60_000 }));
       for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
       await look('later');
       await look('t1');
       const first = await claimHead(store, conversation);
       await look('t1');
-      await store.suspend(first.lease, { for: 'compaction', step: 's', until: Date.now() + 60_000, calls: [] });
+      await store.suspend(first.lease, { for: 'compaction', step: 's', waitMs: 60_000, calls: [] });
       await look('t1');
       const second = await claimHead(store, conversation);
       await store.settle(second.lease, { state: 'completed', answerSeq: 1 }, 'w');

@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { TurnLease } from '../../../src/domain/ports/turn-store.ts';
-import { nextTurnState, TURN_STATES, type TurnEvent, type TurnState, type Waiting } from '../../../src/domain/turn.ts';
+import {
+  nextTurnState,
+  TURN_STATES,
+  type TurnEvent,
+  type TurnState,
+  type WaitRequest,
+} from '../../../src/domain/turn.ts';
 import { acceptAndClaim, newConversation, turnFor } from '../samples.ts';
 import type { TurnHarness } from '../turn-harness.ts';
 
@@ -16,8 +22,8 @@ const FAILURE = { code: 'model_failed', message: 'it broke' };
  */
 const UNREACHED = new Set(['queued fail', 'waiting fail']);
 
-function later(): { dueAt: number } {
-  return { dueAt: Date.now() + 60_000 };
+function later(): { delayMs: number } {
+  return { delayMs: 60_000 };
 }
 
 export function describeTransitions(harness: () => TurnHarness): void {
@@ -39,7 +45,7 @@ export function describeTransitions(harness: () => TurnHarness): void {
 
   async function act(conversation: ConversationRef, lease: TurnLease, event: Event): Promise<unknown> {
     const { store } = harness();
-    const waiting: Waiting = { for: 'compaction', step: 's', until: Date.now() + 60_000, calls: [] };
+    const wait: WaitRequest = { for: 'compaction', step: 's', waitMs: 60_000, calls: [] };
     switch (event) {
       case 'accept':
         return store.accept(turnFor(conversation, 't1'));
@@ -48,7 +54,7 @@ export function describeTransitions(harness: () => TurnHarness): void {
       case 'claim':
         return store.claim(conversation, 'another', 'w');
       case 'suspend':
-        return store.suspend(lease, waiting);
+        return store.suspend(lease, wait);
       case 'complete':
         return store.settle(lease, { state: 'completed', answerSeq: 1 }, 'w');
       case 'fail':

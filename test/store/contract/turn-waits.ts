@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { TurnLease } from '../../../src/domain/ports/turn-store.ts';
-import { TURN_LIMITS, type Waiting } from '../../../src/domain/turn.ts';
+import { TURN_LIMITS, type Waiting, type WaitRequest } from '../../../src/domain/turn.ts';
 import { acceptAndClaim, callsStep, claimHead, newConversation, resultStep, textStep, turnFor } from '../samples.ts';
 import type { TurnHarness } from '../turn-harness.ts';
 
 const DAY_MS = 86_400_000;
 
-function waitFor(kind: Waiting['for'], calls: string[] = [], step = 'step.1'): Waiting {
-  return { for: kind, step, until: Date.now() + DAY_MS, calls };
+function waitFor(kind: WaitRequest['for'], calls: string[] = [], step = 'step.1'): WaitRequest {
+  return { for: kind, step, waitMs: DAY_MS, calls };
 }
 
 function answer(call: string): [string, string] {
@@ -16,15 +16,24 @@ function answer(call: string): [string, string] {
 }
 
 export function describeWaits(harness: () => TurnHarness): void {
+  interface SuspendedTurn {
+    readonly conversation: ConversationRef;
+    readonly lease: TurnLease;
+    readonly wait: WaitRequest;
+    readonly waiting: Waiting;
+  }
+
   /** a turn that called two tools and waits for both */
-  async function waitForTools(): Promise<{ conversation: ConversationRef; lease: TurnLease; waiting: Waiting }> {
+  async function waitForTools(): Promise<SuspendedTurn> {
     const { store } = harness();
     const conversation = newConversation();
     const { lease } = await acceptAndClaim(store, conversation, 't1');
     await store.recordStep(lease, callsStep('model.1', 1, 2));
-    const waiting = waitFor('tools', ['c2_0', 'c2_1']);
-    expect(await store.suspend(lease, waiting)).toEqual({ status: 'suspended' });
-    return { conversation, lease, waiting };
+    const wait = waitFor('tools', ['c2_0', 'c2_1']);
+    expect(await store.suspend(lease, wait)).toEqual({ status: 'suspended' });
+    const { waiting } = (await store.readTurn(conversation, 't1')) ?? {};
+    if (waiting === undefined) throw new Error('the turn does not wait');
+    return { conversation, lease, wait, waiting };
   }
 
   describe('suspend', () => {
@@ -36,9 +45,21 @@ export function describeWaits(harness: () => TurnHarness): void {
       expect([shape.owner, shape.attempts, shape.mailbox]).toEqual([undefined, 0, ['t1', 't2']]);
       expect(shape.turns['t1']).toMatchObject({ state: 'waiting', waiting: { for: 'tools', isFulfilled: false } });
       expect(times.ready['t'], 'accept does not move it: NX').toBe(waiting.until);
-      expect(await store.readTurn(conversation, 't1')).toMatchObject({ state: 'waiting', waiting });
+      expect(waiting).toMatchObject({ for: 'tools', step: 'step.1', calls: ['c2_0', 'c2_1'] });
       expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'waiting', untilMs: waiting.until });
       expect(await store.heartbeat(lease), 'its owner has left').toEqual({ status: 'fenced' });
+    });
+
+    test('counts the wait from its own clock: no time of the caller is in the deadline', async () => {
+      const { store, observe } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const before = (await observe(conversation)).times.now;
+      await store.suspend(lease, waitFor('retry'));
+      const after = (await observe(conversation)).times.now;
+      const { waiting } = (await store.readTurn(conversation, 't1')) ?? {};
+      expect(waiting?.until).toBeGreaterThanOrEqual(before + DAY_MS);
+      expect(waiting?.until).toBeLessThanOrEqual(after + DAY_MS);
     });
 
     test('a claim before the deadline puts the entry back to it, wherever a sweep pushed it', async () => {
@@ -61,13 +82,14 @@ export function describeWaits(harness: () => TurnHarness): void {
 
     test('sent again changes nothing; after the next claim it is fenced', async () => {
       const { store, observe, passDeadline } = harness();
-      const { conversation, lease, waiting } = await waitForTools();
+      const { conversation, lease, wait, waiting } = await waitForTools();
       const before = await observe(conversation);
-      expect(await store.suspend(lease, waiting)).toEqual({ status: 'suspended' });
+      expect(await store.suspend(lease, wait)).toEqual({ status: 'suspended' });
       expect((await observe(conversation)).shape).toEqual(before.shape);
+      expect(await store.readTurn(conversation, 't1'), 'the deadline stands').toMatchObject({ waiting });
       await passDeadline(conversation, 't1');
       await claimHead(store, conversation);
-      expect(await store.suspend(lease, waiting)).toEqual({ status: 'fenced' });
+      expect(await store.suspend(lease, wait)).toEqual({ status: 'fenced' });
     });
 
     test('a suspension is no attempt: four rate limits are not poison', async () => {

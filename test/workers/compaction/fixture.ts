@@ -158,8 +158,8 @@ export class Fixture {
     const claim = await this.store.claim(ref, this.nextId(), this.nextId());
     if (claim.status !== 'claimed') throw new Error(`not claimed: ${claim.status}`);
     await this.request(...reasons);
-    const until = this.db.now() + TURN_LIMITS.compactionWaitMs;
-    await this.store.suspend(claim.turn.lease, { for: 'compaction', step: 'model-1', until, calls: [] });
+    const waitMs = TURN_LIMITS.compactionWaitMs;
+    await this.store.suspend(claim.turn.lease, { for: 'compaction', step: 'model-1', waitMs, calls: [] });
     this.queue.clear();
   }
 

@@ -87,8 +87,8 @@ describe('a turn', () => {
     world.queue.clear();
     const claim = await world.store.claim(ref, 'o', 'w');
     if (claim.status !== 'claimed') throw new Error(claim.status);
-    const until = world.db.now() + TURN_LIMITS.toolsWaitMs;
-    await world.store.suspend(claim.turn.lease, { for: 'tools', step: 'model-1', until, calls: ['c1_0'] });
+    const waitMs = TURN_LIMITS.toolsWaitMs;
+    await world.store.suspend(claim.turn.lease, { for: 'tools', step: 'model-1', waitMs, calls: ['c1_0'] });
     for (let hours = 0; hours < 23; hours += 1) {
       world.db.advance(3_600_000);
       expect(await world.sweeper.sweepOnce()).toBe(0);
@@ -103,7 +103,7 @@ describe('a turn', () => {
     const later = { conversation: ref, agent: 'guide', maxQueuedTurns: 10, payloadHash: 'h' } as const;
     const input = await world.agent.weigh({ role: 'user', content: 'later' });
     for (const turn of ['t1', 't2']) {
-      await world.store.accept({ ...later, turn, input, wake: `w-${turn}`, dueAt: world.db.now() + 60_000 });
+      await world.store.accept({ ...later, turn, input, wake: `w-${turn}`, delayMs: 60_000 });
     }
     expect(await world.sweeper.sweepOnce()).toBe(0);
     world.db.advance(60_000);

@@ -190,9 +190,9 @@ describe('a hard pass', () => {
         ...ports,
         turns: {
           ...ports.turns,
-          suspend: async (lease, waiting) => {
+          suspend: async (lease, wait) => {
             await world.endPass();
-            return ports.turns.suspend(lease, waiting);
+            return ports.turns.suspend(lease, wait);
           },
         },
       }),

@@ -263,7 +263,7 @@ describe('calls that wait for somebody', () => {
       state: 'waiting',
       waiting: { for: 'tools', step: 'model-1', until, calls: ['c2_0', 'c2_2'] },
     });
-    expect(world.eventsOf('turn_suspended')).toMatchObject([{ for: 'tools', untilMs: until }]);
+    expect(world.eventsOf('turn_suspended')).toMatchObject([{ for: 'tools', waitMs: 86_400_000 }]);
     expect(world.log).toHaveLength(3);
     expect(told()).toEqual(['read']);
     await world.timers.advance(3_600_000);

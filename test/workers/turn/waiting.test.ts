@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { StepRecord } from '../../../src/domain/turn.ts';
 import { countModelSteps, countSteps, countWaits, nextWaitMark } from '../../../src/workers/turn/step-keys.ts';
-import { waitForCalls, waitForPass, waitForRetry } from '../../../src/workers/turn/waiting.ts';
+import { toWaitRequest, waitForCalls, waitForPass, waitForRetry } from '../../../src/workers/turn/waiting.ts';
 
 const now = 1_000_000;
 
@@ -26,6 +26,12 @@ describe('a wait has a deadline', () => {
   it('that a provider names, but never at once', () => {
     expect(waitForRetry('model-1', { now, waits: 5, retryAt: now + 3_000 }).until).toBe(now + 3_000);
     expect(waitForRetry('model-1', { now, waits: 5, retryAt: now - 3_000 }).until).toBe(now + 1_000);
+  });
+
+  it('that the store is told as what is left of it, never less than nothing', () => {
+    const waiting = waitForRetry('model-1', { now, waits: 0, retryAt: now + 3_000 });
+    expect(toWaitRequest(waiting, now + 500)).toEqual({ for: 'retry', step: 'model-1', waitMs: 2_500, calls: [] });
+    expect(toWaitRequest(waiting, now + 4_000).waitMs).toBe(0);
   });
 });
 

@@ -1,10 +1,20 @@
-import type { Reason } from '../../domain/compaction/thresholds.ts';
-import type { ConversationRef } from '../../domain/ids.ts';
-import type { TurnDependencies } from './turn-dependencies.ts';
+import type { Reason } from '../domain/compaction/thresholds.ts';
+import type { EventListener } from '../domain/events.ts';
+import type { ConversationRef } from '../domain/ids.ts';
+import type { IdSource } from '../domain/ports/clock.ts';
+import type { PassIntake } from '../domain/ports/pass-store.ts';
+import type { WakeQueue } from '../domain/ports/queue.ts';
+
+interface RequestPorts {
+  readonly passes: PassIntake;
+  readonly wakes: Pick<WakeQueue, 'wake'>;
+  readonly ids: IdSource;
+  readonly onEvent: EventListener;
+}
 
 /** Asks for a pass, or adds the reasons to the one in progress. Answers its id; undefined: there is no conversation to compact. */
 export async function requestPass(
-  { passes, wakes, ids, onEvent }: Pick<TurnDependencies, 'passes' | 'wakes' | 'ids' | 'onEvent'>,
+  { passes, wakes, ids, onEvent }: RequestPorts,
   conversation: ConversationRef,
   reasons: readonly Reason[],
 ): Promise<string | undefined> {

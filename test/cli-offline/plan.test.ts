@@ -1,0 +1,189 @@
+import { describe, expect, test } from 'vitest';
+import { readJsonLines, runTurnfold, writeTemporary } from '../cli/run-turnfold.ts';
+
+const system = { role: 'system', content: 'Be brief.' };
+const user = (content: string) => ({ role: 'user', content });
+const says = (content: string) => ({ role: 'assistant', content });
+const calls = (id: string) => ({ role: 'assistant', content: '', toolCalls: [{ id, name: 'look', arguments: '{}' }] });
+const result = (toolCallId: string) => ({ role: 'tool', toolCallId, content: 'much to read '.repeat(200) });
+
+/** Turns of a tool agent: a round and an answer behind each question. */
+function toolTurns(turns: number): unknown[] {
+  return Array.from({ length: turns }, (_, turn) => [
+    user(`question ${turn}`),
+    calls(`x${turn}`),
+    result(`x${turn}`),
+    says(`answer ${turn}`),
+  ]).flat();
+}
+
+async function plan(lines: readonly unknown[], policy = '', ...args: string[]) {
+  const file = await writeTemporary('talks.jsonl', lines);
+  const policyFile = await writeTemporary('policy.yaml', policy);
+  return await runTurnfold(['plan', file, '--policy', policyFile, ...args]);
+}
+
+async function planOne(messages: readonly unknown[], policy: string) {
+  const { code, stdout, stderr } = await plan([{ id: 'talk', messages }], policy, '--json');
+  expect({ code, stderr }).toStrictEqual({ code: 0, stderr: '' });
+  expect(stdout.endsWith('\n')).toBe(true);
+  return readJsonLines(stdout)[0];
+}
+
+describe('a plan in JSON', () => {
+  test('summarizes: ranges are indexes into the input, from 0, both ends included', async () => {
+    const messages = [system, ...toolTurns(4)];
+    expect(await planOne(messages, 'token_threshold: 1000\nmax_tokens: 800')).toStrictEqual({
+      id: 'talk',
+      kind: 'summarize',
+      reasons: ['token_threshold'],
+      tokens: expect.any(Number) as number,
+      messages: 17,
+      turns: 4,
+      sequences: [
+        { from: 2, to: 4 },
+        { from: 6, to: 8 },
+      ],
+      evict: [],
+      protected: [0, 1, 10, 11, 12, 13, 14, 15, 16],
+    });
+  });
+
+  test('evicts where there is nothing to summarize', async () => {
+    const messages = [
+      system,
+      ...Array.from({ length: 20 }, (_, index) => [user(`q${index}`), says(`a${index}`)]).flat(),
+    ];
+    const planned = await planOne(messages, 'message_threshold: 10\nretention_window: 2\nkeep_first_user: false');
+    expect(planned).toMatchObject({ kind: 'evict', reasons: ['message_threshold'], sequences: [], turns: 20 });
+    const [range] = (planned?.['evict'] ?? []) as { from: number; to: number }[];
+    expect(range?.from).toBe(1);
+    // What is left begins with a user message.
+    expect(messages[(range?.to ?? 0) + 1]).toMatchObject({ role: 'user' });
+  });
+
+  test('does nothing without a reason, and has the same keys', async () => {
+    expect(await planOne([user('hi'), says('hello')], '')).toStrictEqual({
+      id: 'talk',
+      kind: 'none',
+      reasons: [],
+      tokens: expect.any(Number) as number,
+      messages: 2,
+      turns: 1,
+      sequences: [],
+      evict: [],
+      protected: [0, 1],
+    });
+  });
+
+  test('max_tokens below the retention floor is legal: the floor wins', async () => {
+    const planned = await planOne([user('much '.repeat(500))], 'token_threshold: 10\nmax_tokens: 5');
+    expect(planned).toMatchObject({ kind: 'infeasible', reasons: ['token_threshold'], evict: [], protected: [0] });
+  });
+
+  test('a pinned message is protected with its group', async () => {
+    const messages = [system, ...toolTurns(4)];
+    messages[3] = { ...(messages[3] as object), pinned: true };
+    const planned = await planOne(messages, 'token_threshold: 1000\nmax_tokens: 800');
+    expect(planned?.['protected']).toEqual(expect.arrayContaining([2, 3]));
+    expect(planned?.['sequences']).toStrictEqual([{ from: 6, to: 8 }]);
+  });
+});
+
+test('chat messages of OpenAI are read', async () => {
+  const messages = [
+    { role: 'developer', content: 'Be brief.' },
+    { role: 'user', content: [{ type: 'text', text: 'Which files?' }] },
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id: 'a', type: 'function', function: { name: 'ls', arguments: '{}' } }],
+    },
+    { role: 'tool', tool_call_id: 'a', content: 'README.md' },
+  ];
+  expect(await planOne(messages, '')).toMatchObject({ messages: 4, turns: 1, protected: [0, 1, 2, 3] });
+});
+
+test('a conversation that is refused leaves the others alone', async () => {
+  const talk = { id: 'good', messages: [user('hi')] };
+  const orphan = { id: 'orphan', messages: [user('hi'), result('nobody')] };
+  const malformed = { id: 'malformed', messages: [{ role: 'robot', content: '' }] };
+  const { code, stdout, stderr } = await plan([orphan, malformed, 'no conversation', talk], '', '--json');
+  expect(code).toBe(1);
+  expect(readJsonLines(stdout)).toMatchObject([
+    { id: 'orphan', error: { code: 'orphan_result', field: 'messages[1].toolCallId' } },
+    { id: 'line-2', error: { code: 'invalid_input', field: 'messages[0].role' } },
+    { id: 'line-3', error: { code: 'invalid_input', field: 'line 3' } },
+    { id: 'good', kind: 'none' },
+  ]);
+  expect(stderr).toContain('turnfold: orphan: orphan_result: messages[1].toolCallId:');
+});
+
+test('a line for people says what would be done and why; what is refused goes to standard error', async () => {
+  const lines = [{ id: 'talk', messages: toolTurns(4) }, 5];
+  const { code, stdout, stderr } = await plan(lines, 'token_threshold: 1000\nmax_tokens: 800');
+  expect(code).toBe(1);
+  expect(stdout).toMatch(
+    /^summarize {3}talk {2}\(token_threshold; \d+ tokens, 16 messages, turns: 4\) {2}messages [\d-]+/,
+  );
+  expect(stdout.trim().split('\n')).toHaveLength(1);
+  expect(stderr).toContain('line-2');
+});
+
+describe('a policy', () => {
+  test('in snake_case, in camelCase, or under `compact`, is the same', async () => {
+    const messages = toolTurns(6);
+    const policies = [
+      'token_threshold: 1000\nmax_tokens: 800\nretention_window: 2',
+      'tokenThreshold: 1000\nmaxTokens: 800\nretentionWindow: 2',
+      'compact:\n  token_threshold: 1000\n  max_tokens: 800\n  retention_window: 2',
+    ];
+    const plans = await Promise.all(policies.map((policy) => planOne(messages, policy)));
+    expect(plans[0]).toMatchObject({ kind: 'summarize' });
+    expect(plans[1]).toStrictEqual(plans[0]);
+    expect(plans[2]).toStrictEqual(plans[0]);
+  });
+
+  test('with the retired `transforms` is warned about, and `compact` named', async () => {
+    const { code, stdout, stderr } = await plan(
+      [{ messages: [user('hi')] }],
+      'transforms: []\nmax_tokens: 9',
+      '--json',
+    );
+    expect(code).toBe(0);
+    expect(readJsonLines(stdout)).toHaveLength(1);
+    expect(stderr).toMatch(/warning: `transforms` .*`compact`/);
+  });
+
+  test.each([
+    ['thresholdRatio', 'threshold_ratio: 1.5'],
+    ['compact.bogusKey', 'compact: { bogus_key: 1 }'],
+    ['maxTokens', 'max_tokens: -5'],
+    ['maxTokens', 'max_tokens: many'],
+    ['maxTokens', 'max_tokens: 5\nmaxTokens: 5'],
+    ['strategy.evict', 'strategy: { evict: 0 }'],
+    ['strategy', 'strategy: { keep: 1 }'],
+    ['tokenThreshold', 'token_threshold: 50\nmax_tokens: 100'],
+    ['policy.yaml', 'max_tokens: [1,\nretain: }'],
+    ['policy', 'just text'],
+  ])('that cannot work is refused by the name of its setting: %s', async (field, policy) => {
+    const { code, stdout, stderr } = await plan([{ messages: [user('hi')] }], policy, '--json');
+    expect({ code, stdout }).toStrictEqual({ code: 1, stdout: '' });
+    const { error } = JSON.parse(stderr) as { error: { code: string; field: string; message: string } };
+    expect(error.code).toBe('invalid_policy');
+    expect(error.message).toContain(field);
+  });
+});
+
+test('what is not there is said without a stack', async () => {
+  const file = await writeTemporary('talks.jsonl', [{ messages: [] }]);
+  for (const args of [
+    ['plan', '/nowhere/talks.jsonl'],
+    ['plan', file, '--policy', '/nowhere/p.yaml'],
+    ['plan', '/'],
+  ]) {
+    const { code, stdout, stderr } = await runTurnfold(args);
+    expect({ code, stdout }).toStrictEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^turnfold: not_found: \S+: cannot be read \(E[A-Z]+\)\n$/);
+  }
+});

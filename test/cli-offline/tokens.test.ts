@@ -1,0 +1,80 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { getEncoding } from 'js-tiktoken';
+import { expect, test } from 'vitest';
+import { readJsonLines, runTurnfold, writeTemporary } from '../cli/run-turnfold.ts';
+
+const TEXT = 'Two words, 数える, 🧵 and <|endoftext|>\n';
+
+test.each(['o200k_base', 'cl100k_base'] as const)('tokens of a file in %s', async (encoding) => {
+  const file = await writeTemporary('text.txt', TEXT);
+  const expected = getEncoding(encoding).encode(TEXT, [], []).length;
+  const { code, stdout } = await runTurnfold(['tokens', file, '--encoding', encoding, '--json']);
+  expect(code).toBe(0);
+  expect(readJsonLines(stdout)).toStrictEqual([{ tokens: expected }]);
+});
+
+test('for people, in the encoding that is used unless told', async () => {
+  const file = await writeTemporary('text.txt', '');
+  expect(await runTurnfold(['tokens', file])).toMatchObject({ code: 0, stdout: '0 tokens (o200k_base)\n' });
+});
+
+test('an encoding that is not known is refused', async () => {
+  const file = await writeTemporary('text.txt', TEXT);
+  const { code, stdout, stderr } = await runTurnfold(['tokens', file, '--encoding', 'p50k_base']);
+  expect({ code, stdout }).toStrictEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(/^turnfold: invalid_input: --encoding: .*o200k_base/);
+});
+
+test('help names every command, and of each every option', async () => {
+  const { code, stdout } = await runTurnfold(['--help']);
+  expect(code).toBe(0);
+  for (const command of [
+    'dev',
+    'worker',
+    'demo',
+    'enqueue',
+    'show',
+    'versions',
+    'import',
+    'export',
+    'plan',
+    'tokens',
+  ]) {
+    expect(stdout).toContain(`\n  ${command} `);
+    const help = await runTurnfold([command, '--help']);
+    expect(help).toMatchObject({ code: 0, stderr: '' });
+    expect(help.stdout).toContain(`Usage: turnfold ${command}`);
+    expect(help.stdout).not.toContain('(default: false)');
+  }
+  for (const name of ['REDIS_URL', 'TURNFOLD_METRICS_PORT', 'TURNFOLD_SHUTDOWN_MS']) expect(stdout).toContain(name);
+});
+
+test.each([
+  [['nonsense'], /unknown command 'nonsense'/],
+  [['plan'], /missing required argument 'file'/],
+  [['plan', 'x', '--jason'], /unknown option '--jason'/],
+  [['worker'], /--agents <file>' not specified/],
+  [['worker', '--agents', 'x', '--roles', 'turn,cook'], /--roles: 'cook' is no role: turn, compaction, summarization/],
+  [['show', 'c1', '--version', 'x'], /expected a whole number/],
+  [['enqueue', 'c1', 'x', '--agent', 'a', '--wait', '-1'], /expected a number of seconds/],
+])('a command line that cannot be meant is refused in words: %j', async (args, words) => {
+  const { code, stdout, stderr } = await runTurnfold(args);
+  expect({ code, stdout }).toStrictEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(words);
+});
+
+test('a reader that has seen enough is no failure', async () => {
+  const talks = Array.from({ length: 3_000 }, (_, index) => ({ id: `talk-${index}`, messages: [] }));
+  const file = await writeTemporary('talks.jsonl', talks);
+  const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+  const shell = spawn('sh', ['-c', '"$0" "$1" plan "$2" | head -1', process.execPath, main, file]);
+  let stderr = '';
+  let stdout = '';
+  shell.stderr.on('data', (chunk) => (stderr += String(chunk)));
+  shell.stdout.on('data', (chunk) => (stdout += String(chunk)));
+  await once(shell, 'close');
+  expect(stderr).toBe('');
+  expect(stdout).toMatch(/^none {8}talk-0 .*\n$/);
+});

@@ -1,0 +1,205 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createWorkspaceAgent } from '../../src/demo/workspace-agent.ts';
+import type { Message } from '../../src/domain/message.ts';
+import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
+import { provideRedis } from '../../src/local-redis/provide-redis.ts';
+import { ROLES, startWorkers, type Workers } from '../../src/runtime/start-workers.ts';
+import { readJsonLines, runTurnfold, tracePath, writeTemporary } from './run-turnfold.ts';
+
+let redis: LocalRedis;
+let workers: Workers;
+beforeAll(async () => {
+  redis = await provideRedis(process.env['TEST_REDIS'] === 'container' ? { sources: ['container'] } : {});
+  workers = await startWorkers({
+    redisUrl: redis.url,
+    agents: [createWorkspaceAgent(process.cwd())],
+    roles: ROLES,
+    shards: 256,
+    queueShards: 1,
+    concurrency: { turn: 4, compaction: 2, summarization: 2 },
+    shutdownMs: 2_000,
+  });
+});
+afterAll(async () => {
+  await workers.close();
+  await redis.stop();
+});
+
+const turnfold = (...args: string[]) => runTurnfold(args, { env: { REDIS_URL: redis.url } });
+
+async function readOne(...args: string[]): Promise<Record<string, unknown>> {
+  const { code, stdout, stderr } = await turnfold(...args, '--json');
+  expect({ code, stderr }).toStrictEqual({ code: 0, stderr: '' });
+  const lines = readJsonLines(stdout);
+  expect(lines).toHaveLength(1);
+  return lines[0] ?? {};
+}
+
+describe('enqueue', () => {
+  test('accepts a turn, once by its id', async () => {
+    const args = ['enqueue', 'e1', 'hello', '--agent', 'workspace', '--turn', 't1'];
+    expect(await readOne(...args)).toMatchObject({ conversation: 'e1', turn: 't1', isNew: true });
+    expect(await readOne(...args)).toMatchObject({ turn: 't1', isNew: false });
+    const conflict = await turnfold('enqueue', 'e1', 'hullo', '--agent', 'workspace', '--turn', 't1');
+    expect(conflict).toMatchObject({ code: 1, stdout: '' });
+    expect(conflict.stderr).toMatch(/^turnfold: turn_conflict: turn: t1 /);
+  });
+
+  test('waits for the answer', async () => {
+    const run = await turnfold('enqueue', 'e2', 'list src/jobs', '--agent', 'workspace', '--wait', '20');
+    expect(run).toMatchObject({ code: 0, stderr: '' });
+    expect(run.stdout).toContain('names.ts');
+  });
+
+  test('fails with the turn', async () => {
+    const run = await turnfold('enqueue', 'e3', 'hello', '--agent', 'nobody', '--wait', '20');
+    expect(run.code).toBe(1);
+    expect(run.stdout).toMatch(/failed {2}unknown_agent: /);
+  });
+
+  test('names what cannot be meant', async () => {
+    const { code, stderr } = await turnfold('enqueue', 'a:b', 'hello', '--agent', 'workspace', '--json');
+    expect(code).toBe(1);
+    expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'invalid_input', field: 'conversation' } });
+  });
+});
+
+describe('import and export', () => {
+  const messages = (id: string): Message[] => [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: 'Which files?' },
+    { role: 'assistant', content: '', toolCalls: [{ id, name: 'list', arguments: '{"path": "."}' }] },
+    { role: 'tool', content: 'README.md', toolCallId: id, isError: true },
+    { role: 'assistant', content: 'One: README.md', pinned: true },
+  ];
+
+  test('give back what was given, but for the ids of calls', async () => {
+    const file = await writeTemporary('talk.jsonl', [{ id: 'i1', messages: messages('mine') }]);
+    expect(await readOne('import', file, '--agent', 'workspace')).toStrictEqual({ id: 'i1', messages: 5 });
+    const exported = await readOne('export', 'i1');
+    const expected = messages('c3_0');
+    expected[2] = {
+      ...(expected[2] as Message),
+      toolCalls: [{ id: 'c3_0', name: 'list', arguments: '{"path": "."}', providerId: 'mine' }],
+    };
+    expect(exported).toStrictEqual({ id: 'i1', messages: expected });
+  });
+
+  test('the same file again changes nothing; another conversation of that id is refused', async () => {
+    const file = await writeTemporary('talk.jsonl', [{ id: 'i2', messages: messages('mine') }]);
+    for (const _ of [1, 2]) expect(await turnfold('import', file, '--agent', 'workspace')).toMatchObject({ code: 0 });
+    expect(await readOne('show', 'i2')).toMatchObject({ head: 5 });
+
+    const other = await writeTemporary('talk.jsonl', [{ id: 'i2', messages: messages('mine').slice(0, 2) }]);
+    const run = await turnfold('import', other, '--agent', 'workspace', '--json');
+    expect(run.code).toBe(1);
+    expect(readJsonLines(run.stdout)).toMatchObject([{ id: 'i2', error: { code: 'conflict', field: 'expectedHead' } }]);
+    expect(await readOne('show', 'i2')).toMatchObject({ head: 5 });
+  });
+
+  test('a conversation that is refused leaves the others alone', async () => {
+    const orphan = { id: 'i3', messages: [{ role: 'tool', content: 'x', toolCallId: 'nobody' }] };
+    const file = await writeTemporary('talks.jsonl', [orphan, { id: 'i4', messages: messages('mine') }]);
+    const run = await turnfold('import', file, '--agent', 'workspace');
+    expect(run).toMatchObject({ code: 1, stdout: 'i4  5 messages\n' });
+    expect(run.stderr).toContain('i3: orphan_result: messages[0].toolCallId');
+    expect((await turnfold('show', 'i3')).stderr).toMatch(/^turnfold: not_found: conversation: no conversation i3/);
+  });
+
+  test('a tenant has conversations of its own', async () => {
+    const file = await writeTemporary('talk.jsonl', [{ id: 'i1', messages: messages('mine').slice(0, 2) }]);
+    expect(await turnfold('import', file, '--agent', 'workspace', '--tenant', 'acme')).toMatchObject({ code: 0 });
+    expect(await readOne('show', 'i1', '--tenant', 'acme')).toMatchObject({ head: 2 });
+    expect(await readOne('show', 'i1')).toMatchObject({ head: 5 });
+  });
+
+  test.for(['coding_sweagent', 'tau2_retail', 'coding_pi'])('recorded conversations: %s', async (name, { skip }) => {
+    const path = tracePath(name);
+    if (!existsSync(path)) skip(`${path} is not here`);
+    const lines = (await readFile(path, 'utf8')).split('\n').filter((line) => line !== '');
+    const file = await writeTemporary('some.jsonl', lines.slice(0, 2).join('\n'));
+    const imported = await turnfold('import', file, '--agent', 'workspace', '--json');
+    expect(imported).toMatchObject({ code: 0, stderr: '' });
+    for (const line of lines.slice(0, 2)) {
+      const { id, messages: recorded } = JSON.parse(line) as { id: string; messages: Message[] };
+      const exported = (await readOne('export', id))['messages'] as Message[];
+      expect(exported.map(withoutCallIds)).toStrictEqual(recorded.map(withoutCallIds));
+      expect(callGraph(exported)).toStrictEqual(callGraph(recorded));
+    }
+  });
+});
+
+function withoutCallIds({ toolCallId: _, toolCalls, ...message }: Message): unknown {
+  return { ...message, calls: toolCalls?.map(({ name, arguments: given }) => ({ name, arguments: given })) };
+}
+
+/** Of each result, in order: which message made its call, and which of its calls that was. */
+function callGraph(messages: readonly Message[]): string[] {
+  const made = new Map<string, string>();
+  return messages.flatMap((message, position) => {
+    message.toolCalls?.forEach(({ id }, index) => made.set(id, `${position}/${index}`));
+    return message.toolCallId === undefined ? [] : [made.get(message.toolCallId) ?? 'nobody'];
+  });
+}
+
+describe('show and versions', () => {
+  test('of a conversation that was compacted', async () => {
+    const talk = Array.from({ length: 16 }, (_, turn) => [
+      { role: 'user', content: `question ${turn}` },
+      { role: 'assistant', content: `thought ${turn} ${'and so on '.repeat(100)}` },
+      { role: 'assistant', content: `answer ${turn} ${'and so forth '.repeat(100)}` },
+    ]).flat();
+    const file = await writeTemporary('talk.jsonl', [{ id: 's1', messages: talk }]);
+    await turnfold('import', file, '--agent', 'workspace');
+    await expect
+      .poll(async () => (await turnfold('versions', 's1', '--json')).stdout, { timeout: 20_000 })
+      .not.toBe('');
+
+    const versions = readJsonLines((await turnfold('versions', 's1', '--json')).stdout);
+    expect(versions[0]).toMatchObject({ number: 1, parent: 0, strategy: 'summarize', reasons: ['token_threshold'] });
+    const table = (await turnfold('versions', 's1')).stdout.split('\n');
+    expect(table[0]).toMatch(/^version {2}strategy {3}reasons +archived {2}tokens before → after/);
+    expect(table[1]).toMatch(/^1 {8}summarize {2}token_threshold +\d+ +\d+ → \d+/);
+
+    expect(await readOne('show', 's1', '--version', '1')).toMatchObject({ conversation: 's1', version: 1, head: 48 });
+    const shown = (await turnfold('show', 's1')).stdout;
+    expect(shown).toMatch(/^s1 {2}version \d+, head 48, \d+ tokens in \d+ messages\n/);
+    expect(shown).toMatch(/\n +2-3 {2}checkpoint +\d+ {2}/);
+    expect((await turnfold('show', 's1', '--full')).stdout.length).toBeGreaterThan(shown.length);
+  });
+
+  test('of one that never was', async () => {
+    await turnfold('enqueue', 's2', 'hello', '--agent', 'workspace', '--wait', '20');
+    expect(await turnfold('versions', 's2')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('no version yet') as string,
+    });
+    expect(await turnfold('versions', 's2', '--json')).toMatchObject({ code: 0, stdout: '' });
+  });
+
+  test.each([
+    ['conversation', ['show', 'nobody']],
+    ['conversation', ['versions', 'nobody']],
+    ['conversation', ['export', 'nobody']],
+    ['version', ['show', 'i1', '--version', '9']],
+  ])('what is not there is named: %s of %j', async (field, args) => {
+    const { code, stdout, stderr } = await turnfold(...args, '--json');
+    expect({ code, stdout }).toStrictEqual({ code: 1, stdout: '' });
+    expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'not_found', field } });
+  });
+});
+
+test('Redis away: a coded error, and the address that was tried where none is set', async () => {
+  const run = await runTurnfold(['show', 'c1'], { env: { REDIS_URL: 'redis://127.0.0.1:1' } });
+  expect(run).toMatchObject({ code: 1, stdout: '' });
+  expect(run.stderr).toMatch(/^turnfold: redis_unavailable: /);
+});
+
+test('a setting that cannot be meant is refused by its name', async () => {
+  const run = await runTurnfold(['show', 'c1'], { env: { REDIS_URL: 'redis://:s3cret@127.0.0.1:port' } });
+  expect(run).toMatchObject({ code: 1, stdout: '' });
+  expect(run.stderr).toMatch(/^turnfold: invalid_config: REDIS_URL: /);
+  expect(run.stderr).not.toContain('s3cret');
+});
