@@ -94,8 +94,9 @@ async function endAfterFailure(
     }
     case 'retry': {
       const waits = countWaits(journal.steps, 'retry', step);
-      const times = { now: ports.clock.now(), waits, retryAt: failure.retryAt };
-      return { kind: 'suspended', waiting: waitForRetry(step, times) };
+      const retryAfterMs = failure.retryAt === undefined ? undefined : failure.retryAt - ports.clock.now();
+      const times = { waits, retryAfterMs };
+      return { kind: 'suspended', wait: waitForRetry(step, times) };
     }
     case 'fatal':
       return failModel(run, failure.message);
@@ -109,7 +110,7 @@ function hasWaitedForPass({ journal }: RunningTurn, step: string): boolean {
 /** The pass is asked for before the lease is given back: one that ends in between fulfils the wait all the same. */
 async function suspendForPass(run: RunningTurn, step: string, reasons: readonly Reason[]): Promise<TurnEnd> {
   await askForPass(run, reasons);
-  return { kind: 'suspended', waiting: waitForPass(step, run.ports.clock.now()) };
+  return { kind: 'suspended', wait: waitForPass(step) };
 }
 
 async function askForPass({ keeper, ports }: RunningTurn, reasons: readonly Reason[]): Promise<void> {

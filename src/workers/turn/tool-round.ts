@@ -38,7 +38,7 @@ export async function answerCalls(run: RunningTurn, answered: Answered): Promise
     run,
     decided.filter(isAnswerable).map((one) => answerCall(run, one)),
   );
-  return suspendForCalls(run, answered.step, decided);
+  return suspendForCalls(answered.step, decided);
 }
 
 async function answerCall(run: RunningTurn, { call, decision }: AnswerableCall): Promise<void> {
@@ -68,17 +68,12 @@ async function answerCall(run: RunningTurn, { call, decision }: AnswerableCall):
 }
 
 /** One wait at a time: what a person has to allow first, then what others have to bring. */
-function suspendForCalls({ ports }: RunningTurn, step: string, decided: readonly DecidedCall[]): TurnEnd | undefined {
+function suspendForCalls(step: string, decided: readonly DecidedCall[]): TurnEnd | undefined {
   for (const kind of ['approval', 'tools'] as const) {
     const calls = decided.filter(({ decision }) => decision.kind === 'wait' && decision.for === kind);
     if (calls.length === 0) continue;
-    const waiting = waitForCalls(
-      kind,
-      step,
-      calls.map(({ call }) => call.id),
-      ports.clock.now(),
-    );
-    return { kind: 'suspended', waiting };
+    const ids = calls.map(({ call }) => call.id);
+    return { kind: 'suspended', wait: waitForCalls(kind, step, ids) };
   }
   return undefined;
 }

@@ -1,11 +1,11 @@
 import type { ErrorCode } from '../../domain/errors.ts';
-import type { TurnFailure, Waiting } from '../../domain/turn.ts';
+import type { TurnFailure, WaitRequest } from '../../domain/turn.ts';
 
 /** Why the work on a claimed turn stops. Decided where it is found, written in one place. */
 export type TurnEnd =
   | { readonly kind: 'completed'; readonly answerSeq: number }
   | { readonly kind: 'failed'; readonly failure: TurnFailure }
-  | { readonly kind: 'suspended'; readonly waiting: Waiting };
+  | { readonly kind: 'suspended'; readonly wait: WaitRequest };
 
 /** @param details figures and ids, never contents */
 export function failTurn(code: ErrorCode, message: string, details?: TurnFailure['details']): TurnEnd {

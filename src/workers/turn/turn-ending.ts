@@ -2,7 +2,6 @@ import type { ClaimedTurn, Settlement } from '../../domain/ports/turn-store.ts';
 import { LostTurn } from './lost-turn.ts';
 import type { TurnDependencies } from './turn-dependencies.ts';
 import { failTurn, type TurnEnd } from './turn-end.ts';
-import { toWaitRequest } from './waiting.ts';
 
 type EndingPorts = Pick<TurnDependencies, 'turns' | 'wakes' | 'clock' | 'ids' | 'onEvent'>;
 
@@ -20,7 +19,7 @@ export async function endTurn(
 ): Promise<ClaimedTurn | undefined> {
   if (end.kind === 'suspended') {
     const { lease } = claimed;
-    const wait = toWaitRequest(end.waiting, ports.clock.now());
+    const { wait } = end;
     const { status } = await ports.turns.suspend(lease, wait);
     if (status === 'fenced' || status === 'gone') throw new LostTurn(status);
     if (status === 'exhausted') return endTurn(ports, claimed, exhausted(wait), mayClaimNext);

@@ -1,37 +1,29 @@
 import { describe, expect, it } from 'vitest';
 import type { StepRecord } from '../../../src/domain/turn.ts';
 import { countModelSteps, countSteps, countWaits, nextWaitMark } from '../../../src/workers/turn/step-keys.ts';
-import { toWaitRequest, waitForCalls, waitForPass, waitForRetry } from '../../../src/workers/turn/waiting.ts';
-
-const now = 1_000_000;
+import { waitForCalls, waitForPass, waitForRetry } from '../../../src/workers/turn/waiting.ts';
 
 describe('a wait has a deadline', () => {
   it('of 24 h for what people bring, of 20 s for a pass', () => {
-    expect(waitForCalls('tools', 'model-1', ['c2_0'], now)).toEqual({
+    expect(waitForCalls('tools', 'model-1', ['c2_0'])).toEqual({
       for: 'tools',
       step: 'model-1',
-      until: now + 86_400_000,
+      waitMs: 86_400_000,
       calls: ['c2_0'],
     });
-    expect(waitForCalls('approval', 'model-1', ['c2_0'], now).until).toBe(now + 86_400_000);
-    expect(waitForPass('model-2', now)).toMatchObject({ for: 'compaction', until: now + 20_000, calls: [] });
+    expect(waitForCalls('approval', 'model-1', ['c2_0']).waitMs).toBe(86_400_000);
+    expect(waitForPass('model-2')).toMatchObject({ for: 'compaction', waitMs: 20_000, calls: [] });
   });
 
   it('that doubles from 1 s to 60 s for a provider that names no time', () => {
     const waits = [0, 1, 2, 3, 4, 5, 6, 7, 19];
-    const seconds = waits.map((count) => (waitForRetry('model-1', { now, waits: count }).until - now) / 1_000);
+    const seconds = waits.map((count) => waitForRetry('model-1', { waits: count }).waitMs / 1_000);
     expect(seconds).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
   });
 
   it('that a provider names, but never at once', () => {
-    expect(waitForRetry('model-1', { now, waits: 5, retryAt: now + 3_000 }).until).toBe(now + 3_000);
-    expect(waitForRetry('model-1', { now, waits: 5, retryAt: now - 3_000 }).until).toBe(now + 1_000);
-  });
-
-  it('that the store is told as what is left of it, never less than nothing', () => {
-    const waiting = waitForRetry('model-1', { now, waits: 0, retryAt: now + 3_000 });
-    expect(toWaitRequest(waiting, now + 500)).toEqual({ for: 'retry', step: 'model-1', waitMs: 2_500, calls: [] });
-    expect(toWaitRequest(waiting, now + 4_000).waitMs).toBe(0);
+    expect(waitForRetry('model-1', { waits: 5, retryAfterMs: 3_000 }).waitMs).toBe(3_000);
+    expect(waitForRetry('model-1', { waits: 5, retryAfterMs: -3_000 }).waitMs).toBe(1_000);
   });
 });
 

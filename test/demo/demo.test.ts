@@ -1,0 +1,102 @@
+import { existsSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { readJsonLines, runTurnfold, tracePath, writeTemporary } from '../cli/run-turnfold.ts';
+
+const KEYS = ['turns', 'versions', 'summarized', 'evicted', 'tokensPeak', 'tokensEnd', 'overLimit'];
+
+/** The last line of standard output, and what a person reads. */
+async function runDemo(...args: string[]) {
+  const { code, stdout, stderr } = await runTurnfold(['demo', '--json', ...args]);
+  return { code, lines: readJsonLines(stdout), told: stderr };
+}
+
+function figureOf(told: string, pattern: RegExp): number {
+  const found = pattern.exec(told)?.[1];
+  if (found === undefined) throw new Error(`${String(pattern)} is not in what was told:\n${told}`);
+  return Number(found);
+}
+
+test('the demo lives through both kinds of compaction, with no call over the limit', async () => {
+  const { code, lines, told } = await runDemo();
+  expect(code).toBe(0);
+  expect(lines).toHaveLength(1);
+  const [summary = {}] = lines;
+  expect(Object.keys(summary)).toStrictEqual(KEYS);
+  expect(summary).toMatchObject({ turns: 42, overLimit: 0 });
+  expect(summary['summarized']).toBeGreaterThanOrEqual(2);
+  expect(summary['evicted']).toBeGreaterThanOrEqual(2);
+  expect(summary['versions']).toBe(Number(summary['summarized']) + Number(summary['evicted']));
+
+  const usable = figureOf(told, /usable window (\d+)/);
+  expect(usable * 4).toBeLessThanOrEqual(figureOf(told, /(\d+) tokens in the log/));
+  expect(summary['tokensPeak']).toBeLessThanOrEqual(usable);
+  expect(figureOf(told, /without compaction (\d+) calls exceed the window/)).toBeGreaterThanOrEqual(5);
+  expect(told.match(/^turn +\d+\/42 /gm)).toHaveLength(42);
+});
+
+test('for people it ends with the versions and the commands to look further', async () => {
+  const talk = Array.from({ length: 12 }, (_, turn) => [
+    { role: 'user', content: `question ${turn}` },
+    { role: 'assistant', content: 'and so on '.repeat(100) },
+  ]).flat();
+  const file = await writeTemporary('talk.jsonl', [{ id: 'talk', messages: talk }]);
+  const { code, stdout } = await runTurnfold(['demo', '--file', file]);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/\nversion {2}strategy {2}/);
+  expect(stdout).toMatch(/REDIS_URL=redis:\/\/127\.0\.0\.1:\d+ npm run -s turnfold -- versions demo-/);
+});
+
+describe('a playback', () => {
+  test.for(['coding_forge', 'chat_aider', 'tau2_retail'])('of recorded conversations: %s', async (name, { skip }) => {
+    const path = tracePath(name);
+    if (!existsSync(path)) skip(`${path} is not here`);
+    const { code, lines, told } = await runDemo('--file', path);
+    expect(code).toBe(0);
+    expect(lines[0]).toMatchObject({ overLimit: 0 });
+    expect(lines[0]?.['versions']).toBeGreaterThan(0);
+    expect(told).not.toContain('with compaction on');
+  });
+
+  test('of what begins with the assistant, calls in parallel and says nothing', async () => {
+    const calls = [0, 1, 2].map((n) => ({ id: `x${n}`, name: 'read', arguments: `{"n":${n}}` }));
+    const messages = [
+      { role: 'assistant', content: 'Welcome.' },
+      { role: 'user', content: '' },
+      { role: 'assistant', content: '', toolCalls: calls },
+      ...calls.map(({ id }) => ({ role: 'tool', toolCallId: id, content: '' })),
+      { role: 'assistant', content: '' },
+      { role: 'user', content: 'thanks' },
+    ];
+    const file = await writeTemporary('talk.jsonl', [{ id: 'talk', messages }]);
+    const { code, lines } = await runDemo('--file', file);
+    expect(code).toBe(0);
+    expect(lines).toMatchObject([{ turns: 2, overLimit: 0 }]);
+  });
+
+  test('says so where turns fail', async () => {
+    // One answer larger than any window that it is played back in: nothing that may be removed makes room behind it.
+    const calls = Array.from({ length: 12 }, (_, n) => ({ id: `x${n}`, name: 'read', arguments: `{"n":${n}}` }));
+    const messages = [
+      { role: 'user', content: 'read all at once' },
+      { role: 'assistant', content: '', toolCalls: calls },
+      ...calls.map(({ id }) => ({ role: 'tool', toolCallId: id, content: 'word '.repeat(4_000) })),
+      { role: 'assistant', content: 'done' },
+    ];
+    const file = await writeTemporary('talk.jsonl', [{ id: 'talk', messages }]);
+    const { code, lines, told } = await runDemo('--file', file);
+    expect(code).toBe(1);
+    expect(lines).toMatchObject([{ turns: 1, overLimit: 0 }]);
+    expect(told).toContain('1 of 1 turns fail (1 budget_infeasible) with compaction on');
+  });
+
+  test.each([
+    ['no conversation', '', /invalid_input: --file: .* holds no conversation/],
+    ['no question', '{"messages":[{"role":"assistant","content":"hi"}]}', /invalid_input: messages: no user message/],
+    ['no JSON', 'hello', /invalid_input: line 1: not JSON/],
+  ])('of a file with %s is refused', async (_, content, words) => {
+    const file = await writeTemporary('talk.jsonl', content);
+    const { code, stdout, stderr } = await runTurnfold(['demo', '--file', file]);
+    expect({ code, stdout }).toStrictEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(words);
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest';
+import { decideFrom, type ScriptedTurn, turnIdOf } from '../../src/demo/script.ts';
+import type { Message } from '../../src/domain/message.ts';
+import type { ModelRequest } from '../../src/domain/model.ts';
+
+const turns: ScriptedTurn[] = [
+  { ask: 'hello', rounds: [], answer: () => 'hello yourself' },
+  {
+    ask: 'look',
+    rounds: [
+      [{ name: 'list', arguments: { path: '.' } }],
+      [
+        { name: 'read', arguments: { path: 'a' } },
+        { name: 'read', arguments: '{"path": "b"}' },
+      ],
+    ],
+    remarks: ['First the folder.'],
+    answer: (results) => results.join('+'),
+  },
+];
+
+const tool = (content: string): Message => ({ role: 'tool', content, toolCallId: 'c' });
+
+function request(idempotencyKey: string, messages: readonly Message[] = []): ModelRequest {
+  return { system: '', tools: [], messages, tokens: 0, idempotencyKey, signal: new AbortController().signal };
+}
+
+test('ids of turns sort as the turns do', () => {
+  expect([0, 8, 41].map(turnIdOf)).toStrictEqual(['turn-01', 'turn-09', 'turn-42']);
+});
+
+describe('a script decides', () => {
+  const decide = decideFrom(turns);
+
+  test('by turn and step, whatever the context holds', () => {
+    expect(decide(request('demo/turn-01/model-1'))).toStrictEqual({ content: 'hello yourself', toolCalls: [] });
+    expect(decide(request('demo/turn-02/model-1'))).toStrictEqual({
+      content: 'First the folder.',
+      toolCalls: [{ id: 'call_1_0', name: 'list', arguments: '{"path":"."}' }],
+    });
+    expect(decide(request('demo/turn-02/model-2'))).toStrictEqual({
+      content: '',
+      toolCalls: [
+        { id: 'call_2_0', name: 'read', arguments: '{"path":"a"}' },
+        { id: 'call_2_1', name: 'read', arguments: '{"path": "b"}' },
+      ],
+    });
+  });
+
+  test('the answer from what the tools said since the last question', () => {
+    const messages: Message[] = [
+      { role: 'user', content: 'before' },
+      tool('old'),
+      { role: 'user', content: 'look' },
+      tool('one'),
+      { role: 'assistant', content: '' },
+      tool('two'),
+    ];
+    expect(decide(request('demo/turn-02/model-3', messages)).content).toBe('one+two');
+  });
+
+  test('the same step again gets the same answer', () => {
+    const step = request('demo/turn-02/model-2');
+    expect(decide(step)).toStrictEqual(decide(step));
+  });
+
+  test.each(['demo/turn-03/model-1', 'demo/other/model-1', ''])('and nothing for %j', (key) => {
+    expect(() => decide(request(key))).toThrow('no scripted turn');
+  });
+});
