@@ -39,6 +39,11 @@ describe('Redis is full', () => {
     expect(await readDatabase()).toStrictEqual(before);
   });
 
+  test('an erase works all the same: it is what makes room', async () => {
+    expect(await house.client.erase('c1')).toMatchObject({ removedKeys: expect.any(Number) });
+    await expect(house.client.describe('c1')).rejects.toMatchObject({ code: 'not_found' });
+  });
+
   test('what was accepted can be read, and what was refused be sent again', async () => {
     const turn = { conversation: 'c1', agent, input: 'x', turn: 't3' };
     await expect(house.client.enqueueTurn(turn)).rejects.toMatchObject({ code: 'redis_full' });

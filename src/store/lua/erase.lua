@@ -1,6 +1,8 @@
+#!lua flags=allow-oom
 -- Removes a conversation: at once what says that it is there and whose it is (find_loss relies on that), then one batch of
 -- the keys that `ix` names. Called until nothing is left. `gone` counts the keys removed, so that an erase sent again answers
 -- the same; where it is not there any more, the conversation was made anew and the keys are the new one's.
+-- Runs on a full Redis too: it is what makes room.
 -- ARGV: 1 for the first call, batch size, goneMs
 -- Reply: {keys removed so far, 1 where more is left}
 -- @include keys
