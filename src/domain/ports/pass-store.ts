@@ -35,6 +35,8 @@ export interface ClaimedPass {
   readonly attempt: number;
   readonly requestedAt: number;
   readonly conversation: ConversationState;
+  /** it was parked under the very job that claims it now: what that job's children brought is this pass's */
+  readonly isResumed: boolean;
   /** JSON as given to `recordPlan`, where a plan was recorded */
   readonly plan?: string;
 }

@@ -28,7 +28,7 @@ if held[5] and held[5] ~= job and tonumber(held[6]) > now then return { 'held', 
 
 local attempts = tonumber(held[4]) + 1
 if attempts > tonumber(maxAttempts) then return { 'failed', held[1], end_pass(held[1], 'failed', wake) } end
-redis.call('HSET', pass, 'attempts', attempts)
+redis.call('HSET', pass, 'attempts', attempts, 'resumed', held[5] == job and 1 or 0)
 redis.call('HDEL', pass, 'parked', 'parkedBy', 'parkedUntil', 'sweeps')
 lease_pass(owner, leaseMs)
 return claimed_pass()

@@ -11,7 +11,7 @@ local current = redis.call('HGET', pass, 'passId')
 if not current then return { 'empty' } end
 if current == passId then return claimed_pass() end
 redis.call('HSET', pass, 'passId', passId, 'attempts', 1)
-redis.call('HDEL', pass, 'plan', 'parked', 'parkedBy', 'parkedUntil', 'sweeps')
+redis.call('HDEL', pass, 'plan', 'resumed', 'parked', 'parkedBy', 'parkedUntil', 'sweeps')
 redis.call('HSET', c, 'pass', passId)
 lease_pass(owner, leaseMs)
 return claimed_pass()

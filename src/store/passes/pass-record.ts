@@ -11,7 +11,7 @@ export type ClaimedReply = ['claimed', string[], string[]];
  * Fields of `pass:<id>`; the key is there while a pass is requested or in progress.
  *
  * passId reasons (separated by commas) wake requestedAt · owner lease attempts · parked parkedBy parkedUntil (the job
- * that may claim until then, and the owner that left) · plan (JSON) · sweeps (times that the sweeper pushed its entry out
+ * that may claim until then, and the owner that left) · resumed (1: claimed by the job it was parked under) · plan (JSON) · sweeps (times that the sweeper pushed its entry out
  * since the last claim)
  */
 export function decodeClaimedPass(conversation: ConversationRef, reply: ClaimedReply): ClaimedPass {
@@ -23,6 +23,7 @@ export function decodeClaimedPass(conversation: ConversationRef, reply: ClaimedR
     attempt: Number(pass.get('attempts')),
     requestedAt: Number(pass.get('requestedAt')),
     conversation: decodeConversation(decodeHash(reply[2])),
+    isResumed: pass.get('resumed') === '1',
     ...(plan !== undefined && { plan }),
   };
 }

@@ -1,4 +1,3 @@
-import type { PassPlan } from '../../domain/compaction/plan.ts';
 import type { SettledContext } from '../../domain/compaction/settle.ts';
 import type { Reason } from '../../domain/compaction/thresholds.ts';
 import type { Weight } from '../../domain/message.ts';
@@ -6,14 +5,15 @@ import type { Checkpoint, Version } from '../../domain/version.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
 export interface VersionParts {
-  readonly plan: PassPlan;
+  /** the last seq that it describes */
+  readonly head: number;
   readonly settled: SettledContext;
   readonly reasons: readonly Reason[];
   readonly live: Version;
   /** the checkpoints that it uses, by key */
   readonly checkpoints: ReadonlyMap<string, Checkpoint>;
   readonly hashes: PreparedAgent['hashes'];
-  /** the log's total up to the plan's head */
+  /** the log's total up to head */
   readonly baseTotal: Weight;
   /** bytes of system and tools */
   readonly overheadBytes: number;
@@ -24,7 +24,7 @@ export interface VersionParts {
 
 /** The record of a version that a pass makes over `live`. */
 export function buildVersion(parts: VersionParts): Version {
-  const { plan, settled, live, hashes, now } = parts;
+  const { head, settled, live, hashes, now } = parts;
   const models = [...new Set([...parts.checkpoints.values()].map((checkpoint) => checkpoint.model))];
   return {
     number: live.number + 1,
@@ -32,14 +32,14 @@ export function buildVersion(parts: VersionParts): Version {
     cause: 'pass',
     reasons: [...parts.reasons],
     strategy: settled.strategy,
-    base: plan.head,
+    base: head,
     segments: [...settled.segments],
     weight: settled.weight,
     baseTotal: parts.baseTotal,
     policyHash: hashes.policy,
     systemHash: hashes.system,
     toolsHash: hashes.tools,
-    measuredAt: { head: plan.head, tokens: settled.tokensAfter, bytes: settled.weight.bytes + parts.overheadBytes },
+    measuredAt: { head, tokens: settled.tokensAfter, bytes: settled.weight.bytes + parts.overheadBytes },
     tokensBefore: settled.tokensBefore,
     tokensAfter: settled.tokensAfter,
     archived: settled.archived,

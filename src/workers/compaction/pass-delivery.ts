@@ -17,7 +17,8 @@ export function createPassHandler(ports: CompactionPorts): PassHandler {
       return DONE;
     }
     // Children that were lost may be asked for once more; the last attempt takes what is there.
-    const mayFanOut = !haveChildrenEnded && claim.pass.attempt < PASS_LIMITS.maxAttempts;
+    const haveOwnEnded = haveChildrenEnded && claim.pass.isResumed;
+    const mayFanOut = !haveOwnEnded && claim.pass.attempt < PASS_LIMITS.maxAttempts;
     const advanced = await advancePass(ports, claim.pass, mayFanOut);
     return advanced?.status === 'fan_out' ? await park(ports, claim.pass, job, advanced) : DONE;
   };

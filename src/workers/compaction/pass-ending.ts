@@ -21,6 +21,8 @@ export interface SettledPass {
   readonly plan: PassPlan;
   readonly settled: Settlement;
   readonly reasons: readonly Reason[];
+  /** the last seq that it was settled over */
+  readonly head: number;
   readonly live: Version;
   readonly checkpoints: ReadonlyMap<string, Checkpoint>;
   readonly setup: Setup;
@@ -132,15 +134,13 @@ export class PassEnding {
   }
 
   async #buildVersion(
-    { plan, reasons, live, checkpoints, setup }: SettledPass,
+    { head, reasons, live, checkpoints, setup }: SettledPass,
     settled: SettledContext,
   ): Promise<Version | undefined> {
-    const [last] = await this.#ports.contexts.readLog(this.#pass.lease.conversation, [
-      { from: plan.head, to: plan.head },
-    ]);
+    const [last] = await this.#ports.contexts.readLog(this.#pass.lease.conversation, [{ from: head, to: head }]);
     if (last === undefined) return undefined;
     return buildVersion({
-      plan,
+      head,
       settled,
       reasons,
       live,

@@ -1,7 +1,7 @@
 import { type PassPlan, passPlanSchema, planPass } from '../../domain/compaction/plan.ts';
 import { canRebase } from '../../domain/compaction/rebase.ts';
 import { settlePass } from '../../domain/compaction/settle.ts';
-import { REASONS, type Reason } from '../../domain/compaction/thresholds.ts';
+import { hasHardReason, REASONS, type Reason } from '../../domain/compaction/thresholds.ts';
 import { buildContext, type Context } from '../../domain/context.ts';
 import type { ClaimedPass, PassLost } from '../../domain/ports/pass-store.ts';
 import type { SummarizationTask } from '../../domain/ports/queue.ts';
@@ -116,13 +116,14 @@ export class PassRun {
     const live = await contexts.readContext(lease.conversation);
     if (live === undefined) return this.#ending.lose('gone');
     if (!(await this.#fits(plan, live.version))) return undefined;
-    const source =
-      live.head === plan.head
-        ? live
-        : await contexts.readContext(lease.conversation, { version: live.version.number, head: plan.head });
-    if (source === undefined) return undefined;
-    const accepted = await readAccepted(this.#ports.summaries, lease.conversation, plan, this.#prepared.policy);
     const reasons = REASONS.filter((reason) => plan.reasons.includes(reason) || fresh.reasons.includes(reason));
+    // What came behind the plan stays behind the version, unless a turn waits: then all of it has to fit.
+    const head = hasHardReason(reasons) ? live.head : plan.head;
+    const at = { version: live.version.number, head };
+    const source = live.head === head ? live : await contexts.readContext(lease.conversation, at);
+    if (source === undefined) return undefined;
+    this.#head = head;
+    const accepted = await readAccepted(this.#ports.summaries, lease.conversation, plan, this.#prepared.policy);
     const settled = settlePass({
       ...this.#request(buildContext(source), reasons),
       plan,
@@ -132,6 +133,7 @@ export class PassRun {
       plan,
       settled,
       reasons,
+      head,
       live: live.version,
       checkpoints: accepted.checkpoints,
       setup: this.#prepared,

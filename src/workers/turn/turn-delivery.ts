@@ -107,10 +107,16 @@ export class TurnDelivery {
   ): Promise<ClaimedTurn | undefined> {
     const reasons = decideTurnEnd(prepared, journal.conversation);
     if (reasons.length === 0) return next;
-    const passId = await requestPass(this.#ports, this.#conversation, reasons);
-    return next === undefined || passId === undefined
-      ? next
-      : { ...next, conversation: { ...next.conversation, passId } };
+    try {
+      const passId = await requestPass(this.#ports, this.#conversation, reasons);
+      const isTold = next !== undefined && passId !== undefined;
+      return isTold ? { ...next, conversation: { ...next.conversation, passId } } : next;
+    } catch (error) {
+      // The next turn is ours already: it must not wait for a lease to lapse because a pass could not be asked for.
+      const conversation = this.#conversation;
+      this.#ports.onEvent({ type: 'worker_failed', where: 'turn end', conversation, error });
+      return next;
+    }
   }
 
   /** The claim settled a poison turn: the next one starts with a wake, and a delivery, of its own. */

@@ -44,6 +44,7 @@ export interface MemoryPass {
   leaseUntil?: number | undefined;
   requestedAt: number;
   plan?: string | undefined;
+  isResumed?: boolean;
   parked?: { readonly job: string; readonly by: string; readonly untilMs: number } | undefined;
 }
 

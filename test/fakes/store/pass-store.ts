@@ -94,6 +94,7 @@ function claimPass(
     return { status: 'failed', passId, ...(finish(db, conversation, 'failed', wakeTurn) && { wakeTurn }) };
   }
   pass.attempts += 1;
+  pass.isResumed = parked?.job === job;
   pass.parked = undefined;
   db.sweeps.delete(readyMember('p', ref));
   leasePass(db, conversation, pass, owner);
@@ -106,7 +107,7 @@ function takeOverPass(db: MemoryDatabase, { conversation: ref, owner, passId }: 
   const pass = conversation?.pass;
   if (conversation === undefined || pass === undefined) return { status: 'empty' };
   if (pass.passId === passId) return claimed(conversation, pass);
-  Object.assign(pass, { passId, attempts: 1, plan: undefined, parked: undefined });
+  Object.assign(pass, { passId, attempts: 1, plan: undefined, parked: undefined, isResumed: false });
   db.sweeps.delete(readyMember('p', ref));
   leasePass(db, conversation, pass, owner);
   return claimed(conversation, pass);
@@ -205,6 +206,7 @@ function claimed(conversation: MemoryConversation, pass: MemoryPass): PassClaimR
       attempt: attempts,
       requestedAt,
       conversation: toConversationState(conversation),
+      isResumed: pass.isResumed === true,
       ...(plan !== undefined && { plan }),
     },
   };

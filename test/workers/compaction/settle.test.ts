@@ -182,6 +182,27 @@ describe('messages that are appended while a pass runs', () => {
 });
 
 describe('what came while a pass ran', () => {
+  it('counts where a hard reason came with it: the turn that waits needs room for all of it', async () => {
+    const world = await openPass({ policy: { maxTokens: 900, tokenThreshold: 900 } });
+    const children = await world.fanOut();
+    await world.append('a400 a400 u20 a20');
+    await world.request('manual');
+    for (const child of children) await world.summarize(child);
+    await world.deliver('job1', true);
+    expect(world.version).toMatchObject({ base: 21, measuredAt: { head: 21 } });
+    expect(world.version?.tokensAfter).toBeLessThanOrEqual(900);
+  });
+
+  it('is not settled by a job whose children belong to a pass that was taken over', async () => {
+    const world = await openPass();
+    await world.fanOut('job1');
+    await takeOverPass(world.ports, ref);
+    await world.append(FIVE_SEQUENCES);
+    await world.request('token_threshold');
+    const delivered = await world.deliver('job1', true);
+    expect(delivered.status, 'it asks for children of its own').toBe('parked');
+  });
+
   it('has a pass of its own where a threshold is met again: nobody else asks for appended messages', async () => {
     const world = await openPass();
     const children = await world.fanOut();
