@@ -72,11 +72,13 @@ async function unpackServer(tree: string, apt: Apt): Promise<void> {
 
 /** Of two runs that fill the cache at once the first one wins, and the second uses the winner's. */
 async function publish(tree: string, folder: string): Promise<void> {
-  if (!(await canRun(folder))) await rm(folder, { recursive: true, force: true }); // from before a system upgrade
   try {
     await rename(tree, folder);
-  } catch (error) {
-    if (!(await canRun(folder))) throw error;
+  } catch {
+    // A folder is there already. Looked at only now: removed before, it could be the one that another run has just made.
+    if (await canRun(folder)) return;
+    await rename(folder, `${tree}-before`); // from before a system upgrade; it goes with the staging folder
+    await rename(tree, folder);
   }
 }
 
