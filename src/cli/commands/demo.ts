@@ -19,6 +19,7 @@ export interface DemoOptions {
 }
 
 const ROOT = resolve(fileURLToPath(import.meta.url), '../../../..');
+const STAY_MS = 60_000;
 const BAR_TOKENS = 400;
 
 /**
@@ -89,7 +90,9 @@ async function inviteToLook(output: Output, options: DemoOptions, redis: LocalRe
     return;
   }
   const prompt = createInterface({ input: process.stdin, output: process.stdout });
-  await prompt.question('\nRedis stays until you press Enter. ');
+  const signal = AbortSignal.timeout(STAY_MS);
+  // Nobody pressed it: an unattended terminal must not keep the demo.
+  await prompt.question('\nRedis stays until you press Enter, a minute at most. ', { signal }).catch(() => undefined);
   prompt.close();
 }
 
