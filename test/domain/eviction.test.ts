@@ -106,6 +106,8 @@ describe('the floor', () => {
     expect(relax('su tr t{1,2} r1 r2')).toBe('su..trr');
     expect(relax('su tr u t{1,2} r1 r2')).toBe('s...utrr');
     expect(relax('su tr a')).toBe('su...');
+    expect(relax('su t a r')).toBe('sut.r');
+    expect(relax('su t3 t4 r3 r4')).toBe('suttrr');
   });
 
   test('open rounds and pins never go', () => {

@@ -54,14 +54,14 @@ export function fixedPositions(items: readonly ContextItem[]): Set<number> {
   return positionsOf(owners, fixedOwners);
 }
 
-/** Positions of the floor that no reason takes: the round of the last assistant message, whose results were not read yet. */
+/** Positions of the floor that no reason takes: rounds with a result that the model has not read yet. */
 export function unreadPositions(pass: TakenPass): Set<number> {
   const { items } = pass.request.context;
-  const last = items.findLastIndex((item) => item.message.role === 'assistant');
-  const floor = floorPositions(pass);
-  if (last === -1 || items[last]?.message.toolCalls === undefined || !floor.has(last)) return new Set();
   const owners = ownersOf(items);
-  return positionsOf(owners, new Set([owners[last] as number]));
+  const floor = floorPositions(pass);
+  const lastSaid = items.findLastIndex((item) => item.message.role === 'assistant');
+  const unread = owners.filter((owner, position) => position > lastSaid && floor.has(owner) && owner !== position);
+  return positionsOf(owners, new Set(unread));
 }
 
 /** Positions that stay with soft reasons: the retention window, with whole rounds, and the log's first user message. */

@@ -66,10 +66,10 @@ function evictionOrder({ groups, protections, items }: Layout): number[] {
  */
 function floorOrder(layout: Layout): number[] {
   const { groups, protections } = layout;
-  const unread = findUnreadRound(layout);
+  const unread = findUnreadRounds(layout);
   const floor = groups
     .keys()
-    .filter((index) => isFloor(protections[index]) && index !== unread)
+    .filter((index) => isFloor(protections[index]) && !unread.has(index))
     .toArray();
   return [
     ...floor.filter((index) => protections[index] === 'retention'),
@@ -77,10 +77,10 @@ function floorOrder(layout: Layout): number[] {
   ];
 }
 
-/** The round of the last assistant message, where nothing was said after it. */
-function findUnreadRound({ items, groups, groupOf }: Layout): number | undefined {
-  const group = groupOf[items.findLastIndex((item) => item.message.role === 'assistant')];
-  return group !== undefined && groups[group]?.kind === 'round' ? group : undefined;
+/** The rounds with a result that came after the last thing the model said. */
+function findUnreadRounds({ items, groupOf }: Layout): ReadonlySet<number> {
+  const unread = items.findLastIndex((item) => item.message.role === 'assistant') + 1;
+  return new Set(groupOf.slice(unread).filter((_, offset) => items[unread + offset]?.message.role === 'tool'));
 }
 
 /** How many groups of `order` a strategy takes. Shares are of tokens, not of messages. */
