@@ -69,6 +69,6 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
 /** A name that `redis://` cannot be reached by is refused here: the client would quote it, password and all. */
 function isRedisAddress(text: string): boolean {
   if (!URL.canParse(text)) return false;
-  const { protocol, hostname } = new URL(text);
-  return (protocol === 'redis:' || protocol === 'rediss:') && hostname !== '';
+  const { protocol, hostname, pathname } = new URL(text);
+  return (protocol === 'redis:' || protocol === 'rediss:') && hostname !== '' && /^(\/\d*)?$/.test(pathname);
 }

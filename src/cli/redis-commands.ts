@@ -29,6 +29,7 @@ export function addRedisCommands(program: Command, output: Output): void {
     });
   addTurnCommand(program, withClient);
   addReadCommands(program, withClient);
+  addDiffCommand(program, withClient);
   addTransferCommands(program, withClient);
 }
 
@@ -62,6 +63,18 @@ function addReadCommands(program: Command, withClient: WithClient): void {
     .action((id: string, options: ReadOptions) =>
       withClient(options.json, async (context) =>
         (await import('./commands/show.ts')).showVersions(context, id, options),
+      ),
+    );
+}
+
+function addDiffCommand(program: Command, withClient: WithClient): void {
+  withCommonOptions(program.command('diff <conversation>'))
+    .description('show what changed in the context from one version to another')
+    .argument('<from>', 'a kept version; 0 is the whole log', readNumber)
+    .argument('<to>', 'another', readNumber)
+    .action((id: string, from: number, to: number, options: ReadOptions) =>
+      withClient(options.json, async (context) =>
+        (await import('./commands/show.ts')).showDiff(context, id, { ...options, from, to }),
       ),
     );
 }

@@ -30,10 +30,6 @@ export interface OpenClient extends TurnfoldClient {
  */
 export async function openClient(options: ClientOptions): Promise<OpenClient> {
   const { redisUrl: url, shards = 256, queueShards = 1, encodingOf = () => 'o200k_base' } = options;
-  // The address may hold a password: the error of whoever parses it would quote it.
-  if (!URL.canParse(url)) {
-    throw new TurnfoldError('invalid_config', 'redisUrl: not an address', { field: 'redisUrl' });
-  }
   const onError = options.onError ?? (() => undefined);
   const { store, notices, close } = await inTime(connectStore({ url, shards, failsFast: true, onError }));
   const wakes = openWakeQueue({ url, shards: queueShards, failsFast: true, onError });

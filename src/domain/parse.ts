@@ -9,8 +9,14 @@ export function parseInput<T>(schema: z.ZodType<T>, value: unknown, at = '', cod
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const issue = result.error.issues[0];
-  const field = joinPath(at, issue?.path ?? []);
+  const field = joinPath(at, issue === undefined ? [] : pathOf(issue));
   throw new TurnfoldError(code, `${field === '' ? 'input' : field}: ${issue?.message ?? 'invalid'}`, { field });
+}
+
+/** An unknown key is an issue of the object that holds it; the caller looks for the key. */
+function pathOf(issue: z.core.$ZodIssue): readonly PropertyKey[] {
+  const [unknownKey] = issue.code === 'unrecognized_keys' ? issue.keys : [];
+  return unknownKey === undefined ? issue.path : [...issue.path, unknownKey];
 }
 
 function joinPath(at: string, path: readonly PropertyKey[]): string {

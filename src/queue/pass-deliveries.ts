@@ -7,21 +7,24 @@ import type { QueueSet } from './queue-set.ts';
 
 type Child = Extract<PassDeliveryResult, { status: 'parked' }>['children'][number];
 
-/** Wakes of passes, and the fan-out: a parked job is delivered once more when all its children have ended. */
+/**
+ * Wakes of passes, and the fan-out: a parked job is delivered once more when all its children have ended. It may be parked
+ * again then, on others: the version changed while they ran, and a new plan has sequences of its own.
+ */
 export function deliverPasses(handler: PassHandler, queues: QueueSet, report: Report): Delivery {
   return async (job, token) => {
     const conversation = readOrReport(readWake, job, report);
     if (conversation === undefined) return;
-    const deliver = (haveChildrenEnded: boolean): Promise<PassDeliveryResult> =>
-      handler({ conversation, job: jobIdOf(job), haveChildrenEnded });
-
-    const result = await deliver(await haveAllChildrenEnded(job));
-    if (result.status === 'done') return;
-    await addChildren(queues.of(QUEUES.summarization, conversation), job, result.children);
-    if (await job.moveToWaitingChildren(token)) throw new WaitingChildrenError();
-    // None is pending: there were none, or all of them were quicker than this line.
-    const settled = await deliver(true);
-    if (settled.status === 'parked') throw new Error('a pass whose children had ended asked for more of them');
+    let haveChildrenEnded = await haveAllChildrenEnded(job);
+    for (;;) {
+      const result = await handler({ conversation, job: jobIdOf(job), haveChildrenEnded });
+      if (result.status === 'done') return;
+      if (haveChildrenEnded && result.children.length === 0) throw new Error('a pass was parked on no children, twice');
+      await addChildren(queues.of(QUEUES.summarization, conversation), job, result.children);
+      if (await job.moveToWaitingChildren(token)) throw new WaitingChildrenError();
+      // None is pending: there were none, or all of them were quicker than this line.
+      haveChildrenEnded = true;
+    }
   };
 }
 

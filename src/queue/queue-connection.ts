@@ -1,5 +1,5 @@
 import { Redis, type RedisOptions } from 'ioredis';
-import { outage } from './redis-errors.ts';
+import { reportOutages } from '../domain/redis-errors.ts';
 
 /** Told of what went wrong outside of any call; `where` is a queue's name or `connection`. */
 export type QueueErrorListener = (error: unknown, where: string) => void;
@@ -17,8 +17,6 @@ const FAILING_FAST = { maxRetriesPerRequest: 0, enableOfflineQueue: false };
 /**
  * One connection to Redis, shared by all queues that it is given to, and the copies that BullMQ makes of it: one per
  * worker, to block on. It owns the copies too, because BullMQ leaves them open where its own close does not end.
- *
- * An outage is reported once, at its first error; ioredis emits one at every attempt to come back.
  */
 export class QueueConnection extends Redis {
   readonly #copies: Redis[] = [];
@@ -29,14 +27,9 @@ export class QueueConnection extends Redis {
       connectTimeout: 5_000,
       retryStrategy: (times) => Math.min(50 * times, 1_000),
     });
-    let isAway = false;
-    this.on('error', (error: Error) => {
-      if (!isAway) onError(outage(error), 'connection');
-      isAway = true;
-    });
-    this.on('ready', () => {
-      isAway = false;
-    });
+    const outages = reportOutages((error) => onError(error, 'connection'));
+    this.on('error', outages.onError);
+    this.on('ready', outages.onReady);
   }
 
   override duplicate(override?: Partial<RedisOptions>): Redis {

@@ -1,9 +1,9 @@
 import { crc32 } from 'node:zlib';
 import { Queue } from 'bullmq';
 import type { ConversationRef } from '../domain/ids.ts';
+import { isOutage } from '../domain/redis-errors.ts';
 import { type QueueName, queuePrefix } from '../jobs/names.ts';
 import type { QueueConnection, QueueErrorListener } from './queue-connection.ts';
-import { isOutage } from './redis-errors.ts';
 
 export interface QueueSetOptions {
   readonly connection: QueueConnection;

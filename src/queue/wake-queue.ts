@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { TurnfoldError } from '../domain/errors.ts';
 import type { WakeKind, WakeQueue } from '../domain/ports/queue.ts';
+import { nameRedisError } from '../domain/redis-errors.ts';
 import { DEFAULT_PRIORITY, HIGHEST_PRIORITY, QUEUES, type QueueName } from '../jobs/names.ts';
 import { wakePayload } from '../jobs/payloads.ts';
 import { countJobs, type JobCount, type OldestWait, readOldestWaits } from './job-counts.ts';
 import { QueueConnection, type QueueErrorListener } from './queue-connection.ts';
 import { QueueSet } from './queue-set.ts';
-import { nameRedisError } from './redis-errors.ts';
 
 export interface WakeQueueOptions {
   readonly url: string;

@@ -21,7 +21,7 @@ export interface ConnectedStore {
 /** Leaves the rest of a second to the caller. */
 const FAIL_FAST_MS = 900;
 
-/** @throws incompatible_store; failing fast also redis_unavailable */
+/** @throws invalid_config, incompatible_store; failing fast also redis_unavailable */
 export async function connectStore({ url, shards, failsFast = false, onError }: StoreOptions): Promise<ConnectedStore> {
   const redis = openConnection({
     url,

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import { type Redis, ReplyError } from 'ioredis';
 import { TurnfoldError } from '../domain/errors.ts';
 import { callRedis } from './connection.ts';
 import { Keyspace, STORE_SCHEMA } from './keys.ts';
@@ -10,9 +10,10 @@ export interface DatabaseSettings {
 
 /**
  * Opens a database, or makes it where it is new, and checks that it is one that this program can work on.
- * @throws incompatible_store, with the setting at fault
+ * @throws incompatible_store, invalid_config, with the setting at fault
  */
 export async function openDatabase(redis: Redis, { shards }: DatabaseSettings): Promise<Keyspace> {
+  await checkNumber(redis);
   const keyspace = new Keyspace(shards);
   const key = keyspace.database();
   const [, , written] = await callRedis(() =>
@@ -25,6 +26,19 @@ export async function openDatabase(redis: Redis, { shards }: DatabaseSettings): 
   checkSchema(Number(written[0]));
   checkShards(Number(written[1]), shards);
   return keyspace;
+}
+
+/** Where an address names a database that is not there, ioredis goes on in database 0. */
+async function checkNumber(redis: Redis): Promise<void> {
+  const { db: number = 0 } = redis.options;
+  if (number === 0) return;
+  try {
+    await callRedis(() => redis.select(number));
+  } catch (cause) {
+    if (!(cause instanceof ReplyError)) throw cause;
+    const field = 'redisUrl';
+    throw new TurnfoldError('invalid_config', `${field}: this Redis has no database of that number`, { field, cause });
+  }
 }
 
 function checkSchema(schema: number): void {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { TurnfoldError } from '../domain/errors.ts';
-import { type Message, messageSchema } from '../domain/message.ts';
+import { type Message, messageSchema, toolCallSchema } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
 
 /** One conversation of a file that has one per line. */
@@ -10,6 +10,8 @@ export interface ConversationLine {
 }
 
 const lineSchema = z.object({ id: z.string().min(1).optional(), messages: z.array(z.unknown()) });
+
+const argumentsSchema = z.record(z.string(), z.unknown(), { error: 'expected a JSON object, or its text' });
 
 const partsSchema = z.array(z.looseObject({ type: z.string(), text: z.string().optional() }));
 
@@ -33,17 +35,43 @@ const chatMessageSchema = z
 /** What only the chat format has. */
 const CHAT_FIELDS = ['tool_calls', 'tool_call_id', 'function_call', 'refusal'] as const;
 
+/** Our form as files of others write it: arguments as an object, and no text beside calls. */
+const ownMessageSchema = messageSchema
+  .extend({
+    content: z.string().nullish(),
+    toolCalls: z.array(toolCallSchema.extend({ arguments: z.union([z.string(), argumentsSchema]) })).nullish(),
+  })
+  .transform(({ content, toolCalls, ...rest }): unknown => ({
+    ...rest,
+    content: content ?? (rest.role === 'assistant' && toolCalls ? '' : content),
+    ...(toolCalls ? { toolCalls: toolCalls.map(writeArguments) } : {}),
+  }))
+  .pipe(messageSchema);
+
+/** A line whose id is known, so that what is wrong with its messages can be told of it. */
+export interface OpenedLine {
+  readonly id: string;
+  /** @throws invalid_input, with the field */
+  readMessages(): Message[];
+}
+
 /**
- * Reads one line. Each message may be in our form or in OpenAI's chat form.
+ * Opens one line. Each message may be in our form or in OpenAI's chat form.
  * @param number of the line, from 1: the id where the line has none
  * @throws invalid_input, with the field
  */
-export function readConversationLine(line: string, number: number): ConversationLine {
+export function openConversationLine(line: string, number: number): OpenedLine {
   const { id, messages } = readLine(line, `line ${number}`);
   return {
     id: id ?? `line-${number}`,
-    messages: messages.map((message, index) => readMessage(message, `messages[${index}]`)),
+    readMessages: () => messages.map((message, index) => readMessage(message, `messages[${index}]`)),
   };
+}
+
+/** @throws invalid_input, with the field */
+export function readConversationLine(line: string, number: number): ConversationLine {
+  const { id, readMessages } = openConversationLine(line, number);
+  return { id, messages: readMessages() };
 }
 
 export function writeConversationLine(conversation: ConversationLine): string {
@@ -61,7 +89,7 @@ function readLine(line: string, at: string): z.infer<typeof lineSchema> {
 }
 
 function readMessage(value: unknown, at: string): Message {
-  return isChatMessage(value) ? readChatMessage(value, at) : parseInput(messageSchema, value, at);
+  return isChatMessage(value) ? readChatMessage(value, at) : parseInput(ownMessageSchema, value, at);
 }
 
 /** Whatever has none of the marks is read as ours: a broken message of ours must not lose its calls as a chat message. */
@@ -91,6 +119,10 @@ function readChatMessage(value: Record<string, unknown>, at: string): Message {
     ...(parts.some((part) => part.type !== 'text') ? { parts } : {}),
     ...marks,
   };
+}
+
+function writeArguments<Call extends { arguments: string | Record<string, unknown> }>(call: Call) {
+  return { ...call, arguments: typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments) };
 }
 
 function isMapping(value: unknown): value is Record<string, unknown> {

@@ -112,7 +112,7 @@ test('a conversation that is refused leaves the others alone', async () => {
   expect(code).toBe(1);
   expect(readJsonLines(stdout)).toMatchObject([
     { id: 'orphan', error: { code: 'orphan_result', field: 'messages[1].toolCallId' } },
-    { id: 'line-2', error: { code: 'invalid_input', field: 'messages[0].role' } },
+    { id: 'malformed', error: { code: 'invalid_input', field: 'messages[0].role' } },
     { id: 'line-3', error: { code: 'invalid_input', field: 'line 3' } },
     { id: 'good', kind: 'none' },
   ]);

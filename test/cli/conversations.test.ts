@@ -168,6 +168,14 @@ describe('show and versions', () => {
     expect(shown).toMatch(/^s1 {2}version \d+, head 48, \d+ tokens in \d+ messages\n/);
     expect(shown).toMatch(/\n +2-3 {2}checkpoint +\d+ {2}/);
     expect((await turnfold('show', 's1', '--full')).stdout.length).toBeGreaterThan(shown.length);
+    expect((await turnfold('diff', 's1', '0', '1')).stdout).toMatch(/^ +2-3 {2}raw +→ checkpoint\n/);
+    expect(await readOne('diff', 's1', '1', '0')).toMatchObject({
+      ...{ conversation: 's1', from: 1, to: 0 },
+      changes: expect.arrayContaining([{ from: 2, to: 3, before: 'checkpoint', after: 'raw' }]) as unknown,
+    });
+    expect((await turnfold('diff', 's1', '1', '1')).stdout).toBe(
+      's1  the same context in version 1 and in version 1\n',
+    );
   });
 
   test('of one that never was', async () => {
@@ -184,6 +192,7 @@ describe('show and versions', () => {
     ['conversation', ['versions', 'nobody']],
     ['conversation', ['export', 'nobody']],
     ['version', ['show', 'i1', '--version', '9']],
+    ['version', ['diff', 'i1', '0', '9']],
   ])('what is not there is named: %s of %j', async (field, args) => {
     const { code, stdout, stderr } = await turnfold(...args, '--json');
     expect({ code, stdout }).toStrictEqual({ code: 1, stdout: '' });

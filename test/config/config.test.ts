@@ -62,6 +62,7 @@ describe('what cannot be meant is refused with its name, and never with its valu
     ['REDIS_URL', 's3cret'],
     ['REDIS_URL', 'redis://:s3cret@127.0.0.1:port'],
     ['REDIS_URL', 'redis://'],
+    ['REDIS_URL', 'redis://s3cret.example/one'],
     ['TURNFOLD_SHARDS', '0'],
     ['TURNFOLD_SHARDS', '4097'],
     ['TURNFOLD_SHARDS', '2.5'],

@@ -20,6 +20,8 @@ describe('input at a border', () => {
     },
     { value: { messages: [{ role: 'assistant', content: '', toolCalls: [] }] }, field: 'messages[0].toolCalls' },
     { value: { messages: [{ ...user, checkpoint: { from: 0, to: 1 } }] }, field: 'messages[0].checkpoint.from' },
+    { value: { messages: [], colour: 'blue' }, field: 'colour' },
+    { value: { messages: [], colour: 'blue' }, at: 'body', field: 'body.colour' },
     { value: 'text', field: '' },
     { value: [], at: 'body', field: 'body' },
   ])('$field is named', ({ value, at, field }) => {

@@ -241,7 +241,34 @@ test('a child id that another pass still uses is refused, and said so', async ()
   ]);
 });
 
-test('a pass that asks for children again when they have ended is a reported bug, not a loop', async () => {
+test('a pass that asks for other children when its first ones have ended is parked on them, too', async () => {
+  const house = useHouse();
+  const wakes = house.openWakes();
+  const deliveries: boolean[] = [];
+  const ended: string[] = [];
+  await startRoles(
+    house,
+    async ({ haveChildrenEnded }) => {
+      deliveries.push(haveChildrenEnded);
+      const round = deliveries.length;
+      const children = [0, 1, 2].map((index) => childOf('p1', index, `s-${round}-${index}`));
+      return round <= 2 ? { status: 'parked', children } : { status: 'done' };
+    },
+    async ({ task }) => {
+      ended.push(task.hash);
+      return { status: 'ended', outcome: 'written' };
+    },
+  );
+  await wakes.wake('pass', c1, 'w1');
+
+  await expect.poll(() => deliveries, SOON).toEqual([false, true, true]);
+  await expect.poll(() => countAll(wakes), SOON).toBe(0);
+  expect(ended).toHaveLength(6);
+  expect(await countKeys(house)).toBe(0);
+  expect(house.errors).toEqual([]);
+});
+
+test('a pass that asks for no children again and again is a reported bug, not a loop', async () => {
   const house = useHouse();
   const wakes = house.openWakes();
   await startRoles(house, async () => ({ status: 'parked', children: [] }), writesSummary);

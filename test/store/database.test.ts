@@ -34,3 +34,15 @@ test('a database of a newer turnfold is refused, with what to do', async () => {
     message: expect.stringContaining('Update turnfold'),
   });
 });
+
+test('an address with a database that is not there is refused', async () => {
+  const elsewhere = openConnection({ url: new URL('/99', inject('redisUrl')).href });
+  const refusal = expect.objectContaining({ code: 'invalid_config', field: 'redisUrl' }) as Error;
+  await expect(openDatabase(elsewhere, { shards: 64 })).rejects.toThrow(refusal);
+  await elsewhere.quit();
+});
+
+test.each(['/one', '/-1', '/1/2'])('an address with the path %s is refused before it is tried', (path) => {
+  const refusal = expect.objectContaining({ code: 'invalid_config', field: 'redisUrl' }) as Error;
+  expect(() => openConnection({ url: `redis://:s3cret@127.0.0.1${path}` })).toThrow(refusal);
+});

@@ -32,6 +32,13 @@ describe('our form', () => {
     expect(readConversationLine(line, 1)).toStrictEqual({ id: 'talk', messages });
   });
 
+  test('arguments may be an object, and calls need no text beside them', () => {
+    const call = { id: 'a', name: 'list', arguments: { path: '.' } };
+    const expected = { role: 'assistant', content: '', toolCalls: [{ ...call, arguments: '{"path":"."}' }] };
+    expect(readOne({ role: 'assistant', content: null, toolCalls: [call] })).toStrictEqual(expected);
+    expect(readOne({ role: 'assistant', toolCalls: [call] })).toStrictEqual(expected);
+  });
+
   test('a line without an id is named by its number', () => {
     expect(read([{ role: 'user', content: 'hi' }]).id).toBe('line-3');
   });
@@ -99,8 +106,10 @@ describe('a malformed line is refused with the field', () => {
     ['messages[1].content', { role: 'user', content: null, tool_calls: [] }],
     ['messages[1].content', { role: 'user', content: [{ text: 'no type' }] }],
     ['messages[1].toolCalls[0].arguments', { role: 'assistant', content: '', toolCalls: [{ id: 'a', name: 'x' }] }],
-    // Read as a chat message it would lose its calls without a word.
-    ['messages[1].content', { role: 'assistant', content: null, toolCalls: [{ id: 'a', name: 'x', arguments: '' }] }],
+    ['messages[1].toolCalls[0].arguments', { role: 'assistant', toolCalls: [{ id: 'a', name: 'x', arguments: [1] }] }],
+    ['messages[1].toolCalls', { role: 'assistant', content: '', toolCalls: [] }],
+    ['messages[1].content', { role: 'assistant', content: null }],
+    ['messages[1].content', { role: 'user', toolCalls: [{ id: 'a', name: 'x', arguments: '' }] }],
     ['messages[1].tool_calls[0].function', { role: 'assistant', tool_calls: [{ id: 'a', type: 'custom' }] }],
     ['messages[1].function_call', { role: 'assistant', content: null, function_call: { name: 'x', arguments: '' } }],
   ])('%s of %j', (field, message) => {

@@ -2,13 +2,13 @@ import { explainPlan } from '../../domain/compaction/explain.ts';
 import { adoptMessages } from '../../domain/history.ts';
 import { checkLimits, resolveLimits } from '../../domain/limits.ts';
 import { buildLog } from '../../domain/log.ts';
-import type { LogEntry } from '../../domain/message.ts';
+import type { LogEntry, Message } from '../../domain/message.ts';
 import { completePolicy, type Policy } from '../../domain/policy.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import type { SeqRange } from '../../domain/version.ts';
 import { bytesOfMessage, countMessage } from '../../tokens/message-tokens.ts';
 import { loadTokenCounter } from '../../tokens/token-counter.ts';
-import { type ConversationLine, readConversationLine } from '../../wire/conversation-line.ts';
+import { openConversationLine } from '../../wire/conversation-line.ts';
 import { readLines, readPolicyFile } from '../files.ts';
 import { type Output, reportRefusal, writeJson } from '../output.ts';
 
@@ -39,9 +39,9 @@ export async function planFile(path: string, options: PlanOptions, output: Outpu
   for await (const { number, line } of readLines(path)) {
     let id = `line-${number}`;
     try {
-      const conversation = readConversationLine(line, number);
-      id = conversation.id;
-      const planned = planConversation(conversation, await weighConversation(conversation, counter), policy);
+      const opened = openConversationLine(line, number);
+      id = opened.id;
+      const planned = planConversation(id, await weighMessages(opened.readMessages(), counter), policy);
       if (options.json) writeJson(output, planned);
       else output.line(describePlan(planned));
     } catch (error) {
@@ -51,7 +51,7 @@ export async function planFile(path: string, options: PlanOptions, output: Outpu
   return exitCode;
 }
 
-async function weighConversation({ messages }: ConversationLine, counter: TokenCounter): Promise<LogEntry[]> {
+async function weighMessages(messages: readonly Message[], counter: TokenCounter): Promise<LogEntry[]> {
   const adopted = adoptMessages(messages, 1);
   return buildLog(
     await Promise.all(
@@ -64,7 +64,7 @@ async function weighConversation({ messages }: ConversationLine, counter: TokenC
   );
 }
 
-function planConversation({ id }: ConversationLine, entries: readonly LogEntry[], policy: Policy): PlanLine {
+function planConversation(id: string, entries: readonly LogEntry[], policy: Policy): PlanLine {
   const { plan, messages, turns, protectedPositions } = explainPlan(entries, policy);
   return {
     id,

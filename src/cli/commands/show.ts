@@ -1,4 +1,5 @@
 import { describeVersions } from '../../demo/version-table.ts';
+import type { VersionChange } from '../../domain/diff.ts';
 import type { CommandContext } from '../command-context.ts';
 import { writeJson } from '../output.ts';
 
@@ -44,6 +45,24 @@ export async function showVersions(
   else if (versions.length === 0) output.line('no version yet: the whole log is the context');
   else for (const line of describeVersions(versions)) output.line(line);
   return 0;
+}
+
+/** Prints what changed in the context from one version to another; version 0 is the whole log. */
+export async function showDiff(
+  { client, output }: CommandContext,
+  id: string,
+  { from, to, ...options }: ReadOptions & { readonly from: number; readonly to: number },
+): Promise<number> {
+  const changes = await client.diff({ tenant: options.tenant, id }, from, to);
+  if (options.json) writeJson(output, { conversation: id, from, to, changes });
+  else if (changes.length === 0) output.line(`${id}  the same context in version ${from} and in version ${to}`);
+  else for (const change of changes) output.line(describeChange(change));
+  return 0;
+}
+
+function describeChange({ from, to, before, after }: VersionChange): string {
+  const range = from === to ? String(from) : `${from}-${to}`;
+  return `${range.padStart(9)}  ${before.padEnd(10)}  → ${after}`;
 }
 
 function preview(text: string): string {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isTurnfoldError } from '../../domain/errors.ts';
 import type { Message } from '../../domain/message.ts';
-import { readConversationLine, writeConversationLine } from '../../wire/conversation-line.ts';
+import { openConversationLine, writeConversationLine } from '../../wire/conversation-line.ts';
 import type { CommandContext } from '../command-context.ts';
 import { readLines } from '../files.ts';
 import { reportRefusal, writeJson } from '../output.ts';
@@ -26,9 +26,9 @@ export async function importFile(context: CommandContext, path: string, options:
   for await (const { number, line } of readLines(path)) {
     let id = `line-${number}`;
     try {
-      const conversation = readConversationLine(line, number);
-      id = conversation.id;
-      const { messages } = conversation;
+      const opened = openConversationLine(line, number);
+      id = opened.id;
+      const messages = opened.readMessages();
       await appendAll(context, id, messages, options);
       if (options.json) writeJson(output, { id, messages: messages.length });
       else output.line(`${id}  ${messages.length} messages`);

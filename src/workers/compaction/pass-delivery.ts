@@ -3,7 +3,7 @@ import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { PassDeliveryResult, PassHandler } from '../../domain/ports/handlers.ts';
 import type { ClaimedPass, PassClaimResult } from '../../domain/ports/pass-store.ts';
 import { PassEnding } from './pass-ending.ts';
-import { type FanOut, PassRun } from './pass-run.ts';
+import { type Fanning, type FanOut, PassRun } from './pass-run.ts';
 import type { CompactionPorts } from './ports.ts';
 
 const DONE: PassDeliveryResult = { status: 'done' };
@@ -16,12 +16,15 @@ export function createPassHandler(ports: CompactionPorts): PassHandler {
       await reportFailedClaim(ports, conversation, claim);
       return DONE;
     }
-    // Children that were lost may be asked for once more; the last attempt takes what is there.
-    const haveOwnEnded = haveChildrenEnded && claim.pass.isResumed;
-    const mayFanOut = !haveOwnEnded && claim.pass.attempt < PASS_LIMITS.maxAttempts;
-    const advanced = await advancePass(ports, claim.pass, mayFanOut);
+    const advanced = await advancePass(ports, claim.pass, fanningOf(claim.pass, haveChildrenEnded));
     return advanced?.status === 'fan_out' ? await park(ports, claim.pass, job, advanced) : DONE;
   };
+}
+
+/** Children that were lost may be asked for once more; the last attempt takes what is there. */
+function fanningOf({ attempt, isResumed }: ClaimedPass, haveChildrenEnded: boolean): Fanning {
+  if (attempt >= PASS_LIMITS.maxAttempts) return 'never';
+  return haveChildrenEnded && isResumed ? 'new_plan' : 'any_plan';
 }
 
 /**
@@ -30,10 +33,10 @@ export function createPassHandler(ports: CompactionPorts): PassHandler {
  */
 export async function takeOverPass(ports: CompactionPorts, conversation: ConversationRef): Promise<void> {
   const claim = await ports.passes.takeOverPass(conversation, ports.ids.next(), ports.ids.next());
-  if (claim.status === 'claimed') await advancePass(ports, claim.pass, false);
+  if (claim.status === 'claimed') await advancePass(ports, claim.pass, 'never');
 }
 
-async function advancePass(ports: CompactionPorts, pass: ClaimedPass, mayFanOut: boolean): Promise<FanOut | undefined> {
+async function advancePass(ports: CompactionPorts, pass: ClaimedPass, fanning: Fanning): Promise<FanOut | undefined> {
   const { lease } = pass;
   const prepared = ports.agents.find(pass.conversation.agent);
   if (prepared === undefined) {
@@ -44,7 +47,7 @@ async function advancePass(ports: CompactionPorts, pass: ClaimedPass, mayFanOut:
     await ports.passes.heartbeatPass(lease);
   });
   try {
-    const advanced = await new PassRun(ports, pass, prepared).advance(mayFanOut);
+    const advanced = await new PassRun(ports, pass, prepared).advance(fanning);
     return advanced.status === 'fan_out' ? advanced : undefined;
   } finally {
     beat.stop();

@@ -23,6 +23,12 @@ export interface FanOut {
   readonly sequences: number;
 }
 
+/**
+ * Which sequences without a summary get a job: those of any plan, those of a plan made in this delivery (the recorded one's
+ * have had theirs), or none: settle with the summaries that are there.
+ */
+export type Fanning = 'any_plan' | 'new_plan' | 'never';
+
 /** One claimed pass from evaluation to its end, or to the jobs that it has to wait for. */
 export class PassRun {
   readonly #ports: CompactionPorts;
@@ -41,16 +47,15 @@ export class PassRun {
     this.#head = pass.conversation.head;
   }
 
-  /** @param mayFanOut false: settle with the summaries that are there already */
-  async advance(mayFanOut: boolean): Promise<FanOut | EndedPass> {
-    const advanced = await this.#advance(mayFanOut);
+  async advance(fanning: Fanning): Promise<FanOut | EndedPass> {
+    const advanced = await this.#advance(fanning);
     if (advanced.status === 'ended' && advanced.outcome !== 'superseded') {
       await requestFollowUp(this.#ports, this.#prepared, this.#pass.lease.conversation, this.#head);
     }
     return advanced;
   }
 
-  async #advance(mayFanOut: boolean): Promise<FanOut | EndedPass> {
+  async #advance(fanning: Fanning): Promise<FanOut | EndedPass> {
     const { conversation } = this.#pass.lease;
     this.#firstUserSeq = await findFirstUser(this.#ports.contexts, conversation, this.#pass.conversation.head);
     let plan = this.#pass.plan === undefined ? undefined : passPlanSchema.parse(JSON.parse(this.#pass.plan));
@@ -58,6 +63,7 @@ export class PassRun {
       const planned = plan ?? (await this.#plan());
       if ('status' in planned) return planned;
       this.#head = planned.head;
+      const mayFanOut = fanning === 'any_plan' || (fanning === 'new_plan' && plan === undefined);
       const fanOut = mayFanOut ? await this.#fanOut(planned) : undefined;
       if (fanOut !== undefined) return fanOut;
       const ended = await this.#settle(planned);

@@ -263,6 +263,20 @@ describe('a version that changed meanwhile', () => {
     expect(world.segments.slice(0, 4)).toEqual(['raw 1-1', 'evicted 2-4', 'checkpoint 5-6', 'raw 7-7']);
   });
 
+  it('has the pass ask for the summaries of a new plan’s sequences, and not twice for those it has', async () => {
+    const summarizer = brief();
+    const world = await openPass({ summarizers: [summarizer] });
+    for (const child of await world.fanOut()) await world.summarize(child);
+    await world.append('a300 a300 u20 a20');
+    world.writeVersion([world.segment('raw', 1, 1), world.segment('evicted', 2, 4), world.segment('raw', 5, 17)]);
+    const again = await world.deliver('job1', true);
+    expect(again).toMatchObject({ status: 'parked', children: [{ sequence: { from: 17, to: 19 } }] });
+    for (const child of again.status === 'parked' ? again.children : []) await world.summarize(child);
+    await world.deliver('job1', true);
+    expect(world.version).toMatchObject({ number: 2, base: 21, explained: [] });
+    expect(summarizer.requests.map(({ range }) => range.from)).toEqual([2, 5, 8, 11, 14, 17]);
+  });
+
   it('has the pass plan again where it reaches behind the head of the plan', async () => {
     const world = await openPass();
     for (const child of await world.fanOut()) await world.summarize(child);

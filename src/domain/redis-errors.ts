@@ -1,8 +1,8 @@
-import { TurnfoldError } from '../domain/errors.ts';
+import { TurnfoldError } from './errors.ts';
 
 /** What ioredis and the kernel say when there is nobody to talk to, and what a Redis says that cannot serve now. */
 const UNAVAILABLE =
-  /ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|Connection is closed|max retries per request|isn't writeable|LOADING|MASTERDOWN|CLUSTERDOWN|READONLY/;
+  /ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|Connection is closed|Command timed out|max retries per request|isn't writeable|LOADING|MASTERDOWN|CLUSTERDOWN|READONLY/i;
 
 /** Whether an error says that Redis is away, and nothing about the call. */
 export function isOutage(error: unknown): boolean {
@@ -13,15 +13,37 @@ export function isOutage(error: unknown): boolean {
 export function nameRedisError(cause: unknown): unknown {
   if (!(cause instanceof Error)) return cause;
   if (cause.message.startsWith('OOM')) {
-    return new TurnfoldError('redis_full', 'Redis refuses writes: its maxmemory is reached. Nothing was written.', {
-      cause,
-    });
+    return new TurnfoldError(
+      'redis_full',
+      'Redis refuses writes: its maxmemory is reached. Raise it or free memory; nothing was written.',
+      { cause },
+    );
   }
   return isOutage(cause) ? outage(cause) : cause;
 }
 
-export function outage(cause: Error): TurnfoldError {
+function outage(cause: Error): TurnfoldError {
   return new TurnfoldError('redis_unavailable', `Redis does not answer: ${describe(cause)}`, { cause });
+}
+
+/**
+ * Tells of an outage once, at its first error; ioredis emits one at every attempt to come back.
+ * @returns what to call with each error, and once the connection is ready again
+ */
+export function reportOutages(report: (error: TurnfoldError) => void): {
+  onError: (error: Error) => void;
+  onReady: () => void;
+} {
+  let isAway = false;
+  return {
+    onError(error) {
+      if (!isAway) report(outage(error));
+      isAway = true;
+    },
+    onReady() {
+      isAway = false;
+    },
+  };
 }
 
 /** A refused connection to a name with several addresses has a code and no message. */
