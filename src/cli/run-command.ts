@@ -1,3 +1,4 @@
+import { nameVariable } from './name-variable.ts';
 import { type Output, reportError } from './output.ts';
 
 /** Runs a command, sets the exit code, and reports its failure in the form that was asked for. */
@@ -9,6 +10,6 @@ export async function runCommand(
   try {
     process.exitCode = await command();
   } catch (error) {
-    process.exitCode = reportError(output, error, isJson);
+    process.exitCode = reportError(output, nameVariable(error), isJson);
   }
 }

@@ -24,6 +24,8 @@ export class QueueConnection extends Redis {
   constructor({ url, onError, failsFast = false }: QueueConnectionOptions) {
     super(url, {
       ...(failsFast ? FAILING_FAST : WAITING),
+      // A closed socket never says so again, and ioredis would wait two seconds for it.
+      disconnectTimeout: 100,
       connectTimeout: 5_000,
       retryStrategy: (times) => Math.min(50 * times, 1_000),
     });

@@ -1,4 +1,6 @@
-import { callRedis, openConnection } from './connection.ts';
+import type { Redis } from 'ioredis';
+import { outage } from '../domain/redis-errors.ts';
+import { openConnection } from './connection.ts';
 import { openDatabase } from './database.ts';
 import { type Notices, openNotices } from './notices.ts';
 import { openStore, type Store } from './open-store.ts';
@@ -30,7 +32,7 @@ export async function connectStore({ url, shards, failsFast = false, onError }: 
     ...(onError === undefined ? {} : { onError }),
   });
   try {
-    if (failsFast) await callRedis(() => redis.connect());
+    if (failsFast) await connect(redis);
     const keyspace = await openDatabase(redis, { shards });
     const notices = openNotices(redis, keyspace);
     return {
@@ -44,5 +46,21 @@ export async function connectStore({ url, shards, failsFast = false, onError }: 
   } catch (error) {
     redis.disconnect();
     throw error;
+  }
+}
+
+/** Where it fails ioredis says no more than that the connection is closed; why comes as an event. @throws redis_unavailable */
+async function connect(redis: Redis): Promise<void> {
+  let reason: Error | undefined;
+  const keepReason = (error: Error): void => {
+    reason = error;
+  };
+  redis.on('error', keepReason);
+  try {
+    await redis.connect();
+  } catch (error) {
+    throw outage(reason ?? (error as Error));
+  } finally {
+    redis.off('error', keepReason);
   }
 }

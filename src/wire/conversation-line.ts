@@ -9,9 +9,13 @@ export interface ConversationLine {
   readonly messages: readonly Message[];
 }
 
-const lineSchema = z.object({ id: z.string().min(1).optional(), messages: z.array(z.unknown()) });
+const idSchema = z.object({ id: z.string().min(1).optional() });
+const messagesSchema = z.object({ messages: z.array(z.unknown()) });
 
-const argumentsSchema = z.record(z.string(), z.unknown(), { error: 'expected a JSON object, or its text' });
+/** A call's arguments as text. Files of others hold the object itself; a record's schema would drop a key `__proto__`. */
+const argumentsSchema = z
+  .union([z.string(), z.custom<object>(isMapping)], { error: 'expected a JSON object, or its text' })
+  .transform((given) => (typeof given === 'string' ? given : JSON.stringify(given)));
 
 const partsSchema = z.array(z.looseObject({ type: z.string(), text: z.string().optional() }));
 
@@ -21,7 +25,7 @@ const chatMessageSchema = z
     role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
     content: z.union([z.string(), partsSchema]).nullish(),
     tool_calls: z
-      .array(z.object({ id: z.string(), function: z.object({ name: z.string(), arguments: z.string() }) }))
+      .array(z.object({ id: z.string(), function: z.object({ name: z.string(), arguments: argumentsSchema }) }))
       .nullish(),
     tool_call_id: z.string().nullish(),
     function_call: z.null({ error: 'retired by its provider; expected tool_calls' }).optional(),
@@ -35,16 +39,19 @@ const chatMessageSchema = z
 /** What only the chat format has. */
 const CHAT_FIELDS = ['tool_calls', 'tool_call_id', 'function_call', 'refusal'] as const;
 
+/** What only our form has: in a message that is read as the chat format's it would vanish without a word. */
+const OWN_FIELDS = ['toolCalls', 'toolCallId', 'parts', 'raw', 'checkpoint'] as const;
+
 /** Our form as files of others write it: arguments as an object, and no text beside calls. */
 const ownMessageSchema = messageSchema
   .extend({
     content: z.string().nullish(),
-    toolCalls: z.array(toolCallSchema.extend({ arguments: z.union([z.string(), argumentsSchema]) })).nullish(),
+    toolCalls: z.array(toolCallSchema.extend({ arguments: argumentsSchema })).nullish(),
   })
   .transform(({ content, toolCalls, ...rest }): unknown => ({
     ...rest,
     content: content ?? (rest.role === 'assistant' && toolCalls ? '' : content),
-    ...(toolCalls ? { toolCalls: toolCalls.map(writeArguments) } : {}),
+    ...(toolCalls ? { toolCalls } : {}),
   }))
   .pipe(messageSchema);
 
@@ -52,7 +59,7 @@ const ownMessageSchema = messageSchema
 export interface OpenedLine {
   readonly id: string;
   /** @throws invalid_input, with the field */
-  readMessages(): Message[];
+  readonly readMessages: () => Message[];
 }
 
 /**
@@ -61,10 +68,12 @@ export interface OpenedLine {
  * @throws invalid_input, with the field
  */
 export function openConversationLine(line: string, number: number): OpenedLine {
-  const { id, messages } = readLine(line, `line ${number}`);
+  const value = parseLine(line, `line ${number}`);
+  const { id = `line-${number}` } = parseInput(idSchema, value);
   return {
-    id: id ?? `line-${number}`,
-    readMessages: () => messages.map((message, index) => readMessage(message, `messages[${index}]`)),
+    id,
+    readMessages: () =>
+      parseInput(messagesSchema, value).messages.map((message, index) => readMessage(message, `messages[${index}]`)),
   };
 }
 
@@ -78,14 +87,15 @@ export function writeConversationLine(conversation: ConversationLine): string {
   return JSON.stringify(conversation);
 }
 
-function readLine(line: string, at: string): z.infer<typeof lineSchema> {
+function parseLine(line: string, at: string): Record<string, unknown> {
   let value: unknown;
   try {
     value = JSON.parse(line);
   } catch (cause) {
     throw new TurnfoldError('invalid_input', `${at}: not JSON`, { field: at, cause });
   }
-  return parseInput(lineSchema, value, isMapping(value) ? '' : at);
+  if (!isMapping(value)) throw new TurnfoldError('invalid_input', `${at}: expected an object`, { field: at });
+  return value;
 }
 
 function readMessage(value: unknown, at: string): Message {
@@ -100,6 +110,11 @@ function isChatMessage(value: unknown): value is Record<string, unknown> {
 }
 
 function readChatMessage(value: Record<string, unknown>, at: string): Message {
+  const stray = OWN_FIELDS.find((name) => value[name] !== undefined && value[name] !== null);
+  if (stray !== undefined) {
+    const field = `${at}.${stray}`;
+    throw new TurnfoldError('invalid_input', `${field}: is of another form than the rest of its message`, { field });
+  }
   const {
     role,
     content,
@@ -119,10 +134,6 @@ function readChatMessage(value: Record<string, unknown>, at: string): Message {
     ...(parts.some((part) => part.type !== 'text') ? { parts } : {}),
     ...marks,
   };
-}
-
-function writeArguments<Call extends { arguments: string | Record<string, unknown> }>(call: Call) {
-  return { ...call, arguments: typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments) };
 }
 
 function isMapping(value: unknown): value is Record<string, unknown> {

@@ -108,12 +108,14 @@ test('a conversation that is refused leaves the others alone', async () => {
   const talk = { id: 'good', messages: [user('hi')] };
   const orphan = { id: 'orphan', messages: [user('hi'), result('nobody')] };
   const malformed = { id: 'malformed', messages: [{ role: 'robot', content: '' }] };
-  const { code, stdout, stderr } = await plan([orphan, malformed, 'no conversation', talk], '', '--json');
+  const empty = { id: 'empty', messages: 'none' };
+  const { code, stdout, stderr } = await plan([orphan, malformed, 'no conversation', empty, talk], '', '--json');
   expect(code).toBe(1);
   expect(readJsonLines(stdout)).toMatchObject([
     { id: 'orphan', error: { code: 'orphan_result', field: 'messages[1].toolCallId' } },
     { id: 'malformed', error: { code: 'invalid_input', field: 'messages[0].role' } },
     { id: 'line-3', error: { code: 'invalid_input', field: 'line 3' } },
+    { id: 'empty', error: { code: 'invalid_input', field: 'messages' } },
     { id: 'good', kind: 'none' },
   ]);
   expect(stderr).toContain('turnfold: orphan: orphan_result: messages[1].toolCallId:');

@@ -1,12 +1,16 @@
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorkspaceAgent } from '../../src/demo/workspace-agent.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { ROLES, startWorkers, type Workers } from '../../src/runtime/start-workers.ts';
-import { readJsonLines, runTurnfold, tracePath, writeTemporary } from './run-turnfold.ts';
+import { endOf, readJsonLines, runTurnfold, startTurnfold, tracePath, writeTemporary } from './run-turnfold.ts';
+
+const AGENTS = fileURLToPath(new URL('../../src/demo/agents.ts', import.meta.url));
 
 let redis: LocalRedis;
 let workers: Workers;
@@ -170,7 +174,9 @@ describe('show and versions', () => {
     expect((await turnfold('show', 's1', '--full')).stdout.length).toBeGreaterThan(shown.length);
     expect((await turnfold('diff', 's1', '0', '1')).stdout).toMatch(/^ +2-3 {2}raw +→ checkpoint\n/);
     expect(await readOne('diff', 's1', '1', '0')).toMatchObject({
-      ...{ conversation: 's1', from: 1, to: 0 },
+      conversation: 's1',
+      from: 1,
+      to: 0,
       changes: expect.arrayContaining([{ from: 2, to: 3, before: 'checkpoint', after: 'raw' }]) as unknown,
     });
     expect((await turnfold('diff', 's1', '1', '1')).stdout).toBe(
@@ -200,10 +206,30 @@ describe('show and versions', () => {
   });
 });
 
-test('Redis away: a coded error, and the address that was tried where none is set', async () => {
-  const run = await runTurnfold(['show', 'c1'], { env: { REDIS_URL: 'redis://127.0.0.1:1' } });
+test('Redis away: a coded error that says why, and the process ends with it', async () => {
+  const command = startTurnfold(['show', 'c1'], { REDIS_URL: 'redis://127.0.0.1:1' });
+  const end = endOf(command);
+  if (command.stderr !== null) await once(command.stderr, 'data');
+  const saidAt = performance.now();
+  const run = await end;
+  // ioredis by itself keeps it for two seconds more.
+  expect(performance.now() - saidAt).toBeLessThan(1_000);
   expect(run).toMatchObject({ code: 1, stdout: '' });
-  expect(run.stderr).toMatch(/^turnfold: redis_unavailable: /);
+  expect(run.stderr).toMatch(/^turnfold: redis_unavailable: .*ECONNREFUSED/);
+});
+
+test.each([
+  ['REDIS_URL', () => ({ REDIS_URL: new URL('/99', redis.url).href })],
+  ['TURNFOLD_SHARDS', () => ({ REDIS_URL: redis.url, TURNFOLD_SHARDS: '7' })],
+])('a setting that does not fit the Redis that is there is named as it was set: %s', async (field, env) => {
+  for (const args of [
+    ['show', 'c1'],
+    ['worker', '--agents', AGENTS],
+  ]) {
+    const { code, stderr } = await runTurnfold(args, { env: env() });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(new RegExp(`^turnfold: [a-z_]+: ${field}: `));
+  }
 });
 
 test('a setting that cannot be meant is refused by its name', async () => {

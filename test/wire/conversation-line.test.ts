@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { TurnfoldError } from '../../src/domain/errors.ts';
 import type { Message } from '../../src/domain/message.ts';
-import { readConversationLine, writeConversationLine } from '../../src/wire/conversation-line.ts';
+import { openConversationLine, readConversationLine, writeConversationLine } from '../../src/wire/conversation-line.ts';
 
 const read = (messages: unknown, id?: string) => readConversationLine(JSON.stringify({ id, messages }), 3);
 const readOne = (message: unknown): Message | undefined => read([message]).messages[0];
@@ -39,9 +39,24 @@ describe('our form', () => {
     expect(readOne({ role: 'assistant', toolCalls: [call] })).toStrictEqual(expected);
   });
 
+  test('an object of arguments is kept whole', () => {
+    const given = '{"b":[],"__proto__":{"a":1},"a":{}}';
+    const line = `{"messages":[{"role":"assistant","toolCalls":[{"id":"a","name":"x","arguments":${given}}]}]}`;
+    expect(readConversationLine(line, 1).messages[0]?.toolCalls?.[0]?.arguments).toBe(given);
+  });
+
   test('a line without an id is named by its number', () => {
     expect(read([{ role: 'user', content: 'hi' }]).id).toBe('line-3');
   });
+
+  test.each([[[{ role: 'robot' }]], ['none'], [undefined]])(
+    'a line is known by its id, its messages being %j',
+    (given) => {
+      const opened = openConversationLine(JSON.stringify({ id: 'talk', messages: given }), 3);
+      expect(opened.id).toBe('talk');
+      expect(refusalOf(() => opened.readMessages()).field).toMatch(/^messages/);
+    },
+  );
 });
 
 describe("OpenAI's chat form", () => {
@@ -61,6 +76,13 @@ describe("OpenAI's chat form", () => {
       { role: 'assistant', content: '', toolCalls: [{ id: 'call_1', name: 'list', arguments: '{}' }] },
       { role: 'tool', content: 'README.md', toolCallId: 'call_1' },
       { role: 'assistant', content: 'One.' },
+    ]);
+  });
+
+  test('arguments may be an object here, too', () => {
+    const call = { id: 'a', type: 'function', function: { name: 'list', arguments: { path: '.' } } };
+    expect(readOne({ role: 'assistant', content: null, tool_calls: [call] })?.toolCalls).toStrictEqual([
+      { id: 'a', name: 'list', arguments: '{"path":"."}' },
     ]);
   });
 
@@ -110,6 +132,11 @@ describe('a malformed line is refused with the field', () => {
     ['messages[1].toolCalls', { role: 'assistant', content: '', toolCalls: [] }],
     ['messages[1].content', { role: 'assistant', content: null }],
     ['messages[1].content', { role: 'user', toolCalls: [{ id: 'a', name: 'x', arguments: '' }] }],
+    // Read as a chat message it would lose its calls without a word.
+    ['messages[1].toolCalls', { role: 'assistant', content: [], toolCalls: [{ id: 'a', name: 'x', arguments: '' }] }],
+    ['messages[1].toolCalls', { role: 'assistant', refusal: null, toolCalls: [{ id: 'a', name: 'x', arguments: '' }] }],
+    ['messages[1].toolCallId', { role: 'tool', content: [{ type: 'text', text: 'x' }], toolCallId: 'a' }],
+    ['messages[1].checkpoint', { role: 'user', content: [], checkpoint: { from: 1, to: 2 } }],
     ['messages[1].tool_calls[0].function', { role: 'assistant', tool_calls: [{ id: 'a', type: 'custom' }] }],
     ['messages[1].function_call', { role: 'assistant', content: null, function_call: { name: 'x', arguments: '' } }],
   ])('%s of %j', (field, message) => {

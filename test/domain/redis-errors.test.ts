@@ -1,0 +1,63 @@
+import { describe, expect, test, vi } from 'vitest';
+import { isOutage, nameRedisError, reportOutages } from '../../src/domain/redis-errors.ts';
+
+const AWAY = new Error('connect ECONNREFUSED 127.0.0.1:6379');
+const REFUSED = new Error('WRONGPASS invalid username-password pair or user is disabled.');
+
+describe('the failure of a call', () => {
+  test.each([
+    'connect ECONNREFUSED 127.0.0.1:6379',
+    'read ECONNRESET',
+    'Connection is closed.',
+    'Command timed out',
+    'LOADING Redis is loading the dataset in memory',
+    "READONLY You can't write against a read only replica.",
+  ])('%s: Redis is away', (message) => {
+    const cause = new Error(message);
+    expect(isOutage(cause)).toBe(true);
+    expect(nameRedisError(cause)).toMatchObject({
+      code: 'redis_unavailable',
+      message: expect.stringContaining(message),
+      cause,
+    });
+  });
+
+  test('a code without a message is told', () => {
+    const cause = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' });
+    expect(nameRedisError(cause)).toMatchObject({ message: 'Redis does not answer: ECONNREFUSED' });
+  });
+
+  test('a full Redis is not one that is away', () => {
+    const cause = new Error("OOM command not allowed when used memory > 'maxmemory'.");
+    expect(isOutage(cause)).toBe(false);
+    expect(nameRedisError(cause)).toMatchObject({ code: 'redis_full', cause });
+  });
+
+  // Taken for an outage it would not be reported: the connection reports those.
+  test.each([new Error('uploading the file failed'), new Error('a readonly field'), REFUSED, 'LOADING', undefined])(
+    '%s is left as it is',
+    (cause) => {
+      expect(isOutage(cause)).toBe(false);
+      expect(nameRedisError(cause)).toBe(cause);
+    },
+  );
+});
+
+describe('an outage', () => {
+  test('is told once, and the next one again', () => {
+    const report = vi.fn<(error: Error) => void>();
+    const outages = reportOutages(report);
+    for (const _ of [1, 2, 3]) outages.onError(AWAY);
+    expect(report.mock.calls).toMatchObject([[{ code: 'redis_unavailable', cause: AWAY }]]);
+    outages.onReady();
+    outages.onError(AWAY);
+    expect(report).toHaveBeenCalledTimes(2);
+  });
+
+  test('that is none is told as it is, once too', () => {
+    const report = vi.fn<(error: Error) => void>();
+    const outages = reportOutages(report);
+    for (const _ of [1, 2]) outages.onError(REFUSED);
+    expect(report.mock.calls).toStrictEqual([[REFUSED]]);
+  });
+});
