@@ -11,7 +11,7 @@ import type { Message, WeighedMessage } from '../src/domain/message.ts';
 import { completePolicy, type PolicyInput } from '../src/domain/policy.ts';
 import { NO_OVERHEAD } from '../src/domain/size.ts';
 import { START_VERSION } from '../src/domain/version.ts';
-import { type Spread, spreadOf, timeMs } from './spread.ts';
+import { describeSpread, type Spread, spreadOf, timeMs } from './spread.ts';
 
 const MESSAGES = 10_000;
 const RUNS = 61;
@@ -130,7 +130,8 @@ const rows = [
 if (process.argv.includes('--json'))
   console.log(JSON.stringify({ messages: MESSAGES, runs: RUNS, targetMs: TARGET_MS, rows }));
 else {
-  const show = ({ min, median, max }: Spread): string => `${median} (${min}–${max})`;
   console.log(`plan and settle over ${MESSAGES} messages, ${RUNS} runs, ms: median (min–max); a plan has ${TARGET_MS}`);
-  console.table(rows.map((row) => ({ ...row, planMs: show(row.planMs), settleMs: show(row.settleMs) })));
+  console.table(
+    rows.map((row) => ({ ...row, planMs: describeSpread(row.planMs), settleMs: describeSpread(row.settleMs) })),
+  );
 }

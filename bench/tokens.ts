@@ -6,15 +6,10 @@ import { Tiktoken } from 'js-tiktoken/lite';
 import ranks from 'js-tiktoken/ranks/o200k_base';
 import { loadTokenCounter } from '../src/tokens/token-counter.ts';
 import { readTexts } from '../test/tokens/corpus.ts';
+import { describeSpread, type Spread, spreadOf, timeMs } from './spread.ts';
 
 const RUNS = 9;
 const UNITS = 200_000;
-
-interface Spread {
-  readonly min: number;
-  readonly median: number;
-  readonly max: number;
-}
 
 interface Row {
   readonly text: string;
@@ -24,18 +19,6 @@ interface Row {
   readonly jsTiktokenMs: Spread;
   /** js-tiktoken's time ÷ ours, run by run */
   readonly ratio: Spread;
-}
-
-function spreadOf(values: readonly number[]): Spread {
-  const sorted = values.toSorted((a, b) => a - b);
-  const at = (share: number): number => Number((sorted[Math.round((sorted.length - 1) * share)] ?? 0).toFixed(2));
-  return { min: at(0), median: at(0.5), max: at(1) };
-}
-
-function timeMs(work: () => unknown): number {
-  const startMs = performance.now();
-  work();
-  return performance.now() - startMs;
 }
 
 async function measure(): Promise<Row[]> {
@@ -64,16 +47,15 @@ async function measure(): Promise<Row[]> {
 const rows = await measure();
 if (process.argv.includes('--json')) console.log(JSON.stringify({ runs: RUNS, rows }));
 else {
-  const show = ({ min, median, max }: Spread): string => `${median} (${min}–${max})`;
   console.log(`o200k_base, ${RUNS} interleaved runs, median (min–max)`);
   console.table(
     rows.map(({ text, kilobytes, tokens, turnfoldMs, jsTiktokenMs, ratio }) => ({
       text,
       kilobytes,
       tokens,
-      'turnfold ms': show(turnfoldMs),
-      'js-tiktoken ms': show(jsTiktokenMs),
-      ratio: show(ratio),
+      'turnfold ms': describeSpread(turnfoldMs),
+      'js-tiktoken ms': describeSpread(jsTiktokenMs),
+      ratio: describeSpread(ratio),
     })),
   );
 }

@@ -4,6 +4,7 @@ import type { ConversationRef } from '../domain/ids.ts';
 import type { Message } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { AppendResult } from '../domain/ports/context-store.ts';
+import { agentConflict } from './agent-conflict.ts';
 import { type AppendInput, appendSchema, weighMessage } from './input.ts';
 import { askForEvaluation } from './passes.ts';
 import type { ClientPorts } from './ports.ts';
@@ -21,7 +22,7 @@ const NO_HEAD = -1;
 
 /**
  * Adds messages to a log without a turn: for callers with a loop of their own, and for imports.
- * @throws invalid_input, orphan_result, duplicate_call, message_too_large, conversation_busy, conflict
+ * @throws invalid_input, agent_conflict, orphan_result, duplicate_call, message_too_large, conversation_busy, conflict
  */
 export async function appendMessages(ports: ClientPorts, input: AppendInput): Promise<Appended> {
   const { conversation: id, tenant, operation = ports.ids.next(), ...rest } = parseInput(appendSchema, input);
@@ -56,7 +57,8 @@ async function tryAppend(ports: ClientPorts, append: CheckedAppend): Promise<App
     adopted = adoptMessages(messages, expectedHead + 1, before);
   } catch (refusal) {
     // Sent again, an operation finds its calls answered, by itself; and against another head than the expected one nothing
-    // can be said of ids. This appends nothing: the store only says whether it knows the operation, and its head.
+    // can be said of ids. This appends nothing: the store only says whether it knows the operation, whose conversation it
+    // is, and its head.
     const answer = await ports.contexts.append({
       ...target,
       expectedHead: NO_HEAD,
@@ -65,7 +67,7 @@ async function tryAppend(ports: ClientPorts, append: CheckedAppend): Promise<App
       closes: [],
     });
     const isOutrun = append.expectedHead !== undefined && append.expectedHead !== (state?.head ?? 0);
-    if (answer.status === 'known' || isOutrun) return answer;
+    if (answer.status === 'known' || answer.status === 'other_agent' || isOutrun) return answer;
     throw refusal;
   }
   const counter = await ports.counterFor(agent);
@@ -87,6 +89,7 @@ async function concludeAppend(
   conversation: ConversationRef,
   result: AppendResult,
 ): Promise<Appended> {
+  if (result.status === 'other_agent') throw agentConflict(conversation, result.agent);
   if (result.status === 'busy') {
     throw new TurnfoldError('conversation_busy', `conversation: turns of ${conversation.id} wait or run`, {
       field: 'conversation',

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { TurnfoldError } from '../domain/errors.ts';
 import { parseInput } from '../domain/parse.ts';
 import { isSettled, TURN_LIMITS, type TurnState, type TurnView } from '../domain/turn.ts';
+import { agentConflict } from './agent-conflict.ts';
 import {
   type CallAnswer,
   type ConversationName,
@@ -30,7 +31,7 @@ const waitSchema = z.number().min(0);
 
 /**
  * Accepts a turn. Once it answers, the turn is in Redis and will be settled exactly once, in order.
- * @throws invalid_input, message_too_large, turn_conflict, mailbox_full, redis_unavailable, redis_full
+ * @throws invalid_input, message_too_large, turn_conflict, agent_conflict, mailbox_full, redis_unavailable, redis_full
  */
 export async function enqueueTurn(ports: ClientPorts, input: EnqueueInput): Promise<EnqueuedTurn> {
   const { conversation: id, tenant, agent, turn = ports.ids.next(), ...rest } = parseInput(enqueueSchema, input);
@@ -53,6 +54,7 @@ export async function enqueueTurn(ports: ClientPorts, input: EnqueueInput): Prom
   if (result.status === 'conflict') {
     throw new TurnfoldError('turn_conflict', `turn: ${turn} was accepted with another payload`, { field: 'turn' });
   }
+  if (result.status === 'other_agent') throw agentConflict(conversation, result.agent);
   if (result.status === 'full') {
     const { queued } = result;
     throw new TurnfoldError('mailbox_full', `conversation: ${queued} turns wait already`, {

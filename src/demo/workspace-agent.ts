@@ -1,18 +1,22 @@
 import type { Agent } from '../domain/agent.ts';
 import type { ModelAnswer, ModelRequest } from '../domain/model.ts';
+import { mergePolicies, type PolicyInput } from '../domain/policy.ts';
 import { scriptedModel } from '../models/scripted.ts';
 import { workspaceTools } from './workspace-tools.ts';
 
 const HELP =
   'I follow a script and need no key. Ask me: `list <folder>`, `read <file>` or `search <text> in <folder>`.';
 
-/** An agent to try things with: it understands three commands and really runs them over the files under `root`. */
-export function createWorkspaceAgent(root: string): Agent {
+/**
+ * An agent to try things with: it understands three commands and really runs them over the files under `root`.
+ * @param policy over its own, which is small so that passes can be seen
+ */
+export function createWorkspaceAgent(root: string, policy: PolicyInput = {}): Agent {
   return {
     name: 'workspace',
     system: 'You answer questions about the files of a workspace. Use the tools; quote paths.',
     tools: workspaceTools(root),
-    policy: { tokenThreshold: 8_000, maxTokens: 4_000 },
+    policy: mergePolicies({ tokenThreshold: 8_000, maxTokens: 4_000 }, policy),
     toolResultMaxTokens: 2_000,
     model: scriptedModel({ decide }),
   };

@@ -71,7 +71,7 @@ function checkpointItem(segment: CheckpointSegment, checkpoint: Checkpoint | und
   if (checkpoint === undefined) {
     throw new TurnfoldError('not_found', `text of the checkpoint over ${segment.from}…${segment.to} is missing`);
   }
-  const { from, to } = segment;
-  const message: Message = { role: 'checkpoint', content: checkpoint.text, checkpoint: { from, to } };
+  const { from, to, version } = segment;
+  const message: Message = { role: 'checkpoint', content: checkpoint.text, checkpoint: { from, to, version } };
   return { from, to, message, ...segment.weight, segment };
 }

@@ -15,6 +15,15 @@ export interface ConversationState {
   readonly gate: Gate;
   /** the pass that is requested or in progress */
   readonly passId?: string;
+  readonly quarantine?: Quarantine;
+}
+
+/** What a provider refused. */
+export interface Quarantine {
+  /** number of the version that was put over it; while that one is live, passes go without a model */
+  readonly version: number;
+  /** hash of the refused version's segments */
+  readonly segments: string;
 }
 
 /** When a soft pass is not even asked for. Sizes in tokens. */

@@ -15,6 +15,8 @@ export const ERROR_CODES = {
   message_too_large: 'caller',
   /** The same turn id with another payload. */
   turn_conflict: 'caller',
+  /** A turn or an append for another agent than the conversation's. */
+  agent_conflict: 'caller',
   /** More turns wait than `maxQueuedTurns`. */
   mailbox_full: 'caller',
   /** An append while turns wait or run. */

@@ -11,7 +11,7 @@ export interface EventScope {
 }
 
 /** How a model call ended. `lost`: aborted, because its worker no longer owned the conversation. */
-export type ModelOutcome = 'answered' | 'overflow' | 'retry' | 'timeout' | 'fatal' | 'lost';
+export type ModelOutcome = 'answered' | 'overflow' | 'retry' | 'timeout' | 'invalid' | 'fatal' | 'lost';
 
 /** How a tool call was answered. All but `done` are error results. */
 export type ToolOutcome =
@@ -84,6 +84,22 @@ type PassEvent =
       readonly tokens?: number;
     };
 
+/**
+ * The form of a context was refused. `by`: our own check before a commit (the version was not made), or the provider (a
+ * committed one, over which its parent was put).
+ */
+type RejectionEvent = {
+  readonly type: 'version_rejected';
+  readonly by: 'check' | 'provider';
+  readonly version: number;
+  /** the provider's code, or the rules that are broken */
+  readonly codes: readonly string[];
+  /** without contents */
+  readonly message: string;
+  /** the request's form as JSON, cut to what is refused: enough to show the refusal again */
+  readonly form?: string;
+};
+
 /** The work stopped without an outcome: the conversation or its pass has another owner, or is erased. */
 type LossEvent = {
   readonly type: 'lease_lost';
@@ -97,7 +113,7 @@ type FailureEvent = { readonly type: 'worker_failed'; readonly where: string; re
  * What workers tell whoever listens: metrics and logs subscribe, the core knows neither. Durations in ms, sizes in tokens.
  */
 export type WorkerEvent =
-  | (EventScope & (TurnEvent | ModelEvent | PassEvent | LossEvent))
+  | (EventScope & (TurnEvent | ModelEvent | PassEvent | RejectionEvent | LossEvent))
   | (Partial<EventScope> & FailureEvent);
 
 export type EventListener = (event: WorkerEvent) => void;

@@ -28,8 +28,14 @@ export const messageSchema = z.object({
   parts: z.array(z.unknown()).optional(),
   /** the provider's item, verbatim */
   raw: z.unknown().optional(),
-  /** of a checkpoint: the seqs it stands for */
-  checkpoint: z.object({ from: z.number().int().min(1), to: z.number().int().min(1) }).optional(),
+  /** of a checkpoint: the seqs it stands for, and the version that put it there */
+  checkpoint: z
+    .object({
+      from: z.number().int().min(1),
+      to: z.number().int().min(1),
+      version: z.number().int().min(1).optional(),
+    })
+    .optional(),
 });
 
 export type ToolCall = z.infer<typeof toolCallSchema>;

@@ -1,10 +1,25 @@
 import type { ModelWindow } from './limits.ts';
 import type { Message, ToolCall } from './message.ts';
+import type { WireFormat } from './raw-items.ts';
+
+/** US dollars for a million tokens. */
+export interface ModelPrices {
+  readonly input: number;
+  readonly cachedInput: number;
+  /** input that is written to the provider's cache */
+  readonly cacheWrite: number;
+  readonly output: number;
+}
 
 /** What is known of a model before it is called. */
 export interface ModelProfile extends ModelWindow {
   readonly id: string;
   readonly encoding: 'o200k_base' | 'cl100k_base';
+  /** how its requests look on the wire; absent: it takes our messages as they are */
+  readonly format?: WireFormat;
+  /** largest request that its provider takes, in bytes */
+  readonly maxRequestBytes?: number;
+  readonly prices?: ModelPrices;
 }
 
 export interface ToolDescription {
@@ -21,6 +36,10 @@ export interface ModelRequest {
   readonly messages: readonly Message[];
   /** our own size of the request, in tokens */
   readonly tokens: number;
+  /** number of the version that the messages are the context of; absent: of none */
+  readonly version?: number;
+  /** least of this and the model's own cap */
+  readonly maxOutputTokens?: number;
   /** stable over retries of the same step */
   readonly idempotencyKey: string;
   readonly signal: AbortSignal;
@@ -30,6 +49,10 @@ export interface ModelRequest {
 export interface ModelUsage {
   /** everything that was read, cached and newly cached tokens included */
   readonly inputTotal: number;
+  /** of `inputTotal`: read from the provider's cache */
+  readonly cachedInput?: number;
+  /** of `inputTotal`: written to the provider's cache */
+  readonly cacheWrite?: number;
   readonly output: number;
   /** what of the output is sent again with the next request */
   readonly outputKept: number;
@@ -39,8 +62,10 @@ export interface ModelAnswer {
   readonly content: string;
   /** with the provider's ids */
   readonly toolCalls: readonly ToolCall[];
+  /** absent: `complete`. `cut_off` at the output cap; `refusal`: the model or its provider declined */
+  readonly end?: 'complete' | 'cut_off' | 'refusal';
   readonly usage?: ModelUsage;
-  /** the provider's item, verbatim */
+  /** the provider's items, verbatim: `RawItems` */
   readonly raw?: unknown;
 }
 
@@ -51,18 +76,35 @@ export interface Model {
 }
 
 /**
- * What a failed model call means for the turn: `overflow` asks for a pass, `retry` suspends until `retryAt`, `fatal` fails
- * the turn. A rate limit is a `retry`, even where its text says "too many tokens".
+ * What a failed model call means for the turn: `overflow` asks for a pass, `retry` suspends until `retryAt`, `invalid` (the
+ * request's form was refused) rolls a version back that a pass made, `fatal` fails the turn. A rate limit is a `retry`, even
+ * where its text says "too many tokens".
  */
-export class ModelError extends Error {
-  readonly kind: 'overflow' | 'retry' | 'fatal';
-  /** ms since epoch; absent: the caller's own backoff */
-  readonly retryAt: number | undefined;
+export type ModelErrorKind = 'overflow' | 'retry' | 'invalid' | 'fatal';
 
-  constructor(kind: ModelError['kind'], message: string, options: { retryAt?: number; cause?: unknown } = {}) {
+export interface ModelErrorOptions {
+  /** ms since epoch; absent: the caller's own backoff */
+  readonly retryAt?: number;
+  /** what the provider called it, or the rule of ours that the request broke */
+  readonly code?: string;
+  /** of a refused request: its form as JSON, cut to what the refusal names, without contents */
+  readonly form?: string;
+  readonly cause?: unknown;
+}
+
+export class ModelError extends Error {
+  readonly kind: ModelErrorKind;
+  readonly retryAt: number | undefined;
+  readonly code: string | undefined;
+  readonly form: string | undefined;
+
+  /** @param message without contents of the conversation */
+  constructor(kind: ModelErrorKind, message: string, options: ModelErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'ModelError';
     this.kind = kind;
     this.retryAt = options.retryAt;
+    this.code = options.code;
+    this.form = options.form;
   }
 }

@@ -14,7 +14,7 @@ export type PassOutcome =
 export const PASS_LIMITS = {
   leaseMs: 8_000,
   beatMs: 2_000,
-  /** attempts without a recorded plan or child; one more ends the pass as failed */
+  /** attempts until there is a plan, and from there on; the last settles with what is there, one more ends the pass as failed */
   maxAttempts: 3,
   /** how long a pass that waits for its children is left alone */
   parkMs: 60_000,

@@ -18,6 +18,8 @@ export const segmentSchema = z.discriminatedUnion('kind', [
   rangeSchema.extend({ kind: z.literal('raw'), weight: weightSchema }),
   rangeSchema.extend({
     kind: z.literal('checkpoint'),
+    /** the version that put it there; later ones take it over as it is */
+    version: z.number().int().min(1),
     weight: weightSchema,
     text: z.string(),
     depth: z.number().int().min(1),

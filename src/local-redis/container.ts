@@ -21,7 +21,9 @@ export async function startInContainer(request: SourceRequest): Promise<LocalRed
     throw new SourceUnavailableError(`no container engine answers (${describeCause(error)})`);
   });
   request.signal.throwIfAborted();
-  request.log(`starting ${request.image} in a container`);
+  const isReaped = request.env['TESTCONTAINERS_RYUK_DISABLED'] !== 'true';
+  const limit = isReaped ? '' : '; without a reaper it stays behind where this process is killed';
+  request.log(`starting ${request.image} in a container${limit}`);
   const password = randomBytes(24).toString('hex');
   const starting = new GenericContainer(request.image)
     .withCommand(['redis-server', ...request.serverArgs, '--requirepass', password])

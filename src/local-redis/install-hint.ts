@@ -13,7 +13,7 @@ export function describeInstallation(platform: NodeJS.Platform, osRelease: strin
   const command = findCommand(platform, osRelease);
   if (command !== undefined) return `Install Redis: ${command}; or ${others}`;
   if (platform === 'win32') return `Run this in WSL with Redis installed, or ${others}`;
-  return `Install Redis 6.2 or newer so that redis-server is on PATH, or ${others}`;
+  return `Install Redis 7 or newer so that redis-server is on PATH, or ${others}`;
 }
 
 function findCommand(platform: NodeJS.Platform, osRelease: string): string | undefined {

@@ -37,7 +37,7 @@ export interface ProvideRedisOptions {
   readonly container?: { readonly image: string };
   /** Where unpacked packages are kept. Default: turnfold in $XDG_CACHE_HOME or ~/.cache. */
   readonly cacheDir?: string;
-  /** Called with what takes long or was chosen, one line each. */
+  /** Called with what takes long, was passed over or was chosen, one line each. */
   readonly log?: (line: string) => void;
   readonly signal?: AbortSignal;
 }
@@ -64,7 +64,9 @@ async function startFirst(sources: readonly Source[], request: SourceRequest): P
       return await STARTERS[source](request);
     } catch (error) {
       if (!(error instanceof SourceUnavailableError)) throw error;
-      reasons.push(`${source}: ${error.message}`);
+      const reason = `${source}: ${error.message}`;
+      reasons.push(reason);
+      request.log(`passed over: ${reason}`);
     }
   }
   const osRelease = await readFile('/etc/os-release', 'utf8').catch(() => '');

@@ -7,9 +7,14 @@ import { type PreparedAgent, type PreparedAgents, prepareAgent } from '../worker
 
 /**
  * Prepares every agent before the first turn is taken, so that a policy that cannot work is refused at the start.
+ * @param factorOf a model's calibration as it is known now
  * @throws invalid_config, invalid_policy
  */
-export async function prepareAgents(agents: readonly Agent[], basePolicy: PolicyInput): Promise<PreparedAgents> {
+export async function prepareAgents(
+  agents: readonly Agent[],
+  basePolicy: PolicyInput,
+  factorOf: (model: string) => number,
+): Promise<PreparedAgents> {
   const prepared = new Map<string, PreparedAgent>();
   for (const agent of agents) {
     const field = `agents.${agent.name}`;
@@ -20,7 +25,7 @@ export async function prepareAgents(agents: readonly Agent[], basePolicy: Policy
     }
     if (prepared.has(agent.name))
       throw new TurnfoldError('invalid_config', `${field}: two agents have this name`, { field });
-    prepared.set(agent.name, await prepareAgent(agent, basePolicy, loadTokenCounter));
+    prepared.set(agent.name, await prepareAgent(agent, basePolicy, { loadCounter: loadTokenCounter, factorOf }));
   }
   return { find: (name) => prepared.get(name) };
 }

@@ -6,6 +6,7 @@ import type { Summarizer } from '../domain/ports/summarizer.ts';
 import { createStructuralSummarizer } from '../models/structural/structural-summarizer.ts';
 import type { Store } from '../store/open-store.ts';
 import { loadTokenCounter } from '../tokens/token-counter.ts';
+import type { Calibrations } from '../workers/calibrations.ts';
 import { createPassHandler, takeOverPass } from '../workers/compaction/pass-delivery.ts';
 import type { PreparedAgents } from '../workers/prepared-agent.ts';
 import { createSummarizationHandler } from '../workers/summarization/summarization-delivery.ts';
@@ -18,6 +19,7 @@ export interface HandlerParts {
   readonly store: Store;
   readonly wakes: WakeQueue;
   readonly agents: PreparedAgents;
+  readonly calibrations: Calibrations;
   readonly onEvent: EventListener;
 }
 

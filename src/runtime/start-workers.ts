@@ -10,8 +10,11 @@ import { combineListeners } from '../telemetry/listeners.ts';
 import type { Measures } from '../telemetry/measured-gauges.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { serveMetrics } from '../telemetry/metrics-server.ts';
+import { Calibrations } from '../workers/calibrations.ts';
+import { systemTimers } from '../workers/timers.ts';
 import { prepareAgents } from './agents.ts';
 import { createHandlers, type HandlerParts } from './handlers.ts';
+import { systemClock } from './system.ts';
 
 export const ROLES = ['turn', 'compaction', 'summarization'] as const;
 export type Role = (typeof ROLES)[number];
@@ -46,13 +49,16 @@ export interface Workers {
  */
 export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const { redisUrl: url, shards, queueShards, onEvent = () => undefined } = options;
-  const agents = await prepareAgents(options.agents, options.policy ?? {});
+  const calibrations = new Calibrations({ clock: systemClock, timers: systemTimers, onEvent });
+  const factorOf = (model: string): number => calibrations.factorOf(model);
+  const agents = await prepareAgents(options.agents, options.policy ?? {}, factorOf);
   const onError = reportTo(onEvent);
   const { store, close } = await connectStore({ url, shards, onError: (error) => onError(error, 'store') });
   const wakes = openWakeQueue({ url, shards: queueShards, onError });
   const closeConnections = async (): Promise<void> => void (await Promise.all([wakes.close(), close()]));
   try {
-    return await startRoles({ ...options, store, wakes, agents, onEvent, closeConnections });
+    await calibrations.start(store);
+    return await startRoles({ ...options, store, wakes, agents, calibrations, onEvent, closeConnections });
   } catch (error) {
     await closeConnections();
     throw error;
@@ -65,13 +71,23 @@ interface RoleParts extends Omit<WorkersOptions, 'agents' | 'onEvent'>, HandlerP
 }
 
 /** All that runs over the open connections. */
-async function startRoles({ store, wakes, closeConnections, ...options }: RoleParts): Promise<Workers> {
+async function startRoles({ store, wakes, calibrations, closeConnections, ...options }: RoleParts): Promise<Workers> {
   const metrics = createMetrics({
-    measures: { ...measureQueues(wakes), measureOverdue: () => store.measureOverdue() },
+    measures: {
+      ...measureQueues(wakes),
+      measureOverdue: () => store.measureOverdue(),
+      readCalibrations: async () => calibrations.factors,
+    },
     onEvent: options.onEvent,
   });
   const onEvent = combineListeners(metrics.listener, options.onEvent);
-  const { sweeper, ...handlers } = await createHandlers({ store, wakes, agents: options.agents, onEvent });
+  const { sweeper, ...handlers } = await createHandlers({
+    store,
+    wakes,
+    calibrations,
+    agents: options.agents,
+    onEvent,
+  });
   const workers = openQueueWorkers({
     url: options.redisUrl,
     shards: options.queueShards,
@@ -88,6 +104,7 @@ async function startRoles({ store, wakes, closeConnections, ...options }: RolePa
     metricsUrl: page === undefined ? undefined : `http://${page.host}:${page.port}/metrics`,
     async close() {
       sweeper.stop();
+      calibrations.stop();
       const outcome = await workers.close();
       await Promise.all([page?.close(), closeConnections()]);
       return outcome;
@@ -99,7 +116,10 @@ function reportTo(onEvent: EventListener): QueueErrorListener {
   return (error, where) => onEvent({ type: 'worker_failed', where, error });
 }
 
-/** A conversation whose turns wait for a worker has one wake in the turn queue, however many turns it has. */
+/**
+ * A conversation whose turns wait for a worker has one wake in the turn queue, however many turns it has: those behind the
+ * first could not be taken by another worker. To count them, too, every accept and every end of a turn would have to.
+ */
 function measureQueues(wakes: OpenWakeQueue): Measures {
   return {
     countJobs: () => wakes.countJobs(),

@@ -8,7 +8,7 @@ import type { OpenCall } from '../domain/history.ts';
  * and bytes, user messages) · version shape (live version: tokens, bytes, base, the log's tokens and bytes up to base) ·
  * anchor (seq, tokens, version, the log's tokens and bytes) · passed (head and turns at the last end of a pass) · gate (shut
  * below, passes without gain, breaker) · pass (id in progress) lp lw lf (the last end, for calls sent again) · open (a line
- * for each open call: id, and the provider's as JSON)
+ * for each open call: id, and the provider's as JSON) · quarantine (version of the rollback, hash of the refused segments)
  */
 export function decodeConversation(hash: ReadonlyMap<string, string>): ConversationState {
   const number = (field: string): number => Number(hash.get(field) ?? 0);
@@ -31,6 +31,7 @@ export function decodeConversation(hash: ReadonlyMap<string, string>): Conversat
     passed: { head: passedHead, turns: passedTurns },
     gate: { shutBelowTokens, gainlessPasses, breakerTokens },
     ...(passId === undefined || passId === '' ? {} : { passId }),
+    ...readQuarantine(hash.get('quarantine')),
   };
 }
 
@@ -55,6 +56,11 @@ function readAnchor(text: string | undefined): Pick<ConversationState['size'], '
   if (text === undefined) return {};
   const [seq = 0, tokens = 0, version = 0, totalTokens = 0, totalBytes = 0] = readNumbers(text);
   return { anchor: { seq, tokens, version, total: { tokens: totalTokens, bytes: totalBytes } } };
+}
+
+function readQuarantine(text: string | undefined): Pick<ConversationState, 'quarantine'> {
+  const [version, segments] = text?.split(' ') ?? [];
+  return version === undefined || segments === undefined ? {} : { quarantine: { version: Number(version), segments } };
 }
 
 function readNumbers(text: string | undefined): number[] {

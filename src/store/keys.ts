@@ -41,6 +41,11 @@ export class Keyspace {
     return '{tf}:database';
   }
 
+  /** How far counts are off, per model. */
+  calibrations(): string {
+    return '{tf}:calibrations';
+  }
+
   /**
    * The keys that every script of a conversation gets, in the order that `lua/shared/keys.lua` unpacks them. Turn, summary
    * and operation keys are built inside scripts from `base`: which turn is the head is known only there. They lie in the

@@ -1,9 +1,11 @@
 import type { Redis } from 'ioredis';
+import type { CalibrationStore } from '../domain/ports/calibration-store.ts';
 import type { ContextStore } from '../domain/ports/context-store.ts';
 import type { PassStore } from '../domain/ports/pass-store.ts';
 import type { SummaryStore } from '../domain/ports/summary-store.ts';
 import type { SweepStore } from '../domain/ports/sweep-store.ts';
 import type { TurnIntake, TurnStore } from '../domain/ports/turn-store.ts';
+import { openCalibrationStore } from './calibrations/calibration-store.ts';
 import { openContextStore } from './contexts/context-store.ts';
 import type { Keyspace } from './keys.ts';
 import { openPassStore } from './passes/pass-store.ts';
@@ -12,7 +14,7 @@ import { openSweepStore } from './sweep/sweep-store.ts';
 import { openTurnStore } from './turns/turn-store.ts';
 
 /** Every storage port over one connection. */
-export type Store = TurnStore & TurnIntake & PassStore & ContextStore & SummaryStore & SweepStore;
+export type Store = TurnStore & TurnIntake & PassStore & ContextStore & SummaryStore & SweepStore & CalibrationStore;
 
 /** @param keyspace of a database that was opened, so that its settings are known to fit */
 export function openStore(redis: Redis, keyspace: Keyspace): Store {
@@ -22,5 +24,6 @@ export function openStore(redis: Redis, keyspace: Keyspace): Store {
     ...openContextStore(redis, keyspace),
     ...openSummaryStore(redis, keyspace),
     ...openSweepStore(redis, keyspace),
+    ...openCalibrationStore(redis, keyspace),
   };
 }

@@ -17,11 +17,9 @@ export interface Script<Input, Reply> extends ScriptDefinition<Input, Reply> {
   readonly sha: string;
 }
 
-/** Reads the script and the parts that it includes. Called when a store is opened, not at import. */
+/** Called when a store is opened, not at import. */
 function loadScript<Input, Reply>(definition: ScriptDefinition<Input, Reply>): Script<Input, Reply> {
-  const lua = readLua(`${definition.file}.lua`).replace(/^-- @include (\S+)$/gm, (_, part: string) =>
-    readLua(`shared/${part}.lua`),
-  );
+  const lua = readLua(`${definition.file}.lua`);
   return { ...definition, lua, sha: createHash('sha1').update(lua).digest('hex') };
 }
 
@@ -68,6 +66,8 @@ export function decodeHash(flat: unknown): Map<string, string> {
   return hash;
 }
 
+/** A file under `lua/`, with the shared parts that it includes in their places. */
 function readLua(path: string): string {
-  return readFileSync(new URL(`./lua/${path}`, import.meta.url), 'utf8');
+  const text = readFileSync(new URL(`./lua/${path}`, import.meta.url), 'utf8');
+  return text.replace(/^-- @include (\S+)$/gm, (_, part: string) => readLua(`shared/${part}.lua`));
 }

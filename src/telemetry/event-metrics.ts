@@ -26,6 +26,7 @@ const RECORDERS: Recorders = {
   pass_fanned_out: ({ passFanOut }, { jobs }) => passFanOut.observe(jobs),
   pass_ended: recordPass,
   summary_ended: recordSummary,
+  version_rejected: ({ versionsRejected }, { by }) => versionsRejected.inc({ by }),
   lease_lost: ({ leasesLost }, { what, why }) => leasesLost.inc({ what, why: why ?? 'unknown' }),
   worker_failed: ({ workerFailures }, { where }) => workerFailures.inc({ where }),
 };

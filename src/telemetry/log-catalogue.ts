@@ -56,6 +56,12 @@ const LOG_LINES: LogLines = {
     message: 'summarization job ended',
     fields: { outcome, durationMs, sourceTokens, tokens },
   }),
+  version_rejected: ({ by, version, codes, message, form }) => ({
+    level: 'error',
+    message:
+      by === 'provider' ? 'version rolled back: the provider refused it' : 'version not made: no provider takes it',
+    fields: { version, codes, why: message, form },
+  }),
   lease_lost: ({ what, why }) => ({ level: 'warn', message: `${what} is another owner's, or erased`, fields: { why } }),
   worker_failed: ({ where, error }) => ({ level: 'error', message: 'worker failed', fields: { where }, error }),
 };

@@ -9,6 +9,8 @@ export interface Measures {
   readonly countJobs?: () => Promise<readonly JobCount[]>;
   /** entries of the ready sets past their time */
   readonly measureOverdue?: () => Promise<{ readonly count: number; readonly oldestMs: number }>;
+  /** model → how far counts are off for it */
+  readonly readCalibrations?: () => Promise<ReadonlyMap<string, number>>;
   /** conversations whose next turn waits for a worker: one wake each, however many turns are behind it */
   readonly measureWaiting?: () => Promise<{ readonly turns: number; readonly oldestMs: number }>;
 }
@@ -33,6 +35,12 @@ export function createMeasuredGauges(registry: Registry, measures: Measures, ter
       const counts = await read();
       gauge.reset(); // a queue or state that is not in the answer is not shown with its last count
       for (const { queue, state, count } of counts ?? []) gauge.set({ queue, state }, count);
+    });
+  }
+  if (measures.readCalibrations !== undefined) {
+    const read = readWith(terms, 'readCalibrations', measures.readCalibrations);
+    createGauge(GAUGES.modelCalibration, registry, async (gauge) => {
+      for (const [model, factor] of (await read()) ?? []) gauge.set({ model }, factor);
     });
   }
   if (measures.measureOverdue !== undefined) {

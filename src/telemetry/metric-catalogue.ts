@@ -164,6 +164,12 @@ export const METRICS = {
     labels: [],
     buckets: SUMMARY_TOKENS,
   },
+  versionsRejected: {
+    type: 'counter',
+    name: 'turnfold_versions_rejected_total',
+    help: 'Versions whose form was refused, by our own check before the commit or by the provider (then rolled back).',
+    labels: ['by'],
+  },
   leasesLost: {
     type: 'counter',
     name: 'turnfold_leases_lost_total',
@@ -197,6 +203,12 @@ export const GAUGES = {
     name: 'turnfold_oldest_waiting_turn_age_seconds',
     help: 'How long the turn wake that is next has waited for a worker.',
     labels: [],
+  },
+  modelCalibration: {
+    type: 'gauge',
+    name: 'turnfold_model_calibration_ratio',
+    help: 'What the provider counts of a request ÷ our own count, by which every size is multiplied (0.5 to 2).',
+    labels: ['model'],
   },
   overdueEntries: {
     type: 'gauge',

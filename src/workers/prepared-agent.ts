@@ -14,7 +14,7 @@ export interface PreparedAgent {
   readonly agent: Agent;
   readonly policy: Policy;
   readonly limits: Limits;
-  /** what every request of the agent holds before its first message */
+  /** what every request of the agent holds before its first message, and how far counts are off for its model now */
   readonly overhead: RequestOverhead;
   readonly tools: readonly ToolDescription[];
   readonly counter: TokenCounter;
@@ -27,11 +27,17 @@ export interface PreparedAgents {
   find(name: string): PreparedAgent | undefined;
 }
 
+export interface AgentSurroundings {
+  readonly loadCounter: (encoding: ModelProfile['encoding']) => Promise<TokenCounter>;
+  /** a model's calibration as it is known now */
+  readonly factorOf?: (model: string) => number;
+}
+
 /** @throws invalid_policy where the agent's policy cannot work with its model, system prompt and tools */
 export async function prepareAgent(
   agent: Agent,
   basePolicy: PolicyInput,
-  loadCounter: (encoding: ModelProfile['encoding']) => Promise<TokenCounter>,
+  { loadCounter, factorOf = () => 1 }: AgentSurroundings,
 ): Promise<PreparedAgent> {
   const counter = await loadCounter(agent.model.profile.encoding);
   const policy = completePolicy(mergePolicies(basePolicy, agent.policy));
@@ -44,15 +50,17 @@ export async function prepareAgent(
   const toolText = tools.length === 0 ? '' : JSON.stringify(tools);
   const systemTokens = await counter.count(agent.system);
   const toolTokens = await counter.count(toolText);
+  const fixed = {
+    tokens: systemTokens + toolTokens,
+    bytes: Buffer.byteLength(agent.system) + Buffer.byteLength(toolText),
+  };
   checkLimits(policy, limits, { systemTokens, toolTokens, pinTokens: 0 });
   return {
     agent,
     policy,
     limits,
-    overhead: {
-      tokens: systemTokens + toolTokens,
-      bytes: Buffer.byteLength(agent.system) + Buffer.byteLength(toolText),
-      calibration: 1,
+    get overhead() {
+      return { ...fixed, calibration: factorOf(agent.model.profile.id) };
     },
     tools,
     counter,

@@ -41,6 +41,8 @@ test('help names every command, and of each every option', async () => {
     'export',
     'plan',
     'tokens',
+    'render',
+    'validate',
   ]) {
     expect(stdout).toContain(`\n  ${command} `);
     const help = await runTurnfold([command, '--help']);

@@ -109,6 +109,20 @@ describe('tool results', () => {
   });
 });
 
+test.each([
+  ['plain messages', [user('b')]],
+  ['results that answer nothing', [result('nothing')]],
+])('an append for another agent than its conversation’s names it: %s', async (name, messages) => {
+  const conversation = name.replaceAll(' ', '-');
+  await append(conversation, [user('a')]);
+  await expect(append(conversation, messages, { agent: 'other' })).rejects.toMatchObject({
+    code: 'agent_conflict',
+    field: 'agent',
+    details: { agent },
+  });
+  expect(await house.client.log(conversation)).toHaveLength(1);
+});
+
 test('a conversation with turns is busy until they are settled', async () => {
   await house.client.enqueueTurn({ conversation: 'busy', agent, input: 'x', turn: 't1' });
   await expect(append('busy', [user('a')])).rejects.toMatchObject({ code: 'conversation_busy', field: 'conversation' });

@@ -43,6 +43,14 @@ describe('the same turn id', () => {
   });
 });
 
+test('a turn for another agent than its conversation’s names it', async () => {
+  await house.client.enqueueTurn({ conversation: 'owned', agent, input: 'x', turn: 't1' });
+  await expect(
+    house.client.enqueueTurn({ conversation: 'owned', agent: 'other', input: 'x', turn: 't2' }),
+  ).rejects.toMatchObject({ code: 'agent_conflict', field: 'agent', details: { agent } });
+  await expect(house.client.result('owned', 't2')).rejects.toMatchObject({ code: 'not_found' });
+});
+
 test('a turn without an id gets one of its own', async () => {
   const first = await house.client.enqueueTurn({ conversation: 'ids', agent, input: 'x' });
   const second = await house.client.enqueueTurn({ conversation: 'ids', agent, input: 'x' });

@@ -57,9 +57,9 @@ describe('cancel', () => {
     await ask('c-settled', 'x', 't1');
     await inState('c-settled', 't1', 'completed');
     expect(await house.client.cancel('c-settled', 't1')).toBe('completed');
-    await house.client.enqueueTurn({ conversation: 'c-settled', agent: 'nobody', input: 'x', turn: 't2' });
-    await inState('c-settled', 't2', 'failed');
-    expect(await house.client.cancel('c-settled', 't2')).toBe('failed');
+    await house.client.enqueueTurn({ conversation: 'c-failed', agent: 'nobody', input: 'x', turn: 't1' });
+    await inState('c-failed', 't1', 'failed');
+    expect(await house.client.cancel('c-failed', 't1')).toBe('failed');
   });
 
   test.each([

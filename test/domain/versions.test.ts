@@ -15,7 +15,7 @@ type Part = readonly [kind: 'raw' | 'evicted' | 'checkpoint', from: number, to: 
 function versionWith(number: number, ...parts: readonly Part[]): Version {
   const segments = parts.map(([kind, from, to, text = `text-${from}-${to}`]): Segment => {
     const weight = kind === 'evicted' ? NO_WEIGHT : { tokens: 10, bytes: 40 };
-    return kind === 'checkpoint' ? { kind, from, to, weight, text, depth: 1 } : { kind, from, to, weight };
+    return kind === 'checkpoint' ? { kind, from, to, version: 1, weight, text, depth: 1 } : { kind, from, to, weight };
   });
   return { ...START_VERSION, number, parent: 0, cause: 'pass', base: parts.at(-1)?.[2] ?? 0, segments };
 }
@@ -50,7 +50,10 @@ describe('context of a version', () => {
       [9, 9, 'u9'],
       [10, 10, 'a10'],
     ]);
-    expect(items[2]).toMatchObject({ message: { role: 'checkpoint', checkpoint: { from: 3, to: 5 } }, tokens: 10 });
+    expect(items[2]).toMatchObject({
+      message: { role: 'checkpoint', checkpoint: { from: 3, to: 5, version: 1 } },
+      tokens: 10,
+    });
     expect(weighItems(items)).toStrictEqual({ tokens: 70, bytes: 280 });
   });
 

@@ -12,16 +12,27 @@ beforeAll(async () => {
 });
 afterAll(() => removeFolder(folder));
 
-test('without a source the error names every reason and what to install', async () => {
+test('without a source the log and the error name every reason, and the error says what to install', async () => {
+  const log: string[] = [];
   const cacheDir = join(folder, 'a-file', 'cache');
   await writeFile(join(folder, 'a-file'), '');
-  const start = provideRedis({ env: makeEnv(folder, ''), cacheDir, redisUrl: '', sources: ['path', 'package'] });
+  const start = provideRedis({
+    env: makeEnv(folder, ''),
+    cacheDir,
+    redisUrl: '',
+    sources: ['path', 'package'],
+    log: (line) => log.push(line),
+  });
 
   await expect(start).rejects.toMatchObject({
     code: 'redis_unavailable',
     message: expect.stringMatching(/path: no redis-server or valkey-server on PATH; package: .+\. (Install|Run)/),
     hint: expect.stringMatching(/Docker.*REDIS_URL/),
   });
+  expect(log).toEqual([
+    'passed over: path: no redis-server or valkey-server on PATH',
+    expect.stringMatching(/^passed over: package: ./),
+  ]);
 });
 
 describe('what to install', () => {

@@ -4,6 +4,7 @@ import type { ModelRequest } from '../../src/domain/model.ts';
 import { QUEUES } from '../../src/jobs/names.ts';
 import { agentOf, words } from './agents.ts';
 import { eventsOf, eventually, type House, openHouse, type RunningWorkers, settled } from './fixture.ts';
+import { writeVersion } from './write-version.ts';
 
 let house: House;
 let workers: RunningWorkers[] = [];
@@ -148,4 +149,43 @@ it('appended messages while a pass runs stay behind it, and the next pass takes 
   const versions = await house.client.versions('a1');
   for (const version of versions) expect(version.tokensAfter).toBeLessThan(version.tokensBefore);
   expect(running && eventsOf(running, 'worker_failed')).toEqual([]);
+});
+
+it('a version that changes while the children run has a pass plan and fan out anew, and pays for no summary twice', async () => {
+  const agent = agentOf({ policy: { messageThreshold: 14, retentionWindow: 2 } });
+  await closeWorkers();
+  const compaction = await house.startWorkers(agent, { roles: ['compaction'] });
+  workers = [compaction];
+  await appendSequences('v1');
+  await eventually(
+    () => eventsOf(compaction, 'pass_fanned_out'),
+    (fannedOut) => expect(fannedOut).toMatchObject([{ jobs: 4, sequences: 4 }]),
+  );
+  const said = { role: 'assistant' as const, content: words(300) };
+  const ending = [said, said, { role: 'user' as const, content: words(10) }, { ...said, content: 'done' }];
+  await house.client.append({ conversation: 'v1', agent: 'guide', messages: ending });
+  await writeVersion(house, 'v1', { from: 2, to: 4 });
+  const summarization = await house.startWorkers(agent, { roles: ['summarization'] });
+  workers = [compaction, summarization];
+  await untilCompacted('v1', 2);
+
+  expect(eventsOf(compaction, 'pass_fanned_out')).toMatchObject([{ jobs: 4 }, { jobs: 1, sequences: 4 }]);
+  expect(eventsOf(compaction, 'pass_ended')).toMatchObject([{ outcome: 'committed', version: 2, sequences: 4 }]);
+  const written = eventsOf(summarization, 'summary_ended').map(({ outcome }) => outcome);
+  expect(written).toEqual(Array.from({ length: 5 }, () => 'written'));
+  const [version] = await house.client.versions('v1');
+  expect(version).toMatchObject({ number: 2, parent: 1, base: 18, explained: ['no_token_reason'] });
+  expect(version?.segments.filter(({ kind }) => kind !== 'raw')).toMatchObject([
+    { kind: 'evicted', from: 2, to: 4 },
+    { kind: 'checkpoint', from: 5, to: 6 },
+    { kind: 'checkpoint', from: 8, to: 9 },
+    { kind: 'checkpoint', from: 11, to: 12 },
+    { kind: 'checkpoint', from: 14, to: 16 },
+  ]);
+  const passes = house.openRaw(QUEUES.compaction);
+  await eventually(
+    () => passes.getJobCounts('waiting-children', 'active', 'delayed', 'prioritized'),
+    (counts) => expect(Object.values(counts)).toEqual([0, 0, 0, 0]),
+  );
+  for (const one of workers) expect(eventsOf(one, 'worker_failed')).toEqual([]);
 });

@@ -66,3 +66,23 @@ it('a close ends what was opened, and the page shows what was done until then', 
   await expectConnections(house, OWN_CONNECTIONS + 1);
   expect(workers.events.filter(({ type }) => type === 'worker_failed')).toEqual([]);
 });
+
+it('the page counts what one more worker could take: the next turn of each conversation', async () => {
+  const house = await useHouse();
+  const { metricsUrl = '' } = await house.startWorkers(agentOf(), { roles: ['compaction'], metricsPort: 0 });
+  for (const [conversation, turn] of [
+    ['c1', 't1'],
+    ['c1', 't2'],
+    ['c2', 't1'],
+  ] as const) {
+    await house.client.enqueueTurn({ conversation, agent: 'guide', turn, input: 'hello' });
+  }
+  expect(await (await fetch(metricsUrl)).text()).toContain('\nturnfold_waiting_turns 2\n');
+  await house.startWorkers(agentOf(), { roles: ['turn'] });
+  await settled(house, 'c1', 't2');
+  await settled(house, 'c2', 't1');
+  await eventually(
+    async () => await (await fetch(metricsUrl)).text(),
+    (page) => expect(page).toContain('\nturnfold_waiting_turns 0\n'),
+  );
+});

@@ -72,7 +72,7 @@ export function commitOf(live: number, base: number, changes: Partial<VersionCom
     reasons: ['ratio', 'turn_end'],
     strategy: 'summarize',
     base,
-    segments: [{ kind: 'checkpoint', from: 1, to: base, weight, text: key, depth: 1 }],
+    segments: [{ kind: 'checkpoint', from: 1, to: base, version: 1, weight, text: key, depth: 1 }],
     weight,
     baseTotal: { tokens: 100, bytes: 400 },
     tokensBefore: 120,

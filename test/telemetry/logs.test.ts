@@ -72,7 +72,8 @@ describe('log catalogue', () => {
 
   test('what happens for each step is not written at info', () => {
     const levels = logAll('info', ...Object.values(samples)).map((line) => line['event']);
-    expect(levels).toEqual(['turn_settled', 'turn_suspended', 'pass_ended', 'lease_lost', 'worker_failed']);
+    const shown = ['turn_settled', 'turn_suspended', 'pass_ended', 'version_rejected', 'lease_lost', 'worker_failed'];
+    expect(levels).toEqual(shown);
   });
 
   test('what went wrong is a warning', () => {

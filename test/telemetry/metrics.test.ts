@@ -71,6 +71,7 @@ const expected: { readonly [Type in WorkerEvent['type']]: Record<string, number>
     turnfold_summarization_result_tokens_sum: 900,
     turnfold_summarization_result_tokens_count: 1,
   },
+  version_rejected: { 'turnfold_versions_rejected_total{by="provider"}': 1 },
   lease_lost: { 'turnfold_leases_lost_total{what="turn",why="fenced"}': 1 },
   worker_failed: { 'turnfold_worker_failures_total{where="sweeper"}': 1 },
 };

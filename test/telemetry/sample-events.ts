@@ -50,6 +50,15 @@ export const samples: { readonly [Type in WorkerEvent['type']]: EventOf<Type> } 
     sourceTokens: 6_000,
     tokens: 900,
   },
+  version_rejected: {
+    type: 'version_rejected',
+    ...scope,
+    by: 'provider',
+    version: 3,
+    codes: ['invalid_request_error'],
+    message: 'messages.3: no result',
+    form: '{}',
+  },
   lease_lost: { type: 'lease_lost', ...scope, what: 'turn', why: 'fenced' },
   worker_failed: { type: 'worker_failed', ...scope, where: 'sweeper', error: new Error('it broke') },
 };

@@ -34,7 +34,7 @@ export async function runDev(options: DevOptions, output: Output): Promise<numbe
   const config = readConfig();
   const policy = await readPolicyFile(options.policy, output);
   const agents =
-    options.agents === undefined ? [createWorkspaceAgent(process.cwd())] : await loadAgents(options.agents);
+    options.agents === undefined ? [createWorkspaceAgent(process.cwd(), policy)] : await loadAgents(options.agents);
   const agent = chooseAgent(agents, options.agent);
   const onEvent = logEvents(createLogger({ level: 'warn', isPretty: true }));
   const metrics = { ...config.metrics, port: 0 };

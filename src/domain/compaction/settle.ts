@@ -1,6 +1,6 @@
 import type { Context, ContextItem } from '../context.ts';
 import { weighItems } from '../context.ts';
-import type { Weight } from '../message.ts';
+import type { Message, Weight } from '../message.ts';
 import type { CheckpointSegment, Segment, SeqRange } from '../version.ts';
 import { cutContext } from './eviction.ts';
 import { type BudgetInfeasible, explainInfeasible } from './infeasible.ts';
@@ -56,7 +56,7 @@ export type Settlement =
 export function settlePass(request: SettleRequest): Settlement {
   const { context, plan, reasons } = request;
   const before = requestTokens(request, weighItems(context.items).tokens);
-  const { items, used } = placeSummaries(context.items, request.summaries);
+  const { items, used } = placeSummaries(context, request.summaries);
   const layout = layOut(items, request.policy, request.firstUserSeq);
   const excess = excessTokens(request, weighItems(items).tokens);
   const cut = cutContext(layout, {
@@ -98,7 +98,7 @@ export function settlePass(request: SettleRequest): Settlement {
  * strictly smaller than what it would replace is left out, and the raw sequence stays.
  */
 function placeSummaries(
-  items: readonly ContextItem[],
+  { items, version }: Context,
   summaries: readonly AcceptedSummary[],
 ): { items: ContextItem[]; used: string[] } {
   const summaryAt = new Map(summaries.map((summary) => [summary.range.from, summary]));
@@ -109,7 +109,7 @@ function placeSummaries(
     const summary = summaryAt.get(item.from);
     const replaced = summary === undefined ? [] : itemsUpTo(items, position, summary.range.to);
     if (summary !== undefined && summary.weight.tokens < weighItems(replaced).tokens) {
-      placed.push(checkpointOf(summary));
+      placed.push(checkpointOf(summary, version.number + 1));
       used.push(summary.text);
       position += replaced.length - 1;
     } else {
@@ -126,9 +126,11 @@ function itemsUpTo(items: readonly ContextItem[], position: number, seq: number)
   return items[end]?.to === seq ? items.slice(position, end + 1) : [];
 }
 
-function checkpointOf({ range, text, weight, depth }: AcceptedSummary): ContextItem {
-  const segment: CheckpointSegment = { kind: 'checkpoint', ...range, weight, text, depth };
-  return { ...range, ...weight, segment, message: { role: 'checkpoint', content: '', checkpoint: { ...range } } };
+/** @param version the number that the settled version will have */
+function checkpointOf({ range, text, weight, depth }: AcceptedSummary, version: number): ContextItem {
+  const segment: CheckpointSegment = { kind: 'checkpoint', ...range, version, weight, text, depth };
+  const message: Message = { role: 'checkpoint', content: '', checkpoint: { ...range, version } };
+  return { ...range, ...weight, segment, message };
 }
 
 /**

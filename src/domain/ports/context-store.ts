@@ -33,6 +33,8 @@ export interface AppendRequest {
 
 export type AppendResult =
   | { readonly status: 'appended' | 'known'; readonly from: number; readonly to: number }
+  /** the conversation is that agent's */
+  | { readonly status: 'other_agent'; readonly agent: string }
   | { readonly status: 'busy' }
   | { readonly status: 'conflict'; readonly head: number };
 

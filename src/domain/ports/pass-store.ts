@@ -31,7 +31,7 @@ export type PassRequestResult =
 export interface ClaimedPass {
   readonly lease: PassLease;
   readonly reasons: readonly Reason[];
-  /** claims since the plan or the last child was recorded, this one included */
+  /** claims so far, this one included; once there is a plan, those since the claim that made the first one, with it */
   readonly attempt: number;
   readonly requestedAt: number;
   readonly conversation: ConversationState;
@@ -87,7 +87,7 @@ export interface PassStore extends PassIntake {
   heartbeatPass(lease: PassLease): Promise<{ readonly status: 'held' } | PassLost>;
   /** the reasons as they stand now: others may have been added since the claim */
   readReasons(lease: PassLease): Promise<{ readonly status: 'held'; readonly reasons: readonly Reason[] } | PassLost>;
-  /** keeps the plan and sets the attempts to 0 */
+  /** keeps the plan; the first one sets the attempts to 1 */
   recordPlan(lease: PassLease, plan: string): Promise<{ readonly status: 'recorded' } | PassLost>;
   /** gives the lease back; for `parkMs` from now only `job` may claim */
   parkPass(lease: PassLease, job: string, parkMs: number): Promise<{ readonly status: 'parked' } | PassLost>;

@@ -4,6 +4,7 @@ import type { ConversationRef } from '../ids.ts';
 import type { Message, WeighedMessage } from '../message.ts';
 import type { SizeAnchor } from '../size.ts';
 import type { StepRecord, TurnFailure, TurnState, TurnView, Waiting, WaitRequest } from '../turn.ts';
+import type { Version } from '../version.ts';
 
 /** Proof of ownership that every write of a turn worker carries. */
 export interface TurnLease {
@@ -39,6 +40,8 @@ export type AcceptResult =
       readonly needsWake: boolean;
     }
   | { readonly status: 'conflict' }
+  /** the conversation is that agent's */
+  | { readonly status: 'other_agent'; readonly agent: string }
   | { readonly status: 'full'; readonly queued: number };
 
 /** The head turn of a mailbox, handed to its owner with all that it needs to go on. */
@@ -109,6 +112,21 @@ export type SettleResult =
     }
   | Lost;
 
+/** A version over one that a provider refused. */
+export interface VersionRollback {
+  /** the live version, which was refused; another one answers `version_changed` and writes nothing */
+  readonly expectedVersion: number;
+  readonly version: Version;
+  /** hash of what the refused one was made of: no later pass commits the same again */
+  readonly refusedSegments: string;
+  readonly keepVersions: number;
+}
+
+export type RollbackResult =
+  | { readonly status: 'rolled_back' | 'known'; readonly conversation: ConversationState }
+  | { readonly status: 'version_changed'; readonly version: number }
+  | Lost;
+
 export interface ResumeRequest {
   readonly conversation: ConversationRef;
   readonly turn: string;
@@ -147,6 +165,7 @@ export interface TurnStore {
   /** gives the lease back and keeps the head; `exhausted`: the step was suspended too often, nothing was written */
   suspend(lease: TurnLease, wait: WaitRequest): Promise<{ readonly status: 'suspended' | 'exhausted' } | Lost>;
   heartbeat(lease: TurnLease): Promise<{ readonly status: 'held' } | Lost>;
+  rollBackVersion(lease: TurnLease, rollback: VersionRollback): Promise<RollbackResult>;
   /** @param wake recorded and answered where another turn waits; undefined: the owner takes that turn in the same write */
   settle(lease: TurnLease, settlement: Settlement, wake: string | undefined): Promise<SettleResult>;
 }

@@ -7,7 +7,7 @@ import type { ScriptDefinition } from '../script.ts';
 /** How long an operation's answer is known. */
 const OPERATION_MS = 86_400_000;
 
-type Reply = ['appended' | 'known', number, number] | ['busy'] | ['conflict', number];
+type Reply = ['appended' | 'known', number, number] | ['other_agent', string] | ['busy'] | ['conflict', number];
 
 export function appendLog(keyspace: Keyspace): ScriptDefinition<AppendRequest, AppendResult> {
   return {
@@ -28,6 +28,8 @@ export function appendLog(keyspace: Keyspace): ScriptDefinition<AppendRequest, A
     decode: (reply) => {
       const answer = reply as Reply;
       switch (answer[0]) {
+        case 'other_agent':
+          return { status: 'other_agent', agent: answer[1] };
         case 'busy':
           return { status: 'busy' };
         case 'conflict':

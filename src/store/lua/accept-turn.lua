@@ -1,7 +1,8 @@
 -- Stores a turn, in the mailbox or scheduled (I1, I2). A known turn id answers its present state.
 -- ARGV: turn, agent, payload hash, input (`tokens bytes`, JSON behind them on the next line), wake, delayMs,
 -- maxQueuedTurns, schema
--- Reply: {'accepted'|'known', state, 1 where the wake is to be added} | {'conflict'} | {'full', queued}
+-- Reply: {'accepted'|'known', state, 1 where the wake is to be added} | {'conflict'} | {'other_agent', agent} |
+-- {'full', queued}
 -- @include keys
 -- @include ready
 -- @include wake
@@ -18,6 +19,8 @@ if known[1] then
   local needs_wake = known[2] == 'queued' and redis.call('HGET', c, 'wake') == wake
   return { 'known', known[2], needs_wake and 1 or 0 }
 end
+local other = find_other_agent(is_gone, agent)
+if other then return { 'other_agent', other } end
 create_conversation(is_gone, schema, agent)
 local is_due = tonumber(delayMs) <= 0
 local queued = redis.call('LLEN', mb)

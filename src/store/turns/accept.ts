@@ -3,7 +3,7 @@ import type { TurnState } from '../../domain/turn.ts';
 import { type Keyspace, STORE_SCHEMA } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
 
-type Reply = ['accepted' | 'known', TurnState, number] | ['conflict'] | ['full', number];
+type Reply = ['accepted' | 'known', TurnState, number] | ['conflict'] | ['other_agent', string] | ['full', number];
 
 export function acceptTurn(keyspace: Keyspace): ScriptDefinition<AcceptRequest, AcceptResult> {
   return {
@@ -22,6 +22,7 @@ export function acceptTurn(keyspace: Keyspace): ScriptDefinition<AcceptRequest, 
     decode: (reply) => {
       const answer = reply as Reply;
       if (answer[0] === 'conflict') return { status: answer[0] };
+      if (answer[0] === 'other_agent') return { status: answer[0], agent: answer[1] };
       if (answer[0] === 'full') return { status: answer[0], queued: answer[1] };
       return { status: answer[0], state: answer[1], needsWake: answer[2] === 1 };
     },

@@ -9,6 +9,7 @@ import { claimTurn } from './claim.ts';
 import { readTurn } from './read-turn.ts';
 import { recordStep } from './record-step.ts';
 import { resumeTurn } from './resume.ts';
+import { rollBackVersion } from './roll-back.ts';
 import { settleTurn } from './settle.ts';
 import { startSteps } from './start-steps.ts';
 import { suspendTurn } from './suspend.ts';
@@ -22,6 +23,7 @@ export function openTurnStore(redis: Redis, keyspace: Keyspace): TurnStore & Tur
   const suspend = bindScript(redis, suspendTurn(keyspace));
   const resume = bindScript(redis, resumeTurn(keyspace));
   const beat = bindScript(redis, beatTurn(keyspace));
+  const rollBack = bindScript(redis, rollBackVersion(keyspace));
   const settle = bindScript(redis, settleTurn(keyspace));
   const cancel = bindScript(redis, cancelTurn(keyspace));
   return {
@@ -32,6 +34,7 @@ export function openTurnStore(redis: Redis, keyspace: Keyspace): TurnStore & Tur
     startSteps: (lease, steps) => start({ lease, steps }),
     recordStep: (lease, outcome) => record({ lease, outcome }),
     suspend: (lease, wait) => suspend({ lease, wait }),
+    rollBackVersion: (lease, rollback) => rollBack({ lease, rollback }),
     settle: (lease, settlement, wake) => settle({ lease, settlement, wake }),
     cancel: (conversation, turn, wake) => cancel({ conversation, turn, wake }),
     readTurn: (conversation, turn) => readTurn(redis, keyspace, conversation, turn),

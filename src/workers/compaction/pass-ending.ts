@@ -11,6 +11,7 @@ import type { Checkpoint, Version } from '../../domain/version.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { buildVersion } from './build-version.ts';
 import type { CompactionPorts } from './ports.ts';
+import type { Refusal } from './settle-sendable.ts';
 
 export interface EndedPass {
   readonly status: 'ended';
@@ -90,6 +91,12 @@ export class PassEnding {
       tokensAfter,
       archived,
     });
+  }
+
+  /** Tells of a version that was settled and must not be sent. Nothing is written. */
+  reject(version: number, refusal: Refusal): void {
+    const { conversation, passId } = this.#pass.lease;
+    this.#ports.onEvent({ type: 'version_rejected', by: 'check', conversation, passId, version, ...refusal });
   }
 
   /** The pass is no longer ours: nothing is written, and its summaries stay for the next one. */

@@ -1,18 +1,22 @@
 import { type PassPlan, passPlanSchema, planPass } from '../../domain/compaction/plan.ts';
 import { canRebase } from '../../domain/compaction/rebase.ts';
-import { settlePass } from '../../domain/compaction/settle.ts';
 import { hasHardReason, REASONS, type Reason } from '../../domain/compaction/thresholds.ts';
 import { buildContext, type Context } from '../../domain/context.ts';
+import type { Policy } from '../../domain/policy.ts';
 import type { ClaimedPass, PassLost } from '../../domain/ports/pass-store.ts';
 import type { SummarizationTask } from '../../domain/ports/queue.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
+import { summaryPolicy } from '../summary-policy.ts';
 import { findFirstUser } from '../user-messages.ts';
+import { checkVersion } from './check-version.ts';
 import { evaluateRequest } from './evaluate.ts';
 import { requestFollowUp } from './follow-up.ts';
 import { type EndedPass, PassEnding } from './pass-ending.ts';
 import type { CompactionPorts } from './ports.ts';
+import { settleSendable } from './settle-sendable.ts';
 import { readAccepted } from './summaries.ts';
 import { childId, summaryKey } from './summary-key.ts';
+import { isThinkingLoopOpen } from './thinking-loop.ts';
 
 /** A version that changes this often between reading and committing is not waited for. */
 const MAX_TRIES = 5;
@@ -35,6 +39,8 @@ export class PassRun {
   readonly #pass: ClaimedPass;
   readonly #prepared: PreparedAgent;
   readonly #ending: PassEnding;
+  /** how its sequences are summarized */
+  readonly #policy: Policy;
   #firstUserSeq: number | undefined;
   /** the last seq that it has looked at */
   #head: number;
@@ -42,8 +48,10 @@ export class PassRun {
   constructor(ports: CompactionPorts, pass: ClaimedPass, prepared: PreparedAgent) {
     this.#ports = ports;
     this.#pass = pass;
-    this.#prepared = prepared;
-    this.#ending = new PassEnding(ports, pass, prepared);
+    // As it is now: one pass counts by one calibration.
+    this.#prepared = { ...prepared };
+    this.#ending = new PassEnding(ports, pass, this.#prepared);
+    this.#policy = summaryPolicy(prepared.policy, pass.conversation);
     this.#head = pass.conversation.head;
   }
 
@@ -81,7 +89,11 @@ export class PassRun {
     if (fresh.reasons.length === 0) return await this.#ending.end({ kind: 'no_reason' }, []);
     const source = await this.#ports.contexts.readContext(lease.conversation);
     if (source === undefined) return this.#ending.lose('gone');
-    const plan = planPass(this.#request(buildContext(source), fresh.reasons));
+    const context = buildContext(source);
+    if (!hasHardReason(fresh.reasons) && isThinkingLoopOpen(context.items)) {
+      return await this.#ending.end({ kind: 'no_reason' }, fresh.reasons);
+    }
+    const plan = planPass(this.#request(context, fresh.reasons));
     if (plan.kind === 'evict') return plan;
     if (plan.kind !== 'summarize') return await this.#ending.end({ kind: plan.kind }, fresh.reasons);
     const recorded = await this.#ports.passes.recordPlan(lease, JSON.stringify(plan));
@@ -102,7 +114,7 @@ export class PassRun {
   /** One job per sequence whose summary is not there yet; undefined where none is missing. */
   async #fanOut(plan: PassPlan): Promise<FanOut | undefined> {
     const { passId, conversation, owner } = this.#pass.lease;
-    const keys = plan.sequences.map((sequence) => summaryKey(sequence, this.#prepared.policy));
+    const keys = plan.sequences.map((sequence) => summaryKey(sequence, this.#policy));
     const known = await this.#ports.summaries.readSummaries(conversation, keys);
     const children = plan.sequences.flatMap((sequence, index) => {
       const hash = keys[index] as string;
@@ -123,27 +135,33 @@ export class PassRun {
     if (live === undefined) return this.#ending.lose('gone');
     if (!(await this.#fits(plan, live.version))) return undefined;
     const reasons = REASONS.filter((reason) => plan.reasons.includes(reason) || fresh.reasons.includes(reason));
+    // The summaries stay where they are, for the pass that comes when the loop has ended.
+    if (!hasHardReason(reasons) && isThinkingLoopOpen(buildContext(live).items)) {
+      return await this.#ending.end({ kind: 'no_reason' }, reasons);
+    }
     // What came behind the plan stays behind the version, unless a turn waits: then all of it has to fit.
     const head = hasHardReason(reasons) ? live.head : plan.head;
     const at = { version: live.version.number, head };
     const source = live.head === head ? live : await contexts.readContext(lease.conversation, at);
     if (source === undefined) return undefined;
     this.#head = head;
-    const accepted = await readAccepted(this.#ports.summaries, lease.conversation, plan, this.#prepared.policy);
-    const settled = settlePass({
-      ...this.#request(buildContext(source), reasons),
+    const { summaries, checkpoints } = await readAccepted(
+      this.#ports.summaries,
+      lease.conversation,
       plan,
-      summaries: accepted.summaries,
-    });
-    return await this.#ending.commit({
-      plan,
-      settled,
-      reasons,
-      head,
-      live: live.version,
-      checkpoints: accepted.checkpoints,
-      setup: this.#prepared,
-    });
+      this.#policy,
+    );
+    const settled = settleSendable(
+      { ...this.#request(buildContext(source), reasons), plan, summaries },
+      {
+        quarantine: this.#pass.conversation.quarantine,
+        check: (made) => checkVersion(this.#prepared, source, made, checkpoints),
+        onRefusal: (refusal) => this.#ending.reject(live.version.number + 1, refusal),
+      },
+    );
+    if (settled.kind === 'refused') return await this.#ending.end({ kind: 'failed', code: 'invalid_context' }, reasons);
+    const setup = this.#prepared;
+    return await this.#ending.commit({ plan, settled, reasons, head, live: live.version, checkpoints, setup });
   }
 
   async #fits(plan: PassPlan, live: Context['version']): Promise<boolean> {

@@ -3,6 +3,7 @@ import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { SummarizationDelivery, SummarizationHandler, SummarizationResult } from '../../domain/ports/handlers.ts';
 import type { SummarizationTask } from '../../domain/ports/queue.ts';
 import type { SummaryRecord } from '../../domain/ports/summary-store.ts';
+import { summaryPolicy } from '../summary-policy.ts';
 import type { SummarizationPorts } from './ports.ts';
 import { summarizeSequence } from './summarize-sequence.ts';
 
@@ -63,7 +64,8 @@ async function runClaimed(
   });
   try {
     const prepared = ports.agents.find(state.agent);
-    const record = prepared && (await summarizeSequence(ports, prepared, delivery));
+    const policy = prepared && summaryPolicy(prepared.policy, state);
+    const record = policy && (await summarizeSequence(ports, { ...prepared, policy }, delivery));
     if (record === undefined) {
       await ports.summaries.releaseSummary(conversation, hash, owner);
       return { status: 'ended', outcome: 'failed' };

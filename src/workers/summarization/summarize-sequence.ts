@@ -1,4 +1,4 @@
-import { renderCheckpoint } from '../../domain/checkpoint.ts';
+import { renderWidestCheckpoint } from '../../domain/checkpoint.ts';
 import type { LogEntry } from '../../domain/message.ts';
 import type { SummarizationDelivery } from '../../domain/ports/handlers.ts';
 import type { SummarizationTask } from '../../domain/ports/queue.ts';
@@ -54,7 +54,7 @@ function summaryCap({ policy, counter }: PreparedAgent, entries: readonly LogEnt
   const sourceTokens = entries.reduce((sum, entry) => sum + entry.tokens, 0);
   const cap = policy.summarizer === 'structural' ? undefined : policy.summarizer.maxTokens;
   // Around a text: without one the frame's two line breaks would count as a single token.
-  const frameTokens = counter.countSync(renderCheckpoint('x', sequence)) + MESSAGE_TOKENS;
+  const frameTokens = counter.countSync(renderWidestCheckpoint('x', sequence)) + MESSAGE_TOKENS;
   return Math.min(cap ?? DEFAULT_CAP_TOKENS, Math.floor(sourceTokens * CAP_SHARE), sequence.tokens - frameTokens - 1);
 }
 
@@ -96,7 +96,7 @@ async function acceptSummary(
   checkpoint: Checkpoint,
 ): Promise<SummaryRecord> {
   if (checkpoint.text.trim() === '') return { status: 'refused', why: 'empty' };
-  const content = renderCheckpoint(checkpoint.text, checkpoint.covers);
+  const content = renderWidestCheckpoint(checkpoint.text, checkpoint.covers);
   const { tokens, bytes } = await prepared.weigh({ role: 'checkpoint', content });
   if (tokens >= task.sequence.tokens)
     return { status: 'refused', why: `${tokens} tokens, not smaller than ${task.sequence.tokens}` };

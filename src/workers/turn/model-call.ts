@@ -1,17 +1,27 @@
 import type { EventListener, ModelOutcome } from '../../domain/events.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { Limits } from '../../domain/limits.ts';
-import { type Model, type ModelAnswer, ModelError, type ModelRequest } from '../../domain/model.ts';
+import {
+  type Model,
+  type ModelAnswer,
+  ModelError,
+  type ModelErrorKind,
+  type ModelRequest,
+} from '../../domain/model.ts';
 import type { Clock } from '../../domain/ports/clock.ts';
 import { LostTurn } from './lost-turn.ts';
 import { callWithin, type StepDeadline, StepTimeout } from './step-deadline.ts';
 
 /** What a call that brought no answer means for its turn. */
 export interface ModelFailure {
-  readonly kind: 'overflow' | 'retry' | 'fatal';
+  readonly kind: ModelErrorKind;
   /** without contents */
   readonly message: string;
   readonly retryAt?: number | undefined;
+  /** what the provider called it, or the rule of ours */
+  readonly code?: string | undefined;
+  /** of a refused request, as JSON */
+  readonly form?: string | undefined;
 }
 
 export type ModelCallResult =
@@ -46,7 +56,10 @@ export async function callModel(call: ModelCall): Promise<ModelCallResult> {
 /** An error that no adapter coded could quote the request, so that only its name is kept. */
 function classifyFailure(error: unknown): ModelFailure {
   if (error instanceof StepTimeout) return { kind: 'retry', message: error.message };
-  if (error instanceof ModelError) return { kind: error.kind, message: error.message, retryAt: error.retryAt };
+  if (error instanceof ModelError) {
+    const { kind, message, retryAt, code, form } = error;
+    return { kind, message, retryAt, code, form };
+  }
   return { kind: 'fatal', message: error instanceof Error ? error.name : typeof error };
 }
 

@@ -1,13 +1,14 @@
 import type { Reason } from '../../domain/compaction/thresholds.ts';
 import type { Message } from '../../domain/message.ts';
-import type { ModelAnswer } from '../../domain/model.ts';
-import { upperBoundTokens } from '../../domain/size.ts';
+import type { ModelAnswer, ModelUsage } from '../../domain/model.ts';
+import { contextSize, upperBoundTokens } from '../../domain/size.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import { requestPass } from '../pass-request.ts';
 import { decideStep } from './gate.ts';
 import { LostTurn } from './lost-turn.ts';
 import { type AnsweredStep, readAnswer } from './model-answer.ts';
 import { callModel, type ModelCallResult, type ModelFailure } from './model-call.ts';
+import { rollBackRefused } from './refused-version.ts';
 import { idempotencyKey, type RunningTurn } from './running-turn.ts';
 import { countModelSteps, countSteps, countWaits, modelKey } from './step-keys.ts';
 import { failTurn, type TurnEnd } from './turn-end.ts';
@@ -36,19 +37,24 @@ export async function takeModelStep(run: RunningTurn): Promise<Answered | TurnEn
   if (decision.reasons.length > 0) await askForPass(run, decision.reasons);
 
   const sent = await run.context.read(journal.conversation);
-  const result = await sendRequest(run, { step, messages: sent.messages, tokens: size.tokens });
-  if (result.status === 'failed') return endAfterFailure(run, step, result.failure, size.tokens);
+  const result = await sendRequest(run, { step, version: sent.version, messages: sent.messages, tokens: size.tokens });
+  if (result.status === 'failed')
+    return goOnAfter(run, { step, version: sent.version, tokens: size.tokens }, result.failure);
   const answered = { key: step, head: journal.conversation.head, version: sent.version };
   return recordAnswer(run, answered, result.answer, size.tokens);
 }
 
 interface SentRequest {
   readonly step: string;
+  readonly version: number;
   readonly messages: readonly Message[];
   readonly tokens: number;
 }
 
-async function sendRequest(run: RunningTurn, { step, messages, tokens }: SentRequest): Promise<ModelCallResult> {
+async function sendRequest(
+  run: RunningTurn,
+  { step, version, messages, tokens }: SentRequest,
+): Promise<ModelCallResult> {
   const { prepared, keeper, ports, settings } = run;
   return callModel({
     conversation: keeper.lease.conversation,
@@ -59,6 +65,7 @@ async function sendRequest(run: RunningTurn, { step, messages, tokens }: SentReq
       tools: prepared.tools,
       messages,
       tokens,
+      version,
       idempotencyKey: idempotencyKey(run, step),
     },
     deadline: { timers: ports.timers, timeoutMs: settings.stepTimeoutMs, signal: keeper.signal },
@@ -75,17 +82,32 @@ async function recordAnswer(
 ): Promise<Answered | TurnEnd> {
   const { journal, prepared } = run;
   const read = await readAnswer(answer, step, prepared);
-  if (read.status === 'unusable') return failModel(run, read.why);
+  if (read.status === 'unusable') return failModel(run, { message: read.why });
+  if (answer.usage !== undefined) void observeUsage(run, answer.usage);
   const { head } = await journal.record({ ...read.outcome, requestTokens });
   return { kind: 'answered', step: step.key, seq: head, message: read.message };
 }
 
-async function endAfterFailure(
+/** Compares what the provider read with our own count of the same request; call before the answer is in the log. */
+function observeUsage({ ports, journal, prepared }: RunningTurn, usage: ModelUsage): Promise<void> {
+  const { anchor: _, ...size } = journal.conversation.size;
+  const counted = contextSize(size, { ...prepared.overhead, calibration: 1 });
+  return ports.calibrations.observe(prepared.agent.model.profile.id, usage.inputTotal, counted.tokens);
+}
+
+interface FailedRequest {
+  readonly step: string;
+  /** that was sent */
+  readonly version: number;
+  readonly tokens: number;
+}
+
+/** What comes of a call that brought no answer: the step again over another version, a wait, or the turn's failure. */
+async function goOnAfter(
   run: RunningTurn,
-  step: string,
+  { step, version, tokens }: FailedRequest,
   failure: ModelFailure,
-  tokens: number,
-): Promise<TurnEnd> {
+): Promise<Answered | TurnEnd> {
   const { prepared, journal, ports } = run;
   switch (failure.kind) {
     case 'overflow': {
@@ -98,8 +120,10 @@ async function endAfterFailure(
       const times = { waits, retryAfterMs };
       return { kind: 'suspended', wait: waitForRetry(step, times) };
     }
+    case 'invalid':
+      return (await rollBackRefused(run, version, failure)) ? takeModelStep(run) : failModel(run, failure);
     case 'fatal':
-      return failModel(run, failure.message);
+      return failModel(run, failure);
   }
 }
 
@@ -119,9 +143,9 @@ async function askForPass({ keeper, ports }: RunningTurn, reasons: readonly Reas
   if (passId === undefined) throw new LostTurn('gone');
 }
 
-function failModel({ prepared }: RunningTurn, why: string): TurnEnd {
+function failModel({ prepared }: RunningTurn, { message, code }: Pick<ModelFailure, 'message' | 'code'>): TurnEnd {
   const model = prepared.agent.model.profile.id;
-  return failTurn('model_failed', `model ${model}: ${why}`, { model });
+  return failTurn('model_failed', `model ${model}: ${message}`, { model, ...(code === undefined ? {} : { code }) });
 }
 
 /** The arithmetic of a request that does not fit, our own or the provider's word. */

@@ -6,6 +6,7 @@ import type { PassIntake } from '../../domain/ports/pass-store.ts';
 import type { WakeQueue } from '../../domain/ports/queue.ts';
 import type { TurnStore } from '../../domain/ports/turn-store.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
+import type { Calibrations } from '../calibrations.ts';
 import type { PreparedAgents } from '../prepared-agent.ts';
 import type { Timers } from '../timers.ts';
 
@@ -41,6 +42,7 @@ export interface TurnDependencies {
   readonly takeover: PassTakeover;
   readonly wakes: Pick<WakeQueue, 'wake'>;
   readonly agents: PreparedAgents;
+  readonly calibrations: Pick<Calibrations, 'observe'>;
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly timers: Timers;

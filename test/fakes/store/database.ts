@@ -1,5 +1,5 @@
 import type { Reason } from '../../../src/domain/compaction/thresholds.ts';
-import type { ConversationState, Gate } from '../../../src/domain/conversation.ts';
+import type { ConversationState, Gate, Quarantine } from '../../../src/domain/conversation.ts';
 import { OPEN_GATE } from '../../../src/domain/conversation.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { LogEntry, WeighedMessage, Weight } from '../../../src/domain/message.ts';
@@ -75,6 +75,7 @@ export interface MemoryConversation {
   passed: { head: number; turns: number };
   gate: Gate;
   pass?: MemoryPass | undefined;
+  quarantine?: Quarantine;
   /** the pass that ended last, the turn wake that its end brought and whether a turn waited: for an end sent again */
   lastEnd?: { readonly passId: string; readonly wakeTurn: string; readonly isAwaited: boolean };
   readonly mailbox: string[];
@@ -127,6 +128,12 @@ export class MemoryDatabase {
     return (this.gone.get(nameOf(ref)) ?? 0) > this.now();
   }
 
+  /** As find_other_agent in lua/shared/create.lua. */
+  findOtherAgent(ref: ConversationRef, agent: string): string | undefined {
+    const known = this.isGone(ref) ? undefined : this.find(ref)?.agent;
+    return known === agent ? undefined : known;
+  }
+
   /** The conversation; where there is none, or it was erased, a new one. */
   open(ref: ConversationRef, agent: string): MemoryConversation {
     if (this.isGone(ref)) this.remove(ref);
@@ -160,7 +167,8 @@ export class MemoryDatabase {
 }
 
 export function toConversationState(conversation: MemoryConversation): ConversationState {
-  const { agent, log, turns, openCalls, version, weight, baseTotal, anchor, passed, gate, pass } = conversation;
+  const { agent, log, turns, openCalls, version, weight, baseTotal, anchor, passed, gate, pass, quarantine } =
+    conversation;
   return {
     agent,
     head: log.length,
@@ -170,6 +178,7 @@ export function toConversationState(conversation: MemoryConversation): Conversat
     passed: { ...passed },
     gate,
     ...(pass && { passId: pass.passId }),
+    ...(quarantine && { quarantine }),
   };
 }
 

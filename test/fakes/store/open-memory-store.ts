@@ -1,4 +1,5 @@
 import type { Store } from '../../../src/store/open-store.ts';
+import { openMemoryCalibrationStore } from './calibration-store.ts';
 import { openMemoryContextStore } from './context-store.ts';
 import type { MemoryDatabase } from './database.ts';
 import { openMemoryPassStore } from './pass-store.ts';
@@ -14,5 +15,6 @@ export function openMemoryStore(db: MemoryDatabase): Store {
     ...openMemoryContextStore(db),
     ...openMemorySummaryStore(db),
     ...openMemorySweepStore(db),
+    ...openMemoryCalibrationStore(),
   };
 }

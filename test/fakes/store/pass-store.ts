@@ -13,9 +13,10 @@ import type {
   VersionCommitResult,
 } from '../../../src/domain/ports/pass-store.ts';
 import { readyMember } from '../../../src/store/keys.ts';
-import { checkNumber, versionEvent } from '../../../src/store/passes/commit-version.ts';
+import { checkNumber } from '../../../src/store/passes/commit-version.ts';
 import { type MemoryConversation, type MemoryDatabase, type MemoryPass, toConversationState } from './database.ts';
 import { emit, fulfilWait, WAKE_GRACE_MS } from './mailbox.ts';
+import { putVersion } from './put-version.ts';
 
 /** Passes in memory: the same answers as Redis, by the same contract suite. */
 export function openMemoryPassStore(db: MemoryDatabase): PassStore {
@@ -36,8 +37,8 @@ export function openMemoryPassStore(db: MemoryDatabase): PassStore {
     recordPlan: async (lease, plan) => {
       const held = hold(db, lease);
       if ('status' in held) return held;
+      if (held.pass.plan === undefined) held.pass.attempts = 1;
       held.pass.plan = plan;
-      held.pass.attempts = 0;
       return { status: 'recorded' };
     },
     parkPass: async (lease, job, parkMs) => parkPass(db, lease, { job, parkMs }),
@@ -148,12 +149,7 @@ function commitVersion(db: MemoryDatabase, lease: PassLease, commit: VersionComm
   for (const [key, checkpoint] of checkpoints) {
     if (!conversation.checkpoints.has(key)) conversation.checkpoints.set(key, structuredClone(checkpoint));
   }
-  const { number, weight, base, baseTotal } = version;
-  conversation.versions.set(number, structuredClone(version));
-  Object.assign(conversation, { version: number, weight, base, baseTotal });
-  const numbers = [...conversation.versions.keys()].toSorted((a, b) => a - b);
-  for (const old of numbers.slice(0, -Math.max(1, keepVersions))) conversation.versions.delete(old);
-  emit(conversation, 'version_committed', versionEvent(version));
+  putVersion(conversation, version, keepVersions);
   return endPass(db, lease, commit);
 }
 

@@ -35,6 +35,8 @@ function accept(db: MemoryDatabase, request: AcceptRequest): AcceptResult {
     const needsWake = known.state === 'queued' && db.find(ref)?.wake === wake;
     return { status: 'known', state: known.state, needsWake };
   }
+  const other = db.findOtherAgent(ref, agent);
+  if (other !== undefined) return { status: 'other_agent', agent: other };
   const conversation = db.open(ref, agent);
   const { mailbox } = conversation;
   const isDue = delayMs <= 0;

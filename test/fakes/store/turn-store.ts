@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type {
   ClaimedTurn,
   ClaimResult,
   Lost,
+  RollbackResult,
   Settlement,
   SettleResult,
   StepOutcome,
@@ -10,13 +12,16 @@ import type {
   TurnIntake,
   TurnLease,
   TurnStore,
+  VersionRollback,
 } from '../../../src/domain/ports/turn-store.ts';
 import { isSettled, TURN_LIMITS, type WaitRequest } from '../../../src/domain/turn.ts';
 import { readyMember } from '../../../src/store/keys.ts';
+import { checkNumber } from '../../../src/store/passes/commit-version.ts';
 import { POISON_FAILURE } from '../../../src/store/turns/claim.ts';
 import { type MemoryConversation, type MemoryDatabase, type MemoryTurn, toConversationState } from './database.ts';
 import { appendToLog, closeOpenCalls, moveCalls } from './log.ts';
 import { headTurn, isRecorded, popHead, raiseEpoch, settleRecord } from './mailbox.ts';
+import { putVersion } from './put-version.ts';
 import { openMemoryTurnIntake } from './turn-intake.ts';
 
 /** Turns in memory: the same answers as Redis, by the same contract suite. */
@@ -40,6 +45,7 @@ export function openMemoryTurnStore(db: MemoryDatabase): TurnStore & TurnIntake 
       extendLease(db, held.conversation);
       return { status: 'held' };
     },
+    rollBackVersion: async (lease, rollback) => rollBackVersion(db, lease, rollback),
     settle: async (lease, settlement, wake) => settle(db, lease, settlement, wake),
   };
 }
@@ -170,6 +176,22 @@ function suspend(
   conversation.attempts = 0;
   db.ready.set(readyMember('t', conversation.ref), isFulfilled ? db.now() : waiting.until);
   return { status: 'suspended' };
+}
+
+function rollBackVersion(db: MemoryDatabase, lease: TurnLease, rollback: VersionRollback): RollbackResult {
+  checkNumber(rollback);
+  const held = hold(db, lease);
+  if ('status' in held) return held;
+  const { conversation } = held;
+  const { version, expectedVersion, refusedSegments, keepVersions } = rollback;
+  const live = conversation.versions.get(version.number);
+  if (conversation.version === version.number && isDeepStrictEqual(live, version)) {
+    return { status: 'known', conversation: toConversationState(conversation) };
+  }
+  if (conversation.version !== expectedVersion) return { status: 'version_changed', version: conversation.version };
+  conversation.quarantine = { version: version.number, segments: refusedSegments };
+  putVersion(conversation, version, keepVersions);
+  return { status: 'rolled_back', conversation: toConversationState(conversation) };
 }
 
 function settle(db: MemoryDatabase, lease: TurnLease, settlement: Settlement, wake: string | undefined): SettleResult {

@@ -55,6 +55,24 @@ export function describeContextStore(harness: () => StoreHarness): void {
       expect(await store.append({ ...stale, expectedHead: 3 }), 'the id is free again').toMatchObject({ from: 4 });
     });
 
+    test('refused for another agent than the conversation’s, also while it is busy', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      const first = appendOf(conversation, 0, 3);
+      await store.append(first);
+      const refused = { status: 'other_agent', agent: 'agent' };
+      expect(await store.append({ ...appendOf(conversation, 3, 1), agent: 'other' })).toEqual(refused);
+      expect(await store.append({ ...appendOf(conversation, 0, 1), agent: 'other' })).toEqual(refused);
+      expect((await store.readConversation(conversation))?.head).toBe(3);
+      await store.accept(turnFor(conversation, 't1'));
+      expect(await store.append({ ...appendOf(conversation, 3, 1), agent: 'other' })).toEqual(refused);
+      expect(await store.append(first), 'I5').toMatchObject({ status: 'known' });
+      await store.erase(conversation);
+      const anew = { ...appendOf(conversation, 0, 1), agent: 'other' };
+      expect(await store.append(anew), 'an erased one is nobody’s').toMatchObject({ status: 'appended' });
+      expect(await store.readConversation(conversation)).toMatchObject({ agent: 'other', head: 1 });
+    });
+
     test('refused while turns wait or run, not for one that is scheduled', async () => {
       const { store } = harness();
       const conversation = newConversation();

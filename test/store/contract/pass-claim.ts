@@ -135,15 +135,30 @@ export function describePassClaim(harness: () => StoreHarness): void {
       expect(turn).toMatchObject({ status: 'claimed', turn: { waited: { for: 'compaction', isFulfilled: true } } });
     });
 
-    test('a recorded plan is handed on, and attempts count from it', async () => {
+    test('a recorded plan is handed on, and attempts count from the one that recorded it', async () => {
       const { store, lapseLease } = harness();
       const conversation = await makeConversation(store);
+      await claimPass(store, conversation);
+      await lapseLease('pass', conversation);
       const { lease } = await claimPass(store, conversation);
       const plan = '{"kind":"summarize","sequences":[],"why":{}}';
       expect(await store.recordPlan(lease, plan)).toEqual({ status: 'recorded' });
-      expect(await store.recordPlan(lease, plan)).toEqual({ status: 'recorded' });
+      expect(await store.recordPlan(lease, plan), 'I5').toEqual({ status: 'recorded' });
       await lapseLease('pass', conversation);
-      expect(await store.claimPass(conversation, 'o', 'job', 'w')).toMatchObject({ pass: { plan, attempt: 1 } });
+      expect(await store.claimPass(conversation, 'o', 'job', 'w')).toMatchObject({ pass: { plan, attempt: 2 } });
+    });
+
+    test('a plan in the place of another brings no attempts back', async () => {
+      const { store, lapseLease } = harness();
+      const conversation = await makeConversation(store);
+      const first = await claimPass(store, conversation);
+      await store.recordPlan(first.lease, '{"kind":"summarize"}');
+      await lapseLease('pass', conversation);
+      const second = await claimPass(store, conversation);
+      const plan = '{"kind":"summarize","sequences":[]}';
+      expect(await store.recordPlan(second.lease, plan)).toEqual({ status: 'recorded' });
+      await lapseLease('pass', conversation);
+      expect(await store.claimPass(conversation, 'o', 'job', 'w')).toMatchObject({ pass: { plan, attempt: 3 } });
     });
   });
 

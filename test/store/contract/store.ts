@@ -1,21 +1,25 @@
 import { afterEach, beforeEach, describe } from 'vitest';
 import type { StoreHarness } from '../store-harness.ts';
+import { describeCalibrationStore } from './calibration-store.ts';
 import { describeContextStore } from './context-store.ts';
 import { describePassClaim } from './pass-claim.ts';
 import { describePassEnd } from './pass-end.ts';
 import { describeSummaryStore } from './summary-store.ts';
 import { describeSweepStore } from './sweep-store.ts';
 import { describeVersionCommit } from './version-commit.ts';
+import { describeVersionRollback } from './version-rollback.ts';
 
 const SUITES = {
   passes: (harness: () => StoreHarness) => {
     describePassClaim(harness);
     describePassEnd(harness);
     describeVersionCommit(harness);
+    describeVersionRollback(harness);
   },
   contexts: describeContextStore,
   summaries: describeSummaryStore,
   sweep: describeSweepStore,
+  calibrations: describeCalibrationStore,
 } as const;
 
 /** What every implementation of the ports behind `room` must do. Each test has a store of its own. */

@@ -108,14 +108,21 @@ export function describeAccept(harness: () => TurnHarness): void {
       expect(await store.heartbeat(old.lease)).toEqual({ status: 'fenced' });
     });
 
-    test('each turn carries its own agent; the conversation keeps the first', async () => {
-      const { store } = harness();
+    test('a turn for another agent than the conversation’s is refused and changes nothing', async () => {
+      const { store, observe, markGone } = harness();
       const conversation = newConversation();
       await store.accept(turnFor(conversation, 't1'));
-      await store.accept(turnFor(conversation, 't2', { agent: 'other' }));
-      await store.cancel(conversation, 't1', 'w');
-      const second = await claimHead(store, conversation);
-      expect([second.agent, second.conversation.agent]).toEqual(['other', 'agent']);
+      const before = await observe(conversation);
+      for (const delayMs of [0, HOUR_MS]) {
+        const other = turnFor(conversation, 't2', { agent: 'other', delayMs, maxQueuedTurns: 1 });
+        expect(await store.accept(other)).toEqual({ status: 'other_agent', agent: 'agent' });
+      }
+      expect((await observe(conversation)).shape).toEqual(before.shape);
+      expect(await store.readTurn(conversation, 't2')).toBeUndefined();
+      await markGone(conversation);
+      const anew = turnFor(conversation, 't2', { agent: 'other' });
+      expect(await store.accept(anew), 'an erased one is nobody’s').toMatchObject({ status: 'accepted' });
+      expect((await claimHead(store, conversation)).conversation.agent).toBe('other');
     });
   });
 }

@@ -36,6 +36,7 @@ export function describeVersionCommit(harness: () => StoreHarness): void {
         {
           type: 'version_committed',
           version: '1',
+          cause: 'pass',
           reasons: 'ratio,turn_end',
           strategy: 'summarize',
           archived: '4',

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
 import { scriptedModel } from '../../../src/models/scripted.ts';
-import { bindToFate, Crash, Fate, type When } from './fate.ts';
-import { brief, FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words } from './fixture.ts';
+import { bindRoom, Fate, ignoreCrash, type When } from '../fate.ts';
+import { type AllPorts, brief, FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words } from './fixture.ts';
 
 /** What a sweep costs when nothing else is left to do. */
 const STEP_MS = 5_000;
@@ -45,6 +45,23 @@ const hardPass: Story = {
   },
 };
 
+function bindToFate(fate: () => Fate): (ports: AllPorts) => AllPorts {
+  return (ports) => ({
+    ...ports,
+    turns: bindRoom(ports.turns, fate),
+    passes: bindRoom(ports.passes, fate),
+    contexts: bindRoom(ports.contexts, fate),
+    summaries: bindRoom(ports.summaries, fate),
+    wakes: bindRoom(ports.wakes, fate),
+    sweep: bindRoom(ports.sweep, fate),
+    summarizers: (policy) =>
+      ports.summarizers(policy).map((summarizer) => ({
+        id: summarizer.id,
+        summarize: (request) => fate().pass(() => summarizer.summarize(request)),
+      })),
+  });
+}
+
 /** Takes jobs until nothing is left to do, with sweeps where the queue has run dry; the dead are followed by the living. */
 async function play(story: Story, at = 0, when: When = 'before'): Promise<Run> {
   let fate = new Fate();
@@ -59,9 +76,7 @@ async function play(story: Story, at = 0, when: When = 'before'): Promise<Run> {
   await story.begin(world);
   fate = new Fate(at, when);
   const survive = async (work: () => Promise<unknown>): Promise<void> => {
-    await work().catch((error: unknown) => {
-      if (!(error instanceof Crash)) throw error;
-    });
+    await work().catch(ignoreCrash);
     if (!fate.hasStruck) return;
     hasCrashed = true;
     fate = new Fate();

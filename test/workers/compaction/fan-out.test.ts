@@ -89,16 +89,14 @@ describe('a pass that has sequences to summarize', () => {
     expect(world.version).toMatchObject({ strategy: 'summarize', archived: 10 });
   });
 
-  it('fans nothing out at the third attempt since its plan: it takes what is there', async () => {
+  it('fans nothing out at the third attempt: it takes what is there', async () => {
     const world = await openPass();
     const [first] = await world.fanOut('job1');
     if (first !== undefined) await world.summarize(first);
-    for (const job of ['job2', 'job3']) {
-      world.db.advance(PASS_LIMITS.parkMs + 1);
-      expect(await world.fanOut(job)).toHaveLength(4);
-    }
     world.db.advance(PASS_LIMITS.parkMs + 1);
-    expect(await world.deliver('job4')).toEqual({ status: 'done' });
+    expect(await world.fanOut('job2')).toHaveLength(4);
+    world.db.advance(PASS_LIMITS.parkMs + 1);
+    expect(await world.deliver('job3')).toEqual({ status: 'done' });
     expect(world.segments).toContain('checkpoint 2-3');
     expect(world.db.find(ref)?.pass).toBeUndefined();
   });

@@ -3,7 +3,7 @@ import type { WorkerEvent } from '../../../src/domain/events.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import { addWeights, type Message, NO_WEIGHT } from '../../../src/domain/message.ts';
 import type { Model, ModelProfile } from '../../../src/domain/model.ts';
-import type { PolicyInput } from '../../../src/domain/policy.ts';
+import type { Policy, PolicyInput } from '../../../src/domain/policy.ts';
 import type {
   PassDeliveryResult,
   PassHandler,
@@ -80,6 +80,8 @@ export class Fixture {
   readonly summarization: SummarizationHandler;
   readonly sweeper: Sweeper;
   summarizers: readonly Summarizer[];
+  /** for which summarizers were asked for */
+  readonly policies: Policy[] = [];
   #ids = 0;
 
   private constructor(agent: PreparedAgent, { summarizers = [brief()], wrap = (ports) => ports }: FixtureOptions) {
@@ -94,7 +96,11 @@ export class Fixture {
       sweep: store,
       wakes: this.queue,
       takeover: { settleNow: (conversation) => takeOverPass(this.ports, conversation) },
-      summarizers: () => this.summarizers,
+      summarizers: (policy) => {
+        this.policies.push(policy);
+        return this.summarizers;
+      },
+      calibrations: { observe: async () => undefined },
       agents: { find: (name) => (name === agent.agent.name ? agent : undefined) },
       clock: timers,
       ids: { next: () => this.nextId() },
@@ -111,7 +117,7 @@ export class Fixture {
     const { profile = { windowTokens: 100_000 }, model = scriptedModel({ profile, decide: () => ({}) }) } = options;
     const policy = { tokenThreshold: 1_500, maxTokens: 1_000, retentionWindow: 2, ...options.policy };
     const agent = { name: 'guide', system: 'You guide.', model, tools: [], policy };
-    return new Fixture(await prepareAgent(agent, {}, loadTokenCounter), options);
+    return new Fixture(await prepareAgent(agent, {}, { loadCounter: loadTokenCounter }), options);
   }
 
   nextId(): string {

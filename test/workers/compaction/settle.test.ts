@@ -277,6 +277,25 @@ describe('a version that changed meanwhile', () => {
     expect(summarizer.requests.map(({ range }) => range.from)).toEqual([2, 5, 8, 11, 14, 17]);
   });
 
+  it('again and again has its pass land what it has at the third delivery: no version could have it go on for ever', async () => {
+    const summarizer = brief();
+    const world = await openPass({ summarizers: [summarizer] });
+    const moveOn = async (evicted: number): Promise<void> => {
+      await world.append('a300 a300 u20 a20');
+      const { length: head } = world.db.find(ref)?.log ?? [];
+      world.writeVersion([world.segment('evicted', 1, evicted), world.segment('raw', evicted + 1, head)]);
+    };
+    for (const child of await world.fanOut()) await world.summarize(child);
+    await moveOn(4);
+    const again = await world.deliver('job1', true);
+    for (const child of again.status === 'parked' ? again.children : []) await world.summarize(child);
+    await moveOn(7);
+    expect(await world.deliver('job1', true)).toEqual({ status: 'done' });
+    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed', strategy: 'summarize' }]);
+    expect(world.segments).toEqual(expect.arrayContaining(['checkpoint 8-9', 'checkpoint 14-15', 'checkpoint 17-19']));
+    expect(summarizer.requests.map(({ range }) => range.from)).toEqual([2, 5, 8, 11, 14, 17]);
+  });
+
   it('has the pass plan again where it reaches behind the head of the plan', async () => {
     const world = await openPass();
     for (const child of await world.fanOut()) await world.summarize(child);

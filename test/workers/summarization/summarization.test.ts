@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { renderCheckpoint } from '../../../src/domain/checkpoint.ts';
+import { renderWidestCheckpoint } from '../../../src/domain/checkpoint.ts';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
 import type { Summarizer, SummaryAnswer } from '../../../src/domain/ports/summarizer.ts';
 import { brief, FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words } from '../compaction/fixture.ts';
@@ -62,7 +62,7 @@ describe('a summarization job', () => {
     expect(request?.messages.map(({ content }) => content)).toEqual([words(300), words(300)]);
 
     const text = 'what happened in 2-3';
-    const content = renderCheckpoint(text, { from: 2, to: 3 });
+    const content = renderWidestCheckpoint(text, { from: 2, to: 3 });
     const { tokens, bytes } = await world.agent.weigh({ role: 'checkpoint', content });
     expect(await readRecord(opened)).toEqual({
       status: 'accepted',
@@ -262,7 +262,7 @@ describe('the cap of a summary', () => {
     await world.summarize({ ...child, sequence });
     const cap = summarizer.requests[0]?.maxTokens ?? 0;
     expect(cap).toBeGreaterThan(0);
-    const content = renderCheckpoint(words(cap), sequence);
+    const content = renderWidestCheckpoint(words(cap), sequence);
     expect((await world.agent.weigh({ role: 'checkpoint', content })).tokens).toBeLessThan(100);
   });
 

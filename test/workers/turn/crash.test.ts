@@ -5,44 +5,8 @@ import type { Message } from '../../../src/domain/message.ts';
 import { type ModelRequest } from '../../../src/domain/model.ts';
 import { type ScriptedAnswer, scriptedModel } from '../../../src/models/scripted.ts';
 import type { TurnDependencies } from '../../../src/workers/turn/turn-dependencies.ts';
+import { bindRoom, Fate, ignoreCrash, type When } from '../fate.ts';
 import { Fixture } from './fixture.ts';
-
-/** What a worker's death looks like from inside: from here on nothing that it asks for happens. */
-class Crash extends Error {}
-
-function ignoreCrash(error: unknown): void {
-  if (!(error instanceof Crash)) throw error;
-}
-
-type When = 'before' | 'after';
-
-/** Dies at the n-th await of a delivery, before the operation takes effect or after it, when its reply is lost. */
-class Fate {
-  readonly #at: number;
-  readonly #when: When;
-  #awaits = 0;
-  #isDead = false;
-
-  constructor(at: number, when: When) {
-    this.#at = at;
-    this.#when = when;
-  }
-
-  get hasStruck(): boolean {
-    return this.#isDead;
-  }
-
-  async pass<T>(operation: () => Promise<T>): Promise<T> {
-    if (this.#isDead) throw new Crash();
-    this.#awaits += 1;
-    const isLast = this.#awaits === this.#at;
-    if (isLast) this.#isDead = true;
-    if (isLast && this.#when === 'before') throw new Crash();
-    const result = await operation();
-    if (this.#isDead) throw new Crash();
-    return result;
-  }
-}
 
 const tools = [
   defineTool({
@@ -69,21 +33,14 @@ function decide({ messages, idempotencyKey }: ModelRequest): ScriptedAnswer {
   return rounds[step - 1] ?? { content: 'too many steps' };
 }
 
-function wrapWith(fate: () => Fate): (ports: TurnDependencies) => TurnDependencies {
-  const wrapRoom = <Room extends object>(room: Room): Room =>
-    new Proxy(room, {
-      get(target, name) {
-        const operation = Reflect.get(target, name) as (...args: unknown[]) => Promise<unknown>;
-        return (...args: unknown[]) => fate().pass(() => operation(...args));
-      },
-    });
+function bindToFate(fate: () => Fate): (ports: TurnDependencies) => TurnDependencies {
   return (ports) => ({
     ...ports,
-    turns: wrapRoom(ports.turns),
-    contexts: wrapRoom(ports.contexts),
-    passes: wrapRoom(ports.passes),
-    takeover: wrapRoom(ports.takeover),
-    wakes: wrapRoom(ports.wakes),
+    turns: bindRoom(ports.turns, fate),
+    contexts: bindRoom(ports.contexts, fate),
+    passes: bindRoom(ports.passes, fate),
+    takeover: bindRoom(ports.takeover, fate),
+    wakes: bindRoom(ports.wakes, fate),
   });
 }
 
@@ -111,7 +68,7 @@ async function play(at: number, when: When): Promise<Run> {
     model: mortal,
     tools: mortalTools,
     policy: { turnThreshold: 1 },
-    wrap: wrapWith(() => fate),
+    wrap: bindToFate(() => fate),
   });
   // Long enough for the second turn to be over the hard limit, so that it has to wait for a pass.
   await world.accept('t1', ' word'.repeat(700));
@@ -121,7 +78,7 @@ async function play(at: number, when: When): Promise<Run> {
     await world.deliver().catch(ignoreCrash);
     if (fate.hasStruck) {
       hasCrashed = true;
-      fate = new Fate(0, 'before');
+      fate = new Fate();
       world.db.advance(8_001);
     }
     await bringWhatIsAwaited(world);
@@ -179,7 +136,7 @@ describe('a worker that dies', () => {
 /** A worker dies inside a call; the next one goes on. */
 async function crashInside(retry: 'safe' | 'never'): Promise<{ world: Fixture; keys: string[] }> {
   const keys: string[] = [];
-  let fate = new Fate(0, 'before');
+  let fate = new Fate();
   const pay = defineTool({
     name: 'pay',
     description: '',
@@ -197,10 +154,10 @@ async function crashInside(retry: 'safe' | 'never'): Promise<{ world: Fixture; k
       return last?.role === 'tool' ? { content: last.content } : { toolCalls: [{ name: 'pay', arguments: {} }] };
     },
   });
-  const world = await Fixture.open({ model, tools: [pay] as Tool[], wrap: wrapWith(() => fate) });
+  const world = await Fixture.open({ model, tools: [pay] as Tool[], wrap: bindToFate(() => fate) });
   await world.accept('t1', 'Pay.');
   await world.deliver().catch(ignoreCrash);
-  fate = new Fate(0, 'before');
+  fate = new Fate();
   world.db.advance(8_001);
   await world.deliver();
   return { world, keys };

@@ -44,6 +44,8 @@ export class Fixture {
   readonly passRequests: PassRequest[] = [];
   readonly agent: PreparedAgent;
   takeovers = 0;
+  /** what was told of providers' counts */
+  readonly observed: { readonly model: string; readonly providerTokens: number; readonly counted: number }[] = [];
   readonly ports: TurnDependencies;
   #ids = 0;
 
@@ -71,6 +73,11 @@ export class Fixture {
         },
       },
       agents: { find: (name) => (name === agent.agent.name ? agent : undefined) },
+      calibrations: {
+        observe: async (model, providerTokens, counted) => {
+          this.observed.push({ model, providerTokens, counted });
+        },
+      },
       clock: this.timers,
       ids: { next: () => this.nextId() },
       timers: this.timers,
@@ -90,7 +97,7 @@ export class Fixture {
       ...(maxSteps !== undefined && { maxSteps }),
       ...(toolResultMaxTokens !== undefined && { toolResultMaxTokens }),
     };
-    return new Fixture(await prepareAgent(agent, {}, loadTokenCounter), options);
+    return new Fixture(await prepareAgent(agent, {}, { loadCounter: loadTokenCounter }), options);
   }
 
   nextId(): string {
@@ -165,6 +172,14 @@ export class Fixture {
     const base = log.length - keep;
     const segment: Segment = { kind: 'evicted', from: 1, to: base, weight: NO_WEIGHT };
     const { total: baseTotal = NO_WEIGHT } = log[base - 1] ?? {};
-    return { ...START_VERSION, number: version + 1, parent: version, base, baseTotal, segments: [segment] };
+    return {
+      ...START_VERSION,
+      number: version + 1,
+      parent: version,
+      cause: 'pass',
+      base,
+      baseTotal,
+      segments: [segment],
+    };
   }
 }

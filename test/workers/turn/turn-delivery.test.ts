@@ -113,16 +113,15 @@ describe('a delivery', () => {
   it('settles the turn of an agent that it does not know, and goes on', async () => {
     const world = await Fixture.open({ model: echo() });
     await world.accept('t1', 'Hi', 'stranger');
-    await world.accept('t2', 'Ho');
+    await world.accept('t2', 'Ho', 'stranger');
     await world.deliver();
     expect(await world.view('t1')).toMatchObject({
       state: 'failed',
       failure: { code: 'unknown_agent', details: { agent: 'stranger' } },
     });
-    expect(await world.view('t2')).toMatchObject({ state: 'completed' });
     expect(world.eventsOf('turn_settled')).toMatchObject([
-      { outcome: 'failed', code: 'unknown_agent' },
-      { outcome: 'completed' },
+      { turn: 't1', outcome: 'failed', code: 'unknown_agent' },
+      { turn: 't2', outcome: 'failed', code: 'unknown_agent' },
     ]);
   });
 

@@ -1,3 +1,3 @@
--- The time, for scripts of a whole shard. One clock inside scripts: Redis TIME.
+-- The time in ms. One clock inside scripts: Redis TIME.
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)

@@ -1,4 +1,12 @@
--- Needs: keys, ready. Makes the conversation where there is none.
+-- Needs: keys, ready.
+
+-- The agent whose conversation this is, where it is another one: one pass has one policy, and it is that agent's.
+local function find_other_agent(is_gone, agent)
+  local known = not is_gone and redis.call('HGET', c, 'agent')
+  return known and known ~= agent and known
+end
+
+-- Makes the conversation where there is none.
 -- An erased one is made anew: what an erase under way has not removed yet is removed here, then its mark `gone`. So an
 -- erase must look at its mark in every batch and stop once it is not its own: the keys are a new conversation's by then.
 local function create_conversation(is_gone, schema, agent)

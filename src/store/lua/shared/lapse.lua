@@ -1,10 +1,10 @@
 -- Needs: keys, ready. What the sweeper may wake. A valid lease, a wait before its deadline, a parked pass: put back to its
 -- own time; nothing left: taken out of `ready`. Both answer nothing, else the recorded wake or ''.
 local function find_lapsed_turn()
-  local head_turn = redis.call('LINDEX', mb, 0)
-  if not head_turn or redis.call('EXISTS', gone) == 1 then return leave_alone(turn_member) end
+  local turn = redis.call('LINDEX', mb, 0)
+  if not turn or redis.call('EXISTS', gone) == 1 then return leave_alone(turn_member) end
   local held = redis.call('HMGET', c, 'lease', 'wake')
-  local wait = redis.call('HMGET', tbase .. head_turn, 'state', 'wuntil', 'wful')
+  local wait = redis.call('HMGET', tbase .. turn, 'state', 'wuntil', 'wful')
   local untilMs = tonumber(held[1] or 0)
   if wait[1] == 'waiting' and not wait[3] then untilMs = math.max(untilMs, tonumber(wait[2])) end
   if untilMs > now then return look_again(turn_member, untilMs) end

@@ -1,0 +1,46 @@
+import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
+import { parseInput } from '../../domain/parse.ts';
+import { wireFormats } from '../../wire/formats.ts';
+import type { Violation } from '../../wire/wire-request.ts';
+import { readTextFile } from '../files.ts';
+import { type Output, reportError, writeJson } from '../output.ts';
+import { formatSchema } from './render.ts';
+
+export interface ValidateOptions {
+  readonly format: string;
+  readonly json?: boolean;
+}
+
+/** To a script, a request that breaks rules is an answer; a file that holds none is a failure. */
+const BROKEN_RULES = 1;
+const BAD_INPUT = 2;
+
+/** Prints the rules of a format that a request body breaks. @returns the exit code: 0 where it breaks none */
+export async function validateFile(path: string, options: ValidateOptions, output: Output): Promise<number> {
+  let violations: readonly Violation[];
+  try {
+    const { validate } = wireFormats[parseInput(formatSchema, options.format, '--format')];
+    violations = validate(parseBody(await readTextFile(path), path));
+  } catch (error) {
+    const exitCode = reportError(output, error, options.json);
+    return isTurnfoldError(error) ? BAD_INPUT : exitCode;
+  }
+  if (options.json) writeJson(output, { violations });
+  else for (const violation of violations) output.line(describeViolation(violation));
+  return violations.length === 0 ? 0 : BROKEN_RULES;
+}
+
+/** @throws invalid_input */
+function parseBody(text: string, path: string): unknown {
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch (cause) {
+    throw new TurnfoldError('invalid_input', `${path}: not JSON`, { field: path, cause });
+  }
+}
+
+const RULE_WIDTH = 'form'.length;
+
+function describeViolation({ rule, path, message }: Violation): string {
+  return `${rule.padEnd(RULE_WIDTH)}  ${path === '' ? 'request' : path}: ${message}`;
+}

@@ -1,0 +1,31 @@
+import type { Redis } from 'ioredis';
+import type { CalibrationStore } from '../../domain/ports/calibration-store.ts';
+import { callRedis } from '../connection.ts';
+import type { Keyspace } from '../keys.ts';
+import { bindScript, type ScriptDefinition } from '../script.ts';
+
+interface Observation {
+  readonly model: string;
+  readonly ratio: number;
+}
+
+/** Calibrations in Redis: one small hash for all models and conversations. */
+export function openCalibrationStore(redis: Redis, keyspace: Keyspace): CalibrationStore {
+  const observe = bindScript(redis, observeCalibration(keyspace));
+  return {
+    observeCalibration: (model, ratio) => observe({ model, ratio }),
+    readCalibrations: async () => {
+      const hash = await callRedis(() => redis.hgetall(keyspace.calibrations()));
+      return new Map(Object.entries(hash).map(([model, text]) => [model, Number(text.split(' ')[0])]));
+    },
+  };
+}
+
+function observeCalibration(keyspace: Keyspace): ScriptDefinition<Observation, number> {
+  return {
+    file: 'observe-calibration',
+    keys: () => [keyspace.calibrations()],
+    args: ({ model, ratio }) => [model, ratio],
+    decode: (reply) => Number(reply),
+  };
+}

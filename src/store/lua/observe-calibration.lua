@@ -1,0 +1,10 @@
+-- Moves a model's calibration towards a ratio: the mean of the first ones, then by a twentieth each.
+-- KEYS: calibrations. ARGV: model, ratio
+-- Reply: the factor
+local known = redis.call('HGET', KEYS[1], ARGV[1])
+local factor, count = string.match(known or '1 0', '^(%S+) (%d+)$')
+count = tonumber(count) + 1
+factor = factor + (ARGV[2] - factor) * math.max(1 / count, 0.05)
+local text = string.format('%.5f', factor)
+redis.call('HSET', KEYS[1], ARGV[1], text .. ' ' .. string.format('%.0f', count))
+return text

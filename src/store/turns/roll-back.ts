@@ -1,0 +1,32 @@
+import type { Lost, RollbackResult, TurnLease, VersionRollback } from '../../domain/ports/turn-store.ts';
+import { decodeConversation } from '../conversation-record.ts';
+import type { Keyspace } from '../keys.ts';
+import { checkNumber } from '../passes/commit-version.ts';
+import { decodeHash, type ScriptDefinition } from '../script.ts';
+import { versionArgs } from '../version-args.ts';
+import { leaseArgs } from './lease.ts';
+
+interface RollbackRequest {
+  readonly lease: TurnLease;
+  readonly rollback: VersionRollback;
+}
+
+type Reply = ['rolled_back' | 'known', string[]] | ['version_changed', number] | [Lost['status']];
+
+export function rollBackVersion(keyspace: Keyspace): ScriptDefinition<RollbackRequest, RollbackResult> {
+  return {
+    file: 'roll-back-version',
+    keys: ({ lease }) => keyspace.conversation(lease.conversation),
+    args: ({ lease, rollback }) => {
+      checkNumber(rollback);
+      const { version, expectedVersion, refusedSegments, keepVersions } = rollback;
+      return [...leaseArgs(lease), expectedVersion, refusedSegments, ...versionArgs(version, keepVersions)];
+    },
+    decode: (reply) => {
+      const answer = reply as Reply;
+      if (answer[0] === 'version_changed') return { status: answer[0], version: answer[1] };
+      if (answer[0] === 'fenced' || answer[0] === 'gone') return { status: answer[0] };
+      return { status: answer[0], conversation: decodeConversation(decodeHash(answer[1])) };
+    },
+  };
+}

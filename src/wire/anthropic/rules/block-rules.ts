@@ -1,0 +1,102 @@
+import type { Breach } from '../../rules/rule.ts';
+import { isMarked } from './blocks.ts';
+import type { AnthropicTurn, AnthropicView, PlacedBlock } from './view.ts';
+
+/** A provider takes this many cache marks. */
+const MAX_CACHE_MARKS = 4;
+
+/**
+ * A7: thinking is whole, and a turn that has any begins with it. Where the request makes every answer begin with it, so do
+ * the calls of the current tool loop; adaptive thinking leaves that to the model. Whether a block is unmodified only its
+ * provider can tell.
+ */
+export function* keepsThinking({ turns, blocks, requiresThinking }: AnthropicView): Generator<Breach> {
+  for (const block of blocks) {
+    if (!isWhole(block)) yield { path: block.path, message: 'thinking without its text or its signature' };
+  }
+  const loop = new Set(requiresThinking ? currentLoop(turns) : []);
+  for (const turn of turns) {
+    const first = turn.blocks.find(({ type }) => type !== 'compaction');
+    if (turn.role !== 'assistant' || first === undefined || isThinking(first)) continue;
+    const isLost = loop.has(turn) && turn.blocks.some(({ type }) => type === 'tool_use');
+    if (isLost)
+      yield { path: first.path, message: 'a call of the current tool loop without thinking at its beginning' };
+    else if (turn.blocks.some(isThinking))
+      yield { path: first.path, message: 'thinking that does not stand first in its turn' };
+  }
+}
+
+/** The turns behind the last one that is all the user's own: a text behind results does not end the loop. */
+function currentLoop(turns: readonly AnthropicTurn[]): readonly AnthropicTurn[] {
+  const start = turns.findLastIndex(
+    ({ role, blocks }) => role === 'user' && blocks.every(({ type }) => type !== 'tool_result'),
+  );
+  return turns.slice(start + 1);
+}
+
+function isThinking(block: PlacedBlock | undefined): boolean {
+  return block?.type === 'thinking' || block?.type === 'redacted_thinking';
+}
+
+function isWhole(block: PlacedBlock): boolean {
+  if (block.type === 'thinking') return typeof block.thinking === 'string' && isFilled(block.signature);
+  return block.type !== 'redacted_thinking' || isFilled(block.data);
+}
+
+function isFilled(value: unknown): boolean {
+  return typeof value === 'string' && value !== '';
+}
+
+/** A9: at most four cache marks, none on thinking or on an empty text. */
+export function* marksCacheLegally({ blocks, texts, cacheMarks }: AnthropicView): Generator<Breach> {
+  for (const path of cacheMarks.slice(MAX_CACHE_MARKS)) {
+    yield { path, message: `more than ${MAX_CACHE_MARKS} cache marks` };
+  }
+  for (const { path, text } of texts) {
+    if (text.trim() === '' && cacheMarks.includes(path)) yield { path, message: 'a cache mark on an empty text' };
+  }
+  for (const block of blocks) {
+    if (isThinking(block) && isMarked(block)) yield { path: block.path, message: 'a cache mark on thinking' };
+  }
+}
+
+/**
+ * A10: a compaction of the provider's own is the first block of all and the only one that holds something; one that failed
+ * has no content and may stand anywhere. Whether it is verbatim only its provider can tell.
+ */
+export function* startsWithCompaction({ blocks }: AnthropicView): Generator<Breach> {
+  const compactions = blocks.filter((block) => block.type === 'compaction' && block.content !== null);
+  for (const [index, { path }] of compactions.entries()) {
+    if (index > 0) yield { path, message: 'a second compaction block' };
+    else if (path !== blocks[0]?.path) yield { path, message: 'a compaction block that is not the first of all' };
+  }
+}
+
+const SERVER_CALL = /^(server|mcp)_tool_use$/;
+const SERVER_RESULT = /_tool_result$/;
+
+/** A11: what a tool of the provider's own was asked and what it answered stand in one turn, in this order. */
+export function* keepsServerToolsTogether({ turns }: AnthropicView): Generator<Breach> {
+  for (const { blocks } of turns) {
+    const open = new Map<string, string>();
+    for (const block of blocks) {
+      if (block.type !== 'other') continue;
+      const { kind, path, id = '', tool_use_id = '' } = block;
+      if (SERVER_CALL.test(kind)) open.set(id, path);
+      else if (SERVER_RESULT.test(kind) && !open.delete(tool_use_id)) {
+        yield { path, message: "a result of a provider's tool without its call before it in the turn" };
+      }
+    }
+    for (const path of open.values()) {
+      yield { path, message: "a call of a provider's tool without its result in the turn" };
+    }
+  }
+}
+
+/** A12: whether a result is an error is said by a boolean, so that it survives whatever was done to its text. */
+export function* flagsErrors({ blocks }: AnthropicView): Generator<Breach> {
+  for (const block of blocks) {
+    if (block.type !== 'tool_result' || block.is_error === undefined || typeof block.is_error === 'boolean') continue;
+    yield { path: block.path, message: 'is_error is no boolean' };
+  }
+}

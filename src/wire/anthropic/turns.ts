@@ -1,0 +1,97 @@
+import { isThinking } from '../raw.ts';
+import type { ArrangedItem, Origin } from '../wire-request.ts';
+import { findCompaction, writeAssistant, writeOwnBlocks, writePart, writeResult } from './blocks.ts';
+import type { AnthropicBlock, AnthropicMessage } from './body.ts';
+
+/** A message of the body in the making: neighbours of one role share it (A3). */
+export interface Turn {
+  readonly role: AnthropicMessage['role'];
+  readonly blocks: AnthropicBlock[];
+  /** of each block */
+  readonly origins: Origin[];
+}
+
+export interface LaidTurns {
+  readonly turns: readonly Turn[];
+  /** messages whose raw items were not sent after all */
+  readonly withoutRaw: ReadonlySet<Origin>;
+  /** messages that lost something of their own here */
+  readonly altered: ReadonlySet<Origin>;
+}
+
+/**
+ * Lays arranged messages out as turns that alternate (A2, A3). Results stand behind their call and before what the user said
+ * since, because they were arranged so (A4).
+ */
+export function layTurns(items: readonly ArrangedItem[]): LaidTurns {
+  const turns: Turn[] = [];
+  const withoutRaw = new Set<Origin>();
+  const altered = new Set<Origin>();
+  items.forEach((item, index) => {
+    const { role, blocks, raw } = writeItem(item, index === 0);
+    if (raw !== 'verbatim') withoutRaw.add(item.origin);
+    if (raw === 'altered') altered.add(item.origin);
+    const last = turns.at(-1);
+    const turn = last?.role === role ? last : { role, blocks: [], origins: [] };
+    if (turn !== last) turns.push(turn);
+    turn.blocks.push(...blocks);
+    turn.origins.push(...blocks.map(() => item.origin));
+  });
+  const trimmed = trimEnd(turns.at(-1));
+  if (trimmed !== undefined) altered.add(trimmed);
+  return { turns, withoutRaw, altered };
+}
+
+interface WrittenItem {
+  readonly role: Turn['role'];
+  readonly blocks: readonly AnthropicBlock[];
+  /** what became of its raw items */
+  readonly raw: 'verbatim' | 'altered' | 'unused';
+}
+
+function writeItem(item: ArrangedItem, isFirst: boolean): WrittenItem {
+  switch (item.kind) {
+    case 'assistant': {
+      const own = item.raw === undefined ? undefined : writeOwnBlocks(item);
+      if (own === undefined) return { role: 'assistant', blocks: writeAssistant(item), raw: 'unused' };
+      return { role: 'assistant', blocks: own.blocks, raw: own.isVerbatim ? 'verbatim' : 'altered' };
+    }
+    case 'result':
+      return { role: 'user', blocks: [writeResult(item)], raw: 'unused' };
+    case 'user': {
+      // A10: the API takes its own compaction only as the very first block, and as the assistant's.
+      const compaction = isFirst ? findCompaction(item.raw) : undefined;
+      return compaction === undefined
+        ? { role: 'user', blocks: item.parts.map(writePart), raw: 'unused' }
+        : { role: 'assistant', blocks: [compaction], raw: 'verbatim' };
+    }
+  }
+}
+
+/**
+ * A6: a text at the very end may not end blank, since the model would go on with it.
+ * @returns the origin of a text that was cut
+ */
+function trimEnd(turn: Turn | undefined): Origin | undefined {
+  const block = turn?.blocks.at(-1);
+  if (turn?.role !== 'assistant' || block?.type !== 'text' || block.text === block.text.trimEnd()) return undefined;
+  turn.blocks[turn.blocks.length - 1] = { ...block, text: block.text.trimEnd() };
+  return turn.origins.at(-1);
+}
+
+/**
+ * A7: with thinking on, the API wants every turn with calls of the current tool loop to begin with thinking. The loop is what
+ * the model did since the last turn that is all the user's own; text behind results does not end it.
+ */
+export function hasLostThinking(turns: readonly Turn[]): boolean {
+  const start = turns.findLastIndex(
+    ({ role, blocks }) => role === 'user' && blocks.every(({ type }) => type !== 'tool_result'),
+  );
+  return turns
+    .slice(start + 1)
+    .some(({ role, blocks }) => role === 'assistant' && hasCall(blocks) && !isThinking(blocks[0] ?? {}));
+}
+
+function hasCall(blocks: readonly AnthropicBlock[]): boolean {
+  return blocks.some(({ type }) => type === 'tool_use');
+}

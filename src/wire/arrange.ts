@@ -1,0 +1,78 @@
+import { groupMessages } from '../domain/group.ts';
+import type { Message } from '../domain/message.ts';
+import type { ToolDescription } from '../domain/model.ts';
+import type { WireFormat } from '../domain/raw-items.ts';
+import { arrangeMessage } from './arrange-message.ts';
+import { CallIds } from './call-ids.ts';
+import { fingerprintPrefix } from './prefix.ts';
+import { isBlank, sendText, textPart } from './sent-parts.ts';
+import { sendTools } from './sent-tools.ts';
+import { type ArrangedItem, type Marks, NO_ORIGIN, type Origin, type WireRequest } from './wire-request.ts';
+
+export { EMPTY_TEXT } from './sent-parts.ts';
+
+/** Goes first where the first message would be another's: a request has to open with a user message (X5). */
+export const FIRST_TEXT = '(earlier messages are not shown)';
+
+export interface ArrangedSystem {
+  readonly origin: Origin;
+  readonly text: string;
+}
+
+/** A request in the order and form that every format shares. What is left to a format: roles, blocks, merges. */
+export interface ArrangedRequest {
+  /** the agent's prompt and the log's system messages, which no format takes in the middle */
+  readonly system: readonly ArrangedSystem[];
+  /** with a stub for each that is gone while calls of it remain (X6) */
+  readonly tools: readonly ToolDescription[];
+  readonly items: readonly ArrangedItem[];
+  /** all but the origins of the blocks, which are the format's own */
+  readonly marks: Omit<Marks, 'origins'>;
+}
+
+/**
+ * Arranges a request's messages: system messages in front, each round's results directly behind their call (X10), nothing
+ * empty (X3), a user message first (X5), every tool named (X6), legal call ids.
+ * @throws orphan_result, duplicate_call where the messages are no history
+ */
+export function arrangeRequest(request: WireRequest, format: WireFormat): ArrangedRequest {
+  const { messages, model, version } = request;
+  const groups = groupMessages(messages);
+  const ids = new CallIds(messages, format);
+  const { tools, stubs, nameOf } = sendTools(request.tools, messages);
+  const system = arrangeSystem(request);
+  const prefix = fingerprintPrefix(
+    system.map(({ text }) => text),
+    tools,
+  );
+
+  const replaced = new Map<Origin, Message>();
+  const raw = new Set<Origin>();
+  const items: ArrangedItem[] = [];
+  for (const origin of groups.flatMap(({ positions }) => positions)) {
+    const message = messages[origin] as Message;
+    if (message.role === 'system') {
+      if (message.content !== sendText(message.content) || message.parts !== undefined) replaced.set(origin, message);
+      continue;
+    }
+    const { item, isExact } = arrangeMessage(message, origin, {
+      ids,
+      nameOf,
+      binding: { format, model, version, prefix },
+    });
+    if (!isExact) replaced.set(origin, message);
+    if (item.kind !== 'result' && item.raw !== undefined) raw.add(origin);
+    items.push(item);
+  }
+  if (items[0]?.kind !== 'user') items.unshift({ kind: 'user', origin: NO_ORIGIN, parts: [textPart(FIRST_TEXT)] });
+  const origins = system.map(({ origin }) => origin);
+  return { system, tools, items, marks: { format, callIds: ids.map, replaced, raw, stubs, system: origins, prefix } };
+}
+
+function arrangeSystem({ system, messages }: WireRequest): ArrangedSystem[] {
+  const prompt = isBlank(system) ? [] : [{ origin: NO_ORIGIN, text: sendText(system) }];
+  const logged = messages.flatMap(({ role, content }, origin) =>
+    role === 'system' ? [{ origin, text: sendText(content) }] : [],
+  );
+  return [...prompt, ...logged];
+}

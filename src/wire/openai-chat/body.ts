@@ -1,0 +1,62 @@
+/** What Chat Completions takes, as far as we write it. Our own types, so that nothing here depends on its SDK. */
+
+export interface ChatTextPart {
+  readonly type: 'text';
+  readonly text: string;
+}
+
+export interface ChatImagePart {
+  readonly type: 'image_url';
+  readonly image_url: { readonly url: string };
+}
+
+export interface ChatCall {
+  readonly id: string;
+  readonly type: 'function';
+  readonly function: { readonly name: string; readonly arguments: string };
+}
+
+export interface ChatSystemMessage {
+  readonly role: 'system' | 'developer';
+  readonly content: string | ChatTextPart[];
+}
+
+export interface ChatUserMessage {
+  readonly role: 'user';
+  readonly content: string | (ChatTextPart | ChatImagePart)[];
+}
+
+export interface ChatAssistantMessage {
+  readonly role: 'assistant';
+  /** null beside calls only (C3) */
+  readonly content: string | null;
+  readonly tool_calls?: ChatCall[];
+  /** what an open model thought, in the form that its server gave it (C7) */
+  readonly reasoning_content?: unknown;
+}
+
+export interface ChatToolMessage {
+  readonly role: 'tool';
+  readonly tool_call_id: string;
+  readonly content: string;
+}
+
+export type ChatMessage = ChatSystemMessage | ChatUserMessage | ChatAssistantMessage | ChatToolMessage;
+
+export interface ChatTool {
+  readonly type: 'function';
+  readonly function: {
+    readonly name: string;
+    readonly description: string;
+    readonly parameters: Record<string, unknown>;
+  };
+}
+
+export interface ChatBody {
+  readonly model: string;
+  readonly messages: ChatMessage[];
+  readonly tools?: ChatTool[];
+  readonly max_completion_tokens?: number;
+  /** what compatible servers know it by */
+  readonly max_tokens?: number;
+}

@@ -1,0 +1,55 @@
+import type { Message } from '../../domain/message.ts';
+import type { ToolDescription } from '../../domain/model.ts';
+import { type ArrangedSystem, arrangeRequest } from '../arrange.ts';
+import type { Origin, Rendered, WireRequest } from '../wire-request.ts';
+import type { ChatBody, ChatTextPart, ChatTool } from './body.ts';
+import { keepReasoningInLoop, type LaidMessage, layMessages, plainText } from './messages.ts';
+import { alternateRoles } from './strict.ts';
+
+export interface ChatOptions {
+  /** `developer` is what OpenAI's reasoning models call it (`system` by default, which every server knows) */
+  readonly systemRole?: 'system' | 'developer';
+  /** the server's template wants user and assistant in turns */
+  readonly isStrict?: boolean;
+  /** what the server calls the output cap (`max_completion_tokens` by default) */
+  readonly outputCapField?: 'max_completion_tokens' | 'max_tokens';
+}
+
+/**
+ * A request as Chat Completions takes it: C1–C7 of the wire rules, with the marks that undo it.
+ * @throws orphan_result, duplicate_call where the messages are no history
+ */
+export function renderChat(request: WireRequest, options: ChatOptions = {}): Rendered<ChatBody> {
+  const { systemRole = 'system', isStrict = false, outputCapField = 'max_completion_tokens' } = options;
+  const arranged = arrangeRequest(request, 'openai-chat');
+  const { messages, altered } = layMessages(arranged.items);
+  const turns = isStrict ? alternateRoles(messages) : messages;
+  const laid = [...writeSystem(arranged.system, systemRole), ...keepReasoningInLoop(turns)];
+  const whole = [...altered].map((origin): [Origin, Message] => [origin, request.messages[origin] as Message]);
+  return {
+    body: {
+      model: request.model,
+      messages: laid.map(({ message }) => message),
+      ...(arranged.tools.length === 0 ? {} : { tools: arranged.tools.map(writeTool) }),
+      [outputCapField]: request.maxOutputTokens,
+    },
+    marks: {
+      ...arranged.marks,
+      replaced: new Map([...arranged.marks.replaced, ...whole]),
+      raw: new Set(),
+      origins: laid.map(({ origins }) => [...origins]),
+    },
+  };
+}
+
+/** One message: strict templates take no second one (C5). */
+function writeSystem(system: readonly ArrangedSystem[], role: 'system' | 'developer'): LaidMessage[] {
+  if (system.length === 0) return [];
+  const parts = system.map(({ text }): ChatTextPart => ({ type: 'text', text }));
+  const origins = system.map(({ origin }) => origin);
+  return [{ message: { role, content: plainText(parts) ?? parts }, origins }];
+}
+
+function writeTool({ name, description, parameters }: ToolDescription): ChatTool {
+  return { type: 'function', function: { name, description, parameters: { ...parameters } } };
+}

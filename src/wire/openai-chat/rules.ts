@@ -1,0 +1,105 @@
+import { applyRules, type Breach, type RuleContext, type Rules } from '../rules/rule.ts';
+import { sharedRules } from '../rules/shared-rules.ts';
+import { mayBeOpen } from '../rules/view.ts';
+import type { Violation } from '../wire-request.ts';
+import { type ChatMessage, type ChatView, viewChat } from './rules/view.ts';
+
+const chatRules: Rules<ChatView> = {
+  ...sharedRules,
+  C1: answersCallsAtOnce,
+  C2: answersNearestCalls,
+  C3: leavesContentOutBesideCallsOnly,
+  C4: writesArgumentsAsText,
+  C5: ordersRoles,
+  C6: showsImagesAsUser,
+  C7: keepsReasoningInLoop,
+};
+
+/** The rules that a Chat Completions request breaks, in the order of the rules; none for one that its provider takes. */
+export function validateChat(body: unknown, context: RuleContext = {}): Violation[] {
+  return applyRules(chatRules, viewChat(body), context);
+}
+
+/** C1: an assistant message with calls is followed at once by one result for each. */
+function* answersCallsAtOnce(view: ChatView, context: RuleContext): Generator<Breach> {
+  const resultAt = new Map(view.results.map(({ position, callId }) => [position, callId]));
+  for (const [position, calls] of Map.groupBy(view.calls, (call) => call.position)) {
+    const due = new Set(calls.map(({ id }) => id));
+    const given = new Set<string>();
+    for (let next = position + 1; given.size < due.size; next += 1) {
+      const callId = resultAt.get(next);
+      if (callId === undefined) break;
+      given.add(callId);
+    }
+    for (const call of calls) {
+      if (!given.has(call.id) && !mayBeOpen(call, view, context)) {
+        yield { path: call.path, message: 'this call is not followed at once by its result' };
+      }
+    }
+  }
+}
+
+/** C2: a result answers the nearest assistant message with calls. */
+function* answersNearestCalls({ chat, calls, results }: ChatView): Generator<Breach> {
+  const callsAt = Map.groupBy(calls, ({ position }) => position);
+  const resultAt = new Map(results.map((result) => [result.position, result]));
+  let nearest: ReadonlySet<string> = new Set();
+  for (const position of chat.keys()) {
+    const made = callsAt.get(position);
+    if (made !== undefined) nearest = new Set(made.map(({ id }) => id));
+    const result = resultAt.get(position);
+    if (result !== undefined && !nearest.has(result.callId)) {
+      yield { path: result.path, message: 'this result answers no call of the nearest assistant message with calls' };
+    }
+  }
+}
+
+/** C3: content is null, or left out, only beside calls. */
+function* leavesContentOutBesideCallsOnly({ chat }: ChatView): Generator<Breach> {
+  for (const { path, hasContent, hasCalls } of chat) {
+    if (!hasContent && !hasCalls) yield { path, message: 'neither content nor calls' };
+  }
+}
+
+/** C4: arguments are sent as text. */
+function* writesArgumentsAsText({ untextedCalls }: ChatView): Generator<Breach> {
+  for (const path of untextedCalls) yield { path, message: 'the arguments are no text' };
+}
+
+/** C5: system and developer come first; a strict template wants user and assistant in turns behind them. */
+function* ordersRoles({ chat }: ChatView, { hasStrictTemplate }: RuleContext): Generator<Breach> {
+  const start = chat.findIndex(({ role }) => !isSystem(role));
+  if (start < 0) return;
+  for (const [index, { path, role }] of chat.entries()) {
+    if (index > start && isSystem(role)) yield { path, message: `a message of the ${role} behind others` };
+    const isTwin = index > 0 && chat[index - 1]?.role === role && role !== 'tool';
+    if (hasStrictTemplate === true && isTwin) yield { path, message: `two messages of the ${role} side by side` };
+  }
+}
+
+/** C6: pictures stand in user messages only. */
+function* showsImagesAsUser({ chat }: ChatView): Generator<Breach> {
+  for (const { role, images } of chat) {
+    if (role === 'user') continue;
+    for (const path of images) yield { path, message: `a picture in a message of the ${role}` };
+  }
+}
+
+/** C7: a model's reasoning is sent back inside the current tool loop or not at all. */
+function* keepsReasoningInLoop({ chat }: ChatView): Generator<Breach> {
+  const loopStart = chat.findLastIndex((message, index) => message.role === 'user' && !showsResult(chat, index));
+  for (const [index, { path, reasoning }] of chat.entries()) {
+    if (reasoning === undefined) continue;
+    if (typeof reasoning !== 'string') yield { path, message: 'reasoning_content is no text' };
+    else if (index < loopStart) yield { path, message: 'reasoning_content of an earlier turn' };
+  }
+}
+
+/** Results cannot hold pictures (C6): a user message behind them shows theirs, and does not end the loop. */
+function showsResult(chat: readonly ChatMessage[], index: number): boolean {
+  return (chat[index]?.images.length ?? 0) > 0 && chat[index - 1]?.role === 'tool';
+}
+
+function isSystem(role: ChatMessage['role']): boolean {
+  return role === 'system' || role === 'developer';
+}

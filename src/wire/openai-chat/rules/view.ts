@@ -1,0 +1,129 @@
+import { z } from 'zod';
+import { parseJson, writeJson } from '../../rules/json.ts';
+import { Reading } from '../../rules/reading.ts';
+import type { BodyView, Position, ViewedMessage } from '../../rules/view.ts';
+
+const roleSchema = z.enum(['system', 'developer', 'user', 'assistant', 'tool']);
+
+export interface ChatMessage {
+  readonly path: string;
+  readonly role: z.infer<typeof roleSchema>;
+  /** absent content and null are the same; true where it could not be read */
+  readonly hasContent: boolean;
+  /** a list, empty or not */
+  readonly hasCalls: boolean;
+  /** paths of its pictures */
+  readonly images: readonly string[];
+  /** the model's own thinking, as open models have it; undefined where there is none */
+  readonly reasoning: unknown;
+}
+
+export interface ChatView extends BodyView {
+  readonly chat: readonly ChatMessage[];
+  /** calls whose arguments are no text, by path */
+  readonly untextedCalls: readonly string[];
+}
+
+/** Of OpenAI's own server; compatible ones take more. */
+const MAX_ID_LENGTH = 40;
+
+const bodySchema = z.object({ messages: z.array(z.unknown()), tools: z.array(z.unknown()).nullish() });
+const toolSchema = z.object({
+  function: z.object({ name: z.string() }).optional(),
+  custom: z.object({ name: z.string() }).optional(),
+});
+const messageSchema = z.object({
+  role: roleSchema,
+  content: z.union([z.string(), z.array(z.unknown())]).nullish(),
+  tool_calls: z.array(z.unknown()).nullish(),
+  tool_call_id: z.string().optional(),
+  reasoning_content: z.unknown().optional(),
+});
+const callSchema = z.union([
+  z.object({ id: z.string(), function: z.object({ name: z.string(), arguments: z.unknown().optional() }) }),
+  z.object({ id: z.string(), custom: z.object({ name: z.string() }) }),
+]);
+const partSchema = z.object({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() });
+
+/** Reads a body of any shape; what cannot be read is told, and the rest is seen. */
+export function viewChat(body: unknown): ChatView {
+  const reading = new ChatReading();
+  const { messages = [], tools } = reading.read(bodySchema, body, '') ?? {};
+  if (tools?.length === 0) reading.emptyLists.push('tools');
+  const described = (tools ?? []).map((tool, index) => reading.read(toolSchema, tool, `tools[${index}]`));
+  const chat = messages.map((message, position) => reading.readMessage(message, position));
+  return {
+    ...reading.seen,
+    body,
+    json: writeJson(body),
+    messages: chat.map(viewMessage),
+    chat,
+    tools: described.flatMap((tool, index) => {
+      const name = tool?.function?.name ?? tool?.custom?.name;
+      return name === undefined ? [] : [{ path: `tools[${index}]`, name }];
+    }),
+    maxIdLength: MAX_ID_LENGTH,
+    untextedCalls: reading.untextedCalls,
+  };
+}
+
+class ChatReading extends Reading {
+  readonly untextedCalls: string[] = [];
+
+  readMessage(value: unknown, position: Position): ChatMessage {
+    const path = `messages[${position}]`;
+    const read = this.read(messageSchema, value, path);
+    const { role = 'user', content, tool_calls, tool_call_id, reasoning_content } = read ?? {};
+    const images: string[] = [];
+    if (content !== undefined && content !== null) {
+      this.readContent(content, { path: `${path}.content`, position }, (part, at) => {
+        if (this.#readPart(part, at, position) === 'image_url') images.push(at);
+      });
+    }
+    const hasCalls = tool_calls !== undefined && tool_calls !== null;
+    if (hasCalls) this.#readCalls(tool_calls, role, position);
+    if (role === 'tool' && tool_call_id === undefined) this.tell(path, 'a result without tool_call_id');
+    if (role === 'tool' && tool_call_id !== undefined) this.results.push({ path, callId: tool_call_id, position });
+    const hasContent = read === undefined || (content !== undefined && content !== null);
+    return { path, role, hasContent, hasCalls, images, reasoning: reasoning_content ?? undefined };
+  }
+
+  #readPart(value: unknown, path: string, position: Position): string | undefined {
+    const part = this.read(partSchema, value, path);
+    const text = part?.text ?? part?.refusal;
+    if (text !== undefined) this.texts.push({ path, text, position });
+    else if (part?.type === 'text') this.tell(path, 'a text part without text');
+    return part?.type;
+  }
+
+  #readCalls(calls: readonly unknown[], role: ChatMessage['role'], position: Position): void {
+    const path = `messages[${position}].tool_calls`;
+    if (calls.length === 0) this.emptyLists.push(path);
+    if (role !== 'assistant') return this.tell(path, `calls in a message of the ${role}`);
+    for (const [index, value] of calls.entries()) {
+      const call = this.read(callSchema, value, `${path}[${index}]`, 'expected a call with id, name and arguments');
+      if (call === undefined) continue;
+      const place = { path: `${path}[${index}]`, id: call.id, position, answer: position };
+      if ('custom' in call) this.calls.push({ ...place, name: call.custom.name });
+      else {
+        const { name, arguments: given } = call.function;
+        if (typeof given !== 'string') this.untextedCalls.push(place.path);
+        this.calls.push({ ...place, name, input: typeof given === 'string' ? parseJson(given) : given });
+      }
+    }
+  }
+}
+
+function viewMessage({ path, role }: ChatMessage, position: Position): ViewedMessage {
+  switch (role) {
+    case 'assistant':
+      return { path, author: 'assistant', answer: position };
+    case 'tool':
+      return { path, author: 'result' };
+    case 'user':
+      return { path, author: 'user' };
+    case 'system':
+    case 'developer':
+      return { path, author: 'system' };
+  }
+}

@@ -1,0 +1,51 @@
+import type { Message } from '../../domain/message.ts';
+import type { ToolDescription } from '../../domain/model.ts';
+import { type ArrangedSystem, arrangeRequest } from '../arrange.ts';
+import { NO_ORIGIN, type Origin, type Rendered, type WireRequest } from '../wire-request.ts';
+import type { ResponsesBody, ResponsesTool } from './body.ts';
+import { type LaidItem, layItems } from './items.ts';
+
+/**
+ * A request as the Responses API takes it: R1–R9 of the wire rules, with the marks that undo it. Stateless: the history is
+ * ours, and reasoning comes back sealed.
+ * @throws orphan_result, duplicate_call where the messages are no history
+ */
+export function renderResponses(request: WireRequest): Rendered<ResponsesBody> {
+  const arranged = arrangeRequest(request, 'openai-responses');
+  const { items, withRaw, altered } = layItems(arranged.items);
+  const [prompt, logged] = splitSystem(arranged.system);
+  const laid = [...logged.map(writeLogged), ...items];
+  const whole = [...altered].map((origin): [Origin, Message] => [origin, request.messages[origin] as Message]);
+  return {
+    body: {
+      model: request.model,
+      ...(prompt === undefined ? {} : { instructions: prompt.text }),
+      input: laid.map(({ item }) => item),
+      ...(arranged.tools.length === 0 ? {} : { tools: arranged.tools.map(writeTool) }),
+      max_output_tokens: request.maxOutputTokens,
+      store: false,
+      include: ['reasoning.encrypted_content'],
+    },
+    marks: {
+      ...arranged.marks,
+      replaced: new Map([...arranged.marks.replaced, ...whole]),
+      raw: withRaw,
+      origins: laid.map(({ origins }) => [...origins]),
+    },
+  };
+}
+
+/** The agent's prompt has a field of its own; what the log says beside it stands in front of the input. */
+function splitSystem(system: readonly ArrangedSystem[]): [ArrangedSystem | undefined, readonly ArrangedSystem[]] {
+  const [first, ...rest] = system;
+  return first?.origin === NO_ORIGIN ? [first, rest] : [undefined, system];
+}
+
+function writeLogged({ origin, text }: ArrangedSystem): LaidItem {
+  const content = [{ type: 'input_text' as const, text }];
+  return { item: { type: 'message', role: 'developer', content }, origins: [origin] };
+}
+
+function writeTool({ name, description, parameters }: ToolDescription): ResponsesTool {
+  return { type: 'function', name, description, parameters: { ...parameters }, strict: false };
+}

@@ -1,0 +1,132 @@
+import { z } from 'zod';
+import { parseJson, writeJson } from '../../rules/json.ts';
+import { Reading } from '../../rules/reading.ts';
+import { type BodyView, NO_POSITION, type Position, type ViewedMessage, type ViewedTool } from '../../rules/view.ts';
+import { authorOf, contentSchema, type Item, isCall, isOutput, itemSchema } from './items.ts';
+
+/** An item with its place. */
+export interface PlacedItem extends ViewedMessage, Omit<Item, 'role'> {}
+
+export interface ResponsesView extends BodyView {
+  readonly items: readonly PlacedItem[];
+  /** fields that make the server put a history of its own in front */
+  readonly serverHistory: readonly string[];
+  /** the request asks for reasoning, or holds some */
+  readonly usesReasoning: boolean;
+  /** nothing is stored: the server knows no item by its id alone */
+  readonly isStateless: boolean;
+}
+
+const MAX_ID_LENGTH = 64;
+
+const bodySchema = z.object({
+  input: contentSchema,
+  instructions: z.string().nullish(),
+  tools: z.array(z.unknown()).nullish(),
+  store: z.boolean().nullish(),
+  reasoning: z.unknown().optional(),
+  previous_response_id: z.unknown().optional(),
+  conversation: z.unknown().optional(),
+});
+const namedSchema = z.object({ name: z.string().optional() });
+/** A namespace holds tools of its own. */
+const toolSchema = namedSchema.extend({ tools: z.array(namedSchema).default([]) });
+const partSchema = z.object({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() });
+
+/** Reads a body of any shape; what cannot be read is told, and the rest is seen. */
+export function viewResponses(body: unknown): ResponsesView {
+  const reading = new ResponsesReading();
+  const read = reading.read(bodySchema, body, '');
+  const { input = [], instructions, tools, previous_response_id, conversation } = read ?? {};
+  if (typeof instructions === 'string') {
+    reading.texts.push({ path: 'instructions', text: instructions, position: NO_POSITION });
+  }
+  const described = (tools ?? []).map((tool, index) => reading.read(toolSchema, tool, `tools[${index}]`));
+  const items = reading.readInput(input);
+  return {
+    ...reading.seen,
+    body,
+    json: writeJson(body),
+    messages: items,
+    items,
+    tools: described.flatMap((tool, index) => listTools(tool, `tools[${index}]`)),
+    maxIdLength: MAX_ID_LENGTH,
+    serverHistory: Object.entries({ previous_response_id, conversation })
+      .filter(([, value]) => isGiven(value))
+      .map(([name]) => name),
+    usesReasoning: isGiven(read?.reasoning) || items.some(({ type }) => type === 'reasoning'),
+    isStateless: read?.store === false,
+  };
+}
+
+/** A namespace's tools are called by their own names. */
+function listTools(tool: z.infer<typeof toolSchema> | undefined, path: string): ViewedTool[] {
+  const named = [
+    { path, name: tool?.name },
+    ...(tool?.tools ?? []).map(({ name }, index) => ({ path: `${path}.tools[${index}]`, name })),
+  ];
+  return named.flatMap(({ name, path: at }) => (name === undefined ? [] : [{ path: at, name }]));
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+class ResponsesReading extends Reading {
+  /** where the present run of the assistant's items began */
+  #answer: Position | undefined;
+
+  readInput(input: string | readonly unknown[]): PlacedItem[] {
+    if (typeof input === 'string') {
+      this.texts.push({ path: 'input', text: input, position: 0 });
+      return [{ path: 'input', author: 'user', type: 'message' }];
+    }
+    return input.map((value, position) => this.#readItem(value, position));
+  }
+
+  #readItem(value: unknown, position: Position): PlacedItem {
+    const path = `input[${position}]`;
+    const { role, ...item } = this.read(itemSchema, value, path) ?? { type: 'message', role: 'user' as const };
+    const author = authorOf({ ...item, role });
+    this.#answer = author === 'assistant' ? (this.#answer ?? position) : undefined;
+    if (item.type === 'message') this.#readMessage({ ...item, role }, path, position);
+    if (isCall(item)) this.#readCall(item, path, position);
+    if (isOutput(item)) this.#readOutput(item, path, position);
+    const isCompaction = item.type === 'compaction';
+    return { ...item, path, author, isCompaction, ...(this.#answer === undefined ? {} : { answer: this.#answer }) };
+  }
+
+  #readMessage({ role, content }: Item, path: string, position: Position): void {
+    if (role === undefined) this.tell(path, 'an item without type and role');
+    const read = this.read(contentSchema, content ?? [], `${path}.content`);
+    if (read !== undefined) this.#readParts(read, `${path}.content`, position);
+  }
+
+  #readCall({ type, call_id, name, arguments: given }: Item, path: string, position: Position): void {
+    const call = { path, id: call_id ?? '', position, answer: this.#answer ?? position };
+    if (type !== 'function_call') this.calls.push(name === undefined ? call : { ...call, name });
+    else {
+      if (name === undefined) this.tell(path, 'a function_call without name');
+      this.calls.push({ ...call, name: name ?? '', input: typeof given === 'string' ? parseJson(given) : undefined });
+    }
+  }
+
+  #readOutput({ type, call_id, output }: Item, path: string, position: Position): void {
+    if (typeof call_id === 'string') this.results.push({ path, callId: call_id, position });
+    else if (type === 'function_call_output') this.tell(path, 'an output without call_id');
+    // Outputs of other kinds are no content: a screenshot, streams and exit codes.
+    const read = contentSchema.safeParse(output);
+    const isContent = type === 'function_call_output' || type === 'custom_tool_call_output';
+    if (isContent && read.success) this.#readParts(read.data, `${path}.output`, position);
+    else if (isContent) this.tell(path, 'an output without output');
+  }
+
+  #readParts(content: string | readonly unknown[], path: string, position: Position): void {
+    this.readContent(content, { path, position }, (value, at) => {
+      const part = this.read(partSchema, value, at);
+      const text = part?.text ?? part?.refusal;
+      if (text !== undefined) this.texts.push({ path: at, text, position });
+      else if (part?.type.endsWith('_text') === true) this.tell(at, 'a text part without text');
+    });
+  }
+}

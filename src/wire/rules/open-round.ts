@@ -1,0 +1,29 @@
+import { isDeepStrictEqual } from 'node:util';
+import { groupMessages } from '../../domain/group.ts';
+import type { Message } from '../../domain/message.ts';
+import type { Violation } from '../wire-request.ts';
+
+/**
+ * X12: a round that is still open is the same before and after a pass, in every message of it. Paths are of `before`.
+ * @throws orphan_result, duplicate_call where `before` is no history
+ */
+export function checkOpenRound(before: readonly Message[], after: readonly Message[]): Violation[] {
+  const kept = new Map(after.flatMap((message) => keysOf(message).map((key): [string, Message] => [key, message])));
+  const open = groupMessages(before).filter(({ isOpen }) => isOpen);
+  return open
+    .flatMap(({ positions }) => positions)
+    .filter((position) => {
+      const message = before[position] as Message;
+      return !keysOf(message).every((key) => isDeepStrictEqual(kept.get(key), message));
+    })
+    .map((position) => ({
+      rule: 'X12',
+      path: `messages[${position}]`,
+      message: 'a message of a round that is still open was removed or changed',
+    }));
+}
+
+/** What a round's messages are found by. Calls and results share their ids, so a letter tells them apart. */
+function keysOf({ toolCalls = [], toolCallId }: Message): string[] {
+  return toolCallId === undefined ? toolCalls.map(({ id }) => `c${id}`) : [`r${toolCallId}`];
+}

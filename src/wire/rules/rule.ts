@@ -1,0 +1,32 @@
+import type { Violation } from '../wire-request.ts';
+
+/** What a body does not say by itself. */
+export interface RuleContext {
+  /**
+   * The body was rendered with a user message added, to check a context before it is committed: what holds for the last
+   * message only (X4, part of A6) is not asked, and a round that is still open at the end may lack results (X1, X2, A4, C1, R1).
+   */
+  readonly isProbed?: boolean;
+  /** upper bound of the request's size; X9 asks for it together with `usableTokens` */
+  readonly tokens?: number;
+  readonly usableTokens?: number;
+  /** largest request that the provider takes, in bytes (X9) */
+  readonly maxBytes?: number;
+  /** the model's chat template takes nothing but user and assistant in turns (C5) */
+  readonly hasStrictTemplate?: boolean;
+}
+
+/** One place where a rule is broken. */
+export type Breach = Omit<Violation, 'rule'>;
+
+/** A rule over what it needs to see of a body. It yields nothing where the body keeps it. */
+export type Rule<View> = (view: View, context: RuleContext) => Iterable<Breach>;
+
+/** Rules by their number. */
+export type Rules<View> = Readonly<Record<string, Rule<View>>>;
+
+export function applyRules<View>(rules: Rules<View>, view: View, context: RuleContext): Violation[] {
+  return Object.entries(rules).flatMap(([rule, check]) =>
+    Array.from(check(view, context), (breach) => ({ rule, ...breach })),
+  );
+}

@@ -1,0 +1,160 @@
+import { describe, expect, test } from 'vitest';
+import { WIRE_FORMATS } from '../../src/domain/raw-items.ts';
+import { readJsonLines, runTurnfold, writeTemporary } from '../cli/run-turnfold.ts';
+
+const messages = [
+  { role: 'system', content: 'Be brief.' },
+  { role: 'user', content: 'Read it.' },
+  { role: 'assistant', content: '', toolCalls: [{ id: 'x', name: 'read', arguments: '{"path":"a"}' }] },
+  { role: 'user', content: 'And now?' },
+  { role: 'tool', toolCallId: 'x', content: '', isError: true },
+];
+
+async function render(lines: string | readonly unknown[], ...args: string[]) {
+  return await runTurnfold(['render', await writeTemporary('talks.jsonl', lines), ...args]);
+}
+
+async function validate(body: unknown, ...args: string[]) {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return await runTurnfold(['validate', await writeTemporary('request.json', text), ...args]);
+}
+
+describe('render', () => {
+  test('prints the body of each conversation, in their order', async () => {
+    const talks = [
+      { id: 'one', messages },
+      { id: 'two', messages: [{ role: 'user', content: 'Hi.' }] },
+    ];
+    const { code, stdout, stderr } = await render(
+      talks,
+      '--format',
+      'anthropic',
+      '--model',
+      'claude',
+      '--system',
+      'Help.',
+    );
+    expect({ code, stderr }).toStrictEqual({ code: 0, stderr: '' });
+    const [one, two] = readJsonLines(stdout);
+    expect(one).toMatchObject({
+      model: 'claude',
+      system: [{ text: 'Help.' }, { text: 'Be brief.' }],
+      tools: [{ name: 'read' }],
+      messages: [
+        { role: 'user', content: [{ type: 'text', text: 'Read it.' }] },
+        { role: 'assistant', content: [{ type: 'tool_use', name: 'read', input: { path: 'a' } }] },
+        {
+          role: 'user',
+          content: [
+            { type: 'tool_result', content: [{ type: 'text', text: '(empty)' }], is_error: true },
+            { type: 'text', text: 'And now?' },
+          ],
+        },
+      ],
+    });
+    expect(two).toMatchObject({ messages: [{ content: [{ text: 'Hi.' }] }] });
+  });
+
+  test('keeps what the model wrote that answered last, unless told another', async () => {
+    const raw = {
+      format: 'anthropic',
+      model: 'claude',
+      items: [
+        { type: 'thinking', thinking: '', signature: 's=' },
+        { type: 'text', text: 'Hi.' },
+      ],
+    };
+    const talk = { messages: [messages[1], { role: 'assistant', content: 'Hi.', raw }, messages[1]] };
+    const kept = await render([talk], '--format', 'anthropic');
+    expect(readJsonLines(kept.stdout)).toMatchObject([{ model: 'claude' }]);
+    expect(kept.stdout).toContain('"signature":"s="');
+    const other = await render([talk], '--format', 'anthropic', '--model', 'other');
+    expect(other.stdout).not.toContain('signature');
+  });
+
+  test('tells which conversation is none; the others go on', async () => {
+    const talks = [
+      { id: 'bad', messages: [messages[4]] },
+      { id: 'good', messages: [messages[1]] },
+    ];
+    const { code, stdout, stderr } = await render(talks, '--format', 'openai-chat');
+    expect(code).toBe(1);
+    expect(readJsonLines(stdout)).toMatchObject([{ messages: [{ role: 'user' }] }]);
+    expect(stderr).toMatch(/^turnfold: bad: orphan_result: messages\[0\]\.toolCallId/);
+  });
+
+  test.each([
+    [['--format', 'gemini'], /^turnfold: invalid_input: --format: .*anthropic/],
+    [[], /'--format <name>' not specified/],
+  ])('refuses %j', async (args, words) => {
+    const { code, stdout, stderr } = await render([{ messages }], ...args);
+    expect({ code, stdout }).toStrictEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(words);
+  });
+
+  test('a file that is not there', async () => {
+    const run = await runTurnfold(['render', '/nowhere.jsonl', '--format', 'anthropic']);
+    expect(run).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^turnfold: not_found: /) as string,
+    });
+  });
+});
+
+describe('validate', () => {
+  test.each(WIRE_FORMATS)('%s: what render prints breaks no rule', async (format) => {
+    const { stdout } = await render([{ messages }], '--format', format);
+    expect(await validate(stdout, '--format', format)).toStrictEqual({ code: 0, stdout: '', stderr: '' });
+    const json = await validate(stdout, '--format', format, '--json');
+    expect({ ...json, stdout: readJsonLines(json.stdout) }).toStrictEqual({
+      code: 0,
+      stdout: [{ violations: [] }],
+      stderr: '',
+    });
+  });
+
+  const broken = { messages: [{ role: 'user', content: ' ' }, { role: 'robot' }] };
+
+  test('names what is broken, where, and exits with 1', async () => {
+    expect(await validate(broken, '--format', 'openai-chat')).toStrictEqual({
+      code: 1,
+      stdout:
+        'form  messages[1].role: Invalid option: expected one of "system"|"developer"|"user"|"assistant"|"tool"\nX3    messages[0].content: empty or blank text\n',
+      stderr: '',
+    });
+    expect((await validate([], '--format', 'anthropic')).stdout).toContain(
+      'X5    request: no message besides system\n',
+    );
+  });
+
+  test('the same in JSON', async () => {
+    const { code, stdout, stderr } = await validate(broken, '--format', 'openai-chat', '--json');
+    expect({ code, stderr }).toStrictEqual({ code: 1, stderr: '' });
+    expect(readJsonLines(stdout)).toStrictEqual([
+      {
+        violations: [
+          { rule: 'form', path: 'messages[1].role', message: expect.any(String) as string },
+          { rule: 'X3', path: 'messages[0].content', message: 'empty or blank text' },
+        ],
+      },
+    ]);
+  });
+
+  test.each([
+    ['{"messages": [', 'anthropic', /^turnfold: invalid_input: .*request\.json: not JSON\n$/],
+    ['{}', 'gemini', /^turnfold: invalid_input: --format: /],
+  ])('bad input exits with 2: %s as %s', async (text, format, words) => {
+    const { code, stdout, stderr } = await validate(text, '--format', format);
+    expect({ code, stdout }).toStrictEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(words);
+    const json = await validate(text, '--format', format, '--json');
+    expect(json).toMatchObject({ code: 2, stdout: '' });
+    expect(readJsonLines(json.stderr)).toMatchObject([{ error: { code: 'invalid_input' } }]);
+  });
+
+  test('a file that is not there exits with 2', async () => {
+    const run = await runTurnfold(['validate', '/nowhere.json', '--format', 'anthropic']);
+    expect(run).toMatchObject({ code: 2, stderr: expect.stringMatching(/^turnfold: not_found: /) as string });
+  });
+});

@@ -1,0 +1,14 @@
+import type { Version } from '../../../src/domain/version.ts';
+import { versionEvent } from '../../../src/store/version-args.ts';
+import type { MemoryConversation } from './database.ts';
+import { emit } from './mailbox.ts';
+
+/** As lua/shared/put-version.lua. */
+export function putVersion(conversation: MemoryConversation, version: Version, keepVersions: number): void {
+  const { number, weight, base, baseTotal } = version;
+  conversation.versions.set(number, structuredClone(version));
+  Object.assign(conversation, { version: number, weight, base, baseTotal });
+  const numbers = [...conversation.versions.keys()].toSorted((a, b) => a - b);
+  for (const old of numbers.slice(0, -Math.max(1, keepVersions))) conversation.versions.delete(old);
+  emit(conversation, 'version_committed', versionEvent(version));
+}

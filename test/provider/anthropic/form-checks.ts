@@ -1,0 +1,184 @@
+/** Form: what a schema would say of the request, and the order of its turns (A1–A3, A6, X3, X4, X5, X8). */
+import { isObject, type JsonObject, readObjects, readStrings, readText } from '../json.ts';
+import type { Refusal } from '../refusal.ts';
+import { refuse } from './refuse.ts';
+import { readTurns, type Turn, toBlocks } from './turns.ts';
+
+/** Keys that each kind of block may have; a kind that is not here is none. */
+const BLOCK_KEYS: Readonly<Record<string, readonly string[]>> = {
+  text: ['text', 'cache_control', 'citations'],
+  image: ['source', 'cache_control'],
+  document: ['source', 'title', 'context', 'citations', 'cache_control'],
+  tool_use: ['id', 'name', 'input', 'cache_control', 'caller', 'toolset_name'],
+  tool_result: ['tool_use_id', 'content', 'is_error', 'cache_control', 'toolset_name'],
+  server_tool_use: ['id', 'name', 'input', 'cache_control', 'caller'],
+  web_search_tool_result: ['tool_use_id', 'content', 'cache_control', 'caller'],
+  thinking: ['thinking', 'signature'],
+  redacted_thinking: ['data'],
+  compaction: ['content', 'encrypted_content', 'signature', 'tool_changes', 'cache_control'],
+};
+
+const BODY_KEYS: ReadonlySet<string> = new Set(
+  (
+    'model messages max_tokens system tools tool_choice thinking stream temperature top_p top_k stop_sequences metadata ' +
+    'service_tier container inference_geo output_config cache_control diagnostics speed context_management compaction ' +
+    'mcp_servers'
+  ).split(' '),
+);
+
+export function* checkBody(body: JsonObject): Iterable<Refusal> {
+  for (const key of ['model', 'max_tokens', 'messages']) {
+    if (body[key] === undefined) yield refuse('request', `${key}: Field required`);
+  }
+  for (const key of Object.keys(body)) {
+    if (!BODY_KEYS.has(key)) yield refuse('request', `${key}: Extra inputs are not permitted`);
+  }
+  for (const text of readStrings(body)) {
+    if (!text.isWellFormed()) {
+      yield refuse('X8', 'The request body is not valid JSON: no low surrogate in string: line 1 column 2 (char 1)');
+    }
+  }
+  if (readTurns(body).length === 0) yield refuse('X5', 'messages: at least one message is required');
+}
+
+export function* checkRoles(body: JsonObject): Iterable<Refusal> {
+  const turns = readTurns(body);
+  for (const { role, index } of turns) {
+    // Newest models take system messages in the middle; a context that needs none of them fits all.
+    if (role === 'system') {
+      yield refuse(
+        'A1',
+        'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as an input message role.',
+      );
+    }
+    if (role !== 'user' && role !== 'assistant') {
+      yield refuse('A1', `messages.${index}.role: Input should be 'user' or 'assistant'`);
+    }
+  }
+  const [first] = turns;
+  if (first?.role === 'assistant' && first.blocks[0]?.type !== 'compaction') {
+    yield refuse('A2', 'messages: first message must use the "user" role');
+  }
+  for (const { role, index } of turns) {
+    if (index > 0 && turns[index - 1]?.role === role) {
+      yield refuse(
+        'A3',
+        `messages: roles must alternate between "user" and "assistant", but found multiple "${role}" roles in a row`,
+      );
+    }
+  }
+}
+
+export function* checkBlocks(body: JsonObject): Iterable<Refusal> {
+  for (const turn of readTurns(body)) {
+    if (turn.content === undefined) yield refuse('X3', `messages.${turn.index}.content: Field required`);
+    if (turn.blocks.length === 0 || turn.content === '') {
+      yield refuse(
+        'X3',
+        `messages.${turn.index}: all messages must have non-empty content except for the optional final assistant message`,
+      );
+    }
+    for (const { block, path } of turn.blocks) yield* checkBlock(block, path);
+  }
+}
+
+function* checkBlock(block: JsonObject, path: string): Iterable<Refusal> {
+  const type = readText(block['type']);
+  const keys = BLOCK_KEYS[type];
+  if (keys === undefined) {
+    const expected = Object.keys(BLOCK_KEYS).map((kind) => `'${kind}'`);
+    yield refuse(
+      'request',
+      `${path}: Input tag '${type}' found using 'type' does not match any of the expected tags: ${expected.join(', ')}`,
+    );
+  }
+  for (const key of Object.keys(block)) {
+    if (key !== 'type' && keys?.includes(key) === false) {
+      yield refuse('request', `${path}.${type}.${key}: Extra inputs are not permitted`);
+    }
+  }
+  if (type === 'image') yield* checkImage(block, path);
+  if (type === 'tool_result') {
+    for (const [index, inner] of toBlocks(block['content']).entries()) {
+      yield* checkBlock(inner, `${path}.${type}.content.${index}`);
+    }
+  }
+}
+
+function* checkImage({ source }: JsonObject, path: string): Iterable<Refusal> {
+  if (!isObject(source)) {
+    yield refuse('request', `${path}.image.source: Field required`);
+    return;
+  }
+  if (source['type'] === 'url') return;
+  if (!/^image\/(jpeg|png|gif|webp)$/.test(readText(source['media_type']))) {
+    yield refuse(
+      'request',
+      `${path}.image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'`,
+    );
+  }
+  if (readText(source['data']) === '') {
+    yield refuse('X3', `${path}.image.source.base64: image cannot be empty`);
+  }
+}
+
+export function* checkTexts(body: JsonObject): Iterable<Refusal> {
+  const turns = readTurns(body);
+  if (body['system'] !== undefined) yield* checkTextBlocks('system', toBlocks(body['system']));
+  for (const { blocks } of turns) {
+    const outer = blocks.map(({ block }) => block);
+    const inner = outer.flatMap((block) => (block['type'] === 'tool_result' ? toResultBlocks(block) : []));
+    yield* checkTextBlocks('messages', [...outer, ...inner]);
+  }
+  yield* checkLast(turns.at(-1));
+}
+
+/** A result may be empty by leaving `content` out, and in no other way that every gateway takes. */
+function toResultBlocks({ content }: JsonObject): readonly JsonObject[] {
+  if (content === undefined) return [];
+  const blocks = toBlocks(content);
+  return blocks.length === 0 ? [{ type: 'text', text: '' }] : blocks;
+}
+
+function* checkTextBlocks(path: string, blocks: readonly JsonObject[]): Iterable<Refusal> {
+  for (const { type, text } of blocks) {
+    if (type !== 'text') continue;
+    if (readText(text) === '') yield refuse('A6', `${path}: text content blocks must be non-empty`);
+    if (readText(text).trim() === '') {
+      yield refuse('A6', `${path}: text content blocks must contain non-whitespace text`);
+    }
+  }
+}
+
+function* checkLast(last: Turn | undefined): Iterable<Refusal> {
+  if (last?.role !== 'assistant') return;
+  const text = readText(last.blocks.at(-1)?.block['text']);
+  if (text !== text.trimEnd()) {
+    yield refuse('A6', 'messages: final assistant content cannot end with trailing whitespace');
+  }
+  // Calls that stand at the end are refused for their missing results, paused tools of the provider's go on.
+  if (!last.blocks.some(({ type }) => type === 'tool_use' || type === 'server_tool_use')) {
+    yield refuse(
+      'X4',
+      'This model does not support assistant message prefill. The conversation must end with a user message.',
+    );
+  }
+}
+
+export function* checkToolDefinitions({ tools }: JsonObject): Iterable<Refusal> {
+  const names = new Set<string>();
+  for (const [index, tool] of readObjects(tools).entries()) {
+    if (tool['type'] !== undefined && tool['type'] !== 'custom') continue;
+    const name = readText(tool['name']);
+    if (!/^[a-zA-Z0-9_-]{1,128}$/.test(name)) {
+      yield refuse('X6', `tools.${index}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'`);
+    }
+    if (names.has(name)) yield refuse('X6', 'tools: Tool names must be unique.');
+    names.add(name);
+    const schema = tool['input_schema'];
+    if (!isObject(schema)) yield refuse('X6', `tools.${index}.custom.input_schema: Field required`);
+    else if (schema['type'] !== 'object') {
+      yield refuse('X6', `tools.${index}.custom.input_schema.type: Input should be 'object'`);
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import { type JsonObject, readText } from './json.ts';
+
+/** What the server said earlier, as far as a later request is held to it. */
+export class Issued {
+  /** id of a tool call → signatures of the thinking blocks of the same answer */
+  readonly #thinking = new Map<string, readonly string[]>();
+  /** id of a tool call → `reasoning_content` of the same answer */
+  readonly #reasoning = new Map<string, string>();
+  /** id of an item → id of the reasoning item that it came with */
+  readonly #reasoningOf = new Map<string, string>();
+  /** id of a reasoning item → the item that came next */
+  readonly #companions = new Map<string, JsonObject>();
+
+  recordThinking(callIds: readonly string[], signatures: readonly string[]): void {
+    for (const id of callIds) this.#thinking.set(id, signatures);
+  }
+
+  thinkingBeside(callId: string): readonly string[] | undefined {
+    return this.#thinking.get(callId);
+  }
+
+  recordReasoning(callIds: readonly string[], reasoning: string): void {
+    for (const id of callIds) this.#reasoning.set(id, reasoning);
+  }
+
+  reasoningBeside(callId: string): string | undefined {
+    return this.#reasoning.get(callId);
+  }
+
+  /** @param items of one response, in order */
+  recordItems(items: readonly JsonObject[]): void {
+    let reasoning: string | undefined;
+    for (const [index, item] of items.entries()) {
+      const id = readText(item['id']);
+      if (item['type'] === 'reasoning') {
+        reasoning = id;
+        const next = items[index + 1];
+        if (next !== undefined) this.#companions.set(id, next);
+      } else if (reasoning !== undefined) this.#reasoningOf.set(id, reasoning);
+    }
+  }
+
+  reasoningOf(itemId: string): string | undefined {
+    return this.#reasoningOf.get(itemId);
+  }
+
+  companionOf(reasoningId: string): JsonObject | undefined {
+    return this.#companions.get(reasoningId);
+  }
+}

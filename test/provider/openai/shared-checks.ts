@@ -1,0 +1,58 @@
+/** What both of OpenAI's formats ask for (X6, X7, X8). */
+import { isObject, type JsonObject, parseJson, readObjects, readStrings, readText } from '../json.ts';
+import type { Refusal } from '../refusal.ts';
+import { refuse, refuseEmptyArray, refuseType, refuseValue } from './refuse.ts';
+
+const NAME = '^[a-zA-Z0-9_-]+$';
+
+export function* checkEncoding(body: JsonObject): Iterable<Refusal> {
+  for (const text of readStrings(body)) {
+    if (!text.isWellFormed()) {
+      yield refuse(
+        'X8',
+        "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON. If you have trouble figuring out how to fix this, please contact us through our help center at help.openai.com.)",
+      );
+    }
+  }
+}
+
+/** @param functionOf where a tool keeps its name and schema */
+export function* checkTools(
+  { tools }: JsonObject,
+  functionOf: (tool: JsonObject, path: string) => { readonly definition: JsonObject; readonly path: string },
+): Iterable<Refusal> {
+  if (tools === undefined) return;
+  if (Array.isArray(tools) && tools.length === 0) yield refuseEmptyArray('tools');
+  for (const [index, tool] of readObjects(tools).entries()) {
+    if (tool['type'] !== 'function') continue;
+    const { definition, path } = functionOf(tool, `tools[${index}]`);
+    yield* checkName(`${path}.name`, readText(definition['name']));
+    const parameters = definition['parameters'];
+    if (parameters !== undefined && (!isObject(parameters) || parameters['type'] !== 'object')) {
+      const kind = isObject(parameters) ? readText(parameters['type']) || 'None' : 'None';
+      yield refuse(
+        'X6',
+        `Invalid schema for function '${readText(definition['name'])}': schema must be a JSON Schema of 'type: "object"', got 'type: "${kind}"'.`,
+        { param: `${path}.parameters`, code: 'invalid_function_parameters' },
+      );
+    }
+  }
+}
+
+export function* checkName(param: string, name: string): Iterable<Refusal> {
+  if (name === '') {
+    const what = 'empty string. Expected a string with minimum length 1, but got an empty string instead.';
+    yield refuseValue('X6', param, what, 'empty_string');
+  } else if (!new RegExp(NAME).test(name)) {
+    const what = `string does not match pattern. Expected a string that matches the pattern '${NAME}'.`;
+    yield refuseValue('X6', param, what, 'invalid_value');
+  }
+}
+
+/** OpenAI itself takes any text; the servers that render it into a template do not. */
+export function* checkArguments(rule: string, param: string, given: unknown): Iterable<Refusal> {
+  if (typeof given !== 'string') yield refuseType(rule, param, 'a string', given);
+  else if (!isObject(parseJson(given))) {
+    yield refuseValue('X7', param, 'Expected a JSON object as a string.', 'invalid_value');
+  }
+}

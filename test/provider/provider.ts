@@ -1,0 +1,153 @@
+/**
+ * A provider on this machine: it speaks three wire formats, refuses what the real ones refuse, in their words, and answers what
+ * a test scripts. Written from what the providers document and are seen to say; it knows nothing of `src/wire`, so that two
+ * readings of the same rules check each other.
+ */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text as readAll } from 'node:stream/consumers';
+import { setTimeout as wait } from 'node:timers/promises';
+import { newId } from './answer.ts';
+import { anthropicDialect } from './anthropic/dialect.ts';
+import type { Dialect } from './dialect.ts';
+import { Issued } from './issued.ts';
+import { estimateTokens, isObject, type JsonObject, parseJson } from './json.ts';
+import { chatDialect } from './openai-chat/dialect.ts';
+import { compactionDialect, responsesDialect } from './openai-responses/dialect.ts';
+import { playOutcome, playRefusal } from './play.ts';
+import type { Refusal, Strictness } from './refusal.ts';
+import { type ProviderRequest, type Reply, type ReplyFunction, Script } from './script.ts';
+import { Sender } from './sender.ts';
+
+export interface ProviderOptions {
+  /** one for each request, all of which have to be asked for; or a function of every request */
+  readonly answers?: readonly Reply[] | ReplyFunction;
+  /** `false`: it takes everything that has a key */
+  readonly strict?: false | Partial<Strictness>;
+  /** the key that is right; absent: any is */
+  readonly apiKey?: string;
+}
+
+const ROUTES: ReadonlyMap<string, Dialect> = new Map([
+  ['/v1/messages', anthropicDialect],
+  ['/v1/chat/completions', chatDialect],
+  ['/v1/responses', responsesDialect],
+  ['/v1/responses/compact', compactionDialect],
+]);
+
+const STRICTNESS: Strictness = {
+  signatures: 'prefix',
+  windowTokens: 200_000,
+  maxBytes: 32 * 1024 * 1024,
+  hasStrictTemplate: false,
+  needsReasoning: false,
+  countTokens: estimateTokens,
+};
+
+const CLOSE_DEADLINE_MS = 1_000;
+const SECRET_HEADERS: ReadonlySet<string> = new Set(['authorization', 'x-api-key', 'cookie']);
+
+/** @throws at its end (`await using`): requests that are still open, that nothing was scripted for, answers that were not asked for */
+export async function startProvider(options: ProviderOptions = {}): Promise<Provider> {
+  const provider = new Provider(options);
+  await provider.listen();
+  return provider;
+}
+
+export class Provider implements AsyncDisposable {
+  /** oldest first, refused ones included */
+  readonly requests: ProviderRequest[] = [];
+  readonly #script: Script;
+  readonly #strict: Strictness | undefined;
+  readonly #apiKey: string | undefined;
+  readonly #issued = new Issued();
+  readonly #server: Server;
+  readonly #open = new Map<Promise<void>, string>();
+  readonly #problems: Error[] = [];
+
+  constructor({ answers = [], strict = {}, apiKey }: ProviderOptions) {
+    this.#script = new Script(answers);
+    this.#strict = strict === false ? undefined : { ...STRICTNESS, ...strict };
+    this.#apiKey = apiKey;
+    this.#server = createServer((request, response) => this.#track(request, response));
+  }
+
+  /** Base URL for Anthropic's SDK; OpenAI's wants `/v1` behind it. */
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  respond(...next: readonly Reply[]): void {
+    this.#script.add(next);
+  }
+
+  /** Makes output items of one response its own, so that R2 and R3 hold for a history that it did not write. */
+  remember(items: readonly JsonObject[]): void {
+    this.#issued.recordItems(items);
+  }
+
+  async listen(): Promise<void> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { unused } = this.#script;
+    if (unused > 0) this.#problems.push(new Error(`${unused} scripted answers were not asked for`));
+    this.#server.close();
+    await Promise.race([Promise.all(this.#open.keys()), wait(CLOSE_DEADLINE_MS, undefined, { ref: false })]);
+    for (const path of this.#open.values()) this.#problems.push(new Error(`a request to ${path} was left open`));
+    this.#server.closeAllConnections();
+    const [problem, ...others] = this.#problems;
+    if (problem !== undefined)
+      throw others.length === 0 ? problem : new AggregateError(this.#problems, problem.message);
+  }
+
+  #track(request: IncomingMessage, response: ServerResponse): void {
+    const work = this.#answer(request, response)
+      .catch((error: unknown) => {
+        this.#problems.push(error instanceof Error ? error : new Error(String(error)));
+        if (response.headersSent) response.destroy();
+        else response.writeHead(500).end(String(error));
+      })
+      .finally(() => this.#open.delete(work));
+    this.#open.set(work, request.url ?? '');
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = request.url ?? '';
+    const dialect = ROUTES.get(path.replace(/\?.*$/, ''));
+    if (dialect === undefined || request.method !== 'POST') throw new Error(`no such path: ${request.method} ${path}`);
+    const sender = new Sender(response, { [dialect.requestIdHeader]: newId('req_') });
+    const text = await readAll(request);
+    const parsed = parseJson(text);
+    const body = isObject(parsed) ? parsed : {};
+    const refusal =
+      dialect.authorize(request.headers, this.#apiKey) ??
+      this.#refuse(dialect, body, { request, bytes: Buffer.byteLength(text) });
+    const headers = Object.entries(request.headers).filter(([name]) => !SECRET_HEADERS.has(name));
+    const seen: ProviderRequest = {
+      format: dialect.format,
+      path,
+      headers: Object.fromEntries(headers.map(([name, value]) => [name, String(value)])),
+      body,
+      isStream: body['stream'] === true,
+      refusal,
+    };
+    this.requests.push(seen);
+    const stage = { dialect, request: seen, sender, issued: this.#issued };
+    if (refusal === undefined) await playOutcome(await this.#script.next(seen), stage);
+    else await playRefusal(refusal, stage);
+  }
+
+  #refuse(
+    dialect: Dialect,
+    body: JsonObject,
+    { request, bytes }: { readonly request: IncomingMessage; readonly bytes: number },
+  ): Refusal | undefined {
+    if (this.#strict === undefined) return undefined;
+    const betas = new Set(String(request.headers['anthropic-beta'] ?? '').split(/,\s*/));
+    return dialect.refuse(body, { ...this.#strict, issued: this.#issued, betas, bytes });
+  }
+}

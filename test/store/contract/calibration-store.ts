@@ -1,0 +1,33 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import type { StoreHarness } from '../store-harness.ts';
+
+export function describeCalibrationStore(harness: () => StoreHarness): void {
+  describe('observeCalibration', () => {
+    test('is the mean of the first ratios', async () => {
+      const { store } = harness();
+      const model = `m.${randomUUID()}`;
+      expect(await store.observeCalibration(model, 1.2)).toBe(1.2);
+      expect(await store.observeCalibration(model, 1.4)).toBe(1.3);
+      expect(await store.observeCalibration(model, 1)).toBe(1.2);
+      expect((await store.readCalibrations()).get(model)).toBe(1.2);
+    });
+
+    test('moves by a twentieth once it is known', async () => {
+      const { store } = harness();
+      const model = `m/with: signs ${randomUUID()}`;
+      for (let count = 0; count < 20; count += 1) await store.observeCalibration(model, 1);
+      expect(await store.observeCalibration(model, 2)).toBe(1.05);
+      expect(await store.observeCalibration(model, 2)).toBe(1.0975);
+    });
+
+    test('keeps models apart', async () => {
+      const { store } = harness();
+      const [one, other] = [`m.${randomUUID()}`, `m.${randomUUID()}`];
+      await store.observeCalibration(one, 0.5);
+      await store.observeCalibration(other, 2);
+      const known = await store.readCalibrations();
+      expect([known.get(one), known.get(other), known.get('nobody')]).toEqual([0.5, 2, undefined]);
+    });
+  });
+}

@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest';
+import { START_VERSION, type Version } from '../../../src/domain/version.ts';
+import { claimPass, commitOf, makeConversation } from '../pass-samples.ts';
+import { acceptAndClaim, textStep } from '../samples.ts';
+import type { StoreHarness } from '../store-harness.ts';
+
+/** The whole log again, over version `refused`. */
+function rollbackOver(refused: number) {
+  const version: Version = { ...START_VERSION, number: refused + 1, parent: refused, cause: 'rollback', at: 7 };
+  return { expectedVersion: refused, version, refusedSegments: `hash-of-${refused}`, keepVersions: 200 };
+}
+
+export function describeVersionRollback(harness: () => StoreHarness): void {
+  /** A turn that runs over version 1. */
+  async function runTurn() {
+    const { store } = harness();
+    const conversation = await makeConversation(store, 8);
+    const { lease: pass } = await claimPass(store, conversation);
+    await store.commitVersion(pass, commitOf(0, 4));
+    const { lease } = await acceptAndClaim(store, conversation, 't1');
+    return { conversation, lease };
+  }
+
+  describe('rollBackVersion', () => {
+    test('puts the version over the refused one, quarantines that, and goes on with the turn', async () => {
+      const { store, events } = harness();
+      const { conversation, lease } = await runTurn();
+      const rollback = rollbackOver(1);
+      const result = await store.rollBackVersion(lease, rollback);
+      const state = await store.readConversation(conversation);
+      expect(result).toEqual({ status: 'rolled_back', conversation: state });
+      expect(state).toMatchObject({
+        head: 9,
+        size: { version: 2, weight: { tokens: 0, bytes: 0 }, baseTotal: { tokens: 0, bytes: 0 } },
+        quarantine: { version: 2, segments: 'hash-of-1' },
+      });
+      expect(await store.readVersion(conversation, 2)).toEqual(rollback.version);
+      expect(await store.readVersion(conversation, 1), 'is kept, to be looked at').toBeDefined();
+      expect((await store.readContext(conversation))?.entries).toHaveLength(9);
+      expect(await store.recordStep(lease, textStep('s', 9))).toMatchObject({ status: 'recorded' });
+      expect((await events(conversation)).map(({ type, cause }) => [type, cause])).toContainEqual([
+        'version_committed',
+        'rollback',
+      ]);
+    });
+
+    test('sent again it is known and writes nothing', async () => {
+      const { store, events } = harness();
+      const { conversation, lease } = await runTurn();
+      await store.rollBackVersion(lease, rollbackOver(1));
+      const told = await events(conversation);
+      expect(await store.rollBackVersion(lease, rollbackOver(1))).toEqual({
+        status: 'known',
+        conversation: await store.readConversation(conversation),
+      });
+      expect(await events(conversation)).toEqual(told);
+    });
+
+    test('another live version: nothing is written', async () => {
+      const { store } = harness();
+      const { conversation, lease } = await runTurn();
+      const { lease: pass } = await claimPass(store, conversation);
+      await store.commitVersion(pass, commitOf(1, 6));
+      const before = await store.readConversation(conversation);
+      expect(await store.rollBackVersion(lease, rollbackOver(1))).toEqual({ status: 'version_changed', version: 2 });
+      expect(await store.readConversation(conversation)).toEqual(before);
+    });
+
+    test('who lost the turn is told so', async () => {
+      const { store } = harness();
+      const { conversation, lease } = await runTurn();
+      expect(await store.rollBackVersion({ ...lease, owner: 'another' }, rollbackOver(1))).toEqual({
+        status: 'fenced',
+      });
+      expect(await store.rollBackVersion({ ...lease, epoch: lease.epoch - 1 }, rollbackOver(1))).toEqual({
+        status: 'fenced',
+      });
+      await store.erase(conversation);
+      expect(await store.rollBackVersion(lease, rollbackOver(1))).toEqual({ status: 'gone' });
+    });
+
+    test('a number that leaves a gap is refused', async () => {
+      const { store } = harness();
+      const { lease } = await runTurn();
+      const gap = { ...rollbackOver(1), version: { ...rollbackOver(1).version, number: 5 } };
+      await expect(async () => store.rollBackVersion(lease, gap)).rejects.toMatchObject({ code: 'conflict' });
+    });
+  });
+}

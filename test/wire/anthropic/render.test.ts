@@ -1,0 +1,242 @@
+import { describe, expect, test } from 'vitest';
+import type { Message } from '../../../src/domain/message.ts';
+import type { AnthropicBody } from '../../../src/wire/anthropic/body.ts';
+import { readAnthropic } from '../../../src/wire/anthropic/read.ts';
+import { type AnthropicOptions, renderAnthropic } from '../../../src/wire/anthropic/render.ts';
+import { EMPTY_TEXT, FIRST_TEXT } from '../../../src/wire/arrange.ts';
+import type { WireRequest } from '../../../src/wire/wire-request.ts';
+
+const MODEL = 'model-1';
+const ADAPTIVE = { type: 'adaptive' } as const;
+
+const user = (content: string): Message => ({ role: 'user', content });
+const says = (content: string): Message => ({ role: 'assistant', content });
+const result = (toolCallId: string, content = 'found'): Message => ({ role: 'tool', toolCallId, content });
+const calls = (...ids: string[]): Message => ({
+  role: 'assistant',
+  content: '',
+  toolCalls: ids.map((id) => ({ id, name: 'read', arguments: '{"path":"a"}' })),
+});
+const checkpoint = (content: string, items?: Record<string, unknown>[]): Message => ({
+  role: 'checkpoint',
+  content,
+  checkpoint: { from: 1, to: 9 },
+  ...(items === undefined ? {} : { raw: { format: 'anthropic', model: MODEL, items } }),
+});
+
+const thinking = { type: 'thinking', thinking: 'hm', signature: 's=' };
+const use = (id: string) => ({ type: 'tool_use', id, name: 'read', input: { path: 'a' } });
+const text = (value: string) => ({ type: 'text', text: value });
+const found = (id: string) => ({ type: 'tool_result', tool_use_id: id, content: [text('found')] });
+const own = (message: Message, items: Record<string, unknown>[], binding: object = {}): Message => ({
+  ...message,
+  raw: { format: 'anthropic', model: MODEL, ...binding, items },
+});
+const thoughtful = (id: string, binding: object = {}): Message => own(calls(id), [thinking, use(id)], binding);
+
+function requestOf(messages: readonly Message[], more: Partial<WireRequest> = {}): WireRequest {
+  const tools = [{ name: 'read', description: 'Reads.', parameters: { type: 'object', properties: {} } }];
+  return { model: MODEL, system: '', tools, messages, maxOutputTokens: 4_096, ...more };
+}
+
+function render(
+  messages: readonly Message[],
+  options: AnthropicOptions = {},
+  more: Partial<WireRequest> = {},
+): AnthropicBody {
+  return renderAnthropic(requestOf(messages, more), { hasCacheMarks: false, ...options }).body;
+}
+
+describe('turns', () => {
+  test('A1: the prompt and the log’s system messages are the system parameter', () => {
+    const system: Message = { role: 'system', content: 'Use French.' };
+    const body = render([user('Hi'), says('Salut'), system, user('Go')], {}, { system: 'Be brief.' });
+    expect(body.system).toEqual([text('Be brief.'), text('Use French.')]);
+    expect(body.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
+    expect(render([user('Hi')])).not.toHaveProperty('system');
+  });
+
+  test('A2: a history that opens otherwise gets a user message in front', () => {
+    expect(render([says('Hello'), user('Hi')]).messages[0]).toEqual({ role: 'user', content: [text(FIRST_TEXT)] });
+    expect(render([checkpoint('Done.'), says('Hello'), user('Hi')]).messages).toHaveLength(3);
+  });
+
+  test('A3, A4: results of one round and what the user said meanwhile are one turn, results first', () => {
+    const { messages } = render([user('Go'), calls('a', 'b'), user('Faster'), result('b'), result('a'), user('!')]);
+    expect(messages).toEqual([
+      { role: 'user', content: [text('Go')] },
+      { role: 'assistant', content: [use('a'), use('b')] },
+      { role: 'user', content: [found('b'), found('a'), text('Faster'), text('!')] },
+    ]);
+  });
+
+  test('A5: foreign ids are mapped, and the same everywhere', () => {
+    const { messages } = render([user('Go'), calls('call:1'), result('call:1')]);
+    expect(messages.slice(1)).toEqual([
+      { role: 'assistant', content: [use('call_1_1')] },
+      { role: 'user', content: [found('call_1_1')] },
+    ]);
+  });
+
+  test('A6: nothing blank, and a text at the very end does not end blank', () => {
+    const { messages } = render([user(' '), says('\n'), user('Go'), says('Well \n')]);
+    expect(messages.map(({ content }) => content)).toEqual([
+      [text(EMPTY_TEXT)],
+      [text(EMPTY_TEXT)],
+      [text('Go')],
+      [text('Well')],
+    ]);
+    expect(render([says('Well \n'), user('Go')]).messages[1]?.content).toEqual([text('Well \n')]);
+  });
+
+  test('A12: an error stays one', () => {
+    const { messages } = render([user('Go'), calls('a'), { ...result('a', ''), isError: true }]);
+    expect(messages[2]?.content).toEqual([{ ...found('a'), content: [text(EMPTY_TEXT)], is_error: true }]);
+  });
+
+  test('X6: a tool that is gone is named while a call of it remains', () => {
+    const history = [user('Go'), calls('a'), result('a')];
+    const stub = {
+      name: 'read',
+      description: expect.stringContaining('Not available'),
+      input_schema: { type: 'object' },
+    };
+    expect(render(history, {}, { tools: [] }).tools).toMatchObject([stub]);
+    expect(render([user('Go')], {}, { tools: [] })).not.toHaveProperty('tools');
+  });
+});
+
+describe('what the provider wrote', () => {
+  test('A11: goes back verbatim and in order, server tools inside their turn', () => {
+    const search = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'x' } };
+    const hits = { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] };
+    const items = [text('I look. '), search, hits, text('So.'), use('a')];
+    const message = own({ ...calls('a'), content: 'I look. So.' }, items);
+    expect(render([user('Go'), message, result('a')]).messages[1]?.content).toEqual(items);
+  });
+
+  test('another model’s, or another form of the message, does not', () => {
+    const edited = own(says('Shorter.'), [text('Much longer.')]);
+    const foreign = own(calls('a'), [thinking, use('a')], { model: 'model-2' });
+    const contents = render([user('Go'), foreign, result('a'), edited, user('Go')]).messages.map(
+      ({ content }) => content,
+    );
+    expect(contents.slice(1, 4)).toEqual([[use('a')], [found('a')], [text('Shorter.')]]);
+  });
+
+  test('comes back from the wire only where it was sent', () => {
+    const kept = own(says('Yes.'), [text('Yes.')]);
+    const edited = own(says('Shorter.'), [text('Much longer.')]);
+    const { body, marks } = renderAnthropic(requestOf([user('Go'), kept, user('Go'), edited, user('Go')]));
+    const { messages } = readAnthropic(body, marks);
+    expect(messages[1]).toEqual(kept);
+    expect(messages[3]).toEqual(says('Shorter.'));
+  });
+
+  test('blank texts, unsigned thinking and server calls without a result stay out', () => {
+    const cut = { type: 'thinking', thinking: 'hm', signature: '' };
+    const paused = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} };
+    const message = own(calls('a'), [cut, text('\n'), use('a'), paused]);
+    expect(render([user('Go'), message, result('a')]).messages[1]?.content).toEqual([use('a')]);
+    const silent = own(says(''), [thinking]);
+    expect(render([user('Go'), silent, user('Go')]).messages[1]?.content).toEqual([thinking, text(EMPTY_TEXT)]);
+  });
+
+  test('A10: its compaction opens the conversation, alone of its kind; elsewhere the checkpoint’s text stands', () => {
+    const block = { type: 'compaction', content: 'Done.', encrypted_content: null, signature: 's=' };
+    const failed = { type: 'compaction', content: null, encrypted_content: null };
+    const { messages } = render([checkpoint('Done.', [block]), user('Go'), checkpoint('More.', [block]), user('Go')]);
+    expect(messages[0]).toEqual({ role: 'assistant', content: [block] });
+    expect(JSON.stringify(messages).match(/"type":"compaction"/g)).toHaveLength(1);
+    expect(messages[1]?.content).toMatchObject([text('Go'), { type: 'text' }, text('Go')]);
+    expect(render([user('Go'), checkpoint('Done.', [block])]).messages).toHaveLength(1);
+    expect(render([checkpoint('Done.', [failed])]).messages[0]?.role).toBe('user');
+    const inside = own(says('Yes.'), [block, text('Yes.')]);
+    expect(render([user('Go'), inside, user('Go')]).messages[1]?.content).toEqual([text('Yes.')]);
+  });
+});
+
+describe('thinking', () => {
+  const loop = [user('Go'), thoughtful('a'), result('a')];
+
+  test('A7: is on while the current loop has all of it', () => {
+    expect(render(loop, { thinking: ADAPTIVE }).thinking).toEqual(ADAPTIVE);
+    expect(render(loop)).not.toHaveProperty('thinking');
+    const answered = [user('Go'), calls('a'), result('a'), says('Done.'), user('Next')];
+    expect(render(answered, { thinking: ADAPTIVE }).thinking).toEqual(ADAPTIVE);
+  });
+
+  test.each<[string, Message[]]>([
+    ['a turn without', [...loop, calls('b'), result('b')]],
+    ['a turn without before one with it', [user('Go'), calls('b'), result('b'), thoughtful('a'), result('a')]],
+    ['text behind results does not end the loop', [user('Go'), calls('b'), result('b'), user('Faster')]],
+  ])('A7: is off to the end of a loop that lost some: %s', (_case, history) => {
+    expect(render(history, { thinking: ADAPTIVE })).not.toHaveProperty('thinking');
+  });
+
+  test.each<[string, object, boolean]>([
+    ['under the same version', { version: 2 }, true],
+    ['under another', { version: 1 }, false],
+    ['of no known version', {}, true],
+    ['under another prompt or other tools', { version: 2, prefix: 'other' }, false],
+  ])('A8: written %s', (_case, binding, isKept) => {
+    const history = [user('Go'), thoughtful('a', binding), result('a')];
+    const body = render(history, { thinking: ADAPTIVE }, { version: 2 });
+    expect(body.messages[1]?.content).toEqual(isKept ? [thinking, use('a')] : [use('a')]);
+    expect(body.thinking).toEqual(isKept ? ADAPTIVE : undefined);
+  });
+
+  test('A8: the prefix is that of the request before, until prompt or tools change', () => {
+    const { prefix } = renderAnthropic(requestOf([user('Go')])).marks;
+    const history = [user('Go'), thoughtful('a', { prefix }), result('a')];
+    expect(render(history).messages[1]?.content).toHaveLength(2);
+    expect(render(history, {}, { system: 'Be brief.' }).messages[1]?.content).toHaveLength(1);
+    // The stub of a tool that the model made up stands in front of all that it thought before.
+    const madeUp: Message = { ...calls('b'), toolCalls: [{ id: 'b', name: 'made_up', arguments: '{}' }] };
+    expect(render([...history, madeUp, result('b')]).messages[1]?.content).toHaveLength(1);
+  });
+
+  test('the budget fits the output cap', () => {
+    const options = { thinking: { type: 'enabled', budget_tokens: 8_000 } } as const;
+    expect(render(loop, options).thinking).toEqual({ type: 'enabled', budget_tokens: 4_095 });
+    expect(render(loop, options, { maxOutputTokens: 1_024 })).not.toHaveProperty('thinking');
+  });
+});
+
+describe('A9: cache marks', () => {
+  const mark = { cache_control: { type: 'ephemeral' } };
+  const renderMarked = (messages: readonly Message[], system: string): AnthropicBody =>
+    renderAnthropic(requestOf(messages, { system })).body;
+
+  test('end of system, end of the last checkpoint, tail', () => {
+    const history = [checkpoint('One.'), user('Go'), checkpoint('Two.'), calls('a'), result('a')];
+    const { system, tools, messages } = renderMarked(history, 'Be brief.');
+    expect(system).toEqual([{ ...text('Be brief.'), ...mark }]);
+    expect(tools?.[0]).not.toHaveProperty('cache_control');
+    expect(messages.map(({ content }) => content.map((block) => 'cache_control' in block))).toEqual([
+      [false, false, true],
+      [false],
+      [true],
+    ]);
+  });
+
+  test('on the tools where there is no system text, and never on thinking', () => {
+    const { tools, messages } = renderMarked([user('Go'), own(says(''), [text(' '), thinking])], '');
+    expect(tools?.[0]).toMatchObject(mark);
+    expect(messages[1]?.content).toEqual([thinking, { ...text(EMPTY_TEXT), ...mark }]);
+  });
+});
+
+test('pictures are blocks, in results too; what no provider takes is a line of text', () => {
+  const png = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
+  const tiff = { type: 'image', source: { type: 'base64', media_type: 'image/tiff', data: 'AAAA' } };
+  const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };
+  const shown: Message = { ...result('a', 'here'), parts: [png] };
+  const { messages } = render([{ ...user('Look'), parts: [tiff, { type: 'file' }] }, calls('a'), shown]);
+  expect(messages[0]?.content).toEqual([
+    text('Look'),
+    text('(a picture of type image/tiff is not shown)'),
+    text('(a part of type file is not shown)'),
+  ]);
+  expect(messages[2]?.content).toEqual([{ ...found('a'), content: [text('here'), picture] }]);
+});

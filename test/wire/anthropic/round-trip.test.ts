@@ -1,0 +1,87 @@
+import type Anthropic from '@anthropic-ai/sdk';
+import * as fc from 'fast-check';
+import { describe, expect, expectTypeOf, test } from 'vitest';
+import type { AnthropicBody } from '../../../src/wire/anthropic/body.ts';
+import { readAnthropic } from '../../../src/wire/anthropic/read.ts';
+import { renderAnthropic } from '../../../src/wire/anthropic/render.ts';
+import type { WireRequest } from '../../../src/wire/wire-request.ts';
+import { histories } from '../histories.ts';
+import { sayRead, sayRequest } from '../round-trip.ts';
+import { hasTraces, readConversations } from '../traces.ts';
+import { findFaults } from './faults.ts';
+
+const THINKING = { type: 'enabled', budget_tokens: 2_048 } as const;
+
+function toWire(body: AnthropicBody): unknown {
+  return JSON.parse(JSON.stringify(body));
+}
+
+test('the SDK takes every body, its beta too', () => {
+  expectTypeOf<AnthropicBody>().toExtend<Anthropic.Messages.MessageCreateParamsNonStreaming>();
+  expectTypeOf<AnthropicBody>().toExtend<Anthropic.Beta.Messages.MessageCreateParamsNonStreaming>();
+});
+
+describe('random histories', () => {
+  test('are legal as they are sent', () => {
+    fc.assert(
+      fc.property(histories('anthropic'), (request) => {
+        const { body } = renderAnthropic(request, { thinking: THINKING });
+        expect(findFaults(toWire(body) as AnthropicBody)).toEqual([]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test.each([true, false])('come back from the wire (sendable: %s)', (isSendable) => {
+    fc.assert(
+      fc.property(histories('anthropic', { isSendable }), (request) => {
+        const { body, marks } = renderAnthropic(request);
+        expect(sayRead(readAnthropic(toWire(body), marks))).toEqual(sayRequest(request, marks));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('a longer history begins as the shorter one did, so that caches and signatures hold', () => {
+    fc.assert(
+      fc.property(histories('anthropic'), fc.nat(), ({ messages, ...request }, cut) => {
+        const ends = messages.flatMap(({ role }, index) => (role === 'user' ? [index + 1] : []));
+        const end = ends[cut % ends.length] as number;
+        const options = { hasCacheMarks: false };
+        const render = (count: number): AnthropicBody =>
+          renderAnthropic({ ...request, messages: messages.slice(0, count) }, options).body;
+        const [short, long] = [render(end), render(messages.length)];
+        fc.pre(isClosed(messages.slice(0, end)));
+        fc.pre(JSON.stringify([short.tools, short.system]) === JSON.stringify([long.tools, long.system]));
+        const shared = short.messages.length - 1;
+        expect(long.messages.slice(0, shared)).toEqual(short.messages.slice(0, shared));
+        const last = short.messages[shared]?.content ?? [];
+        expect(long.messages[shared]?.content.slice(0, last.length)).toEqual(last);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+function isClosed(messages: WireRequest['messages']): boolean {
+  const calls = messages.flatMap(({ toolCalls = [] }) => toolCalls);
+  return calls.length === messages.filter(({ role }) => role === 'tool').length;
+}
+
+describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/traces)', () => {
+  test('are legal, and come back from the wire', () => {
+    const conversations = readConversations();
+    expect(conversations.length).toBeGreaterThan(200);
+    for (const { messages } of conversations) {
+      const closed = [...messages, { role: 'user' as const, content: 'Go on.' }];
+      const request = { model: 'm', system: '', tools: [], messages: closed, maxOutputTokens: 1_024 };
+      const { body, marks } = renderAnthropic(request);
+      const wire = toWire(body) as AnthropicBody;
+      expect(findFaults(wire)).toEqual([]);
+      expect(sayRead(readAnthropic(wire, marks))).toEqual(sayRequest(request, marks));
+      // Told from the wire, but for blank texts: nothing else of a recorded conversation has to be kept aside.
+      const aside = [...marks.replaced.values()].filter(({ content }) => content.trim() !== '');
+      expect(aside).toEqual([]);
+    }
+  }, 60_000);
+});

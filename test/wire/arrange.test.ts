@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest';
+import type { Message, ToolCall } from '../../src/domain/message.ts';
+import type { WireFormat } from '../../src/domain/raw-items.ts';
+import { type ArrangedRequest, arrangeRequest, FIRST_TEXT } from '../../src/wire/arrange.ts';
+import { readCallArguments } from '../../src/wire/call-arguments.ts';
+import { NO_ORIGIN } from '../../src/wire/wire-request.ts';
+import { errorOf } from '../domain/error-of.ts';
+
+const user = (content: string): Message => ({ role: 'user', content });
+const result = (toolCallId: string): Message => ({ role: 'tool', toolCallId, content: 'found' });
+const calls = (...given: Partial<ToolCall>[]): Message => ({
+  role: 'assistant',
+  content: '',
+  toolCalls: given.map((call) => ({ id: 'a', name: 'read', arguments: '{}', ...call })),
+});
+
+function arrange(messages: readonly Message[], format: WireFormat = 'anthropic', system = ''): ArrangedRequest {
+  return arrangeRequest({ model: 'm', system, tools: [], messages, maxOutputTokens: 100 }, format);
+}
+
+describe('order', () => {
+  test('X10: results stand behind their call, system messages in front, and the origins say whence', () => {
+    const hidden: Message = { role: 'system', content: 'Use French.' };
+    const { items, system } = arrange(
+      [user('Go'), calls({}), hidden, user('!'), result('a')],
+      'anthropic',
+      'Be brief.',
+    );
+    expect(items.map(({ kind, origin }) => [kind, origin])).toEqual([
+      ['user', 0],
+      ['assistant', 1],
+      ['result', 4],
+      ['user', 3],
+    ]);
+    expect(system).toEqual([
+      { origin: NO_ORIGIN, text: 'Be brief.' },
+      { origin: 2, text: 'Use French.' },
+    ]);
+  });
+
+  test('X5: a user message opens it, a checkpoint is one', () => {
+    const placeholder = { kind: 'user', origin: NO_ORIGIN, parts: [{ kind: 'text', text: FIRST_TEXT }] };
+    expect(arrange([calls({}), result('a')]).items[0]).toEqual(placeholder);
+    expect(arrange([]).items).toEqual([placeholder]);
+    expect(arrange([{ role: 'checkpoint', content: 'Done.' }]).items).toMatchObject([{ kind: 'user', origin: 0 }]);
+  });
+
+  test('what is no history is refused', () => {
+    expect(errorOf(() => arrange([result('a')]))).toMatchObject({
+      code: 'orphan_result',
+      field: 'messages[0].toolCallId',
+    });
+    expect(errorOf(() => arrange([calls({}), calls({})]))).toMatchObject({ code: 'duplicate_call' });
+  });
+});
+
+describe('ids of calls', () => {
+  const sent = (format: WireFormat, ...messages: Message[]): string[] => [
+    ...arrange(messages, format).marks.callIds.keys(),
+  ];
+
+  test("the provider's own, unless it stands twice", () => {
+    const provided = [calls({ id: 'c2_0', providerId: 'call_0' }), calls({ id: 'c4_0', providerId: 'call_0' })];
+    expect(sent('anthropic', ...provided)).toEqual(['call_0', 'c4_0']);
+  });
+
+  test('a foreign one is made legal, and one that is taken is not made', () => {
+    expect(sent('anthropic', calls({ id: 'a:b_1' }, { id: 'a/b' }, { id: 'a:b' }))).toEqual([
+      'a_b_1_1',
+      'a_b_1',
+      'a_b_2',
+    ]);
+    expect(sent('openai-chat', calls({ id: 'a:b' }))).toEqual(['a:b']);
+    expect(sent('openai-responses', calls({ id: 'é'.repeat(90) }))).toEqual([`${'_'.repeat(48)}_1`]);
+  });
+});
+
+describe('tools', () => {
+  test('X6: a call of a tool that is gone leaves a stub, under a legal name, and the call has that name', () => {
+    const { items, tools, marks } = arrange([user('Go'), calls({ name: 'made up.tool' }), result('a')]);
+    expect(tools.map(({ name }) => name)).toEqual(['made_up_tool']);
+    expect(marks.stubs).toEqual(new Set(['made_up_tool']));
+    expect(items[1]).toMatchObject({ calls: [{ name: 'made_up_tool' }] });
+    expect(marks.replaced.has(1)).toBe(true);
+  });
+
+  test('the prefix changes with tools and system texts, not with messages', () => {
+    const { prefix } = arrange([user('Go')]).marks;
+    expect(arrange([user('Stop'), user('Go')]).marks.prefix).toBe(prefix);
+    expect(arrange([user('Go')], 'anthropic', 'Be brief.').marks.prefix).not.toBe(prefix);
+    expect(arrange([user('Go'), calls({})]).marks.prefix).not.toBe(prefix);
+  });
+});
+
+test.each<[string, unknown, string]>([
+  ['{"n": 1.0}', { n: 1 }, '{"n": 1.0}'],
+  ['', {}, '{}'],
+  ['[1]', { invalid_arguments: '[1]' }, '{"invalid_arguments":"[1]"}'],
+  ['{"cut": "o', { invalid_arguments: '{"cut": "o' }, '{"invalid_arguments":"{\\"cut\\": \\"o"}'],
+  ['{"ok":"\\ud83d\\udc4d"}', { ok: '👍' }, '{"ok":"\\ud83d\\udc4d"}'],
+  ['{"half":"\\ud83d"}', { half: '\ufffd' }, '{"half":"\ufffd"}'],
+  ['{"path":"C:\\\\ud83d"}', { path: 'C:\\ud83d' }, '{"path":"C:\\\\ud83d"}'],
+])('X7, X8: arguments %s', (given, input, text) => {
+  expect(readCallArguments({ arguments: given })).toEqual({ input, arguments: text });
+});

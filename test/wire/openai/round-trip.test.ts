@@ -1,0 +1,83 @@
+import * as fc from 'fast-check';
+import type OpenAI from 'openai';
+import { describe, expect, expectTypeOf, test } from 'vitest';
+import type { ChatBody } from '../../../src/wire/openai-chat/body.ts';
+import { readChat } from '../../../src/wire/openai-chat/read.ts';
+import { renderChat } from '../../../src/wire/openai-chat/render.ts';
+import { validateChat } from '../../../src/wire/openai-chat/rules.ts';
+import type { ResponsesBody } from '../../../src/wire/openai-responses/body.ts';
+import { readResponses } from '../../../src/wire/openai-responses/read.ts';
+import { renderResponses } from '../../../src/wire/openai-responses/render.ts';
+import { validateResponses } from '../../../src/wire/openai-responses/rules.ts';
+import type { Rendered, Violation, WireMessages, WireRequest } from '../../../src/wire/wire-request.ts';
+import { histories } from '../histories.ts';
+import { sayRead, sayRequest } from '../round-trip.ts';
+import { hasTraces, readConversations } from '../traces.ts';
+
+interface Form {
+  readonly name: string;
+  readonly format: 'openai-chat' | 'openai-responses';
+  readonly render: (request: WireRequest) => Rendered<unknown>;
+  readonly read: (body: unknown, marks: Rendered<unknown>['marks']) => WireMessages;
+  readonly validate: (body: unknown) => Violation[];
+}
+
+const chat = { format: 'openai-chat', read: readChat, validate: validateChat } as const;
+const FORMS: readonly Form[] = [
+  { name: 'Chat', ...chat, render: renderChat },
+  { name: 'Chat, strict templates', ...chat, render: (request) => renderChat(request, { isStrict: true }) },
+  {
+    name: 'Responses',
+    format: 'openai-responses',
+    render: renderResponses,
+    read: readResponses,
+    validate: validateResponses,
+  },
+];
+
+function toWire(body: unknown): unknown {
+  return JSON.parse(JSON.stringify(body));
+}
+
+test('the SDK takes every body', () => {
+  expectTypeOf<ChatBody>().toExtend<OpenAI.Chat.Completions.ChatCompletionCreateParamsNonStreaming>();
+  expectTypeOf<ResponsesBody>().toExtend<OpenAI.Responses.ResponseCreateParamsNonStreaming>();
+});
+
+describe.each(FORMS)('$name: random histories', ({ format, render, read, validate }) => {
+  test('are legal as they are sent', () => {
+    fc.assert(
+      fc.property(histories(format), (request) => {
+        expect(validate(toWire(render(request).body))).toEqual([]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test.each([true, false])('come back from the wire (sendable: %s)', (isSendable) => {
+    fc.assert(
+      fc.property(histories(format, { isSendable }), (request) => {
+        const { body, marks } = render(request);
+        expect(sayRead(read(toWire(body), marks))).toEqual(sayRequest(request, marks));
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/traces)', () => {
+  test.each(FORMS)(
+    '$name: are legal, and come back from the wire',
+    ({ render, read, validate }) => {
+      for (const { messages } of readConversations()) {
+        const closed = [...messages, { role: 'user' as const, content: 'Go on.' }];
+        const request = { model: 'm', system: '', tools: [], messages: closed, maxOutputTokens: 1_024 };
+        const { body, marks } = render(request);
+        const wire = toWire(body);
+        expect(validate(wire)).toEqual([]);
+        expect(sayRead(read(wire, marks))).toEqual(sayRequest(request, marks));
+      }
+    },
+    60_000,
+  );
+});

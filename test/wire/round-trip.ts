@@ -1,0 +1,55 @@
+import type { Message } from '../../src/domain/message.ts';
+import { readParts } from '../../src/domain/parts.ts';
+import { keptRawItems } from '../../src/wire/raw.ts';
+import type { Marks, WireMessages, WireRequest } from '../../src/wire/wire-request.ts';
+
+/**
+ * What a body said, to be compared with `sayRequest`: order, pairing, text, calls, parts, errors, raw items, whatever form
+ * parts and arguments are in. What is never sent (pins, provider ids) is left out.
+ */
+export function sayRead({ system, tools, messages }: WireMessages): unknown {
+  return { system, tools: tools.map(({ name }) => name), messages: messages.map(say) };
+}
+
+/** What a request says that was rendered with these marks. A message that the body could not say comes back as it was. */
+export function sayRequest({ system, tools, messages, ...request }: WireRequest, marks: Marks): unknown {
+  return {
+    system: system.trim() === '' ? '' : system.toWellFormed(),
+    tools: tools.map(({ name }) => name),
+    messages: messages.map((message, origin) =>
+      say(marks.replaced.has(origin) ? message : { ...message, raw: sentRaw(message, origin, request, marks) }),
+    ),
+  };
+}
+
+/** Raw items come back where they were sent, without the thinking that no longer held. */
+function sentRaw(
+  message: Message,
+  origin: number,
+  { model, version }: Pick<WireRequest, 'model' | 'version'>,
+  { raw, format, prefix }: Marks,
+): unknown {
+  const items = raw.has(origin) ? keptRawItems(message, { format, model, version, prefix }) : undefined;
+  return items === undefined || items.length === 0 ? undefined : { items };
+}
+
+function say(message: Message): unknown {
+  const { role, content, toolCalls = [], toolCallId, isError = false, raw } = message;
+  return {
+    role,
+    content,
+    parts: readParts(message),
+    calls: toolCalls.map(({ id, name, arguments: given }) => ({ id, name, arguments: parseLoosely(given) })),
+    toolCallId,
+    isError,
+    items: (raw as { items: unknown } | undefined)?.items,
+  };
+}
+
+function parseLoosely(given: string): unknown {
+  try {
+    return JSON.parse(given);
+  } catch {
+    return given;
+  }
+}

@@ -1,0 +1,304 @@
+import { describe, expect, test } from 'vitest';
+import { validateAnthropic } from '../../../src/wire/anthropic/rules.ts';
+import { type BrokenCase, garbage, nameViolations } from './broken.ts';
+
+const text = (said: string, more: object = {}) => ({ type: 'text', text: said, ...more });
+const use = (id: string, input: unknown = {}, name = 'read') => ({ type: 'tool_use', id, name, input });
+const result = (id: string, content: unknown = 'found', more: object = {}) => ({
+  type: 'tool_result',
+  tool_use_id: id,
+  content,
+  ...more,
+});
+const thinking = { type: 'thinking', thinking: '', signature: 'signed=' };
+const redacted = { type: 'redacted_thinking', data: 'sealed=' };
+const compaction = { type: 'compaction', content: 'what was said', encrypted_content: 'sealed=' };
+const user = (...content: unknown[]) => ({ role: 'user', content });
+const says = (...content: unknown[]) => ({ role: 'assistant', content });
+const ask = user(text('Read it.'));
+const mark = { cache_control: { type: 'ephemeral' } };
+const tools = [{ name: 'read', input_schema: { type: 'object' } }];
+const loop = [ask, says(thinking, use('a'), use('b')), user(result('a'), result('b', [text('found')]))];
+
+function request(messages: unknown, more: object = {}): unknown {
+  return { model: 'm', max_tokens: 9, tools, messages, ...more };
+}
+
+test.each([
+  ['a text in short form', request([{ role: 'user', content: 'Hi.' }], { system: 'Be brief.' })],
+  ['a tool loop', request(loop, { thinking: { type: 'enabled', budget_tokens: 1024 } })],
+  ['redacted thinking', request([ask, says(redacted, use('a')), user(result('a', undefined), text('And?'))])],
+  [
+    'a loop without thinking where the model may choose',
+    request([ask, says(use('a')), user(result('a'))], { thinking: { type: 'adaptive' } }),
+  ],
+  [
+    'an earlier loop without thinking',
+    request([ask, says(use('a')), user(result('a')), says(text('Done.')), ask], { thinking: { type: 'enabled' } }),
+  ],
+  [
+    'text behind results, and a picture in one',
+    request([
+      ask,
+      says(text('Well'), use('a')),
+      user(result('a', [{ type: 'image', source: {} }], { is_error: true }), text('And?')),
+    ]),
+  ],
+  [
+    'four cache marks',
+    request([user(text('a', mark)), says(text('b')), user(text('c', mark))], {
+      system: [text('d', mark)],
+      tools: [{ ...tools[0], ...mark }],
+    }),
+  ],
+  ["a compaction first, before the user's", request([says(compaction, use('a')), user(result('a'))])],
+  [
+    "the provider's tools",
+    request([
+      ask,
+      says(
+        { type: 'server_tool_use', id: 's', name: 'web_search', input: {} },
+        { type: 'web_search_tool_result', tool_use_id: 's', content: [] },
+        text('So.'),
+      ),
+      ask,
+    ]),
+  ],
+  ['a kind that nobody knows yet', request([user(text('Look.'), { type: 'hologram', id: 'h' })])],
+])('takes %s', (_, body) => {
+  expect(validateAnthropic(body)).toStrictEqual([]);
+});
+
+const broken: BrokenCase[] = [
+  [
+    'X1: an id stands twice',
+    request([ask, says(use('a')), user(result('a')), says(use('a')), user(result('a'))]),
+    ['X1 messages[3].content[0]', 'X1 messages[4].content[0]', 'A5 messages[4].content[0]'],
+  ],
+  [
+    'X1: a call without result',
+    request([ask, says(use('a')), user(text('And?'))]),
+    ['X1 messages[1].content[0]', 'A4 messages[1].content[0]'],
+  ],
+  [
+    'X1: a result without call',
+    request([ask, says(text('b')), user(result('a'), text('And?'))]),
+    ['X1 messages[2].content[0]', 'A4 messages[2].content[0]'],
+  ],
+  [
+    'X1: a result before its call',
+    request([user(result('a'), text('x')), says(use('a')), ask]),
+    ['X1 messages[0].content[0]', 'A4 messages[1].content[0]', 'A4 messages[0].content[0]'],
+  ],
+  [
+    'X2: half of a batch',
+    request([ask, says(use('a'), use('b')), user(result('b'))]),
+    ['X1 messages[1].content[0]', 'X2 messages[1].content[0]', 'X4 messages[2]', 'A4 messages[1].content[0]'],
+  ],
+  ['X3: blank text', request([user(text(' \n'))]), ['X3 messages[0].content[0]', 'A6 messages[0].content[0]']],
+  ['X3: empty content', request([ask, says(), ask]), ['X3 messages[1].content']],
+  [
+    'X3: an empty list in a result',
+    request([ask, says(use('a')), user(result('a', []))]),
+    ['X3 messages[2].content[0].content'],
+  ],
+  [
+    'X3: a blank text in a result',
+    request([ask, says(use('a')), user(result('a', ' '))]),
+    ['X3 messages[2].content[0].content', 'A6 messages[2].content[0].content'],
+  ],
+  ['X3: a blank system prompt', request([ask], { system: ' ' }), ['X3 system', 'A6 system']],
+  ['X4: the assistant speaks last', request([ask, says(text('Done.'))]), ['X4 messages[1]']],
+  ['X5: nothing to answer', request([]), ['X5']],
+  ['X5: the assistant speaks first', request([says(text('Hi.')), ask]), ['X5 messages[0]', 'A2 messages[0]']],
+  [
+    'X6: a tool that nobody describes',
+    request([ask, says(use('a', {}, 'write')), user(result('a'))]),
+    ['X6 messages[1].content[0]'],
+  ],
+  [
+    'X6: no tools at all',
+    request([ask, says(use('a')), user(result('a'))], { tools: undefined }),
+    ['X6 messages[1].content[0]'],
+  ],
+  ['X6: a tool that is described twice', request([ask], { tools: [...tools, ...tools] }), ['X6 tools[1]']],
+  [
+    'X7: arguments that are no object',
+    request([ask, says(use('a', [1])), user(result('a'))]),
+    ['X7 messages[1].content[0]'],
+  ],
+  ['X7: arguments as text', request([ask, says(use('a', '{}')), user(result('a'))]), ['X7 messages[1].content[0]']],
+  ['X8: half a character', request([user(text('cut \ud83d'))]), ['X8 messages[0].content[0].text']],
+  [
+    'X8: half a character deep in arguments',
+    request([ask, says(use('a', { list: [{ '\ude00': 1 }] })), user(result('a'))]),
+    ['X8 messages[1].content[0].input'],
+  ],
+  [
+    'X11: a checkpoint as system',
+    request([ask], { system: [text('Be brief.'), text('<checkpoint messages="1-9">\nA record.\n</checkpoint>')] }),
+    ['X11 system[1]'],
+  ],
+  [
+    'X11: a checkpoint first, as assistant',
+    request([says(text('<checkpoint version="3" messages="1-9">\n…')), ask]),
+    ['X5 messages[0]', 'X11 messages[0].content[0]', 'A2 messages[0]'],
+  ],
+  ['A1: a message of the system', request([ask, { role: 'system', content: 'Be brief.' }, ask]), ['A1 messages[1]']],
+  ['A3: two messages of one role', request([ask, ask]), ['A3 messages[1]']],
+  [
+    'A4: text before the results',
+    request([ask, says(use('a')), user(text('Here:'), result('a'))]),
+    ['A4 messages[2].content[1]'],
+  ],
+  [
+    'A4: results a turn too late',
+    request([ask, says(use('a')), ask, says(text('b')), user(result('a'))]),
+    ['A4 messages[1].content[0]', 'A4 messages[4].content[0]'],
+  ],
+  [
+    'A5: two results for one call',
+    request([ask, says(use('a')), user(result('a'), result('a'))]),
+    ['X1 messages[2].content[1]', 'A5 messages[2].content[1]'],
+  ],
+  [
+    'A5: a foreign id',
+    request([ask, says(use('call:1')), user(result('call:1'))]),
+    ['A5 messages[1].content[0]', 'A5 messages[2].content[0]'],
+  ],
+  [
+    'A6: an empty text',
+    request([user(text('Hi.'), text(''))]),
+    ['X3 messages[0].content[1]', 'A6 messages[0].content[1]'],
+  ],
+  ['A6: white space at the end', request([ask, says(text('Well, '))]), ['X4 messages[1]', 'A6 messages[1].content[0]']],
+  [
+    'A7: thinking without signature',
+    request([ask, says({ type: 'thinking', thinking: 'hm' }, text('Done.')), ask]),
+    ['A7 messages[1].content[0]'],
+  ],
+  [
+    'A7: redacted thinking without data',
+    request([ask, says({ type: 'redacted_thinking' }, text('Done.')), ask]),
+    ['A7 messages[1].content[0]'],
+  ],
+  [
+    'A7: a loop that lost its thinking',
+    request([ask, says(use('a')), user(result('a'))], { thinking: { type: 'enabled' } }),
+    ['A7 messages[1].content[0]'],
+  ],
+  [
+    'A7: thinking behind the call; a text behind results ends no loop',
+    request([ask, says(use('a'), thinking), user(result('a'), text('And?'))], { thinking: { type: 'enabled' } }),
+    ['A7 messages[1].content[0]'],
+  ],
+  [
+    'A7: thinking that does not stand first, asked for or not',
+    request([ask, says(text('Well.'), thinking, text('Done.')), ask]),
+    ['A7 messages[1].content[0]'],
+  ],
+  [
+    'A9: five cache marks',
+    request([user(...'abcde'.split('').map((said) => text(said, mark)))]),
+    ['A9 messages[0].content[4]'],
+  ],
+  [
+    'A9: a mark on a blank text',
+    request([user(text('Hi.'), text(' ', mark))]),
+    ['X3 messages[0].content[1]', 'A6 messages[0].content[1]', 'A9 messages[0].content[1]'],
+  ],
+  [
+    'A9: a mark on thinking',
+    request([ask, says({ ...thinking, ...mark }, text('Done.')), ask]),
+    ['A9 messages[1].content[0]'],
+  ],
+  [
+    'A10: a compaction in the middle',
+    request([ask, says(compaction, text('Done.')), ask]),
+    ['A10 messages[1].content[0]'],
+  ],
+  ['A10: two compactions', request([says(compaction), ask, says(compaction), ask]), ['A10 messages[2].content[0]']],
+  [
+    "A11: a provider's call whose result is in another turn",
+    request([
+      ask,
+      says({ type: 'server_tool_use', id: 's' }),
+      ask,
+      says({ type: 'web_search_tool_result', tool_use_id: 's' }),
+      ask,
+    ]),
+    ['A11 messages[1].content[0]', 'A11 messages[3].content[0]'],
+  ],
+  [
+    'A12: an error that is no boolean',
+    request([ask, says(use('a')), user(result('a', 'no', { is_error: 'yes' }))]),
+    ['A12 messages[2].content[0]'],
+  ],
+  [
+    'form: a call of the user',
+    request([user(use('a'))]),
+    ['form messages[0].content[0]', 'X1 messages[0].content[0]', 'A4 messages[0].content[0]'],
+  ],
+  ['form: a block without its text', request([user(text('Hi.'), { type: 'text' })]), ['form messages[0].content[1]']],
+];
+
+test.each(broken)('%s', (_, body, expected) => {
+  expect(nameViolations(validateAnthropic(body))).toStrictEqual(expected);
+});
+
+test('a body without messages breaks X5, whatever else it is', () => {
+  for (const body of garbage('messages')) expect(validateAnthropic(body)).not.toStrictEqual([]);
+});
+
+describe('with a probe', () => {
+  const probe = user(result('a'), text('Go on.'));
+  const open = says(use('a'), use('b'));
+
+  test('the last round may lack results; at a send it may not', () => {
+    const body = request([ask, open, probe]);
+    expect(validateAnthropic(body, { isProbed: true })).toStrictEqual([]);
+    expect(nameViolations(validateAnthropic(body))).toStrictEqual([
+      'X1 messages[1].content[1]',
+      'X2 messages[1].content[1]',
+      'A4 messages[1].content[1]',
+    ]);
+  });
+
+  test('an earlier round may not', () => {
+    const body = request([ask, open, user(result('a')), says(use('c')), user(result('c'), text('Go on.'))]);
+    expect(nameViolations(validateAnthropic(body, { isProbed: true }))).toStrictEqual([
+      'X1 messages[1].content[1]',
+      'X2 messages[1].content[1]',
+      'A4 messages[1].content[1]',
+    ]);
+  });
+
+  test('nobody asks what stands last', () => {
+    const body = request([ask, says(text('<checkpoint messages="1-2">\nWell, '))]);
+    expect(validateAnthropic(body, { isProbed: true })).toStrictEqual([]);
+    expect(nameViolations(validateAnthropic(body))).toStrictEqual([
+      'X4 messages[1]',
+      'X11 messages[1].content[0]',
+      'A6 messages[1].content[0]',
+    ]);
+  });
+});
+
+describe('X9', () => {
+  const body = request([user(text('é'.repeat(100)))]);
+  const bytes = Buffer.byteLength(JSON.stringify(body));
+
+  test.each([
+    [{ tokens: 10, usableTokens: 10, maxBytes: bytes }, []],
+    [{ tokens: 11, usableTokens: 10 }, ['X9']],
+    [{ maxBytes: bytes - 1 }, ['X9']],
+    [{ tokens: 11 }, []],
+  ])('%j', (context, expected) => {
+    expect(nameViolations(validateAnthropic(body, context))).toStrictEqual(expected);
+  });
+});
+
+test('messages tell no contents', () => {
+  const told = broken.flatMap(([, body]) => validateAnthropic(body).map(({ message }) => message)).join();
+  for (const content of ['Read it', 'found', 'Done', 'call:1', 'cut', 'Hi.']) expect(told).not.toContain(content);
+});

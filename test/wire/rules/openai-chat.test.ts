@@ -1,0 +1,191 @@
+import { describe, expect, test } from 'vitest';
+import { validateChat } from '../../../src/wire/openai-chat/rules.ts';
+import { type BrokenCase, garbage, nameViolations } from './broken.ts';
+
+const system = { role: 'system', content: 'Be brief.' };
+const ask = { role: 'user', content: 'Read it.' };
+const call = (id: string, given: unknown = '{}', name = 'read') => ({
+  id,
+  type: 'function',
+  function: { name, arguments: given },
+});
+const calls = (...tool_calls: unknown[]) => ({ role: 'assistant', content: null, tool_calls });
+const says = (content: unknown, more: object = {}) => ({ role: 'assistant', content, ...more });
+const result = (id: string, content: unknown = 'found') => ({ role: 'tool', tool_call_id: id, content });
+const picture = { type: 'image_url', image_url: { url: 'https://images.example/1.png' } };
+const tools = [{ type: 'function', function: { name: 'read' } }];
+
+function request(messages: unknown, more: object = {}): unknown {
+  return { model: 'm', tools, messages, ...more };
+}
+
+test.each([
+  ['a question', request([ask], { tools: undefined })],
+  ['system and developer in front', request([system, { role: 'developer', content: 'Be kind.' }, ask])],
+  ['a round', request([ask, calls(call('a'), call('b')), result('b'), result('a')])],
+  [
+    'a round beside text',
+    request([ask, says('Well:', { tool_calls: [call('a')] }), result('a', [{ type: 'text', text: 'b' }]), ask]),
+  ],
+  ['calls without the field content', request([ask, { role: 'assistant', tool_calls: [call('a')] }, result('a')])],
+  [
+    'nulls as dumps have them',
+    request([ask, says('Hi.', { tool_calls: null, reasoning_content: null, refusal: null }), ask]),
+  ],
+  ['pictures of the user', request([{ role: 'user', content: [picture, { type: 'text', text: 'Look.' }] }])],
+  [
+    'reasoning in the loop, with a result that shows a picture',
+    request([
+      ask,
+      says(null, { tool_calls: [call('a')], reasoning_content: 'hm' }),
+      result('a'),
+      { role: 'user', content: [picture] },
+    ]),
+  ],
+  [
+    'a call of free text',
+    request([ask, calls({ id: 'a', type: 'custom', custom: { name: 'sql', input: 'select 1' } }), result('a')], {
+      tools: [{ type: 'custom', custom: { name: 'sql' } }],
+    }),
+  ],
+  ['a refusal', request([ask, says([{ type: 'refusal', refusal: 'No.' }]), ask])],
+])('takes %s', (_, body) => {
+  expect(validateChat(body, { hasStrictTemplate: true })).toStrictEqual([]);
+});
+
+const broken: BrokenCase[] = [
+  [
+    'X1: an id stands twice',
+    request([ask, calls(call('a'), call('a')), result('a')]),
+    ['X1 messages[1].tool_calls[1]'],
+  ],
+  [
+    'X1: a call without result',
+    request([ask, calls(call('a')), ask]),
+    ['X1 messages[1].tool_calls[0]', 'C1 messages[1].tool_calls[0]'],
+  ],
+  ['X1: a result without call', request([ask, says('Hi.'), result('a'), ask]), ['X1 messages[2]', 'C2 messages[2]']],
+  [
+    'X1: an id that is too long',
+    request([ask, calls(call('a'.repeat(41))), result('a'.repeat(41))]),
+    ['X1 messages[1].tool_calls[0]'],
+  ],
+  ['X1: a call answered twice', request([ask, calls(call('a')), result('a'), result('a')]), ['X1 messages[3]']],
+  [
+    'X2: half of a batch',
+    request([ask, calls(call('a'), call('b')), result('a')]),
+    ['X1 messages[1].tool_calls[1]', 'X2 messages[1].tool_calls[1]', 'X4 messages[2]', 'C1 messages[1].tool_calls[1]'],
+  ],
+  ['X3: blank text', request([ask, says(' '), ask]), ['X3 messages[1].content']],
+  [
+    'X3: a blank part',
+    request([{ role: 'user', content: [{ type: 'text', text: '' }] }]),
+    ['X3 messages[0].content[0]'],
+  ],
+  ['X3: empty content', request([{ role: 'user', content: [] }]), ['X3 messages[0].content']],
+  ['X3: an empty list of calls', request([ask, says('Hi.', { tool_calls: [] }), ask]), ['X3 messages[1].tool_calls']],
+  ['X3: an empty list of tools', request([ask], { tools: [] }), ['X3 tools']],
+  ['X4: the assistant speaks last', request([ask, says('Hi.')]), ['X4 messages[1]']],
+  ['X5: system alone', request([system]), ['X4 messages[0]', 'X5']],
+  ['X5: the assistant speaks first', request([system, says('Hi.'), ask]), ['X5 messages[1]']],
+  [
+    'X6: a tool that nobody describes',
+    request([ask, calls(call('a', '{}', 'write')), result('a')]),
+    ['X6 messages[1].tool_calls[0]'],
+  ],
+  [
+    'X7: arguments that were cut',
+    request([ask, calls(call('a', '{"path": "src')), result('a')]),
+    ['X7 messages[1].tool_calls[0]'],
+  ],
+  [
+    'X7: arguments that are no object',
+    request([ask, calls(call('a', 'null')), result('a')]),
+    ['X7 messages[1].tool_calls[0]'],
+  ],
+  ['X8: half a character', request([{ role: 'user', content: '\ud83d' }]), ['X8 messages[0].content']],
+  [
+    'X11: a checkpoint as system',
+    request([{ role: 'system', content: '<checkpoint messages="1-9">' }, ask]),
+    ['X11 messages[0].content'],
+  ],
+  [
+    'C1: a message between a call and its result',
+    request([ask, calls(call('a')), ask, result('a')]),
+    ['C1 messages[1].tool_calls[0]'],
+  ],
+  [
+    'C1: a stranger among the results',
+    request([ask, calls(call('a')), result('a'), ask, calls(call('b'), call('c')), result('b'), ask, result('c')]),
+    ['C1 messages[4].tool_calls[1]'],
+  ],
+  [
+    'C2: a result of an earlier round',
+    request([ask, calls(call('a')), calls(call('b')), result('b'), result('a')]),
+    ['C1 messages[1].tool_calls[0]', 'C2 messages[4]'],
+  ],
+  ['C3: neither content nor calls', request([ask, says(null), ask]), ['C3 messages[1]']],
+  ['C4: arguments as an object', request([ask, calls(call('a', {})), result('a')]), ['C4 messages[1].tool_calls[0]']],
+  ['C5: system in the middle', request([ask, system, ask]), ['C5 messages[1]']],
+  [
+    'C6: a picture in a result',
+    request([ask, calls(call('a')), result('a', [picture])]),
+    ['C6 messages[2].content[0]'],
+  ],
+  [
+    'C7: reasoning of an earlier turn',
+    request([ask, says('Hi.', { reasoning_content: 'hm' }), ask]),
+    ['C7 messages[1]'],
+  ],
+  [
+    'C7: reasoning that is no text',
+    request([ask, says(null, { tool_calls: [call('a')], reasoning_content: {} }), result('a')]),
+    ['C7 messages[1]'],
+  ],
+  ['form: a result without id', request([ask, { role: 'tool', content: 'found' }, ask]), ['form messages[1]']],
+  ['form: calls of the user', request([{ ...ask, tool_calls: [call('a')] }]), ['form messages[0].tool_calls']],
+  ['form: a call without name', request([ask, calls({ id: 'a' }), ask]), ['form messages[1].tool_calls[0]']],
+  ['form: a role that there is not', request([{ role: 'robot', content: 'Hi.' }, ask]), ['form messages[0].role']],
+];
+
+test.each(broken)('%s', (_, body, expected) => {
+  expect(nameViolations(validateChat(body))).toStrictEqual(expected);
+});
+
+test('C5: a strict template takes user and assistant in turns', () => {
+  const body = request([system, ask, ask, says('Hi.'), says('Well?'), ask]);
+  expect(nameViolations(validateChat(body, { hasStrictTemplate: true }))).toStrictEqual([
+    'C5 messages[2]',
+    'C5 messages[4]',
+  ]);
+  expect(validateChat(body)).toStrictEqual([]);
+});
+
+test('garbage breaks rules and throws nothing', () => {
+  for (const body of garbage('messages')) expect(validateChat(body, { maxBytes: 1e6 })).not.toStrictEqual([]);
+});
+
+describe('with a probe', () => {
+  test('the last round may lack results; at a send it may not', () => {
+    const body = request([ask, calls(call('a'), call('b')), result('a'), ask]);
+    expect(validateChat(body, { isProbed: true })).toStrictEqual([]);
+    expect(nameViolations(validateChat(body))).toStrictEqual([
+      'X1 messages[1].tool_calls[1]',
+      'X2 messages[1].tool_calls[1]',
+      'C1 messages[1].tool_calls[1]',
+    ]);
+  });
+
+  test('a result of the open round that went astray is told', () => {
+    const body = request([ask, calls(call('a')), ask, result('a')]);
+    expect(nameViolations(validateChat(body, { isProbed: true }))).toStrictEqual(['C1 messages[1].tool_calls[0]']);
+  });
+
+  test('an earlier round may not lack results', () => {
+    const body = request([ask, calls(call('a')), says('Hi.'), ask]);
+    expect(nameViolations(validateChat(body, { isProbed: true }))).toStrictEqual([
+      'X1 messages[1].tool_calls[0]',
+      'C1 messages[1].tool_calls[0]',
+    ]);
+  });
+});

@@ -1,0 +1,214 @@
+import { expect, test } from 'vitest';
+import { validateResponses } from '../../../src/wire/openai-responses/rules.ts';
+import { type BrokenCase, garbage, nameViolations } from './broken.ts';
+
+const ask = { role: 'user', content: 'Read it.' };
+const says = (said: string, more: object = {}) => ({
+  type: 'message',
+  role: 'assistant',
+  content: [{ type: 'output_text', text: said }],
+  ...more,
+});
+const call = (call_id: string, more: object = {}) => ({
+  type: 'function_call',
+  call_id,
+  name: 'read',
+  arguments: '{}',
+  ...more,
+});
+const output = (call_id: string, said: unknown = 'found') => ({ type: 'function_call_output', call_id, output: said });
+const reasoning = (id: string, more: object = {}) => ({
+  type: 'reasoning',
+  id,
+  summary: [],
+  encrypted_content: 'sealed=',
+  ...more,
+});
+const compaction = { type: 'compaction', encrypted_content: 'sealed=' };
+const tools = [{ type: 'function', name: 'read', parameters: {} }];
+
+function request(input: unknown, more: object = {}): unknown {
+  return { model: 'm', store: false, tools, input, ...more };
+}
+
+test.each([
+  ['a text as input', request('Hi.')],
+  ['a question', request([ask], { instructions: 'Be brief.', tools: undefined })],
+  ['a developer in the middle', request([ask, says('Hi.'), { role: 'developer', content: 'Be kind.' }, ask])],
+  [
+    'an answer of two calls',
+    request([
+      ask,
+      reasoning('rs_1'),
+      call('a', { id: 'fc_1' }),
+      call('b', { id: 'fc_2' }),
+      output('b'),
+      output('a', [{ type: 'input_text', text: 'found' }, { type: 'input_image' }]),
+    ]),
+  ],
+  [
+    'calls and outputs by turns',
+    request([
+      ask,
+      reasoning('rs_1'),
+      call('a', { id: 'fc_1' }),
+      output('a'),
+      call('b'),
+      output('b'),
+      says('Done.'),
+      ask,
+    ]),
+  ],
+  ["server's ids where no model reasons", request([ask, says('Done.', { id: 'msg_1' }), ask])],
+  ['a compaction first', request([compaction, says('Done.'), ask])],
+  [
+    "a provider's tool, which holds its outcome",
+    request([ask, { type: 'web_search_call', id: 'ws_1', status: 'completed' }, says('So.'), ask]),
+  ],
+  [
+    'a call of free text',
+    request(
+      [
+        ask,
+        { type: 'custom_tool_call', call_id: 'a', name: 'sql', input: 'select 1' },
+        { type: 'custom_tool_call_output', call_id: 'a', output: '1' },
+      ],
+      { tools: [{ type: 'namespace', name: 'db', tools: [{ type: 'custom', name: 'sql' }] }] },
+    ),
+  ],
+  [
+    'a call of a kind without name',
+    request([
+      ask,
+      { type: 'local_shell_call', call_id: 'a', action: {} },
+      { type: 'local_shell_call_output', call_id: 'a', output: '' },
+    ]),
+  ],
+  [
+    'reasoning in the open',
+    request([
+      ask,
+      reasoning('rs_1', { encrypted_content: null, content: [{ type: 'reasoning_text', text: 'hm' }] }),
+      says('Done.'),
+      ask,
+    ]),
+  ],
+])('takes %s', (_, body) => {
+  expect(validateResponses(body)).toStrictEqual([]);
+});
+
+const broken: BrokenCase[] = [
+  ['X1, R1: a call without output', request([ask, call('a'), ask]), ['X1 input[1]', 'R1 input[1]']],
+  ['X1, R1: an output without call', request([ask, says('Hi.'), output('a'), ask]), ['X1 input[2]', 'R1 input[2]']],
+  ['X1, R1: an output before its call', request([ask, output('a'), call('a'), ask]), ['X1 input[1]', 'R1 input[1]']],
+  ['X1: an id stands twice', request([ask, call('a'), call('a'), output('a')]), ['X1 input[2]']],
+  ['X1: a call answered twice', request([ask, call('a'), output('a'), output('a')]), ['X1 input[3]']],
+  ['X1: an id that is too long', request([ask, call('a'.repeat(65)), output('a'.repeat(65))]), ['X1 input[1]']],
+  [
+    'X2: half of a batch',
+    request([ask, call('a'), call('b'), output('b')]),
+    ['X1 input[1]', 'X2 input[1]', 'X4 input[3]', 'R1 input[1]'],
+  ],
+  ['X3: blank text', request([ask, says(' '), ask]), ['X3 input[1].content[0]']],
+  ['X3: blank input', request(' '), ['X3 input']],
+  ['X3: blank instructions', request([ask], { instructions: '' }), ['X3 instructions']],
+  ['X3: an empty output', request([ask, call('a'), output('a', '')]), ['X3 input[2].output']],
+  ['X3: empty content', request([{ role: 'user', content: [] }]), ['X3 input[0].content']],
+  ['X4: the assistant speaks last', request([ask, says('Hi.')]), ['X4 input[1]']],
+  ['X5: nothing to answer', request([]), ['X5']],
+  ['X5: the assistant speaks first', request([says('Hi.'), ask]), ['X5 input[0]']],
+  ['X6: a tool that nobody describes', request([ask, call('a', { name: 'write' }), output('a')]), ['X6 input[1]']],
+  ['X7: arguments that were cut', request([ask, call('a', { arguments: '{"path' }), output('a')]), ['X7 input[1]']],
+  ['X7: arguments as an object', request([ask, call('a', { arguments: {} }), output('a')]), ['X7 input[1]']],
+  ['X8: half a character', request([ask, call('a'), output('a', '\udc00')]), ['X8 input[2].output']],
+  [
+    'X11: a checkpoint in the instructions',
+    request([ask], { instructions: '<checkpoint messages="1-2">' }),
+    ['X11 instructions'],
+  ],
+  [
+    'R1: an output of another kind',
+    request([ask, call('a'), { type: 'custom_tool_call_output', call_id: 'a', output: '1' }]),
+    ['R1 input[2]'],
+  ],
+  ['R2: reasoning whose call is gone', request([ask, reasoning('rs_1'), ask]), ['R2 input[1]']],
+  ['R2: reasoning at the end', request([ask, says('Hi.'), ask, reasoning('rs_1')]), ['X4 input[3]', 'R2 input[3]']],
+  [
+    'R3: a call that lost its reasoning',
+    request([ask, reasoning('rs_1'), call('a', { id: 'fc_1' }), output('a'), call('b', { id: 'fc_2' }), output('b')]),
+    ['R3 input[4]'],
+  ],
+  [
+    'R3: no reasoning left at all',
+    request([ask, call('a', { id: 'fc_1' }), output('a')], { reasoning: { effort: 'low' } }),
+    ['R3 input[1]'],
+  ],
+  [
+    'R4: reasoning in front of other reasoning',
+    request([ask, reasoning('rs_1'), reasoning('rs_2'), says('Hi.'), ask]),
+    ['R4 input[1]'],
+  ],
+  ['R5: a message between a call and its output', request([ask, call('a'), ask, output('a')]), ['R5 input[3]']],
+  [
+    'R6: encrypted reasoning that is emptied',
+    request([ask, reasoning('rs_1', { encrypted_content: '' }), says('Hi.'), ask]),
+    ['R6 input[1]'],
+  ],
+  [
+    'R6: reasoning by its id, and nothing is stored',
+    request([ask, reasoning('rs_1', { encrypted_content: null }), says('Hi.'), ask]),
+    ['R6 input[1]'],
+  ],
+  [
+    'R7: an earlier response beside the input',
+    request([ask], { previous_response_id: 'resp_1' }),
+    ['R7 previous_response_id'],
+  ],
+  [
+    'R7: a stored conversation beside the input',
+    request([ask], { conversation: { id: 'conv_1' } }),
+    ['R7 conversation'],
+  ],
+  ['R8: a compaction that is not whole', request([{ type: 'compaction' }, ask]), ['R8 input[0]']],
+  [
+    'R8: a compaction between a call and its output',
+    request([ask, call('a'), compaction, output('a')]),
+    ['R8 input[2]'],
+  ],
+  [
+    'R9: an id stands twice',
+    request([ask, says('Hi.', { id: 'msg_1' }), ask, says('Hi.', { id: 'msg_1' }), ask]),
+    ['R9 input[3]'],
+  ],
+  ['form: an item without type and role', request([ask, { content: 'Hi.' }]), ['form input[1]']],
+  [
+    'form: a part without text',
+    request([{ role: 'user', content: [{ type: 'input_text' }] }]),
+    ['form input[0].content[0]'],
+  ],
+  ['form: an output without call_id', request([ask, { type: 'function_call_output', output: '1' }]), ['form input[1]']],
+  [
+    'form: a call without name',
+    request([ask, call('a', { name: undefined }), output('a')]),
+    ['form input[1]', 'X6 input[1]'],
+  ],
+];
+
+test.each(broken)('%s', (_, body, expected) => {
+  expect(nameViolations(validateResponses(body))).toStrictEqual(expected);
+});
+
+test('garbage breaks rules and throws nothing', () => {
+  for (const body of garbage('input')) expect(validateResponses(body, { maxBytes: 1e6 })).not.toStrictEqual([]);
+});
+
+test('with a probe the last answer may lack outputs; an earlier one may not', () => {
+  const body = (between: unknown[]) => request([ask, call('a'), call('b'), output('a'), ...between, ask]);
+  expect(validateResponses(body([]), { isProbed: true })).toStrictEqual([]);
+  expect(nameViolations(validateResponses(body([])))).toStrictEqual(['X1 input[2]', 'X2 input[2]', 'R1 input[2]']);
+  expect(nameViolations(validateResponses(body([says('Hi.')]), { isProbed: true }))).toStrictEqual([
+    'X1 input[2]',
+    'X2 input[2]',
+    'R1 input[2]',
+  ]);
+});

@@ -1,0 +1,77 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { groupMessages } from '../../../src/domain/group.ts';
+import type { Message } from '../../../src/domain/message.ts';
+import { WIRE_FORMATS, type WireFormat } from '../../../src/domain/raw-items.ts';
+import { renderAnthropic } from '../../../src/wire/anthropic/render.ts';
+import { validateAnthropic } from '../../../src/wire/anthropic/rules.ts';
+import { wireFormats } from '../../../src/wire/formats.ts';
+import { checkOrder } from '../../../src/wire/rules/order.ts';
+import { histories } from '../histories.ts';
+import { nameViolations } from './broken.ts';
+import { mutations, sitesOf } from './mutations.ts';
+
+const RUNS = { numRuns: 300 };
+/** For each of the mutations, which are many. */
+const MUTATED_RUNS = { numRuns: 100 };
+const PROBE: Message = { role: 'user', content: 'Go on.' };
+
+describe.each(WIRE_FORMATS)('%s', (format: WireFormat) => {
+  const { render, validate } = wireFormats[format];
+
+  test('whatever is rendered breaks no rule', () => {
+    fc.assert(
+      fc.property(histories(format), (request) => {
+        const rendered = render(request);
+        expect(validate(rendered.body)).toStrictEqual([]);
+        expect(checkOrder(request, rendered)).toStrictEqual([]);
+      }),
+      RUNS,
+    );
+  });
+
+  test('a context breaks no rule with a probe, its last round open or not', () => {
+    const contexts = histories(format, { isSendable: false }).filter(({ messages }) => isOpenAtEndOnly(messages));
+    fc.assert(
+      fc.property(contexts, (request) => {
+        const { body } = render({ ...request, messages: [...request.messages, PROBE] });
+        expect(validate(body, { isProbed: true })).toStrictEqual([]);
+      }),
+      RUNS,
+    );
+  });
+
+  test.each(mutations)('$name: $rule sees it', ({ rule, isPlace, apply, name }) => {
+    const isElsewhere = name === (format === 'anthropic' ? 'arguments are clipped' : 'arguments are a list');
+    let mutated = 0;
+    fc.assert(
+      fc.property(histories(format), fc.nat(), (request, choice) => {
+        const { body } = structuredClone(render(request));
+        const sites = [...sitesOf(body)].filter(isPlace);
+        const site = sites[choice % sites.length];
+        const hasCalls = request.messages.some(({ toolCalls }) => toolCalls !== undefined);
+        if (site === undefined || (rule === 'X6' && !hasCalls)) return;
+        apply(site);
+        mutated += 1;
+        expect(new Set(nameViolations(validate(body)).map((named) => named.split(' ')[0]))).toContain(rule);
+      }),
+      MUTATED_RUNS,
+    );
+    if (!isElsewhere) expect(mutated).toBeGreaterThan(MUTATED_RUNS.numRuns / 4);
+  });
+});
+
+test.each(['enabled', 'adaptive'] as const)('anthropic with %s thinking breaks no rule', (type) => {
+  fc.assert(
+    fc.property(histories('anthropic'), (request) => {
+      const thinking = type === 'enabled' ? { type, budget_tokens: 2_048 } : { type };
+      expect(validateAnthropic(renderAnthropic(request, { thinking }).body)).toStrictEqual([]);
+    }),
+    RUNS,
+  );
+});
+
+function isOpenAtEndOnly(messages: readonly Message[]): boolean {
+  const last = messages.findLastIndex(({ role }) => role === 'assistant');
+  return groupMessages(messages).every(({ isOpen, positions }) => !isOpen || positions[0] === last);
+}

@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import { calibrationRatio } from '../../src/domain/calibration.ts';
+import type { WorkerEvent } from '../../src/domain/events.ts';
+import { Calibrations } from '../../src/workers/calibrations.ts';
+import { openMemoryCalibrationStore } from '../fakes/store/calibration-store.ts';
+import { ManualTimers } from './turn/manual-timers.ts';
+
+function open() {
+  const timers = new ManualTimers();
+  const events: WorkerEvent[] = [];
+  const store = openMemoryCalibrationStore();
+  const make = () => new Calibrations({ clock: timers, timers, onEvent: (event) => events.push(event) });
+  return { timers, events, store, calibrations: make(), other: make() };
+}
+
+describe('a ratio', () => {
+  it.each([
+    [1_100, 1_000, 1.1],
+    [5_000, 1_000, 2],
+    [10, 1_000, 0.5],
+  ])('of %i to %i is %d', (provider, counted, ratio) => {
+    expect(calibrationRatio(provider, counted)).toBe(ratio);
+  });
+
+  it('says nothing of a small request, or of none', () => {
+    expect(calibrationRatio(500, 255)).toBeUndefined();
+    expect(calibrationRatio(0, 1_000)).toBeUndefined();
+  });
+});
+
+describe('calibrations', () => {
+  it('are 1 until a provider has counted, then its ratio', async () => {
+    const { store, calibrations } = open();
+    await calibrations.start(store);
+    expect(calibrations.factorOf('m')).toBe(1);
+    await calibrations.observe('m', 1_200, 1_000);
+    expect(calibrations.factorOf('m')).toBe(1.2);
+    expect(calibrations.factorOf('other')).toBe(1);
+  });
+
+  it('reach other workers within seconds, and one that starts at once', async () => {
+    const { store, timers, calibrations, other } = open();
+    await Promise.all([calibrations.start(store), other.start(store)]);
+    await calibrations.observe('m', 1_200, 1_000);
+    expect(other.factorOf('m')).toBe(1);
+    await timers.advance(15_000);
+    expect(other.factorOf('m')).toBe(1.2);
+  });
+
+  it('are told once a second for each model, however many answers come', async () => {
+    const { store, timers, calibrations } = open();
+    await calibrations.start(store);
+    for (const provider of [1_200, 1_400, 1_600]) await calibrations.observe('m', provider, 1_000);
+    await calibrations.observe('n', 900, 1_000);
+    expect([...calibrations.factors]).toEqual([
+      ['m', 1.2],
+      ['n', 0.9],
+    ]);
+    await timers.advance(1_000);
+    await calibrations.observe('m', 1_400, 1_000);
+    expect(calibrations.factorOf('m')).toBe(1.3);
+  });
+
+  it('stay as they are while the store fails, and say so', async () => {
+    const { store, timers, events, calibrations } = open();
+    await calibrations.start(store);
+    await calibrations.observe('m', 1_200, 1_000);
+    store.observeCalibration = () => Promise.reject(new Error('away'));
+    await timers.advance(1_000);
+    await calibrations.observe('m', 1_900, 1_000);
+    expect(calibrations.factorOf('m')).toBe(1.2);
+    expect(events).toMatchObject([{ type: 'worker_failed', where: 'calibration' }]);
+  });
+
+  it('end with their worker', async () => {
+    const { store, timers, calibrations } = open();
+    await calibrations.start(store);
+    calibrations.stop();
+    await calibrations.observe('m', 1_200, 1_000);
+    expect(await store.readCalibrations()).toEqual(new Map());
+    await timers.advance(60_000);
+    expect(calibrations.factorOf('m')).toBe(1);
+  });
+});

@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import type { Message } from '../../../src/domain/message.ts';
+import { isThinkingLoopOpen } from '../../../src/workers/compaction/thinking-loop.ts';
+import { FIVE_SEQUENCES, Fixture, ref, words } from './fixture.ts';
+
+const thought = (type = 'thinking') => ({ format: 'anthropic', model: 'm', items: [{ type, thinking: 'hm' }] });
+const user: Message = { role: 'user', content: 'go on' };
+const call = (id: string, raw?: unknown): Message => ({
+  role: 'assistant',
+  content: '',
+  toolCalls: [{ id, name: 'read', arguments: '{}' }],
+  ...(raw === undefined ? {} : { raw }),
+});
+const result = (toolCallId: string): Message => ({ role: 'tool', content: 'read', toolCallId });
+
+describe('a thinking loop', () => {
+  it.each<[string, readonly Message[], boolean]>([
+    ['is open while the model’s calls are answered', [user, call('a', thought()), result('a')], true],
+    ['is open from its first call', [user, call('a', thought())], true],
+    ['is open where only an earlier step was thought over', [user, call('a', thought()), result('a'), call('b')], true],
+    ['knows every provider’s name of thinking', [user, call('a', thought('reasoning')), result('a')], true],
+    ['is none without thinking', [user, call('a'), result('a')], false],
+    ['is none where the raw items hold something else', [user, call('a', thought('text')), result('a')], false],
+    [
+      'has ended with the answer',
+      [user, call('a', thought()), result('a'), { role: 'assistant', content: 'So.' }],
+      false,
+    ],
+    ['has ended with the next user message', [user, call('a', thought()), result('a'), user], false],
+  ])('%s', (_, messages, isOpen) => {
+    const items = messages.map((message, index) => ({ from: index + 1, to: index + 1, message, tokens: 1, bytes: 1 }));
+    expect(isThinkingLoopOpen(items)).toBe(isOpen);
+  });
+});
+
+describe('a pass inside of one', () => {
+  async function openLoop() {
+    const world = await Fixture.open();
+    await world.append(FIVE_SEQUENCES);
+    return world;
+  }
+
+  async function think(world: Fixture) {
+    const messages = [{ ...user, content: words(20) }, call('c19_0', thought()), result('c19_0')];
+    await world.store.append({
+      conversation: ref,
+      operation: world.nextId(),
+      agent: 'guide',
+      expectedHead: 17,
+      messages: await Promise.all(messages.map((message) => world.agent.weigh(message))),
+      opens: [],
+      closes: [],
+    });
+  }
+
+  it('that is soft makes no version and spends nothing: turns and messages are counted on', async () => {
+    const world = await openLoop();
+    await think(world);
+    await world.request('token_threshold');
+    expect(await world.deliver()).toEqual({ status: 'done' });
+    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'no_reason' }]);
+    expect(world.db.find(ref)?.passed).toEqual({ head: 0, turns: 0 });
+  });
+
+  it('that is soft and has its summaries already keeps them for the next one', async () => {
+    const world = await openLoop();
+    await world.request('token_threshold');
+    for (const child of await world.fanOut()) await world.summarize(child);
+    await think(world);
+    await world.deliver('job1', true);
+    expect(world.version).toBeUndefined();
+    await world.append('a20 u20');
+    await world.request('token_threshold', 'manual');
+    expect(await world.deliver('job2'), 'no job for what was summarized').toEqual({ status: 'done' });
+    expect(world.version).toMatchObject({ number: 1, strategy: 'summarize', explained: [] });
+  });
+
+  it('that is hard makes one: the turn could not go on without', async () => {
+    const world = await openLoop();
+    await think(world);
+    await world.request('manual');
+    await world.runPass();
+    expect(world.version).toMatchObject({ number: 1 });
+  });
+});

@@ -1,0 +1,49 @@
+/** What a worker's death looks like from inside: from here on nothing that it asks for happens. */
+class Crash extends Error {}
+
+/** `after`: the operation took effect, its reply is lost. */
+export type When = 'before' | 'after';
+
+/** Lets one worker die at its n-th await. */
+export class Fate {
+  readonly #at: number;
+  readonly #when: When;
+  #awaits = 0;
+  #isDead = false;
+
+  /** @param at from 1; 0 lets it live */
+  constructor(at = 0, when: When = 'before') {
+    this.#at = at;
+    this.#when = when;
+  }
+
+  get hasStruck(): boolean {
+    return this.#isDead;
+  }
+
+  async pass<T>(operation: () => Promise<T>): Promise<T> {
+    if (this.#isDead) throw new Crash();
+    this.#awaits += 1;
+    this.#isDead = this.#awaits === this.#at;
+    if (this.#isDead && this.#when === 'before') throw new Crash();
+    const result = await operation();
+    if (this.#isDead) throw new Crash();
+    return result;
+  }
+}
+
+/** Puts the fate of the worker at work between it and every operation of a room. */
+export function bindRoom<Room extends object>(room: Room, fate: () => Fate): Room {
+  return new Proxy(room, {
+    get(target, name) {
+      const found: unknown = Reflect.get(target, name);
+      if (typeof found !== 'function') return found;
+      return (...args: unknown[]) => fate().pass(async () => Reflect.apply(found, target, args) as unknown);
+    },
+  });
+}
+
+/** For a catch: of the dead nothing is heard but that they died. */
+export function ignoreCrash(error: unknown): void {
+  if (!(error instanceof Crash)) throw error;
+}

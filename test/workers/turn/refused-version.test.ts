@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest';
+import { ModelError, type ModelRequest } from '../../../src/domain/model.ts';
+import { type ScriptedOutcome, scriptedModel } from '../../../src/models/scripted.ts';
+import { Fixture, ref } from './fixture.ts';
+
+const refused = new ModelError('invalid', 'messages.1: no result', {
+  code: 'invalid_request_error',
+  form: '{"roles":[]}',
+});
+
+/** Two turns are answered and a version takes the first messages away; then the third turn's answers come. */
+async function runOver(...answers: readonly ScriptedOutcome[]) {
+  const requests: ModelRequest[] = [];
+  const outcomes = [{ content: 'one' }, { content: 'two' }, ...answers];
+  const model = scriptedModel({
+    decide: (request) => {
+      requests.push(request);
+      return outcomes[requests.length - 1] ?? new Error('no answer left');
+    },
+  });
+  const world = await Fixture.open({ model });
+  for (const turn of ['t1', 't2']) {
+    await world.accept(turn, `question of ${turn}`);
+    await world.deliver();
+  }
+  await world.ports.passes.requestPass({ conversation: ref, reasons: ['manual'], passId: 'p1', wake: 'w1' });
+  await world.endPass(2);
+  await world.accept('t3', 'question of t3');
+  await world.deliver();
+  return { world, sent: requests.slice(2) };
+}
+
+describe('a version whose form its provider refuses', () => {
+  it('is rolled back, quarantined and told of, and the step is taken again', async () => {
+    const { world, sent } = await runOver(refused, { content: 'three' });
+    expect(await world.view('t3')).toMatchObject({ state: 'completed', answer: { content: 'three' } });
+    expect(sent.map(({ version, messages }) => [version, messages.length])).toEqual([
+      [1, 3],
+      [2, 5],
+    ]);
+    const conversation = world.db.find(ref);
+    expect(conversation?.versions.get(2)).toMatchObject({
+      number: 2,
+      parent: 1,
+      cause: 'rollback',
+      base: 0,
+      segments: [],
+    });
+    expect(conversation?.versions.has(1)).toBe(true);
+    expect(conversation?.quarantine).toMatchObject({ version: 2 });
+    expect(world.eventsOf('version_rejected')).toEqual([
+      {
+        type: 'version_rejected',
+        by: 'provider',
+        conversation: ref,
+        turn: 't3',
+        version: 1,
+        codes: ['invalid_request_error'],
+        message: 'messages.1: no result',
+        form: '{"roles":[]}',
+      },
+    ]);
+  });
+
+  it('costs the turn where its parent is refused as well: that is the conversation’s own form', async () => {
+    const { world, sent } = await runOver(refused, refused);
+    expect(await world.view('t3')).toMatchObject({
+      state: 'failed',
+      failure: { code: 'model_failed', details: { code: 'invalid_request_error' } },
+    });
+    expect(sent).toHaveLength(2);
+    expect(world.db.find(ref)?.version).toBe(2);
+  });
+
+  it('is taken as it is where another one became the live version meanwhile', async () => {
+    const world: { current?: Fixture } = {};
+    const answers: ScriptedOutcome[] = [];
+    const model = scriptedModel({
+      decide: async (request) => {
+        if (request.messages.length > 1 && answers.length === 0) {
+          answers.push(refused);
+          await world.current?.ports.passes.requestPass({
+            conversation: ref,
+            reasons: ['manual'],
+            passId: 'p2',
+            wake: 'w2',
+          });
+          await world.current?.endPass(1);
+          return refused;
+        }
+        return { content: 'there' };
+      },
+    });
+    const opened = await Fixture.open({ model });
+    world.current = opened;
+    await opened.accept('t1', 'first');
+    await opened.deliver();
+    await opened.ports.passes.requestPass({ conversation: ref, reasons: ['manual'], passId: 'p1', wake: 'w1' });
+    await opened.endPass(1);
+    await opened.accept('t2', 'second');
+    await opened.deliver();
+    expect(await opened.view('t2')).toMatchObject({ state: 'completed', answer: { content: 'there' } });
+    expect(opened.eventsOf('version_rejected')).toEqual([]);
+    expect(opened.db.find(ref)?.versions.get(2)).toMatchObject({ cause: 'pass' });
+  });
+});
+
+it('a provider’s count is told beside our own of the same request', async () => {
+  const usage = { inputTotal: 60, output: 5, outputKept: 5 };
+  const world = await Fixture.open({ model: scriptedModel({ decide: () => ({ content: 'there', usage }) }) });
+  await world.accept('t1', 'Hi');
+  await world.deliver();
+  await world.accept('t2', 'Ho');
+  await world.deliver();
+  const [first, second] = world.observed;
+  expect(first).toMatchObject({ model: 'scripted', providerTokens: 60 });
+  expect(second?.counted, 'no anchor in it').toBe((first?.counted ?? 0) + 5 + 5);
+});
