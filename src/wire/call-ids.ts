@@ -4,7 +4,7 @@ import type { WireFormat } from '../domain/raw-items.ts';
 /** Ids that a format takes. Anthropic's rule is its own; the others are what their servers are known to accept. */
 const LEGAL_IDS: Readonly<Record<WireFormat, RegExp>> = {
   anthropic: /^[a-zA-Z0-9_-]{1,64}$/,
-  'openai-chat': /^[\x21-\x7e]{1,64}$/,
+  'openai-chat': /^[\x21-\x7e]{1,40}$/,
   'openai-responses': /^[a-zA-Z0-9_-]{1,64}$/,
 };
 
@@ -47,7 +47,7 @@ export class CallIds {
   }
 
   #make(id: string): string {
-    const stem = id.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 48);
+    const stem = id.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 32);
     for (let number = 1; ; number += 1) {
       const candidate = `${stem}_${number}`;
       if (this.#isFree(candidate)) return candidate;

@@ -71,7 +71,7 @@ describe('ids of calls', () => {
       'a_b_2',
     ]);
     expect(sent('openai-chat', calls({ id: 'a:b' }))).toEqual(['a:b']);
-    expect(sent('openai-responses', calls({ id: 'é'.repeat(90) }))).toEqual([`${'_'.repeat(48)}_1`]);
+    expect(sent('openai-responses', calls({ id: 'é'.repeat(90) }))).toEqual([`${'_'.repeat(32)}_1`]);
   });
 });
 

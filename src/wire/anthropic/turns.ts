@@ -28,11 +28,13 @@ export function layTurns(items: readonly ArrangedItem[]): LaidTurns {
   const withoutRaw = new Set<Origin>();
   const altered = new Set<Origin>();
   items.forEach((item, index) => {
-    const { role, blocks, raw } = writeItem(item, index === 0);
-    if (raw !== 'verbatim') withoutRaw.add(item.origin);
-    if (raw === 'altered') altered.add(item.origin);
+    const { role, blocks: written, raw } = writeItem(item, index === 0);
     const last = turns.at(-1);
     const turn = last?.role === role ? last : { role, blocks: [], origins: [] };
+    const blocks = beginsOtherwise(turn) ? written.filter((block) => !isThinking(block)) : written;
+    const isAltered = raw === 'altered' || blocks.length < written.length;
+    if (raw !== 'verbatim' || isAltered) withoutRaw.add(item.origin);
+    if (isAltered) altered.add(item.origin);
     if (turn !== last) turns.push(turn);
     turn.blocks.push(...blocks);
     turn.origins.push(...blocks.map(() => item.origin));
@@ -40,6 +42,11 @@ export function layTurns(items: readonly ArrangedItem[]): LaidTurns {
   const trimmed = trimEnd(turns.at(-1));
   if (trimmed !== undefined) altered.add(trimmed);
   return { turns, withoutRaw, altered };
+}
+
+/** A7: a turn that holds thinking begins with it; a message that is merged behind another (A3) leaves its own out. */
+function beginsOtherwise({ role, blocks: [first] }: Turn): boolean {
+  return role === 'assistant' && first !== undefined && !isThinking(first);
 }
 
 interface WrittenItem {

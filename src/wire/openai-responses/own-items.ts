@@ -85,10 +85,12 @@ function isSendable(item: RawItem): boolean {
   }
 }
 
-/** Reasoning that nothing comes of is refused. */
+/** Reasoning that nothing comes of is refused: of a run, all but the last, and what stands at the end (R2, R4). */
 function dropUnpaired(items: readonly RawItem[]): RawItem[] {
-  const end = items.findLastIndex((item) => !isReasoning(item)) + 1;
-  return items.slice(0, end);
+  return items.filter((item, index) => {
+    const next = items[index + 1];
+    return !isReasoning(item) || (next !== undefined && !isReasoning(next));
+  });
 }
 
 function rename(item: RawItem, call: WireCall | undefined): RawItem {

@@ -189,9 +189,12 @@ const broken: BrokenCase[] = [
   ],
   [
     'A7: thinking behind the call; a text behind results ends no loop',
-    request([ask, says(use('a'), thinking), user(result('a'), text('And?'))], { thinking: { type: 'enabled' } }),
+    request([ask, says(use('a'), thinking, text('Well.')), user(result('a'), text('And?'))], {
+      thinking: { type: 'enabled' },
+    }),
     ['A7 messages[1].content[0]'],
   ],
+  ['A7: a turn that ends with thinking', request([ask, says(redacted), ask]), ['A7 messages[1].content[0]']],
   [
     'A7: thinking that does not stand first, asked for or not',
     request([ask, says(text('Well.'), thinking, text('Done.')), ask]),

@@ -182,6 +182,11 @@ const broken: BrokenCase[] = [
   ],
   ['form: an item without type and role', request([ask, { content: 'Hi.' }]), ['form input[1]']],
   [
+    'form: reasoning whose summary was left out because it is empty',
+    request([ask, reasoning('rs_1', { summary: undefined }), says('Hi.'), ask]),
+    ['form input[1]'],
+  ],
+  [
     'form: a part without text',
     request([{ role: 'user', content: [{ type: 'input_text' }] }]),
     ['form input[0].content[0]'],

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { groupMessages } from '../../../src/domain/group.ts';
+import { adoptMessages } from '../../../src/domain/history.ts';
 import type { Message } from '../../../src/domain/message.ts';
 import { WIRE_FORMATS, type WireFormat } from '../../../src/domain/raw-items.ts';
 import { renderAnthropic } from '../../../src/wire/anthropic/render.ts';
@@ -8,6 +9,7 @@ import { validateAnthropic } from '../../../src/wire/anthropic/rules.ts';
 import { wireFormats } from '../../../src/wire/formats.ts';
 import { checkOrder } from '../../../src/wire/rules/order.ts';
 import { histories } from '../histories.ts';
+import { hasTraces, readConversations } from '../traces.ts';
 import { nameViolations } from './broken.ts';
 import { mutations, sitesOf } from './mutations.ts';
 
@@ -39,6 +41,15 @@ describe.each(WIRE_FORMATS)('%s', (format: WireFormat) => {
       }),
       RUNS,
     );
+  });
+
+  test.skipIf(!hasTraces)('recorded conversations break no rule (skipped without ../shared/traces)', () => {
+    for (const { id, messages } of readConversations()) {
+      const sent = [...adoptMessages(messages, 1).messages, PROBE];
+      const request = { model: 'm', system: '', tools: [], messages: sent, maxOutputTokens: 4_096 };
+      const rendered = render(request);
+      expect([id, ...validate(rendered.body), ...checkOrder(request, rendered)]).toStrictEqual([id]);
+    }
   });
 
   test.each(mutations)('$name: $rule sees it', ({ rule, isPlace, apply, name }) => {

@@ -6,23 +6,23 @@ import type { AnthropicTurn, AnthropicView, PlacedBlock } from './view.ts';
 const MAX_CACHE_MARKS = 4;
 
 /**
- * A7: thinking is whole, and a turn that has any begins with it. Where the request makes every answer begin with it, so do
- * the calls of the current tool loop; adaptive thinking leaves that to the model. Whether a block is unmodified only its
- * provider can tell.
+ * A7: thinking is whole, and a turn that has any begins with it and ends otherwise. Where the request makes every answer
+ * begin with it, so do those with calls of the current tool loop; adaptive thinking leaves that to the model. Whether a block
+ * is unmodified only its provider can tell.
  */
 export function* keepsThinking({ turns, blocks, requiresThinking }: AnthropicView): Generator<Breach> {
   for (const block of blocks) {
     if (!isWhole(block)) yield { path: block.path, message: 'thinking without its text or its signature' };
   }
   const loop = new Set(requiresThinking ? currentLoop(turns) : []);
-  for (const turn of turns) {
+  for (const turn of turns.filter(({ role }) => role === 'assistant')) {
     const first = turn.blocks.find(({ type }) => type !== 'compaction');
-    if (turn.role !== 'assistant' || first === undefined || isThinking(first)) continue;
+    const last = turn.blocks.at(-1);
+    if (last !== undefined && isThinking(last)) yield { path: last.path, message: 'thinking at the end of its turn' };
+    if (first === undefined || isThinking(first)) continue;
     const isLost = loop.has(turn) && turn.blocks.some(({ type }) => type === 'tool_use');
-    if (isLost)
-      yield { path: first.path, message: 'a call of the current tool loop without thinking at its beginning' };
-    else if (turn.blocks.some(isThinking))
-      yield { path: first.path, message: 'thinking that does not stand first in its turn' };
+    if (isLost) yield { path: first.path, message: 'a call of the current tool loop without thinking before it' };
+    else if (turn.blocks.some(isThinking)) yield { path: first.path, message: 'thinking that does not begin its turn' };
   }
 }
 

@@ -44,7 +44,7 @@ export function* needsReasoningBefore({ items, usesReasoning }: ResponsesView): 
   }
 }
 
-/** R4: reasoning in front of other reasoning has lost what came of it, and goes. */
+/** R4: reasoning in front of other reasoning goes: the API now and then writes several in a row, and refuses to read them. */
 export function* dropsUnpairedReasoning({ items }: ResponsesView): Generator<Breach> {
   for (const [position, { path, type }] of items.entries()) {
     if (type === 'reasoning' && items[position + 1]?.type === 'reasoning')

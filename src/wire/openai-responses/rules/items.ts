@@ -15,6 +15,7 @@ export const itemSchema = z.object({
   content: z.unknown().optional(),
   output: z.unknown().optional(),
   encrypted_content: z.unknown().optional(),
+  summary: z.unknown().optional(),
 });
 
 export type Item = z.infer<typeof itemSchema>;

@@ -90,6 +90,7 @@ class ResponsesReading extends Reading {
     const author = authorOf({ ...item, role });
     this.#answer = author === 'assistant' ? (this.#answer ?? position) : undefined;
     if (item.type === 'message') this.#readMessage({ ...item, role }, path, position);
+    if (item.type === 'reasoning' && !Array.isArray(item.summary)) this.tell(path, 'reasoning without summary');
     if (isCall(item)) this.#readCall(item, path, position);
     if (isOutput(item)) this.#readOutput(item, path, position);
     const isCompaction = item.type === 'compaction';
