@@ -1,0 +1,95 @@
+import Anthropic from '@anthropic-ai/sdk';
+import { type Model, type ModelAnswer, ModelError, type ModelProfile, type ModelUsage } from '../../domain/model.ts';
+import { readAnthropicAnswer } from '../../wire/anthropic/answer.ts';
+import type { AnthropicThinking } from '../../wire/anthropic/body.ts';
+import { renderAnthropic } from '../../wire/anthropic/render.ts';
+import { validateAnthropic } from '../../wire/anthropic/rules.ts';
+import { describeForm } from '../../wire/form.ts';
+import { classifyFailure } from '../provider-errors.ts';
+import { checkBody, sizeContext, toWireRequest } from '../request.ts';
+
+export interface AnthropicModelOptions {
+  /** `id` is the provider's name of the model */
+  readonly profile: ModelProfile;
+  readonly apiKey: string;
+  readonly baseUrl?: string;
+  /** which form a model takes is its own: newer ones want `adaptive` and no budget. Absent: off */
+  readonly thinking?: AnthropicThinking;
+}
+
+/**
+ * A model of the Messages API. Answers are streamed, since a long one outlives idle connections; retries are the turn's, and
+ * the deadline is the step's.
+ */
+export function anthropicModel({ profile: given, apiKey, baseUrl, thinking }: AnthropicModelOptions): Model {
+  const profile: ModelProfile = { ...given, format: 'anthropic' };
+  const client = new Anthropic({
+    apiKey,
+    maxRetries: 0,
+    logLevel: 'off',
+    timeout: NEVER_MS,
+    ...(baseUrl === undefined ? {} : { baseURL: baseUrl }),
+  });
+  return {
+    profile,
+    async generate(request) {
+      const { body, marks } = renderAnthropic(
+        toWireRequest(request, profile),
+        thinking === undefined ? {} : { thinking },
+      );
+      const describe = (refusal: string): string => describeForm(body, refusal);
+      checkBody(validateAnthropic(body, sizeContext(profile)), describe);
+      const { signal, idempotencyKey } = request;
+      let message: Anthropic.Message;
+      try {
+        message = await client.messages.stream(body, { signal, idempotencyKey }).finalMessage();
+      } catch (error) {
+        signal.throwIfAborted();
+        throw classifyFailure(describeError(error), Date.now(), describe);
+      }
+      const version = request.version === undefined ? {} : { version: request.version };
+      return readMessage(message, { format: 'anthropic', model: profile.id, prefix: marks.prefix, ...version });
+    },
+  };
+}
+
+/** The step has its own deadline; a client's would end long answers. */
+const NEVER_MS = 2_147_483_647;
+
+function describeError(error: unknown) {
+  if (!(error instanceof Anthropic.APIError)) return { message: error instanceof Error ? error.message : '' };
+  const { status, type, errorCode, apiMessage, headers } = error;
+  return {
+    status,
+    type: type ?? undefined,
+    code: errorCode ?? undefined,
+    message: apiMessage ?? error.message,
+    headers,
+  };
+}
+
+/** @throws ModelError where the stream broke off, or brought something that is no answer */
+function readMessage(message: Anthropic.Message, raw: Record<string, unknown>): ModelAnswer {
+  // A page of something in between comes back as text where an answer should be.
+  if (!Array.isArray((message as Partial<Anthropic.Message> | null)?.content))
+    throw new ModelError('retry', 'no answer');
+  if (message.stop_reason === null) throw new ModelError('retry', 'the answer broke off');
+  if (message.stop_reason === 'model_context_window_exceeded') {
+    throw new ModelError('overflow', 'the answer met the end of the window', { code: message.stop_reason });
+  }
+  const { items, end, ...said } = readAnthropicAnswer(message);
+  return { ...said, ...(end === undefined ? {} : { end }), usage: readUsage(message.usage), raw: { ...raw, items } };
+}
+
+function readUsage(usage: Anthropic.Usage): ModelUsage {
+  const cachedInput = usage.cache_read_input_tokens ?? 0;
+  const cacheWrite = usage.cache_creation_input_tokens ?? 0;
+  const output = usage.output_tokens;
+  return {
+    inputTotal: usage.input_tokens + cachedInput + cacheWrite,
+    cachedInput,
+    cacheWrite,
+    output,
+    outputKept: output,
+  };
+}

@@ -1,0 +1,40 @@
+import { ModelError, type ModelProfile, type ModelRequest } from '../domain/model.ts';
+import { upperBoundTokens } from '../domain/size.ts';
+import type { RuleContext } from '../wire/rules/rule.ts';
+import type { Violation, WireRequest } from '../wire/wire-request.ts';
+
+/** What every window keeps free for an answer, at most: `usable` counts on it. */
+const RESERVED_TOKENS = 8_192;
+
+/** A request of ours as the renderers take it: the answer may have all that the window has left. */
+export function toWireRequest(request: ModelRequest, { id, ...profile }: ModelProfile): WireRequest {
+  const { system, tools, messages, version, tokens } = request;
+  const cap = Math.min(request.maxOutputTokens ?? profile.outputCapTokens, profile.outputCapTokens);
+  const left = profile.windowTokens - upperBoundTokens(tokens, profile.upperBoundFactor);
+  return {
+    model: id,
+    system,
+    tools,
+    messages,
+    maxOutputTokens: Math.max(1, Math.min(cap, Math.max(left, RESERVED_TOKENS))),
+    ...(version === undefined ? {} : { version }),
+  };
+}
+
+/** What of the provider's caps a body is held to before it is sent. */
+export function sizeContext({ maxRequestBytes }: ModelProfile): RuleContext {
+  return maxRequestBytes === undefined ? {} : { maxBytes: maxRequestBytes };
+}
+
+/**
+ * Refuses a body that its provider would refuse, before it costs a request.
+ * @throws ModelError
+ */
+export function checkBody(violations: readonly Violation[], describe: (refusal: string) => string): void {
+  const [first] = violations;
+  if (first === undefined) return;
+  const rules = [...new Set(violations.map(({ rule }) => rule))].join(', ');
+  const place = `${first.path === '' ? 'the request' : first.path}: ${first.message}`;
+  if (violations.every(({ rule }) => rule === 'X9')) throw new ModelError('overflow', place, { code: rules });
+  throw new ModelError('invalid', `breaks ${rules} at ${place}`, { code: rules, form: describe(first.path) });
+}
