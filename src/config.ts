@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { TurnfoldError } from './domain/errors.ts';
 
@@ -64,6 +65,59 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     shutdownMs: read('TURNFOLD_SHUTDOWN_MS'),
     logLevel: read('TURNFOLD_LOG_LEVEL'),
   };
+}
+
+/** Where a provider's models are, and with what key. */
+export interface ProviderSetting {
+  /** the variable that holds the key, to be named where it is missing */
+  readonly keyVariable: string;
+  readonly apiKey: string | undefined;
+  readonly baseUrl: string | undefined;
+}
+
+export type ProviderSettings = Readonly<Record<'anthropic' | 'openai', ProviderSetting>>;
+
+/**
+ * Keys by variable, or by the file that the variable with `_FILE` names. They go to a model's client and nowhere else.
+ * @throws invalid_config, with the variable's name and never its value
+ */
+export function readProviderSettings(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+  readFile: (path: string) => string = (path) => readFileSync(path, 'utf8'),
+): ProviderSettings {
+  const read = (name: string): ProviderSetting => ({
+    keyVariable: `${name}_API_KEY`,
+    apiKey: readSecret(env, readFile, `${name}_API_KEY`),
+    baseUrl: readAddress(env, `${name}_BASE_URL`),
+  });
+  return { anthropic: read('ANTHROPIC'), openai: read('OPENAI') };
+}
+
+function readSecret(
+  env: Readonly<Record<string, string | undefined>>,
+  readFile: (path: string) => string,
+  name: string,
+): string | undefined {
+  const given = env[name]?.trim();
+  if (given !== undefined && given !== '') return given;
+  const field = `${name}_FILE`;
+  const path = env[field]?.trim();
+  if (path === undefined || path === '') return undefined;
+  let secret: string;
+  try {
+    secret = readFile(path).trim();
+  } catch (cause) {
+    throw new TurnfoldError('invalid_config', `${field}: its file cannot be read`, { field, cause });
+  }
+  if (secret === '') throw new TurnfoldError('invalid_config', `${field}: its file is empty`, { field });
+  return secret;
+}
+
+function readAddress(env: Readonly<Record<string, string | undefined>>, field: string): string | undefined {
+  const given = env[field]?.trim();
+  if (given === undefined || given === '') return undefined;
+  if (URL.canParse(given) && /^https?:$/.test(new URL(given).protocol)) return given;
+  throw new TurnfoldError('invalid_config', `${field}: must be an http(s) address`, { field });
 }
 
 /** A name that `redis://` cannot be reached by is refused here: the client would quote it, password and all. */

@@ -13,6 +13,7 @@ export function addProcessCommands(program: Command, output: Output): void {
     .option('--agents <file>', 'module that exports `agents`; without it an agent that needs no key')
     .option('--agent <name>', 'agent of the prompt; without it the first')
     .option('--policy <file>', 'policy as YAML, under the agents’ own')
+    .option('--model <name>', 'provider/model instead of the agents’ own; its key from the environment')
     .option('--conversation <id>', 'conversation of the prompt', 'dev')
     .action((options: DevOptions) =>
       runCommand(output, false, async () => (await import('./commands/dev.ts')).runDev(options, output)),
@@ -29,6 +30,7 @@ export function addProcessCommands(program: Command, output: Output): void {
   program
     .command('demo')
     .description('an agent with real tools lives through both kinds of compaction; needs no key')
+    .option('--model <name>', 'provider/model instead of the script; its key from the environment')
     .option('--file <jsonl>', 'play back a recorded conversation instead')
     .option('--json', 'end with one JSON line; the rest goes to standard error')
     .action((options: DemoOptions) =>

@@ -1,5 +1,6 @@
 import type { Agent, Tool } from '../domain/agent.ts';
 import type { Message } from '../domain/message.ts';
+import type { Model, ModelProfile } from '../domain/model.ts';
 import type { PolicyInput } from '../domain/policy.ts';
 import { scriptedModel } from '../models/scripted.ts';
 import { decideFrom, type ScriptedTurn } from './script.ts';
@@ -24,14 +25,21 @@ const MAX_RESULT_TOKENS = 8_000;
 /** recorded turns have hundreds of calls */
 const MAX_STEPS = 2_000;
 
+export interface DemoAgentOptions {
+  readonly isCompacted: boolean;
+  /** a provider's model in place of the script, with a window so small that it has to be compacted */
+  readonly makeModel?: ((window: Pick<ModelProfile, 'windowTokens' | 'outputCapTokens'>) => Model) | undefined;
+}
+
 /** The agent of the demo. Its model follows a script, so that no key is needed; everything else is as in production. */
-export function createDemoAgent(name: string, script: DemoScript, isCompacted: boolean): Agent {
+export function createDemoAgent(name: string, script: DemoScript, { isCompacted, makeModel }: DemoAgentOptions): Agent {
   const { usable } = script;
   const policy: PolicyInput = {
     enabled: isCompacted,
     tokenThreshold: Math.floor(usable * THRESHOLD_SHARE),
     maxTokens: Math.floor(usable * TARGET_SHARE),
   };
+  const window = { windowTokens: usable + RESERVE_TOKENS, outputCapTokens: RESERVE_TOKENS };
   return {
     name,
     system: script.system,
@@ -39,16 +47,12 @@ export function createDemoAgent(name: string, script: DemoScript, isCompacted: b
     policy,
     maxSteps: MAX_STEPS,
     toolResultMaxTokens: maxResultTokens(usable),
-    model: scriptedModel({
-      decide: decideFrom(script.turns),
-      profile: {
-        id: 'scripted',
-        encoding: 'o200k_base',
-        windowTokens: usable + RESERVE_TOKENS,
-        outputCapTokens: RESERVE_TOKENS,
-        upperBoundFactor: 1,
-      },
-    }),
+    model:
+      makeModel?.(window) ??
+      scriptedModel({
+        decide: decideFrom(script.turns),
+        profile: { id: 'scripted', encoding: 'o200k_base', upperBoundFactor: 1, ...window },
+      }),
   };
 }
 

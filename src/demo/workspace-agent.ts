@@ -1,5 +1,5 @@
 import type { Agent } from '../domain/agent.ts';
-import type { ModelAnswer, ModelRequest } from '../domain/model.ts';
+import type { Model, ModelAnswer, ModelRequest } from '../domain/model.ts';
 import { mergePolicies, type PolicyInput } from '../domain/policy.ts';
 import { scriptedModel } from '../models/scripted.ts';
 import { workspaceTools } from './workspace-tools.ts';
@@ -7,18 +7,28 @@ import { workspaceTools } from './workspace-tools.ts';
 const HELP =
   'I follow a script and need no key. Ask me: `list <folder>`, `read <file>` or `search <text> in <folder>`.';
 
+export interface WorkspaceAgentOptions {
+  /** over its own, which is small so that passes can be seen */
+  readonly policy?: PolicyInput;
+  /** instead of the script */
+  readonly model?: Model;
+}
+
 /**
- * An agent to try things with: it understands three commands and really runs them over the files under `root`.
- * @param policy over its own, which is small so that passes can be seen
+ * An agent to try things with: its script understands three commands, and the tools really run them over the files under
+ * `root`.
  */
-export function createWorkspaceAgent(root: string, policy: PolicyInput = {}): Agent {
+export function createWorkspaceAgent(
+  root: string,
+  { policy = {}, model = scriptedModel({ decide }) }: WorkspaceAgentOptions = {},
+): Agent {
   return {
     name: 'workspace',
     system: 'You answer questions about the files of a workspace. Use the tools; quote paths.',
     tools: workspaceTools(root),
     policy: mergePolicies({ tokenThreshold: 8_000, maxTokens: 4_000 }, policy),
     toolResultMaxTokens: 2_000,
-    model: scriptedModel({ decide }),
+    model,
   };
 }
 

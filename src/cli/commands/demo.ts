@@ -2,13 +2,14 @@ import { resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { fileURLToPath } from 'node:url';
 import { readConfig } from '../../config.ts';
-import { createDemoAgent, type DemoScript } from '../../demo/demo-agent.ts';
+import { createDemoAgent, type DemoAgentOptions, type DemoScript } from '../../demo/demo-agent.ts';
 import { loadPlaybackScript, loadQuestionScript } from '../../demo/load-script.ts';
 import { type DemoRun, describeRuns, plotRuns, summarizeRun } from '../../demo/report.ts';
 import { type DemoProgress, runConversation } from '../../demo/run-demo.ts';
 import { describeVersions } from '../../demo/version-table.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
 import type { LocalRedis } from '../../local-redis/local-redis.ts';
+import { resolveModel } from '../../runtime/resolve-model.ts';
 import { readLines } from '../files.ts';
 import { withHouse } from '../house.ts';
 import { type Output, writeJson } from '../output.ts';
@@ -16,6 +17,8 @@ import { type Output, writeJson } from '../output.ts';
 export interface DemoOptions {
   readonly file?: string;
   readonly json?: boolean;
+  /** `provider/model`, instead of the script */
+  readonly model?: string;
 }
 
 const ROOT = resolve(fileURLToPath(import.meta.url), '../../../..');
@@ -30,8 +33,11 @@ export async function runDemo(options: DemoOptions, output: Output): Promise<num
   const config = readConfig();
   const script = options.file === undefined ? await loadQuestionScript(ROOT) : await readPlayback(options.file, output);
   const stamp = Date.now().toString(36);
-  const compacted = createDemoAgent(`demo-${stamp}`, script, true);
-  const uncompacted = createDemoAgent(`demo-${stamp}-off`, script, false);
+  const { model } = options;
+  const makeModel: DemoAgentOptions['makeModel'] =
+    model === undefined ? undefined : (profile) => resolveModel(model, { profile });
+  const compacted = createDemoAgent(`demo-${stamp}`, script, { isCompacted: true, makeModel });
+  const uncompacted = createDemoAgent(`demo-${stamp}-off`, script, { isCompacted: false, makeModel });
   const agents = [compacted, uncompacted];
   return await withHouse({ config, output, agents }, async ({ redis, client }) => {
     output.note(`${script.turns.length} turns, usable window ${script.usable} tokens\n`);

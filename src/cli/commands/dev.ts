@@ -3,6 +3,8 @@ import { readConfig } from '../../config.ts';
 import { createWorkspaceAgent } from '../../demo/workspace-agent.ts';
 import type { Agent } from '../../domain/agent.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
+import type { PolicyInput } from '../../domain/policy.ts';
+import { resolveModel } from '../../runtime/resolve-model.ts';
 import { createLogger, logEvents } from '../../telemetry/logs.ts';
 import type { CommandContext } from '../command-context.ts';
 import { readPolicyFile } from '../files.ts';
@@ -16,6 +18,8 @@ export interface DevOptions {
   readonly agents?: string;
   readonly agent?: string;
   readonly policy?: string;
+  /** `provider/model`, instead of the agents' own */
+  readonly model?: string;
   readonly conversation: string;
 }
 
@@ -33,8 +37,7 @@ const COMMANDS = '/show, /versions and /compact look inside; /quit ends.';
 export async function runDev(options: DevOptions, output: Output): Promise<number> {
   const config = readConfig();
   const policy = await readPolicyFile(options.policy, output);
-  const agents =
-    options.agents === undefined ? [createWorkspaceAgent(process.cwd(), policy)] : await loadAgents(options.agents);
+  const agents = await chooseAgents(options, policy);
   const agent = chooseAgent(agents, options.agent);
   const onEvent = logEvents(createLogger({ level: 'warn', isPretty: true }));
   const metrics = { ...config.metrics, port: 0 };
@@ -49,6 +52,13 @@ export async function runDev(options: DevOptions, output: Output): Promise<numbe
     });
     return 0;
   });
+}
+
+async function chooseAgents({ agents, model }: DevOptions, policy: PolicyInput): Promise<readonly Agent[]> {
+  const chosen = model === undefined ? {} : { model: resolveModel(model) };
+  return agents === undefined
+    ? [createWorkspaceAgent(process.cwd(), { policy, ...chosen })]
+    : (await loadAgents(agents)).map((agent) => ({ ...agent, ...chosen }));
 }
 
 function chooseAgent(agents: readonly Agent[], wanted: string | undefined): string {

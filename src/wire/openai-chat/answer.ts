@@ -1,3 +1,5 @@
+import type { ModelAnswer } from '../../domain/model.ts';
+import type { RawItem } from '../../domain/raw-items.ts';
 import type { AnswerParts } from '../wire-request.ts';
 
 /** What of a whole (accumulated) answer is read here; a choice of the SDK's `ChatCompletion` is one. */
@@ -17,6 +19,15 @@ interface ChatAnswerCall {
   readonly custom?: { readonly name: string; readonly input: string };
 }
 
+/** By the reason why the model stopped; any other is `complete`. The last three are words of compatible servers for a break. */
+const ENDS: Readonly<Record<string, ModelAnswer['end']>> = {
+  length: 'cut_off',
+  content_filter: 'refusal',
+  model_length: 'cut_off',
+  insufficient_system_resource: 'cut_off',
+  error: 'cut_off',
+};
+
 /** Text, calls and the verbatim message of an answer. A refusal's own words are its text. */
 export function readChatAnswer({ finish_reason, message }: ChatAnswer): AnswerParts {
   const { content, refusal, tool_calls } = message;
@@ -28,12 +39,18 @@ export function readChatAnswer({ finish_reason, message }: ChatAnswer): AnswerPa
       name: called?.name ?? custom?.name ?? '',
       arguments: called?.arguments ?? JSON.stringify({ input: custom?.input ?? '' }),
     })),
-    end: isRefusal || finish_reason === 'content_filter' ? 'refusal' : endOf(finish_reason),
-    items: [{ ...message }],
+    // Without a reason the stream broke off.
+    end: isRefusal ? 'refusal' : finish_reason === null ? 'cut_off' : (ENDS[finish_reason] ?? 'complete'),
+    items: [dropEmptyFields(message)],
   };
 }
 
-/** Without a reason the stream broke off. */
-function endOf(reason: string | null): 'complete' | 'cut_off' {
-  return reason === 'length' || reason === null ? 'cut_off' : 'complete';
+/** Fields that hold nothing are the SDK's as often as the server's, and some servers refuse to read fields that they did not write. */
+function dropEmptyFields(message: ChatAnswer['message']): RawItem {
+  const fields = Object.entries(message).filter(([name, value]) => name === 'content' || isFilled(value));
+  return Object.fromEntries(fields);
+}
+
+function isFilled(value: unknown): boolean {
+  return value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0);
 }

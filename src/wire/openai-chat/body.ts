@@ -26,13 +26,12 @@ export interface ChatUserMessage {
   readonly content: string | (ChatTextPart | ChatImagePart)[];
 }
 
+/** What its server wrote goes back verbatim, and may have fields that are none of ours: an open model's thinking (C7), signatures. */
 export interface ChatAssistantMessage {
   readonly role: 'assistant';
   /** null beside calls only (C3) */
   readonly content: string | null;
   readonly tool_calls?: ChatCall[];
-  /** what an open model thought, in the form that its server gave it (C7) */
-  readonly reasoning_content?: unknown;
 }
 
 export interface ChatToolMessage {

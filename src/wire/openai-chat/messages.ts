@@ -1,16 +1,20 @@
-import type { RawItem } from '../../domain/raw-items.ts';
 import type { SentPart } from '../sent-parts.ts';
 import type { ArrangedItem, Origin } from '../wire-request.ts';
 import type { ChatAssistantMessage, ChatImagePart, ChatMessage, ChatTextPart } from './body.ts';
+import { writeOwnMessage } from './own-message.ts';
 
 /** A message of the body, and where what it says came from: one origin for each part of it. */
 export interface LaidMessage {
   readonly message: ChatMessage;
   readonly origins: readonly Origin[];
+  /** shows pictures of the results before it, and is no word of the user's */
+  readonly isOfResults?: true;
 }
 
 export interface LaidMessages {
   readonly messages: readonly LaidMessage[];
+  /** messages whose raw items were sent */
+  readonly withRaw: ReadonlySet<Origin>;
   /** messages that the body does not say as they are */
   readonly altered: ReadonlySet<Origin>;
 }
@@ -19,57 +23,44 @@ export interface LaidMessages {
 const PICTURE_TEXT = '(the picture follows)';
 
 /**
- * Lays arranged messages out. Pictures of a round's results follow the round as a user message, since a result holds text
- * only; errors have no field of their own. An open model's thinking goes back inside the tool loop that it belongs to (C7).
+ * Lays arranged messages out, each round's results directly behind its calls (C1, C2). Pictures of results follow the round as
+ * a user message, since a result holds text only; errors have no field of their own.
  */
 export function layMessages(items: readonly ArrangedItem[]): LaidMessages {
   const messages: LaidMessage[] = [];
+  const withRaw = new Set<Origin>();
   const altered = new Set<Origin>();
   let pictures: Pictures = [];
-  for (const item of items) {
-    if (item.kind !== 'result' && pictures.length > 0) {
+  items.forEach((item, index) => {
+    const { origin } = item;
+    if (item.kind === 'assistant') {
+      const own = writeOwnMessage(item);
+      messages.push({ message: own?.message ?? writeAssistant(item), origins: [origin] });
+      if (own?.isVerbatim === true) withRaw.add(origin);
+      else if (own !== undefined) altered.add(origin);
+    } else if (item.kind === 'user') {
+      const content = item.parts.map(writePart);
+      messages.push({
+        message: { role: 'user', content: plainText(content) ?? content },
+        origins: content.map(() => origin),
+      });
+    } else {
+      messages.push({ message: { role: 'tool', tool_call_id: item.callId, content: textOf(item) }, origins: [origin] });
+      if (!isToldByText(item)) altered.add(origin);
+      pictures.push(...picturesOf(item));
+      if (items[index + 1]?.kind === 'result' || pictures.length === 0) return;
       messages.push(showPictures(pictures));
       pictures = [];
     }
-    if (item.kind !== 'user' && isAltered(item)) altered.add(item.origin);
-    if (item.kind === 'result') pictures.push(...picturesOf(item));
-    messages.push(writeItem(item));
-  }
-  if (pictures.length > 0) messages.push(showPictures(pictures));
-  return { messages, altered };
+  });
+  return { messages, withRaw, altered };
 }
 
 type ResultItem = Extract<ArrangedItem, { kind: 'result' }>;
 type AssistantItem = Extract<ArrangedItem, { kind: 'assistant' }>;
 type Pictures = { readonly origin: Origin; readonly part: ChatImagePart }[];
 
-/** The format has no place for an error's mark, for a result's pictures, and for most of what a provider says beside its text. */
-function isAltered(item: ResultItem | AssistantItem): boolean {
-  if (item.kind === 'assistant') return item.raw !== undefined;
-  return item.isError || item.parts.some((part) => part.kind !== 'text');
-}
-
-function writeItem(item: ArrangedItem): LaidMessage {
-  switch (item.kind) {
-    case 'user': {
-      const content = item.parts.map(writePart);
-      return {
-        message: { role: 'user', content: plainText(content) ?? content },
-        origins: content.map(() => item.origin),
-      };
-    }
-    case 'assistant':
-      return { message: writeAssistant(item), origins: [item.origin] };
-    case 'result': {
-      const text = item.parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
-      const content = text === '' ? PICTURE_TEXT : text;
-      return { message: { role: 'tool', tool_call_id: item.callId, content }, origins: [item.origin] };
-    }
-  }
-}
-
-function writeAssistant({ text, calls, raw }: AssistantItem): ChatAssistantMessage {
-  const reasoning = calls.length > 0 ? reasoningOf(raw) : undefined;
+function writeAssistant({ text, calls }: AssistantItem): ChatAssistantMessage {
   const toolCalls = calls.map(({ id, name, arguments: given }) => ({
     id,
     type: 'function' as const,
@@ -79,28 +70,25 @@ function writeAssistant({ text, calls, raw }: AssistantItem): ChatAssistantMessa
     role: 'assistant',
     content: text === '' ? null : text,
     ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
-    ...(reasoning === undefined ? {} : { reasoning_content: reasoning }),
   };
 }
 
-function reasoningOf(raw: readonly RawItem[] = []): unknown {
-  return raw.map((item) => item['reasoning_content']).find((given) => given !== undefined && given !== null);
+/** One text, which every compatible server takes. */
+function textOf({ parts }: ResultItem): string {
+  const texts = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []));
+  return texts.length === 0 ? PICTURE_TEXT : texts.join('\n');
 }
 
-/** An open model's thinking goes back inside the tool loop that it belongs to, and nowhere else (C7). */
-export function keepReasoningInLoop(messages: readonly LaidMessage[]): LaidMessage[] {
-  const loopStart = messages.findLastIndex(({ message }) => message.role === 'user');
-  return messages.map((laid, index) => {
-    if (index > loopStart || laid.message.role !== 'assistant') return laid;
-    const { reasoning_content: _, ...message } = laid.message;
-    return { ...laid, message };
-  });
+/** Whether one text, and pictures behind it, say all of a result. */
+function isToldByText({ parts: [first, ...rest], isError }: ResultItem): boolean {
+  return !isError && first?.kind === 'text' && rest.every(({ kind }) => kind !== 'text');
 }
 
 function showPictures(pictures: Pictures): LaidMessage {
   return {
     message: { role: 'user', content: pictures.map(({ part }) => part) },
     origins: pictures.map(({ origin }) => origin),
+    isOfResults: true,
   };
 }
 

@@ -3,16 +3,18 @@ import { parseInput } from '../../domain/parse.ts';
 import { type Part, readParts } from '../../domain/parts.ts';
 import { type Piece, restoreMessages } from '../restore.ts';
 import { type Marks, NO_ORIGIN, type WireMessages } from '../wire-request.ts';
+import { hasOwnFields } from './own-message.ts';
 
 const contentSchema = z.union([z.string(), z.array(z.unknown())]).nullish();
 const messageSchema = z.looseObject({
   role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
   content: contentSchema,
   tool_calls: z
-    .array(z.object({ id: z.string(), function: z.object({ name: z.string(), arguments: z.string() }) }))
+    .array(z.looseObject({ id: z.string(), function: z.looseObject({ name: z.string(), arguments: z.string() }) }))
     .nullish(),
-  tool_call_id: z.string().optional(),
+  refusal: z.string().nullish(),
 });
+const resultSchema = z.object({ tool_call_id: z.string() });
 const bodySchema = z.object({
   model: z.string().default(''),
   messages: z.array(messageSchema),
@@ -50,32 +52,25 @@ function readMessage(message: ReadMessage, place: number, marks: Marks | undefin
   const parts = partsOf(message.content);
   switch (role) {
     case 'assistant':
-      return readAssistant(message, parts, at(0), marks === undefined);
+      return readAssistant(message, at(0), marks === undefined);
     case 'tool': {
-      const callId = message.tool_call_id ?? '';
-      return [{ ...at(0), role, parts, result: { callId, isError: false } }];
+      const { tool_call_id } = parseInput(resultSchema, message, `messages[${place}]`);
+      return [{ ...at(0), role, parts, result: { callId: tool_call_id, isError: false } }];
     }
     default:
       return parts.map((part, index) => ({ ...at(index), role: role === 'user' ? role : 'system', parts: [part] }));
   }
 }
 
-function readAssistant(
-  message: ReadMessage,
-  parts: readonly Part[],
-  at: Pick<Piece, 'place' | 'origin'>,
-  isForeign: boolean,
-): Piece[] {
-  const calls = (message.tool_calls ?? []).map(
-    ({ id, function: call }): Piece => ({
-      ...at,
-      role: 'assistant',
-      call: { id, ...call },
-    }),
-  );
-  const hasReasoning = message['reasoning_content'] !== undefined && message['reasoning_content'] !== null;
-  const own: Piece[] = isForeign && hasReasoning ? [{ ...at, role: 'assistant', item: message }] : [];
-  return [{ ...at, role: 'assistant', parts }, ...calls, ...own];
+/** A message is its own item. Another's is kept as one where it has fields that no form of ours knows. */
+function readAssistant(message: ReadMessage, at: Pick<Piece, 'place' | 'origin'>, isForeign: boolean): Piece[] {
+  const { content, refusal, tool_calls } = message;
+  const own = { ...at, role: 'assistant' as const };
+  const calls = (tool_calls ?? []).map(({ id, function: { name, arguments: given } }): Piece => {
+    return { ...own, call: { id, name, arguments: given } };
+  });
+  const item = !isForeign || hasOwnFields(message) ? [{ ...own, item: message }] : [];
+  return [{ ...own, parts: partsOf(content ?? refusal) }, ...calls, ...item];
 }
 
 function partsOf(content: ReadMessage['content']): Part[] {

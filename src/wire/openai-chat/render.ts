@@ -3,8 +3,9 @@ import type { ToolDescription } from '../../domain/model.ts';
 import { type ArrangedSystem, arrangeRequest } from '../arrange.ts';
 import type { Origin, Rendered, WireRequest } from '../wire-request.ts';
 import type { ChatBody, ChatTextPart, ChatTool } from './body.ts';
-import { keepReasoningInLoop, type LaidMessage, layMessages, plainText } from './messages.ts';
+import { type LaidMessage, layMessages, plainText } from './messages.ts';
 import { alternateRoles } from './strict.ts';
+import { keepReasoningInLoop } from './tool-loop.ts';
 
 export interface ChatOptions {
   /** `developer` is what OpenAI's reasoning models call it (`system` by default, which every server knows) */
@@ -22,10 +23,13 @@ export interface ChatOptions {
 export function renderChat(request: WireRequest, options: ChatOptions = {}): Rendered<ChatBody> {
   const { systemRole = 'system', isStrict = false, outputCapField = 'max_completion_tokens' } = options;
   const arranged = arrangeRequest(request, 'openai-chat');
-  const { messages, altered } = layMessages(arranged.items);
-  const turns = isStrict ? alternateRoles(messages) : messages;
-  const laid = [...writeSystem(arranged.system, systemRole), ...keepReasoningInLoop(turns)];
-  const whole = [...altered].map((origin): [Origin, Message] => [origin, request.messages[origin] as Message]);
+  const { messages, withRaw, altered } = layMessages(arranged.items);
+  const { messages: turns, dropped } = keepReasoningInLoop(isStrict ? alternateRoles(messages) : messages);
+  const laid = [...writeSystem(arranged.system, systemRole), ...turns];
+  const whole = [...altered, ...dropped].map((origin): [Origin, Message] => [
+    origin,
+    request.messages[origin] as Message,
+  ]);
   return {
     body: {
       model: request.model,
@@ -36,7 +40,7 @@ export function renderChat(request: WireRequest, options: ChatOptions = {}): Ren
     marks: {
       ...arranged.marks,
       replaced: new Map([...arranged.marks.replaced, ...whole]),
-      raw: new Set(),
+      raw: withRaw.difference(dropped),
       origins: laid.map(({ origins }) => [...origins]),
     },
   };
@@ -50,6 +54,8 @@ function writeSystem(system: readonly ArrangedSystem[], role: 'system' | 'develo
   return [{ message: { role, content: plainText(parts) ?? parts }, origins }];
 }
 
+/** A schema without properties is refused, even of a tool that takes none. */
 function writeTool({ name, description, parameters }: ToolDescription): ChatTool {
-  return { type: 'function', function: { name, description, parameters: { ...parameters } } };
+  const schema = { properties: {}, ...parameters, type: 'object' };
+  return { type: 'function', function: { name, description, parameters: schema } };
 }

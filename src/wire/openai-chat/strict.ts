@@ -1,13 +1,14 @@
 import { NO_ORIGIN } from '../wire-request.ts';
-import type { ChatUserMessage } from './body.ts';
+import type { ChatMessage, ChatUserMessage } from './body.ts';
 import type { LaidMessage } from './messages.ts';
 
-/** Goes between two answers where a template wants the roles to alternate. */
+/** Stand where a template wants another role: between two answers, and between results and what the user said then. */
 const BETWEEN_ANSWERS = '(go on)';
+const BEHIND_RESULTS = '(the results are noted)';
 
 /**
- * For servers whose templates refuse two messages of one role in a row (C5): neighbouring user messages become one, and a
- * placeholder stands between two answers.
+ * For servers whose templates want user and assistant in turns, calls and results aside, and no user behind a result (C5):
+ * neighbouring user messages become one, placeholders stand where a role is missing.
  */
 export function alternateRoles(messages: readonly LaidMessage[]): LaidMessage[] {
   const laid: LaidMessage[] = [];
@@ -17,12 +18,19 @@ export function alternateRoles(messages: readonly LaidMessage[]): LaidMessage[] 
       laid[laid.length - 1] = mergeUsers(last, last.message, next, next.message);
       continue;
     }
+    if (next.message.role === 'user' && last?.message.role === 'tool') {
+      laid.push(placeholder({ role: 'assistant', content: BEHIND_RESULTS }));
+    }
     if (next.message.role === 'assistant' && last?.message.role === 'assistant') {
-      laid.push({ message: { role: 'user', content: BETWEEN_ANSWERS }, origins: [NO_ORIGIN] });
+      laid.push(placeholder({ role: 'user', content: BETWEEN_ANSWERS }));
     }
     laid.push(next);
   }
   return laid;
+}
+
+function placeholder(message: ChatMessage): LaidMessage {
+  return { message, origins: [NO_ORIGIN] };
 }
 
 function mergeUsers(

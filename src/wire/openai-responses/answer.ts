@@ -10,9 +10,12 @@ export interface ResponsesAnswer {
   readonly output: readonly { readonly type: string }[];
 }
 
+/** Fields of items that the SDK adds or that only answers have: the API refuses to read them. */
+const ANSWER_FIELDS: ReadonlySet<string> = new Set(['parsed_arguments', 'created_by']);
+
 /** Text, calls and verbatim items of an answer. A refusal's own words are its text. */
 export function readResponsesAnswer(response: ResponsesAnswer): AnswerParts {
-  const items = response.output.map((item): RawItem => ({ ...item }));
+  const items = response.output.map(readItem);
   return {
     content: joinTexts(items),
     toolCalls: items.filter(isCall).map((item) => ({
@@ -23,6 +26,21 @@ export function readResponsesAnswer(response: ResponsesAnswer): AnswerParts {
     end: endOf(response, items),
     items,
   };
+}
+
+function readItem(item: object): RawItem {
+  const fields = Object.entries(item).filter(([name]) => !ANSWER_FIELDS.has(name));
+  return Object.fromEntries(fields.map(([name, value]) => [name, name === 'content' ? dropParsed(value) : value]));
+}
+
+/** The SDK's parser leaves its own field in each text. */
+function dropParsed(content: unknown): unknown {
+  if (!Array.isArray(content)) return content;
+  return content.map((part: unknown) => {
+    if (!isMapping(part) || !('parsed' in part)) return part;
+    const { parsed: _, ...rest } = part;
+    return rest;
+  });
 }
 
 function endOf(

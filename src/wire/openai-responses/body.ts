@@ -58,5 +58,5 @@ export interface ResponsesBody {
   readonly max_output_tokens: number;
   /** R7: we keep the history, so nothing refers to what a server kept */
   readonly store: false;
-  readonly include: 'reasoning.encrypted_content'[];
+  readonly include?: 'reasoning.encrypted_content'[];
 }

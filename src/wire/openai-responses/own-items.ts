@@ -1,12 +1,13 @@
 import type { RawItem } from '../../domain/raw-items.ts';
+import { readCallArguments } from '../call-arguments.ts';
 import { EMPTY_TEXT, isBlank } from '../sent-parts.ts';
 import type { ArrangedItem, WireCall } from '../wire-request.ts';
 import type { ResponsesItem } from './body.ts';
 
 type AssistantItem = Extract<ArrangedItem, { kind: 'assistant' }>;
 
-/** Types whose item has to be followed by what came of it (R2). */
-const REASONING = 'reasoning';
+/** Kinds that a server takes back without the id that it gave them. */
+const TAKEN_WITHOUT_ID: ReadonlySet<unknown> = new Set(['message', 'function_call', 'web_search_call']);
 
 export interface OwnItems {
   readonly items: readonly ResponsesItem[];
@@ -15,42 +16,55 @@ export interface OwnItems {
 }
 
 /**
- * An answer that is sent as its provider wrote it: verbatim and in order, but for call ids that had to change and for what the
- * API writes and refuses to read. Reasoning without its sealed content, or with nothing behind it, goes (R2, R4); the ids of
- * what came with it go then, too (R3), since a server looks for their reasoning by them. One answer is one group (R5).
+ * An answer that is sent as its provider wrote it: verbatim and in order, one group (R5), but for call ids that had to change
+ * and for what the API writes and refuses to read. Whether an item keeps the server's id is decided item by item (R3): with
+ * its reasoning before it, it does; otherwise it goes without the id, or, where its kind needs one, it goes altogether.
  * Undefined where the items say something else than the message: it was edited since.
  * @param taken ids that stand in the request already; those sent here are added (R9)
  */
 export function writeOwnItems(item: AssistantItem, taken: Set<unknown>): OwnItems | undefined {
   const { raw = [], calls } = item;
   if (!saysTheSame(raw, item)) return undefined;
-  const calledBy = new Map(raw.filter(isCall).map((given, index) => [given, calls[index] as WireCall]));
-  const kept = dropUnpaired(raw.filter(isSendable));
-  const hasReasoning = kept.some(isReasoning);
-  const items = kept.map((given) => {
-    const renamed = rename(given, calledBy.get(given));
-    const keepsId = (hasReasoning || isReasoning(given)) && !taken.has(given.id);
-    if (keepsId) taken.add(given.id);
-    return keepsId || given.id === undefined ? renamed : withoutId(renamed);
-  });
-  if (items.length === 0) return { items: [{ role: 'assistant', content: EMPTY_TEXT }], isVerbatim: false };
+  const callOf = new Map(raw.filter(isCall).map((given, index) => [given, calls[index] as WireCall]));
+  const sendable = raw.map((given) => isSendable(given, taken));
+  const items: RawItem[] = [];
+  let isReasoned = false;
+  for (const [index, given] of raw.entries()) {
+    const isKept = sendable[index] === true && (!isReasoning(given) || hasCompanion(raw, sendable, index));
+    if (isReasoning(given)) isReasoned = isKept;
+    if (!isKept || !(isReasoned || TAKEN_WITHOUT_ID.has(given.type))) continue;
+    const keepsId = isReasoned && !taken.has(given['id']);
+    if (keepsId) taken.add(given['id']);
+    const fitted = fit(given, callOf.get(given));
+    items.push(keepsId || given['id'] === undefined ? fitted : withoutId(fitted));
+  }
+  const isSaid = items.some(isMessage) || items.some(isCall);
+  if (!isSaid) items.push({ role: 'assistant', content: EMPTY_TEXT });
   const isVerbatim = items.length === raw.length && items.every((sent, index) => sent === raw[index]);
-  return { items: items.map(asItem), isVerbatim };
+  // Two messages are read back as one text without what stands between them.
+  return { items: items.map(asItem), isVerbatim: isVerbatim && items.filter(isMessage).length < 2 };
 }
 
 /** All that the messages of an answer say, as one text; what it refused to do in its own words. */
 export function joinTexts(items: readonly RawItem[]): string {
-  return items.map((item) => (item.type === 'message' ? textOfContent(item.content) : '')).join('');
+  return items
+    .filter(isMessage)
+    .map(({ content }) => textOfContent(content))
+    .filter((text) => text !== '')
+    .join('\n\n');
 }
 
-export function isCall(item: RawItem): boolean {
-  return item.type === 'function_call';
+export function isCall({ type }: RawItem): boolean {
+  return type === 'function_call';
 }
 
-/** The provider's compaction, where a checkpoint has it. */
+/**
+ * The provider's compaction, where a checkpoint has it (R8). Its id is left out: the API takes it without, and where models
+ * reason an id asks for reasoning before it (R3).
+ */
 export function findCompaction(raw: readonly RawItem[] = []): ResponsesItem | undefined {
-  const item = raw.findLast(({ type }) => type === 'compaction');
-  return item === undefined ? undefined : asItem(item);
+  const sealed = raw.findLast(({ type }) => type === 'compaction')?.['encrypted_content'];
+  return typeof sealed === 'string' ? asItem({ type: 'compaction', encrypted_content: sealed }) : undefined;
 }
 
 function textOfContent(content: unknown): string {
@@ -66,36 +80,51 @@ function textOf(part: unknown): string {
 function saysTheSame(raw: readonly RawItem[], { text, calls }: AssistantItem): boolean {
   const said = joinTexts(raw);
   const isSameText = isBlank(said) ? text === '' || text === EMPTY_TEXT : text === said;
-  const given = raw.filter(isCall).map((item) => item.arguments);
+  const given = raw.filter(isCall).map(argumentsOf);
   return isSameText && given.length === calls.length && calls.every((call, index) => call.arguments === given[index]);
 }
 
+/** As they are sent, since what is no JSON object is put into one (X7). */
+function argumentsOf({ arguments: given }: RawItem): string {
+  return readCallArguments({ arguments: typeof given === 'string' ? given : '' }).arguments;
+}
+
 function isReasoning({ type }: RawItem): boolean {
-  return type === REASONING;
+  return type === 'reasoning';
 }
 
-function isSendable(item: RawItem): boolean {
-  switch (item.type) {
-    case REASONING:
-      return typeof item['encrypted_content'] === 'string' && item['encrypted_content'] !== '';
-    case 'message':
-      return !isBlank(joinTexts([item]));
-    default:
-      return item.type !== 'compaction';
+function isMessage({ type, role }: RawItem): boolean {
+  return type === 'message' || role === 'assistant';
+}
+
+/** Calls of other kinds and their outputs wait for answers that no log of ours has (R1); a compaction has its place elsewhere (R8). */
+function isSendable(item: RawItem, taken: ReadonlySet<unknown>): boolean {
+  if (isReasoning(item)) return isSealed(item) && !taken.has(item['id']);
+  if (isMessage(item)) return !isBlank(textOfContent(item.content));
+  const waits = typeof item['call_id'] === 'string' || item.type === 'mcp_approval_request';
+  return isCall(item) || !(waits || item.type === 'compaction');
+}
+
+/** Stateless: a server that stores nothing knows reasoning by its content alone (R6). */
+function isSealed({ encrypted_content: sealed }: RawItem): boolean {
+  return typeof sealed === 'string' && sealed !== '';
+}
+
+/** R2, R4: what came next is sent too, and is no reasoning. */
+function hasCompanion(raw: readonly RawItem[], sendable: readonly boolean[], index: number): boolean {
+  const next = raw[index + 1];
+  return next !== undefined && !isReasoning(next) && sendable[index + 1] === true;
+}
+
+/** With the id, name and arguments that are sent, and without blank texts (X3); itself where nothing has to change. */
+function fit(item: RawItem, call: WireCall | undefined): RawItem {
+  if (call !== undefined) {
+    const sent = { call_id: call.id, name: call.name, arguments: call.arguments };
+    return Object.entries(sent).every(([name, value]) => item[name] === value) ? item : { ...item, ...sent };
   }
-}
-
-/** Reasoning that nothing comes of is refused: of a run, all but the last, and what stands at the end (R2, R4). */
-function dropUnpaired(items: readonly RawItem[]): RawItem[] {
-  return items.filter((item, index) => {
-    const next = items[index + 1];
-    return !isReasoning(item) || (next !== undefined && !isReasoning(next));
-  });
-}
-
-function rename(item: RawItem, call: WireCall | undefined): RawItem {
-  const isSame = call === undefined || (item['call_id'] === call.id && item.name === call.name);
-  return isSame ? item : { ...item, call_id: call.id, name: call.name };
+  if (!isMessage(item) || !Array.isArray(item.content)) return item;
+  const content = item.content.filter((part) => !isBlank(textOf(part)));
+  return content.length === item.content.length ? item : { ...item, content };
 }
 
 function withoutId({ id: _, ...item }: RawItem): RawItem {

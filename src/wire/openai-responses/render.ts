@@ -5,12 +5,23 @@ import { NO_ORIGIN, type Origin, type Rendered, type WireRequest } from '../wire
 import type { ResponsesBody, ResponsesTool } from './body.ts';
 import { type LaidItem, layItems } from './items.ts';
 
+export interface ResponsesOptions {
+  /** the model reasons (true by default); one that does not refuses to be asked for its reasoning */
+  readonly isReasoning?: boolean;
+}
+
+/** The API's least. */
+const MIN_OUTPUT_TOKENS = 16;
+
 /**
  * A request as the Responses API takes it: R1–R9 of the wire rules, with the marks that undo it. Stateless: the history is
- * ours, and reasoning comes back sealed.
+ * ours (R7), and reasoning comes back sealed (R6).
  * @throws orphan_result, duplicate_call where the messages are no history
  */
-export function renderResponses(request: WireRequest): Rendered<ResponsesBody> {
+export function renderResponses(
+  request: WireRequest,
+  { isReasoning = true }: ResponsesOptions = {},
+): Rendered<ResponsesBody> {
   const arranged = arrangeRequest(request, 'openai-responses');
   const { items, withRaw, altered } = layItems(arranged.items);
   const [prompt, logged] = splitSystem(arranged.system);
@@ -22,9 +33,9 @@ export function renderResponses(request: WireRequest): Rendered<ResponsesBody> {
       ...(prompt === undefined ? {} : { instructions: prompt.text }),
       input: laid.map(({ item }) => item),
       ...(arranged.tools.length === 0 ? {} : { tools: arranged.tools.map(writeTool) }),
-      max_output_tokens: request.maxOutputTokens,
+      max_output_tokens: Math.max(MIN_OUTPUT_TOKENS, request.maxOutputTokens),
       store: false,
-      include: ['reasoning.encrypted_content'],
+      ...(isReasoning ? { include: ['reasoning.encrypted_content' as const] } : {}),
     },
     marks: {
       ...arranged.marks,
@@ -46,6 +57,8 @@ function writeLogged({ origin, text }: ArrangedSystem): LaidItem {
   return { item: { type: 'message', role: 'developer', content }, origins: [origin] };
 }
 
+/** Strict unless told otherwise; a schema without properties is refused, even of a tool that takes none. */
 function writeTool({ name, description, parameters }: ToolDescription): ResponsesTool {
-  return { type: 'function', name, description, parameters: { ...parameters }, strict: false };
+  const schema = { properties: {}, ...parameters, type: 'object' };
+  return { type: 'function', name, description, parameters: schema, strict: false };
 }

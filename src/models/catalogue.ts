@@ -1,0 +1,80 @@
+import { TurnfoldError } from '../domain/errors.ts';
+import type { ModelPrices, ModelProfile } from '../domain/model.ts';
+
+/** What is known of models, by `provider/model`. A value: whoever knows more makes a larger one with `extendCatalogue`. */
+export type Catalogue = ReadonlyMap<string, Omit<ModelProfile, 'id'>>;
+
+/** Anthropic publishes no tokenizer: its counts are higher than o200k_base's by a fifth to a third, most for code. */
+const CLAUDE = { encoding: 'o200k_base', upperBoundFactor: 1.35, maxRequestBytes: 32_000_000 } as const;
+const LARGE_CLAUDE = { ...CLAUDE, windowTokens: 1_000_000, outputCapTokens: 128_000 } as const;
+const SMALL_CLAUDE = { ...CLAUDE, windowTokens: 200_000, outputCapTokens: 64_000 } as const;
+const GPT = { encoding: 'o200k_base', upperBoundFactor: 1.1, maxRequestBytes: 50_000_000 } as const;
+/** Input and answer have limits of their own, 922,000 and 272,000 for input: the window is that with our reserve behind it. */
+const GPT_6 = { ...GPT, windowTokens: 930_192, outputCapTokens: 128_000 } as const;
+const GPT_5 = { ...GPT, windowTokens: 280_192, outputCapTokens: 128_000 } as const;
+const GPT_4 = { ...GPT, windowTokens: 1_047_576, outputCapTokens: 32_768 } as const;
+
+/**
+ * Windows and caps in tokens, prices in US dollars at the lowest tier, as their providers and resellers published them; looked
+ * up in November 2026. Rates for very long requests are higher.
+ */
+export const CATALOGUE: Catalogue = new Map<string, Omit<ModelProfile, 'id'>>([
+  ['anthropic/claude-fable-5-1', { ...LARGE_CLAUDE, prices: claudePrices(10, 50) }],
+  ['anthropic/claude-opus-5-5', { ...LARGE_CLAUDE, prices: claudePrices(4, 20) }],
+  ['anthropic/claude-opus-5', { ...LARGE_CLAUDE, prices: claudePrices(5, 25) }],
+  ['anthropic/claude-sonnet-5-5', { ...LARGE_CLAUDE, prices: claudePrices(2, 10) }],
+  ['anthropic/claude-sonnet-5', { ...LARGE_CLAUDE, prices: claudePrices(2, 10) }],
+  ['anthropic/claude-haiku-5-5', { ...LARGE_CLAUDE, prices: claudePrices(0.1, 0.5) }],
+  ['anthropic/claude-opus-4-5', { ...SMALL_CLAUDE, prices: claudePrices(5, 25) }],
+  ['anthropic/claude-sonnet-4-5', { ...SMALL_CLAUDE, prices: claudePrices(3, 15) }],
+  ['anthropic/claude-haiku-4-5', { ...SMALL_CLAUDE, prices: claudePrices(1, 5) }],
+  ['openai/gpt-6-astra', { ...GPT_6, prices: gptPrices(10, 1, 50) }],
+  ['openai/gpt-6.1-sol', { ...GPT_6, prices: gptPrices(2, 0.1, 10) }],
+  ['openai/gpt-6-sol', { ...GPT_6, prices: gptPrices(2, 0.2, 10) }],
+  ['openai/gpt-6-luna', { ...GPT_6, prices: gptPrices(0.1, 0.01, 0.5) }],
+  ['openai/gpt-5', { ...GPT_5, prices: gptPrices(1.25, 0.125, 10) }],
+  ['openai/gpt-5-mini', { ...GPT_5, prices: gptPrices(0.25, 0.025, 2) }],
+  ['openai/gpt-5-nano', { ...GPT_5, prices: gptPrices(0.05, 0.005, 0.4) }],
+  ['openai/gpt-4.1', { ...GPT_4, prices: gptPrices(2, 0.5, 8) }],
+  ['openai/gpt-4.1-mini', { ...GPT_4, prices: gptPrices(0.4, 0.1, 1.6) }],
+  ['openai/gpt-4o', { ...GPT, windowTokens: 128_000, outputCapTokens: 16_384, prices: gptPrices(2.5, 1.25, 10) }],
+  [
+    'openai/gpt-4o-mini',
+    { ...GPT, windowTokens: 128_000, outputCapTokens: 16_384, prices: gptPrices(0.15, 0.075, 0.6) },
+  ],
+]);
+
+/** A catalogue with more or other entries; the given ones win. */
+export function extendCatalogue(
+  entries: Readonly<Record<string, Omit<ModelProfile, 'id'>>>,
+  base: Catalogue = CATALOGUE,
+): Catalogue {
+  return new Map([...base, ...Object.entries(entries)]);
+}
+
+/**
+ * The profile of a model. A dated name (`claude-sonnet-4-5-20250929`, `gpt-4o-2024-08-06`) has its family's.
+ * @throws invalid_config, with the field
+ */
+export function findProfile(provider: string, model: string, catalogue: Catalogue = CATALOGUE): ModelProfile {
+  const family = model.replace(/-\d{4}-?\d{2}-?\d{2}$/, '').replace(/-latest$/, '');
+  const found = catalogue.get(`${provider}/${model}`) ?? catalogue.get(`${provider}/${family}`);
+  if (found !== undefined) return { ...found, id: model };
+  const field = 'model';
+  const known = [...catalogue.keys()].filter((name) => name.startsWith(`${provider}/`)).join(', ');
+  throw new TurnfoldError(
+    'invalid_config',
+    `${field}: nothing is known of ${provider}/${model}: give its profile (window, output cap, encoding). Known: ${known || 'none'}`,
+    { field },
+  );
+}
+
+/** Reading the cache costs a tenth of input, writing it a quarter more. */
+function claudePrices(input: number, output: number): ModelPrices {
+  return { input, cachedInput: input / 10, cacheWrite: input * 1.25, output };
+}
+
+/** The newest bill what they write to the cache a quarter higher, the older ones do not: the higher rate is assumed. */
+function gptPrices(input: number, cachedInput: number, output: number): ModelPrices {
+  return { input, cachedInput, cacheWrite: input * 1.25, output };
+}

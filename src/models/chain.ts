@@ -1,0 +1,51 @@
+import { type Model, ModelError, type ModelProfile } from '../domain/model.ts';
+
+/**
+ * Models that stand in for each other, tried in order. A model that is overloaded, limited, away, or not to be had (its key,
+ * its quota) is passed over; one that finds the request too large or malformed is not, since the next would find the same.
+ * Where all fail the turn is told the soonest time to come back, else what the last one said.
+ */
+export function modelChain(models: readonly [Model, ...Model[]]): Model {
+  return {
+    profile: narrowest(models.map(({ profile }) => profile) as [ModelProfile, ...ModelProfile[]]),
+    async generate(request) {
+      const failures: ModelError[] = [];
+      for (const model of models) {
+        try {
+          return await model.generate(request);
+        } catch (error) {
+          if (!isPassedOver(error)) throw error;
+          failures.push(error);
+        }
+      }
+      throw soonest(failures);
+    },
+  };
+}
+
+function isPassedOver(error: unknown): error is ModelError {
+  return error instanceof ModelError && (error.kind === 'retry' || error.kind === 'fatal');
+}
+
+function soonest(failures: readonly ModelError[]): ModelError | undefined {
+  const retries = failures.filter(({ kind }) => kind === 'retry');
+  const [first] = retries.toSorted((a, b) => (a.retryAt ?? 0) - (b.retryAt ?? 0));
+  return first ?? failures.at(-1);
+}
+
+/** What holds whichever of them answers. They share a format, or have none as a chain. */
+function narrowest(profiles: readonly [ModelProfile, ...ModelProfile[]]): ModelProfile {
+  const [first] = profiles;
+  const least = (of: (profile: ModelProfile) => number): number => Math.min(...profiles.map(of));
+  const caps = profiles.flatMap(({ maxRequestBytes }) => (maxRequestBytes === undefined ? [] : [maxRequestBytes]));
+  const formats = new Set(profiles.map(({ format }) => format));
+  return {
+    id: profiles.map(({ id }) => id).join('|'),
+    encoding: first.encoding,
+    windowTokens: least(({ windowTokens }) => windowTokens),
+    outputCapTokens: least(({ outputCapTokens }) => outputCapTokens),
+    upperBoundFactor: Math.max(...profiles.map(({ upperBoundFactor }) => upperBoundFactor)),
+    ...(caps.length === 0 ? {} : { maxRequestBytes: Math.min(...caps) }),
+    ...(formats.size === 1 && first.format !== undefined ? { format: first.format } : {}),
+  };
+}

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import { readProviderSettings } from '../../src/config.ts';
+import { CATALOGUE, extendCatalogue, findProfile } from '../../src/models/catalogue.ts';
+import { resolveModel } from '../../src/runtime/resolve-model.ts';
+import { errorOf } from '../domain/error-of.ts';
+
+const settings = readProviderSettings({ ANTHROPIC_API_KEY: 's3cret', OPENAI_API_KEY: 's3cret' });
+
+test.each([
+  ['anthropic/claude-sonnet-4-5', 'anthropic'],
+  ['openai/gpt-5', 'openai-responses'],
+  ['openai-chat/gpt-4o', 'openai-chat'],
+])('%s speaks %s', (name, format) => {
+  const { profile } = resolveModel(name, { settings });
+  expect(profile).toMatchObject({ id: name.split('/')[1], format });
+  expect(profile.windowTokens).toBeGreaterThan(100_000);
+});
+
+test('a dated name has its family’s profile, under its own name', () => {
+  expect(findProfile('anthropic', 'claude-sonnet-4-5-20250929')).toMatchObject({ id: 'claude-sonnet-4-5-20250929' });
+  expect(findProfile('openai', 'gpt-4o-2024-08-06').windowTokens).toBe(128_000);
+});
+
+test('users extend the catalogue, and a profile is over it', () => {
+  const own = { encoding: 'o200k_base', windowTokens: 32_768, outputCapTokens: 4_096, upperBoundFactor: 1.2 } as const;
+  const catalogue = extendCatalogue({ 'openai/qwen': own });
+  expect(resolveModel('openai-chat/qwen', { catalogue, settings }).profile).toMatchObject({ windowTokens: 32_768 });
+  expect(CATALOGUE.has('openai/qwen')).toBe(false);
+  const { profile } = resolveModel('openai/gpt-5', { settings, profile: { windowTokens: 9_000 } });
+  expect(profile.windowTokens).toBe(9_000);
+});
+
+test.each([
+  ['claude', 'model', 'anthropic/…'],
+  ['google/gemini', 'model', 'anthropic/…'],
+  ['openai/nobody', 'model', 'give its profile'],
+])('%s is refused', (name, field, says) => {
+  const error = errorOf(() => resolveModel(name, { settings }));
+  expect(error).toMatchObject({ code: 'invalid_config', field });
+  expect(error.message).toContain(says);
+});
+
+test('a missing key is named by its variable', () => {
+  const error = errorOf(() => resolveModel('openai/gpt-5', { settings: readProviderSettings({}) }));
+  expect(error).toMatchObject({ code: 'invalid_config', field: 'OPENAI_API_KEY' });
+});
+
+test('a key comes from its variable or from a file, and an address beside it', () => {
+  const files: Record<string, string> = { '/run/key': ' k2\n', '/run/empty': '\n' };
+  const readFile = (path: string): string => {
+    const text = files[path];
+    if (text === undefined) throw new Error('ENOENT');
+    return text;
+  };
+  const env = { ANTHROPIC_API_KEY: ' k1 ', OPENAI_API_KEY_FILE: '/run/key', OPENAI_BASE_URL: 'http://127.0.0.1:1/v1' };
+  expect(readProviderSettings(env, readFile)).toStrictEqual({
+    anthropic: { keyVariable: 'ANTHROPIC_API_KEY', apiKey: 'k1', baseUrl: undefined },
+    openai: { keyVariable: 'OPENAI_API_KEY', apiKey: 'k2', baseUrl: 'http://127.0.0.1:1/v1' },
+  });
+  const refused: [Record<string, string>, string][] = [
+    [{ OPENAI_API_KEY_FILE: '/run/nothing' }, 'OPENAI_API_KEY_FILE'],
+    [{ ANTHROPIC_API_KEY_FILE: '/run/empty' }, 'ANTHROPIC_API_KEY_FILE'],
+    [{ ANTHROPIC_BASE_URL: 's3cret' }, 'ANTHROPIC_BASE_URL'],
+  ];
+  for (const [given, field] of refused) {
+    const error = errorOf(() => readProviderSettings(given, readFile));
+    expect(error).toMatchObject({ code: 'invalid_config', field });
+    expect(error.message).not.toContain('s3cret');
+  }
+});

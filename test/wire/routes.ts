@@ -1,0 +1,107 @@
+import type { Message } from '../../src/domain/message.ts';
+import type { WireFormat } from '../../src/domain/raw-items.ts';
+import { readAnthropicAnswer } from '../../src/wire/anthropic/answer.ts';
+import type { AnthropicThinking } from '../../src/wire/anthropic/body.ts';
+import { renderAnthropic } from '../../src/wire/anthropic/render.ts';
+import { readChatAnswer } from '../../src/wire/openai-chat/answer.ts';
+import { type ChatOptions, renderChat } from '../../src/wire/openai-chat/render.ts';
+import { readResponsesAnswer } from '../../src/wire/openai-responses/answer.ts';
+import { renderResponses } from '../../src/wire/openai-responses/render.ts';
+import type { AnswerParts, WireRequest } from '../../src/wire/wire-request.ts';
+import { anthropicDialect } from '../provider/anthropic/dialect.ts';
+import { connectAnthropic, connectOpenAi } from '../provider/clients.ts';
+import type { Dialect } from '../provider/dialect.ts';
+import { chatDialect } from '../provider/openai-chat/dialect.ts';
+import { responsesDialect } from '../provider/openai-responses/dialect.ts';
+import type { Provider } from '../provider/provider.ts';
+import type { Strictness } from '../provider/refusal.ts';
+
+/** One way in which a request of ours reaches a provider. */
+export interface Route {
+  readonly name: string;
+  readonly format: WireFormat;
+  readonly dialect: Dialect;
+  readonly strict: Partial<Strictness>;
+  /** what an unanswered call breaks */
+  readonly openRoundRule: string;
+  readonly render: (request: WireRequest) => unknown;
+  /** through the provider's own SDK; resolves to the answer as a message of the log, and how it ended */
+  readonly ask: (provider: Pick<Provider, 'url'>, request: WireRequest) => Promise<Asked>;
+}
+
+export type Asked = Message & Pick<AnswerParts, 'end'>;
+
+export const ROUTES: readonly Route[] = [
+  anthropicRoute('Anthropic'),
+  anthropicRoute('Anthropic, thinking', { type: 'enabled', budget_tokens: 2_048 }),
+  anthropicRoute('Anthropic, adaptive thinking', { type: 'adaptive' }),
+  chatRoute('Chat'),
+  chatRoute('Chat, strict template', { isStrict: true }, { hasStrictTemplate: true }),
+  responsesRoute(),
+];
+
+function anthropicRoute(name: string, thinking?: AnthropicThinking): Route {
+  const render = (request: WireRequest) => renderAnthropic(request, thinking === undefined ? {} : { thinking });
+  return {
+    name,
+    format: 'anthropic',
+    dialect: anthropicDialect,
+    strict: {},
+    openRoundRule: 'A4',
+    render: (request) => render(request).body,
+    async ask(provider, request) {
+      const { body, marks } = render(request);
+      const answer = await connectAnthropic(provider).messages.create(body);
+      return record(readAnthropicAnswer(answer), request, marks);
+    },
+  };
+}
+
+function chatRoute(name: string, options: ChatOptions = {}, strict: Partial<Strictness> = {}): Route {
+  return {
+    name,
+    format: 'openai-chat',
+    dialect: chatDialect,
+    strict,
+    openRoundRule: 'C1',
+    render: (request) => renderChat(request, options).body,
+    async ask(provider, request) {
+      const { body, marks } = renderChat(request, options);
+      const { choices } = await connectOpenAi(provider).chat.completions.create(body);
+      const [choice] = choices;
+      if (choice === undefined) throw new Error('no choice');
+      return record(readChatAnswer(choice), request, marks);
+    },
+  };
+}
+
+function responsesRoute(): Route {
+  return {
+    name: 'Responses',
+    format: 'openai-responses',
+    dialect: responsesDialect,
+    strict: {},
+    openRoundRule: 'R1',
+    render: (request) => renderResponses(request).body,
+    async ask(provider, request) {
+      const { body, marks } = renderResponses(request);
+      const answer = await connectOpenAi(provider).responses.create(body);
+      return record(readResponsesAnswer(answer), request, marks);
+    },
+  };
+}
+
+/** An answer as a turn worker records it. */
+function record(
+  { content, toolCalls, items, end }: AnswerParts,
+  { model, version }: WireRequest,
+  { format, prefix }: { readonly format: WireFormat; readonly prefix: string },
+): Asked {
+  return {
+    role: 'assistant',
+    content,
+    ...(toolCalls.length === 0 ? {} : { toolCalls: [...toolCalls] }),
+    raw: { format, model, ...(version === undefined ? {} : { version }), prefix, items },
+    end,
+  };
+}
