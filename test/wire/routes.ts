@@ -7,7 +7,7 @@ import { readChatAnswer } from '../../src/wire/openai-chat/answer.ts';
 import { type ChatOptions, renderChat } from '../../src/wire/openai-chat/render.ts';
 import { readResponsesAnswer } from '../../src/wire/openai-responses/answer.ts';
 import { renderResponses } from '../../src/wire/openai-responses/render.ts';
-import type { AnswerParts, WireRequest } from '../../src/wire/wire-request.ts';
+import type { AnswerParts, Marks, WireRequest } from '../../src/wire/wire-request.ts';
 import { anthropicDialect } from '../provider/anthropic/dialect.ts';
 import { connectAnthropic, connectOpenAi } from '../provider/clients.ts';
 import type { Dialect } from '../provider/dialect.ts';
@@ -25,11 +25,9 @@ export interface Route {
   /** what an unanswered call breaks */
   readonly openRoundRule: string;
   readonly render: (request: WireRequest) => unknown;
-  /** through the provider's own SDK; resolves to the answer as a message of the log, and how it ended */
-  readonly ask: (provider: Pick<Provider, 'url'>, request: WireRequest) => Promise<Asked>;
+  /** through the provider's own SDK; resolves to the answer as a turn worker records it */
+  readonly ask: (provider: Pick<Provider, 'url'>, request: WireRequest) => Promise<Message>;
 }
-
-export type Asked = Message & Pick<AnswerParts, 'end'>;
 
 export const ROUTES: readonly Route[] = [
   anthropicRoute('Anthropic'),
@@ -91,17 +89,15 @@ function responsesRoute(): Route {
   };
 }
 
-/** An answer as a turn worker records it. */
 function record(
-  { content, toolCalls, items, end }: AnswerParts,
+  { content, toolCalls, items }: AnswerParts,
   { model, version }: WireRequest,
-  { format, prefix }: { readonly format: WireFormat; readonly prefix: string },
-): Asked {
+  { format, prefix }: Marks,
+): Message {
   return {
     role: 'assistant',
     content,
     ...(toolCalls.length === 0 ? {} : { toolCalls: [...toolCalls] }),
     raw: { format, model, ...(version === undefined ? {} : { version }), prefix, items },
-    end,
   };
 }

@@ -65,6 +65,27 @@ describe.each(FORMS)('$name: random histories', ({ format, render, read, validat
   });
 });
 
+test('Responses: a longer history begins as the shorter one did, so that caches hold', () => {
+  fc.assert(
+    fc.property(histories('openai-responses'), fc.nat(), ({ messages, ...request }, cut) => {
+      const ends = messages.flatMap(({ role }, index) => (role === 'user' ? [index + 1] : []));
+      const end = ends[cut % ends.length] as number;
+      const render = (count: number): ResponsesBody =>
+        renderResponses({ ...request, messages: messages.slice(0, count) }).body;
+      const [short, long] = [render(end), render(messages.length)];
+      fc.pre(validateResponses(short).length === 0);
+      // Made-up tools and system messages stand in front of all, whenever they come.
+      fc.pre(JSON.stringify(headOf(short)) === JSON.stringify(headOf(long)));
+      expect(long.input.slice(0, short.input.length)).toEqual(short.input);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+function headOf({ tools, input }: ResponsesBody): unknown {
+  return [tools, input.filter((item) => 'role' in item && item.role === 'developer')];
+}
+
 describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/traces)', () => {
   test.each(FORMS)(
     '$name: are legal, and come back from the wire',

@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest';
+import { readChatAnswer } from '../../../src/wire/openai-chat/answer.ts';
+import { readResponsesAnswer } from '../../../src/wire/openai-responses/answer.ts';
+
+describe('a Chat answer', () => {
+  const call = { id: 'call_1', type: 'function', function: { name: 'read', arguments: '{"path":"a"}' } };
+
+  test('its text, its calls, and its message without the fields that hold nothing', () => {
+    const given = {
+      role: 'assistant',
+      content: null,
+      refusal: null,
+      annotations: [],
+      parsed: null,
+      reasoning_content: 'hm',
+      tool_calls: [{ ...call, extra_content: { signature: 's=' } }],
+    };
+    expect(readChatAnswer({ finish_reason: 'tool_calls', message: given })).toEqual({
+      content: '',
+      toolCalls: [{ id: 'call_1', name: 'read', arguments: '{"path":"a"}' }],
+      end: 'complete',
+      items: [
+        {
+          role: 'assistant',
+          content: null,
+          reasoning_content: 'hm',
+          tool_calls: [{ ...call, extra_content: { signature: 's=' } }],
+        },
+      ],
+    });
+  });
+
+  test.each([
+    ['stop', 'complete'],
+    ['eos', 'complete'],
+    ['length', 'cut_off'],
+    ['model_length', 'cut_off'],
+    ['insufficient_system_resource', 'cut_off'],
+    ['content_filter', 'refusal'],
+    [null, 'cut_off'],
+  ])('%s: %s', (finish_reason, end) => {
+    expect(readChatAnswer({ finish_reason, message: { content: 'Hi.' } }).end).toBe(end);
+  });
+
+  test('a refusal’s words are its text', () => {
+    const message = { content: null, refusal: 'I cannot.' };
+    expect(readChatAnswer({ finish_reason: 'stop', message })).toMatchObject({ content: 'I cannot.', end: 'refusal' });
+  });
+});
+
+describe('a Responses answer', () => {
+  const text = (value: string, more: object = {}) => ({ type: 'output_text', text: value, annotations: [], ...more });
+  const message = (...content: unknown[]) => ({ type: 'message', id: 'msg_1', role: 'assistant', content });
+
+  test('its text, its calls, and its items without the fields that the API refuses to read', () => {
+    const reasoning = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'sealed' };
+    const call = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'read', arguments: '{"path":"a"}' };
+    const output = [
+      reasoning,
+      message(text('I ', { parsed: null }), text('look.')),
+      message(text('So.')),
+      { ...call, parsed_arguments: null, created_by: 'x' },
+    ];
+    expect(readResponsesAnswer({ status: 'completed', output })).toEqual({
+      content: 'I look.\n\nSo.',
+      toolCalls: [{ id: 'call_1', name: 'read', arguments: '{"path":"a"}' }],
+      end: 'complete',
+      items: [reasoning, message(text('I '), text('look.')), message(text('So.')), call],
+    });
+  });
+
+  test.each([
+    ['completed', undefined, 'complete'],
+    ['incomplete', 'max_output_tokens', 'cut_off'],
+    ['incomplete', 'content_filter', 'refusal'],
+    ['in_progress', undefined, 'cut_off'],
+    [undefined, undefined, 'cut_off'],
+  ])('%s, %s: %s', (status, reason, end) => {
+    const incomplete_details = reason === undefined ? null : { reason };
+    const answer = { ...(status === undefined ? {} : { status }), incomplete_details, output: [] };
+    expect(readResponsesAnswer(answer)).toMatchObject({ content: '', toolCalls: [], end });
+  });
+
+  test('a refusal’s words are its text', () => {
+    const output = [message({ type: 'refusal', refusal: 'I cannot.' })];
+    expect(readResponsesAnswer({ status: 'completed', output })).toMatchObject({
+      content: 'I cannot.',
+      end: 'refusal',
+    });
+  });
+});

@@ -1,0 +1,272 @@
+import { describe, expect, test } from 'vitest';
+import type { Message } from '../../../src/domain/message.ts';
+import type { RawItem } from '../../../src/domain/raw-items.ts';
+import { EMPTY_TEXT } from '../../../src/wire/arrange.ts';
+import { readResponses } from '../../../src/wire/openai-responses/read.ts';
+import { type ResponsesOptions, renderResponses } from '../../../src/wire/openai-responses/render.ts';
+import { validateResponses } from '../../../src/wire/openai-responses/rules.ts';
+import type { WireRequest } from '../../../src/wire/wire-request.ts';
+
+const MODEL = 'model-1';
+
+const user = (content: string): Message => ({ role: 'user', content });
+const says = (content: string): Message => ({ role: 'assistant', content });
+const result = (toolCallId: string, content = 'found'): Message => ({ role: 'tool', toolCallId, content });
+const calls = (...ids: string[]): Message => ({
+  role: 'assistant',
+  content: '',
+  toolCalls: ids.map((id) => ({ id, name: 'read', arguments: '{"path":"a"}' })),
+});
+const own = (message: Message, items: RawItem[], binding: object = {}): Message => ({
+  ...message,
+  raw: { format: 'openai-responses', model: MODEL, ...binding, items },
+});
+const checkpoint = (items: RawItem[]): Message =>
+  own({ role: 'checkpoint', content: 'Done.', checkpoint: { from: 1, to: 9 } }, items);
+
+const asked = (text: string) => ({ type: 'message', role: 'user', content: [{ type: 'input_text', text }] });
+const call = (call_id: string, more: object = {}) => ({
+  type: 'function_call',
+  call_id,
+  name: 'read',
+  arguments: '{"path":"a"}',
+  ...more,
+});
+const output = (call_id: string, said: unknown = 'found') => ({ type: 'function_call_output', call_id, output: said });
+const reasoning = (id: string, more: object = {}) => ({
+  type: 'reasoning',
+  id,
+  summary: [],
+  encrypted_content: `sealed ${id}`,
+  ...more,
+});
+const message = (id: string | undefined, ...texts: string[]) => ({
+  ...(id === undefined ? {} : { id }),
+  type: 'message',
+  role: 'assistant',
+  status: 'completed',
+  content: texts.map((text) => ({ type: 'output_text', text, annotations: [] })),
+});
+const search = { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search' } };
+
+function requestOf(messages: readonly Message[], more: Partial<WireRequest> = {}): WireRequest {
+  const tools = [{ name: 'read', description: 'Reads.', parameters: {} }];
+  return { model: MODEL, system: '', tools, messages, maxOutputTokens: 4_096, ...more };
+}
+
+function bodyOf(messages: readonly Message[], more?: Partial<WireRequest>, options?: ResponsesOptions): unknown {
+  return renderResponses(requestOf(messages, more), options).body;
+}
+
+/** What is sent of messages behind a question; each body is a legal one. */
+function sent(...messages: readonly Message[]): unknown[] {
+  const { body } = renderResponses(requestOf([user('Go'), ...messages, user('Next')]));
+  expect(validateResponses(body)).toEqual([]);
+  return body.input.slice(1, -1);
+}
+
+describe('the request', () => {
+  test('R7: is stateless, asks for sealed reasoning, and describes its tools', () => {
+    expect(bodyOf([user('Go')], { system: 'Be brief.' })).toEqual({
+      model: MODEL,
+      instructions: 'Be brief.',
+      input: [asked('Go')],
+      tools: [
+        {
+          type: 'function',
+          name: 'read',
+          description: 'Reads.',
+          parameters: { type: 'object', properties: {} },
+          strict: false,
+        },
+      ],
+      max_output_tokens: 4_096,
+      store: false,
+      include: ['reasoning.encrypted_content'],
+    });
+  });
+
+  test('of a model that does not reason asks for none', () => {
+    expect(bodyOf([user('Go')], {}, { isReasoning: false })).not.toHaveProperty('include');
+  });
+
+  test('asks for no fewer tokens than the API gives', () => {
+    expect(bodyOf([user('Go')], { maxOutputTokens: 1 })).toMatchObject({ max_output_tokens: 16 });
+  });
+
+  test('the log’s system messages are the developer’s, in front, and come back in their places', () => {
+    const history: Message[] = [user('Hi'), says('Salut'), { role: 'system', content: 'Use French.' }, user('Go')];
+    const { body, marks } = renderResponses(requestOf(history, { system: 'Be brief.' }));
+    expect(body).toMatchObject({ instructions: 'Be brief.', input: [{ role: 'developer' }, {}, {}, {}] });
+    expect(readResponses(body, marks)).toMatchObject({ system: 'Be brief.', messages: history });
+  });
+});
+
+describe('items of ours', () => {
+  test('R1: outputs stand directly behind their calls', () => {
+    const { input } = renderResponses(
+      requestOf([user('Go'), { ...calls('a', 'b'), content: 'I read.' }, user('Faster'), result('b'), result('a')]),
+    ).body;
+    expect(input).toEqual([
+      asked('Go'),
+      { role: 'assistant', content: 'I read.' },
+      call('a'),
+      call('b'),
+      output('b'),
+      output('a'),
+      asked('Faster'),
+    ]);
+  });
+
+  test('pictures stand in outputs as in user messages', () => {
+    const url = 'https://images.example/1.png';
+    const shown: Message = { ...result('a', 'here'), parts: [{ type: 'image_url', image_url: { url } }] };
+    expect(sent(calls('a'), shown)[1]).toEqual(
+      output('a', [
+        { type: 'input_text', text: 'here' },
+        { type: 'input_image', image_url: url, detail: 'auto' },
+      ]),
+    );
+  });
+
+  test('an error has no field; its mark comes back all the same', () => {
+    const failed: Message = { ...result('a'), isError: true };
+    const { body, marks } = renderResponses(requestOf([user('Go'), calls('a'), failed]));
+    expect(body.input[2]).toEqual(output('a'));
+    expect(readResponses(body, marks).messages[2]).toEqual(failed);
+  });
+});
+
+describe('what the provider wrote', () => {
+  const pair = [reasoning('rs_1'), call('a', { id: 'fc_1', status: 'completed' })];
+
+  test('R5: goes back verbatim and as one group, and comes back as it was', () => {
+    const items = [reasoning('rs_1'), search, message('msg_1', 'I read.'), call('a', { id: 'fc_1' })];
+    const answer = own({ ...calls('a'), content: 'I read.' }, items);
+    expect(sent(answer, result('a'))).toEqual([...items, output('a')]);
+    const { body, marks } = renderResponses(requestOf([user('Go'), answer, result('a')]));
+    expect(readResponses(body, marks).messages[1]).toEqual(answer);
+    expect(marks.replaced.size).toBe(0);
+  });
+
+  test('R1: a call that had to change its id keeps its place and its pair', () => {
+    const items = [reasoning('rs_1'), call('a:1', { id: 'fc_1' })];
+    expect(sent(own(calls('a:1'), items), result('a:1'))).toEqual([
+      reasoning('rs_1'),
+      call('a_1_1', { id: 'fc_1' }),
+      output('a_1_1'),
+    ]);
+  });
+
+  test('R1: calls that wait for outputs no log of ours has go, and their reasoning with them (R2)', () => {
+    const shell = { type: 'shell_call', id: 'sh_1', call_id: 's', action: {} };
+    const items = [reasoning('rs_1'), shell, reasoning('rs_2'), message('msg_1', 'Done.')];
+    expect(sent(own(says('Done.'), items))).toEqual([reasoning('rs_2'), message('msg_1', 'Done.')]);
+  });
+
+  test.each<[string, RawItem[]]>([
+    ['cut off before it came to anything', [message('msg_1', 'Hm.'), reasoning('rs_1')]],
+    ['not sealed (R6)', [reasoning('rs_1', { encrypted_content: null }), message('msg_1', 'Hm.')]],
+    ['in front of what was blank', [reasoning('rs_1'), message('msg_0', ' '), message('msg_1', 'Hm.')]],
+  ])('R2: reasoning goes that is %s; the ids of what it led to go with it (R3)', (_case, items) => {
+    const content = items.filter(({ type }) => type === 'message').length > 1 ? ' \n\nHm.' : 'Hm.';
+    expect(sent(own(says(content), items))).toEqual([message(undefined, 'Hm.')]);
+  });
+
+  test('R3: what came before all reasoning, or without any, goes without its id', () => {
+    const items = [message('msg_1', 'So.'), ...pair];
+    expect(sent(own({ ...calls('a'), content: 'So.' }, items), result('a'))).toEqual([
+      message(undefined, 'So.'),
+      ...pair,
+      output('a'),
+    ]);
+    expect(sent(own(says('Hi.'), [message('msg_1', 'Hi.')]))).toEqual([message(undefined, 'Hi.')]);
+  });
+
+  test('R3: a provider’s own tool goes whole where its kind needs the id', () => {
+    const file = { type: 'file_search_call', id: 'fs_1', status: 'completed', queries: [] };
+    const { id: _, ...unnamed } = search;
+    expect(sent(own(says('So.'), [file, search, message('msg_1', 'So.')]))).toEqual([
+      unnamed,
+      message(undefined, 'So.'),
+    ]);
+    const reasoned = [reasoning('rs_1'), file, message('msg_1', 'So.')];
+    expect(sent(own(says('So.'), reasoned))).toEqual(reasoned);
+  });
+
+  test('R4: of reasoning in a row the last stays', () => {
+    const items = [reasoning('rs_1'), reasoning('rs_2'), message('msg_1', 'So.')];
+    expect(sent(own(says('So.'), items))).toEqual(items.slice(1));
+  });
+
+  test('R6: under another version reasoning goes, with the ids; of another model all items go', () => {
+    const answer = own(calls('a'), pair, { version: 1 });
+    const render = (version: number, model = MODEL): unknown[] =>
+      renderResponses(requestOf([user('Go'), answer, result('a')], { version, model })).body.input.slice(1, -1);
+    expect(render(1)).toEqual(pair);
+    expect(render(2)).toEqual([call('a', { status: 'completed' })]);
+    expect(render(1, 'model-2')).toEqual([call('a')]);
+  });
+
+  test('R9: an id stands once', () => {
+    const answer = own(says('Hi.'), [reasoning('rs_1'), message('msg_1', 'Hi.')]);
+    expect(sent(answer, user('Again'), answer)).toEqual([
+      reasoning('rs_1'),
+      message('msg_1', 'Hi.'),
+      asked('Again'),
+      message(undefined, 'Hi.'),
+    ]);
+  });
+
+  test('X3, X7: blank texts go, arguments are an object', () => {
+    const items = [reasoning('rs_1'), message('msg_1', 'So.', ''), call('a', { id: 'fc_1', arguments: '' })];
+    const toolCalls = [{ id: 'a', name: 'read', arguments: '' }];
+    expect(sent(own({ role: 'assistant', content: 'So.', toolCalls }, items), result('a'))).toEqual([
+      reasoning('rs_1'),
+      message('msg_1', 'So.'),
+      call('a', { id: 'fc_1', arguments: '{}' }),
+      output('a'),
+    ]);
+    expect(sent(own(says(''), [reasoning('rs_2')]))).toEqual([{ role: 'assistant', content: EMPTY_TEXT }]);
+  });
+
+  test.each<[string, RawItem[]]>([
+    ['another text', [message('msg_1', 'Much longer.')]],
+    ['a call more', [message('msg_1', 'Shorter.'), call('a')]],
+  ])('is left out where it says something else than the message: %s', (_case, items) => {
+    expect(sent(own(says('Shorter.'), items))).toEqual([{ role: 'assistant', content: 'Shorter.' }]);
+  });
+
+  test('two messages of one answer are one text, kept beside the body', () => {
+    const items = [message(undefined, 'I look.'), message(undefined, 'Done.')];
+    const answer = own(says('I look.\n\nDone.'), items);
+    expect(sent(answer)).toEqual(items);
+    const { body, marks } = renderResponses(requestOf([user('Go'), answer, user('Next')]));
+    expect(readResponses(body, marks).messages[1]).toEqual(answer);
+  });
+});
+
+describe('R8: the provider’s compaction', () => {
+  const compaction = { type: 'compaction', id: 'cmp_1', encrypted_content: 'sealed', created_by: 'x' };
+  const sealed = { type: 'compaction', encrypted_content: 'sealed' };
+
+  test('opens the input, sealed as it came, also where models reason', () => {
+    const answer = own(says('Yes.'), [reasoning('rs_1'), message('msg_1', 'Yes.')]);
+    const { body } = renderResponses(requestOf([checkpoint([compaction]), user('Go'), answer, user('Next')]));
+    expect(body.input[0]).toEqual(sealed);
+    expect(validateResponses(body)).toEqual([]);
+  });
+
+  test('elsewhere the checkpoint’s own text stands', () => {
+    const [, item] = renderResponses(requestOf([user('Go'), checkpoint([compaction])])).body.input;
+    expect(item).toMatchObject({ role: 'user', content: [{ text: expect.stringContaining('Done.') }] });
+    const inside = own(says('Yes.'), [compaction, message(undefined, 'Yes.')]);
+    expect(sent(inside)).toEqual([message(undefined, 'Yes.')]);
+  });
+
+  test('comes back as the checkpoint', () => {
+    const history = [checkpoint([compaction]), user('Go')];
+    const { body, marks } = renderResponses(requestOf(history));
+    expect(readResponses(body, marks).messages).toEqual(history);
+  });
+});

@@ -1,0 +1,185 @@
+/**
+ * Whole conversations with the strict provider server, whose own thinking, sealed reasoning and item ids come back to it: bound to
+ * all that stood before them (A8), to the model that wrote them (R6) and to each other (R2, R3).
+ */
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Message } from '../../src/domain/message.ts';
+import type { ScriptedPart } from '../provider/answer.ts';
+import type { JsonObject } from '../provider/json.ts';
+import { type Provider, startProvider } from '../provider/provider.ts';
+import { ROUTES, type Route } from './routes.ts';
+
+const RUNS = { numRuns: 40 };
+const THINKING = ['none', 'plain', 'redacted', 'between', 'doubled'] as const;
+
+/** What becomes of the context before a model call; all but `none` and `model` are told by number of the version or prefix. */
+const CHANGES = [
+  'none',
+  'none',
+  'none',
+  'none',
+  'model',
+  'system',
+  'cut before the turn',
+  'cut inside the turn',
+] as const;
+
+interface Step {
+  readonly thinking: (typeof THINKING)[number];
+  readonly text: string;
+  readonly change: (typeof CHANGES)[number];
+}
+
+interface Round extends Step {
+  readonly callNames: readonly string[];
+}
+
+interface Turn {
+  readonly rounds: readonly Round[];
+  readonly end: Step;
+}
+
+const step = {
+  thinking: fc.constantFrom(...THINKING),
+  text: fc.constantFrom('', 'I look.', 'ends blank \n'),
+  change: fc.constantFrom(...CHANGES),
+};
+// One of the names is of no tool: its stub changes what stands before everything.
+const callName = fc.oneof({ weight: 9, arbitrary: fc.constant('read') }, fc.constant('gone'));
+const turn: fc.Arbitrary<Turn> = fc.record({
+  rounds: fc.array(fc.record({ ...step, callNames: fc.array(callName, { minLength: 1, maxLength: 3 }) }), {
+    maxLength: 4,
+  }),
+  end: fc.record(step),
+});
+const talks = fc.array(turn, { minLength: 1, maxLength: 4 });
+
+/** Our side of a conversation: the log, what was cut from it, and the model in use. */
+class Talk {
+  readonly #route: Route;
+  readonly #provider: Provider;
+  #messages: Message[] = [];
+  #version = 0;
+  #model = 1;
+
+  constructor(route: Route, provider: Provider) {
+    this.#route = route;
+    this.#provider = provider;
+  }
+
+  async hold(turns: readonly Turn[]): Promise<void> {
+    for (const { rounds, end } of turns) {
+      this.#messages.push({ role: 'user', content: 'And now?' });
+      for (const round of rounds) await this.#step(round, round.callNames);
+      await this.#step(end, []);
+    }
+  }
+
+  /** @throws where the server refuses the request */
+  async #step(taken: Step, callNames: readonly string[]): Promise<void> {
+    this.#change(taken.change);
+    this.#provider.respond({ parts: partsOf(taken, callNames) });
+    const answer = await this.#route.ask(this.#provider, {
+      model: `model-${this.#model}`,
+      system: 'Be brief.',
+      tools: [{ name: 'read', description: 'Reads.', parameters: { type: 'object', properties: {} } }],
+      messages: this.#messages,
+      version: this.#version,
+      maxOutputTokens: 4_096,
+    });
+    const seq = this.#messages.length;
+    const toolCalls = answer.toolCalls?.map((call, index) => ({
+      ...call,
+      id: `c${seq}_${index}`,
+      providerId: call.id,
+    }));
+    expect(toolCalls?.map(({ name }) => name) ?? []).toEqual(callNames);
+    this.#messages.push({ ...answer, ...(toolCalls && { toolCalls }) });
+    for (const { id } of toolCalls ?? []) this.#messages.push({ role: 'tool', toolCallId: id, content: 'found' });
+  }
+
+  #change(change: Step['change']): void {
+    if (change === 'model') this.#model = 3 - this.#model;
+    if (change === 'system') this.#messages.push({ role: 'system', content: 'It is late.' });
+    if (!change.startsWith('cut')) return;
+    const start = this.#messages.findLastIndex(({ role }) => role === 'user');
+    const [before, question, after] = [
+      this.#messages.slice(0, start),
+      this.#messages.slice(start, start + 1),
+      this.#messages.slice(start + 1),
+    ];
+    this.#messages =
+      change === 'cut before the turn'
+        ? [...shorten(before), ...question, ...after]
+        : [...before, ...question, ...shorten(after)];
+    this.#version += 1;
+  }
+}
+
+function shorten(messages: readonly Message[]): Message[] {
+  return messages.length === 0
+    ? []
+    : [{ role: 'checkpoint', content: 'Files were read.', checkpoint: { from: 1, to: messages.length } }];
+}
+
+/** An answer says something, if only in the end. */
+function partsOf({ thinking, text, change }: Step, callNames: readonly string[]): ScriptedPart[] {
+  const thought: ScriptedPart = { thinking: `Hm, ${change}.` };
+  const said = text === '' && callNames.length === 0 ? 'Done.' : text;
+  const words: ScriptedPart[] = said === '' ? [] : [{ text: said }];
+  const calls = callNames.map((name): ScriptedPart => ({ call: { name, arguments: { path: 'a' } } }));
+  switch (thinking) {
+    case 'none':
+      return [...words, ...calls];
+    case 'plain':
+      return [thought, ...words, ...calls];
+    case 'redacted':
+      return [{ ...thought, isRedacted: true }, ...words, ...calls];
+    case 'between':
+      return [thought, ...words, ...calls.flatMap((call) => [thought, call])];
+    case 'doubled':
+      return [thought, thought, ...words, ...calls];
+  }
+}
+
+/** Chat's servers that want thinking back want it from every call of the loop, whichever model made it. */
+function needsReasoning(turns: readonly Turn[]): boolean {
+  return turns.every(({ rounds, end }) =>
+    [...rounds, end].every(({ thinking, change }) => thinking !== 'none' && change !== 'model'),
+  );
+}
+
+function countThinking({ body }: { readonly body: JsonObject }): number {
+  const kinds = /"type":"(?:redacted_)?thinking"|"type":"reasoning"|"reasoning_content":/g;
+  return JSON.stringify(body['messages'] ?? body['input']).match(kinds)?.length ?? 0;
+}
+
+describe.each(ROUTES)('$name', (route) => {
+  test('takes its own thinking back, whatever was changed before it', async () => {
+    let sent = 0;
+    await fc.assert(
+      fc.asyncProperty(talks, async (turns) => {
+        const strict = { ...route.strict, needsReasoning: needsReasoning(turns) };
+        await using provider = await startProvider({ strict });
+        await new Talk(route, provider).hold(turns);
+        for (const request of provider.requests) sent += countThinking(request);
+      }),
+      RUNS,
+    );
+    expect(sent).toBeGreaterThan(RUNS.numRuns);
+  }, 60_000);
+
+  test('is sent all of it while nothing changes', async () => {
+    const taken: Step = { thinking: 'plain', text: '', change: 'none' };
+    const round: Round = { ...taken, callNames: ['read', 'read'] };
+    await using provider = await startProvider({ strict: { ...route.strict, needsReasoning: true } });
+    await new Talk(route, provider).hold([
+      { rounds: [round, round], end: taken },
+      { rounds: [round], end: taken },
+    ]);
+    // C7: an open model's goes back inside its loop alone.
+    const expected = route.format === 'openai-chat' ? [0, 1, 2, 0, 1] : [0, 1, 2, 3, 4];
+    expect(provider.requests.map(countThinking)).toEqual(expected);
+  });
+});
