@@ -61,6 +61,7 @@ class Talk {
   readonly #provider: Provider;
   #messages: Message[] = [];
   #version = 0;
+  #step = 0;
   #model = 1;
 
   constructor(route: Route, provider: Provider) {
@@ -71,13 +72,13 @@ class Talk {
   async hold(turns: readonly Turn[]): Promise<void> {
     for (const { rounds, end } of turns) {
       this.#messages.push({ role: 'user', content: 'And now?' });
-      for (const round of rounds) await this.#step(round, round.callNames);
-      await this.#step(end, []);
+      for (const round of rounds) await this.#take(round, round.callNames);
+      await this.#take(end, []);
     }
   }
 
   /** @throws where the server refuses the request */
-  async #step(taken: Step, callNames: readonly string[]): Promise<void> {
+  async #take(taken: Step, callNames: readonly string[]): Promise<void> {
     this.#change(taken.change);
     this.#provider.respond({ parts: partsOf(taken, callNames) });
     const answer = await this.#route.ask(this.#provider, {
@@ -88,10 +89,10 @@ class Talk {
       version: this.#version,
       maxOutputTokens: 4_096,
     });
-    const seq = this.#messages.length;
+    this.#step += 1;
     const toolCalls = answer.toolCalls?.map((call, index) => ({
       ...call,
-      id: `c${seq}_${index}`,
+      id: `c${this.#step}_${index}`,
       providerId: call.id,
     }));
     expect(toolCalls?.map(({ name }) => name) ?? []).toEqual(callNames);
