@@ -117,9 +117,9 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
       answers: [{ fault: 'stream_error', error, answer: { text: 'This will not be whole.' }, afterEvents: 2 }],
     });
     const failed = await failureOf(connect(format, provider).generate(ask([user])));
-    const expected = decisions[error];
-    expect([expected, 'retry']).toContain(failed.kind);
-    if (expected === 'retry') expect(failed.kind).toBe('retry');
+    // The form was taken before the answer began; a page of something in between has no name inside of a stream.
+    const isUnnamed = error === 'invalid' || (error === 'too_many_bytes' && format !== 'anthropic');
+    expect(failed.kind).toBe(isUnnamed ? 'retry' : decisions[error]);
   });
 
   it('comes back when it is told to', async () => {

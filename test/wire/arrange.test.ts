@@ -73,6 +73,15 @@ describe('ids of calls', () => {
     expect(sent('openai-chat', calls({ id: 'a:b' }))).toEqual(['a:b']);
     expect(sent('openai-responses', calls({ id: 'é'.repeat(90) }))).toEqual([`${'_'.repeat(32)}_1`]);
   });
+
+  test.each([
+    ['anthropic', 64],
+    ['openai-chat', 40],
+    ['openai-responses', 64],
+  ] as const)('%s takes %i characters', (format, length) => {
+    expect(sent(format, calls({ id: 'y'.repeat(length) }))).toEqual(['y'.repeat(length)]);
+    expect(sent(format, calls({ id: 'y'.repeat(length + 1) }))).toEqual([`${'y'.repeat(32)}_1`]);
+  });
 });
 
 describe('tools', () => {

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { groupMessages } from '../../src/domain/group.ts';
 import type { Message, ToolCall } from '../../src/domain/message.ts';
 import type { RawItem, RawItems, WireFormat } from '../../src/domain/raw-items.ts';
 import type { WireRequest } from '../../src/wire/wire-request.ts';
@@ -146,6 +147,12 @@ export function histories(format: WireFormat, { isSendable = true }: HistoryOpti
       ...(hasVersion ? { version: VERSION } : {}),
       maxOutputTokens: 4_096,
     }));
+}
+
+/** Whether no round is open but the last one: what a version may be made of. */
+export function isOpenAtEndOnly(messages: readonly Message[]): boolean {
+  const last = messages.findLastIndex(({ role }) => role === 'assistant');
+  return groupMessages(messages).every(({ isOpen, positions }) => !isOpen || positions[0] === last);
 }
 
 /** @param end of a history that need not be sendable: how many of its last results are missing */

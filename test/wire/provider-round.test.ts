@@ -7,11 +7,13 @@ import { describe, expect, test } from 'vitest';
 import { groupMessages } from '../../src/domain/group.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { readRawItems } from '../../src/domain/raw-items.ts';
+import { wireFormats } from '../../src/wire/formats.ts';
+import type { WireRequest } from '../../src/wire/wire-request.ts';
 import { Issued } from '../provider/issued.ts';
 import { estimateTokens, isObject } from '../provider/json.ts';
 import { startProvider } from '../provider/provider.ts';
 import type { Refusal } from '../provider/refusal.ts';
-import { histories } from './histories.ts';
+import { histories, isOpenAtEndOnly } from './histories.ts';
 import { ROUTES, type Route } from './routes.ts';
 import { hasTraces, readConversations } from './traces.ts';
 
@@ -23,7 +25,7 @@ const PROBE: Message = { role: 'user', content: 'Go on.' };
 const LENIENCE = { signatures: 'unchecked', windowTokens: 4_000_000 } as const;
 
 /** What the server says to a body, without the server. */
-function refuse(route: Route, request: Parameters<Route['render']>[0]): Refusal | undefined {
+function refuse(route: Route, request: WireRequest): Refusal | undefined {
   const sent = JSON.stringify(route.render(request));
   const issued = new Issued();
   for (const items of itemsOf(request.messages)) issued.recordItems(items);
@@ -50,27 +52,32 @@ function itemsOf(messages: readonly Message[]): Record<string, unknown>[][] {
   });
 }
 
-function isOpen(messages: readonly Message[]): boolean {
-  return groupMessages(messages).some((group) => group.isOpen);
-}
-
 describe.each(ROUTES)('$name', (route) => {
-  test('no random history is refused', () => {
+  const { validate } = wireFormats[route.format];
+  const hasStrictTemplate = route.strict.hasStrictTemplate === true;
+
+  test('no random history is refused, and the validator has nothing against it', () => {
     fc.assert(
       fc.property(histories(route.format), (request) => {
         expect(refuse(route, request)).toBeUndefined();
+        expect(validate(route.render(request), { hasStrictTemplate })).toEqual([]);
       }),
       RUNS,
     );
   });
 
-  test('nor is one with a probe at its end; of one with an open round nothing but that', () => {
+  test('nor is one with a probe at its end; where its last round is open, for that alone', () => {
+    const contexts = histories(route.format, { isSendable: false }).filter(({ messages }) => isOpenAtEndOnly(messages));
     let open = 0;
     fc.assert(
-      fc.property(histories(route.format, { isSendable: false }), ({ messages, ...request }) => {
-        const refusal = refuse(route, { ...request, messages: [...messages, PROBE] });
-        if (isOpen(messages)) open += 1;
-        expect(refusal?.rule).toBe(isOpen(messages) ? route.openRoundRule : undefined);
+      fc.property(contexts, ({ messages, ...context }) => {
+        const request = { ...context, messages: [...messages, PROBE] };
+        const hasOpenRound = groupMessages(messages).some(({ isOpen }) => isOpen);
+        if (hasOpenRound) open += 1;
+        expect(refuse(route, request)?.rule).toBe(hasOpenRound ? route.openRoundRule : undefined);
+        // A strict template's placeholder ends the open round: commits are checked on a rendering without one.
+        if (hasOpenRound && hasStrictTemplate) return;
+        expect(validate(route.render(request), { isProbed: true, hasStrictTemplate })).toEqual([]);
       }),
       RUNS,
     );

@@ -1,4 +1,4 @@
-import Anthropic from '@anthropic-ai/sdk';
+import type Anthropic from '@anthropic-ai/sdk';
 import { type Model, type ModelAnswer, ModelError, type ModelProfile, type ModelUsage } from '../../domain/model.ts';
 import { readAnthropicAnswer } from '../../wire/anthropic/answer.ts';
 import type { AnthropicThinking } from '../../wire/anthropic/body.ts';
@@ -7,12 +7,11 @@ import { validateAnthropic } from '../../wire/anthropic/rules.ts';
 import { describeForm } from '../../wire/form.ts';
 import { classifyFailure } from '../provider-errors.ts';
 import { checkBody, sizeContext, toWireRequest } from '../request.ts';
+import { type AnthropicConnection, describeError, openClient } from './client.ts';
 
-export interface AnthropicModelOptions {
+export interface AnthropicModelOptions extends AnthropicConnection {
   /** `id` is the provider's name of the model */
   readonly profile: ModelProfile;
-  readonly apiKey: string;
-  readonly baseUrl?: string;
   /** which form a model takes is its own: newer ones want `adaptive` and no budget. Absent: off */
   readonly thinking?: AnthropicThinking;
 }
@@ -21,15 +20,9 @@ export interface AnthropicModelOptions {
  * A model of the Messages API. Answers are streamed, since a long one outlives idle connections; retries are the turn's, and
  * the deadline is the step's.
  */
-export function anthropicModel({ profile: given, apiKey, baseUrl, thinking }: AnthropicModelOptions): Model {
+export function anthropicModel({ profile: given, thinking, ...connection }: AnthropicModelOptions): Model {
   const profile: ModelProfile = { ...given, format: 'anthropic' };
-  const client = new Anthropic({
-    apiKey,
-    maxRetries: 0,
-    logLevel: 'off',
-    timeout: NEVER_MS,
-    ...(baseUrl === undefined ? {} : { baseURL: baseUrl }),
-  });
+  const client = openClient(connection);
   return {
     profile,
     async generate(request) {
@@ -39,10 +32,10 @@ export function anthropicModel({ profile: given, apiKey, baseUrl, thinking }: An
       );
       const describe = (refusal: string): string => describeForm(body, refusal);
       checkBody(validateAnthropic(body, sizeContext(profile)), describe);
-      const { signal, idempotencyKey } = request;
+      const { signal } = request;
       let message: Anthropic.Message;
       try {
-        message = await client.messages.stream(body, { signal, idempotencyKey }).finalMessage();
+        message = await client.messages.stream(body, { signal }).finalMessage();
       } catch (error) {
         signal.throwIfAborted();
         throw classifyFailure(describeError(error), Date.now(), describe);
@@ -50,21 +43,6 @@ export function anthropicModel({ profile: given, apiKey, baseUrl, thinking }: An
       const version = request.version === undefined ? {} : { version: request.version };
       return readMessage(message, { format: 'anthropic', model: profile.id, prefix: marks.prefix, ...version });
     },
-  };
-}
-
-/** The step has its own deadline; a client's would end long answers. */
-const NEVER_MS = 2_147_483_647;
-
-function describeError(error: unknown) {
-  if (!(error instanceof Anthropic.APIError)) return { message: error instanceof Error ? error.message : '' };
-  const { status, type, errorCode, apiMessage, headers } = error;
-  return {
-    status,
-    type: type ?? undefined,
-    code: errorCode ?? undefined,
-    message: apiMessage ?? error.message,
-    headers,
   };
 }
 

@@ -1,4 +1,4 @@
-import OpenAI from 'openai';
+import OpenAI, { APIError } from 'openai';
 import type { ModelProfile } from '../../domain/model.ts';
 import type { ProviderFailure } from '../provider-errors.ts';
 
@@ -10,23 +10,19 @@ export interface OpenAiOptions {
   readonly baseUrl?: string;
 }
 
+/** Where the key goes is ours to say: left out, the client would take an address from the environment. */
+const BASE_URL = 'https://api.openai.com/v1';
 /** The step has its own deadline; a client's would end long answers. */
 const NEVER_MS = 2_147_483_647;
 
 /** Retries are the turn's: each is in its record, and gives its slot back while it waits. */
-export function openClient({ apiKey, baseUrl }: Pick<OpenAiOptions, 'apiKey' | 'baseUrl'>): OpenAI {
-  return new OpenAI({
-    apiKey,
-    maxRetries: 0,
-    logLevel: 'off',
-    timeout: NEVER_MS,
-    ...(baseUrl === undefined ? {} : { baseURL: baseUrl }),
-  });
+export function openClient({ apiKey, baseUrl = BASE_URL }: Pick<OpenAiOptions, 'apiKey' | 'baseUrl'>): OpenAI {
+  return new OpenAI({ apiKey, baseURL: baseUrl, maxRetries: 0, logLevel: 'off', timeout: NEVER_MS });
 }
 
 export function describeError(error: unknown): ProviderFailure {
   // What a client could not parse may stand in its error's message, whole.
-  if (!(error instanceof OpenAI.APIError)) return { message: '' };
-  const { status, type, code, message, headers } = error;
-  return { status, type, code: code ?? undefined, message, headers };
+  if (!(error instanceof APIError)) return { message: '' };
+  const { status, type, code, message, headers } = error as APIError;
+  return { status, type, code, message, headers };
 }

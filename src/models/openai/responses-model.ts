@@ -20,9 +20,9 @@ export function responsesModel({ profile: given, ...connection }: OpenAiOptions)
       const { body } = renderResponses(toWireRequest(request, profile));
       const describe = (refusal: string): string => describeForm(body, refusal);
       checkBody(validateResponses(body, sizeContext(profile)), describe);
-      const { signal, idempotencyKey, version } = request;
+      const { signal, version } = request;
       try {
-        const events = await client.responses.create({ ...body, stream: true }, { signal, idempotencyKey });
+        const events = await client.responses.create({ ...body, stream: true }, { signal });
         const raw = { format: 'openai-responses', model: profile.id, ...(version === undefined ? {} : { version }) };
         return readResponse(await readStream(events, describe), raw);
       } catch (error) {
@@ -51,7 +51,7 @@ async function readStream(
         throw classifyFailure({ code, message }, Date.now(), describe);
       }
       case 'error':
-        throw classifyFailure({ code: event.code ?? undefined, message: event.message }, Date.now(), describe);
+        throw classifyFailure({ code: event.code, message: event.message }, Date.now(), describe);
       default:
     }
   }
@@ -63,16 +63,18 @@ function readResponse(response: Response, raw: Record<string, unknown>): ModelAn
   return {
     ...said,
     ...(end === undefined ? {} : { end }),
-    ...(response.usage === undefined ? {} : { usage: readUsage(response.usage) }),
+    ...(response.usage ? { usage: readUsage(response.usage) } : {}),
     raw: { ...raw, items },
   };
 }
 
-/** Reasoning is sent again, sealed, while the version holds. */
-function readUsage({ input_tokens, output_tokens, input_tokens_details }: OpenAI.Responses.ResponseUsage): ModelUsage {
+/** Reasoning is sent again, sealed, while the version holds. Compatible servers leave the details out. */
+function readUsage({ input_tokens, output_tokens, ...details }: OpenAI.Responses.ResponseUsage): ModelUsage {
+  const input: Partial<typeof details.input_tokens_details> = details.input_tokens_details ?? {};
   return {
     inputTotal: input_tokens,
-    cachedInput: input_tokens_details.cached_tokens,
+    cachedInput: input.cached_tokens ?? 0,
+    cacheWrite: input.cache_write_tokens ?? 0,
     output: output_tokens,
     outputKept: output_tokens,
   };

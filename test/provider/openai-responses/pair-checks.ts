@@ -53,9 +53,12 @@ export function* checkReasoning(body: JsonObject, { issued }: CheckContext): Ite
   }
 }
 
-/** The very item that came next, its id left out or not; where that is not known, one that could be it. */
+/**
+ * The very item that came next, its id left out or not; where that is not known, one that could be it. Never reasoning, even
+ * where the provider wrote several in a row.
+ */
 function isCompanion(next: PlacedItem | undefined, companion: JsonObject | undefined): boolean {
-  if (next === undefined) return false;
+  if (next === undefined || next.type === 'reasoning') return false;
   if (companion === undefined) return isAssistant(next) || next.type.endsWith('_call');
   if (next.type !== companion['type']) return false;
   if (next.id !== '') return next.id === companion['id'];

@@ -174,6 +174,24 @@ describe('thinking', () => {
     expect(render(history, { thinking: ADAPTIVE })).not.toHaveProperty('thinking');
   });
 
+  test('A7: of answers that share a turn, a later one leaves its thinking out where the turn begins without', () => {
+    const answered = own(says('Done.'), [thinking, text('Done.')]);
+    const silent = own(says(''), [thinking]);
+    const behindText = [user('Go'), says('Well.'), answered, silent, user('Next')];
+    expect(render(behindText).messages[1]?.content).toEqual([text('Well.'), text('Done.'), text(EMPTY_TEXT)]);
+    const behindThinking = render([user('Go'), answered, answered, user('Next')]).messages[1]?.content;
+    expect(behindThinking).toEqual([thinking, text('Done.'), thinking, text('Done.')]);
+  });
+
+  test('A7: the open loop goes without, where that answer began it; its message comes back whole', () => {
+    const history = [user('Go'), says('Well.'), thoughtful('a'), result('a')];
+    const { body, marks } = renderAnthropic(requestOf(history), { thinking: ADAPTIVE });
+    expect(body.messages[1]?.content).toEqual([text('Well.'), use('a')]);
+    expect(body).not.toHaveProperty('thinking');
+    expect(readAnthropic(body, marks).messages[2]).toEqual(history[2]);
+    expect(render([...history, says('Done.'), user('Next')], { thinking: ADAPTIVE }).thinking).toEqual(ADAPTIVE);
+  });
+
   test.each<[string, object, boolean]>([
     ['under the same version', { version: 2 }, true],
     ['under another', { version: 1 }, false],

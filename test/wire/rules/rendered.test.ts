@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { groupMessages } from '../../../src/domain/group.ts';
 import { adoptMessages } from '../../../src/domain/history.ts';
 import type { Message } from '../../../src/domain/message.ts';
 import { WIRE_FORMATS, type WireFormat } from '../../../src/domain/raw-items.ts';
@@ -8,7 +7,7 @@ import { renderAnthropic } from '../../../src/wire/anthropic/render.ts';
 import { validateAnthropic } from '../../../src/wire/anthropic/rules.ts';
 import { wireFormats } from '../../../src/wire/formats.ts';
 import { checkOrder } from '../../../src/wire/rules/order.ts';
-import { histories } from '../histories.ts';
+import { histories, isOpenAtEndOnly } from '../histories.ts';
 import { hasTraces, readConversations } from '../traces.ts';
 import { nameViolations } from './broken.ts';
 import { mutations, sitesOf } from './mutations.ts';
@@ -81,8 +80,3 @@ test.each(['enabled', 'adaptive'] as const)('anthropic with %s thinking breaks n
     RUNS,
   );
 });
-
-function isOpenAtEndOnly(messages: readonly Message[]): boolean {
-  const last = messages.findLastIndex(({ role }) => role === 'assistant');
-  return groupMessages(messages).every(({ isOpen, positions }) => !isOpen || positions[0] === last);
-}

@@ -1,0 +1,107 @@
+import type { ModelErrorKind } from '../domain/model.ts';
+
+/** A way in which providers fail. A failure is of a row by its code or type, by its status, or by its text. */
+export interface ErrorRow {
+  readonly kind: ModelErrorKind;
+  /** what a person reads */
+  readonly words: string;
+  readonly types?: readonly string[];
+  readonly statuses?: readonly number[];
+  /** in the provider's message; looked at where neither type nor status says it alone */
+  readonly texts?: readonly RegExp[];
+}
+
+/**
+ * Real errors of the providers and what each means for a turn. Where several rows match by the same sign, the first counts.
+ * A rate limit is never an overflow, whatever its text says of "too many tokens".
+ */
+export const ERROR_TABLE: readonly ErrorRow[] = [
+  {
+    kind: 'overflow',
+    words: 'the request is larger than the window',
+    // OpenAI; llama.cpp
+    types: ['context_length_exceeded', 'exceed_context_size_error'],
+    texts: [
+      /prompt is too long/i, // Anthropic
+      /exceeds? (?:the |this |your )?(?:model's |available )?context (?:window|limit|length|size)/i, // Anthropic, llama.cpp
+      /maximum (?:context|prompt) length/i, // OpenAI, Mistral, DeepSeek; xAI
+      /context window of this model/i, // OpenAI Responses
+      /model's context length is only/i, // vLLM
+      /reduce the length of the (?:messages|input|prompt)/i, // Groq, Cerebras
+      /input token count .{0,40}exceeds the maximum/i, // Gemini
+      /input is too long/i, // Bedrock
+      /too many total text bytes/i, // Bedrock
+    ],
+  },
+  { kind: 'overflow', words: 'the request has too many bytes', types: ['request_too_large'], statuses: [413] },
+  {
+    kind: 'fatal',
+    words: 'the account has no credit left',
+    types: ['insufficient_quota', 'billing_error', 'billing_hard_limit_reached'],
+    statuses: [402],
+    texts: [/credit balance is too low/i, /exceeded your current quota/i],
+  },
+  {
+    kind: 'retry',
+    words: 'a rate limit',
+    types: ['rate_limit_error', 'rate_limit_exceeded', 'tokens', 'requests'],
+    statuses: [429],
+  },
+  {
+    kind: 'retry',
+    words: 'the provider is overloaded',
+    types: ['overloaded_error', 'slow_down', 'engine_overloaded'],
+    statuses: [529, 503],
+  },
+  {
+    kind: 'fatal',
+    words: 'the key is not accepted',
+    types: ['authentication_error', 'invalid_api_key'],
+    statuses: [401],
+  },
+  { kind: 'fatal', words: 'no such model', types: ['not_found_error', 'model_not_found'], statuses: [404] },
+  { kind: 'fatal', words: 'the key may not do this', types: ['permission_error'], statuses: [403] },
+  {
+    kind: 'fatal',
+    words: 'the provider declines the contents',
+    types: [
+      'invalid_prompt',
+      'content_filter',
+      'content_policy_violation',
+      'image_content_policy_violation',
+      'misalignment_policy_violation',
+      'bio_policy',
+    ],
+  },
+  {
+    kind: 'fatal',
+    words: 'the provider cannot read a picture',
+    types: [
+      'invalid_image',
+      'invalid_image_format',
+      'invalid_image_mode',
+      'invalid_image_url',
+      'invalid_base64_image',
+      'image_parse_error',
+      'image_too_large',
+      'image_too_small',
+      'image_file_too_large',
+      'empty_image_file',
+      'unsupported_image_media_type',
+    ],
+  },
+  {
+    // What is wrong is the agent's setting: no other version of the context would mend it.
+    kind: 'fatal',
+    words: 'the model does not take a setting',
+    types: ['unsupported_parameter', 'unsupported_value'],
+    texts: [/maximum allowed number of output tokens/i, /is not supported (?:for|by|with) this model/i],
+  },
+  {
+    kind: 'retry',
+    words: 'the provider failed',
+    types: ['api_error', 'server_error', 'timeout_error', 'internal_server_error', 'conflict_error'],
+    statuses: [408, 409, 425, 499, 500, 502, 504],
+  },
+  { kind: 'invalid', words: 'the form of the request', statuses: [400, 422] },
+];

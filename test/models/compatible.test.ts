@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest';
+import { startProvider } from '../provider/provider.ts';
+import { ask, connect, READ } from './fixture.ts';
+import { failureOf, serveRaw } from './raw-server.ts';
+
+const user = { role: 'user', content: 'Which files?' } as const;
+
+function chunk(delta: object, finish: string | null = null): object {
+  return { id: 'c', object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason: finish }] };
+}
+
+function call(fields: { index?: number; id?: string; name?: string; text: string }): object {
+  const { index, id, name, text } = fields;
+  return {
+    tool_calls: [
+      {
+        ...(index === undefined ? {} : { index }),
+        ...(id === undefined ? {} : { id, type: 'function' }),
+        function: { ...(name === undefined ? {} : { name }), arguments: text },
+      },
+    ],
+  };
+}
+
+describe('servers that speak Chat Completions in their own way', () => {
+  const whole = [
+    { id: 'a', name: 'read', arguments: '{"path":"a"}' },
+    { id: 'b', name: 'read', arguments: '{"path":"b"}' },
+  ];
+
+  it.each([
+    ['no call has a number', [undefined, undefined]],
+    ['the first call is number one', [1, 2]],
+  ])('%s', async (_name, [first, second]) => {
+    const at = (index: number | undefined): { index?: number } => (index === undefined ? {} : { index });
+    const body = [
+      chunk(call({ ...at(first), id: 'a', name: 'read', text: '{"path"' })),
+      chunk(call({ ...at(first), id: '', text: ':"a"}' })),
+      chunk(call({ ...at(second), id: 'b', name: 'read', text: '{"path":"b"}' })),
+      chunk({}, 'tool_calls'),
+    ];
+    await using server = await serveRaw({ body });
+    const { toolCalls, usage } = await connect('openai-chat', server).generate(ask([user]));
+    expect(toolCalls).toEqual(whole);
+    expect(usage).toBeUndefined();
+  });
+
+  it('nulls, and chunks without a delta', async () => {
+    const last = { id: 'c', choices: [{ index: 0, finish_reason: 'stop' }] };
+    const body = [chunk({ role: 'assistant', content: 'Yes', tool_calls: null }), chunk({ content: '.' }), last];
+    await using server = await serveRaw({ body });
+    const answer = await connect('openai-chat', server).generate(ask([user]));
+    expect(answer).toMatchObject({ content: 'Yes.', toolCalls: [], end: 'complete' });
+  });
+
+  it('thinking in pieces, which are all sent again', async () => {
+    const usage = { prompt_tokens: 9, completion_tokens: 20, completion_tokens_details: { reasoning_tokens: 8 } };
+    const thoughts = [chunk({ reasoning_content: 'Two ' }), chunk({ reasoning_content: 'files.' })];
+    const inLoop = [...thoughts, chunk(call({ index: 0, id: 'a', name: 'read', text: '{}' })), chunk({}, 'tool_calls')];
+    const last = { id: 'c', choices: [], usage };
+    await using server = await serveRaw({ body: [...inLoop, last] });
+    const answer = await connect('openai-chat', server).generate(ask([user]));
+    expect(answer.raw).toMatchObject({ items: [{ reasoning_content: 'Two files.' }] });
+    expect(answer.usage).toMatchObject({ inputTotal: 9, output: 20, outputKept: 20 });
+    await using other = await serveRaw({ body: [...thoughts, chunk({ content: 'Two.' }), chunk({}, 'stop'), last] });
+    const { usage: ended } = await connect('openai-chat', other).generate(ask([user]));
+    expect(ended).toMatchObject({ output: 20, outputKept: 12 });
+  });
+
+  it('usage of the Responses API without its details', async () => {
+    const response = { id: 'r', status: 'completed', output: [], usage: { input_tokens: 3, output_tokens: 1 } };
+    await using server = await serveRaw({ body: [{ type: 'response.completed', sequence_number: 0, response }] });
+    const { usage } = await connect('openai-responses', server).generate(ask([user]));
+    expect(usage).toEqual({ inputTotal: 3, cachedInput: 0, cacheWrite: 0, output: 1, outputKept: 1 });
+  });
+});
+
+describe('Anthropic', () => {
+  it('takes the end of the window for an overflow', async () => {
+    await using provider = await startProvider({ answers: [{ text: 'So', end: 'window_full' }] });
+    expect(await failureOf(connect('anthropic', provider).generate(ask([user])))).toMatchObject({
+      kind: 'overflow',
+      code: 'model_context_window_exceeded',
+    });
+  });
+
+  it('does not read an answer that is no JSON for a sign of what went wrong', async () => {
+    const body = 'event: message_start\ndata: {"type": "the prompt is too long\n\n';
+    await using server = await serveRaw({ body, headers: { 'content-type': 'text/event-stream' } });
+    expect((await failureOf(connect('anthropic', server).generate(ask([user])))).kind).toBe('retry');
+  });
+
+  it('keeps the fingerprint of what thinking is bound to, and OpenAI’s do not (A8)', async () => {
+    await using provider = await startProvider({ answers: () => ({ text: 'Yes.' }) });
+    const rawOf = async (format: Parameters<typeof connect>[0], description: string): Promise<unknown> =>
+      (await connect(format, provider).generate(ask([user], { tools: [{ ...READ, description }] }))).raw;
+    const prefix = { prefix: expect.any(String) as string };
+    const first = await rawOf('anthropic', 'Reads.');
+    expect(first).toMatchObject({ format: 'anthropic', model: 'model-1', version: 0, ...prefix });
+    expect(await rawOf('anthropic', 'Writes.')).not.toMatchObject({ prefix: (first as { prefix: string }).prefix });
+    expect(await rawOf('openai-chat', 'Reads.')).not.toHaveProperty('prefix');
+    expect(await rawOf('openai-responses', 'Reads.')).not.toHaveProperty('prefix');
+  });
+});

@@ -1,0 +1,39 @@
+import { afterEach, expect, it, vi } from 'vitest';
+import * as anthropic from '../../src/models/anthropic/client.ts';
+import * as openAi from '../../src/models/openai/client.ts';
+import { ask, connect } from './fixture.ts';
+import { failureOf, serveRaw } from './raw-server.ts';
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+it('sends a key to no address that the environment names behind our back', () => {
+  for (const name of ['ANTHROPIC_BASE_URL', 'OPENAI_BASE_URL']) vi.stubEnv(name, 'http://127.0.0.1:9');
+  const { baseURL } = anthropic.openClient({ apiKey: 'k' });
+  expect(baseURL).toBe('https://api.anthropic.com');
+  expect(openAi.openClient({ apiKey: 'k' }).baseURL).toBe('https://api.openai.com/v1');
+});
+
+it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)(
+  '%s: sends the key that it was given',
+  async (format) => {
+    for (const name of ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'OPENAI_API_KEY', 'OPENAI_ADMIN_KEY'])
+      vi.stubEnv(name, 'of-somebody-else');
+    await using server = await serveRaw({ status: 500, body: {} });
+    await failureOf(connect(format, server).generate(ask([{ role: 'user', content: 'Hi' }])));
+    const sent = JSON.stringify(server.requests[0]?.headers);
+    expect(sent).toContain('sk-test-0000');
+    expect(sent).not.toContain('of-somebody-else');
+  },
+);
+
+it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)(
+  '%s: nobody there is worth another try',
+  async (format) => {
+    const server = await serveRaw({ body: {} });
+    await server[Symbol.asyncDispose]();
+    const error = await failureOf(connect(format, server).generate(ask([{ role: 'user', content: 'Hi' }])));
+    expect(error).toMatchObject({ kind: 'retry', message: 'no whole answer' });
+  },
+);

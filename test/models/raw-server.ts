@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text as readAll } from 'node:stream/consumers';
+import type { ModelError } from '../../src/domain/model.ts';
+
+export interface RawReply {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** an object is sent as JSON, a list as the events of a stream, text as it is */
+  readonly body: object | string;
+}
+
+export interface RawServer extends AsyncDisposable {
+  readonly url: string;
+  readonly requests: { readonly headers: Readonly<Record<string, unknown>> }[];
+}
+
+/** Says the same to everybody, whatever it is: for what no provider of the strict server says. */
+export async function serveRaw({ status = 200, headers = {}, body }: RawReply): Promise<RawServer> {
+  const requests: RawServer['requests'] = [];
+  const server = createServer((request, response) => {
+    requests.push({ headers: request.headers });
+    const isStream = Array.isArray(body);
+    const type = isStream ? 'text/event-stream' : typeof body === 'string' ? 'text/html' : 'application/json';
+    const text = isStream
+      ? [...body, '[DONE]'].map((event) => `data: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`)
+      : [typeof body === 'string' ? body : JSON.stringify(body)];
+    void readAll(request).then(() =>
+      response.writeHead(status, { 'content-type': type, ...headers }).end(text.join('')),
+    );
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    async [Symbol.asyncDispose]() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** What a call failed with, of whatever class it is. */
+export async function failureOf(promise: Promise<unknown>): Promise<ModelError> {
+  return promise.then(
+    () => {
+      throw new Error('it was answered');
+    },
+    (error: ModelError) => error,
+  );
+}
