@@ -7,7 +7,7 @@ export { type AnthropicModelOptions, anthropicModel } from './models/anthropic/a
 export { type Catalogue, extendCatalogue, findProfile } from './models/catalogue.ts';
 export { modelChain } from './models/chain.ts';
 export { type ChatModelOptions, chatModel } from './models/openai/chat-model.ts';
-export { responsesModel } from './models/openai/responses-model.ts';
+export { type ResponsesModelOptions, responsesModel } from './models/openai/responses-model.ts';
 export { SCRIPTED_PROFILE, scriptedModel } from './models/scripted.ts';
 export { type ResolveOptions, resolveModel } from './runtime/resolve-model.ts';
 export { ROLES, type Role, startWorkers, type Workers, type WorkersOptions } from './runtime/start-workers.ts';

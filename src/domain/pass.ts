@@ -25,5 +25,7 @@ export const PASS_LIMITS = {
   summaryTtlMs: 604_800_000,
   refusalTtlMs: 86_400_000,
   summaryClaimMs: 8_000,
+  /** a summary may be made from one that was made from the log, and none from that */
+  maxSummaryDepth: 2,
   keepVersions: 200,
 } as const;

@@ -27,8 +27,9 @@ const evictionStrategySchema = strategySchema(MAX_STRATEGY_DEPTH);
 const summarizerSchema = z.union([
   z.literal('structural'),
   z.strictObject({
-    /** tried in order, the structural summarizer last */
+    /** ids of models that the workers know, or `provider/model`; tried in order, the structural summarizer last */
     models: z.array(z.string().min(1)).min(1),
+    /** what a record has to take care of besides, in words to the model */
     prompt: z.string().min(1).optional(),
     /** most tokens that a summary may have */
     maxTokens: z.number().int().min(16).optional(),

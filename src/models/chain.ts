@@ -27,10 +27,10 @@ function isPassedOver(error: unknown): error is ModelError {
   return error instanceof ModelError && (error.kind === 'retry' || error.kind === 'fatal');
 }
 
-function soonest(failures: readonly ModelError[]): ModelError | undefined {
+function soonest(failures: readonly ModelError[]): ModelError {
   const retries = failures.filter(({ kind }) => kind === 'retry');
   const [first] = retries.toSorted((a, b) => (a.retryAt ?? 0) - (b.retryAt ?? 0));
-  return first ?? failures.at(-1);
+  return first ?? (failures.at(-1) as ModelError); // a chain has at least one model
 }
 
 /** What holds whichever of them answers. They share a format, or have none as a chain. */

@@ -17,6 +17,7 @@ export interface ScriptedAnswer {
     readonly name: string;
     readonly arguments: string | Readonly<Record<string, unknown>>;
   }[];
+  readonly end?: ModelAnswer['end'];
   readonly usage?: ModelUsage;
   readonly raw?: unknown;
 }
@@ -106,7 +107,7 @@ function findDifference(
   return isMet ? undefined : `last message is not ${String(content)}`;
 }
 
-function completeAnswer({ content = '', toolCalls = [], usage, raw }: ScriptedAnswer): ModelAnswer {
+function completeAnswer({ content = '', toolCalls = [], end, usage, raw }: ScriptedAnswer): ModelAnswer {
   const calls = toolCalls.map(
     (call, index): ToolCall => ({
       id: call.id ?? `call_${index}`,
@@ -117,6 +118,7 @@ function completeAnswer({ content = '', toolCalls = [], usage, raw }: ScriptedAn
   return {
     content,
     toolCalls: calls,
+    ...(end !== undefined && { end }),
     ...(usage !== undefined && { usage }),
     ...(raw !== undefined && { raw }),
   };

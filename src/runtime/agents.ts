@@ -5,6 +5,11 @@ import type { PolicyInput } from '../domain/policy.ts';
 import { loadTokenCounter } from '../tokens/token-counter.ts';
 import { type PreparedAgent, type PreparedAgents, prepareAgent } from '../workers/prepared-agent.ts';
 
+/** All agents of a process; also in order, for what is made of each at the start. */
+export interface LoadedAgents extends PreparedAgents {
+  readonly all: readonly PreparedAgent[];
+}
+
 /**
  * Prepares every agent before the first turn is taken, so that a policy that cannot work is refused at the start.
  * @param factorOf a model's calibration as it is known now
@@ -14,7 +19,7 @@ export async function prepareAgents(
   agents: readonly Agent[],
   basePolicy: PolicyInput,
   factorOf: (model: string) => number,
-): Promise<PreparedAgents> {
+): Promise<LoadedAgents> {
   const prepared = new Map<string, PreparedAgent>();
   for (const agent of agents) {
     const field = `agents.${agent.name}`;
@@ -27,5 +32,5 @@ export async function prepareAgents(
       throw new TurnfoldError('invalid_config', `${field}: two agents have this name`, { field });
     prepared.set(agent.name, await prepareAgent(agent, basePolicy, { loadCounter: loadTokenCounter, factorOf }));
   }
-  return { find: (name) => prepared.get(name) };
+  return { all: [...prepared.values()], find: (name) => prepared.get(name) };
 }

@@ -3,9 +3,7 @@ import type { Policy } from '../domain/policy.ts';
 import type { PassHandler, SummarizationHandler, TurnHandler } from '../domain/ports/handlers.ts';
 import type { WakeQueue } from '../domain/ports/queue.ts';
 import type { Summarizer } from '../domain/ports/summarizer.ts';
-import { createStructuralSummarizer } from '../models/structural/structural-summarizer.ts';
 import type { Store } from '../store/open-store.ts';
-import { loadTokenCounter } from '../tokens/token-counter.ts';
 import type { Calibrations } from '../workers/calibrations.ts';
 import { createPassHandler, takeOverPass } from '../workers/compaction/pass-delivery.ts';
 import type { PreparedAgents } from '../workers/prepared-agent.ts';
@@ -20,6 +18,8 @@ export interface HandlerParts {
   readonly wakes: WakeQueue;
   readonly agents: PreparedAgents;
   readonly calibrations: Calibrations;
+  /** the chain for a policy: tried in order, the structural summarizer last */
+  readonly summarizers: (policy: Policy) => readonly Summarizer[];
   readonly onEvent: EventListener;
 }
 
@@ -31,21 +31,14 @@ export interface Handlers {
 }
 
 /** Gives every worker its ports: what a role does, independent of who calls it. */
-export async function createHandlers({ store, ...others }: HandlerParts): Promise<Handlers> {
+export function createHandlers({ store, summarizers, ...others }: HandlerParts): Handlers {
   const shared = { ...others, contexts: store, clock: systemClock, ids: createIdSource(), timers: systemTimers };
   const compaction = { ...shared, passes: store, summaries: store };
   const takeover = { settleNow: (conversation: Parameters<TurnHandler>[0]) => takeOverPass(compaction, conversation) };
   return {
     turn: createTurnHandler({ ...shared, turns: store, passes: store, takeover }),
     compaction: createPassHandler(compaction),
-    summarization: createSummarizationHandler({ ...shared, summaries: store, summarizers: await createSummarizers() }),
+    summarization: createSummarizationHandler({ ...shared, summaries: store, summarizers }),
     sweeper: createSweeper({ ...shared, sweep: store }),
   };
-}
-
-/** Model summarizers come before the structural one, which needs no model and never fails. */
-async function createSummarizers(): Promise<(policy: Policy) => readonly Summarizer[]> {
-  const counter = await loadTokenCounter('o200k_base');
-  const structural = createStructuralSummarizer({ countTokens: (text) => counter.count(text) });
-  return () => [structural];
 }

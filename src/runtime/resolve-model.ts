@@ -6,6 +6,9 @@ import { type Catalogue, findProfile } from '../models/catalogue.ts';
 import { chatModel } from '../models/openai/chat-model.ts';
 import { responsesModel } from '../models/openai/responses-model.ts';
 
+/** OpenAI's models from before reasoning. */
+const WITHOUT_REASONING = /^(?:gpt-[34]|chatgpt-4)/;
+
 export interface ResolveOptions {
   readonly catalogue?: Catalogue;
   /** over the catalogue's */
@@ -36,5 +39,7 @@ export function resolveModel(name: string, options: ResolveOptions = {}): Model 
   }
   const connection = { profile, apiKey, ...(baseUrl === undefined ? {} : { baseUrl }) };
   if (provider === 'anthropic') return anthropicModel(connection);
-  return provider === 'openai' ? responsesModel(connection) : chatModel(connection);
+  return provider === 'openai'
+    ? responsesModel({ ...connection, isReasoning: !WITHOUT_REASONING.test(model) })
+    : chatModel(connection);
 }

@@ -1,5 +1,6 @@
 import type { Agent } from '../domain/agent.ts';
 import type { EventListener } from '../domain/events.ts';
+import type { Model } from '../domain/model.ts';
 import type { PolicyInput } from '../domain/policy.ts';
 import { QUEUES } from '../jobs/names.ts';
 import type { QueueErrorListener } from '../queue/queue-connection.ts';
@@ -14,6 +15,7 @@ import { Calibrations } from '../workers/calibrations.ts';
 import { systemTimers } from '../workers/timers.ts';
 import { prepareAgents } from './agents.ts';
 import { createHandlers, type HandlerParts } from './handlers.ts';
+import { createSummarizers } from './summarizers.ts';
 import { systemClock } from './system.ts';
 
 export const ROLES = ['turn', 'compaction', 'summarization'] as const;
@@ -23,6 +25,8 @@ export interface WorkersOptions {
   readonly redisUrl: string;
   readonly agents: readonly Agent[];
   readonly roles: readonly Role[];
+  /** models that policies name as summarizers, besides those of the agents */
+  readonly summarizers?: readonly Model[];
   /** what agents' policies are merged over */
   readonly policy?: PolicyInput;
   readonly shards: number;
@@ -52,26 +56,36 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const calibrations = new Calibrations({ clock: systemClock, timers: systemTimers, onEvent });
   const factorOf = (model: string): number => calibrations.factorOf(model);
   const agents = await prepareAgents(options.agents, options.policy ?? {}, factorOf);
+  // Others need not know the summarizers, nor hold their keys.
+  const summarized = options.roles.includes('summarization') ? agents.all : [];
+  const summarizers = await createSummarizers(summarized, options.summarizers ?? []);
   const onError = reportTo(onEvent);
   const { store, close } = await connectStore({ url, shards, onError: (error) => onError(error, 'store') });
   const wakes = openWakeQueue({ url, shards: queueShards, onError });
   const closeConnections = async (): Promise<void> => void (await Promise.all([wakes.close(), close()]));
   try {
     await calibrations.start(store);
-    return await startRoles({ ...options, store, wakes, agents, calibrations, onEvent, closeConnections });
+    return await startRoles({ ...options, store, wakes, agents, calibrations, summarizers, onEvent, closeConnections });
   } catch (error) {
     await closeConnections();
     throw error;
   }
 }
 
-interface RoleParts extends Omit<WorkersOptions, 'agents' | 'onEvent'>, HandlerParts {
+interface RoleParts extends Omit<WorkersOptions, 'agents' | 'summarizers' | 'onEvent'>, HandlerParts {
   readonly wakes: OpenWakeQueue;
   readonly closeConnections: () => Promise<void>;
 }
 
 /** All that runs over the open connections. */
-async function startRoles({ store, wakes, calibrations, closeConnections, ...options }: RoleParts): Promise<Workers> {
+async function startRoles({
+  store,
+  wakes,
+  calibrations,
+  summarizers,
+  closeConnections,
+  ...options
+}: RoleParts): Promise<Workers> {
   const metrics = createMetrics({
     measures: {
       ...measureQueues(wakes),
@@ -81,10 +95,11 @@ async function startRoles({ store, wakes, calibrations, closeConnections, ...opt
     onEvent: options.onEvent,
   });
   const onEvent = combineListeners(metrics.listener, options.onEvent);
-  const { sweeper, ...handlers } = await createHandlers({
+  const { sweeper, ...handlers } = createHandlers({
     store,
     wakes,
     calibrations,
+    summarizers,
     agents: options.agents,
     onEvent,
   });

@@ -1,31 +1,51 @@
+import type { EventScope, WorkerEvent } from '../events.ts';
 import type { Message } from '../message.ts';
 import type { SeqRange } from '../version.ts';
+
+/** What stands now for part of a sequence. */
+export interface EarlierCheckpoint {
+  readonly text: string;
+  readonly covers: SeqRange;
+}
+
+/** What an event tells of one call of a summarizer's model. */
+export type SummaryCall = Omit<
+  Extract<WorkerEvent, { readonly type: 'model_called' }>,
+  'type' | 'purpose' | keyof EventScope
+>;
 
 /** One sequence to be summarized: data, never instructions. */
 export interface SummaryRequest {
   /** the seqs that the summary will stand for */
   readonly range: SeqRange;
-  /** what they hold, from the log, oldest first */
+  /** what they hold, from the log, oldest first, one for each seq */
   readonly messages: readonly Message[];
+  /** may be updated with what they do not cover, instead of a summary of all messages; oldest first */
+  readonly earlier?: readonly EarlierCheckpoint[];
   /** the user message before the sequence: what was asked */
   readonly asked?: string;
   /** most tokens that the text may have */
   readonly maxTokens: number;
   readonly signal: AbortSignal;
+  /** told after every model call, whatever came of it */
+  readonly onCall?: (call: SummaryCall) => void;
 }
 
 export type SummaryAnswer =
   | {
       readonly status: 'written';
       readonly text: string;
-      readonly usage?: { readonly inputTokens: number; readonly outputTokens: number };
+      /** made from `earlier` and what came after */
+      readonly isUpdate?: boolean;
     }
-  /** it will not do better when asked again */
-  | { readonly status: 'refused'; readonly why: string };
+  /** this source will not do better when it is asked for again */
+  | { readonly status: 'refused'; readonly why: string }
+  /** nothing is known of this source: the summarizer cannot be had now, and not in a moment either */
+  | { readonly status: 'failed'; readonly why: string };
 
 export interface Summarizer {
   /** its model's id, or `structural` */
   readonly id: string;
-  /** @throws where asking again may help */
+  /** @throws where asking again in a moment may help: a rate limit, an overloaded provider */
   summarize(request: SummaryRequest): Promise<SummaryAnswer>;
 }

@@ -10,14 +10,19 @@ import { describeError, type OpenAiOptions, openClient } from './client.ts';
 
 type Response = OpenAI.Responses.Response;
 
+export interface ResponsesModelOptions extends OpenAiOptions {
+  /** false for a model that does not reason: it refuses to be asked for sealed reasoning (default true) */
+  readonly isReasoning?: boolean;
+}
+
 /** A model of the Responses API, stateless: the history is ours, and reasoning comes back sealed. */
-export function responsesModel({ profile: given, ...connection }: OpenAiOptions): Model {
+export function responsesModel({ profile: given, isReasoning = true, ...connection }: ResponsesModelOptions): Model {
   const profile: ModelProfile = { ...given, format: 'openai-responses' };
   const client = openClient(connection);
   return {
     profile,
     async generate(request) {
-      const { body } = renderResponses(toWireRequest(request, profile));
+      const { body } = renderResponses(toWireRequest(request, profile), { isReasoning });
       const describe = (refusal: string): string => describeForm(body, refusal);
       checkBody(validateResponses(body, sizeContext(profile)), describe);
       const { signal, version } = request;

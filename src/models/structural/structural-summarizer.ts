@@ -1,10 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Message } from '../../domain/message.ts';
 import type { Summarizer, SummaryAnswer, SummaryRequest } from '../../domain/ports/summarizer.ts';
 import { type Budget, type Candidate, LineChoice } from './budget.ts';
 import { findCandidates } from './candidates.ts';
 import { renderOutline, SECTIONS, type Section, sectionNames } from './outline.ts';
-import { SequenceReader } from './sequence-reader.ts';
+import { readSequence } from './read-sequence.ts';
 
 export interface StructuralSummarizerOptions {
   /** exact, as the model's tokenizer counts */
@@ -16,8 +15,6 @@ const MIN_TOKENS = 24;
 /** A summary that fills less of its cap is written again, with more of what the calls returned. */
 const WELL_FILLED = 0.85;
 const MAX_ATTEMPTS = 3;
-/** Reading so much takes about 5 ms; then the event loop has its turn. */
-const SLICE_CHARS = 65_536;
 
 /**
  * Summarizes without a model: what was asked, each call with its arguments and outcome, files and ids, errors, decisions,
@@ -88,26 +85,6 @@ async function writeText(
     if (tokens <= budget.maxTokens) return { text, tokens };
     choice.dropLeast();
   }
-}
-
-async function readSequence({ messages, asked, signal }: SummaryRequest): Promise<SequenceReader> {
-  const reader = new SequenceReader(messages.length);
-  if (asked !== undefined) reader.readAsked(asked);
-  let chars = 0;
-  for (const [position, message] of messages.entries()) {
-    chars += countChars(message);
-    if (chars >= SLICE_CHARS) {
-      await nextTurn();
-      signal.throwIfAborted();
-      chars = 0;
-    }
-    reader.read(message, position);
-  }
-  return reader;
-}
-
-function countChars({ content, toolCalls = [] }: Message): number {
-  return toolCalls.reduce((sum, call) => sum + call.arguments.length, content.length);
 }
 
 async function countHeadings(countTokens: CountTokens): Promise<Record<Section, number>> {

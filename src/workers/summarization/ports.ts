@@ -9,7 +9,7 @@ import type { Timers } from '../timers.ts';
 
 /** What the summarization worker is given. */
 export interface SummarizationPorts {
-  readonly contexts: Pick<ContextReader, 'readConversation' | 'readLog'>;
+  readonly contexts: Pick<ContextReader, 'readConversation' | 'readContext' | 'readLog'>;
   readonly summaries: Pick<SummaryStore, 'claimSummary' | 'beatSummary' | 'recordSummary' | 'releaseSummary'>;
   /** the chain for a policy: tried in order, the structural summarizer last */
   readonly summarizers: (policy: Policy) => readonly Summarizer[];

@@ -65,7 +65,8 @@ async function runClaimed(
   try {
     const prepared = ports.agents.find(state.agent);
     const policy = prepared && summaryPolicy(prepared.policy, state);
-    const record = policy && (await summarizeSequence(ports, { ...prepared, policy }, delivery));
+    const setup = policy && { prepared: { ...prepared, policy }, state };
+    const record = setup && (await summarizeSequence(ports, setup, delivery));
     if (record === undefined) {
       await ports.summaries.releaseSummary(conversation, hash, owner);
       return { status: 'ended', outcome: 'failed' };

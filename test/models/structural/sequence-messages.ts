@@ -29,7 +29,7 @@ export async function openFixture(): Promise<Fixture> {
     summarize,
     async write(request) {
       const answer = await summarize(request);
-      if (answer.status === 'refused') throw new Error(`refused: ${answer.why}`);
+      if (answer.status !== 'written') throw new Error(`${answer.status}: ${answer.why}`);
       const tokens = counter.countSync(answer.text);
       if (tokens > (request.maxTokens ?? 500)) throw new Error(`${tokens} tokens, asked for ${request.maxTokens}`);
       return answer.text;

@@ -276,7 +276,7 @@ describe('text is data', () => {
       fc.asyncProperty(anySequence, anyText, fc.integer({ min: 24, max: 300 }), async (messages, asked, maxTokens) => {
         const answer = await fixture.summarize({ messages, asked, maxTokens });
         expect(await fixture.summarize({ messages, asked, maxTokens })).toEqual(answer);
-        if (answer.status === 'refused') return answer.why !== '';
+        if (answer.status !== 'written') return answer.why !== '';
         written += 1;
         const tokens = fixture.counter.countSync(answer.text);
         const isSmall = tokens <= maxTokens && tokens < countSource(fixture.counter, messages);

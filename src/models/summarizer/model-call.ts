@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto';
+import type { ModelOutcome } from '../../domain/events.ts';
+import { FRAMING_TOKENS } from '../../domain/limits.ts';
+import { type Model, type ModelAnswer, ModelError } from '../../domain/model.ts';
+import type { Clock } from '../../domain/ports/clock.ts';
+import type { SummaryRequest } from '../../domain/ports/summarizer.ts';
+
+export interface ModelCallSetup {
+  readonly model: Model;
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+}
+
+export interface ModelCallInput {
+  readonly system: string;
+  readonly content: string;
+  /** of both texts */
+  readonly tokens: number;
+  readonly maxOutputTokens: number;
+}
+
+export type ModelCallResult =
+  | { readonly status: 'answered'; readonly answer: ModelAnswer }
+  | { readonly status: 'overflow'; readonly tokens: number }
+  | { readonly status: 'failed'; readonly why: string };
+
+/** What a message and a request count besides their texts. */
+const FRAME_TOKENS = 4 + FRAMING_TOKENS;
+
+/**
+ * One call, within its deadline, whether or not the model heeds its signal.
+ * @throws ModelError of kind `retry`; the signal's reason
+ */
+export async function callModel(
+  { model, clock, timeoutMs }: ModelCallSetup,
+  { system, content, maxOutputTokens, ...input }: ModelCallInput,
+  { signal: ended, onCall }: Pick<SummaryRequest, 'signal' | 'onCall'>,
+): Promise<ModelCallResult> {
+  const tokens = input.tokens + FRAME_TOKENS;
+  const startedAt = clock.now();
+  const report = (outcome: ModelOutcome, usage?: ModelAnswer['usage']): void =>
+    onCall?.({
+      model: model.profile.id,
+      outcome,
+      durationMs: clock.now() - startedAt,
+      tokens,
+      isOverLimit: tokens > model.profile.windowTokens - maxOutputTokens,
+      ...(usage && { inputTokens: usage.inputTotal, outputTokens: usage.output }),
+    });
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const signal = AbortSignal.any([ended, timeout]);
+  try {
+    const answer = await untilAborted(signal, () =>
+      model.generate({
+        system,
+        tools: [],
+        messages: [{ role: 'user', content }],
+        tokens,
+        maxOutputTokens,
+        idempotencyKey: `summary-${createHash('sha256').update(`${system}\n${content}`).digest('hex').slice(0, 32)}`,
+        signal,
+      }),
+    );
+    report('answered', answer.usage);
+    return { status: 'answered', answer };
+  } catch (error) {
+    report(nameOutcome(error, ended, timeout));
+    if (ended.aborted) throw error;
+    if (timeout.aborted) return { status: 'failed', why: `no answer within ${timeoutMs} ms` };
+    return readFailure(error, tokens);
+  }
+}
+
+/** An error that no adapter coded could quote the request, so that only its name is kept. */
+function readFailure(error: unknown, tokens: number): ModelCallResult {
+  if (!(error instanceof ModelError))
+    return { status: 'failed', why: error instanceof Error ? error.name : typeof error };
+  if (error.kind === 'retry') throw error;
+  return error.kind === 'overflow'
+    ? { status: 'overflow', tokens }
+    : { status: 'failed', why: `${error.kind}: ${error.message}` };
+}
+
+function nameOutcome(error: unknown, ended: AbortSignal, timeout: AbortSignal): ModelOutcome {
+  if (ended.aborted) return 'lost';
+  if (timeout.aborted) return 'timeout';
+  return error instanceof ModelError ? error.kind : 'fatal';
+}
+
+async function untilAborted<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  signal.addEventListener('abort', () => aborted.reject(signal.reason), { once: true });
+  return await Promise.race([call(), aborted.promise]);
+}

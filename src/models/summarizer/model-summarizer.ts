@@ -1,0 +1,61 @@
+import type { Model } from '../../domain/model.ts';
+import type { Clock } from '../../domain/ports/clock.ts';
+import type { Summarizer } from '../../domain/ports/summarizer.ts';
+import type { TokenCounter } from '../../domain/ports/token-counter.ts';
+import { readCallFacts } from './call-facts.ts';
+import { renderSystem } from './instructions.ts';
+import { RecordWriting, type Written } from './record-writing.ts';
+import { fitSections, renderSections } from './sections.ts';
+
+export interface ModelSummarizerOptions {
+  readonly model: Model;
+  /** of the model's encoding */
+  readonly counter: TokenCounter;
+  readonly clock: Clock;
+  /** what the record has to take care of besides, in words to the model */
+  readonly prompt?: string | undefined;
+  /** for one call; a pass waits a minute for its summaries, and the next in the chain needs time too (default 40 s) */
+  readonly callTimeoutMs?: number;
+}
+
+const CALL_TIMEOUT_MS = 40_000;
+/** Below this the sections hardly hold a sentence each. */
+const MIN_TOKENS = 100;
+/** A provider that calls a request too large is given half, so often. */
+const MAX_HALVINGS = 3;
+
+/**
+ * Summarizes with a model: a record of sections, some of which code fills from the calls. What does not fit its window is
+ * split between groups, summarized in parts and merged. Refused where the model's answer is no record of what it was given.
+ */
+export function createModelSummarizer(options: ModelSummarizerOptions): Summarizer {
+  const { model, counter, prompt, callTimeoutMs: timeoutMs = CALL_TIMEOUT_MS } = options;
+  const system = renderSystem(prompt);
+  return {
+    id: model.profile.id,
+    async summarize(request) {
+      if (request.maxTokens < MIN_TOKENS) {
+        return { status: 'refused', why: `${request.maxTokens} tokens are too few for a record` };
+      }
+      const facts = await readCallFacts(counter, request);
+      const factTokens = facts.size === 0 ? 0 : (await counter.count(`${renderSections(facts)}\n`)) + 1;
+      const maxTokens = request.maxTokens - factTokens;
+      const writing = new RecordWriting({ ...options, timeoutMs, system, request, maxTokens });
+      const written = await writeHalving(writing);
+      if (written.status === 'overflow') return { status: 'refused', why: 'larger than its window in every part' };
+      if (written.status !== 'written') return written;
+      const fitted = await fitSections(counter, written.sections, maxTokens);
+      return { status: 'written', text: renderSections(new Map([...fitted, ...facts])), isUpdate: written.isUpdate };
+    },
+  };
+}
+
+/** Within the window as its profile has it; where the provider's is smaller, in smaller parts. */
+async function writeHalving(writing: RecordWriting): Promise<Written> {
+  let inputTokens = await writing.measureInput();
+  for (let halvings = 0; ; halvings += 1) {
+    const written = await writing.write(inputTokens);
+    if (written.status !== 'overflow' || halvings === MAX_HALVINGS) return written;
+    inputTokens = Math.floor(Math.min(inputTokens, written.tokens) / 2);
+  }
+}

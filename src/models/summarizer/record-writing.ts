@@ -1,0 +1,165 @@
+import type { EarlierCheckpoint, SummaryRequest } from '../../domain/ports/summarizer.ts';
+import type { TokenCounter } from '../../domain/ports/token-counter.ts';
+import type { SeqRange } from '../../domain/version.ts';
+import { findFault } from './answer-check.ts';
+import { renderTask, type SummaryTask } from './instructions.ts';
+import { callModel, type ModelCallSetup } from './model-call.ts';
+import { readSections, renderSections, type Sections } from './sections.ts';
+import { renderRecord, renderTranscript, type TranscriptMessage } from './transcript.ts';
+import { splitTranscript, type TranscriptPart } from './transcript-parts.ts';
+
+export interface WritingSetup extends ModelCallSetup {
+  readonly counter: TokenCounter;
+  readonly system: string;
+  readonly request: SummaryRequest;
+  /** of the record without what code adds */
+  readonly maxTokens: number;
+}
+
+export type Written =
+  | { readonly status: 'written'; readonly sections: Sections; readonly isUpdate: boolean }
+  | { readonly status: 'refused' | 'failed'; readonly why: string }
+  /** a call of so many tokens was too large for the provider */
+  | { readonly status: 'overflow'; readonly tokens: number };
+
+/** An answer may run over what it is asked for by this, and is clipped then; beyond, the call itself is cut off. */
+const OVERRUN = 2;
+/** What a model thinks before it writes comes out of the same cap. */
+const THINKING_TOKENS = 4_096;
+/** However large the cap: half of a window is for reading. */
+const MAX_OUTPUT_SHARE = 0.5;
+/** The instructions around the data. */
+const TASK_TOKENS = 250;
+const MIN_PART_TOKENS = 64;
+/** An earlier record that would leave less room for what is new is not updated: all is read from the log instead. */
+const MAX_EARLIER_SHARE = 0.25;
+
+/** One sequence on its way to a record: in one call, or in parts that another call merges. */
+export class RecordWriting {
+  readonly #setup: WritingSetup;
+  readonly #maxOutputTokens: number;
+
+  constructor(setup: WritingSetup) {
+    const { windowTokens, outputCapTokens } = setup.model.profile;
+    this.#setup = setup;
+    this.#maxOutputTokens = Math.min(
+      outputCapTokens,
+      OVERRUN * setup.maxTokens + THINKING_TOKENS,
+      Math.floor(windowTokens * MAX_OUTPUT_SHARE),
+    );
+  }
+
+  /** Tokens of data that one call may hold. */
+  async measureInput(): Promise<number> {
+    const { counter, model, system, request } = this.#setup;
+    const { windowTokens, upperBoundFactor } = model.profile;
+    const fixed = (await counter.count(system + (request.asked ?? ''))) + TASK_TOKENS;
+    return Math.floor((windowTokens - this.#maxOutputTokens) / upperBoundFactor) - fixed;
+  }
+
+  /**
+   * @param inputTokens of data in one call
+   * @throws as `callModel` does
+   */
+  async write(inputTokens: number): Promise<Written> {
+    const { request, maxTokens } = this.#setup;
+    const earlier = await this.#chooseEarlier(inputTokens);
+    const roomTokens = inputTokens - earlier.tokens;
+    if (roomTokens < MIN_PART_TOKENS) return { status: 'refused', why: 'larger than its window in every part' };
+    const parts = await this.#split(earlier.records, roomTokens);
+    const isUpdate = earlier.records.length > 0;
+    const [part] = parts;
+    if (part !== undefined && parts.length === 1) {
+      const { asked } = request;
+      return this.#writeOne({ messages: part.messages, records: earlier.records, asked, maxTokens }, isUpdate);
+    }
+    return this.#writeParts(parts, earlier.records, Math.min(maxTokens, Math.floor(roomTokens / parts.length)));
+  }
+
+  /** The checkpoints to be updated: all of them, or none where they would take too much of a call. */
+  async #chooseEarlier(inputTokens: number): Promise<{ records: readonly EarlierCheckpoint[]; tokens: number }> {
+    const { counter, request } = this.#setup;
+    const records = (request.earlier ?? []).map(withoutFacts);
+    const tokens = await counter.count(records.map(renderRecord).join('\n'));
+    return tokens > inputTokens * MAX_EARLIER_SHARE ? { records: [], tokens: 0 } : { records, tokens };
+  }
+
+  /** What no record covers, as one transcript or as several. */
+  async #split(records: readonly EarlierCheckpoint[], maxTokens: number): Promise<TranscriptPart[]> {
+    const { counter, request } = this.#setup;
+    const stretches = findUncovered(
+      request.range,
+      records.map(({ covers }) => covers),
+    );
+    const split = await Promise.all(
+      stretches.map(({ from, to }) => {
+        const messages = request.messages.slice(from - request.range.from, to - request.range.from + 1);
+        return splitTranscript(counter, { messages, firstSeq: from }, maxTokens);
+      }),
+    );
+    const parts = split.flat();
+    const tokens = parts.reduce((sum, part) => sum + part.tokens, 0);
+    return tokens > maxTokens ? parts : [{ messages: parts.flatMap(({ messages }) => messages), tokens }];
+  }
+
+  async #writeParts(
+    parts: readonly TranscriptPart[],
+    earlier: readonly EarlierCheckpoint[],
+    maxTokens: number,
+  ): Promise<Written> {
+    const { request } = this.#setup;
+    if (maxTokens < MIN_PART_TOKENS) return { status: 'refused', why: `${parts.length} parts are too many to merge` };
+    const records: EarlierCheckpoint[] = [];
+    const { asked } = request;
+    // One after the other: as many calls at once as there are parts would meet the limits that a summarizer shares with turns.
+    for (const { messages } of parts) {
+      const written = await this.#writeOne({ messages, records: [], asked, maxTokens }, false);
+      if (written.status !== 'written') return written;
+      records.push({ text: renderSections(written.sections), covers: coverOf(messages) });
+    }
+    const ordered = [...earlier, ...records].toSorted((a, b) => a.covers.from - b.covers.from);
+    return this.#writeOne(
+      { messages: [], records: ordered, asked, maxTokens: this.#setup.maxTokens },
+      earlier.length > 0,
+    );
+  }
+
+  async #writeOne(task: SummaryTask, isUpdate: boolean): Promise<Written> {
+    const { counter, system, request } = this.#setup;
+    const content = renderTask(task);
+    const tokens = await counter.count(system + content);
+    const maxOutputTokens = this.#maxOutputTokens;
+    const result = await callModel(this.#setup, { system, content, tokens, maxOutputTokens }, request);
+    if (result.status !== 'answered') return result;
+    const { answer } = result;
+    const transcript = task.messages.length === 0 ? '' : renderTranscript(task.messages);
+    const sourceTokens = await counter.count(transcript + task.records.map(renderRecord).join('\n'));
+    const fault = findFault(answer, await counter.count(answer.content), { tokens: sourceTokens, transcript });
+    if (fault !== undefined) return { status: 'refused', why: fault };
+    const sections = readSections(answer.content);
+    return sections.size === 0
+      ? { status: 'refused', why: 'none of the sections asked for' }
+      : { status: 'written', sections, isUpdate };
+  }
+}
+
+function coverOf(messages: readonly TranscriptMessage[]): SeqRange {
+  return { from: messages[0]?.seq ?? 1, to: messages.at(-1)?.seq ?? 1 };
+}
+
+/** What code added to an earlier record it adds again, from all calls. */
+function withoutFacts({ text, covers }: EarlierCheckpoint): EarlierCheckpoint {
+  return { text: renderSections(readSections(text)), covers };
+}
+
+/** The stretches of a range that none of the ascending others covers. */
+function findUncovered({ from, to }: SeqRange, others: readonly SeqRange[]): SeqRange[] {
+  const stretches: SeqRange[] = [];
+  let next = from;
+  for (const other of others) {
+    if (other.from > next) stretches.push({ from: next, to: other.from - 1 });
+    next = other.to + 1;
+  }
+  if (next <= to) stretches.push({ from: next, to });
+  return stretches;
+}

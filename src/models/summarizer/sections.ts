@@ -1,0 +1,73 @@
+import type { TokenCounter } from '../../domain/ports/token-counter.ts';
+import { fairShare } from './fair-share.ts';
+
+/** What a record holds, in its order. `asks`: what its model is told to write there; without it code fills the section. */
+export const SECTIONS = {
+  goal: { heading: '## Goal', asks: 'what all of this is for, in a sentence or two' },
+  requests: { heading: '## User requests', asks: 'what was asked for, with every condition, in the words used' },
+  decisions: { heading: '## Decisions', asks: 'what was decided, each with its reason' },
+  state: { heading: '## State', asks: 'what is done, what is under way, how things stand now' },
+  artifacts: { heading: '## Artifacts' },
+  facts: { heading: '## Facts', asks: 'what was found out and may be needed again: names, figures, ids, error texts' },
+  effects: { heading: '## Side effects already done' },
+  failures: { heading: '## Failed attempts', asks: 'what was tried and did not work, and why' },
+  open: { heading: '## Open questions', asks: 'what nobody has answered yet' },
+  next: { heading: '## Next step', asks: 'what the agent was about to do' },
+} as const satisfies Readonly<Record<string, { readonly heading: string; readonly asks?: string }>>;
+
+export type Section = keyof typeof SECTIONS;
+export type Sections = ReadonlyMap<Section, string>;
+
+const names = Object.keys(SECTIONS) as Section[];
+const headings = new Map(names.map((name) => [foldHeading(SECTIONS[name].heading), name]));
+
+const HEADING = /^ {0,3}(?:#{1,6}\s|\*\*)/;
+/** A model's own lists of what code fills, however it names them. */
+const FILLED = /^(?:artifacts?|side effects?)\b/;
+const NOTHING = /^[-*\s]*(?:none|nothing|n\/a|[-–—])?[.\s]*$/i;
+
+/** Reads what a model wrote. What stands before the first section is dropped, and so are its own sections of what code fills. */
+export function readSections(text: string): Sections {
+  const bodies = new Map<Section, string[]>();
+  let body: string[] = [];
+  for (const line of text.split('\n')) {
+    const heading = HEADING.test(line) ? foldHeading(line) : undefined;
+    const section = heading === undefined ? undefined : headings.get(heading);
+    if (heading !== undefined && FILLED.test(heading)) body = [];
+    else if (section === undefined) body.push(heading === undefined ? line : line.replace(/^[\s#]+/, ''));
+    else {
+      body = bodies.get(section) ?? [];
+      bodies.set(section, body);
+    }
+  }
+  const read = names.map((name): [Section, string] => [name, (bodies.get(name) ?? []).join('\n').trim()]);
+  return new Map(read.filter(([, written]) => !NOTHING.test(written)));
+}
+
+export function renderSections(sections: Sections): string {
+  return names
+    .flatMap((name) => (sections.has(name) ? [`${SECTIONS[name].heading}\n${sections.get(name)}`] : []))
+    .join('\n');
+}
+
+/** Clips the longest sections, so that a long list costs neither the others nor the next step. */
+export async function fitSections(counter: TokenCounter, sections: Sections, maxTokens: number): Promise<Sections> {
+  const bodies = [...sections];
+  const framed = bodies.map(([name]) => counter.countSync(`${SECTIONS[name].heading}\n\n`));
+  const tokens = await Promise.all(bodies.map(([, body]) => counter.count(body)));
+  const share = fairShare(tokens, maxTokens - framed.reduce((sum, count) => sum + count, 0));
+  const fitted = await Promise.all(
+    bodies.map(
+      async ([name, body]): Promise<[Section, string]> => [name, (await counter.clipStart(body, share)).trimEnd()],
+    ),
+  );
+  return new Map(fitted.filter(([, body]) => body !== ''));
+}
+
+function foldHeading(line: string): string {
+  return line
+    .replace(/[#*:]+/g, ' ')
+    .trim()
+    .replace(/\s+/g, ' ')
+    .toLowerCase();
+}

@@ -1,0 +1,63 @@
+import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
+import type { Model } from '../domain/model.ts';
+import type { Policy } from '../domain/policy.ts';
+import type { Summarizer } from '../domain/ports/summarizer.ts';
+import { createStructuralSummarizer } from '../models/structural/structural-summarizer.ts';
+import { createModelSummarizer } from '../models/summarizer/model-summarizer.ts';
+import { loadTokenCounter, type TokenCounter } from '../tokens/token-counter.ts';
+import type { PreparedAgent } from '../workers/prepared-agent.ts';
+import { resolveModel } from './resolve-model.ts';
+import { systemClock } from './system.ts';
+
+interface NamedModel {
+  readonly model: Model;
+  readonly counter: TokenCounter;
+}
+
+/**
+ * The chain of summarizers for each policy: its models in order, then the structural one, which needs none and never fails. A
+ * model is named by its profile's id, among `models` and those of the agents, or as `provider/model`.
+ * @throws invalid_policy for a name that is none of them, or has no key; with the field
+ */
+export async function createSummarizers(
+  agents: readonly PreparedAgent[],
+  models: readonly Model[],
+): Promise<(policy: Policy) => readonly Summarizer[]> {
+  const counter = await loadTokenCounter('o200k_base');
+  const structural = createStructuralSummarizer({ countTokens: (text) => counter.count(text) });
+  const known = new Map(
+    [...agents.map(({ agent }) => agent.model), ...models].map((model) => [model.profile.id, model]),
+  );
+  const named = new Map<string, NamedModel>();
+  for (const { agent, policy } of agents) {
+    if (policy.summarizer === 'structural') continue;
+    for (const [index, name] of policy.summarizer.models.entries()) {
+      const field = `agents.${agent.name}.policy.summarizer.models[${index}]`;
+      const model = known.get(name) ?? resolveNamed(name, field);
+      named.set(name, { model, counter: await loadTokenCounter(model.profile.encoding) });
+    }
+  }
+  return ({ summarizer }) => {
+    if (summarizer === 'structural') return [structural];
+    const { prompt } = summarizer;
+    const chain = summarizer.models.flatMap((name) => {
+      const found = named.get(name);
+      return found === undefined ? [] : [createModelSummarizer({ ...found, clock: systemClock, prompt })];
+    });
+    return [...chain, structural];
+  };
+}
+
+/** A worker without the model's key cannot start: found out when it is first needed, a summary would be missing. */
+function resolveNamed(name: string, field: string): Model {
+  if (!name.includes('/')) {
+    const why = 'no such model: give it to the workers as one of `summarizers`, or name it provider/model';
+    throw new TurnfoldError('invalid_policy', `${field}: ${name}: ${why}`, { field });
+  }
+  try {
+    return resolveModel(name);
+  } catch (cause) {
+    if (!isTurnfoldError(cause)) throw cause;
+    throw new TurnfoldError('invalid_policy', `${field}: ${cause.message}`, { field, cause });
+  }
+}

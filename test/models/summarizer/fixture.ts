@@ -1,0 +1,93 @@
+import type { Message } from '../../../src/domain/message.ts';
+import type { ModelProfile, ModelRequest } from '../../../src/domain/model.ts';
+import type { SummaryAnswer, SummaryCall, SummaryRequest } from '../../../src/domain/ports/summarizer.ts';
+import { type ScriptedOutcome, scriptedModel } from '../../../src/models/scripted.ts';
+import { createModelSummarizer } from '../../../src/models/summarizer/model-summarizer.ts';
+import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
+
+export interface WorldOptions {
+  readonly decide?: (request: ModelRequest) => ScriptedOutcome;
+  readonly profile?: Partial<ModelProfile>;
+  readonly prompt?: string;
+  readonly callTimeoutMs?: number;
+}
+
+/** A summarizer over a model without a network, with all that was sent and told. */
+export async function openWorld({ decide = () => ({ content: RECORD }), profile, ...options }: WorldOptions = {}) {
+  const requests: ModelRequest[] = [];
+  const calls: SummaryCall[] = [];
+  const counter = await loadTokenCounter('o200k_base');
+  const model = scriptedModel({
+    profile: { id: 'small', ...profile },
+    decide: (request) => {
+      requests.push(request);
+      return decide(request);
+    },
+  });
+  const clock = { now: () => 0 };
+  const summarizer = createModelSummarizer({ model, counter, clock, ...options });
+  return {
+    requests,
+    calls,
+    counter,
+    summarize(request: Partial<SummaryRequest> = {}): Promise<SummaryAnswer> {
+      const { messages = HISTORY } = request;
+      return summarizer.summarize({
+        range: { from: 11, to: 10 + messages.length },
+        messages,
+        maxTokens: 400,
+        signal: new AbortController().signal,
+        onCall: (call) => calls.push(call),
+        ...request,
+      });
+    },
+  };
+}
+
+/** The text of the one message that a request holds. */
+export function contentOf({ messages }: ModelRequest): string {
+  return messages.map(({ content }) => content).join('\n');
+}
+
+export const RECORD = `Here is the record:
+## Goal
+Move the shop to the new address.
+## Decisions
+Ship by rail, because the road is closed.
+## Next step
+Book the wagon.`;
+
+export function say(content: string): Message {
+  return { role: 'assistant', content };
+}
+
+interface Call {
+  readonly id: string;
+  readonly name?: string;
+  readonly given?: Readonly<Record<string, unknown>>;
+  readonly result?: string;
+  readonly isError?: boolean;
+}
+
+export function round({ id, name = 'book_wagon', given = {}, result = 'done', isError = false }: Call): Message[] {
+  return [
+    { role: 'assistant', content: '', toolCalls: [{ id, name, arguments: JSON.stringify(given) }] },
+    { role: 'tool', content: result, toolCallId: id, isError },
+  ];
+}
+
+/** Prose of so many words, no two lines alike. */
+export function prose(words: number, seed = 0): string {
+  const names = ['rail', 'road', 'crate', 'shelf', 'lamp', 'clerk', 'ledger', 'gate', 'sign', 'paint', 'roof'];
+  return Array.from(
+    { length: words },
+    (_, at) => `${names[(at * 7 + seed * 3 + (at >> 3)) % names.length]}${at % 13}`,
+  ).join(' ');
+}
+
+export const HISTORY: readonly Message[] = [
+  say(prose(300)),
+  ...round({ id: 'c1', name: 'read_file', given: { path: 'docs/moving.md' }, result: prose(200, 1) }),
+  ...round({ id: 'c2', given: { order_id: 'W-4711' }, result: 'booked as R88210' }),
+  say(prose(300, 2)),
+];

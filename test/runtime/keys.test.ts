@@ -1,0 +1,65 @@
+import { inspect } from 'node:util';
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { WorkerEvent } from '../../src/domain/events.ts';
+import { WIRE_FORMATS } from '../../src/domain/raw-items.ts';
+import { createLogger, logEvents } from '../../src/telemetry/logs.ts';
+import { connect, PROFILE } from '../models/fixture.ts';
+import { startProvider } from '../provider/provider.ts';
+import { type House, openHouse, settled } from './fixture.ts';
+
+const KEY = 'sk-not-to-be-seen-4711';
+
+let house: House;
+
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house.close());
+
+/** Everything that is ever said to the database: what it holds at the end has lost its finished jobs. */
+async function overhear(redis: Redis): Promise<{ readonly said: string[]; stop(): void }> {
+  const said: string[] = [];
+  const monitor = await redis.monitor();
+  monitor.on('monitor', (_time: string, command: readonly string[]) => said.push(command.join(' ')));
+  return { said, stop: () => monitor.disconnect() };
+}
+
+function writeLogs(events: readonly WorkerEvent[]): string {
+  const lines: string[] = [];
+  const destination = { write: (line: string) => void lines.push(line) };
+  const listen = logEvents(createLogger({ level: 'debug', destination }));
+  for (const event of events) listen(event);
+  return lines.join('');
+}
+
+it.each(WIRE_FORMATS)('%s: a key is in no job, record, event, error or log', async (format) => {
+  // A proxy between may quote what it was sent; OpenAI's own refusal quotes parts of the key.
+  const message = `Incorrect API key provided: ${KEY}. Authorization: Bearer ${KEY}`;
+  await using provider = await startProvider({
+    apiKey: KEY,
+    answers: [
+      { text: 'Answered.' },
+      { fault: 'server_error', message, retryAfterMs: 20 },
+      { fault: 'unauthorized', message },
+    ],
+  });
+  const model = connect(format, provider, { profile: { ...PROFILE, id: `model-${format}` }, apiKey: KEY });
+  const database = await overhear(house.redis);
+  const workers = await house.startWorkers({ name: 'guide', system: 'You guide.', tools: [], policy: {}, model });
+  const conversation = `keys-${format}`;
+  for (const turn of ['answered', 'refused']) {
+    await house.client.enqueueTurn({ conversation, turn, agent: 'guide', input: 'Hi' });
+  }
+  const answered = await settled(house, conversation, 'answered');
+  const refused = await settled(house, conversation, 'refused');
+  expect([answered, refused]).toMatchObject([{ state: 'completed' }, { state: 'failed' }]);
+  await workers.close();
+  for (const sign of ['Answered.', 'the key is not accepted', '{tq0}:turn:']) {
+    await expect.poll(() => database.said.find((command) => command.includes(sign))).toBeDefined();
+  }
+  database.stop();
+  const views = inspect([answered, refused, workers.events], { depth: null });
+  const told = [...database.said, views, writeLogs(workers.events)];
+  expect(told.filter((text) => text.includes(KEY))).toEqual([]);
+});

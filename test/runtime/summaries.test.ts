@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ModelError, type ModelRequest } from '../../src/domain/model.ts';
+import { type ScriptedOutcome, scriptedModel } from '../../src/models/scripted.ts';
+import { prepareAgents } from '../../src/runtime/agents.ts';
+import { createSummarizers } from '../../src/runtime/summarizers.ts';
+import { agentOf, words } from './agents.ts';
+import { eventsOf, eventually, type House, openHouse, type RunningWorkers } from './fixture.ts';
+
+const RECORD = '## Goal\nFind the word.\n## Next step\nSay it again.';
+
+let house: House;
+let workers: RunningWorkers | undefined;
+
+beforeAll(async () => {
+  house = await openHouse();
+});
+
+afterAll(async () => {
+  await workers?.close();
+  await house.close();
+});
+
+/** A pass over two sequences, whose summarizer is the agent's own model. */
+async function compact(
+  conversation: string,
+  decide: (request: ModelRequest) => ScriptedOutcome,
+): Promise<RunningWorkers> {
+  await workers?.close();
+  const policy = { messageThreshold: 8, retentionWindow: 2, summarizer: { models: ['scripted'] } };
+  workers = await house.startWorkers(agentOf({ decide, policy }));
+  const part = [
+    { role: 'user' as const, content: words(10) },
+    { role: 'assistant' as const, content: words(400) },
+    { role: 'assistant' as const, content: words(400) },
+  ];
+  await house.client.append({ conversation, agent: 'guide', messages: [...part, ...part, ...part] });
+  await eventually(
+    () => house.client.describe(conversation),
+    (state) => expect([state.size.version, state.passId]).toEqual([1, undefined]),
+  );
+  return workers;
+}
+
+async function readCheckpoints(conversation: string): Promise<string[]> {
+  const { items } = await house.client.context(conversation);
+  return items.filter(({ message }) => message.role === 'checkpoint').map(({ message }) => message.content);
+}
+
+describe('summaries by a model', () => {
+  it('stand for their sequences, and each call is counted', async () => {
+    const running = await compact('s1', () => ({
+      content: RECORD,
+      usage: { inputTotal: 900, output: 20, outputKept: 0 },
+    }));
+    expect(await readCheckpoints('s1')).toEqual([RECORD, RECORD]);
+    const counted = { purpose: 'summary', model: 'scripted', outcome: 'answered', inputTokens: 900, outputTokens: 20 };
+    expect(eventsOf(running, 'model_called')).toMatchObject([counted, counted]);
+  });
+
+  it('wait for a rate limit to pass', async () => {
+    let limited = 2;
+    const running = await compact('s2', () => {
+      limited -= 1;
+      return limited >= 0 ? new ModelError('retry', 'a rate limit') : { content: RECORD };
+    });
+    expect(await readCheckpoints('s2')).toEqual([RECORD, RECORD]);
+    const outcomes = eventsOf(running, 'model_called').map(({ outcome }) => outcome);
+    expect(outcomes.toSorted()).toEqual(['answered', 'answered', 'retry', 'retry']);
+  });
+
+  it('give way to the structural ones where the model answers badly; the log stays', async () => {
+    const running = await compact('s3', () => ({ content: 'I cannot help with that.' }));
+    expect(eventsOf(running, 'summary_ended').map(({ outcome }) => outcome)).toEqual(['written', 'written']);
+    const checkpoints = await readCheckpoints('s3');
+    expect(checkpoints).toHaveLength(2);
+    expect(checkpoints.join()).not.toContain('cannot help');
+    const log = await house.client.log('s3');
+    expect(log.map(({ message }) => message.content)).toEqual(
+      [1, 2, 3].flatMap(() => [words(10), words(400), words(400)]),
+    );
+  });
+});
+
+describe('the models that a policy names', () => {
+  const open = async (names: readonly string[]) => {
+    const agent = agentOf({ policy: { summarizer: { models: [...names] } } });
+    const { all } = await prepareAgents([agent], {}, () => 1);
+    const other = scriptedModel({ profile: { id: 'other' }, decide: () => ({}) });
+    const [prepared] = all;
+    const summarizers = await createSummarizers(all, [other]);
+    return prepared === undefined ? [] : summarizers(prepared.policy).map(({ id }) => id);
+  };
+
+  it('are the agents’ own and those given to the workers, the structural one behind them', async () => {
+    expect(await open(['other', 'scripted'])).toEqual(['other', 'scripted', 'structural']);
+  });
+
+  it.each(['unknown', 'nobody/model', 'anthropic/claude-unheard-of'])('are refused at the start: %s', async (name) => {
+    const field = 'agents.guide.policy.summarizer.models[1]';
+    await expect(open(['other', name])).rejects.toMatchObject({ code: 'invalid_policy', field });
+  });
+});
