@@ -19,7 +19,8 @@ export interface FixedWeight {
 
 /** Tokens that a provider's format adds to a request. */
 export const FRAMING_TOKENS = 3;
-const MAX_RESERVE_TOKENS = 8192;
+/** What a window keeps free for an answer, at most. */
+export const MAX_RESERVE_TOKENS = 8192;
 
 /** Thresholds in tokens, resolved for one model. An absent one cannot be met. */
 export interface Limits {

@@ -1,10 +1,8 @@
+import { MAX_RESERVE_TOKENS } from '../domain/limits.ts';
 import { ModelError, type ModelProfile, type ModelRequest } from '../domain/model.ts';
 import { upperBoundTokens } from '../domain/size.ts';
 import type { RuleContext } from '../wire/rules/rule.ts';
 import type { Violation, WireRequest } from '../wire/wire-request.ts';
-
-/** What every window keeps free for an answer, at most: `usable` counts on it. */
-const RESERVED_TOKENS = 8_192;
 
 /** A request of ours as the renderers take it: the answer may have all that the window has left. */
 export function toWireRequest(request: ModelRequest, { id, ...profile }: ModelProfile): WireRequest {
@@ -16,7 +14,7 @@ export function toWireRequest(request: ModelRequest, { id, ...profile }: ModelPr
     system,
     tools,
     messages,
-    maxOutputTokens: Math.max(1, Math.min(cap, Math.max(left, RESERVED_TOKENS))),
+    maxOutputTokens: Math.max(1, Math.min(cap, Math.max(left, MAX_RESERVE_TOKENS))),
     ...(version === undefined ? {} : { version }),
   };
 }

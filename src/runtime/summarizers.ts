@@ -48,7 +48,7 @@ export async function createSummarizers(
   };
 }
 
-/** A worker without the model's key cannot start: found out when it is first needed, a summary would be missing. */
+/** Without its key refused here and now: found out at the first summary, it would be the structural one's for ever. */
 function resolveNamed(name: string, field: string): Model {
   if (!name.includes('/')) {
     const why = 'no such model: give it to the workers as one of `summarizers`, or name it provider/model';

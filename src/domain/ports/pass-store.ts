@@ -51,12 +51,17 @@ export type PassClaimResult =
 
 export interface PassEnd {
   readonly outcome: PassOutcome;
+  /** as they were read: where others were added since, `reasons_added` is answered and nothing written. Absent: whatever they are */
+  readonly seenReasons?: readonly Reason[];
   readonly gate: Gate;
   /** id of a turn wake, recorded and answered where a turn waited for this pass */
   readonly wakeTurn: string;
 }
 
-export type PassEndResult = { readonly status: 'ended' /** to be added */; readonly wakeTurn?: string } | PassLost;
+export type PassEndResult =
+  | { readonly status: 'ended' /** to be added */; readonly wakeTurn?: string }
+  | { readonly status: 'reasons_added' }
+  | PassLost;
 
 export interface VersionCommit extends PassEnd {
   /** the live version that this one was made over; another one answers `version_changed` and writes nothing */

@@ -33,13 +33,19 @@ export async function readCallFacts(
 }
 
 function takeArtifacts(counter: TokenCounter, calls: readonly CallRecord[], maxTokens: number): string[] {
+  return takeFitting(counter, findNamed(calls), maxTokens);
+}
+
+/** Paths and ids that calls were given, each once. */
+function* findNamed(calls: readonly CallRecord[]): Generator<string> {
   const named = new Set<string>();
   for (const call of calls) {
     for (const { text, kind } of findArgumentLiterals(call.arguments)) {
-      if (kind === 'path' || kind === 'id') named.add(text);
+      if ((kind !== 'path' && kind !== 'id') || named.has(text)) continue;
+      named.add(text);
+      yield text;
     }
   }
-  return takeFitting(counter, named, maxTokens);
 }
 
 function isLooking({ name }: CallRecord): boolean {

@@ -5,7 +5,7 @@ import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import { readCallFacts } from './call-facts.ts';
 import { renderSystem } from './instructions.ts';
 import { RecordWriting, type Written } from './record-writing.ts';
-import { fitSections, renderSections } from './sections.ts';
+import { fitSections, renderSections, type Sections } from './sections.ts';
 
 export interface ModelSummarizerOptions {
   readonly model: Model;
@@ -21,6 +21,8 @@ export interface ModelSummarizerOptions {
 const CALL_TIMEOUT_MS = 40_000;
 /** Below this the sections hardly hold a sentence each. */
 const MIN_TOKENS = 100;
+/** Of the user's message before the sequence, which may have a megabyte. */
+const MAX_ASKED_TOKENS = 1_000;
 /** A provider that calls a request too large is given half, so often. */
 const MAX_HALVINGS = 3;
 
@@ -38,16 +40,36 @@ export function createModelSummarizer(options: ModelSummarizerOptions): Summariz
         return { status: 'refused', why: `${request.maxTokens} tokens are too few for a record` };
       }
       const facts = await readCallFacts(counter, request);
-      const factTokens = facts.size === 0 ? 0 : (await counter.count(`${renderSections(facts)}\n`)) + 1;
-      const maxTokens = request.maxTokens - factTokens;
-      const writing = new RecordWriting({ ...options, timeoutMs, system, request, maxTokens });
+      const maxTokens = request.maxTokens - (await counter.count(`${renderSections(facts)}\n`));
+      const asked = request.asked === undefined ? undefined : await counter.clipStart(request.asked, MAX_ASKED_TOKENS);
+      const writing = new RecordWriting({ ...options, timeoutMs, system, request: { ...request, asked }, maxTokens });
       const written = await writeHalving(writing);
       if (written.status === 'overflow') return { status: 'refused', why: 'larger than its window in every part' };
       if (written.status !== 'written') return written;
-      const fitted = await fitSections(counter, written.sections, maxTokens);
-      return { status: 'written', text: renderSections(new Map([...fitted, ...facts])), isUpdate: written.isUpdate };
+      const text = await renderWithin(counter, request.maxTokens, { sections: written.sections, facts });
+      return text === undefined
+        ? { status: 'refused', why: `${request.maxTokens} tokens are too few for what it says` }
+        : { status: 'written', text, isUpdate: written.isUpdate };
     },
   };
+}
+
+/** Undefined where nothing of the model's sections would be left. What code wrote is small, and stays whole. */
+async function renderWithin(
+  counter: TokenCounter,
+  maxTokens: number,
+  { sections, facts }: { readonly sections: Sections; readonly facts: Sections },
+): Promise<string | undefined> {
+  let room = maxTokens - (await counter.count(`${renderSections(facts)}\n`));
+  for (;;) {
+    const fitted = await fitSections(counter, sections, room);
+    if (fitted.size === 0) return undefined;
+    const text = renderSections(new Map([...fitted, ...facts]));
+    // Sections are counted apart. Side by side they count the same but for a token or two at their seams.
+    const excess = (await counter.count(text)) - maxTokens;
+    if (excess <= 0) return text;
+    room -= excess;
+  }
 }
 
 /** Within the window as its profile has it; where the provider's is smaller, in smaller parts. */

@@ -11,7 +11,7 @@ import { splitTranscript, type TranscriptPart } from './transcript-parts.ts';
 export interface WritingSetup extends ModelCallSetup {
   readonly counter: TokenCounter;
   readonly system: string;
-  readonly request: SummaryRequest;
+  readonly request: Omit<SummaryRequest, 'asked'> & { readonly asked: string | undefined };
   /** of the record without what code adds */
   readonly maxTokens: number;
 }

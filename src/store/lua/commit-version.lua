@@ -11,12 +11,13 @@
 -- @include args
 -- @include put-version
 local passId, owner, outcome, shutBelow, gainless, breaker, wake = take(), take(), take(), take(), take(), take(), take()
-local expected = take()
+local seen, expected = take(), take()
 local loss = find_pass_loss(passId, owner)
 if loss == 'gone' then return { loss } end
 local ended = find_end(passId)
 if ended then return ended end
 if loss then return { loss } end
+if has_new_reasons(seen) then return { 'reasons_added' } end
 local live = redis.call('HGET', c, 'version') or '0'
 if live ~= expected then return { 'version_changed', tonumber(live) } end
 

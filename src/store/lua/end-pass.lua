@@ -1,6 +1,7 @@
 -- Ends a pass without a version.
--- ARGV: passId, owner, outcome, gate (shut below, passes without gain, breaker), wake of a turn that waits for it
--- Reply: {'ended', the wake where it is to be added, else ''} | {'superseded'} | {'gone'}
+-- ARGV: passId, owner, outcome, gate (shut below, passes without gain, breaker), wake of a turn that waits for it, reasons as
+-- they were read, or ''
+-- Reply: {'ended', the wake where it is to be added, else ''} | {'reasons_added'} | {'superseded'} | {'gone'}
 -- @include keys
 -- @include ready
 -- @include wake
@@ -8,11 +9,12 @@
 -- @include fulfil
 -- @include pass-fence
 -- @include pass-end
-local passId, owner, outcome, shutBelow, gainless, breaker, wake = unpack(ARGV)
+local passId, owner, outcome, shutBelow, gainless, breaker, wake, seen = unpack(ARGV)
 local loss = find_pass_loss(passId, owner)
 if loss == 'gone' then return { loss } end
 local ended = find_end(passId)
 if ended then return ended end
 if loss then return { loss } end
+if has_new_reasons(seen) then return { 'reasons_added' } end
 set_gate(shutBelow, gainless, breaker)
 return { 'ended', end_pass(passId, outcome, wake) == 1 and wake or '' }

@@ -7,7 +7,7 @@ interface EndRequest {
   readonly end: PassEnd;
 }
 
-export type EndReply = ['ended', string] | ['superseded' | 'gone'];
+export type EndReply = ['ended', string] | ['reasons_added' | 'superseded' | 'gone'];
 
 export function endPass(keyspace: Keyspace): ScriptDefinition<EndRequest, PassEndResult> {
   return {
@@ -19,9 +19,12 @@ export function endPass(keyspace: Keyspace): ScriptDefinition<EndRequest, PassEn
 }
 
 /** The first arguments of every script that ends a pass for its owner. */
-export function endArgs({ passId, owner }: PassLease, { outcome, gate, wakeTurn }: PassEnd): (string | number)[] {
+export function endArgs(
+  { passId, owner }: PassLease,
+  { outcome, gate, wakeTurn, seenReasons = [] }: PassEnd,
+): (string | number)[] {
   const { shutBelowTokens, gainlessPasses, breakerTokens } = gate;
-  return [passId, owner, outcome.kind, shutBelowTokens, gainlessPasses, breakerTokens, wakeTurn];
+  return [passId, owner, outcome.kind, shutBelowTokens, gainlessPasses, breakerTokens, wakeTurn, seenReasons.join(',')];
 }
 
 export function decodeEnd(answer: EndReply): PassEndResult {

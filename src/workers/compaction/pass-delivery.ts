@@ -40,7 +40,7 @@ async function advancePass(ports: CompactionPorts, pass: ClaimedPass, fanning: F
   const { lease } = pass;
   const prepared = ports.agents.find(pass.conversation.agent);
   if (prepared === undefined) {
-    await new PassEnding(ports, pass).end({ kind: 'failed', code: 'unknown_agent' }, pass.reasons);
+    await new PassEnding(ports, pass).fail('unknown_agent', pass.reasons);
     return undefined;
   }
   const beat = ports.timers.every(PASS_LIMITS.beatMs, async () => {

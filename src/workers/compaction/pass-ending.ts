@@ -41,6 +41,7 @@ export class PassEnding {
   readonly #pass: ClaimedPass;
   readonly #prepared: Setup | undefined;
   #seen: ConversationState;
+  #seenReasons: readonly Reason[] = [];
 
   /** @param prepared absent where the worker does not know the agent: such a pass can only fail */
   constructor(ports: CompactionPorts, pass: ClaimedPass, prepared?: Setup) {
@@ -51,17 +52,24 @@ export class PassEnding {
   }
 
   /** The conversation as the pass looked at it: the gate is shut for that, and not for what came behind it. */
-  see(state: ConversationState): void {
+  see(state: ConversationState, reasons: readonly Reason[]): void {
     this.#seen = state;
+    this.#seenReasons = reasons;
   }
 
-  /** Ends without a version. */
-  async end(outcome: PassOutcome, reasons: readonly Reason[], figures: Figures = {}): Promise<EndedPass> {
+  /** Ends without a version. Undefined: reasons were added since they were read, nothing was written. */
+  async end(outcome: PassOutcome, reasons: readonly Reason[], figures: Figures = {}): Promise<EndedPass | undefined> {
     const result = await this.#ports.passes.endPass(this.#pass.lease, this.#end(outcome));
+    if (result.status === 'reasons_added') return undefined;
     return await this.#finish(result, outcome, reasons, figures);
   }
 
-  /** Commits what was settled. Undefined: another version became the live one, nothing was written. */
+  /** Ends as failed, whatever reasons came meanwhile. */
+  async fail(code: string, reasons: readonly Reason[]): Promise<EndedPass> {
+    return (await this.end({ kind: 'failed', code }, reasons)) ?? this.lose('superseded');
+  }
+
+  /** Commits what was settled. Undefined: another version became the live one, or reasons were added; nothing was written. */
   async commit(pass: SettledPass): Promise<EndedPass | undefined> {
     const { plan, settled, reasons, live } = pass;
     const sequences = plan.sequences.length;
@@ -81,7 +89,7 @@ export class PassEnding {
       checkpoints,
       keepVersions: PASS_LIMITS.keepVersions,
     });
-    if (result.status === 'version_changed') return undefined;
+    if (result.status === 'version_changed' || result.status === 'reasons_added') return undefined;
     const { strategy, tokensBefore, tokensAfter, archived } = settled;
     return await this.#finish(result, outcome, reasons, {
       strategy,
@@ -110,14 +118,16 @@ export class PassEnding {
   #end(outcome: PassOutcome): PassEnd {
     const wakeTurn = this.#ports.ids.next();
     const { gate, size } = this.#seen;
+    // A failure ends the pass whoever waits for it.
+    const seenReasons = outcome.kind === 'failed' ? [] : this.#seenReasons;
     if (this.#prepared === undefined) return { outcome, gate, wakeTurn };
     const { policy, overhead } = this.#prepared;
     const { tokens } = contextSize(size, overhead);
-    return { outcome, gate: nextGate(gate, outcome, tokens, policy.minSequenceTokens), wakeTurn };
+    return { outcome, gate: nextGate(gate, outcome, tokens, policy.minSequenceTokens), wakeTurn, seenReasons };
   }
 
   async #finish(
-    result: PassEndResult,
+    result: Exclude<PassEndResult, { status: 'reasons_added' }>,
     outcome: PassOutcome,
     reasons: readonly Reason[],
     figures: Figures,

@@ -69,6 +69,7 @@ export class PassRun {
     let plan = this.#pass.plan === undefined ? undefined : passPlanSchema.parse(JSON.parse(this.#pass.plan));
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const planned = plan ?? (await this.#plan());
+      if (planned === undefined) continue;
       if ('status' in planned) return planned;
       this.#head = planned.head;
       const mayFanOut = fanning === 'any_plan' || (fanning === 'new_plan' && plan === undefined);
@@ -78,11 +79,14 @@ export class PassRun {
       if (ended !== undefined) return ended;
       plan = undefined;
     }
-    return await this.#ending.end({ kind: 'failed', code: 'conflict' }, this.#pass.reasons);
+    return await this.#ending.fail('conflict', this.#pass.reasons);
   }
 
-  /** Evaluates on fresh state and plans; a plan with sequences is recorded before anything is spent on it. */
-  async #plan(): Promise<PassPlan | EndedPass> {
+  /**
+   * Evaluates on fresh state and plans; a plan with sequences is recorded before anything is spent on it. Undefined: reasons
+   * were added to a pass that was about to end for want of them.
+   */
+  async #plan(): Promise<PassPlan | EndedPass | undefined> {
     const { lease } = this.#pass;
     const fresh = await this.#evaluate();
     if (fresh.status !== 'evaluated') return this.#ending.lose(fresh.status);
@@ -107,7 +111,7 @@ export class PassRun {
     if (held.status !== 'held') return held;
     const state = await this.#ports.contexts.readConversation(lease.conversation);
     if (state === undefined) return { status: 'gone' };
-    this.#ending.see(state);
+    this.#ending.see(state, held.reasons);
     return { status: 'evaluated', reasons: evaluateRequest(this.#prepared, state, held.reasons) };
   }
 
@@ -125,7 +129,7 @@ export class PassRun {
     return children.length === 0 ? undefined : { status: 'fan_out', children, sequences: plan.sequences.length };
   }
 
-  /** Settles over the live version and commits. Undefined: the version changed under it, plan again. */
+  /** Settles over the live version and commits. Undefined: the version changed under it, or reasons came; plan again. */
   async #settle(plan: PassPlan): Promise<EndedPass | undefined> {
     const { lease } = this.#pass;
     const { contexts } = this.#ports;
@@ -159,7 +163,7 @@ export class PassRun {
         onRefusal: (refusal) => this.#ending.reject(live.version.number + 1, refusal),
       },
     );
-    if (settled.kind === 'refused') return await this.#ending.end({ kind: 'failed', code: 'invalid_context' }, reasons);
+    if (settled.kind === 'refused') return await this.#ending.fail('invalid_context', reasons);
     const setup = this.#prepared;
     return await this.#ending.commit({ plan, settled, reasons, head, live: live.version, checkpoints, setup });
   }

@@ -135,6 +135,7 @@ function parkPass(
 function endPass(db: MemoryDatabase, lease: PassLease, end: PassEnd): PassEndResult {
   const held = hold(db, lease);
   if ('status' in held) return held.status === 'gone' ? held : (findEnd(db, lease) ?? held);
+  if (hasNewReasons(held.pass, end)) return { status: 'reasons_added' };
   held.conversation.gate = end.gate;
   const isAwaited = finish(db, held.conversation, end.outcome.kind, end.wakeTurn);
   return { status: 'ended', ...(isAwaited && { wakeTurn: end.wakeTurn }) };
@@ -144,6 +145,7 @@ function commitVersion(db: MemoryDatabase, lease: PassLease, commit: VersionComm
   const held = hold(db, lease);
   if ('status' in held) return held.status === 'gone' ? held : (findEnd(db, lease) ?? held);
   const { conversation } = held;
+  if (hasNewReasons(held.pass, commit)) return { status: 'reasons_added' };
   const { version, checkpoints, expectedVersion, keepVersions } = commit;
   if (conversation.version !== expectedVersion) return { status: 'version_changed', version: conversation.version };
   for (const [key, checkpoint] of checkpoints) {
@@ -151,6 +153,11 @@ function commitVersion(db: MemoryDatabase, lease: PassLease, commit: VersionComm
   }
   putVersion(conversation, version, keepVersions);
   return endPass(db, lease, commit);
+}
+
+/** As has_new_reasons in lua/shared/pass-fence.lua. */
+function hasNewReasons({ reasons }: MemoryPass, { seenReasons }: PassEnd): boolean {
+  return seenReasons !== undefined && seenReasons.length > 0 && seenReasons.join() !== reasons.join();
 }
 
 /** As find_pass_loss in lua/shared/pass-fence.lua. */

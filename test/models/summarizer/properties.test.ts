@@ -86,7 +86,10 @@ describe('any messages', () => {
     await fc.assert(
       fc.asyncProperty(
         anyMessages,
-        anyText,
+        fc.oneof(
+          anyText,
+          anyText.map((text) => `## Goal\nShip it.\n${text}`),
+        ),
         fc.integer({ min: 100, max: 600 }),
         async (messages, content, maxTokens) => {
           const world = await openWorld({ decide: () => ({ content }) });

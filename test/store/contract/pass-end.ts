@@ -40,6 +40,24 @@ export function describePassEnd(harness: () => StoreHarness): void {
       expect(await events(conversation)).toEqual([]);
     });
 
+    test('does not end it where reasons were added since they were read: who added one waits for what it makes of it', async () => {
+      const { store, events } = harness();
+      const conversation = await makeConversation(store, 8);
+      const { lease, reasons } = await claimPass(store, conversation, { reasons: ['ratio'] });
+      await store.requestPass({ conversation, reasons: ['hard_limit'], passId: 'another', wake: 'w' });
+      const before = await store.readConversation(conversation);
+      expect(await store.endPass(lease, endOf({ seenReasons: reasons }))).toEqual({ status: 'reasons_added' });
+      expect(await store.commitVersion(lease, commitOf(0, 4, { seenReasons: reasons }))).toEqual({
+        status: 'reasons_added',
+      });
+      expect(await store.readConversation(conversation)).toEqual(before);
+      expect(await events(conversation)).toEqual([]);
+      const held = await store.readReasons(lease);
+      const seenReasons = held.status === 'held' ? held.reasons : [];
+      expect(await store.endPass(lease, endOf({ seenReasons }))).toEqual({ status: 'ended' });
+      expect(await store.endPass(lease, endOf({ seenReasons: reasons })), 'sent again').toEqual({ status: 'ended' });
+    });
+
     test('sent again answers the same and changes nothing, even where the next pass has begun', async () => {
       const { store, events } = harness();
       const conversation = await makeConversation(store);

@@ -75,6 +75,29 @@ describe('a pass inside of one', () => {
     expect(world.version).toMatchObject({ number: 1, strategy: 'summarize', explained: [] });
   });
 
+  it('that learns in its last moment that a turn waits for it makes one', async () => {
+    let isAsked = false;
+    const world: Fixture = await Fixture.open({
+      wrap: (ports) => ({
+        ...ports,
+        passes: {
+          ...ports.passes,
+          endPass: async (lease, end) => {
+            if (!isAsked) await world.request('hard_limit', 'manual');
+            isAsked = true;
+            return ports.passes.endPass(lease, end);
+          },
+        },
+      }),
+    });
+    await world.append(FIVE_SEQUENCES);
+    await think(world);
+    await world.request('token_threshold');
+    await world.runPass();
+    expect(world.version).toMatchObject({ number: 1, reasons: expect.arrayContaining(['manual']) as unknown });
+    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed' }]);
+  });
+
   it('that is hard makes one: the turn could not go on without', async () => {
     const world = await openLoop();
     await think(world);
