@@ -5,18 +5,11 @@ import { readAnthropic } from '../../../src/wire/anthropic/read.ts';
 import { type AnthropicOptions, renderAnthropic } from '../../../src/wire/anthropic/render.ts';
 import { EMPTY_TEXT, FIRST_TEXT } from '../../../src/wire/arrange.ts';
 import type { WireRequest } from '../../../src/wire/wire-request.ts';
+import { calls, result, says, user } from '../messages.ts';
 
 const MODEL = 'model-1';
 const ADAPTIVE = { type: 'adaptive' } as const;
 
-const user = (content: string): Message => ({ role: 'user', content });
-const says = (content: string): Message => ({ role: 'assistant', content });
-const result = (toolCallId: string, content = 'found'): Message => ({ role: 'tool', toolCallId, content });
-const calls = (...ids: string[]): Message => ({
-  role: 'assistant',
-  content: '',
-  toolCalls: ids.map((id) => ({ id, name: 'read', arguments: '{"path":"a"}' })),
-});
 const checkpoint = (content: string, items?: Record<string, unknown>[]): Message => ({
   role: 'checkpoint',
   content,

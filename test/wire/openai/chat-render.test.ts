@@ -5,18 +5,11 @@ import type { ChatBody } from '../../../src/wire/openai-chat/body.ts';
 import { readChat } from '../../../src/wire/openai-chat/read.ts';
 import { type ChatOptions, renderChat } from '../../../src/wire/openai-chat/render.ts';
 import type { WireRequest } from '../../../src/wire/wire-request.ts';
+import { calls, result, says, user } from '../messages.ts';
 
 const MODEL = 'model-1';
 const PICTURE = 'data:image/png;base64,AAAA';
 
-const user = (content: string): Message => ({ role: 'user', content });
-const says = (content: string): Message => ({ role: 'assistant', content });
-const result = (toolCallId: string, content = 'found'): Message => ({ role: 'tool', toolCallId, content });
-const calls = (...ids: string[]): Message => ({
-  role: 'assistant',
-  content: '',
-  toolCalls: ids.map((id) => ({ id, name: 'read', arguments: '{"path":"a"}' })),
-});
 const own = (message: Message, item: Record<string, unknown>): Message => ({
   ...message,
   raw: { format: 'openai-chat', model: MODEL, items: [{ role: 'assistant', ...item }] },

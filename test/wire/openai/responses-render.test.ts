@@ -6,17 +6,10 @@ import { readResponses } from '../../../src/wire/openai-responses/read.ts';
 import { type ResponsesOptions, renderResponses } from '../../../src/wire/openai-responses/render.ts';
 import { validateResponses } from '../../../src/wire/openai-responses/rules.ts';
 import type { WireRequest } from '../../../src/wire/wire-request.ts';
+import { calls, result, says, user } from '../messages.ts';
 
 const MODEL = 'model-1';
 
-const user = (content: string): Message => ({ role: 'user', content });
-const says = (content: string): Message => ({ role: 'assistant', content });
-const result = (toolCallId: string, content = 'found'): Message => ({ role: 'tool', toolCallId, content });
-const calls = (...ids: string[]): Message => ({
-  role: 'assistant',
-  content: '',
-  toolCalls: ids.map((id) => ({ id, name: 'read', arguments: '{"path":"a"}' })),
-});
 const own = (message: Message, items: RawItem[], binding: object = {}): Message => ({
   ...message,
   raw: { format: 'openai-responses', model: MODEL, ...binding, items },
