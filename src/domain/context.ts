@@ -72,6 +72,13 @@ function checkpointItem(segment: CheckpointSegment, checkpoint: Checkpoint | und
     throw new TurnfoldError('not_found', `text of the checkpoint over ${segment.from}…${segment.to} is missing`);
   }
   const { from, to, version } = segment;
-  const message: Message = { role: 'checkpoint', content: checkpoint.text, checkpoint: { from, to, version } };
+  const { text, raw } = checkpoint;
+  const label = { from, to, version };
+  const message: Message = {
+    role: 'checkpoint',
+    content: text,
+    checkpoint: label,
+    ...(raw === undefined ? {} : { raw }),
+  };
   return { from, to, message, ...segment.weight, segment };
 }

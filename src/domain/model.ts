@@ -43,6 +43,8 @@ export interface ModelRequest {
   /** stable over retries of the same step */
   readonly idempotencyKey: string;
   readonly signal: AbortSignal;
+  /** told each piece of the answer's text as it comes; what it was told may still end in an error */
+  readonly onText?: (piece: string) => void;
 }
 
 /** Tokens as the provider counted them. */
@@ -69,10 +71,24 @@ export interface ModelAnswer {
   readonly raw?: unknown;
 }
 
+/** What a provider made of a whole request by its own compaction. */
+export interface ModelCompaction {
+  /** what it says, where that can be read */
+  readonly text?: string;
+  readonly usage?: ModelUsage;
+  /** the provider's items, verbatim, to be sent back in place of what was compacted: `RawItems` */
+  readonly raw: unknown;
+}
+
 export interface Model {
   readonly profile: ModelProfile;
   /** @throws ModelError */
   generate(request: ModelRequest): Promise<ModelAnswer>;
+  /**
+   * The provider's own compaction of everything that the request says; absent: it has none.
+   * @throws ModelError
+   */
+  compact?(request: ModelRequest): Promise<ModelCompaction>;
 }
 
 /**

@@ -25,7 +25,10 @@ function strategySchema(depth: number): z.ZodType<EvictionStrategy> {
 const evictionStrategySchema = strategySchema(MAX_STRATEGY_DEPTH);
 
 const summarizerSchema = z.union([
+  /** without a model */
   z.literal('structural'),
+  /** the compaction of the agent's own provider, over everything older than the retention window */
+  z.literal('native'),
   z.strictObject({
     /** ids of models that the workers know, or `provider/model`; tried in order, the structural summarizer last */
     models: z.array(z.string().min(1)).min(1),
@@ -53,6 +56,11 @@ export const policyInputSchema = z.strictObject({
   onTurnEnd: z.boolean().optional(),
   /** the last so many messages are not compacted */
   retentionWindow: count.optional(),
+  /**
+   * What a summary stands for: one for each sequence between user messages, which stay; or one for everything older than the
+   * retention window, which takes the users' texts over
+   */
+  scope: z.enum(['sequences', 'prefix']).optional(),
   strategy: evictionStrategySchema.optional(),
   keepFirstUser: z.boolean().optional(),
   maskToolResults: z.boolean().optional(),
@@ -77,6 +85,7 @@ export const POLICY_DEFAULTS = {
   hardRatio: 0.92,
   onTurnEnd: false as boolean,
   retentionWindow: 6,
+  scope: 'sequences' as NonNullable<PolicyInput['scope']>,
   strategy: { min: [{ evict: 0.6 }, { retain: 10 }] } as EvictionStrategy,
   keepFirstUser: true as boolean,
   maskToolResults: false as boolean,

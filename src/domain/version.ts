@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { NO_WEIGHT } from './message.ts';
+import { rawItemsSchema } from './raw-items.ts';
 
 const weightSchema = z.object({ tokens: z.number().nonnegative(), bytes: z.number().nonnegative() });
 const rangeSchema = z.object({ from: z.number().int().min(1), to: z.number().int().min(1) });
@@ -101,6 +102,8 @@ export const checkpointSchema = z.object({
   depth: z.number().int().min(1),
   /** which summarizer wrote it, e.g. `structural` */
   model: z.string(),
+  /** where a provider wrote it: its own items, sent in place of the text where they open a request of that model */
+  raw: rawItemsSchema.optional(),
 });
 
 export type Checkpoint = z.infer<typeof checkpointSchema>;

@@ -2,6 +2,7 @@ import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
 import type { Model } from '../domain/model.ts';
 import type { Policy } from '../domain/policy.ts';
 import type { Summarizer } from '../domain/ports/summarizer.ts';
+import { createNativeSummarizer, type NativeSummarizerOptions } from '../models/native-summarizer.ts';
 import { createStructuralSummarizer } from '../models/structural/structural-summarizer.ts';
 import { createModelSummarizer } from '../models/summarizer/model-summarizer.ts';
 import { loadTokenCounter, type TokenCounter } from '../tokens/token-counter.ts';
@@ -22,23 +23,29 @@ interface NamedModel {
 export async function createSummarizers(
   agents: readonly PreparedAgent[],
   models: readonly Model[],
-): Promise<(policy: Policy) => readonly Summarizer[]> {
+): Promise<(policy: Policy, agent: string) => readonly Summarizer[]> {
   const counter = await loadTokenCounter('o200k_base');
   const structural = createStructuralSummarizer({ countTokens: (text) => counter.count(text) });
   const known = new Map(
     [...agents.map(({ agent }) => agent.model), ...models].map((model) => [model.profile.id, model]),
   );
   const named = new Map<string, NamedModel>();
-  for (const { agent, policy } of agents) {
-    if (policy.summarizer === 'structural') continue;
+  const native = new Map<string, Summarizer>();
+  for (const prepared of agents) {
+    const { agent, policy } = prepared;
+    if (policy.summarizer === 'native') native.set(agent.name, nativeSummarizer(prepared, structural));
+    if (typeof policy.summarizer === 'string') continue;
     for (const [index, name] of policy.summarizer.models.entries()) {
       const field = `agents.${agent.name}.policy.summarizer.models[${index}]`;
       const model = known.get(name) ?? resolveNamed(name, field);
       named.set(name, { model, counter: await loadTokenCounter(model.profile.encoding) });
     }
   }
-  return ({ summarizer }) => {
-    if (summarizer === 'structural') return [structural];
+  return ({ summarizer }, agent) => {
+    if (typeof summarizer === 'string') {
+      const own = summarizer === 'native' ? native.get(agent) : undefined;
+      return own === undefined ? [structural] : [own, structural];
+    }
     const { prompt } = summarizer;
     const chain = summarizer.models.flatMap((name) => {
       const found = named.get(name);
@@ -46,6 +53,25 @@ export async function createSummarizers(
     });
     return [...chain, structural];
   };
+}
+
+/** @throws invalid_policy where the agent's provider has no compaction of its own, or its policy leaves no place for it */
+function nativeSummarizer({ agent, policy, tools, counter }: PreparedAgent, fallback: Summarizer): Summarizer {
+  const { model } = agent;
+  const field = `agents.${agent.name}.policy.summarizer`;
+  if (!hasCompaction(model)) {
+    const why = `${model.profile.id} has no compaction of its own`;
+    throw new TurnfoldError('invalid_policy', `${field}: native: ${why}`, { field });
+  }
+  if (policy.scope !== 'prefix') {
+    const why = 'what a provider compacts has to open the context: set scope to prefix';
+    throw new TurnfoldError('invalid_policy', `${field}: native: ${why}`, { field });
+  }
+  return createNativeSummarizer({ model, system: agent.system, tools, counter, clock: systemClock, fallback });
+}
+
+function hasCompaction(model: Model): model is NativeSummarizerOptions['model'] {
+  return model.compact !== undefined;
 }
 
 /** Without its key refused here and now: found out at the first summary, it would be the structural one's for ever. */

@@ -75,6 +75,11 @@ export function floorPositions({ request }: TakenPass): Set<number> {
   return positionsOf(owners, floorOwners);
 }
 
+/** Whether a summary may take the position: of the floor only the first user message, whose text it then begins with. */
+export function maySummaryTake({ request: { context, policy, firstUserSeq } }: TakenPass, position: number): boolean {
+  return policy.scope === 'prefix' && context.items[position]?.from === firstUserSeq;
+}
+
 export function isSoft({ request }: TakenPass): boolean {
   return !hasHardReason(request.reasons);
 }

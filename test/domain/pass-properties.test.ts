@@ -4,7 +4,7 @@ import { planPass } from '../../src/domain/compaction/plan.ts';
 import { requestTokens } from '../../src/domain/compaction/request-size.ts';
 import { settlePass } from '../../src/domain/compaction/settle.ts';
 import { hasTokenReason } from '../../src/domain/compaction/thresholds.ts';
-import { weighItems } from '../../src/domain/context.ts';
+import { type ContextItem, weighItems } from '../../src/domain/context.ts';
 import { diffVersions } from '../../src/domain/diff.ts';
 import { upperBoundTokens } from '../../src/domain/size.ts';
 import {
@@ -15,6 +15,7 @@ import {
   floorPositions,
   isCommitted,
   isSoft,
+  maySummaryTake,
   ownersOf,
   unreadPositions,
 } from './fates.ts';
@@ -84,7 +85,21 @@ describe('of any history, policy and reasons', () => {
     forEachVersion((pass) => {
       if (!isSoft(pass) && pass.settlement.isFloorRelaxed) return;
       const fates = fatesOf(pass);
-      for (const position of floorPositions(pass)) expect(fates[position]).toBe('kept');
+      for (const position of floorPositions(pass)) {
+        if (!maySummaryTake(pass, position)) expect(fates[position]).toBe('kept');
+        else expect(fates[position]).not.toBe('gone');
+      }
+    });
+  });
+
+  test('with soft reasons the first user message is never evicted, whatever the scope', () => {
+    forEachVersion((pass) => {
+      if (!isSoft(pass) || !pass.request.policy.keepFirstUser) return;
+      const { firstUserSeq } = pass.request;
+      if (firstUserSeq === undefined) return;
+      const holdsIt = ({ from, to, message: { role } }: ContextItem): boolean =>
+        from <= firstUserSeq && firstUserSeq <= to && (role === 'user' || role === 'checkpoint');
+      if (pass.request.context.items.some(holdsIt)) expect(contextAfter(pass).items.some(holdsIt)).toBe(true);
     });
   });
 
@@ -95,13 +110,14 @@ describe('of any history, policy and reasons', () => {
     });
   });
 
-  test('no summary takes a user message, and none of the floor', () => {
+  test('no summary takes of the floor, nor a user message where it is to stand for a sequence', () => {
     forEachVersion((pass) => {
       const floor = floorPositions(pass);
+      const taken = ['assistant', 'tool', 'checkpoint', ...(pass.request.policy.scope === 'prefix' ? ['user'] : [])];
       fatesOf(pass).forEach((fate, position) => {
         if (!fate.startsWith('under')) return;
-        expect(['assistant', 'tool', 'checkpoint']).toContain(pass.request.context.items[position]?.message.role);
-        expect(floor.has(position)).toBe(false);
+        expect(taken).toContain(pass.request.context.items[position]?.message.role);
+        expect(floor.has(position) && !maySummaryTake(pass, position)).toBe(false);
       });
     });
   });
@@ -165,6 +181,13 @@ describe('of any history, policy and reasons', () => {
       expect(sum).toBeGreaterThan(details.max);
       expect(details.max).toBe(request.limits.maxTokens);
       const { items } = request.context;
+      // Under a summary the first user message weighs something else.
+      if (
+        plan.sequences.some(({ from, to }) =>
+          items.some((item, at) => from <= item.from && item.to <= to && maySummaryTake(pass, at)),
+        )
+      )
+        return;
       const stays = fixedPositions(items);
       for (const position of isSoft(pass) ? floorPositions(pass) : unreadPositions(pass)) stays.add(position);
       const left = requestTokens(request, weighItems(items.filter((_, position) => stays.has(position))).tokens);

@@ -41,6 +41,7 @@ describe('merge', () => {
       hardRatio: 0.92,
       onTurnEnd: false,
       retentionWindow: 6,
+      scope: 'sequences',
       strategy: { min: [{ evict: 0.6 }, { retain: 10 }] },
       keepFirstUser: true,
       maskToolResults: false,

@@ -63,6 +63,7 @@ const policies: fc.Arbitrary<PolicyInput> = fc.record(
     retentionWindow: fc.nat(12),
     strategy: strategies,
     keepFirstUser: fc.boolean(),
+    scope: fc.constantFrom('sequences' as const, 'sequences' as const, 'prefix' as const),
     minSequenceMessages: fc.integer({ min: 1, max: 4 }),
     minSequenceTokens: fc.nat(400),
     minGain: fc.constantFrom(0, 0.05, 0.1, 0.5),

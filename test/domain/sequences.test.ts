@@ -4,8 +4,10 @@ import { layOut } from '../../src/domain/compaction/layout.ts';
 import { findSequences } from '../../src/domain/compaction/sequences.ts';
 import { type Span, SpanIndex } from '../../src/domain/compaction/span-index.ts';
 import type { Context } from '../../src/domain/context.ts';
-import { completePolicy } from '../../src/domain/policy.ts';
+import { completePolicy, type PolicyInput } from '../../src/domain/policy.ts';
+import { contextOf } from './alphabet.ts';
 import { ownersOf } from './fates.ts';
+import { requestOver } from './passes.ts';
 import { playScenario, scenarios } from './scenarios.ts';
 
 const spans = fc
@@ -80,5 +82,29 @@ describe('sequences', () => {
       { numRuns: 2_000 },
     );
     expect(interlocked).toBeGreaterThan(50);
+  });
+
+  const sequencesOf = (line: string, policy: PolicyInput): string[] => {
+    const { context, policy: complete, firstUserSeq } = requestOver(contextOf(line), { policy });
+    const layout = layOut(context.items, complete, firstUserSeq);
+    return findSequences(layout, complete, false).eligible.map(({ from, to }) => `${from}-${to}`);
+  };
+  const prefix = { scope: 'prefix', retentionWindow: 2, minSequenceTokens: 0 } as const;
+
+  test('of scope prefix are one over everything older than the retention window, users and all', () => {
+    expect(sequencesOf('s u a u tr a u a u a', prefix)).toEqual(['2-9']);
+    expect(sequencesOf('s u a u tr a u a u a', { ...prefix, scope: 'sequences' })).toEqual(['5-7']);
+  });
+
+  test('of scope prefix stop at what has to stay where it is', () => {
+    expect(sequencesOf('s u a u! a u a u a', prefix)).toEqual(['2-3', '5-7']);
+    // The last user message, behind which a long turn goes on.
+    expect(sequencesOf('s u a u tr tr tr tr', prefix)).toEqual(['2-3', '5-10']);
+    expect(sequencesOf('s u t u a u r u a', prefix)).toEqual(['2-7']);
+  });
+
+  test('of scope prefix bring the checkpoint up to date when as much is new', () => {
+    expect(sequencesOf('s S:50 u a u a u a', prefix)).toEqual([]);
+    expect(sequencesOf('s S:50 u a:40 u a u a', prefix)).toEqual(['2-6']);
   });
 });

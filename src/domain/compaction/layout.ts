@@ -53,7 +53,14 @@ function protectGroups(
     if (group.isOpen) return 'open_round';
     if (first === lastUser) return 'last_user';
     if (last >= windowStart) return 'retention';
-    if (policy.keepFirstUser && group.kind === 'user' && items[first]?.from === firstUserSeq) return 'first_user';
+    if (policy.keepFirstUser && holdsFirstUser(items[first], firstUserSeq)) return 'first_user';
     return undefined;
   });
+}
+
+/** The message itself, or the checkpoint that begins with its text. */
+function holdsFirstUser(item: ContextItem | undefined, seq: number | undefined): boolean {
+  if (item === undefined || seq === undefined) return false;
+  const { role } = item.message;
+  return (role === 'user' || role === 'checkpoint') && item.from <= seq && seq <= item.to;
 }

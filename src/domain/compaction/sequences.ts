@@ -4,7 +4,7 @@ import type { SeqRange } from '../version.ts';
 import type { Layout } from './layout.ts';
 import { SpanIndex } from './span-index.ts';
 
-/** A run of removable groups between user messages. Positions index the layout's items, inclusive. */
+/** A run of removable groups, between user messages or over them as the policy's scope is. Positions index the layout's items, inclusive. */
 export interface Run extends SeqRange {
   readonly fromPosition: number;
   readonly toPosition: number;
@@ -30,7 +30,7 @@ export interface FoundSequences {
 export function findSequences(layout: Layout, policy: Policy, isTokenBound: boolean): FoundSequences {
   const eligible: Run[] = [];
   const waiting: Run[] = [];
-  for (const run of findRuns(layout)) {
+  for (const run of findRuns(layout, policy.scope)) {
     const isRipe = !run.hasCheckpoint || run.newTokens >= checkpointTokens(run);
     const isUrgent = isTokenBound && run.newTokens >= policy.minSequenceTokens;
     const isLarge = run.messages >= policy.minSequenceMessages && run.tokens >= policy.minSequenceTokens;
@@ -44,10 +44,17 @@ function checkpointTokens(run: Run): number {
   return run.tokens - run.newTokens;
 }
 
-/** Maximal runs of removable assistant groups, closed rounds and checkpoints in which every group lies whole. */
-function findRuns(layout: Layout): Run[] {
+/**
+ * Maximal runs of removable groups in which every group lies whole. User messages part them, unless one summary is to stand
+ * for all that is old: it takes the log's first one, too, whose text code copies into it.
+ */
+function findRuns(layout: Layout, scope: Policy['scope']): Run[] {
   const { items, groups, groupOf, protections } = layout;
-  const isCandidate = groups.map((group, index) => protections[index] === undefined && group.kind !== 'user');
+  const isCandidate = groups.map(({ kind }, index) => {
+    const protection = protections[index];
+    const isFirst = protection === 'first_user' && (scope === 'prefix' || kind === 'checkpoint');
+    return (protection === undefined && (scope === 'prefix' || kind !== 'user')) || isFirst;
+  });
   const spans = groups.flatMap(({ positions }, group) =>
     isCandidate[group] === true && positions.length > 1
       ? [{ group, first: positions[0] as number, last: positions.at(-1) as number }]

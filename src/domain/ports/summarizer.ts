@@ -1,11 +1,15 @@
 import type { EventScope, WorkerEvent } from '../events.ts';
 import type { Message } from '../message.ts';
+import type { RawItems } from '../raw-items.ts';
 import type { SeqRange } from '../version.ts';
 
 /** What stands now for part of a sequence. */
 export interface EarlierCheckpoint {
+  /** without the users' texts that code put before it */
   readonly text: string;
   readonly covers: SeqRange;
+  /** where its provider wrote it: `RawItems` */
+  readonly raw?: RawItems;
 }
 
 /** What an event tells of one call of a summarizer's model. */
@@ -22,6 +26,8 @@ export interface SummaryRequest {
   readonly messages: readonly Message[];
   /** may be updated with what they do not cover, instead of a summary of all messages; oldest first */
   readonly earlier?: readonly EarlierCheckpoint[];
+  /** number of the live version, where the range opens its context: only there may a provider's own compaction stand */
+  readonly opensVersion?: number;
   /** the user message before the sequence: what was asked */
   readonly asked?: string;
   /** most tokens that the text may have */
@@ -37,6 +43,8 @@ export type SummaryAnswer =
       readonly text: string;
       /** made from `earlier` and what came after */
       readonly isUpdate?: boolean;
+      /** the provider's own compaction, and its tokens as the provider counts them: the text stands in where it cannot be sent */
+      readonly own?: { readonly raw: RawItems; readonly tokens: number };
     }
   /** this source will not do better when it is asked for again */
   | { readonly status: 'refused'; readonly why: string }

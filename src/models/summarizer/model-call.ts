@@ -19,8 +19,8 @@ export interface ModelCallInput {
   readonly maxOutputTokens: number;
 }
 
-export type ModelCallResult =
-  | { readonly status: 'answered'; readonly answer: ModelAnswer }
+export type ModelCallResult<Answer = ModelAnswer> =
+  | { readonly status: 'answered'; readonly answer: Answer }
   | { readonly status: 'overflow'; readonly tokens: number }
   | { readonly status: 'failed'; readonly why: string };
 
@@ -28,15 +28,43 @@ export type ModelCallResult =
 const FRAME_TOKENS = 4 + FRAMING_TOKENS;
 
 /**
- * One call, within its deadline, whether or not the model heeds its signal.
+ * Asks the model for a text about a text.
  * @throws ModelError of kind `retry`; the signal's reason
  */
 export async function callModel(
-  { model, clock, timeoutMs }: ModelCallSetup,
+  setup: ModelCallSetup,
   { system, content, maxOutputTokens, ...input }: ModelCallInput,
-  { signal: ended, onCall }: Pick<SummaryRequest, 'signal' | 'onCall'>,
+  request: Pick<SummaryRequest, 'signal' | 'onCall'>,
 ): Promise<ModelCallResult> {
   const tokens = input.tokens + FRAME_TOKENS;
+  return await timeCall(setup, { tokens, maxOutputTokens }, request, (signal) =>
+    setup.model.generate({
+      system,
+      tools: [],
+      messages: [{ role: 'user', content }],
+      tokens,
+      maxOutputTokens,
+      idempotencyKey: `summary-${hashTexts(system, content)}`,
+      signal,
+    }),
+  );
+}
+
+/** Of what is asked: the same request has the same key. */
+export function hashTexts(...texts: readonly string[]): string {
+  return createHash('sha256').update(texts.join('\n')).digest('hex').slice(0, 32);
+}
+
+/**
+ * One call, within its deadline, whether or not the model heeds its signal.
+ * @throws ModelError of kind `retry`; the signal's reason
+ */
+export async function timeCall<Answer extends Pick<ModelAnswer, 'usage'>>(
+  { model, clock, timeoutMs }: ModelCallSetup,
+  { tokens, maxOutputTokens }: Pick<ModelCallInput, 'tokens' | 'maxOutputTokens'>,
+  { signal: ended, onCall }: Pick<SummaryRequest, 'signal' | 'onCall'>,
+  call: (signal: AbortSignal) => Promise<Answer>,
+): Promise<ModelCallResult<Answer>> {
   const startedAt = clock.now();
   const report = (outcome: ModelOutcome, usage?: ModelAnswer['usage']): void =>
     onCall?.({
@@ -50,17 +78,7 @@ export async function callModel(
   const timeout = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([ended, timeout]);
   try {
-    const answer = await untilAborted(signal, () =>
-      model.generate({
-        system,
-        tools: [],
-        messages: [{ role: 'user', content }],
-        tokens,
-        maxOutputTokens,
-        idempotencyKey: `summary-${createHash('sha256').update(`${system}\n${content}`).digest('hex').slice(0, 32)}`,
-        signal,
-      }),
-    );
+    const answer = await untilAborted(signal, () => call(signal));
     report('answered', answer.usage);
     return { status: 'answered', answer };
   } catch (error) {
@@ -72,7 +90,7 @@ export async function callModel(
 }
 
 /** An error that no adapter coded could quote the request, so that only its name is kept. */
-function readFailure(error: unknown, tokens: number): ModelCallResult {
+function readFailure(error: unknown, tokens: number): Exclude<ModelCallResult, { status: 'answered' }> {
   if (!(error instanceof ModelError))
     return { status: 'failed', why: error instanceof Error ? error.name : typeof error };
   if (error.kind === 'retry') throw error;

@@ -44,7 +44,9 @@ function writeItem(item: ArrangedItem, isFirst: boolean, ids: Set<unknown>): Wri
     case 'user': {
       // R8: what precedes a compaction may go, so it is sent where nothing precedes it.
       const compaction = isFirst ? findCompaction(item.raw) : undefined;
-      if (compaction !== undefined) return { items: [{ item: compaction, origins: [origin] }], raw: 'verbatim' };
+      if (compaction !== undefined) {
+        return { items: compaction.map((sent) => ({ item: sent, origins: [origin] })), raw: 'verbatim' };
+      }
       const content = item.parts.map(writePart);
       const user = { type: 'message' as const, role: 'user' as const, content };
       return { items: [{ item: user, origins: content.map(() => origin) }], raw: 'unused' };

@@ -59,12 +59,18 @@ export function isCall({ type }: RawItem): boolean {
 }
 
 /**
- * The provider's compaction, where a checkpoint has it (R8). Its id is left out: the API takes it without, and where models
- * reason an id asks for reasoning before it (R3).
+ * What the provider made of a context, where a checkpoint has it: the users' messages, which it keeps, and the sealed item
+ * that stands for all else (R8). Ids are left out: the API takes the items without, and where models reason an id asks for
+ * reasoning before it (R3).
  */
-export function findCompaction(raw: readonly RawItem[] = []): ResponsesItem | undefined {
-  const sealed = raw.findLast(({ type }) => type === 'compaction')?.['encrypted_content'];
-  return typeof sealed === 'string' ? asItem({ type: 'compaction', encrypted_content: sealed }) : undefined;
+export function findCompaction(raw: readonly RawItem[] = []): readonly ResponsesItem[] | undefined {
+  const sealed = raw.findLast((item) => item.type === 'compaction' && isSealed(item));
+  if (sealed === undefined) return undefined;
+  return raw.flatMap((item) => {
+    const { role, content, encrypted_content } = item;
+    if (role === 'user') return [asItem({ type: 'message', role, content })];
+    return item === sealed ? [asItem({ type: 'compaction', encrypted_content })] : [];
+  });
 }
 
 function textOfContent(content: unknown): string {

@@ -3,8 +3,9 @@ import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { SummarizationTask } from '../../domain/ports/queue.ts';
 import type { EarlierCheckpoint } from '../../domain/ports/summarizer.ts';
-import type { Checkpoint } from '../../domain/version.ts';
+import type { Checkpoint, Version } from '../../domain/version.ts';
 import type { SummarizationPorts } from './ports.ts';
+import { withoutUserTexts } from './user-texts.ts';
 
 /** The checkpoints of a sequence that a summary may be made from. */
 export interface Earlier {
@@ -15,29 +16,63 @@ export interface Earlier {
   readonly depth: number;
 }
 
-/**
- * What stands for parts of the sequence in the live version: to update it costs the reading of what is new alone. None where a
- * summary made from it would be too far from the log, or where the policy or one of the texts has no model behind it.
- */
-export async function findEarlier(
+/** How a sequence stands in the live version. */
+export interface Standing {
+  readonly earlier?: Earlier;
+  /** its number, where nothing but the system prompt stands before the sequence */
+  readonly opensVersion?: number;
+}
+
+/** Read at the live version: what it holds may have changed since the plan, and a summary is made from the log all the same. */
+export async function findStanding(
   contexts: Pick<SummarizationPorts['contexts'], 'readContext'>,
   { conversation, sequence }: SummarizationTask,
   { policy, state }: { readonly policy: Policy; readonly state: ConversationState },
-): Promise<Earlier | undefined> {
-  if (policy.summarizer === 'structural' || state.size.version === 0) return undefined;
-  const source = await contexts.readContext(conversation);
-  const found = (source?.version.segments ?? []).flatMap((segment) => {
+): Promise<Standing> {
+  if (policy.summarizer === 'structural') return {};
+  const source = state.size.version === 0 ? undefined : await contexts.readContext(conversation);
+  const opens = opensContext(source?.version.segments ?? [], sequence.from);
+  const opening = opens ? { opensVersion: source?.version.number ?? 0 } : {};
+  if (source === undefined) return opening;
+  const found = source.version.segments.flatMap((segment) => {
     const isWithin = segment.from >= sequence.from && segment.to <= sequence.to;
     if (segment.kind !== 'checkpoint' || !isWithin) return [];
-    const checkpoint = source?.checkpoints.get(segment.text);
+    const checkpoint = source.checkpoints.get(segment.text);
     return checkpoint === undefined ? [] : [{ key: segment.text, checkpoint }];
   });
+  const earlier = chooseEarlier(found, policy);
+  return earlier === undefined ? opening : { ...opening, earlier };
+}
+
+interface Found {
+  readonly key: string;
+  readonly checkpoint: Checkpoint;
+}
+
+/**
+ * To update what stands there costs the reading of what is new alone. Not where a summary made from it would be too far from
+ * the log, or where one of the texts has no model behind it. A provider's own compaction is made to be compacted again, and
+ * the log behind it may be larger than the window: it has no such limit.
+ */
+function chooseEarlier(found: readonly Found[], policy: Policy): Earlier | undefined {
   const depth = 1 + Math.max(0, ...found.map(({ checkpoint }) => checkpoint.depth));
-  if (found.length === 0 || depth > PASS_LIMITS.maxSummaryDepth || !found.every(isModelMade)) return undefined;
-  return { checkpoints: found.map(({ checkpoint }) => checkpoint), keys: found.map(({ key }) => key), depth };
+  const isTooDeep = depth > PASS_LIMITS.maxSummaryDepth && policy.summarizer !== 'native';
+  if (found.length === 0 || isTooDeep || !found.every(isModelMade)) return undefined;
+  const checkpoints = found.map(({ checkpoint: { text, covers, raw } }) => ({
+    text: withoutUserTexts(text),
+    covers,
+    ...(raw === undefined ? {} : { raw }),
+  }));
+  return { checkpoints, keys: found.map(({ key }) => key), depth };
 }
 
 /** The structural summarizer stood in: its outline holds less than a model finds in the log. */
-function isModelMade({ checkpoint }: { readonly checkpoint: Checkpoint }): boolean {
+function isModelMade({ checkpoint }: Found): boolean {
   return checkpoint.model !== 'structural';
+}
+
+/** What was evicted is not sent. */
+function opensContext(segments: Version['segments'], from: number): boolean {
+  if (segments.length === 0) return from === 1;
+  return segments.every((segment) => segment.from >= from || segment.kind === 'evicted');
 }

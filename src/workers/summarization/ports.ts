@@ -12,7 +12,7 @@ export interface SummarizationPorts {
   readonly contexts: Pick<ContextReader, 'readConversation' | 'readContext' | 'readLog'>;
   readonly summaries: Pick<SummaryStore, 'claimSummary' | 'beatSummary' | 'recordSummary' | 'releaseSummary'>;
   /** the chain for a policy: tried in order, the structural summarizer last */
-  readonly summarizers: (policy: Policy) => readonly Summarizer[];
+  readonly summarizers: (policy: Policy, agent: string) => readonly Summarizer[];
   readonly agents: PreparedAgents;
   readonly clock: Clock;
   readonly ids: IdSource;

@@ -250,6 +250,13 @@ describe('R8: the provider’s compaction', () => {
     expect(validateResponses(body)).toEqual([]);
   });
 
+  test('stands behind the users’ messages that the provider kept', () => {
+    const kept = { type: 'message', id: 'msg_1', status: 'completed', role: 'user', content: 'Find a.' };
+    const { body } = renderResponses(requestOf([checkpoint([kept, compaction]), user('Go')]));
+    expect(body.input.slice(0, 2)).toEqual([{ type: 'message', role: 'user', content: 'Find a.' }, sealed]);
+    expect(validateResponses(body)).toEqual([]);
+  });
+
   test('elsewhere the checkpoint’s own text stands', () => {
     const [, item] = renderResponses(requestOf([user('Go'), checkpoint([compaction])])).body.input;
     expect(item).toMatchObject({ role: 'user', content: [{ text: expect.stringContaining('Done.') }] });

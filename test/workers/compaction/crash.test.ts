@@ -54,8 +54,8 @@ function bindToFate(fate: () => Fate): (ports: AllPorts) => AllPorts {
     summaries: bindRoom(ports.summaries, fate),
     wakes: bindRoom(ports.wakes, fate),
     sweep: bindRoom(ports.sweep, fate),
-    summarizers: (policy) =>
-      ports.summarizers(policy).map((summarizer) => ({
+    summarizers: (policy, agent) =>
+      ports.summarizers(policy, agent).map((summarizer) => ({
         id: summarizer.id,
         summarize: (request) => fate().pass(() => summarizer.summarize(request)),
       })),

@@ -1,0 +1,96 @@
+import type { Message } from '../domain/message.ts';
+import type { Model, ModelCompaction, ModelUsage, ToolDescription } from '../domain/model.ts';
+import type { Clock } from '../domain/ports/clock.ts';
+import type { Summarizer, SummaryAnswer, SummaryRequest } from '../domain/ports/summarizer.ts';
+import type { TokenCounter } from '../domain/ports/token-counter.ts';
+import { type RawItem, type RawItems, readRawItems } from '../domain/raw-items.ts';
+import { hashTexts, timeCall } from './summarizer/model-call.ts';
+
+export interface NativeSummarizerOptions {
+  /** of the agent: no other model takes back what its provider compacted */
+  readonly model: Model & Required<Pick<Model, 'compact'>>;
+  readonly system: string;
+  readonly tools: readonly ToolDescription[];
+  readonly counter: TokenCounter;
+  readonly clock: Clock;
+  /** writes the text beside a sealed compaction, for people and for other models */
+  readonly fallback: Summarizer;
+  /** for one call (default 40 s, as for every summarizer) */
+  readonly callTimeoutMs?: number;
+}
+
+const CALL_TIMEOUT_MS = 40_000;
+
+/**
+ * Summarizes by the provider's own compaction. It stands first in every later request of this model; beside it is a text, for
+ * whoever cannot read it. Refused where something else opens the context: there no provider takes it.
+ */
+export function createNativeSummarizer(options: NativeSummarizerOptions): Summarizer {
+  const { model, fallback } = options;
+  return {
+    id: `native ${model.profile.id}`,
+    async summarize(request) {
+      if (request.opensVersion === undefined) {
+        return { status: 'refused', why: 'a compaction by the provider has to open the context' };
+      }
+      const result = await askForCompaction(options, request);
+      if (result.status === 'overflow') return { status: 'refused', why: 'larger than its window' };
+      if (result.status === 'failed') return result;
+      const { text: said, raw, usage } = result.answer;
+      const items = readRawItems({ raw });
+      if (items === undefined) return { status: 'failed', why: 'a compaction in no form that is known' };
+      const written =
+        said === undefined ? await fallback.summarize(request) : ({ status: 'written', text: said } as const);
+      if (written.status !== 'written') return written;
+      const tokens = await countOwn(options.counter, items, usage);
+      const isUpdate = request.earlier !== undefined && said !== undefined;
+      return { ...written, isUpdate, own: { raw: items, tokens } } satisfies SummaryAnswer;
+    },
+  };
+}
+
+async function askForCompaction(options: NativeSummarizerOptions, request: SummaryRequest) {
+  const { model, system, tools, counter, clock, callTimeoutMs: timeoutMs = CALL_TIMEOUT_MS } = options;
+  const messages = contextOf(request);
+  const texts = [system, JSON.stringify(tools), ...messages.map(textOf)];
+  const tokens = await counter.count(texts.join('\n'));
+  const { outputCapTokens: maxOutputTokens } = model.profile;
+  return await timeCall<ModelCompaction>({ model, clock, timeoutMs }, { tokens, maxOutputTokens }, request, (signal) =>
+    model.compact({
+      system,
+      tools,
+      messages,
+      tokens,
+      version: request.opensVersion ?? 0,
+      idempotencyKey: `compaction-${hashTexts(...texts)}`,
+      signal,
+    }),
+  );
+}
+
+/** What the provider counted is what it wrote; what it keeps of the context beside that is counted here. */
+async function countOwn(counter: TokenCounter, { items }: RawItems, usage: ModelUsage | undefined): Promise<number> {
+  const [written, kept] = [items.filter(isWritten), items.filter((item) => !isWritten(item))];
+  const writtenTokens = usage?.output ?? (await counter.count(JSON.stringify(written)));
+  return writtenTokens + (kept.length === 0 ? 0 : await counter.count(JSON.stringify(kept)));
+}
+
+function isWritten({ type }: RawItem): boolean {
+  return type === 'compaction';
+}
+
+/** The range as the model has read it: what stands for parts of it, and what came between and behind. */
+function contextOf({ range, messages, earlier = [] }: SummaryRequest): Message[] {
+  const context: Message[] = [];
+  let next = range.from;
+  for (const { text, covers, raw } of earlier) {
+    context.push(...messages.slice(next - range.from, covers.from - range.from));
+    context.push({ role: 'checkpoint', content: text, checkpoint: covers, ...(raw === undefined ? {} : { raw }) });
+    next = covers.to + 1;
+  }
+  return [...context, ...messages.slice(next - range.from)];
+}
+
+function textOf({ content, toolCalls = [] }: Message): string {
+  return [content, ...toolCalls.map(({ name, arguments: given }) => `${name}${given}`)].join('\n');
+}

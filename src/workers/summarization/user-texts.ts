@@ -1,0 +1,62 @@
+import type { LogEntry } from '../../domain/message.ts';
+import type { TokenCounter } from '../../domain/ports/token-counter.ts';
+
+const OPEN = '<user_messages>';
+const CLOSE = '</user_messages>';
+/** Tags of ours in a text are shown broken: it can neither end its message nor the list. */
+const OWN_TAG = /<(?=[\s/]*(?:user_messages|message)\b)/gi;
+
+/** Less of a long text says nothing. */
+const MIN_TEXT_TOKENS = 16;
+
+/**
+ * What the users said in a range, in their own words: the first of them, which says what all this is about, then the newest
+ * that fit. No summarizer can lose or change them. '' where nothing fits, or nobody said anything.
+ */
+export async function copyUserTexts(
+  counter: TokenCounter,
+  entries: readonly LogEntry[],
+  maxTokens: number,
+): Promise<string> {
+  const [first, ...others] = entries.filter(({ message }) => message.role === 'user' && message.content.trim() !== '');
+  if (first === undefined) return '';
+  const frameTokens = counter.countSync(`${OPEN}\n${describeLeft(others.length)}\n${CLOSE}\n`);
+  let left = maxTokens - frameTokens;
+  const copied: string[] = [];
+  for (const entry of [first, ...others.toReversed()]) {
+    // One long text, pasted by its user, leaves room for the others.
+    const text = await copyText(counter, entry, copied.length < others.length ? Math.ceil(left / 2) : left);
+    if (text === undefined) break;
+    left -= (await counter.count(text)) + 1;
+    copied.push(text);
+  }
+  const [opening, ...newest] = copied;
+  if (opening === undefined) return '';
+  const missing = others.length - newest.length;
+  const lines = [opening, ...(missing === 0 ? [] : [describeLeft(missing)]), ...newest.toReversed()];
+  return [OPEN, ...lines, CLOSE, ''].join('\n');
+}
+
+/** What a summarizer wrote, of a text that begins with users' texts. */
+export function withoutUserTexts(text: string): string {
+  const end = text.startsWith(OPEN) ? text.indexOf(CLOSE) : -1;
+  return end === -1 ? text : text.slice(end + CLOSE.length).trimStart();
+}
+
+/** Whole, or of a long one the start; undefined where not even that is worth its tag. */
+async function copyText(
+  counter: TokenCounter,
+  { seq, message }: LogEntry,
+  maxTokens: number,
+): Promise<string | undefined> {
+  const [open, close] = [`<message seq="${seq}">\n`, '\n</message>'];
+  const room = maxTokens - counter.countSync(open + close) - 1;
+  if (room < MIN_TEXT_TOKENS) return undefined;
+  const text = message.content.replace(OWN_TAG, '&lt;');
+  const kept = await counter.clipStart(text, room);
+  return `${open}${kept}${kept.length < text.length ? ' …' : ''}${close}`;
+}
+
+function describeLeft(count: number): string {
+  return `(${count} more, in the log)`;
+}

@@ -1,0 +1,118 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Agent } from '../../src/domain/agent.ts';
+import type { Message } from '../../src/domain/message.ts';
+import { readRawItems, type WireFormat } from '../../src/domain/raw-items.ts';
+import { connect, PROFILE } from '../models/fixture.ts';
+import type { ScriptedAnswer } from '../provider/answer.ts';
+import { type Provider, startProvider } from '../provider/provider.ts';
+import { words } from './agents.ts';
+import { eventsOf, eventually, type House, openHouse, type RunningWorkers, settled } from './fixture.ts';
+
+let house: House;
+let running: RunningWorkers | undefined;
+
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterEach(async () => {
+  await running?.close();
+  running = undefined;
+});
+afterAll(() => house.close());
+
+const FORMATS = ['anthropic', 'openai-responses'] as const;
+const compacted: Readonly<Record<(typeof FORMATS)[number], ScriptedAnswer>> = {
+  anthropic: { parts: [{ compaction: 'They looked for a word.' }] },
+  'openai-responses': { text: '' },
+};
+
+async function startGuide(format: WireFormat, provider: Provider, model = `model-${format}`): Promise<RunningWorkers> {
+  const agent: Agent = {
+    name: 'guide',
+    system: 'You guide.',
+    tools: [],
+    policy: { scope: 'prefix', summarizer: 'native', retentionWindow: 2, tokenThreshold: 100_000, maxTokens: 2_000 },
+    model: connect(format, provider, { profile: { ...PROFILE, id: model } }),
+  };
+  running = await house.startWorkers(agent);
+  return running;
+}
+
+/** Old talk that is mostly the model's, and a short end. */
+async function appendTalk(conversation: string): Promise<Message[]> {
+  const part: Message[] = [
+    { role: 'user', content: 'Find the word.' },
+    { role: 'assistant', content: `I will look. ${words(450)}` },
+  ];
+  const messages = [...part, ...part, ...part, ...part, ...part];
+  await house.client.append({ conversation, agent: 'guide', messages });
+  return messages;
+}
+
+async function compact(conversation: string, version: number): Promise<void> {
+  await house.client.compactNow(conversation);
+  await eventually(
+    () => house.client.describe(conversation),
+    (state) => expect([state.size.version, state.passId]).toEqual([version, undefined]),
+  );
+}
+
+async function ask(conversation: string, turn: string): Promise<unknown> {
+  await house.client.enqueueTurn({ conversation, turn, agent: 'guide', input: 'And now?' });
+  return await settled(house, conversation, turn);
+}
+
+async function readCheckpoint(conversation: string): Promise<Message | undefined> {
+  const { items } = await house.client.context(conversation);
+  return items.find(({ message }) => message.role === 'checkpoint')?.message;
+}
+
+describe.each(FORMATS)('the provider’s own compaction over %s', (format) => {
+  it('opens every later request, is compacted again, and the log stays', async () => {
+    const answer = { text: 'Here.' };
+    await using provider = await startProvider({ answers: [compacted[format], answer, compacted[format], answer] });
+    const workers = await startGuide(format, provider);
+    const conversation = `native-${format}`;
+    const log = await appendTalk(conversation);
+    await compact(conversation, 1);
+    const first = await readCheckpoint(conversation);
+    expect(readRawItems(first ?? {})?.items.some(({ type }) => type === 'compaction')).toBe(true);
+    expect(first?.content).toContain('<user_messages>');
+    expect(await ask(conversation, 't1')).toMatchObject({ state: 'completed', answer: { content: 'Here.' } });
+    expect(JSON.stringify(provider.requests.at(-1)?.body)).toContain('"type":"compaction"');
+
+    await house.client.append({ conversation, agent: 'guide', messages: log });
+    await compact(conversation, 2);
+    expect(JSON.stringify(provider.requests.at(-1)?.body)).toContain('"type":"compaction"');
+    expect(await ask(conversation, 't2')).toMatchObject({ state: 'completed' });
+    expect(eventsOf(workers, 'version_rejected')).toEqual([]);
+    const [second] = await house.client.versions(conversation);
+    expect(second).toMatchObject({ number: 2, strategy: 'summarize', model: `native model-${format}` });
+    const kept = (await house.client.log(conversation)).map(({ message }) => message.content);
+    expect(kept.filter((content) => content.startsWith('I will look.'))).toHaveLength(10);
+  });
+
+  it('gives way to the text beside it where another model goes on', async () => {
+    await using provider = await startProvider({ answers: [compacted[format], { text: 'Here.' }] });
+    await startGuide(format, provider);
+    const conversation = `native-other-${format}`;
+    await appendTalk(conversation);
+    await compact(conversation, 1);
+    await running?.close();
+    await startGuide(format, provider, 'another');
+    expect(await ask(conversation, 't1')).toMatchObject({ state: 'completed' });
+    const body = JSON.stringify(provider.requests.at(-1)?.body);
+    expect(body).not.toContain('"type":"compaction"');
+    expect(body).toContain('<checkpoint');
+  });
+
+  it('gives way to the structural summary where the provider fails', async () => {
+    await using provider = await startProvider({ answers: [{ fault: 'overflow' }] });
+    await startGuide(format, provider);
+    const conversation = `native-failing-${format}`;
+    await appendTalk(conversation);
+    await compact(conversation, 1);
+    expect(await house.client.versions(conversation)).toMatchObject([{ strategy: 'summarize', model: 'structural' }]);
+    expect(readRawItems((await readCheckpoint(conversation)) ?? {})).toBeUndefined();
+  });
+});

@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest';
+import type { Summarizer, SummaryRequest } from '../../../src/domain/ports/summarizer.ts';
+import type { RawItems } from '../../../src/domain/raw-items.ts';
+import { brief, Fixture, ref, words } from '../compaction/fixture.ts';
+
+const scope = 'prefix' as const;
+
+/** What a pass would put in place of everything old. */
+async function checkpointText(world: Fixture): Promise<string | undefined> {
+  const source = await world.store.readContext(ref);
+  return [...(source?.checkpoints.values() ?? [])].at(-1)?.text;
+}
+
+describe('one checkpoint over everything old', () => {
+  it('begins with what the users said, and is brought up to date in its place', async () => {
+    const summarizer = brief('guide');
+    const world = await Fixture.open({ policy: { scope }, summarizers: [summarizer] });
+    await world.append('u20 a300 u30 a300 u20 a300 u20 a20');
+    await world.request('manual');
+    await world.runPass();
+    expect(world.segments).toEqual(['checkpoint 1-6', 'raw 7-8']);
+    const text = await checkpointText(world);
+    expect(text).toMatch(/^<user_messages>\n<message seq="1">/);
+    expect(text?.match(/<message seq/g)).toHaveLength(3);
+    expect(text?.endsWith('</user_messages>\nwhat happened in 1-6')).toBe(true);
+
+    await world.append('a300 u25 a300 u20 a20');
+    await world.request('manual');
+    await world.runPass('job2');
+    expect(world.segments).toEqual(['checkpoint 1-11', 'raw 12-13']);
+    expect((await checkpointText(world))?.match(/<message seq/g)).toHaveLength(5);
+    expect(summarizer.requests.map(({ range }) => range)).toEqual([
+      { from: 1, to: 6 },
+      { from: 1, to: 11 },
+    ]);
+  });
+
+  it('is updated without the users’ texts of the earlier one: code copies them again', async () => {
+    const summarizer = brief('guide');
+    const policy = { scope, summarizer: { models: ['guide'] } };
+    const world = await Fixture.open({ policy, summarizers: [summarizer] });
+    for (const job of ['job1', 'job2']) {
+      await world.append('u20 a300 u30 a300 u20 a20');
+      await world.request('manual');
+      await world.runPass(job);
+    }
+    expect(summarizer.requests[1]?.earlier?.map(({ text }) => text)).toEqual(['what happened in 1-4']);
+  });
+
+  it('is asked for as what opens the context, unless something stands before it', async () => {
+    const first = brief();
+    const opening = await Fixture.open({ policy: { scope, summarizer: 'native' }, summarizers: [first] });
+    await opening.append('u20 a300 a300 u20 a20');
+    await opening.request('manual');
+    await opening.runPass();
+    expect(first.requests[0]).toMatchObject({ opensVersion: 0 });
+
+    const behind = brief();
+    const world = await Fixture.open({ policy: { scope, summarizer: 'native' }, summarizers: [behind] });
+    await world.append('s20 u20 a300 a300 u20 a20');
+    await world.request('manual');
+    await world.runPass();
+    expect(behind.requests[0]).not.toHaveProperty('opensVersion');
+  });
+});
+
+describe('a provider’s own compaction', () => {
+  const raw: RawItems = { format: 'anthropic', model: 'm', items: [{ type: 'compaction', content: 'All of it.' }] };
+
+  function compacting(tokens: number) {
+    const requests: SummaryRequest[] = [];
+    const summarizer: Summarizer = {
+      id: 'native m',
+      summarize: async (request) => {
+        requests.push(request);
+        return { status: 'written', text: 'All of it.', isUpdate: request.earlier !== undefined, own: { raw, tokens } };
+      },
+    };
+    return { requests, summarizer };
+  }
+
+  async function openCompacted(tokens: number) {
+    const { summarizer, requests } = compacting(tokens);
+    const policy = { scope, summarizer: 'native' } as const;
+    const world = await Fixture.open({ policy, summarizers: [summarizer] });
+    await world.append('u20 a300 u20 a300 u20 a20');
+    await world.request('manual');
+    await world.runPass();
+    return { world, requests };
+  }
+
+  it('lies beside the text and comes back with the context', async () => {
+    const { world } = await openCompacted(150);
+    const source = await world.store.readContext(ref);
+    expect([...(source?.checkpoints.values() ?? [])][0]).toMatchObject({ raw, model: 'native m' });
+  });
+
+  it('counts what the larger of both does', async () => {
+    const { world } = await openCompacted(250);
+    const [segment] = world.version?.segments ?? [];
+    expect(segment?.weight.tokens).toBe(250);
+  });
+
+  it('is refused where it is not smaller than what it stands for', async () => {
+    const { world } = await openCompacted(5_000);
+    expect(world.segments.some((segment) => segment.startsWith('checkpoint'))).toBe(false);
+  });
+
+  it('is compacted again with what came behind it, however often', async () => {
+    const { world, requests } = await openCompacted(100);
+    for (const job of ['job2', 'job3', 'job4']) {
+      await world.append('u20 a300 u20 a300 u20 a20');
+      await world.request('manual');
+      await world.runPass(job);
+    }
+    expect(requests.map(({ earlier }) => earlier?.map((checkpoint) => checkpoint.raw))).toEqual([
+      undefined,
+      [raw],
+      [raw],
+      [raw],
+    ]);
+    expect(world.version?.number).toBe(4);
+    const log = await world.store.readLog(ref, [{ from: 1, to: 1 }]);
+    expect(log[0]?.message.content).toBe(words(20));
+  });
+});
