@@ -4,11 +4,14 @@ import { LocalRedisError } from '../local-redis/errors.ts';
 /** Where a command writes: results to standard output, everything else to standard error. */
 export interface Output {
   readonly line: (text: string) => void;
+  /** part of a line */
+  readonly text: (text: string) => void;
   readonly note: (text: string) => void;
 }
 
 export const processOutput: Output = {
   line: (text) => process.stdout.write(`${text}\n`),
+  text: (text) => process.stdout.write(text),
   note: (text) => process.stderr.write(`${text}\n`),
 };
 

@@ -33,13 +33,19 @@ export function addRedisCommands(program: Command, output: Output): void {
   addTransferCommands(program, withClient);
 }
 
+type EnqueueArguments = ReadOptions & { agent: string; turn?: string; wait: number; stream?: boolean };
+
 function addTurnCommand(program: Command, withClient: WithClient): void {
   withCommonOptions(program.command('enqueue <conversation> <text>'))
     .description('enqueue a turn')
     .requiredOption('--agent <name>', 'agent that answers it (required)')
     .option('--turn <id>', 'id that makes the call repeatable')
     .option('--wait <seconds>', 'wait so long for the answer; exit code 1 where there is none', readSeconds, 0)
-    .action((id: string, text: string, options: ReadOptions & { agent: string; turn?: string; wait: number }) =>
+    .option(
+      '--stream',
+      'print the text while it is written; waits until the turn is settled, or as long as --wait says',
+    )
+    .action((id: string, text: string, options: EnqueueArguments) =>
       withClient(options.json, async (context) => {
         const { wait, ...others } = options;
         const { enqueue } = await import('./commands/enqueue.ts');

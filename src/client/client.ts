@@ -23,6 +23,7 @@ import {
 } from './input.ts';
 import { requestPass } from './passes.ts';
 import type { ClientPorts } from './ports.ts';
+import { type StreamOptions, streamTurn, type TurnProgress } from './stream.ts';
 import { answerCalls, cancelTurn, type EnqueuedTurn, enqueueTurn, readResult } from './turns.ts';
 
 /**
@@ -34,6 +35,11 @@ export interface TurnfoldClient {
   enqueueTurn(input: EnqueueInput): Promise<EnqueuedTurn>;
   /** the turn as it stands; with `waitMs` not before it is settled or the time is up */
   result(conversation: ConversationName, turn: string, options?: { readonly waitMs?: number }): Promise<TurnView>;
+  /**
+   * the turn's text as its model writes it, and its result at the end. Pieces are hints: some may be lost, and a step may
+   * begin again; the result comes from the log. Ends with the signal's reason once it is aborted
+   */
+  stream(conversation: ConversationName, turn: string, options?: StreamOptions): AsyncIterable<TurnProgress>;
   cancel(conversation: ConversationName, turn: string): Promise<TurnState>;
   /** brings results of tools that run elsewhere, or approvals, by call id */
   answer(
@@ -64,6 +70,7 @@ export function createClient(ports: ClientPorts): TurnfoldClient {
   return {
     enqueueTurn: (input) => enqueueTurn(ports, input),
     result: (conversation, turn, options) => readResult(ports, conversation, turn, options?.waitMs),
+    stream: (conversation, turn, options) => streamTurn(ports, conversation, turn, options),
     cancel: (conversation, turn) => cancelTurn(ports, conversation, turn),
     answer: (conversation, turn, answers) => answerCalls(ports, conversation, turn, answers),
     append: (input) => appendMessages(ports, input),

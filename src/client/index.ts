@@ -6,4 +6,5 @@ export type { TurnfoldClient } from './client.ts';
 export type { ContextView } from './contexts.ts';
 export type { AppendInput, CallAnswer, ConversationName, EnqueueInput } from './input.ts';
 export { type ClientOptions, type OpenClient, openClient } from './open-client.ts';
+export type { StreamOptions, TurnProgress } from './stream.ts';
 export type { EnqueuedTurn } from './turns.ts';

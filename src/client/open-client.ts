@@ -31,7 +31,7 @@ export interface OpenClient extends TurnfoldClient {
 export async function openClient(options: ClientOptions): Promise<OpenClient> {
   const { redisUrl: url, shards = 256, queueShards = 1, encodingOf = () => 'o200k_base' } = options;
   const onError = options.onError ?? (() => undefined);
-  const { store, notices, close } = await inTime(connectStore({ url, shards, failsFast: true, onError }));
+  const { store, notices, texts, close } = await inTime(connectStore({ url, shards, failsFast: true, onError }));
   const wakes = openWakeQueue({ url, shards: queueShards, failsFast: true, onError });
   const next = monotonicFactory();
   // A wake carries no truth. What it tells of is in Redis before it is added, and the sweeper looks within seconds: one that
@@ -41,6 +41,7 @@ export async function openClient(options: ClientOptions): Promise<OpenClient> {
     contexts: store,
     passes: store,
     notices,
+    texts,
     wakes: { wake: (...wake) => wakes.wake(...wake).catch(onError) },
     onError,
     counterFor: (agent) => loadTokenCounter(encodingOf(agent)),

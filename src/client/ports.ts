@@ -2,6 +2,7 @@ import type { IdSource } from '../domain/ports/clock.ts';
 import type { ContextStore } from '../domain/ports/context-store.ts';
 import type { PassIntake } from '../domain/ports/pass-store.ts';
 import type { WakeQueue } from '../domain/ports/queue.ts';
+import type { TextListener } from '../domain/ports/text-deltas.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
 import type { TurnIntake } from '../domain/ports/turn-store.ts';
 
@@ -13,6 +14,7 @@ export interface ClientPorts {
   /** never rejects: a wake that is lost costs latency, nothing else */
   readonly wakes: Pick<WakeQueue, 'wake'>;
   readonly notices: SettlementNotices;
+  readonly texts: TextListener;
   /** the counter of an agent's model; `o200k_base` unless the service says otherwise */
   readonly counterFor: (agent: string) => Promise<TokenCounter>;
   /** told of what went wrong beside a call that succeeded */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { TurnfoldError } from '../domain/errors.ts';
+import type { ConversationRef } from '../domain/ids.ts';
 import { parseInput } from '../domain/parse.ts';
 import { isSettled, TURN_LIMITS, type TurnState, type TurnView } from '../domain/turn.ts';
 import { agentConflict } from './agent-conflict.ts';
@@ -27,7 +28,8 @@ export interface EnqueuedTurn {
 
 /** How often a waiting caller looks for itself, in ms: a notice may be lost. */
 const LOOK_MS = 1_000;
-const waitSchema = z.number().min(0);
+/** how long a caller waits, in ms */
+export const waitSchema = z.number().min(0);
 
 /**
  * Accepts a turn. Once it answers, the turn is in Redis and will be settled exactly once, in order.
@@ -79,8 +81,22 @@ export async function readResult(
 ): Promise<TurnView> {
   const conversation = readConversationName(name);
   readTurnId(turn);
-  const until = ports.now() + parseInput(waitSchema, waitMs, 'waitMs');
+  return untilSettled(ports, conversation, turn, { waitMs: parseInput(waitSchema, waitMs, 'waitMs') });
+}
+
+/**
+ * The turn once it is settled, or as it stands after `waitMs`. Aborted, it ends at the next look.
+ * @throws not_found, the signal's reason
+ */
+export async function untilSettled(
+  ports: ClientPorts,
+  conversation: ConversationRef,
+  turn: string,
+  { waitMs, signal }: { readonly waitMs: number; readonly signal?: AbortSignal },
+): Promise<TurnView> {
+  const until = ports.now() + waitMs;
   for (;;) {
+    signal?.throwIfAborted();
     const view = await ports.turns.readTurn(conversation, turn);
     if (view === undefined) throw noTurn(conversation, turn);
     const leftMs = until - ports.now();

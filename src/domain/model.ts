@@ -67,6 +67,8 @@ export interface ModelAnswer {
   /** absent: `complete`. `cut_off` at the output cap; `refusal`: the model or its provider declined */
   readonly end?: 'complete' | 'cut_off' | 'refusal';
   readonly usage?: ModelUsage;
+  /** which model answered, where that is not the profile's id */
+  readonly model?: string;
   /** the provider's items, verbatim: `RawItems` */
   readonly raw?: unknown;
 }

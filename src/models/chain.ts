@@ -1,4 +1,4 @@
-import { type Model, ModelError, type ModelProfile } from '../domain/model.ts';
+import { type Model, ModelError, type ModelPrices, type ModelProfile } from '../domain/model.ts';
 
 /**
  * Models that stand in for each other, tried in order. A model that is overloaded, limited, away, or not to be had (its key,
@@ -12,7 +12,8 @@ export function modelChain(models: readonly [Model, ...Model[]]): Model {
       const failures: ModelError[] = [];
       for (const model of models) {
         try {
-          return await model.generate(request);
+          const answer = await model.generate(request);
+          return { ...answer, model: answer.model ?? model.profile.id };
         } catch (error) {
           if (!isPassedOver(error)) throw error;
           failures.push(error);
@@ -38,6 +39,7 @@ function narrowest(profiles: readonly [ModelProfile, ...ModelProfile[]]): ModelP
   const [first] = profiles;
   const least = (of: (profile: ModelProfile) => number): number => Math.min(...profiles.map(of));
   const caps = profiles.flatMap(({ maxRequestBytes }) => (maxRequestBytes === undefined ? [] : [maxRequestBytes]));
+  const prices = profiles.flatMap((profile) => (profile.prices === undefined ? [] : [profile.prices]));
   const formats = new Set(profiles.map(({ format }) => format));
   return {
     id: profiles.map(({ id }) => id).join('|'),
@@ -46,6 +48,17 @@ function narrowest(profiles: readonly [ModelProfile, ...ModelProfile[]]): ModelP
     outputCapTokens: least(({ outputCapTokens }) => outputCapTokens),
     upperBoundFactor: Math.max(...profiles.map(({ upperBoundFactor }) => upperBoundFactor)),
     ...(caps.length === 0 ? {} : { maxRequestBytes: Math.min(...caps) }),
+    ...(prices.length < profiles.length ? {} : { prices: dearest(prices) }),
     ...(formats.size === 1 && first.format !== undefined ? { format: first.format } : {}),
+  };
+}
+
+function dearest(prices: readonly ModelPrices[]): ModelPrices {
+  const most = (of: (price: ModelPrices) => number): number => Math.max(...prices.map(of));
+  return {
+    input: most(({ input }) => input),
+    cachedInput: most(({ cachedInput }) => cachedInput),
+    cacheWrite: most(({ cacheWrite }) => cacheWrite),
+    output: most(({ output }) => output),
   };
 }

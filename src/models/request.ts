@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { MAX_RESERVE_TOKENS } from '../domain/limits.ts';
 import { ModelError, type ModelProfile, type ModelRequest } from '../domain/model.ts';
 import { upperBoundTokens } from '../domain/size.ts';
@@ -22,6 +23,29 @@ export function toWireRequest(request: ModelRequest, { id, ...profile }: ModelPr
 /** What of the provider's caps a body is held to before it is sent. */
 export function sizeContext({ maxRequestBytes }: ModelProfile): RuleContext {
   return maxRequestBytes === undefined ? {} : { maxBytes: maxRequestBytes };
+}
+
+/** What its error is told by. */
+export interface FailedCall {
+  readonly signal: AbortSignal;
+  /** the request's form, for a refusal of it */
+  readonly describe: (refusal: string) => string;
+}
+
+/** What goes with a body to every provider. */
+export interface CallOptions {
+  readonly signal: AbortSignal;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * Whoever is between us and the model may answer a repeated request from the first one's answer. The key names the step and
+ * the very body, since a step that is sent again after a pass is another request; hashed, since a conversation's id may hold
+ * what no header takes. As a header: the clients' own option sends none.
+ */
+export function callOptions({ idempotencyKey, signal }: ModelRequest, body: object): CallOptions {
+  const key = createHash('sha256').update(JSON.stringify([idempotencyKey, body]));
+  return { signal, headers: { 'Idempotency-Key': key.digest('hex') } };
 }
 
 /**

@@ -10,7 +10,8 @@ import {
 
 /** An answer as a script writes it: the rest of `ModelAnswer` has defaults. */
 export interface ScriptedAnswer {
-  readonly content?: string;
+  /** a text, told word by word; or its pieces, each told when it comes */
+  readonly content?: string | AsyncIterable<string>;
   /** `arguments`: an object, or the text as a model would write it; `id`: `call_<index>` unless given */
   readonly toolCalls?: readonly {
     readonly id?: string;
@@ -76,9 +77,7 @@ export function scriptedModel(
       const number = callCount;
       callCount += 1;
       const outcome = decide === undefined ? takeStep(steps?.[number], number, request) : decide(request);
-      const given = await untilAborted(Promise.resolve(outcome), request.signal);
-      if (given instanceof Error) throw given;
-      return completeAnswer(given);
+      return await untilAborted(speak(outcome, request), request.signal);
     },
     assertDone() {
       const unused = (steps?.length ?? 0) - callCount;
@@ -107,7 +106,24 @@ function findDifference(
   return isMet ? undefined : `last message is not ${String(content)}`;
 }
 
-function completeAnswer({ content = '', toolCalls = [], end, usage, raw }: ScriptedAnswer): ModelAnswer {
+/** Tells the text of an outcome as a provider streams it, then answers it whole. */
+async function speak(outcome: ScriptedOutcome, request: ModelRequest): Promise<ModelAnswer> {
+  const given = await outcome;
+  if (given instanceof Error) throw given;
+  const { content = '', ...others } = given;
+  const pieces = typeof content === 'string' ? (content.match(/\s*\S+|\s+$/g) ?? []) : content;
+  let text = '';
+  for await (const piece of pieces) {
+    request.onText?.(piece);
+    text += piece;
+  }
+  return completeAnswer(text, others);
+}
+
+function completeAnswer(
+  content: string,
+  { toolCalls = [], end, usage, raw }: Omit<ScriptedAnswer, 'content'>,
+): ModelAnswer {
   const calls = toolCalls.map(
     (call, index): ToolCall => ({
       id: call.id ?? `call_${index}`,

@@ -15,11 +15,18 @@ export function deliverSummarizations(handler: SummarizationHandler, signal: Abo
     const task = readOrReport(readSummarizationTask, job, report);
     if (task === undefined) return 'failed';
     const isLastAttempt = job.attemptsMade + 1 >= SUMMARIZATION_ATTEMPTS;
-    const result = await handleOrFail(handler, { task, isLastAttempt, signal }, report);
+    const delivery = { task, askedAt: job.timestamp, isLastAttempt, signal };
+    const result = await handleOrFail(handler, delivery, report);
     if (result.status === 'ended') return result.outcome;
-    await job.moveToDelayed(Date.now() + QUEUE_TIMES.inFlightDelayMs, token);
+    await job.moveToDelayed(dueAgainAt(result), token);
     throw new DelayedError();
   };
+}
+
+/** Never at once: such a delivery costs no attempt, and a provider whose time is always now would be asked without end. */
+function dueAgainAt(result: Exclude<SummarizationResult, { status: 'ended' }>): number {
+  const soonest = Date.now() + QUEUE_TIMES.inFlightDelayMs;
+  return result.status === 'limited' ? Math.max(soonest, result.retryAt) : soonest;
 }
 
 async function handleOrFail(

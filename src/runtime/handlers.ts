@@ -19,7 +19,7 @@ export interface HandlerParts {
   readonly agents: PreparedAgents;
   readonly calibrations: Calibrations;
   /** the chain for a policy: tried in order, the structural summarizer last */
-  readonly summarizers: (policy: Policy) => readonly Summarizer[];
+  readonly summarizers: (policy: Policy, agent: string) => readonly Summarizer[];
   readonly onEvent: EventListener;
 }
 
@@ -36,7 +36,7 @@ export function createHandlers({ store, summarizers, ...others }: HandlerParts):
   const compaction = { ...shared, passes: store, summaries: store };
   const takeover = { settleNow: (conversation: Parameters<TurnHandler>[0]) => takeOverPass(compaction, conversation) };
   return {
-    turn: createTurnHandler({ ...shared, turns: store, passes: store, takeover }),
+    turn: createTurnHandler({ ...shared, turns: store, passes: store, texts: store, takeover }),
     compaction: createPassHandler(compaction),
     summarization: createSummarizationHandler({ ...shared, summaries: store, summarizers }),
     sweeper: createSweeper({ ...shared, sweep: store }),

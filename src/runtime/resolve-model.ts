@@ -5,6 +5,7 @@ import { anthropicModel } from '../models/anthropic/anthropic-model.ts';
 import { type Catalogue, findProfile } from '../models/catalogue.ts';
 import { chatModel } from '../models/openai/chat-model.ts';
 import { responsesModel } from '../models/openai/responses-model.ts';
+import type { AnthropicThinking } from '../wire/anthropic/body.ts';
 
 /** OpenAI's models from before reasoning. */
 const WITHOUT_REASONING = /^(?:gpt-[34]|chatgpt-4)/;
@@ -14,6 +15,8 @@ export interface ResolveOptions {
   /** over the catalogue's */
   readonly profile?: Partial<Omit<ModelProfile, 'id'>>;
   readonly settings?: ProviderSettings;
+  /** of an Anthropic model: which form it takes is its own, newer ones want `adaptive` (default: off) */
+  readonly thinking?: AnthropicThinking;
 }
 
 /**
@@ -29,6 +32,13 @@ export function resolveModel(name: string, options: ResolveOptions = {}): Model 
     const field = 'model';
     throw new TurnfoldError('invalid_config', `${field}: expected anthropic/…, openai/… or openai-chat/…`, { field });
   }
+  const { thinking } = options;
+  if (thinking !== undefined && provider !== 'anthropic') {
+    const field = 'thinking';
+    throw new TurnfoldError('invalid_config', `${field}: only anthropic/… takes it; other models think as they do`, {
+      field,
+    });
+  }
   const profile = { ...findProfile(maker, model, options.catalogue), ...options.profile };
   const { apiKey, baseUrl, keyVariable } = settings[maker];
   if (apiKey === undefined) {
@@ -38,7 +48,8 @@ export function resolveModel(name: string, options: ResolveOptions = {}): Model 
     });
   }
   const connection = { profile, apiKey, ...(baseUrl === undefined ? {} : { baseUrl }) };
-  if (provider === 'anthropic') return anthropicModel(connection);
+  if (provider === 'anthropic')
+    return anthropicModel({ ...connection, ...(thinking === undefined ? {} : { thinking }) });
   return provider === 'openai'
     ? responsesModel({ ...connection, isReasoning: !WITHOUT_REASONING.test(model) })
     : chatModel(connection);

@@ -1,9 +1,12 @@
 import type { Redis } from 'ioredis';
+import type { TextListener } from '../domain/ports/text-deltas.ts';
 import { outage } from '../domain/redis-errors.ts';
 import { openConnection } from './connection.ts';
 import { openDatabase } from './database.ts';
 import { type Notices, openNotices } from './notices.ts';
 import { openStore, type Store } from './open-store.ts';
+import { Subscriber } from './subscriber.ts';
+import { openTextListener } from './text-deltas.ts';
 
 export interface StoreOptions {
   readonly url: string;
@@ -17,6 +20,7 @@ export interface StoreOptions {
 export interface ConnectedStore {
   readonly store: Store;
   readonly notices: Notices;
+  readonly texts: TextListener;
   readonly close: () => Promise<void>;
 }
 
@@ -34,12 +38,15 @@ export async function connectStore({ url, shards, failsFast = false, onError }: 
   try {
     if (failsFast) await connect(redis);
     const keyspace = await openDatabase(redis, { shards });
-    const notices = openNotices(redis, keyspace);
+    const subscriber = new Subscriber(redis);
+    const notices = openNotices(subscriber, keyspace);
     return {
       store: openStore(redis, keyspace),
       notices,
+      texts: openTextListener(redis, keyspace, subscriber),
       close: async () => {
         notices.close();
+        subscriber.close();
         redis.disconnect();
       },
     };

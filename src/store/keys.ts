@@ -81,6 +81,11 @@ export class Keyspace {
     return `{tf${this.shardOf(conversation)}}:${conversation.tenant}:t:${conversation.id}:${turn}`;
   }
 
+  /** No key: the channel on which text is told while it is written. */
+  textChannel(conversation: ConversationRef): string {
+    return `{tf${this.shardOf(conversation)}}:${conversation.tenant}:text:${conversation.id}`;
+  }
+
   summary(conversation: ConversationRef, hash: string): string {
     return `{tf${this.shardOf(conversation)}}:${conversation.tenant}:sum:${conversation.id}:${hash}`;
   }

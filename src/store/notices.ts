@@ -1,6 +1,6 @@
-import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { Keyspace } from './keys.ts';
+import type { Subscriber } from './subscriber.ts';
 
 /** Listens for events of conversations while somebody waits for one. A notice may be lost: who waits also looks. */
 export interface Notices {
@@ -17,22 +17,21 @@ const LINGER_MS = 2_000;
 
 interface Channel {
   readonly waiters: Set<() => void>;
+  readonly hear: () => void;
   linger?: NodeJS.Timeout;
 }
 
-/** One connection of its own, opened at the first wait: a subscribed connection can do nothing else. */
-export function openNotices(redis: Redis, keyspace: Keyspace): Notices {
-  return new RedisNotices(redis, keyspace);
+export function openNotices(subscriber: Subscriber, keyspace: Keyspace): Notices {
+  return new RedisNotices(subscriber, keyspace);
 }
 
 class RedisNotices implements Notices {
-  readonly #redis: Redis;
+  readonly #subscriber: Subscriber;
   readonly #keyspace: Keyspace;
   readonly #channels = new Map<string, Channel>();
-  #subscriber: Redis | undefined;
 
-  constructor(redis: Redis, keyspace: Keyspace) {
-    this.#redis = redis;
+  constructor(subscriber: Subscriber, keyspace: Keyspace) {
+    this.#subscriber = subscriber;
     this.#keyspace = keyspace;
   }
 
@@ -50,7 +49,6 @@ class RedisNotices implements Notices {
 
   close(): void {
     for (const { linger } of this.#channels.values()) clearTimeout(linger);
-    this.#subscriber?.disconnect();
   }
 
   #join(name: string, resolve: () => void): Channel {
@@ -59,33 +57,21 @@ class RedisNotices implements Notices {
       known.waiters.add(resolve);
       return known;
     }
-    const channel: Channel = { waiters: new Set([resolve]) };
+    const waiters = new Set([resolve]);
+    const hear = (): void => {
+      for (const wake of waiters) wake();
+    };
+    const channel: Channel = { waiters, hear };
     this.#channels.set(name, channel);
     // Not awaited: a subscription that fails costs the waiter its time-out, nothing else.
-    this.#connect()
-      .subscribe(name)
-      .then(resolve, () => undefined);
+    this.#subscriber.join(name, hear).then(resolve, () => undefined);
     return channel;
   }
 
   #leave(name: string): void {
-    if (this.#channels.get(name)?.waiters.size !== 0) return;
+    const channel = this.#channels.get(name);
+    if (channel?.waiters.size !== 0) return;
     this.#channels.delete(name);
-    this.#subscriber?.unsubscribe(name).catch(() => undefined);
-  }
-
-  #connect(): Redis {
-    if (this.#subscriber !== undefined) return this.#subscriber;
-    const subscriber = this.#redis.duplicate({
-      enableOfflineQueue: true,
-      maxRetriesPerRequest: null,
-      enableAutoPipelining: false,
-    });
-    subscriber.on('error', () => undefined);
-    subscriber.on('message', (name: string) => {
-      for (const resolve of this.#channels.get(name)?.waiters ?? []) resolve();
-    });
-    this.#subscriber = subscriber;
-    return subscriber;
+    this.#subscriber.leave(name, channel.hear);
   }
 }

@@ -4,6 +4,7 @@ import type { ContextStore } from '../domain/ports/context-store.ts';
 import type { PassStore } from '../domain/ports/pass-store.ts';
 import type { SummaryStore } from '../domain/ports/summary-store.ts';
 import type { SweepStore } from '../domain/ports/sweep-store.ts';
+import type { TextPublisher } from '../domain/ports/text-deltas.ts';
 import type { TurnIntake, TurnStore } from '../domain/ports/turn-store.ts';
 import { openCalibrationStore } from './calibrations/calibration-store.ts';
 import { openContextStore } from './contexts/context-store.ts';
@@ -11,10 +12,18 @@ import type { Keyspace } from './keys.ts';
 import { openPassStore } from './passes/pass-store.ts';
 import { openSummaryStore } from './summaries/summary-store.ts';
 import { openSweepStore } from './sweep/sweep-store.ts';
+import { openTextPublisher } from './text-deltas.ts';
 import { openTurnStore } from './turns/turn-store.ts';
 
 /** Every storage port over one connection. */
-export type Store = TurnStore & TurnIntake & PassStore & ContextStore & SummaryStore & SweepStore & CalibrationStore;
+export type Store = TurnStore &
+  TurnIntake &
+  PassStore &
+  ContextStore &
+  SummaryStore &
+  SweepStore &
+  CalibrationStore &
+  TextPublisher;
 
 /** @param keyspace of a database that was opened, so that its settings are known to fit */
 export function openStore(redis: Redis, keyspace: Keyspace): Store {
@@ -25,5 +34,6 @@ export function openStore(redis: Redis, keyspace: Keyspace): Store {
     ...openSummaryStore(redis, keyspace),
     ...openSweepStore(redis, keyspace),
     ...openCalibrationStore(redis, keyspace),
+    ...openTextPublisher(redis, keyspace),
   };
 }

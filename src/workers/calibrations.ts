@@ -34,9 +34,14 @@ export class Calibrations {
     return this.#factors;
   }
 
-  /** 1 while nothing is known of a model */
+  /**
+   * 1 while nothing is known of a model. A chain's (`a|b`) is the largest of its models', since a request has to fit whichever of
+   * them gets it; what was observed under the chain's own id counts only while nothing is known of any of them.
+   */
   factorOf(model: string): number {
-    return this.#factors.get(model) ?? 1;
+    const known = model.split('|').map((id) => this.#factors.get(id));
+    const isUnknown = known.every((factor) => factor === undefined);
+    return isUnknown ? (this.#factors.get(model) ?? 1) : Math.max(...known.map((factor) => factor ?? 1));
   }
 
   /** Reads the factors now, and again every 15 s until it is stopped. */

@@ -57,6 +57,22 @@ describe('enqueue', () => {
     expect(run.stdout).toContain('names.ts');
   });
 
+  test('streams the text of each step, and the answer once', async () => {
+    const args = ['enqueue', 'e5', 'list src/jobs', '--agent', 'workspace', '--stream'];
+    const { code, stdout } = await turnfold(...args);
+    expect(code).toBe(0);
+    expect(stdout.match(/names\.ts/g)).toHaveLength(1);
+    const { stdout: json } = await turnfold(...args, '--json', '--turn', 't2');
+    const parts = readJsonLines(json);
+    expect(parts.at(-1)).toMatchObject({ type: 'result', view: { turn: 't2', state: 'completed' } });
+    expect(parts.slice(0, -1).map(({ type }) => type)).not.toContain('result');
+  });
+
+  test('streams a failure as it is', async () => {
+    const run = await turnfold('enqueue', 'e6', 'hello', '--agent', 'nobody', '--stream');
+    expect(run).toMatchObject({ code: 1, stdout: expect.stringMatching(/failed {2}unknown_agent: /) as string });
+  });
+
   test('fails with the turn', async () => {
     const run = await turnfold('enqueue', 'e3', 'hello', '--agent', 'nobody', '--wait', '20');
     expect(run.code).toBe(1);

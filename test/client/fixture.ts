@@ -9,7 +9,7 @@ import { type ScriptedOutcome, scriptedModel } from '../../src/models/scripted.t
 import { ROLES, startWorkers } from '../../src/runtime/start-workers.ts';
 
 /** Few, so that a sweep is small. */
-const SHARDS = 4;
+export const SHARDS = 4;
 
 export interface House {
   readonly url: string;

@@ -14,6 +14,7 @@ function everyCall(client: OpenClient): Record<string, () => Promise<unknown>> {
     enqueueTurn: () => client.enqueueTurn({ conversation: 'c1', agent, input: 'x', turn: 't9' }),
     result: () => client.result('c1', 't1'),
     'result, waiting': () => client.result('c1', 't1', { waitMs: 60_000 }),
+    stream: () => client.stream('c1', 't1')[Symbol.asyncIterator]().next(),
     cancel: () => client.cancel('c1', 't9'),
     answer: () => client.answer('c1', 't1', { c1_0: { content: 'x' } }),
     append: () => client.append({ conversation: 'c2', agent, messages: [{ role: 'user', content: 'x' }] }),

@@ -24,7 +24,7 @@ async function openClientWith(change: (real: SettlementNotices) => SettlementNot
   const onError = (error: unknown): never => {
     throw error;
   };
-  const { store, notices, close } = await connectStore({ url: house.url, shards: 4, failsFast: true });
+  const { store, notices, texts, close } = await connectStore({ url: house.url, shards: 4, failsFast: true });
   const wakes = openWakeQueue({ url: house.url, shards: 1, failsFast: true, onError });
   onTestFinished(async () => {
     await wakes.close();
@@ -35,6 +35,7 @@ async function openClientWith(change: (real: SettlementNotices) => SettlementNot
     contexts: store,
     passes: store,
     notices: change(notices),
+    texts,
     wakes,
     onError,
     counterFor: () => loadTokenCounter('o200k_base'),

@@ -99,7 +99,8 @@ describe('of any history, policy and reasons', () => {
       if (firstUserSeq === undefined) return;
       const holdsIt = ({ from, to, message: { role } }: ContextItem): boolean =>
         from <= firstUserSeq && firstUserSeq <= to && (role === 'user' || role === 'checkpoint');
-      if (pass.request.context.items.some(holdsIt)) expect(contextAfter(pass).items.some(holdsIt)).toBe(true);
+      if (!pass.request.context.items.some(holdsIt)) return;
+      expect(contextAfter(pass).items.some(holdsIt)).toBe(true);
     });
   });
 

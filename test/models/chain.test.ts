@@ -45,6 +45,21 @@ it('tells the soonest time to come back where all fail', async () => {
   await expect(dead.generate(ask([user]))).rejects.toMatchObject({ kind: 'fatal', message: 'b' });
 });
 
+it('names who answered, in a chain of chains as well', async () => {
+  const failing = says(new ModelError('retry', 'overloaded'), { id: 'a' });
+  const inner = modelChain([failing, says('second', { id: 'b' })]);
+  expect(await inner.generate(ask([user]))).toMatchObject({ content: 'second', model: 'b' });
+  expect(await modelChain([failing, inner]).generate(ask([user]))).toMatchObject({ model: 'b' });
+});
+
+it('costs what the dearest of them costs, where all say it', () => {
+  const cheap = { input: 1, cachedInput: 0.5, cacheWrite: 1, output: 9 };
+  const dear = { input: 2, cachedInput: 0.1, cacheWrite: 3, output: 8 };
+  const { profile } = modelChain([says('', { prices: cheap }), says('', { prices: dear })]);
+  expect(profile.prices).toStrictEqual({ input: 2, cachedInput: 0.5, cacheWrite: 3, output: 9 });
+  expect(modelChain([says('', { prices: cheap }), says('')]).profile).not.toHaveProperty('prices');
+});
+
 it('throws what is no model’s failure', async () => {
   const broken: Model = { profile: SCRIPTED_PROFILE, generate: () => Promise.reject(new TypeError('a bug')) };
   await expect(modelChain([broken, says('second')]).generate(ask([user]))).rejects.toThrow('a bug');

@@ -37,3 +37,44 @@ it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)(
     expect(error).toMatchObject({ kind: 'retry', message: 'no whole answer' });
   },
 );
+
+const foreign = {
+  OPENAI_ORG_ID: 'of-somebody-else',
+  OPENAI_PROJECT_ID: 'of-somebody-else',
+  OPENAI_CUSTOM_HEADERS: 'x-foreign: of-somebody-else\nauthorization: Bearer of-somebody-else',
+  OPENAI_LOG: 'debug',
+  ANTHROPIC_CUSTOM_HEADERS: 'x-foreign: of-somebody-else\nx-api-key: of-somebody-else',
+  ANTHROPIC_LOG: 'debug',
+};
+
+it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)(
+  '%s: sends what it would have sent without the environment',
+  async (format) => {
+    await using server = await serveRaw({ status: 500, body: {} });
+    const send = () => failureOf(connect(format, server).generate(ask([{ role: 'user', content: 'Hi' }])));
+    await send();
+    for (const [name, value] of Object.entries(foreign)) vi.stubEnv(name, value);
+    await send();
+    const [without, within] = server.requests.map(({ headers }) => headers);
+    expect(within).toStrictEqual(without);
+    expect(JSON.stringify(within)).not.toMatch(/somebody-else|organization|project/i);
+  },
+);
+
+it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)(
+  '%s: a request that is sent again has its first one’s key, another has another',
+  async (format) => {
+    await using server = await serveRaw({ status: 500, body: {} });
+    const model = connect(format, server);
+    const user = { role: 'user', content: 'Hi' } as const;
+    const asked = { idempotencyKey: 'разговор/t1/model-1' };
+    await failureOf(model.generate(ask([user], asked)));
+    await failureOf(model.generate(ask([user], asked)));
+    await failureOf(model.generate(ask([{ ...user, content: 'Hi, after a pass' }], asked)));
+    await failureOf(model.generate(ask([user], { idempotencyKey: 'talk/t1/model-2' })));
+    const keys = server.requests.map(({ headers }) => headers['idempotency-key']);
+    expect(keys[0]).toMatch(/^[0-9a-f]{64}$/);
+    expect(keys[1]).toBe(keys[0]);
+    expect(new Set(keys).size).toBe(3);
+  },
+);

@@ -9,6 +9,8 @@ export interface RawReply {
   readonly headers?: Readonly<Record<string, string>>;
   /** an object is sent as JSON, a list as the events of a stream, text as it is */
   readonly body: object | string;
+  /** silence before the last event of a stream */
+  readonly until?: Promise<void>;
 }
 
 export interface RawServer extends AsyncDisposable {
@@ -17,18 +19,24 @@ export interface RawServer extends AsyncDisposable {
 }
 
 /** Says the same to everybody, whatever it is: for what no provider of the strict server says. */
-export async function serveRaw({ status = 200, headers = {}, body }: RawReply): Promise<RawServer> {
+export async function serveRaw({ status = 200, headers = {}, body, until }: RawReply): Promise<RawServer> {
   const requests: RawServer['requests'] = [];
   const server = createServer((request, response) => {
     requests.push({ headers: request.headers });
     const isStream = Array.isArray(body);
     const type = isStream ? 'text/event-stream' : typeof body === 'string' ? 'text/html' : 'application/json';
-    const text = isStream
-      ? [...body, '[DONE]'].map((event) => `data: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`)
+    const parts = isStream
+      ? [...body, '[DONE]'].map(writeEvent)
       : [typeof body === 'string' ? body : JSON.stringify(body)];
-    void readAll(request).then(() =>
-      response.writeHead(status, { 'content-type': type, ...headers }).end(text.join('')),
-    );
+    void (async () => {
+      await readAll(request);
+      response.writeHead(status, { 'content-type': type, ...headers });
+      if (until !== undefined) {
+        response.write(parts.splice(0, parts.length - 2).join(''));
+        await until;
+      }
+      response.end(parts.join(''));
+    })();
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -41,6 +49,12 @@ export async function serveRaw({ status = 200, headers = {}, body }: RawReply): 
       await once(server, 'close');
     },
   };
+}
+
+function writeEvent(event: object | string): string {
+  if (typeof event === 'string') return `data: ${event}\n\n`;
+  const name = 'type' in event ? `event: ${String(event.type)}\n` : '';
+  return `${name}data: ${JSON.stringify(event)}\n\n`;
 }
 
 /** What a call failed with, of whatever class it is. */

@@ -298,6 +298,32 @@ test('a source in other hands delays the child by a second each time, at no cost
   expect(house.errors).toEqual([]);
 });
 
+test('a limit delays the child until its end, and never to less than a second from now, at no cost of an attempt', async () => {
+  const house = useHouse();
+  const { deliveries, handler } = parkOn(() => makeChildren('p1', 1));
+  const asked: { at: number; askedAt: number; isLastAttempt: boolean }[] = [];
+  const waits = [1_500, -60_000, 0];
+  const summarize: SummarizationHandler = async ({ askedAt, isLastAttempt }) => {
+    const at = Date.now();
+    const waitMs = waits[asked.length];
+    asked.push({ at, askedAt, isLastAttempt });
+    return waitMs === undefined ? { status: 'ended', outcome: 'written' } : { status: 'limited', retryAt: at + waitMs };
+  };
+  const startedAt = Date.now();
+  await startRoles(house, handler, summarize);
+  await house.openWakes().wake('pass', c1, 'w1');
+
+  await expect.poll(() => deliveries.length, SOON).toBe(2);
+  expect(asked.map(({ isLastAttempt }) => isLastAttempt)).toEqual([false, false, false, false]);
+  expect(new Set(asked.map(({ askedAt }) => askedAt)).size).toBe(1);
+  expect(asked[0]?.askedAt).toBeGreaterThanOrEqual(startedAt);
+  // No more than the delays that were asked for.
+  const gaps = asked.slice(1).map(({ at }, index) => at - (asked[index]?.at ?? 0));
+  expect(gaps[0]).toBeGreaterThanOrEqual(1_500);
+  for (const gap of gaps) expect(gap).toBeGreaterThanOrEqual(QUEUE_TIMES.inFlightDelayMs);
+  expect(house.errors).toEqual([]);
+});
+
 function isParked({ queue, state }: { queue: string; state: string }): boolean {
   return queue === 'compaction' && state === 'waiting-children';
 }

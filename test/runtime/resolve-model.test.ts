@@ -3,6 +3,8 @@ import { readProviderSettings } from '../../src/config.ts';
 import { CATALOGUE, extendCatalogue, findProfile } from '../../src/models/catalogue.ts';
 import { resolveModel } from '../../src/runtime/resolve-model.ts';
 import { errorOf } from '../domain/error-of.ts';
+import { ask } from '../models/fixture.ts';
+import { startProvider } from '../provider/provider.ts';
 
 const settings = readProviderSettings({ ANTHROPIC_API_KEY: 's3cret', OPENAI_API_KEY: 's3cret' });
 
@@ -38,6 +40,17 @@ test.each([
   const error = errorOf(() => resolveModel(name, { settings }));
   expect(error).toMatchObject({ code: 'invalid_config', field });
   expect(error.message).toContain(says);
+});
+
+test('thinking is turned on by name', async () => {
+  await using provider = await startProvider({ answers: [{ thinking: 'Hm.', text: 'So.' }] });
+  const anthropic = { ...settings.anthropic, baseUrl: provider.url };
+  const thinking = { type: 'adaptive' } as const;
+  const model = resolveModel('anthropic/claude-sonnet-5-5', { settings: { ...settings, anthropic }, thinking });
+  await model.generate(ask([{ role: 'user', content: 'Hi' }]));
+  expect(provider.requests[0]?.body).toMatchObject({ thinking });
+  const error = errorOf(() => resolveModel('openai/gpt-5', { settings, thinking }));
+  expect(error).toMatchObject({ code: 'invalid_config', field: 'thinking' });
 });
 
 test('a missing key is named by its variable', () => {

@@ -88,7 +88,7 @@ describe('the models that a policy names', () => {
     const other = scriptedModel({ profile: { id: 'other' }, decide: () => ({}) });
     const [prepared] = all;
     const summarizers = await createSummarizers(all, [other]);
-    return prepared === undefined ? [] : summarizers(prepared.policy).map(({ id }) => id);
+    return prepared === undefined ? [] : summarizers(prepared.policy, prepared.agent.name).map(({ id }) => id);
   };
 
   it('are the agents’ own and those given to the workers, the structural one behind them', async () => {

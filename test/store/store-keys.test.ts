@@ -34,6 +34,7 @@ async function readTtl(key: string): Promise<number> {
 async function fillConversation(): Promise<ConversationRef> {
   const conversation = await makeConversation(store, 4);
   await store.recordSummary(conversation, 'f'.repeat(64), { status: 'refused', why: 'empty' });
+  await store.recordPart(conversation, 'f'.repeat(32), 'text');
   await store.commitVersion((await claimPass(store, conversation)).lease, commitOf(0, 2));
   await waitForPass(store, conversation, 't1');
   await store.accept(turnFor(conversation, 'later', { delayMs: 60_000 }));
@@ -41,17 +42,19 @@ async function fillConversation(): Promise<ConversationRef> {
 }
 
 describe('how long keys live', () => {
-  test('summaries a week, refusals a day, claims for eight seconds', async () => {
+  test('summaries and parts of them a week, refusals a day, claims for eight seconds', async () => {
     const conversation = await makeConversation(store);
     const { checkpoint } = checkpointOf(2);
     const weight = { tokens: 1, bytes: 1 };
     await store.claimSummary(conversation, 'claimed', 'owner');
     await store.recordSummary(conversation, 'accepted', { status: 'accepted', checkpoint, weight });
     await store.recordSummary(conversation, 'refused', { status: 'refused', why: 'w' });
+    await store.recordPart(conversation, 'part', 'text');
     const ttl = await redis.pttl(keyspace.summary(conversation, 'claimed'));
     expect(ttl).toBeGreaterThan(0);
     expect(ttl).toBeLessThanOrEqual(PASS_LIMITS.summaryClaimMs);
     expect(await readTtl(keyspace.summary(conversation, 'accepted'))).toBe(PASS_LIMITS.summaryTtlMs);
+    expect(await readTtl(keyspace.summary(conversation, 'part:part'))).toBe(PASS_LIMITS.summaryTtlMs);
     expect(await readTtl(keyspace.summary(conversation, 'refused'))).toBe(PASS_LIMITS.refusalTtlMs);
   });
 
@@ -96,7 +99,7 @@ describe('how long keys live', () => {
 describe('erase', () => {
   test('leaves the mark and nothing else', async () => {
     const conversation = await fillConversation();
-    expect((await keysOf(conversation)).length).toBe(12);
+    expect((await keysOf(conversation)).length).toBe(13);
     expect(await readyOf(conversation)).toHaveLength(3);
     await store.erase(conversation);
     expect(await keysOf(conversation)).toEqual([keyspace.key(conversation, 'gone')]);

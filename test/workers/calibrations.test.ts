@@ -38,6 +38,19 @@ describe('calibrations', () => {
     expect(calibrations.factorOf('other')).toBe(1);
   });
 
+  it('of a chain are the largest of its models', async () => {
+    const { store, calibrations } = open();
+    await calibrations.start(store);
+    expect(calibrations.factorOf('m|n')).toBe(1);
+    await calibrations.observe('m|n', 1_500, 1_000);
+    expect(calibrations.factorOf('m|n'), 'while nothing is known of its models').toBe(1.5);
+    await calibrations.observe('m', 800, 1_000);
+    expect(calibrations.factorOf('m|n')).toBe(1);
+    await calibrations.observe('n', 900, 1_000);
+    expect(calibrations.factorOf('m|n')).toBe(0.9);
+    expect(calibrations.factorOf('n|m')).toBe(0.9);
+  });
+
   it('reach other workers within seconds, and one that starts at once', async () => {
     const { store, timers, calibrations, other } = open();
     await Promise.all([calibrations.start(store), other.start(store)]);

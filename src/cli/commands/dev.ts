@@ -11,7 +11,7 @@ import { readPolicyFile } from '../files.ts';
 import { withHouse } from '../house.ts';
 import { loadAgents } from '../load-agents.ts';
 import { type Output, reportError } from '../output.ts';
-import { describeTurn } from './enqueue.ts';
+import { describeTurn } from './follow-turn.ts';
 import { showContext, showVersions } from './show.ts';
 
 export interface DevOptions {

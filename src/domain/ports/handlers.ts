@@ -22,6 +22,8 @@ export type PassHandler = (delivery: PassDelivery) => Promise<PassDeliveryResult
 
 export interface SummarizationDelivery {
   readonly task: SummarizationTask;
+  /** when its pass asked for it, ms since epoch */
+  readonly askedAt: number;
   readonly isLastAttempt: boolean;
   readonly signal: AbortSignal;
 }
@@ -30,7 +32,9 @@ export type SummarizationResult =
   /** how it ended, failures included: a child that *failed* could leave its parent waiting for ever */
   | { readonly status: 'ended'; readonly outcome: 'written' | 'known' | 'refused' | 'failed' | 'superseded' }
   /** another job works on the same source: deliver it again in a second, at no cost of an attempt */
-  | { readonly status: 'in_flight' };
+  | { readonly status: 'in_flight' }
+  /** a provider said when to come back, ms since epoch: deliver it again then, at no cost of an attempt */
+  | { readonly status: 'limited'; readonly retryAt: number };
 
 /** Throws what may succeed when asked again, except on the last attempt. */
 export type SummarizationHandler = (delivery: SummarizationDelivery) => Promise<SummarizationResult>;

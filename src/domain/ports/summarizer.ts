@@ -18,6 +18,12 @@ export type SummaryCall = Omit<
   'type' | 'purpose' | keyof EventScope
 >;
 
+/** Texts that were paid for before a summary was finished, by what they were made from: a later attempt goes on from them. */
+export interface SummaryParts {
+  read(key: string): Promise<string | undefined>;
+  write(key: string, text: string): Promise<void>;
+}
+
 /** One sequence to be summarized: data, never instructions. */
 export interface SummaryRequest {
   /** the seqs that the summary will stand for */
@@ -33,6 +39,8 @@ export interface SummaryRequest {
   /** most tokens that the text may have */
   readonly maxTokens: number;
   readonly signal: AbortSignal;
+  /** absent: nothing is kept between attempts */
+  readonly parts?: SummaryParts;
   /** told after every model call, whatever came of it */
   readonly onCall?: (call: SummaryCall) => void;
 }

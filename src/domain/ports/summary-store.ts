@@ -32,4 +32,8 @@ export interface SummaryStore {
   /** kept 7 d where accepted, 1 d where refused */
   recordSummary(conversation: ConversationRef, hash: string, record: SummaryRecord): Promise<'recorded' | 'gone'>;
   releaseSummary(conversation: ConversationRef, hash: string, owner: string): Promise<void>;
+  /** the text of a part of a summary that is not finished yet */
+  readPart(conversation: ConversationRef, key: string): Promise<string | undefined>;
+  /** kept 7 d; the first under a key stays */
+  recordPart(conversation: ConversationRef, key: string, text: string): Promise<'recorded' | 'gone'>;
 }

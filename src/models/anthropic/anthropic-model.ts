@@ -1,13 +1,15 @@
 import type Anthropic from '@anthropic-ai/sdk';
-import { type Model, type ModelAnswer, ModelError, type ModelProfile, type ModelUsage } from '../../domain/model.ts';
+import { type Model, type ModelAnswer, ModelError, type ModelProfile, type ModelRequest } from '../../domain/model.ts';
 import { readAnthropicAnswer } from '../../wire/anthropic/answer.ts';
 import type { AnthropicThinking } from '../../wire/anthropic/body.ts';
 import { renderAnthropic } from '../../wire/anthropic/render.ts';
 import { validateAnthropic } from '../../wire/anthropic/rules.ts';
 import { describeForm } from '../../wire/form.ts';
-import { classifyFailure } from '../provider-errors.ts';
-import { checkBody, sizeContext, toWireRequest } from '../request.ts';
-import { type AnthropicConnection, describeError, openClient } from './client.ts';
+import { tellTo } from '../answer-stream.ts';
+import { callOptions, checkBody, sizeContext, toWireRequest } from '../request.ts';
+import { type AnthropicConnection, codeFailure, openClient } from './client.ts';
+import { type AnthropicCaller, betaHeader, compactAnthropic } from './compaction.ts';
+import { readUsage } from './usage.ts';
 
 export interface AnthropicModelOptions extends AnthropicConnection {
   /** `id` is the provider's name of the model */
@@ -22,28 +24,29 @@ export interface AnthropicModelOptions extends AnthropicConnection {
  */
 export function anthropicModel({ profile: given, thinking, ...connection }: AnthropicModelOptions): Model {
   const profile: ModelProfile = { ...given, format: 'anthropic' };
-  const client = openClient(connection);
+  const caller = { client: openClient(connection), profile, thinking };
   return {
     profile,
-    async generate(request) {
-      const { body, marks } = renderAnthropic(
-        toWireRequest(request, profile),
-        thinking === undefined ? {} : { thinking },
-      );
-      const describe = (refusal: string): string => describeForm(body, refusal);
-      checkBody(validateAnthropic(body, sizeContext(profile)), describe);
-      const { signal } = request;
-      let message: Anthropic.Message;
-      try {
-        message = await client.messages.stream(body, { signal }).finalMessage();
-      } catch (error) {
-        signal.throwIfAborted();
-        throw classifyFailure(describeError(error), Date.now(), describe);
-      }
-      const version = request.version === undefined ? {} : { version: request.version };
-      return readMessage(message, { format: 'anthropic', model: profile.id, prefix: marks.prefix, ...version });
-    },
+    generate: (request) => answerRequest(caller, request),
+    compact: (request) => compactAnthropic(caller, request),
   };
+}
+
+async function answerRequest(
+  { client, profile, thinking }: AnthropicCaller,
+  request: ModelRequest,
+): Promise<ModelAnswer> {
+  const { body, marks } = renderAnthropic(toWireRequest(request, profile), thinking === undefined ? {} : { thinking });
+  const describe = (refusal: string): string => describeForm(body, refusal);
+  checkBody(validateAnthropic(body, sizeContext(profile)), describe);
+  const { signal, headers } = callOptions(request, body);
+  const message = await client.messages
+    .stream(body, { signal, headers: { ...headers, ...betaHeader(body) } })
+    .on('text', tellTo(request.onText))
+    .finalMessage()
+    .catch((error: unknown) => Promise.reject(codeFailure(error, { signal, describe })));
+  const version = request.version === undefined ? {} : { version: request.version };
+  return readMessage(message, { format: 'anthropic', model: profile.id, prefix: marks.prefix, ...version });
 }
 
 /** @throws ModelError where the stream broke off, or brought something that is no answer */
@@ -57,17 +60,4 @@ function readMessage(message: Anthropic.Message, raw: Record<string, unknown>): 
   }
   const { items, end, ...said } = readAnthropicAnswer(message);
   return { ...said, ...(end === undefined ? {} : { end }), usage: readUsage(message.usage), raw: { ...raw, items } };
-}
-
-function readUsage(usage: Anthropic.Usage): ModelUsage {
-  const cachedInput = usage.cache_read_input_tokens ?? 0;
-  const cacheWrite = usage.cache_creation_input_tokens ?? 0;
-  const output = usage.output_tokens;
-  return {
-    inputTotal: usage.input_tokens + cachedInput + cacheWrite,
-    cachedInput,
-    cacheWrite,
-    output,
-    outputKept: output,
-  };
 }

@@ -1,30 +1,44 @@
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
-import type { ProviderFailure } from '../provider-errors.ts';
+import type { Dispatcher } from 'undici';
+import type { ModelError } from '../../domain/model.ts';
+import { commonOptions, dropForeignHeaders, openAgent } from '../provider-client.ts';
+import { classifyFailure, type ProviderFailure } from '../provider-errors.ts';
+import type { FailedCall } from '../request.ts';
 
 /** Where the key goes is ours to say: left out, the client would take an address from the environment. */
 const BASE_URL = 'https://api.anthropic.com';
-/** The step has its own deadline; a client's would end long answers. */
-const NEVER_MS = 2_147_483_647;
 
 export interface AnthropicConnection {
   readonly apiKey: string;
   readonly baseUrl?: string;
 }
 
-/** Retries are the turn's: each is in its record, and gives its slot back while it waits. */
-export function openClient({ apiKey, baseUrl = BASE_URL }: AnthropicConnection): Anthropic {
-  return new Anthropic({
+/** A client that takes nothing from the environment. */
+export function openClient(
+  { apiKey, baseUrl = BASE_URL }: AnthropicConnection,
+  dispatcher: Dispatcher = openAgent(),
+): Anthropic {
+  const client = new Anthropic({
+    ...commonOptions(dispatcher),
     apiKey,
     baseURL: baseUrl,
-    maxRetries: 0,
-    logLevel: 'off',
-    timeout: NEVER_MS,
+    webhookKey: null,
     // Its spans may hold what is said where a variable of its own asks for it.
     openTelemetry: { traces: { contentMode: 'metadata_only' } },
   });
+  return dropForeignHeaders(client);
 }
 
-export function describeError(error: unknown): ProviderFailure {
+/**
+ * What a failed call means for its turn.
+ * @throws what the signal was aborted with, where that ended the call
+ */
+export function codeFailure(error: unknown, { signal, describe }: FailedCall): ModelError {
+  signal.throwIfAborted();
+  return classifyFailure(describeError(error), Date.now(), describe);
+}
+
+function describeError(error: unknown): ProviderFailure {
   // Any other error may quote what could not be parsed: the model's words, which are no sign of what went wrong.
   if (!(error instanceof APIError)) return { message: '' };
   const { status, type, errorCode, apiMessage, headers } = error as APIError;

@@ -4,10 +4,10 @@ import { describeForm } from '../../wire/form.ts';
 import { readChatAnswer } from '../../wire/openai-chat/answer.ts';
 import { type ChatOptions, renderChat } from '../../wire/openai-chat/render.ts';
 import { validateChat } from '../../wire/openai-chat/rules.ts';
-import { classifyFailure } from '../provider-errors.ts';
-import { checkBody, sizeContext, toWireRequest } from '../request.ts';
+import { codeFailures, tellTo } from '../answer-stream.ts';
+import { callOptions, checkBody, sizeContext, toWireRequest } from '../request.ts';
 import { readChatStream, type StreamedAnswer, type StreamedMessage } from './chat-stream.ts';
-import { describeError, type OpenAiOptions, openClient } from './client.ts';
+import { codeFailure, type OpenAiOptions, openClient } from './client.ts';
 
 export interface ChatModelOptions extends OpenAiOptions {
   /** what a compatible server wants otherwise */
@@ -27,14 +27,13 @@ export function chatModel({ profile: given, chat = {}, ...connection }: ChatMode
       checkBody(validateChat(body, context), describe);
       const { signal, version } = request;
       const streamed = { ...body, stream: true as const, stream_options: { include_usage: true } };
-      try {
-        const answer = await readChatStream(await client.chat.completions.create(streamed, { signal }));
-        const raw = { format: 'openai-chat', model: profile.id, ...(version === undefined ? {} : { version }) };
-        return finishAnswer(answer, raw);
-      } catch (error) {
-        signal.throwIfAborted();
-        throw error instanceof ModelError ? error : classifyFailure(describeError(error), Date.now(), describe);
-      }
+      const code = (error: unknown): ModelError => codeFailure(error, { signal, describe });
+      const chunks = await client.chat.completions
+        .create(streamed, callOptions(request, body))
+        .catch((error: unknown) => Promise.reject(code(error)));
+      const answer = await readChatStream(codeFailures(chunks, signal, code), tellTo(request.onText));
+      const raw = { format: 'openai-chat', model: profile.id, ...(version === undefined ? {} : { version }) };
+      return finishAnswer(answer, raw);
     },
   };
 }

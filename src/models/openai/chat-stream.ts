@@ -28,19 +28,26 @@ export interface StreamedAnswer {
 /**
  * A streamed answer, whole. Put together here: the client's own helper keeps only the last piece of an open model's
  * `reasoning_content`, and trusts the numbers that a compatible server gives its calls.
+ * @param tell is told the text as it comes
  */
-export async function readChatStream(chunks: AsyncIterable<OpenAI.ChatCompletionChunk>): Promise<StreamedAnswer> {
+export async function readChatStream(
+  chunks: AsyncIterable<OpenAI.ChatCompletionChunk>,
+  tell: (piece: string) => void,
+): Promise<StreamedAnswer> {
   const fields: Record<string, unknown> = {};
   const calls: OpenCall[] = [];
   let finishReason: string | null = null;
   let usage: OpenAI.CompletionUsage | undefined;
   for await (const chunk of chunks) {
-    usage = chunk.usage ?? usage;
-    const choice = chunk.choices?.[0];
+    usage = chunk?.usage ?? usage;
+    const choice = chunk?.choices?.[0];
     if (choice === undefined) continue;
     finishReason = choice.finish_reason ?? finishReason;
     const { tool_calls, role: _, ...said } = choice.delta ?? {};
     addFields(fields, said);
+    // A refusal's own words are the text where there is no other.
+    const text = isEmpty(fields['content']) ? said.refusal : said.content;
+    if (typeof text === 'string') tell(text);
     for (const delta of tool_calls ?? []) addToCall(calls, delta);
   }
   const made = calls.map(({ call }) => call);
@@ -48,9 +55,15 @@ export async function readChatStream(chunks: AsyncIterable<OpenAI.ChatCompletion
     role: 'assistant',
     content: null,
     ...fields,
+    // Every stream begins with an empty text, which would stand in a refusal's place.
+    ...(isEmpty(fields['content']) && !isEmpty(fields['refusal']) ? { content: null } : {}),
     ...(made.length === 0 ? {} : { tool_calls: made }),
   };
   return { message, finishReason, usage };
+}
+
+function isEmpty(text: unknown): boolean {
+  return typeof text !== 'string' || text === '';
 }
 
 /** Texts go on; an object is said at once. Lists that come in pieces have no known way to be joined, and may stay away (C7). */

@@ -1,6 +1,9 @@
 import OpenAI, { APIError } from 'openai';
-import type { ModelProfile } from '../../domain/model.ts';
-import type { ProviderFailure } from '../provider-errors.ts';
+import type { Dispatcher } from 'undici';
+import type { ModelError, ModelProfile } from '../../domain/model.ts';
+import { commonOptions, dropForeignHeaders, openAgent } from '../provider-client.ts';
+import { classifyFailure, type ProviderFailure } from '../provider-errors.ts';
+import type { FailedCall } from '../request.ts';
 
 export interface OpenAiOptions {
   /** `id` is the provider's name of the model */
@@ -12,15 +15,34 @@ export interface OpenAiOptions {
 
 /** Where the key goes is ours to say: left out, the client would take an address from the environment. */
 const BASE_URL = 'https://api.openai.com/v1';
-/** The step has its own deadline; a client's would end long answers. */
-const NEVER_MS = 2_147_483_647;
 
-/** Retries are the turn's: each is in its record, and gives its slot back while it waits. */
-export function openClient({ apiKey, baseUrl = BASE_URL }: Pick<OpenAiOptions, 'apiKey' | 'baseUrl'>): OpenAI {
-  return new OpenAI({ apiKey, baseURL: baseUrl, maxRetries: 0, logLevel: 'off', timeout: NEVER_MS });
+/** A client that takes nothing from the environment. */
+export function openClient(
+  { apiKey, baseUrl = BASE_URL }: Pick<OpenAiOptions, 'apiKey' | 'baseUrl'>,
+  dispatcher: Dispatcher = openAgent(),
+): OpenAI {
+  const client = new OpenAI({
+    ...commonOptions(dispatcher),
+    apiKey,
+    baseURL: baseUrl,
+    adminAPIKey: null,
+    organization: null,
+    project: null,
+    webhookSecret: null,
+  });
+  return dropForeignHeaders(client);
 }
 
-export function describeError(error: unknown): ProviderFailure {
+/**
+ * What a failed call means for its turn.
+ * @throws what the signal was aborted with, where that ended the call
+ */
+export function codeFailure(error: unknown, { signal, describe }: FailedCall): ModelError {
+  signal.throwIfAborted();
+  return classifyFailure(describeError(error), Date.now(), describe);
+}
+
+function describeError(error: unknown): ProviderFailure {
   // What a client could not parse may stand in its error's message, whole.
   if (!(error instanceof APIError)) return { message: '' };
   const { status, type, code, message, headers } = error as APIError;

@@ -1,12 +1,15 @@
 import type OpenAI from 'openai';
-import { type Model, type ModelAnswer, ModelError, type ModelProfile, type ModelUsage } from '../../domain/model.ts';
+import { type Model, type ModelAnswer, ModelError, type ModelProfile, type ModelRequest } from '../../domain/model.ts';
 import { describeForm } from '../../wire/form.ts';
 import { readResponsesAnswer } from '../../wire/openai-responses/answer.ts';
 import { renderResponses } from '../../wire/openai-responses/render.ts';
 import { validateResponses } from '../../wire/openai-responses/rules.ts';
+import { codeFailures, tellTo } from '../answer-stream.ts';
 import { classifyFailure } from '../provider-errors.ts';
-import { checkBody, sizeContext, toWireRequest } from '../request.ts';
-import { describeError, type OpenAiOptions, openClient } from './client.ts';
+import { callOptions, checkBody, sizeContext, toWireRequest } from '../request.ts';
+import { codeFailure, type OpenAiOptions, openClient } from './client.ts';
+import { compactResponses, type ResponsesCaller } from './responses-compaction.ts';
+import { readUsage } from './responses-usage.ts';
 
 type Response = OpenAI.Responses.Response;
 
@@ -18,24 +21,35 @@ export interface ResponsesModelOptions extends OpenAiOptions {
 /** A model of the Responses API, stateless: the history is ours, and reasoning comes back sealed. */
 export function responsesModel({ profile: given, isReasoning = true, ...connection }: ResponsesModelOptions): Model {
   const profile: ModelProfile = { ...given, format: 'openai-responses' };
-  const client = openClient(connection);
+  const caller = { client: openClient(connection), profile, isReasoning };
   return {
     profile,
-    async generate(request) {
-      const { body } = renderResponses(toWireRequest(request, profile), { isReasoning });
-      const describe = (refusal: string): string => describeForm(body, refusal);
-      checkBody(validateResponses(body, sizeContext(profile)), describe);
-      const { signal, version } = request;
-      try {
-        const events = await client.responses.create({ ...body, stream: true }, { signal });
-        const raw = { format: 'openai-responses', model: profile.id, ...(version === undefined ? {} : { version }) };
-        return readResponse(await readStream(events, describe), raw);
-      } catch (error) {
-        signal.throwIfAborted();
-        throw error instanceof ModelError ? error : classifyFailure(describeError(error), Date.now(), describe);
-      }
-    },
+    generate: (request) => answerRequest(caller, request),
+    compact: (request) => compactResponses(caller, request),
   };
+}
+
+async function answerRequest(
+  { client, profile, isReasoning }: ResponsesCaller,
+  request: ModelRequest,
+): Promise<ModelAnswer> {
+  const { body } = renderResponses(toWireRequest(request, profile), { isReasoning });
+  const describe = (refusal: string): string => describeForm(body, refusal);
+  checkBody(validateResponses(body, sizeContext(profile)), describe);
+  const { signal, version } = request;
+  const code = (error: unknown): ModelError => codeFailure(error, { signal, describe });
+  const events = await client.responses
+    .create({ ...body, stream: true }, callOptions(request, body))
+    .catch((error: unknown) => Promise.reject(code(error)));
+  const response = await readStream(codeFailures(events, signal, code), { describe, tell: tellTo(request.onText) });
+  const raw = { format: 'openai-responses', model: profile.id, ...(version === undefined ? {} : { version }) };
+  return readResponse(response, raw);
+}
+
+interface StreamListeners {
+  readonly describe: (refusal: string) => string;
+  /** is told the text as it comes */
+  readonly tell: (piece: string) => void;
 }
 
 /**
@@ -44,15 +58,24 @@ export function responsesModel({ profile: given, isReasoning = true, ...connecti
  */
 async function readStream(
   events: AsyncIterable<OpenAI.Responses.ResponseStreamEvent>,
-  describe: (refusal: string) => string,
+  { describe, tell }: StreamListeners,
 ): Promise<Response> {
+  let told: number | undefined;
   for await (const event of events) {
-    switch (event.type) {
+    switch (event?.type) {
+      case 'response.output_text.delta':
+      case 'response.refusal.delta':
+        if (event.delta === '') break;
+        // As the answer's text is put together of several messages.
+        if (told !== undefined && told !== event.output_index) tell('\n\n');
+        told = event.output_index;
+        tell(event.delta);
+        break;
       case 'response.completed':
       case 'response.incomplete':
         return event.response;
       case 'response.failed': {
-        const { code, message } = event.response.error ?? { code: undefined, message: '' };
+        const { code, message } = event.response?.error ?? { code: undefined, message: '' };
         throw classifyFailure({ code, message }, Date.now(), describe);
       }
       case 'error':
@@ -63,24 +86,14 @@ async function readStream(
   throw new ModelError('retry', 'the answer broke off');
 }
 
+/** @throws ModelError where that is no answer */
 function readResponse(response: Response, raw: Record<string, unknown>): ModelAnswer {
+  if (!Array.isArray((response as Partial<Response> | undefined)?.output)) throw new ModelError('retry', 'no answer');
   const { items, end, ...said } = readResponsesAnswer(response);
   return {
     ...said,
     ...(end === undefined ? {} : { end }),
     ...(response.usage ? { usage: readUsage(response.usage) } : {}),
     raw: { ...raw, items },
-  };
-}
-
-/** Reasoning is sent again, sealed, while the version holds. Compatible servers leave the details out. */
-function readUsage({ input_tokens, output_tokens, ...details }: OpenAI.Responses.ResponseUsage): ModelUsage {
-  const input: Partial<typeof details.input_tokens_details> = details.input_tokens_details ?? {};
-  return {
-    inputTotal: input_tokens,
-    cachedInput: input.cached_tokens ?? 0,
-    cacheWrite: input.cache_write_tokens ?? 0,
-    output: output_tokens,
-    outputKept: output_tokens,
   };
 }

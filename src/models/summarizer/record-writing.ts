@@ -3,7 +3,7 @@ import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import type { SeqRange } from '../../domain/version.ts';
 import { findFault } from './answer-check.ts';
 import { renderTask, type SummaryTask } from './instructions.ts';
-import { callModel, type ModelCallSetup } from './model-call.ts';
+import { callModel, hashTexts, type ModelCallSetup } from './model-call.ts';
 import { readSections, renderSections, type Sections } from './sections.ts';
 import { renderRecord, renderTranscript, type TranscriptMessage } from './transcript.ts';
 import { splitTranscript, type TranscriptPart } from './transcript-parts.ts';
@@ -21,6 +21,8 @@ export type Written =
   | { readonly status: 'refused' | 'failed'; readonly why: string }
   /** a call of so many tokens was too large for the provider */
   | { readonly status: 'overflow'; readonly tokens: number };
+
+type WrittenPart = { readonly status: 'written'; readonly text: string } | Exclude<Written, { status: 'written' }>;
 
 /** An answer may run over what it is asked for by this, and is clipped then; beyond, the call itself is cut off. */
 const OVERRUN = 2;
@@ -113,15 +115,28 @@ export class RecordWriting {
     const { asked } = request;
     // One after the other: as many calls at once as there are parts would meet the limits that a summarizer shares with turns.
     for (const { messages } of parts) {
-      const written = await this.#writeOne({ messages, records: [], asked, maxTokens }, false);
-      if (written.status !== 'written') return written;
-      records.push({ text: renderSections(written.sections), covers: coverOf(messages) });
+      const part = await this.#writePart({ messages, records: [], asked, maxTokens });
+      if (part.status !== 'written') return part;
+      records.push({ text: part.text, covers: coverOf(messages) });
     }
     const ordered = [...earlier, ...records].toSorted((a, b) => a.covers.from - b.covers.from);
     return this.#writeOne(
       { messages: [], records: ordered, asked, maxTokens: this.#setup.maxTokens },
       earlier.length > 0,
     );
+  }
+
+  /** Once, however often the sequence is begun anew: the call that merges the parts may fail, or that of a later part. */
+  async #writePart(task: SummaryTask): Promise<WrittenPart> {
+    const { model, system, request } = this.#setup;
+    const key = hashTexts(model.profile.id, system, renderTask(task));
+    const kept = await request.parts?.read(key);
+    if (kept !== undefined) return { status: 'written', text: kept };
+    const written = await this.#writeOne(task, false);
+    if (written.status !== 'written') return written;
+    const text = renderSections(written.sections);
+    await request.parts?.write(key, text);
+    return { status: 'written', text };
   }
 
   async #writeOne(task: SummaryTask, isUpdate: boolean): Promise<Written> {

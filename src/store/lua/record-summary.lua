@@ -1,5 +1,6 @@
--- Keeps a summary or a refusal. The first accepted summary stays: versions may name its text.
--- ARGV: hash, record, ttlMs, what every accepted record begins with
+-- Keeps a summary, a refusal, or a part of a summary that is not finished. The first accepted summary stays: versions may
+-- name its text. The first part stays, too.
+-- ARGV: hash, record, ttlMs, what a record that stays begins with
 -- Reply: 'recorded' | 'gone'
 -- @include keys
 -- @include index

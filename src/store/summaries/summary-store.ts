@@ -6,6 +6,7 @@ import { bindScript } from '../script.ts';
 import { beatSummary } from './beat.ts';
 import { claimSummary } from './claim.ts';
 import { recordSummary } from './record.ts';
+import { partHash, recordPart } from './record-part.ts';
 import { releaseSummary } from './release.ts';
 import { decodeRecord } from './summary-text.ts';
 
@@ -15,6 +16,7 @@ export function openSummaryStore(redis: Redis, keyspace: Keyspace): SummaryStore
   const beat = bindScript(redis, beatSummary(keyspace));
   const record = bindScript(redis, recordSummary(keyspace));
   const release = bindScript(redis, releaseSummary(keyspace));
+  const keepPart = bindScript(redis, recordPart(keyspace));
   return {
     readSummaries: async (conversation, hashes) => {
       if (hashes.length === 0) return [];
@@ -27,5 +29,8 @@ export function openSummaryStore(redis: Redis, keyspace: Keyspace): SummaryStore
     releaseSummary: async (conversation, hash, owner) => {
       await release({ conversation, hash, owner });
     },
+    readPart: async (conversation, key) =>
+      (await callRedis(() => redis.get(keyspace.summary(conversation, partHash(key))))) ?? undefined,
+    recordPart: (conversation, key, text) => keepPart({ conversation, key, text }),
   };
 }

@@ -10,7 +10,10 @@ import type { Timers } from '../timers.ts';
 /** What the summarization worker is given. */
 export interface SummarizationPorts {
   readonly contexts: Pick<ContextReader, 'readConversation' | 'readContext' | 'readLog'>;
-  readonly summaries: Pick<SummaryStore, 'claimSummary' | 'beatSummary' | 'recordSummary' | 'releaseSummary'>;
+  readonly summaries: Pick<
+    SummaryStore,
+    'claimSummary' | 'beatSummary' | 'recordSummary' | 'releaseSummary' | 'readPart' | 'recordPart'
+  >;
   /** the chain for a policy: tried in order, the structural summarizer last */
   readonly summarizers: (policy: Policy, agent: string) => readonly Summarizer[];
   readonly agents: PreparedAgents;

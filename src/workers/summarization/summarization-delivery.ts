@@ -4,6 +4,7 @@ import type { SummarizationDelivery, SummarizationHandler, SummarizationResult }
 import type { SummarizationTask } from '../../domain/ports/queue.ts';
 import type { SummaryRecord } from '../../domain/ports/summary-store.ts';
 import { summaryPolicy } from '../summary-policy.ts';
+import { attendSummarizer, readRetryAt } from './attended-summarizer.ts';
 import type { SummarizationPorts } from './ports.ts';
 import { summarizeSequence } from './summarize-sequence.ts';
 
@@ -66,7 +67,7 @@ async function runClaimed(
     const prepared = ports.agents.find(state.agent);
     const policy = prepared && summaryPolicy(prepared.policy, state);
     const setup = policy && { prepared: { ...prepared, policy }, state };
-    const record = setup && (await summarizeSequence(ports, setup, delivery));
+    const record = setup && (await summarizeSequence(attendChain(ports, delivery), setup, delivery));
     if (record === undefined) {
       await ports.summaries.releaseSummary(conversation, hash, owner);
       return { status: 'ended', outcome: 'failed' };
@@ -74,12 +75,22 @@ async function runClaimed(
     return await recordOutcome(ports, delivery.task, record);
   } catch (error) {
     await ports.summaries.releaseSummary(conversation, hash, owner);
+    const retryAt = readRetryAt(error);
+    if (retryAt !== undefined) return { status: 'limited', retryAt };
     if (!delivery.isLastAttempt) throw error;
     ports.onEvent({ type: 'worker_failed', where: 'summarization', conversation, passId: delivery.task.passId, error });
     return { status: 'ended', outcome: 'failed' };
   } finally {
     beat.stop();
   }
+}
+
+function attendChain(ports: SummarizationPorts, delivery: SummarizationDelivery): SummarizationPorts {
+  return {
+    ...ports,
+    summarizers: (policy, agent) =>
+      ports.summarizers(policy, agent).map((summarizer) => attendSummarizer(ports, summarizer, delivery)),
+  };
 }
 
 async function recordOutcome(

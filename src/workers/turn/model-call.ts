@@ -79,7 +79,7 @@ function reportCall(
     type: 'model_called',
     conversation,
     purpose: 'turn',
-    model: model.profile.id,
+    model: answer?.model ?? model.profile.id,
     outcome,
     tokens: request.tokens,
     durationMs: clock.now() - startedAt,

@@ -11,6 +11,7 @@ import { callModel, type ModelCallResult, type ModelFailure } from './model-call
 import { rollBackRefused } from './refused-version.ts';
 import { idempotencyKey, type RunningTurn } from './running-turn.ts';
 import { countModelSteps, countSteps, countWaits, modelKey } from './step-keys.ts';
+import { TextTeller } from './text-teller.ts';
 import { failTurn, type TurnEnd } from './turn-end.ts';
 import { waitForPass, waitForRetry } from './waiting.ts';
 
@@ -26,7 +27,8 @@ export interface Answered {
 /** Takes the turn's next model step: gate, call, record. */
 export async function takeModelStep(run: RunningTurn): Promise<Answered | TurnEnd> {
   const { journal, prepared } = run;
-  const step = modelKey(countModelSteps(journal.steps) + 1);
+  const number = countModelSteps(journal.steps) + 1;
+  const step = modelKey(number);
   const maxSteps = prepared.agent.maxSteps ?? TURN_LIMITS.maxSteps;
   if (countSteps(journal.steps) >= maxSteps) return failTurn('step_limit', `took ${maxSteps} steps`, { maxSteps });
 
@@ -37,15 +39,16 @@ export async function takeModelStep(run: RunningTurn): Promise<Answered | TurnEn
   if (decision.reasons.length > 0) await askForPass(run, decision.reasons);
 
   const sent = await run.context.read(journal.conversation);
-  const result = await sendRequest(run, { step, version: sent.version, messages: sent.messages, tokens: size.tokens });
-  if (result.status === 'failed')
-    return goOnAfter(run, { step, version: sent.version, tokens: size.tokens }, result.failure);
-  const answered = { key: step, head: journal.conversation.head, version: sent.version };
+  const { version, messages } = sent;
+  const result = await sendRequest(run, { number, version, messages, tokens: size.tokens });
+  if (result.status === 'failed') return goOnAfter(run, { step, version, tokens: size.tokens }, result.failure);
+  const answered = { key: step, head: journal.conversation.head, version };
   return recordAnswer(run, answered, result.answer, size.tokens);
 }
 
 interface SentRequest {
-  readonly step: string;
+  /** of the model step, from 1 */
+  readonly number: number;
   readonly version: number;
   readonly messages: readonly Message[];
   readonly tokens: number;
@@ -53,25 +56,32 @@ interface SentRequest {
 
 async function sendRequest(
   run: RunningTurn,
-  { step, version, messages, tokens }: SentRequest,
+  { number, version, messages, tokens }: SentRequest,
 ): Promise<ModelCallResult> {
   const { prepared, keeper, ports, settings } = run;
-  return callModel({
-    conversation: keeper.lease.conversation,
-    model: prepared.agent.model,
-    limits: prepared.limits,
-    request: {
-      system: prepared.agent.system,
-      tools: prepared.tools,
-      messages,
-      tokens,
-      version,
-      idempotencyKey: idempotencyKey(run, step),
-    },
-    deadline: { timers: ports.timers, timeoutMs: settings.stepTimeoutMs, signal: keeper.signal },
-    clock: ports.clock,
-    onEvent: ports.onEvent,
-  });
+  const { texts, timers, clock, onEvent } = ports;
+  const teller = new TextTeller({ texts, timers, lease: keeper.lease, step: number, onEvent });
+  try {
+    return await callModel({
+      conversation: keeper.lease.conversation,
+      model: prepared.agent.model,
+      limits: prepared.limits,
+      request: {
+        system: prepared.agent.system,
+        tools: prepared.tools,
+        messages,
+        tokens,
+        version,
+        idempotencyKey: idempotencyKey(run, modelKey(number)),
+        onText: (piece) => teller.add(piece),
+      },
+      deadline: { timers, timeoutMs: settings.stepTimeoutMs, signal: keeper.signal },
+      clock,
+      onEvent,
+    });
+  } finally {
+    teller.end();
+  }
 }
 
 async function recordAnswer(
@@ -83,16 +93,20 @@ async function recordAnswer(
   const { journal, prepared } = run;
   const read = await readAnswer(answer, step, prepared);
   if (read.status === 'unusable') return failModel(run, { message: read.why });
-  if (answer.usage !== undefined) void observeUsage(run, answer.usage);
+  if (answer.usage !== undefined) void observeUsage(run, answer.usage, answer.model);
   const { head } = await journal.record({ ...read.outcome, requestTokens });
   return { kind: 'answered', step: step.key, seq: head, message: read.message };
 }
 
 /** Compares what the provider read with our own count of the same request; call before the answer is in the log. */
-function observeUsage({ ports, journal, prepared }: RunningTurn, usage: ModelUsage): Promise<void> {
+function observeUsage(
+  { ports, journal, prepared }: RunningTurn,
+  usage: ModelUsage,
+  model = prepared.agent.model.profile.id,
+): Promise<void> {
   const { anchor: _, ...size } = journal.conversation.size;
   const counted = contextSize(size, { ...prepared.overhead, calibration: 1 });
-  return ports.calibrations.observe(prepared.agent.model.profile.id, usage.inputTotal, counted.tokens);
+  return ports.calibrations.observe(model, usage.inputTotal, counted.tokens);
 }
 
 interface FailedRequest {

@@ -4,6 +4,7 @@ import type { Clock, IdSource } from '../../domain/ports/clock.ts';
 import type { ContextReader } from '../../domain/ports/context-store.ts';
 import type { PassIntake } from '../../domain/ports/pass-store.ts';
 import type { WakeQueue } from '../../domain/ports/queue.ts';
+import type { TextPublisher } from '../../domain/ports/text-deltas.ts';
 import type { TurnStore } from '../../domain/ports/turn-store.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import type { Calibrations } from '../calibrations.ts';
@@ -40,6 +41,7 @@ export interface TurnDependencies {
   readonly contexts: Pick<ContextReader, 'readConversation' | 'readContext' | 'readLog'>;
   readonly passes: PassIntake;
   readonly takeover: PassTakeover;
+  readonly texts: TextPublisher;
   readonly wakes: Pick<WakeQueue, 'wake'>;
   readonly agents: PreparedAgents;
   readonly calibrations: Pick<Calibrations, 'observe'>;

@@ -87,7 +87,8 @@ export interface MemoryConversation {
 
 export type MemorySummary =
   | { readonly kind: 'claim'; readonly owner: string; until: number }
-  | { readonly kind: 'record'; readonly record: SummaryRecord; until: number };
+  | { readonly kind: 'record'; readonly record: SummaryRecord; until: number }
+  | { readonly kind: 'part'; readonly text: string; until: number };
 
 /**
  * What the in-memory stores share: one process's Redis. Every operation of theirs is synchronous inside, as a script is,

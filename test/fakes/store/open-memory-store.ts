@@ -5,10 +5,12 @@ import type { MemoryDatabase } from './database.ts';
 import { openMemoryPassStore } from './pass-store.ts';
 import { openMemorySummaryStore } from './summary-store.ts';
 import { openMemorySweepStore } from './sweep-store.ts';
+import { MemoryTextChannel } from './text-channel.ts';
 import { openMemoryTurnStore } from './turn-store.ts';
 
 /** Every storage port over one database in memory. */
 export function openMemoryStore(db: MemoryDatabase): Store {
+  const texts = new MemoryTextChannel();
   return {
     ...openMemoryTurnStore(db),
     ...openMemoryPassStore(db),
@@ -16,5 +18,6 @@ export function openMemoryStore(db: MemoryDatabase): Store {
     ...openMemorySummaryStore(db),
     ...openMemorySweepStore(db),
     ...openMemoryCalibrationStore(),
+    publishText: (conversation, delta) => texts.publishText(conversation, delta),
   };
 }

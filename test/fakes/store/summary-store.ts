@@ -42,6 +42,17 @@ export function openMemorySummaryStore(db: MemoryDatabase): SummaryStore {
     releaseSummary: async (ref, hash, owner) => {
       if (isOwn(find(ref, hash), owner)) db.find(ref)?.summaries.delete(hash);
     },
+    readPart: async (ref, key) => {
+      const found = find(ref, `part:${key}`);
+      return found?.kind === 'part' ? found.text : undefined;
+    },
+    recordPart: async (ref, key, text) => {
+      if (db.isGone(ref)) return 'gone';
+      if (find(ref, `part:${key}`) !== undefined) return 'recorded';
+      const until = db.now() + PASS_LIMITS.summaryTtlMs;
+      db.find(ref)?.summaries.set(`part:${key}`, { kind: 'part', text, until });
+      return 'recorded';
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ModelError } from '../../../src/domain/model.ts';
+import type { SummaryParts } from '../../../src/domain/ports/summarizer.ts';
 import { contentOf, HISTORY, openWorld, prose, RECORD, round, say } from './fixture.ts';
 
 describe('a record', () => {
@@ -270,6 +271,72 @@ describe('a sequence larger than the window', () => {
     expect(content).toMatch(/FIRST [\s\S]*\[… left out …\][\s\S]* LAST/);
     expect(content.isWellFormed()).toBe(true);
     expect(request?.tokens).toBeLessThanOrEqual(10_000);
+  });
+
+  describe('whose parts are kept', () => {
+    /** The sequence is four parts of it, and a merge. */
+    const small = { windowTokens: 6_000, outputCapTokens: 1_000 };
+
+    function keepParts() {
+      const kept = new Map<string, string>();
+      const parts: SummaryParts = {
+        read: async (key) => kept.get(key),
+        write: async (key, text) => void kept.set(key, text),
+      };
+      return { kept, parts };
+    }
+
+    /** Fails at one of its calls, counted from 1 over all attempts. */
+    function openFailing(failsAt: number) {
+      let calls = 0;
+      return openWorld({
+        profile: small,
+        decide: () => {
+          calls += 1;
+          return calls === failsAt ? new ModelError('retry', 'a rate limit') : { content: `${RECORD} ${calls}` };
+        },
+      });
+    }
+
+    it.each([
+      ['a later part', 3],
+      ['the merge', 5],
+    ])('pays for none of them again where %s failed', async (_, failsAt) => {
+      const { parts } = keepParts();
+      const asking = { messages, maxTokens: 1_000, parts };
+      const world = await openFailing(failsAt);
+      await expect(world.summarize(asking)).rejects.toMatchObject({ kind: 'retry' });
+      expect(await world.summarize(asking)).toMatchObject({ status: 'written' });
+      const keys = world.requests.map(({ idempotencyKey }) => idempotencyKey);
+      expect(keys).toHaveLength(6);
+      expect(keys[failsAt], 'asked again').toBe(keys[failsAt - 1]);
+      expect(new Set(keys).size).toBe(5);
+      const merged = contentOf(world.requests.at(-1) as (typeof world.requests)[0]);
+      const written = [1, 2, 3, 4, 5].filter((call) => call !== failsAt).slice(0, 4);
+      expect([...merged.matchAll(/Book the wagon\. (\d)/g)].map(([, call]) => Number(call))).toEqual(written);
+    });
+
+    it('asks another model, or by another prompt, for all of them', async () => {
+      const { kept, parts } = keepParts();
+      const asking = { messages, maxTokens: 1_000, parts };
+      await (await openWorld({ profile: small })).summarize(asking);
+      expect(kept.size).toBe(4);
+      for (const options of [{ profile: { ...small, id: 'other' } }, { profile: small, prompt: 'Keep every price.' }]) {
+        const world = await openWorld(options);
+        await world.summarize(asking);
+        expect(world.requests).toHaveLength(5);
+      }
+    });
+
+    it('keeps none that was refused', async () => {
+      const { kept, parts } = keepParts();
+      const world = await openWorld({
+        profile: small,
+        decide: ({ messages: [one] }) => ({ content: one?.content.includes('seq="11"') ? RECORD : '' }),
+      });
+      await world.summarize({ messages, maxTokens: 1_000, parts });
+      expect(kept.size).toBe(1);
+    });
   });
 
   it('is refused whole where one part is', async () => {

@@ -65,6 +65,32 @@ export function describeSummaryStore(harness: () => StoreHarness): void {
       expect(await store.readSummaries(conversation, ['h'])).toEqual([undefined]);
     });
 
+    test('a part of one that is not finished is found again by its key; the first stays, and it is no summary', async () => {
+      const { store, expireSummary } = harness();
+      const conversation = await makeConversation(store);
+      expect(await store.readPart(conversation, 'k')).toBeUndefined();
+      expect(await store.recordPart(conversation, 'k', '## Goal\n"ü" []')).toBe('recorded');
+      expect(await store.recordPart(conversation, 'k', 'second')).toBe('recorded');
+      expect(await store.readPart(conversation, 'k')).toBe('## Goal\n"ü" []');
+      expect(await store.readPart(conversation, 'other')).toBeUndefined();
+      expect(await store.readPart(await makeConversation(store), 'k'), 'of another conversation').toBeUndefined();
+      expect(await store.claimSummary(conversation, 'k', 'a')).toEqual({ status: 'claimed' });
+      expect(await store.readPart(conversation, 'k')).toBe('## Goal\n"ü" []');
+      await expireSummary(conversation, 'part:k');
+      expect(await store.recordPart(conversation, 'k', 'third')).toBe('recorded');
+      expect(await store.readPart(conversation, 'k')).toBe('third');
+    });
+
+    test('a part goes with its conversation, and none is kept for one that is gone', async () => {
+      const { store } = harness();
+      const conversation = await makeConversation(store);
+      await store.recordPart(conversation, 'k', 'text');
+      await store.erase(conversation);
+      expect(await store.readPart(conversation, 'k')).toBeUndefined();
+      expect(await store.recordPart(conversation, 'k', 'late')).toBe('gone');
+      expect(await store.readPart(conversation, 'k')).toBeUndefined();
+    });
+
     test('many are read at once, in order; a claim is no summary', async () => {
       const { store } = harness();
       const conversation = await makeConversation(store);

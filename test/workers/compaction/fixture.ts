@@ -94,6 +94,7 @@ export class Fixture {
       contexts: store,
       summaries: store,
       sweep: store,
+      texts: store,
       wakes: this.queue,
       takeover: { settleNow: (conversation) => takeOverPass(this.ports, conversation) },
       summarizers: (policy) => {
@@ -188,7 +189,7 @@ export class Fixture {
 
   summarize(child: Child, isLastAttempt = false, signal = new AbortController().signal): Promise<SummarizationResult> {
     const { child: _, ...task } = child;
-    return this.summarization({ task, isLastAttempt, signal });
+    return this.summarization({ task, askedAt: this.timers.now(), isLastAttempt, signal });
   }
 
   /** A whole pass with one delivery before its children and one behind. */

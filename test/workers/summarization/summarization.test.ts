@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { renderWidestCheckpoint } from '../../../src/domain/checkpoint.ts';
+import { ModelError } from '../../../src/domain/model.ts';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
 import type { Summarizer, SummaryAnswer } from '../../../src/domain/ports/summarizer.ts';
 import { brief, FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words } from '../compaction/fixture.ts';
@@ -196,6 +197,68 @@ describe('a summarizer that throws', () => {
     await expect(world.summarize(child)).rejects.toThrow('away');
     expect(await world.summarize(child, true)).toEqual({ status: 'ended', outcome: 'failed' });
   });
+});
+
+describe('a limit that says when it ends', () => {
+  function limited(retryAt: number, id = 'limited'): Summarizer {
+    return { id, summarize: () => Promise.reject(new ModelError('retry', 'a rate limit', { retryAt })) };
+  }
+
+  it('delays the job until then: its claim is free meanwhile, and nothing is told as ended', async () => {
+    const opened = await openChild();
+    const { world, child } = opened;
+    const retryAt = world.timers.now() + PASS_LIMITS.parkMs / 2;
+    world.summarizers = [limited(retryAt), brief()];
+    expect(await world.summarize(child)).toEqual({ status: 'limited', retryAt });
+    expect(world.db.find(ref)?.summaries.size).toBe(0);
+    expect(world.eventsOf('summary_ended')).toEqual([]);
+    expect(world.eventsOf('worker_failed')).toEqual([]);
+    expect(world.timers.pending).toBe(0);
+
+    world.summarizers = [brief('first')];
+    expect(await world.summarize(child)).toMatchObject({ outcome: 'written' });
+    expect(await readRecord(opened)).toMatchObject({ checkpoint: { model: 'first' } });
+  });
+
+  it.each([
+    ['too late for the pass that asked', 1, false],
+    ['soon, at the last attempt', 0, true],
+  ])('%s gives way to the next one at once', async (_, lateMs, isLastAttempt) => {
+    const opened = await openChild();
+    const { world, child } = opened;
+    world.summarizers = [limited(world.timers.now() + PASS_LIMITS.parkMs / 2 + lateMs), brief('second')];
+    expect(await world.summarize(child, isLastAttempt)).toMatchObject({ outcome: 'written' });
+    expect(await readRecord(opened)).toMatchObject({ checkpoint: { model: 'second' } });
+    expect(world.eventsOf('worker_failed')).toMatchObject([{ where: 'summarizer limited' }]);
+  });
+
+  it('too late for its pass is no refusal: the next pass may ask for the same source', async () => {
+    const opened = await openChild();
+    const { world, child } = opened;
+    world.summarizers = [limited(world.timers.now() + PASS_LIMITS.parkMs), refusing];
+    expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'failed' });
+    expect(await readRecord(opened)).toBeUndefined();
+  });
+});
+
+it('what a summarizer has paid for is kept for the attempt after', async () => {
+  const read: (string | undefined)[] = [];
+  const { world, child } = await openChild({
+    summarizers: [
+      {
+        id: 'parted',
+        summarize: async ({ parts }) => {
+          read.push(await parts?.read('k'));
+          await parts?.write('k', 'paid for');
+          if (read.length === 1) throw new Error('overloaded');
+          return { status: 'written', text: 'done' };
+        },
+      },
+    ],
+  });
+  await expect(world.summarize(child)).rejects.toThrow('overloaded');
+  expect(await world.summarize(child)).toMatchObject({ outcome: 'written' });
+  expect(read).toEqual([undefined, 'paid for']);
 });
 
 describe('a summary is accepted', () => {

@@ -6,6 +6,7 @@ import { type Message, NO_WEIGHT } from '../../../src/domain/message.ts';
 import type { Model } from '../../../src/domain/model.ts';
 import type { PolicyInput } from '../../../src/domain/policy.ts';
 import type { PassRequest } from '../../../src/domain/ports/pass-store.ts';
+import type { TextDelta } from '../../../src/domain/ports/text-deltas.ts';
 import type { TurnView } from '../../../src/domain/turn.ts';
 import { type Segment, START_VERSION, type Version } from '../../../src/domain/version.ts';
 import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
@@ -46,6 +47,8 @@ export class Fixture {
   takeovers = 0;
   /** what was told of providers' counts */
   readonly observed: { readonly model: string; readonly providerTokens: number; readonly counted: number }[] = [];
+  /** what was told of answers while they were written */
+  readonly told: TextDelta[] = [];
   readonly ports: TurnDependencies;
   #ids = 0;
 
@@ -65,6 +68,11 @@ export class Fixture {
         settleNow: async () => {
           this.takeovers += 1;
           await this.endPass(options.takeoverKeeps);
+        },
+      },
+      texts: {
+        publishText: async (_, delta) => {
+          this.told.push(delta);
         },
       },
       wakes: {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ModelError } from '../../../src/domain/model.ts';
+import { ModelError, type ModelRequest } from '../../../src/domain/model.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../../src/models/scripted.ts';
 import { Fixture, ref } from './fixture.ts';
 import { settleTasks } from './manual-timers.ts';
@@ -11,6 +11,17 @@ function answersOf(...answers: readonly ScriptedOutcome[]) {
 function busy(retryAt?: number): ModelError {
   return new ModelError('retry', 'rate limit', retryAt === undefined ? {} : { retryAt });
 }
+
+it('an answer of one model of a chain is told and calibrated under the id of that model', async () => {
+  const usage = { inputTotal: 300, output: 2, outputKept: 2 };
+  const inner = scriptedModel({ profile: { id: 'a|b' }, decide: () => ({ content: 'x', usage }) });
+  const generate = async (request: ModelRequest) => ({ ...(await inner.generate(request)), model: 'b' });
+  const world = await Fixture.open({ model: { profile: inner.profile, generate } });
+  await world.accept('t1', 'hello');
+  await world.deliver();
+  expect(world.eventsOf('model_called')).toMatchObject([{ model: 'b' }]);
+  expect(world.observed).toMatchObject([{ model: 'b', providerTokens: 300 }]);
+});
 
 describe('a model call that may succeed later', () => {
   it('four 429 in a row are no poison: the turn waits longer each time, then goes on', async () => {

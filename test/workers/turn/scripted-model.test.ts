@@ -74,6 +74,23 @@ describe('the scripted model', () => {
     await expect(model.generate(request('four', work.signal))).rejects.toBe(reason);
   });
 
+  it('tells its text word by word, or as the script brings it', async () => {
+    async function* bring(): AsyncGenerator<string> {
+      yield* ['It ', 'is ', 'blue.'];
+    }
+    const model = scriptedModel({
+      steps: [{ answer: { content: ' It  is\nblue. ' } }, { answer: { content: bring() } }, { answer: {} }],
+    });
+    const told: string[] = [];
+    const ask = () => model.generate({ ...request('x'), onText: (piece) => told.push(piece) });
+    expect(await ask()).toMatchObject({ content: ' It  is\nblue. ' });
+    expect(told.splice(0)).toEqual([' It', '  is', '\nblue.', ' ']);
+    expect(await ask()).toMatchObject({ content: 'It is blue.' });
+    expect(told.splice(0)).toEqual(['It ', 'is ', 'blue.']);
+    expect(await ask()).toMatchObject({ content: '' });
+    expect(told).toEqual([]);
+  });
+
   it('decides by the request, any number of times', async () => {
     const model = scriptedModel({
       profile: { id: 'small', windowTokens: 100 },

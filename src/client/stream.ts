@@ -1,0 +1,64 @@
+import { parseInput } from '../domain/parse.ts';
+import type { TurnView } from '../domain/turn.ts';
+import { type HeardPart, HeardText } from './heard-text.ts';
+import { type ConversationName, readConversationName, readTurnId } from './input.ts';
+import type { ClientPorts } from './ports.ts';
+import { untilSettled, waitSchema } from './turns.ts';
+
+/** Parts of the text, then the result: the settled turn, or the turn as it stands when the time is up. */
+export type TurnProgress = HeardPart | { readonly type: 'result'; readonly view: TurnView };
+
+export interface StreamOptions {
+  /** ms; absent: until the turn is settled */
+  readonly waitMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Follows a turn. Its result is read from Redis as `result` reads it: it is right, whatever was heard. Nothing is listened to
+ * before the first call for a part, nor after the last.
+ * @throws invalid_input, not_found, the signal's reason
+ */
+export async function* streamTurn(
+  ports: ClientPorts,
+  name: ConversationName,
+  turn: string,
+  { waitMs, signal }: StreamOptions = {},
+): AsyncGenerator<TurnProgress, void, void> {
+  const conversation = readConversationName(name);
+  const heard = new HeardText(readTurnId(turn));
+  const timeMs = waitMs === undefined ? Number.POSITIVE_INFINITY : parseInput(waitSchema, waitMs, 'waitMs');
+  signal?.throwIfAborted();
+  const left = new AbortController();
+  let news = Promise.withResolvers<void>();
+  const tell = (): void => news.resolve();
+  const listening = ports.texts.listen(conversation, (delta) => {
+    heard.hear(delta);
+    tell();
+  });
+  signal?.addEventListener('abort', tell);
+  try {
+    let isOver = false;
+    const end = (): void => {
+      isOver = true;
+      tell();
+    };
+    const settled = untilSettled(ports, conversation, turn, { waitMs: timeMs, signal: left.signal });
+    settled.then(end, end);
+    for (;;) {
+      await news.promise;
+      news = Promise.withResolvers();
+      signal?.throwIfAborted();
+      if (isOver) break;
+      yield* heard.take();
+    }
+    const view = await settled;
+    await listening.catchUp();
+    yield* heard.take();
+    yield { type: 'result', view };
+  } finally {
+    signal?.removeEventListener('abort', tell);
+    listening.stop();
+    left.abort();
+  }
+}

@@ -1,0 +1,63 @@
+import type { Redis } from 'ioredis';
+
+export type Hear = (text: string) => void;
+
+interface Channel {
+  readonly hearers: Set<Hear>;
+  /** resolves once the channel is listened to */
+  readonly begun: Promise<unknown>;
+}
+
+/**
+ * One connection for all that a process listens to, opened at the first channel and kept until the end: a connection that
+ * subscribes can do nothing else. What is published while it is away is lost.
+ */
+export class Subscriber {
+  readonly #redis: Redis;
+  readonly #channels = new Map<string, Channel>();
+  #connection: Redis | undefined;
+
+  constructor(redis: Redis) {
+    this.#redis = redis;
+  }
+
+  /** @returns resolves once the channel is listened to; rejects where Redis did not say so, who may listen all the same */
+  async join(name: string, hear: Hear): Promise<void> {
+    const known = this.#channels.get(name);
+    const channel = known ?? { hearers: new Set(), begun: this.#connect().subscribe(name) };
+    this.#channels.set(name, channel);
+    channel.hearers.add(hear);
+    await channel.begun;
+  }
+
+  leave(name: string, hear: Hear): void {
+    const channel = this.#channels.get(name);
+    if (channel === undefined || !channel.hearers.delete(hear) || channel.hearers.size > 0) return;
+    this.#channels.delete(name);
+    this.#connection?.unsubscribe(name).catch(() => undefined);
+  }
+
+  /** What was published before this call is heard once it resolves: the answer comes behind it. @throws where none comes */
+  async catchUp(): Promise<void> {
+    await this.#connection?.ping();
+  }
+
+  close(): void {
+    this.#connection?.disconnect();
+  }
+
+  #connect(): Redis {
+    if (this.#connection !== undefined) return this.#connection;
+    const connection = this.#redis.duplicate({
+      enableOfflineQueue: true,
+      maxRetriesPerRequest: null,
+      enableAutoPipelining: false,
+    });
+    connection.on('error', () => undefined);
+    connection.on('message', (name: string, text: string) => {
+      for (const hear of this.#channels.get(name)?.hearers ?? []) hear(text);
+    });
+    this.#connection = connection;
+    return connection;
+  }
+}

@@ -1,0 +1,47 @@
+import type { Redis } from 'ioredis';
+import type { ConversationRef } from '../domain/ids.ts';
+import { type TextDelta, type TextListener, type TextPublisher, textDeltaSchema } from '../domain/ports/text-deltas.ts';
+import { callRedis } from './connection.ts';
+import type { Keyspace } from './keys.ts';
+import type { Subscriber } from './subscriber.ts';
+
+/** Over the connection of the scripts, so that what is recorded is never told of before its text. */
+export function openTextPublisher(redis: Redis, keyspace: Keyspace): TextPublisher {
+  return {
+    async publishText(conversation, delta) {
+      await callRedis(() => redis.publish(nameChannel(redis, keyspace, conversation), JSON.stringify(delta)));
+    },
+  };
+}
+
+export function openTextListener(redis: Redis, keyspace: Keyspace, subscriber: Subscriber): TextListener {
+  return {
+    listen(conversation, hear) {
+      const name = nameChannel(redis, keyspace, conversation);
+      const hearText = (text: string): void => {
+        const delta = readDelta(text);
+        if (delta !== undefined) hear(delta);
+      };
+      // Not awaited: a subscription that fails costs pieces, nothing else.
+      subscriber.join(name, hearText).catch(() => undefined);
+      return {
+        catchUp: () => subscriber.catchUp().catch(() => undefined),
+        stop: () => subscriber.leave(name, hearText),
+      };
+    },
+  };
+}
+
+/** A channel belongs to the whole server, whichever database its name came from: two may hold conversations of one name. */
+function nameChannel(redis: Redis, keyspace: Keyspace, conversation: ConversationRef): string {
+  return `${keyspace.textChannel(conversation)}:${redis.options.db ?? 0}`;
+}
+
+/** Of another release, or of somebody else: what cannot be read is as good as lost. */
+function readDelta(text: string): TextDelta | undefined {
+  try {
+    return textDeltaSchema.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,91 @@
+import type { EventListener } from '../../domain/events.ts';
+import type { TextDelta, TextPublisher } from '../../domain/ports/text-deltas.ts';
+import type { TurnLease } from '../../domain/ports/turn-store.ts';
+import type { Timers } from '../timers.ts';
+
+/** Pieces that come within this time of each other are told as one. */
+export const TELL_EVERY_MS = 50;
+/** This much is told at once. */
+export const TELL_CHARACTERS = 4_096;
+/** A Redis that does not answer holds so many deltas of a turn in this process; what comes then is dropped. */
+export const MOST_UNDER_WAY = 16;
+
+export interface TextTellerOptions {
+  readonly texts: TextPublisher;
+  readonly timers: Timers;
+  readonly lease: TurnLease;
+  /** number of the model step, from 1 */
+  readonly step: number;
+  readonly onEvent: EventListener;
+}
+
+/**
+ * Tells a model's text to whoever listens, while one call of one step is under way. Nothing waits for it and no failure of
+ * it reaches the turn; the first one is reported and ends the telling.
+ */
+export class TextTeller {
+  readonly #options: TextTellerOptions;
+  #text = '';
+  #told = 0;
+  #underWay = 0;
+  #isEnded = false;
+  #hasFailed = false;
+  #rest: { stop(): void } | undefined;
+
+  constructor(options: TextTellerOptions) {
+    this.#options = options;
+  }
+
+  /** Never throws. After the end it does nothing: a call that ignores its signal may still speak. */
+  add(piece: string): void {
+    if (this.#isEnded || piece === '') return;
+    this.#text += piece;
+    // The first piece goes at once: somebody waits for it.
+    if (this.#rest === undefined || this.#text.length >= TELL_CHARACTERS) this.#tell();
+  }
+
+  /** Tells what is left. */
+  end(): void {
+    if (!this.#isEnded && this.#text !== '') this.#tell();
+    this.#stop();
+  }
+
+  #tell(): void {
+    const { lease, step, timers } = this.#options;
+    const { turn, epoch } = lease;
+    void this.#publish({ turn, step, epoch, offset: this.#told, piece: this.#text });
+    this.#told += this.#text.length;
+    this.#text = '';
+    this.#rest?.stop();
+    this.#rest = timers.after(TELL_EVERY_MS, () => {
+      this.#rest = undefined;
+      if (this.#text !== '') this.#tell();
+    });
+  }
+
+  async #publish(delta: TextDelta): Promise<void> {
+    if (this.#underWay >= MOST_UNDER_WAY) return;
+    this.#underWay += 1;
+    try {
+      const { texts, lease } = this.#options;
+      await texts.publishText(lease.conversation, delta);
+    } catch (error) {
+      this.#fail(error);
+    } finally {
+      this.#underWay -= 1;
+    }
+  }
+
+  #fail(error: unknown): void {
+    const { lease, onEvent } = this.#options;
+    const { conversation, turn } = lease;
+    if (!this.#hasFailed) onEvent({ type: 'worker_failed', where: 'text', conversation, turn, error });
+    this.#hasFailed = true;
+    this.#stop();
+  }
+
+  #stop(): void {
+    this.#isEnded = true;
+    this.#rest?.stop();
+  }
+}

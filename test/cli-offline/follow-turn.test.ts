@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest';
+import { enqueue } from '../../src/cli/commands/enqueue.ts';
+import type { StreamOptions, TurnfoldClient, TurnProgress } from '../../src/client/index.ts';
+import type { TurnView } from '../../src/domain/turn.ts';
+
+const settled: TurnView = { turn: 't1', state: 'completed', agent: 'a', acceptedAt: 1, requestTokens: [] };
+const text = (piece: string, step = 1): TurnProgress => ({ type: 'text', step, piece });
+
+function result(change: Partial<TurnView>): TurnProgress {
+  return { type: 'result', view: { ...settled, ...change } };
+}
+
+const answered = (content: string): TurnProgress => result({ answer: { seq: 2, content } });
+
+/** What the command prints of these parts: results, notes, exit code. */
+async function print(parts: readonly TurnProgress[], options: { waitMs?: number; json?: boolean } = {}) {
+  const asked: (StreamOptions | undefined)[] = [];
+  async function* stream(_: unknown, __: string, given?: StreamOptions): AsyncGenerator<TurnProgress> {
+    asked.push(given);
+    yield* parts;
+  }
+  const client = { enqueueTurn: async () => ({ turn: 't1' }), stream } as unknown as TurnfoldClient;
+  const printed = { stdout: '', stderr: '' };
+  const output = {
+    line: (line: string) => void (printed.stdout += `${line}\n`),
+    text: (piece: string) => void (printed.stdout += piece),
+    note: (note: string) => void (printed.stderr += `${note}\n`),
+  };
+  const given = { agent: 'a', tenant: '_', stream: true, waitMs: 0, ...options };
+  const code = await enqueue({ client, output }, 'c1', 'hello', given);
+  return { ...printed, code, asked };
+}
+
+test('prints pieces as they come, the text of each step in lines of its own, and no answer twice', async () => {
+  expect(
+    await print([text('Let me '), text('see.'), text('It is', 2), text(' blue.', 2), answered('It is blue.')]),
+  ).toEqual({
+    stdout: 'Let me see.\nIt is blue.\n',
+    stderr: '',
+    code: 0,
+    asked: [{}],
+  });
+});
+
+test('prints the answer whole where it did not hear all of it', async () => {
+  const missed = [text('It '), { type: 'lost', step: 1 } as const, text('blue.'), answered('It is blue.')];
+  expect(await print(missed)).toMatchObject({
+    stdout: 'It \nblue.\nIt is blue.\n',
+    stderr: '(a piece was lost)\n',
+  });
+  expect(await print([text('It is'), answered('It is blue.')])).toMatchObject({ stdout: 'It is\nIt is blue.\n' });
+  expect(await print([answered('It is blue.')])).toMatchObject({ stdout: 'It is blue.\n' });
+});
+
+test('says where a step begins again', async () => {
+  const again = [text('It is bl'), { type: 'restart', step: 1 } as const, text('It is red.'), answered('It is red.')];
+  expect(await print(again)).toMatchObject({ stdout: 'It is bl\nIt is red.\n', stderr: '(begins again)\n' });
+});
+
+test('says why there is no answer, with exit code 1', async () => {
+  const failure = { code: 'model_failed', message: 'no' };
+  expect(await print([text('It '), result({ state: 'failed', failure })])).toMatchObject({
+    stdout: 'It \nt1  failed  model_failed: no\n',
+    code: 1,
+  });
+  expect(await print([result({ state: 'running' })], { waitMs: 200 })).toMatchObject({
+    stdout: 't1  running\n',
+    stderr: expect.stringMatching(/^not settled within 0.2 s; .* --turn t1 /) as string,
+    code: 1,
+    asked: [{ waitMs: 200 }],
+  });
+});
+
+test('prints parts and result as lines of JSON', async () => {
+  const parts = [text('It is "x"\n'), answered('It is "x"\n')];
+  const { stdout } = await print(parts, { json: true });
+  expect(
+    stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown),
+  ).toEqual(parts);
+});

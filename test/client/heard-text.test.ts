@@ -1,0 +1,143 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type HeardPart, HeardText } from '../../src/client/heard-text.ts';
+import type { TextDelta } from '../../src/domain/ports/text-deltas.ts';
+
+function delta(change: Partial<TextDelta>): TextDelta {
+  return { turn: 't1', step: 1, epoch: 1, offset: 0, piece: 'x', ...change };
+}
+
+function partsOf(...deltas: readonly Partial<TextDelta>[]): HeardPart[] {
+  const heard = new HeardText('t1');
+  for (const change of deltas) heard.hear(delta(change));
+  return heard.take();
+}
+
+describe('what is heard of a text', () => {
+  test('joins on; what came together is told together, steps apart', () => {
+    const deltas = [{ piece: 'ab' }, { offset: 2, piece: 'c' }, { step: 2, piece: 'd' }];
+    expect(partsOf(...deltas)).toEqual([
+      { type: 'text', step: 1, piece: 'abc' },
+      { type: 'text', step: 2, piece: 'd' },
+    ]);
+  });
+
+  test('says where pieces are missing: before the first, in between, in a later step', () => {
+    const deltas = [
+      { offset: 5, piece: 'ab' },
+      { offset: 8, piece: 'c' },
+      { step: 2, offset: 1, piece: 'd' },
+    ];
+    expect(partsOf(...deltas).map(({ type, step }) => `${type} ${step}`)).toEqual([
+      'lost 1',
+      'text 1',
+      'lost 1',
+      'text 1',
+      'lost 2',
+      'text 2',
+    ]);
+  });
+
+  test('begins again with a new owner, or where the same one does; an old one is heard no more', () => {
+    const again = { type: 'restart', step: 1 };
+    const said = (piece: string): unknown => ({ type: 'text', step: 1, piece });
+    const deltas = [{ piece: 'ab' }, { epoch: 2, piece: 'c' }, { offset: 2, piece: 'old' }];
+    expect(partsOf(...deltas)).toEqual([said('ab'), again, said('c')]);
+    expect(partsOf({ piece: 'ab' }, { piece: 'c' })).toEqual([said('ab'), again, said('c')]);
+  });
+
+  test('begins again with a gap where the beginning of the new text was lost', () => {
+    expect(partsOf({ piece: 'ab' }, { epoch: 2, offset: 2, piece: 'c' })).toEqual([
+      { type: 'text', step: 1, piece: 'ab' },
+      { type: 'restart', step: 1 },
+      { type: 'lost', step: 1 },
+      { type: 'text', step: 1, piece: 'c' },
+    ]);
+  });
+
+  test('is of one turn, and of no step that is over', () => {
+    expect(partsOf({ turn: 't2' }, { step: 2 }, { step: 1, offset: 0 })).toEqual([
+      { type: 'text', step: 2, piece: 'x' },
+    ]);
+  });
+
+  test('is bounded while nobody takes it; the gap shows once somebody does', () => {
+    const heard = new HeardText('t1');
+    const piece = 'x'.repeat(300_000);
+    for (let count = 0; count < 20; count += 1) heard.hear(delta({ offset: count * piece.length, piece }));
+    const [first, ...others] = heard.take();
+    expect(others).toEqual([]);
+    expect(first?.type === 'text' && first.piece.length).toBe(4 * piece.length);
+    heard.hear(delta({ offset: 20 * piece.length, piece: 'end' }));
+    expect(heard.take()).toEqual([
+      { type: 'lost', step: 1 },
+      { type: 'text', step: 1, piece: 'end' },
+    ]);
+  });
+});
+
+/** Pieces of every owner's try at each step, in the order in which they were told, and which of them were lost. */
+const told = fc
+  .array(
+    fc.record({
+      tries: fc.array(fc.array(fc.string({ minLength: 1, maxLength: 4 }), { maxLength: 5 }), {
+        minLength: 1,
+        maxLength: 3,
+      }),
+    }),
+    { minLength: 1, maxLength: 3 },
+  )
+  .chain((steps) => {
+    let epoch = 0;
+    const deltas = steps.flatMap(({ tries }, index) =>
+      tries.flatMap((pieces) => {
+        epoch += 1;
+        let offset = 0;
+        return pieces.map((piece) => {
+          const one = delta({ step: index + 1, epoch, offset, piece });
+          offset += piece.length;
+          return one;
+        });
+      }),
+    );
+    const isLost = fc.array(fc.boolean(), { minLength: deltas.length, maxLength: deltas.length });
+    return fc.record({ deltas: fc.constant(deltas), isLost, taken: fc.array(fc.nat(deltas.length)) });
+  });
+
+/** What a listener shows of a step: its text since it last began, and whether it knows that something is missing. */
+function show(parts: readonly HeardPart[]): Map<number, { text: string; hasGaps: boolean }> {
+  const shown = new Map<number, { text: string; hasGaps: boolean }>();
+  for (const part of parts) {
+    const { text = '', hasGaps = false } = part.type === 'restart' ? {} : (shown.get(part.step) ?? {});
+    shown.set(part.step, {
+      text: part.type === 'text' ? text + part.piece : text,
+      hasGaps: hasGaps || part.type === 'lost',
+    });
+  }
+  return shown;
+}
+
+test('whatever is lost, a listener shows the beginning of a step’s newest text that it heard, or knows of the gap', () => {
+  fc.assert(
+    fc.property(told, ({ deltas, isLost, taken }) => {
+      const heard = new HeardText('t1');
+      const parts: HeardPart[] = [];
+      const arrived = deltas.filter((_, index) => !isLost[index]);
+      for (const [index, one] of arrived.entries()) {
+        heard.hear(one);
+        if (taken.includes(index)) parts.push(...heard.take());
+      }
+      parts.push(...heard.take());
+      const shown = show(parts);
+      for (const step of new Set(arrived.map((one) => one.step))) {
+        const ofStep = arrived.filter((one) => one.step === step);
+        const newest = ofStep.filter(({ epoch }) => epoch === ofStep.at(-1)?.epoch);
+        const whole = deltas.filter(({ epoch }) => epoch === newest[0]?.epoch);
+        const { text, hasGaps } = shown.get(step) ?? { text: undefined, hasGaps: false };
+        expect(text).toBe(newest.map(({ piece }) => piece).join(''));
+        expect(hasGaps).toBe(newest.some((one, at) => one !== whole[at]));
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});

@@ -1,0 +1,27 @@
+// Run as a process of its own by the tests: a turn worker whose model begins to speak and never ends, until it is killed.
+import { scriptedModel } from '../../src/models/scripted.ts';
+import { startWorkers } from '../../src/runtime/start-workers.ts';
+import { SHARDS } from './fixture.ts';
+
+async function* beginToSpeak(): AsyncGenerator<string> {
+  yield 'It is bl';
+  await new Promise(() => undefined);
+}
+
+await startWorkers({
+  redisUrl: process.argv[2] ?? '',
+  agents: [
+    {
+      name: 'speaker',
+      system: '',
+      policy: {},
+      tools: [],
+      model: scriptedModel({ decide: () => ({ content: beginToSpeak() }) }),
+    },
+  ],
+  roles: ['turn'],
+  shards: SHARDS,
+  queueShards: 1,
+  concurrency: { turn: 1, compaction: 1, summarization: 1 },
+  shutdownMs: 1_000,
+});

@@ -1,0 +1,200 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { OpenClient, StreamOptions, TurnProgress } from '../../src/client/index.ts';
+import type { Agent } from '../../src/domain/agent.ts';
+import { type ScriptedAnswer, scriptedModel } from '../../src/models/scripted.ts';
+import { type House, openHouse } from './fixture.ts';
+
+const LOOK = { timeout: 20_000, interval: 20 };
+const agent = 'speaker';
+
+/** An agent that says its pieces as a test hands them out, and calls `look` after the first text where it is told to. */
+function createSpeaker(speak: (heard: string) => ScriptedAnswer['content']): Agent {
+  return {
+    name: agent,
+    system: '',
+    policy: {},
+    tools: [],
+    model: scriptedModel({
+      decide: ({ messages }) => {
+        const content = speak(messages.findLast(({ role }) => role === 'user')?.content ?? '') ?? '';
+        const isFirst = messages.at(-1)?.role === 'user';
+        return messages.some((message) => message.content === 'look') && isFirst
+          ? { content: 'Let me see.', toolCalls: [{ name: 'nothing', arguments: {} }] }
+          : { content };
+      },
+    }),
+  };
+}
+
+let house: House;
+/** opened by a test: the model says one piece more */
+let gates: PromiseWithResolvers<void>[] = [];
+
+async function* speakInTurns(): AsyncGenerator<string> {
+  const mine = gates;
+  for (const [index, piece] of ['It ', 'is ', 'blue.'].entries()) {
+    await mine[index]?.promise;
+    yield piece;
+  }
+}
+
+beforeAll(async () => {
+  house = await openHouse();
+  await house.startWorkers([createSpeaker(speakInTurns)]);
+});
+afterAll(() => house.close());
+
+async function countChannels(conversation: string): Promise<number> {
+  return ((await house.redis.pubsub('CHANNELS', `*:text:${conversation}:*`)) as string[]).length;
+}
+
+async function countConnections(): Promise<number> {
+  return String(await house.redis.client('LIST'))
+    .trim()
+    .split('\n').length;
+}
+
+/** A turn that says nothing before it is listened to. */
+async function follow(conversation: string, options?: StreamOptions, client: OpenClient = house.client) {
+  gates = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
+  const mine = gates;
+  const { turn } = await house.client.enqueueTurn({ conversation, agent, input: 'hello' });
+  const parts = client.stream(conversation, turn, options)[Symbol.asyncIterator]();
+  const first = parts.next();
+  first.catch(() => undefined);
+  await expect.poll(() => countChannels(conversation), LOOK).toBe(1);
+  const open = (index: number): void => mine[index]?.resolve();
+  onTestFinished(() => mine.forEach(({ resolve }) => resolve()));
+  return { turn, parts, first, open };
+}
+
+async function takeAll(parts: AsyncIterator<TurnProgress>): Promise<TurnProgress[]> {
+  const taken: TurnProgress[] = [];
+  for (;;) {
+    const { done, value } = await parts.next();
+    if (done === true) return taken;
+    taken.push(value);
+  }
+}
+
+const text = (piece: string, step = 1): TurnProgress => ({ type: 'text', step, piece });
+const result = (content: string): object => ({ type: 'result', view: { state: 'completed', answer: { content } } });
+
+describe('who follows a turn', () => {
+  test('hears each piece as it comes, and has the result at the end', async () => {
+    const { parts, first, open } = await follow('whole');
+    open(0);
+    expect(await first).toEqual({ done: false, value: text('It ') });
+    open(1);
+    expect(await parts.next()).toEqual({ done: false, value: text('is ') });
+    open(2);
+    expect(await takeAll(parts)).toMatchObject([text('blue.'), result('It is blue.')]);
+    expect(await countChannels('whole')).toBe(0);
+  });
+
+  test('hears the texts of all steps of the turn, and of no other turn', async () => {
+    gates = [];
+    await house.client.enqueueTurn({ conversation: 'steps', agent, input: 'before' });
+    const { turn } = await house.client.enqueueTurn({ conversation: 'steps', agent, input: 'look', delayMs: 300 });
+    const heard: TurnProgress[] = [];
+    for await (const part of house.client.stream('steps', turn)) heard.push(part);
+    const textOf = (step: number): string =>
+      heard.map((part) => (part.type === 'text' && part.step === step ? part.piece : '')).join('');
+    expect([textOf(1), textOf(2)]).toEqual(['Let me see.', 'It is blue.']);
+    expect(heard.at(-1)).toMatchObject(result('It is blue.'));
+  });
+
+  test('has the result of a turn that is settled, and of one whose text was not heard', async () => {
+    const { turn, parts, first, open } = await follow('unheard');
+    // As if they were lost: the channel is left under the listener.
+    await house.redis.client('KILL', 'TYPE', 'PUBSUB');
+    for (const index of [0, 1, 2]) open(index);
+    const { value } = await first;
+    expect([value as TurnProgress, ...(await takeAll(parts))].at(-1)).toMatchObject(result('It is blue.'));
+    const again = house.client.stream('unheard', turn)[Symbol.asyncIterator]();
+    expect(await takeAll(again)).toMatchObject([result('It is blue.')]);
+  });
+
+  test('does not hold the turn up by being slow', async () => {
+    const { turn, parts, first, open } = await follow('slow');
+    for (const index of [0, 1, 2]) open(index);
+    await first;
+    const view = await house.client.result('slow', turn, { waitMs: 20_000 });
+    expect(view).toMatchObject({ state: 'completed' });
+    const { value } = await first;
+    const heard = [value as TurnProgress, ...(await takeAll(parts))];
+    expect(heard.map((part) => (part.type === 'text' ? part.piece : '')).join('')).toBe('It is blue.');
+  });
+
+  test('has the turn as it stands when the time is up', async () => {
+    const { parts, first } = await follow('late', { waitMs: 200 });
+    expect(await first).toMatchObject({ value: { type: 'result', view: { state: 'running' } } });
+    expect(await parts.next()).toMatchObject({ done: true });
+  });
+});
+
+describe('who no longer follows a turn', () => {
+  test('by its signal gets the reason at once, and is listened for no more', async () => {
+    const work = new AbortController();
+    const { parts, first, open } = await follow('aborted', { signal: work.signal });
+    open(0);
+    await first;
+    const next = parts.next();
+    const reason = new Error('enough');
+    work.abort(reason);
+    await expect(next).rejects.toBe(reason);
+    await expect.poll(() => countChannels('aborted'), LOOK).toBe(0);
+    const late = house.client.stream('aborted', 't', { signal: work.signal })[Symbol.asyncIterator]();
+    await expect(late.next()).rejects.toBe(reason);
+  });
+
+  test('by leaving the loop is listened for no more; twenty have left no connection behind', async () => {
+    const client = await house.openClient();
+    const enough = async (conversation: string): Promise<void> => {
+      const { parts, first, open } = await follow(conversation, {}, client);
+      open(0);
+      expect(await first).toEqual({ done: false, value: text('It ') });
+      await parts.return?.();
+      await expect.poll(() => countChannels(conversation), LOOK).toBe(0);
+      // Its turn goes on without it, and gives its worker free.
+      for (const index of [1, 2]) open(index);
+    };
+    await enough('left-0');
+    const connections = await countConnections();
+    for (let index = 1; index <= 20; index += 1) await enough(`left-${index}`);
+    expect(await countConnections()).toBe(connections);
+  });
+});
+
+test.each<[string, string, string, StreamOptions]>([
+  ['not_found', 'turn', 'nobody', {}],
+  ['invalid_input', 'turn', 'a:b', {}],
+  ['invalid_input', 'waitMs', 't1', { waitMs: -1 }],
+])('%s names %s', async (code, field, turn, options) => {
+  const parts = house.client.stream('whole', turn, options)[Symbol.asyncIterator]();
+  await expect(parts.next()).rejects.toMatchObject({ code, field });
+});
+
+test('a step whose worker is killed under it begins again; the result is whole, once', async () => {
+  const own = await openHouse();
+  onTestFinished(() => own.close());
+  const { turn } = await own.client.enqueueTurn({ conversation: 'c1', agent, input: 'hello' });
+  const parts = own.client.stream('c1', turn)[Symbol.asyncIterator]();
+  const first = parts.next();
+  await expect.poll(() => own.redis.pubsub('CHANNELS', '*:text:c1:*'), LOOK).toHaveLength(1);
+  const script = fileURLToPath(new URL('./silent-worker.ts', import.meta.url));
+  const child = spawn(process.execPath, [script, own.url], { stdio: 'inherit' });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  expect(await first).toEqual({ done: false, value: text('It is bl') });
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  await own.startWorkers([createSpeaker(() => 'It is red.')]);
+  const heard = await takeAll(parts);
+  expect(heard[0]).toEqual({ type: 'restart', step: 1 });
+  expect(heard.map((part) => (part.type === 'text' ? part.piece : '')).join('')).toBe('It is red.');
+  expect(heard.at(-1)).toMatchObject(result('It is red.'));
+  expect((await own.client.log('c1')).map(({ message }) => message.content)).toEqual(['hello', 'It is red.']);
+});

@@ -1,0 +1,92 @@
+import { createRequire } from 'node:module';
+import { Agent, fetch } from 'undici';
+import { expect, it } from 'vitest';
+import { WIRE_FORMATS, type WireFormat } from '../../src/domain/raw-items.ts';
+import { startProvider } from '../provider/provider.ts';
+import { ask, connect } from './fixture.ts';
+import { failureOf, serveRaw } from './raw-server.ts';
+
+/** The package's clock for long times, which its own tests turn on as well. */
+const clock = createRequire(import.meta.url)('undici/lib/util/timers.js') as { readonly tick: (ms: number) => void };
+
+/** Longer than the package, and Node with it, waits unless told otherwise. A timer counts from the first turn that sees it. */
+function passSilence(): void {
+  clock.tick(0);
+  clock.tick(301_000);
+}
+
+const user = { role: 'user', content: 'Hi' } as const;
+
+/** A stream's first words, then its end. */
+const STREAMS: Readonly<Record<WireFormat, readonly object[]>> = {
+  anthropic: [
+    {
+      type: 'message_start',
+      message: {
+        id: 'm',
+        role: 'assistant',
+        content: [],
+        stop_reason: null,
+        usage: { input_tokens: 1, output_tokens: 1 },
+      },
+    },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'So.' } },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 1 } },
+    { type: 'message_stop' },
+  ],
+  'openai-chat': [
+    { id: 'c', choices: [{ index: 0, delta: { content: 'So.' } }] },
+    { id: 'c', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+  ],
+  'openai-responses': [
+    { type: 'response.output_text.delta', output_index: 0, delta: 'So.' },
+    {
+      type: 'response.completed',
+      response: { output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'So.' }] }] },
+    },
+  ],
+};
+
+it('a connection of the package’s own making ends in silence', async () => {
+  const end = Promise.withResolvers<void>();
+  await using server = await serveRaw({ body: STREAMS['openai-chat'], until: end.promise });
+  const { body } = await fetch(server.url, { dispatcher: new Agent() });
+  const reader = body?.getReader();
+  await reader?.read();
+  const next = reader?.read();
+  passSilence();
+  await expect(next).rejects.toThrow('terminated');
+  end.resolve();
+});
+
+it.each(WIRE_FORMATS)('%s: a model may be silent for as long as it thinks', async (format) => {
+  const end = Promise.withResolvers<void>();
+  await using server = await serveRaw({ body: STREAMS[format], until: end.promise });
+  const begun = Promise.withResolvers<void>();
+  const answer = connect(format, server).generate(ask([user], { onText: () => begun.resolve() }));
+  await begun.promise;
+  passSilence();
+  end.resolve();
+  expect(await answer).toMatchObject({ content: 'So.' });
+});
+
+it.each(['anthropic', 'openai-responses'] as const)('%s: before the first byte as well', async (format) => {
+  const end = Promise.withResolvers<void>();
+  const reply = () => end.promise.then(() => ({ parts: [{ compaction: 'All.' }] }));
+  await using provider = await startProvider({ answers: [reply] });
+  const compacted = connect(format, provider).compact?.(ask([user]));
+  await expect.poll(() => provider.requests.length).toBe(1);
+  passSilence();
+  end.resolve();
+  expect(await compacted).toMatchObject({ raw: { format } });
+});
+
+it('ends all the same when its caller ends it', async () => {
+  await using server = await serveRaw({ body: STREAMS.anthropic, until: new Promise(() => {}) });
+  const stop = new AbortController();
+  const onText = (): void => stop.abort(new Error('the lease is lost'));
+  const asked = connect('anthropic', server).generate(ask([user], { signal: stop.signal, onText }));
+  expect(await failureOf(asked)).toMatchObject({ message: 'the lease is lost' });
+});

@@ -1,0 +1,87 @@
+import type { Agent } from '../../src/domain/agent.ts';
+import type { ContextSource } from '../../src/domain/context.ts';
+import type { EventListener } from '../../src/domain/events.ts';
+import type { Message } from '../../src/domain/message.ts';
+import type { Model } from '../../src/domain/model.ts';
+import { createStructuralSummarizer } from '../../src/models/structural/structural-summarizer.ts';
+import { createModelSummarizer } from '../../src/models/summarizer/model-summarizer.ts';
+import { openQueueWorkers } from '../../src/queue/queue-workers.ts';
+import { prepareAgents } from '../../src/runtime/agents.ts';
+import { createIdSource, systemClock } from '../../src/runtime/system.ts';
+import { connectStore } from '../../src/store/connect-store.ts';
+import { Keyspace } from '../../src/store/keys.ts';
+import { decodeLogEntry } from '../../src/store/log-entry.ts';
+import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
+import { createSummarizationHandler } from '../../src/workers/summarization/summarization-delivery.ts';
+import { systemTimers } from '../../src/workers/timers.ts';
+import { type House, SHARDS } from './fixture.ts';
+
+export interface SummarizersOptions {
+  readonly agent: Agent;
+  /** in front of the structural summarizer */
+  readonly model: Model;
+  readonly callTimeoutMs?: number;
+  readonly onEvent: EventListener;
+}
+
+/** Workers of the summarization role over a chain of the test's own, and a look at what lies in Redis. */
+export interface Summarizers {
+  /** the log's entries by seq, as they lie in Redis */
+  readLogBytes(conversation: string): Promise<ReadonlyMap<number, string>>;
+  readEntry(log: ReadonlyMap<number, string>, seq: number): Message;
+  readContext(conversation: string): Promise<ContextSource>;
+  close(): Promise<void>;
+}
+
+export async function openSummarizers(
+  { redis, redisUrl: url }: House,
+  { agent, model, callTimeoutMs, onEvent }: SummarizersOptions,
+): Promise<Summarizers> {
+  const counter = await loadTokenCounter('o200k_base');
+  const chain = [
+    createModelSummarizer({
+      model,
+      counter,
+      clock: systemClock,
+      ...(callTimeoutMs !== undefined && { callTimeoutMs }),
+    }),
+    createStructuralSummarizer({ countTokens: (text) => counter.count(text) }),
+  ];
+  const { store, close } = await connectStore({ url, shards: SHARDS });
+  const handler = createSummarizationHandler({
+    contexts: store,
+    summaries: store,
+    summarizers: () => chain,
+    agents: await prepareAgents([agent], {}, () => 1),
+    clock: systemClock,
+    ids: createIdSource(),
+    timers: systemTimers,
+    onEvent,
+  });
+  const workers = openQueueWorkers({
+    url,
+    shards: 1,
+    roles: { summarization: { handler, concurrency: 4 } },
+    onError: (error, where) => onEvent({ type: 'worker_failed', where, error }),
+    deadlineMs: 5_000,
+  });
+  await workers.start();
+  const keyspace = new Keyspace(SHARDS);
+  const refOf = (id: string) => ({ tenant: '_', id });
+  return {
+    async readLogBytes(conversation) {
+      const entries = await redis.hgetall(keyspace.key(refOf(conversation), 'log'));
+      return new Map(Object.entries(entries).map(([seq, entry]) => [Number(seq), entry]));
+    },
+    readEntry: (log, seq) => decodeLogEntry(seq, log.get(seq) ?? '').message,
+    async readContext(conversation) {
+      const source = await store.readContext(refOf(conversation));
+      if (source === undefined) throw new Error(`no context: ${conversation}`);
+      return source;
+    },
+    async close() {
+      await workers.close();
+      await close();
+    },
+  };
+}

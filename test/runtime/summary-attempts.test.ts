@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import type { Agent } from '../../src/domain/agent.ts';
+import type { WorkerEvent } from '../../src/domain/events.ts';
+import type { Message } from '../../src/domain/message.ts';
+import type { ModelProfile } from '../../src/domain/model.ts';
+import { SUMMARIZATION_ATTEMPTS } from '../../src/jobs/names.ts';
+import { scriptedModel } from '../../src/models/scripted.ts';
+import { connect, PROFILE } from '../models/fixture.ts';
+import { prose, RECORD, say } from '../models/summarizer/fixture.ts';
+import type { Provider } from '../provider/provider.ts';
+import { startProvider } from '../provider/provider.ts';
+import { eventually, type House, openHouse } from './fixture.ts';
+import { openSummarizers } from './summarizer-fixture.ts';
+
+let house: House;
+
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house.close());
+
+interface CompactOptions {
+  readonly provider: Provider;
+  readonly conversation: string;
+  /** the one sequence */
+  readonly messages: readonly Message[];
+  readonly profile?: Partial<ModelProfile>;
+}
+
+/** One pass over one sequence, whose summarizer speaks to a provider. Answers who wrote what stands then, and what was told. */
+async function compact({ provider, conversation, messages, profile = {} }: CompactOptions) {
+  const agent: Agent = {
+    name: 'guide',
+    system: 'You guide.',
+    tools: [],
+    policy: { mode: 'manual', retentionWindow: 2, maxTokens: 2_000, summarizer: { models: ['small'] } },
+    model: scriptedModel({ profile: { windowTokens: 200_000 }, decide: () => ({}) }),
+  };
+  const events: WorkerEvent[] = [];
+  const workers = await house.startWorkers(agent, { roles: ['compaction'] });
+  onTestFinished(async () => void (await workers.close()));
+  const summarizers = await openSummarizers(house, {
+    agent,
+    model: connect('openai-chat', provider, { profile: { ...PROFILE, id: 'small', ...profile } }),
+    onEvent: (event) => events.push(event),
+  });
+  onTestFinished(() => summarizers.close());
+  const user = { role: 'user' as const, content: 'Move the shop.' };
+  await house.client.append({ conversation, agent: 'guide', messages: [user, ...messages, user, say('It is done.')] });
+  await house.client.compactNow(conversation);
+  await eventually(
+    () => house.client.describe(conversation),
+    (state) => expect([state.size.version, state.passId]).toEqual([1, undefined]),
+  );
+  const { checkpoints } = await summarizers.readContext(conversation);
+  const outcomes = events.flatMap((event) => (event.type === 'model_called' ? [event.outcome] : []));
+  return { by: [...checkpoints.values()].map(({ model }) => model), outcomes };
+}
+
+it('a rate limit is waited for by its own time, more often than there are attempts', async () => {
+  const limit = { fault: 'rate_limit', retryAfterMs: 1_000 } as const;
+  const limits = Array.from({ length: SUMMARIZATION_ATTEMPTS }, () => limit);
+  await using provider = await startProvider({ answers: [...limits, { text: RECORD }] });
+  const { by, outcomes } = await compact({
+    provider,
+    conversation: 'limited',
+    messages: [say(prose(600)), say(prose(200, 3))],
+  });
+  expect(outcomes).toEqual([...limits.map(() => 'retry'), 'answered']);
+  expect(by).toEqual(['small']);
+});
+
+it('one that ends too late for the pass is not waited for', async () => {
+  await using provider = await startProvider({ answers: [{ fault: 'rate_limit', retryAfterMs: 45_000 }] });
+  const { by, outcomes } = await compact({
+    provider,
+    conversation: 'late',
+    messages: [say(prose(600)), say(prose(200, 3))],
+  });
+  expect(outcomes).toEqual(['retry']);
+  expect(by).toEqual(['structural']);
+});
+
+it('parts that were paid for are not paid for again where a later one failed', async () => {
+  let calls = 0;
+  await using provider = await startProvider({
+    answers: () => {
+      calls += 1;
+      return calls === 3 ? { fault: 'overloaded' } : { text: RECORD };
+    },
+  });
+  const messages = Array.from({ length: 24 }, (_, at) => say(prose(400, at)));
+  const profile = { windowTokens: 12_000, outputCapTokens: 2_000 };
+  const { by } = await compact({ provider, conversation: 'parted', messages, profile });
+  expect(by).toEqual(['small']);
+  const sent = provider.requests.map(({ body }) => JSON.stringify(body));
+  expect(sent.length).toBeGreaterThan(4);
+  expect(sent[3], 'the one that failed').toBe(sent[2]);
+  expect(new Set(sent).size).toBe(sent.length - 1);
+});

@@ -1,0 +1,167 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { WorkerEvent } from '../../../src/domain/events.ts';
+import { ModelError } from '../../../src/domain/model.ts';
+import type { TextDelta } from '../../../src/domain/ports/text-deltas.ts';
+import { type ScriptedAnswer, scriptedModel } from '../../../src/models/scripted.ts';
+import { MOST_UNDER_WAY, TELL_CHARACTERS, TELL_EVERY_MS, TextTeller } from '../../../src/workers/turn/text-teller.ts';
+import { Fixture, ref } from './fixture.ts';
+import { ManualTimers, settleTasks } from './manual-timers.ts';
+
+const lease = { conversation: ref, turn: 't1', owner: 'o', epoch: 7 };
+
+function openTeller(publish: () => Promise<void> = async () => undefined) {
+  const timers = new ManualTimers();
+  const told: TextDelta[] = [];
+  const events: WorkerEvent[] = [];
+  const publishText = (_: unknown, delta: TextDelta): Promise<void> => {
+    told.push(delta);
+    return publish();
+  };
+  const onEvent = (event: WorkerEvent): void => void events.push(event);
+  const teller = new TextTeller({ texts: { publishText }, timers, lease, step: 2, onEvent });
+  onTestFinished(() => expect(timers.pending, 'timers left behind').toBe(0));
+  return { teller, timers, told, events, pieces: () => told.map(({ piece }) => piece) };
+}
+
+describe('a text that is told while it is written', () => {
+  it('goes at once, then together every 50 ms, and to its end', async () => {
+    const { teller, timers, told, pieces } = openTeller();
+    teller.add('a');
+    expect(pieces()).toEqual(['a']);
+    for (const piece of ['b', '', 'c']) teller.add(piece);
+    await timers.advance(TELL_EVERY_MS - 1);
+    expect(pieces()).toEqual(['a']);
+    await timers.advance(1);
+    expect(pieces()).toEqual(['a', 'bc']);
+    await timers.advance(10 * TELL_EVERY_MS);
+    expect(pieces(), 'nothing new, nothing told').toEqual(['a', 'bc']);
+    teller.add('d');
+    expect(pieces(), 'after a rest at once').toEqual(['a', 'bc', 'd']);
+    teller.add('e');
+    teller.end();
+    teller.end();
+    teller.add('too late');
+    expect(told).toEqual(
+      ['a', 'bc', 'd', 'e'].map((piece, index) => ({
+        turn: 't1',
+        step: 2,
+        epoch: 7,
+        offset: [0, 1, 3, 4][index],
+        piece,
+      })),
+    );
+  });
+
+  it('goes as soon as it is long', () => {
+    const { teller, pieces } = openTeller();
+    teller.add('a');
+    teller.add('x'.repeat(TELL_CHARACTERS - 1));
+    expect(pieces()).toHaveLength(1);
+    teller.add('yz');
+    expect(pieces()).toEqual(['a', `${'x'.repeat(TELL_CHARACTERS - 1)}yz`]);
+    teller.end();
+  });
+
+  it('is dropped where Redis does not answer, and its places show it', async () => {
+    const answered = Promise.withResolvers<void>();
+    const { teller, timers, told } = openTeller(() => answered.promise);
+    const tell = async (): Promise<void> => {
+      teller.add('x');
+      await timers.advance(TELL_EVERY_MS);
+    };
+    for (let count = 0; count < 2 * MOST_UNDER_WAY; count += 1) await tell();
+    expect(told).toHaveLength(MOST_UNDER_WAY);
+    answered.resolve();
+    await settleTasks();
+    await tell();
+    expect(told.at(-1)).toMatchObject({ offset: 2 * MOST_UNDER_WAY });
+    teller.end();
+  });
+
+  it.each(['before', 'after'])('is given up where it cannot be told, known %s its end: reported once', async (when) => {
+    const error = new Error('NOPERM');
+    const { teller, timers, told, events } = openTeller(() => Promise.reject(error));
+    teller.add('x');
+    teller.add('x'.repeat(TELL_CHARACTERS));
+    if (when === 'after') teller.end();
+    await settleTasks();
+    teller.add('y');
+    await timers.advance(TELL_EVERY_MS);
+    teller.end();
+    expect(told).toHaveLength(2);
+    expect(events).toEqual([{ type: 'worker_failed', where: 'text', conversation: ref, turn: 't1', error }]);
+  });
+});
+
+async function* piecesOf(...pieces: readonly string[]): AsyncGenerator<string> {
+  yield* pieces;
+}
+
+describe('a turn', () => {
+  it('tells the text of each of its model steps', async () => {
+    const world = await Fixture.open({
+      model: scriptedModel({
+        steps: [
+          { answer: { content: 'Let me see.', toolCalls: [{ name: 'nothing', arguments: {} }] } },
+          { answer: { content: piecesOf('It ', 'is ', 'blue.') } },
+        ],
+      }),
+    });
+    await world.accept('t1', 'hello');
+    await world.deliver();
+    const textOf = (step: number): string =>
+      world.told
+        .filter((delta) => delta.step === step)
+        .map(({ piece }) => piece)
+        .join('');
+    expect([textOf(1), textOf(2)]).toEqual(['Let me see.', 'It is blue.']);
+    expect(new Set(world.told.map(({ turn }) => turn))).toEqual(new Set(['t1']));
+    expect(await world.countTimers()).toBe(0);
+  });
+
+  it('is answered though its text cannot be told', async () => {
+    const world = await Fixture.open({
+      model: scriptedModel({ decide: () => ({ content: 'It is blue.' }) }),
+      wrap: (ports) => ({ ...ports, texts: { publishText: () => Promise.reject(new Error('NOPERM')) } }),
+    });
+    await world.accept('t1', 'hello');
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'It is blue.' } });
+    expect(world.eventsOf('worker_failed')).toHaveLength(1);
+  });
+
+  it('does not wait for who is told', async () => {
+    const world = await Fixture.open({
+      model: scriptedModel({ decide: () => ({ content: 'It is blue.' }) }),
+      wrap: (ports) => ({ ...ports, texts: { publishText: () => new Promise<void>(() => undefined) } }),
+    });
+    await world.accept('t1', 'hello');
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+  });
+
+  it('that begins a step again tells it from its beginning, under a higher epoch', async () => {
+    let calls = 0;
+    async function* cutOff(): AsyncGenerator<string> {
+      yield 'It is bl';
+      throw new ModelError('retry', 'cut off');
+    }
+    const decide = (): ScriptedAnswer => {
+      calls += 1;
+      return { content: calls === 1 ? cutOff() : piecesOf('It is ', 'red.') };
+    };
+    const world = await Fixture.open({ model: scriptedModel({ decide }) });
+    await world.accept('t1', 'hello');
+    await world.deliver();
+    world.db.advance(120_000);
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'It is red.' } });
+    const [first, second] = [...new Set(world.told.map(({ epoch }) => epoch))];
+    expect(second).toBeGreaterThan(first ?? Number.POSITIVE_INFINITY);
+    expect(world.told.map(({ epoch: _, turn: __, ...told }) => told)).toEqual([
+      { step: 1, offset: 0, piece: 'It is bl' },
+      { step: 1, offset: 0, piece: 'It is ' },
+      { step: 1, offset: 6, piece: 'red.' },
+    ]);
+  });
+});
