@@ -98,6 +98,7 @@ function measure(history: string, messages: readonly WeighedMessage[], policy: P
     limits: resolveLimits(complete),
     overhead: NO_OVERHEAD,
     reasons: [reason],
+    weigh: () => ({ tokens: 50, bytes: 200 }),
     firstUserSeq: 1 + messages.findIndex(({ message }) => message.role === 'user'),
   };
   const plan = planPass(request);

@@ -1,6 +1,8 @@
+import { clipMessage } from './compaction/clip.ts';
+import { maskedItem } from './compaction/mask.ts';
 import { TurnfoldError } from './errors.ts';
 import { addWeights, type LogEntry, type Message, NO_WEIGHT, type Weight } from './message.ts';
-import type { Checkpoint, CheckpointSegment, Version } from './version.ts';
+import type { Checkpoint, CheckpointSegment, ClippedSegment, ItemSegment, Segment, Version } from './version.ts';
 
 /**
  * One thing the model is sent, with the seqs that it stands for: a log message (`from` equals `to`) or a checkpoint. What
@@ -10,8 +12,8 @@ export interface ContextItem extends Weight {
   readonly from: number;
   readonly to: number;
   readonly message: Message;
-  /** where the item is a checkpoint of the version: its segment */
-  readonly segment?: CheckpointSegment;
+  /** where the version has it otherwise than the log: a checkpoint, a masked result, a clipped message */
+  readonly segment?: ItemSegment;
 }
 
 /** What a conversation's next request holds, besides the agent's system prompt and tools. */
@@ -26,28 +28,46 @@ export interface Context {
 export interface ContextSource {
   readonly version: Version;
   readonly head: number;
-  /** entries of the raw segments and of everything behind `version.base` up to `head`, ascending */
+  /** entries of every segment that shows some, and of everything behind `version.base` up to `head`, ascending */
   readonly entries: readonly LogEntry[];
   readonly checkpoints: ReadonlyMap<string, Checkpoint>;
 }
 
-/** Seq ranges whose entries a context needs, ascending. */
+/** What stands for its messages without them. */
+const WITHOUT_ENTRIES: ReadonlySet<Segment['kind']> = new Set(['checkpoint', 'evicted']);
+
+/** Seq ranges whose entries a context needs, ascending, neighbours joined. */
 export function rangesToRead(version: Version, head: number): { from: number; to: number }[] {
-  const ranges = version.segments.filter((segment) => segment.kind === 'raw').map(({ from, to }) => ({ from, to }));
-  return head > version.base ? [...ranges, { from: version.base + 1, to: head }] : ranges;
+  const ranges: { from: number; to: number }[] = [];
+  const tail = { kind: 'raw' as const, from: version.base + 1, to: head };
+  for (const { kind, from, to } of [...version.segments, tail]) {
+    if (WITHOUT_ENTRIES.has(kind) || to < from) continue;
+    const last = ranges.at(-1);
+    if (last?.to === from - 1) last.to = to;
+    else ranges.push({ from, to });
+  }
+  return ranges;
 }
 
 /** Builds the context that `version` describes at `head`. Pure: the same source gives the same context byte for byte. */
 export function buildContext(source: ContextSource): Context {
   const { version, head, checkpoints } = source;
-  const bySeq = new Map(source.entries.map((entry) => [entry.seq, entry]));
-  const items: ContextItem[] = [];
-  for (const segment of version.segments) {
-    if (segment.kind === 'raw') pushEntries(items, bySeq, segment.from, segment.to);
-    else if (segment.kind === 'checkpoint') items.push(checkpointItem(segment, checkpoints.get(segment.text)));
-  }
-  pushEntries(items, bySeq, version.base + 1, head);
-  return { version, head, items };
+  const log = new LogReader(source.entries);
+  const items = version.segments.flatMap((segment): ContextItem[] => {
+    switch (segment.kind) {
+      case 'raw':
+        return log.read(segment.from, segment.to).map(itemOf);
+      case 'masked':
+        return log.read(segment.from, segment.to).map((entry) => maskedItem(entry, entry.seq));
+      case 'clipped':
+        return log.read(segment.from, segment.to).map((entry) => clippedItem(entry, segment));
+      case 'checkpoint':
+        return [checkpointItem(segment, checkpoints.get(segment.text))];
+      case 'evicted':
+        return [];
+    }
+  });
+  return { version, head, items: items.concat(log.read(version.base + 1, head).map(itemOf)) };
 }
 
 /** Every entry of a log as a context without any version: what an offline plan is made over. */
@@ -59,12 +79,32 @@ export function weighItems(items: readonly Weight[]): Weight {
   return items.reduce<Weight>((sum, item) => addWeights(sum, item), NO_WEIGHT);
 }
 
-function pushEntries(items: ContextItem[], bySeq: ReadonlyMap<number, LogEntry>, from: number, to: number): void {
-  for (let seq = from; seq <= to; seq += 1) {
-    const entry = bySeq.get(seq);
-    if (entry === undefined) throw new TurnfoldError('not_found', `log entry ${seq} is missing`, { details: { seq } });
-    items.push({ from: seq, to: seq, message: entry.message, tokens: entry.tokens, bytes: entry.bytes });
+class LogReader {
+  readonly #bySeq: ReadonlyMap<number, LogEntry>;
+
+  constructor(entries: readonly LogEntry[]) {
+    this.#bySeq = new Map(entries.map((entry) => [entry.seq, entry]));
   }
+
+  /** @throws not_found where one is missing */
+  read(from: number, to: number): LogEntry[] {
+    const entries: LogEntry[] = [];
+    for (let seq = from; seq <= to; seq += 1) {
+      const entry = this.#bySeq.get(seq);
+      if (entry === undefined)
+        throw new TurnfoldError('not_found', `log entry ${seq} is missing`, { details: { seq } });
+      entries.push(entry);
+    }
+    return entries;
+  }
+}
+
+function itemOf({ seq, message, tokens, bytes }: LogEntry): ContextItem {
+  return { from: seq, to: seq, message, tokens, bytes };
+}
+
+function clippedItem({ seq, message }: LogEntry, segment: ClippedSegment): ContextItem {
+  return { from: seq, to: seq, message: clipMessage(message, segment.keepChars, seq), ...segment.weight, segment };
 }
 
 function checkpointItem(segment: CheckpointSegment, checkpoint: Checkpoint | undefined): ContextItem {

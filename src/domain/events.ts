@@ -65,7 +65,7 @@ type PassEvent =
       readonly type: 'pass_ended';
       readonly outcome: PassOutcome['kind'] | 'superseded';
       readonly code?: string;
-      readonly strategy: 'summarize' | 'evict' | 'none';
+      readonly strategy: 'trim' | 'summarize' | 'evict' | 'none';
       readonly reasons: readonly Reason[];
       /** from its request to its end; absent where a claim ended a pass that nobody brought to one */
       readonly durationMs?: number;

@@ -8,6 +8,8 @@ export interface ModelWindow {
   readonly outputCapTokens: number;
   /** mean × this is the upper bound that guarantees rest on */
   readonly upperBoundFactor: number;
+  /** largest request that the provider takes, in bytes */
+  readonly maxRequestBytes?: number;
 }
 
 /** What every request of an agent holds before the first message. */
@@ -31,7 +33,12 @@ export interface Limits {
   readonly ratioTokens?: number;
   readonly hardTokens?: number;
   readonly upperBoundFactor: number;
+  /** of the messages' own texts, system and tools, in bytes */
+  readonly maxBytes?: number;
 }
+
+/** Of the provider's cap, what texts may take: the rest is for what a format puts around them and for escapes in JSON. */
+const TEXT_BYTES_SHARE = 0.8;
 
 /** @param model absent where a plan is made without one: ratios are off then */
 export function resolveLimits(policy: Policy, model?: ModelWindow): Limits {
@@ -46,8 +53,12 @@ export function resolveLimits(policy: Policy, model?: ModelWindow): Limits {
     ratioTokens: scaleTokens(usable, policy.thresholdRatio),
     hardTokens: scaleTokens(usable, policy.hardRatio),
     upperBoundFactor: model.upperBoundFactor,
-    ...defined({ tokenThreshold }),
+    ...defined({ tokenThreshold, maxBytes: maxTextBytes(model) }),
   };
+}
+
+function maxTextBytes({ maxRequestBytes }: ModelWindow): number | undefined {
+  return maxRequestBytes === undefined ? undefined : Math.floor(maxRequestBytes * TEXT_BYTES_SHARE);
 }
 
 /**

@@ -17,8 +17,6 @@ export interface ModelProfile extends ModelWindow {
   readonly encoding: 'o200k_base' | 'cl100k_base';
   /** how its requests look on the wire; absent: it takes our messages as they are */
   readonly format?: WireFormat;
-  /** largest request that its provider takes, in bytes */
-  readonly maxRequestBytes?: number;
   readonly prices?: ModelPrices;
 }
 

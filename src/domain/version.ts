@@ -12,8 +12,8 @@ export interface SeqRange {
 }
 
 /**
- * One stretch of a version: how seqs `from…to` appear in the context, and what they weigh there. `masked` and `clipped`
- * belong to the budget ladder; `text` is the key of the text under `cp:`.
+ * One stretch of a version: how seqs `from…to` appear in the context, and what they weigh there. `text` is the key of the
+ * text under `cp:`.
  */
 export const segmentSchema = z.discriminatedUnion('kind', [
   rangeSchema.extend({ kind: z.literal('raw'), weight: weightSchema }),
@@ -25,13 +25,18 @@ export const segmentSchema = z.discriminatedUnion('kind', [
     text: z.string(),
     depth: z.number().int().min(1),
   }),
+  /** tool results larger than a mask are masked, whatever else stands there is as in the log */
   rangeSchema.extend({ kind: z.literal('masked'), weight: weightSchema }),
-  rangeSchema.extend({ kind: z.literal('clipped'), weight: weightSchema, text: z.string() }),
+  /** one message of which so many characters stay; its text follows from the log */
+  rangeSchema.extend({ kind: z.literal('clipped'), weight: weightSchema, keepChars: z.number().int().min(0) }),
   rangeSchema.extend({ kind: z.literal('evicted'), weight: weightSchema }),
 ]);
 
 export type Segment = z.infer<typeof segmentSchema>;
 export type CheckpointSegment = Extract<Segment, { kind: 'checkpoint' }>;
+export type ClippedSegment = Extract<Segment, { kind: 'clipped' }>;
+/** How an item of a context stands there, where not as in the log. */
+export type ItemSegment = Extract<Segment, { kind: 'checkpoint' | 'masked' | 'clipped' }>;
 
 export const versionSchema = z.object({
   number: z.number().int().min(0),
@@ -39,7 +44,7 @@ export const versionSchema = z.object({
   parent: z.number().int().min(0).nullable(),
   cause: z.enum(['start', 'pass', 'restore', 'rollback', 'fork']),
   reasons: z.array(z.string()),
-  strategy: z.enum(['none', 'summarize', 'evict']),
+  strategy: z.enum(['none', 'trim', 'summarize', 'evict']),
   /** segments cover seqs 1…base without a gap; every log entry after base is in the context as it is */
   base: z.number().int().min(0),
   segments: z.array(segmentSchema),

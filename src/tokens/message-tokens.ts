@@ -14,6 +14,11 @@ export async function countMessage(counter: Pick<TokenCounter, 'count'>, message
   return (await counter.count(textOf(message))) + WRAPPER_TOKENS;
 }
 
+/** The same at once, for a message of at most some thousand tokens. */
+export function countMessageSync(counter: Pick<TokenCounter, 'countSync'>, message: CountedMessage): number {
+  return counter.countSync(textOf(message)) + WRAPPER_TOKENS;
+}
+
 /** UTF-8 bytes of the same text. */
 export function bytesOfMessage(message: CountedMessage): number {
   return Buffer.byteLength(textOf(message));

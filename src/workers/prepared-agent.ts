@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Agent } from '../domain/agent.ts';
 import { checkLimits, type Limits, resolveLimits } from '../domain/limits.ts';
-import type { Message, WeighedMessage } from '../domain/message.ts';
+import type { Message, WeighedMessage, Weight } from '../domain/message.ts';
 import type { ModelProfile, ToolDescription } from '../domain/model.ts';
 import { completePolicy, mergePolicies, type Policy, type PolicyInput } from '../domain/policy.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
 import type { RequestOverhead } from '../domain/size.ts';
-import { bytesOfMessage, countMessage } from '../tokens/message-tokens.ts';
+import { bytesOfMessage, countMessage, countMessageSync } from '../tokens/message-tokens.ts';
 
 /** An agent with all that is computed from it once, when the worker starts. */
 export interface PreparedAgent {
@@ -20,6 +20,8 @@ export interface PreparedAgent {
   readonly counter: TokenCounter;
   readonly hashes: { readonly policy: string; readonly system: string; readonly tools: string };
   weigh(message: Message): Promise<WeighedMessage>;
+  /** at once, for a message of at most some thousand tokens */
+  weighNow(message: Message): Weight;
 }
 
 /** The agents that a worker can answer for, by name. */
@@ -70,6 +72,7 @@ export async function prepareAgent(
       tokens: await countMessage(counter, message),
       bytes: bytesOfMessage(message),
     }),
+    weighNow: (message) => ({ tokens: countMessageSync(counter, message), bytes: bytesOfMessage(message) }),
   };
 }
 

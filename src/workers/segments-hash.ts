@@ -1,3 +1,4 @@
+import { nameOf } from '../domain/compaction/segments.ts';
 import type { Segment } from '../domain/version.ts';
 import { hashOf } from './prepared-agent.ts';
 
@@ -5,6 +6,6 @@ import { hashOf } from './prepared-agent.ts';
 export function hashSegments(segments: readonly Segment[]): string {
   const changes = segments
     .filter(({ kind }) => kind !== 'raw')
-    .map((segment) => [segment.kind, segment.from, segment.to, 'text' in segment ? segment.text : '']);
+    .map((segment) => [segment.kind, segment.from, segment.to, nameOf(segment)]);
   return hashOf(JSON.stringify(changes));
 }

@@ -1,27 +1,35 @@
 import { describe, expect, test } from 'vitest';
 import { cutContext } from '../../src/domain/compaction/eviction.ts';
 import { layOut } from '../../src/domain/compaction/layout.ts';
-import { cutRanges } from '../../src/domain/compaction/plan.ts';
 import { completePolicy, type EvictionStrategy, type PolicyInput } from '../../src/domain/policy.ts';
 import { contextOf, maskLine } from './alphabet.ts';
 
 interface CutSetting extends PolicyInput {
   readonly excess?: number;
+  readonly excessBytes?: number;
   readonly relax?: boolean;
 }
 
 /** The line, `.` for what a cut takes; without a strategy it takes what the excess needs. */
-function cutLine(line: string, { excess = 0, relax = false, strategy, ...policy }: CutSetting) {
+function cutLine(line: string, { excess = 0, excessBytes = 0, relax = false, strategy, ...policy }: CutSetting) {
   const { items } = contextOf(line);
   const first = items.find((item) => item.message.role === 'user')?.from;
   const layout = layOut(items, completePolicy({ retentionWindow: 0, ...policy }), first);
   const cut = cutContext(layout, {
     ...(strategy === undefined ? {} : { strategy }),
-    excessTokens: excess,
+    excess: { tokens: excess, bytes: excessBytes },
     mayRelaxFloor: relax,
   });
-  return { left: maskLine(line, cutRanges(layout, cut), []), tokens: cut.tokens, isFloorRelaxed: cut.isFloorRelaxed };
+  const gone = items.filter((_, position) => cut.groups.has(layout.groupOf[position] as number));
+  return { left: maskLine(line, gone, []), tokens: cut.weight.tokens, isFloorRelaxed: cut.isFloorRelaxed };
 }
+
+describe('bytes', () => {
+  test('have to go like tokens: the cut goes on until both are gone', () => {
+    expect(cutLine('su a a a u', { excess: 10, excessBytes: 80 }).left).toBe('su..au');
+    expect(cutLine('su a a a u', { excess: 0, excessBytes: 1 }).left).toBe('su.aau');
+  });
+});
 
 describe('strategies', () => {
   const ten = 's(ua)x5 u';

@@ -1,3 +1,4 @@
+import { nameOf as nameOfSegment } from '../../src/domain/compaction/segments.ts';
 import type { SettledContext } from '../../src/domain/compaction/settle.ts';
 import { hasHardReason } from '../../src/domain/compaction/thresholds.ts';
 import type { Context, ContextItem } from '../../src/domain/context.ts';
@@ -19,13 +20,17 @@ export function contextAfter(pass: CommittedPass): Context {
   return contextOfStory(pass.story);
 }
 
+function nameOf({ segment }: ContextItem): string {
+  return segment === undefined ? '' : nameOfSegment(segment);
+}
+
 /** By position in the context before the pass. */
 export function fatesOf(pass: CommittedPass): Fate[] {
   const after = contextAfter(pass).items;
   return pass.request.context.items.map((item): Fate => {
     const holder = after.find((other) => other.from <= item.from && item.to <= other.to);
     if (holder === undefined) return 'gone';
-    const isSame = holder.from === item.from && holder.to === item.to && holder.segment?.text === item.segment?.text;
+    const isSame = holder.from === item.from && holder.to === item.to && nameOf(holder) === nameOf(item);
     return isSame ? 'kept' : `under ${holder.from}-${holder.to}`;
   });
 }
@@ -37,6 +42,13 @@ export function ownersOf(items: readonly ContextItem[]): number[] {
       ? items.findIndex((other) => other.message.toolCalls?.some((call) => call.id === message.toolCallId) === true)
       : position,
   );
+}
+
+/** Positions of groups whose messages may all be dropped: they are, and what then lies around them may be summarized over them. */
+export function droppablePositions(items: readonly ContextItem[]): Set<number> {
+  const owners = ownersOf(items);
+  const kept = new Set(owners.filter((_, position) => items[position]?.message.droppable !== true));
+  return positionsOf(owners, new Set(owners.filter((owner) => !kept.has(owner))));
 }
 
 /** Positions that stay whatever the reasons: system, pinned groups, open rounds, the last user message. */

@@ -8,7 +8,7 @@ import {
 import type { Reason } from '../../src/domain/compaction/thresholds.ts';
 import { buildContext, type Context } from '../../src/domain/context.ts';
 import { type ModelWindow, resolveLimits } from '../../src/domain/limits.ts';
-import { type LogEntry, NO_WEIGHT } from '../../src/domain/message.ts';
+import { type LogEntry, type Message, NO_WEIGHT, type Weight } from '../../src/domain/message.ts';
 import { completePolicy, type PolicyInput } from '../../src/domain/policy.ts';
 import { NO_OVERHEAD, type RequestOverhead } from '../../src/domain/size.ts';
 import { type Checkpoint, type SeqRange, START_VERSION, type Version } from '../../src/domain/version.ts';
@@ -21,6 +21,12 @@ export interface PassSetting {
   readonly overhead?: RequestOverhead;
 }
 
+/** Four letters are a token. */
+export function weighText({ content, toolCalls = [] }: Message): Weight {
+  const text = content + toolCalls.map((call) => call.name + call.arguments).join('');
+  return { tokens: Math.ceil(text.length / 4) + 4, bytes: Buffer.byteLength(text) };
+}
+
 export function requestOver(context: Context, setting: PassSetting = {}): PlanRequest {
   const policy = completePolicy(setting.policy ?? {});
   const first = context.items.find((item) => item.message.role === 'user')?.from;
@@ -30,6 +36,7 @@ export function requestOver(context: Context, setting: PassSetting = {}): PlanRe
     limits: resolveLimits(policy, setting.model),
     overhead: setting.overhead ?? NO_OVERHEAD,
     reasons: setting.reasons ?? ['message_threshold'],
+    weigh: weighText,
     ...(first === undefined ? {} : { firstUserSeq: first }),
   };
 }

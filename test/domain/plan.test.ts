@@ -3,7 +3,7 @@ import { explainPlan } from '../../src/domain/compaction/explain.ts';
 import { passPlanSchema, planPass } from '../../src/domain/compaction/plan.ts';
 import { completePolicy } from '../../src/domain/policy.ts';
 import { contextOf, logOf } from './alphabet.ts';
-import { maskPlan, planLine, requestOver } from './passes.ts';
+import { maskPlan, planLine, requestOver, weighText } from './passes.ts';
 
 const sequence = 'su(a:200)x2';
 
@@ -88,7 +88,7 @@ describe('explained plan', () => {
   const policy = completePolicy({ messageThreshold: 4, retentionWindow: 1 });
 
   test('counts over the whole log and tells what no soft pass would touch', () => {
-    expect(explainPlan(logOf('s u t:300 r:300 u! a t'), policy)).toMatchObject({
+    expect(explainPlan(logOf('s u t:300 r:300 u! a t'), policy, weighText)).toMatchObject({
       plan: { kind: 'summarize', reasons: ['message_threshold'], tokens: 653, sequences: [{ from: 3, to: 4 }] },
       messages: 7,
       turns: 2,
@@ -97,12 +97,12 @@ describe('explained plan', () => {
   });
 
   test('an empty log, and one without a user message', () => {
-    expect(explainPlan([], policy)).toMatchObject({
+    expect(explainPlan([], policy, weighText)).toMatchObject({
       plan: { kind: 'none', tokens: 3 },
       messages: 0,
       protectedPositions: [],
     });
-    expect(explainPlan(logOf('s(a:200)x4'), policy)).toMatchObject({
+    expect(explainPlan(logOf('s(a:200)x4'), policy, weighText)).toMatchObject({
       plan: { kind: 'summarize', sequences: [{ from: 2, to: 4 }] },
       turns: 0,
       protectedPositions: [0, 4],
@@ -111,13 +111,17 @@ describe('explained plan', () => {
 
   test('a turn has ended where the log ends with an answer', () => {
     const atEnd = completePolicy({ onTurnEnd: true });
-    expect(explainPlan(logOf('sua'), atEnd).plan.reasons).toStrictEqual(['turn_end']);
-    for (const line of ['su', 'sut', 'sutr']) expect(explainPlan(logOf(line), atEnd).plan.reasons).toStrictEqual([]);
+    expect(explainPlan(logOf('sua'), atEnd, weighText).plan.reasons).toStrictEqual(['turn_end']);
+    for (const line of ['su', 'sut', 'sutr'])
+      expect(explainPlan(logOf(line), atEnd, weighText).plan.reasons).toStrictEqual([]);
   });
 
   test('maxTokens below the retention floor is legal here', () => {
     const tight = completePolicy({ maxTokens: 10, tokenThreshold: 20 });
-    expect(explainPlan(logOf('s(ua)x2'), tight).plan.kind).toBe('infeasible');
-    expect(explainPlan(logOf('s(ua)x9'), tight).plan).toMatchObject({ kind: 'evict', explained: ['retention_floor'] });
+    expect(explainPlan(logOf('s(ua)x2'), tight, weighText).plan.kind).toBe('infeasible');
+    expect(explainPlan(logOf('s(ua)x9'), tight, weighText).plan).toMatchObject({
+      kind: 'evict',
+      explained: ['retention_floor'],
+    });
   });
 });

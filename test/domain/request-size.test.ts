@@ -1,11 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Budget, excessTokens, requestTokens } from '../../src/domain/compaction/request-size.ts';
+import { type Budget, excessWeight, requestTokens } from '../../src/domain/compaction/request-size.ts';
 import { contextSize, NO_OVERHEAD, upperBoundTokens } from '../../src/domain/size.ts';
 
 const factors = fc.oneof(fc.constantFrom(1, 1.05, 1.1, 1.25), fc.double({ min: 1, max: 1.5, noNaN: true }));
 const calibrations = fc.oneof(fc.constantFrom(1, 0.8, 0.9, 1.1, 1.2), fc.double({ min: 0.5, max: 2, noNaN: true }));
 const overheads = fc.record({ tokens: fc.nat(5_000), bytes: fc.nat(20_000), calibration: calibrations });
+
+const excessTokens = (budget: Budget, tokens: number): number => excessWeight(budget, { tokens, bytes: 0 }).tokens;
 
 describe('size of a request', () => {
   test('is the context size, item by item', () => {
@@ -36,6 +38,23 @@ describe('size of a request', () => {
       ),
       { numRuns: 10_000 },
     );
+  });
+
+  test('has its bytes too, system and tools included, where the provider caps them', () => {
+    const limits = { maxBytes: 1_000, upperBoundFactor: 1 };
+    const budget = { limits, overhead: { ...NO_OVERHEAD, bytes: 200 } };
+    expect(excessWeight({ ...budget, reasons: ['overflow'] }, { tokens: 5, bytes: 900 })).toEqual({
+      tokens: 0,
+      bytes: 100,
+    });
+    expect(excessWeight({ ...budget, reasons: ['overflow'] }, { tokens: 5, bytes: 800 })).toEqual({
+      tokens: 0,
+      bytes: 0,
+    });
+    expect(excessWeight({ ...budget, reasons: ['turn_end'] }, { tokens: 5, bytes: 900 })).toEqual({
+      tokens: 0,
+      bytes: 0,
+    });
   });
 
   test('is no concern without a token reason, or without a figure', () => {

@@ -41,6 +41,7 @@ describe('summaries in a version', () => {
       explained: [],
       isFloorRelaxed: false,
       texts: ['text-3-4', 'text-6-7'],
+      steps: [{ step: 'summarize', tokens: 140, bytes: 560 }],
     });
   });
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { explainPlan } from '../../src/domain/compaction/explain.ts';
 import { completePolicy, type PolicyInput } from '../../src/domain/policy.ts';
 import { lettersOf, logOf } from './alphabet.ts';
-import { maskPlan } from './passes.ts';
+import { maskPlan, weighText } from './passes.ts';
 
 /** A message limit as earlier systems had it. */
 function limit(messages: number): PolicyInput {
@@ -84,7 +84,7 @@ const rows: readonly Row[] = [
 
 describe('window eviction: what earlier systems got wrong', () => {
   test.each(rows)('$line: $name', ({ line, policy, left }) => {
-    const { plan } = explainPlan(logOf(line), completePolicy(policy));
+    const { plan } = explainPlan(logOf(line), completePolicy(policy), weighText);
     expect(maskPlan(line, plan)).toBe(left);
     expect(plan.kind).toBe(left === lettersOf(line) ? 'none' : 'evict');
   });
@@ -95,7 +95,7 @@ describe('window eviction: what earlier systems got wrong', () => {
   ])('$name: a trigger that removal cannot make false cuts once, and says so', ({ policy }) => {
     const line = 's(ua)x10';
     const given = { retentionWindow: 2, strategy: { retain: 15 }, maxTokens: 50, ...policy };
-    const { plan } = explainPlan(logOf(line), completePolicy(given));
+    const { plan } = explainPlan(logOf(line), completePolicy(given), weighText);
     expect(maskPlan(line, plan)).toBe(`su......a${'ua'.repeat(6)}`);
     expect(plan.explained).toStrictEqual(['no_token_reason']);
   });

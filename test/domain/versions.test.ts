@@ -69,8 +69,7 @@ describe('context of a version', () => {
   test('what has to be read for it: raw segments and what is behind the base', () => {
     expect(rangesToRead(version, 10)).toStrictEqual([
       { from: 1, to: 2 },
-      { from: 7, to: 8 },
-      { from: 9, to: 10 },
+      { from: 7, to: 10 },
     ]);
     expect(rangesToRead(version, 8)).toHaveLength(2);
     expect(rangesToRead(START_VERSION, 0)).toStrictEqual([]);

@@ -2,11 +2,11 @@ import { explainPlan } from '../../domain/compaction/explain.ts';
 import { adoptMessages } from '../../domain/history.ts';
 import { checkLimits, resolveLimits } from '../../domain/limits.ts';
 import { buildLog } from '../../domain/log.ts';
-import type { LogEntry, Message } from '../../domain/message.ts';
+import type { LogEntry, Message, Weight } from '../../domain/message.ts';
 import { completePolicy, type Policy } from '../../domain/policy.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import type { SeqRange } from '../../domain/version.ts';
-import { bytesOfMessage, countMessage } from '../../tokens/message-tokens.ts';
+import { bytesOfMessage, countMessage, countMessageSync } from '../../tokens/message-tokens.ts';
 import { loadTokenCounter } from '../../tokens/token-counter.ts';
 import { openConversationLine } from '../../wire/conversation-line.ts';
 import { readLines, readPolicyFile } from '../files.ts';
@@ -41,7 +41,7 @@ export async function planFile(path: string, options: PlanOptions, output: Outpu
     try {
       const opened = openConversationLine(line, number);
       id = opened.id;
-      const planned = planConversation(id, await weighMessages(opened.readMessages(), counter), policy);
+      const planned = planConversation(id, await weighMessages(opened.readMessages(), counter), { policy, counter });
       if (options.json) writeJson(output, planned);
       else output.line(describePlan(planned));
     } catch (error) {
@@ -64,8 +64,16 @@ async function weighMessages(messages: readonly Message[], counter: TokenCounter
   );
 }
 
-function planConversation(id: string, entries: readonly LogEntry[], policy: Policy): PlanLine {
-  const { plan, messages, turns, protectedPositions } = explainPlan(entries, policy);
+function planConversation(
+  id: string,
+  entries: readonly LogEntry[],
+  { policy, counter }: { readonly policy: Policy; readonly counter: TokenCounter },
+): PlanLine {
+  const weigh = (message: Message): Weight => ({
+    tokens: countMessageSync(counter, message),
+    bytes: bytesOfMessage(message),
+  });
+  const { plan, messages, turns, protectedPositions } = explainPlan(entries, policy, weigh);
   return {
     id,
     kind: plan.kind,

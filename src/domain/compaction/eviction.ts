@@ -1,11 +1,12 @@
+import { addWeights, NO_WEIGHT, type Weight } from '../message.ts';
 import type { EvictionStrategy } from '../policy.ts';
 import { isFloor, type Layout } from './layout.ts';
 
 export interface CutRequest {
   /** absent: no more than the budget needs */
   readonly strategy?: EvictionStrategy;
-  /** how many tokens have to go for the budget; 0 where it is no goal */
-  readonly excessTokens: number;
+  /** what has to go for the budget; nothing where it is no goal */
+  readonly excess: Weight;
   /** the floor may shrink where the rest is not enough */
   readonly mayRelaxFloor: boolean;
 }
@@ -13,7 +14,8 @@ export interface CutRequest {
 export interface Cut {
   /** indexes of the groups that go */
   readonly groups: ReadonlySet<number>;
-  readonly tokens: number;
+  /** what they weigh */
+  readonly weight: Weight;
   readonly isFloorRelaxed: boolean;
 }
 
@@ -26,23 +28,23 @@ export function cutContext(layout: Layout, request: CutRequest): Cut {
   const order = evictionOrder(layout);
   const length = request.strategy === undefined ? 0 : strategyLength(request.strategy, layout, order);
   const cut = new Set(order.slice(0, length));
-  let tokens = sumTokens(layout, cut);
+  let weight = sumWeights(layout, cut);
   const take = (group: number): void => {
     cut.add(group);
-    tokens += layout.groupTokens[group] ?? 0;
+    weight = addWeights(weight, layout.groupWeights[group] ?? NO_WEIGHT);
   };
   for (const group of order.slice(length)) {
-    if (tokens >= request.excessTokens) break;
+    if (covers(weight, request.excess)) break;
     take(group);
   }
   const kept = cut.size;
   for (const group of request.mayRelaxFloor ? floorOrder(layout) : []) {
-    if (tokens >= request.excessTokens) break;
+    if (covers(weight, request.excess)) break;
     take(group);
   }
   const isFloorRelaxed = cut.size > kept;
   if (cut.size > 0) extendToLegalStart(layout, cut, take);
-  return { groups: cut, tokens, isFloorRelaxed };
+  return { groups: cut, weight, isFloorRelaxed };
 }
 
 /** The one list: droppable groups, then the rest, each oldest first; checkpoints last. */
@@ -65,16 +67,14 @@ function evictionOrder({ groups, protections, items }: Layout): number[] {
  * again.
  */
 function floorOrder(layout: Layout): number[] {
-  const { groups, protections } = layout;
+  const { groups, protections, firstUserGroup } = layout;
   const unread = findUnreadRounds(layout);
   const floor = groups
     .keys()
     .filter((index) => isFloor(protections[index]) && !unread.has(index))
     .toArray();
-  return [
-    ...floor.filter((index) => protections[index] === 'retention'),
-    ...floor.filter((index) => protections[index] === 'first_user'),
-  ];
+  const isFirst = (index: number): boolean => index === firstUserGroup;
+  return [...floor.filter((index) => !isFirst(index)), ...floor.filter(isFirst)];
 }
 
 /** The rounds with a result that came after the last thing the model said. */
@@ -93,12 +93,12 @@ function strategyLength(strategy: EvictionStrategy, layout: Layout, order: reado
 }
 
 function shortestWithShare(layout: Layout, order: readonly number[], share: number): number {
-  const total = sumTokens(layout, order);
+  const total = sumWeights(layout, order).tokens;
   let tokens = 0;
   let length = 0;
   // Divided, 55 of 100 is 0.55 exactly; multiplied, 0.55 × 100 is more than 55.
   while (length < order.length && tokens / total < share) {
-    tokens += layout.groupTokens[order[length] as number] ?? 0;
+    tokens += layout.groupWeights[order[length] as number]?.tokens ?? 0;
     length += 1;
   }
   return length;
@@ -129,8 +129,13 @@ function extendToLegalStart(layout: Layout, cut: ReadonlySet<number>, take: (gro
   }
 }
 
-function sumTokens(layout: Layout, groups: Iterable<number>): number {
-  let sum = 0;
-  for (const group of groups) sum += layout.groupTokens[group] ?? 0;
+function sumWeights(layout: Layout, groups: Iterable<number>): Weight {
+  let sum = NO_WEIGHT;
+  for (const group of groups) sum = addWeights(sum, layout.groupWeights[group] ?? NO_WEIGHT);
   return sum;
+}
+
+/** Whether as much as has to go is gone, in tokens and in bytes. */
+export function covers(gone: Weight, excess: Weight): boolean {
+  return gone.tokens >= excess.tokens && gone.bytes >= excess.bytes;
 }

@@ -4,6 +4,7 @@ import type { LogEntry } from '../message.ts';
 import type { Policy } from '../policy.ts';
 import { NO_OVERHEAD } from '../size.ts';
 import { START_VERSION } from '../version.ts';
+import type { Weigh } from './clip.ts';
 import { layOut } from './layout.ts';
 import { type PassPlan, planPass } from './plan.ts';
 import { requestTokens } from './request-size.ts';
@@ -19,7 +20,7 @@ export interface ExplainedPlan {
 }
 
 /** Plans over a log that was never compacted and has no model: shares of a window are off, counts run over all of it. */
-export function explainPlan(entries: readonly LogEntry[], policy: Policy): ExplainedPlan {
+export function explainPlan(entries: readonly LogEntry[], policy: Policy, weigh: Weigh): ExplainedPlan {
   const context = contextOfLog(entries, START_VERSION);
   const { items } = context;
   const firstUserSeq = items.find((item) => item.message.role === 'user')?.from;
@@ -33,7 +34,7 @@ export function explainPlan(entries: readonly LogEntry[], policy: Policy): Expla
     hasTurnEnded: last?.role === 'assistant' && last.toolCalls === undefined,
   });
   const seen = firstUserSeq === undefined ? {} : { firstUserSeq };
-  const plan = planPass({ context, policy, limits, overhead: NO_OVERHEAD, reasons, ...seen });
+  const plan = planPass({ context, policy, limits, overhead: NO_OVERHEAD, reasons, weigh, ...seen });
   const layout = layOut(items, policy, firstUserSeq);
   const protectedPositions = items.flatMap((_, position) =>
     layout.protections[layout.groupOf[position] as number] === undefined ? [] : [position],

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { weighItems } from '../context.ts';
 import { type Limits, scaleTokens } from '../limits.ts';
 import { type RequestOverhead, upperBoundTokens } from '../size.ts';
-import type { Cut } from './eviction.ts';
 import type { Layout, Protection } from './layout.ts';
 import { requestTokens } from './request-size.ts';
 
@@ -9,7 +9,7 @@ const tokens = z.number().int().nonnegative();
 
 /**
  * Why no context of at most `max` tokens exists: what stays when everything removable is gone, each part as upper bound. The
- * parts add up to the size of that request, which is above `max`.
+ * parts add up to the size of that request, which is above `max`, or its bytes are above theirs.
  */
 export const budgetInfeasibleSchema = z.object({
   /** system, tools and framing */
@@ -20,28 +20,31 @@ export const budgetInfeasibleSchema = z.object({
   /** the retention window and the first user message, where they could not yield */
   floor: tokens,
   max: tokens,
+  /** where the request has too many bytes: those that are left, and the most that texts may have */
+  bytes: z.object({ left: tokens, max: tokens }).optional(),
 });
 
 export type BudgetInfeasible = z.infer<typeof budgetInfeasibleSchema>;
 
-/** @param cut all that may be removed */
+/** @param layout of what is left when all that may go is gone */
 export function explainInfeasible(
   { limits, overhead }: { readonly limits: Limits; readonly overhead: RequestOverhead },
   layout: Layout,
-  cut: Cut,
 ): BudgetInfeasible {
-  const left = (...kinds: readonly Protection[]): number =>
-    layout.groupTokens.reduce((sum, weight, group) => {
+  const tokensOf = (...kinds: readonly Protection[]): number =>
+    layout.groupWeights.reduce((sum, { tokens: weight }, group) => {
       const protection = layout.protections[group];
-      const counts = !cut.groups.has(group) && protection !== undefined && kinds.includes(protection);
-      return counts ? sum + weight : sum;
+      return protection !== undefined && kinds.includes(protection) ? sum + weight : sum;
     }, 0);
   const bound = (sum: number): number => Math.floor(scaleTokens(sum, overhead.calibration * limits.upperBoundFactor));
-  const [system, pins] = [left('system'), left('pin')];
-  const [live, retained] = [left('open_round', 'last_user'), left('retention', 'first_user')];
+  const [system, pins] = [tokensOf('system'), tokensOf('pin')];
+  const [live, retained] = [tokensOf('open_round', 'last_user'), tokensOf('retention', 'first_user')];
   const mean = requestTokens({ overhead }, system + pins + live + retained);
   const parts = { pinned: bound(pins), open: bound(live), floor: bound(retained) };
   // The rest, so that rounding cannot make the sum another than the size it explains.
   const fixed = upperBoundTokens(mean, limits.upperBoundFactor) - parts.pinned - parts.open - parts.floor;
-  return { fixed, ...parts, max: limits.maxTokens ?? 0 };
+  const left = weighItems(layout.items).bytes + overhead.bytes;
+  const { maxBytes, maxTokens = 0 } = limits;
+  const bytes = maxBytes === undefined || left <= maxBytes ? {} : { bytes: { left, max: maxBytes } };
+  return { fixed, ...parts, max: maxTokens, ...bytes };
 }

@@ -1,5 +1,6 @@
-import type { ContextItem } from '../context.ts';
+import { type ContextItem, weighItems } from '../context.ts';
 import { type Group, groupMessages, indexGroups } from '../group.ts';
+import type { Weight } from '../message.ts';
 import type { Policy } from '../policy.ts';
 
 /**
@@ -19,17 +20,22 @@ export interface Layout {
   /** by group */
   readonly protections: readonly (Protection | undefined)[];
   /** by group */
-  readonly groupTokens: readonly number[];
+  readonly groupWeights: readonly Weight[];
+  /** index of the group that holds the log's first user message, where it is of the floor */
+  readonly firstUserGroup: number | undefined;
 }
 
 /** @param firstUserSeq seq of the log's first user message, where the log has one */
 export function layOut(items: readonly ContextItem[], policy: Policy, firstUserSeq?: number): Layout {
   const groups = groupMessages(items.map((item) => item.message));
   const groupOf = indexGroups(groups, items.length);
-  const groupTokens = groups.map((group) =>
-    group.positions.reduce((sum, position) => sum + (items[position]?.tokens ?? 0), 0),
+  const groupWeights = groups.map(({ positions }) =>
+    weighItems(positions.map((position) => items[position] as ContextItem)),
   );
-  return { items, groups, groupOf, groupTokens, protections: protectGroups(items, groups, policy, firstUserSeq) };
+  const protections = protectGroups(items, groups, policy, firstUserSeq);
+  const first = groups.findIndex(({ positions: [at = -1] }) => holdsFirstUser(items[at], firstUserSeq));
+  const isKept = policy.keepFirstUser && isFloor(protections[first]);
+  return { items, groups, groupOf, groupWeights, protections, firstUserGroup: isKept ? first : undefined };
 }
 
 export function isFloor(protection: Protection | undefined): boolean {

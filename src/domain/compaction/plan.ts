@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import type { Context } from '../context.ts';
-import { weighItems } from '../context.ts';
+import { type Context, type ContextItem, weighItems } from '../context.ts';
 import type { Policy } from '../policy.ts';
 import type { SeqRange } from '../version.ts';
-import { type Cut, cutContext } from './eviction.ts';
+import type { Weigh } from './clip.ts';
 import { budgetInfeasibleSchema, explainInfeasible } from './infeasible.ts';
-import { isFloor, type Layout, layOut } from './layout.ts';
-import { type Budget, excessTokens, requestTokens } from './request-size.ts';
+import { Ladder } from './ladder.ts';
+import { isFloor } from './layout.ts';
+import { type Budget, requestTokens } from './request-size.ts';
 import { findSequences } from './sequences.ts';
-import { hasHardReason, hasTokenReason, REASONS } from './thresholds.ts';
+import { hasTokenReason, REASONS } from './thresholds.ts';
 
 /** Why a plan or a version is not what the policy's figures alone would say. */
 export type Explanation =
@@ -22,7 +22,7 @@ const rangeSchema = z.object({ from: z.number().int().min(1), to: z.number().int
 
 /** A plan as it is recorded with its pass: what to compact, over which version and head. Ranges are seqs, inclusive. */
 export const passPlanSchema = z.object({
-  kind: z.enum(['none', 'summarize', 'evict', 'infeasible']),
+  kind: z.enum(['none', 'trim', 'summarize', 'evict', 'infeasible']),
   reasons: z.array(z.enum(REASONS)),
   version: z.number().int().min(0),
   head: z.number().int().min(0),
@@ -42,76 +42,65 @@ export interface PlanRequest extends Budget {
   readonly policy: Policy;
   /** seq of the log's first user message */
   readonly firstUserSeq?: number;
+  /** for what is clipped: a message of at most some thousand tokens, exactly */
+  readonly weigh: Weigh;
 }
 
 /** Decides what a pass will do, before anything is spent. Pure and deterministic. */
 export function planPass(request: PlanRequest): PassPlan {
   const { context, policy, reasons } = request;
-  const layout = layOut(context.items, policy, request.firstUserSeq);
-  const itemTokens = weighItems(context.items).tokens;
   const plan = {
     reasons: [...reasons],
     version: context.version.number,
     head: context.head,
-    tokens: requestTokens(request, itemTokens),
+    tokens: requestTokens(request, weighItems(context.items).tokens),
     sequences: [],
     evict: [],
   };
   if (reasons.length === 0 || !policy.enabled) return { ...plan, kind: 'none', explained: [] };
   const isTokenBound = hasTokenReason(reasons);
-  const { eligible, waiting } = findSequences(layout, policy, isTokenBound);
+  const ladder = new Ladder(request);
+  ladder.trim();
+  const isTrimmed = ladder.steps.length > 0;
+  const evict = removedRanges(context.items, ladder.items);
+  if (isTrimmed && isTokenBound && !ladder.isOver) return { ...plan, kind: 'trim', evict, explained: [] };
+  const { eligible, waiting } = findSequences(ladder.layout, policy, isTokenBound);
   if (eligible.length > 0) {
     const sequences = eligible.map((run) => ({ from: run.from, to: run.to, tokens: run.tokens }));
-    return { ...plan, kind: 'summarize', sequences, explained: [] };
+    return { ...plan, kind: 'summarize', sequences, evict, explained: [] };
   }
-  if (waiting.length > 0) return { ...plan, kind: 'none', explained: ['waiting_run'] };
-  const excess = excessTokens(request, itemTokens);
-  const cut = cutContext(layout, {
-    strategy: policy.strategy,
-    excessTokens: excess,
-    mayRelaxFloor: hasHardReason(reasons),
-  });
-  const isStillOver = excess > cut.tokens;
-  if (cut.groups.size > 0) {
+  if (waiting.length > 0) return { ...plan, kind: isTrimmed ? 'trim' : 'none', evict, explained: ['waiting_run'] };
+  ladder.descend(policy.strategy);
+  if (ladder.steps.length > 0) {
     return {
       ...plan,
       kind: 'evict',
-      evict: cutRanges(layout, cut),
-      explained: explainSize(request, layout, cut, isStillOver),
+      evict: removedRanges(context.items, ladder.items),
+      explained: explainSize(request, ladder),
     };
   }
   const explained: Explanation[] = ['nothing_removable'];
-  if (!isStillOver) return { ...plan, kind: 'none', explained };
-  return { ...plan, kind: 'infeasible', explained, infeasible: explainInfeasible(request, layout, cut) };
+  if (!ladder.isOver) return { ...plan, kind: 'none', explained };
+  return { ...plan, kind: 'infeasible', explained, infeasible: explainInfeasible(request, ladder.layout) };
 }
 
-/** Why what a cut leaves may be above `maxTokens`. */
-export function explainSize(
-  { limits, reasons }: Budget,
-  layout: Layout,
-  cut: Cut,
-  isStillOver: boolean,
-): Explanation[] {
-  if (isStillOver) {
-    const hasFloor = layout.groups.keys().some((group) => isFloor(layout.protections[group]) && !cut.groups.has(group));
-    return [hasFloor ? 'retention_floor' : 'nothing_removable'];
-  }
+/** Why what a ladder leaves may be above `maxTokens`. */
+export function explainSize({ limits, reasons }: Budget, { isOver, layout }: Ladder): Explanation[] {
+  if (isOver) return [layout.protections.some(isFloor) ? 'retention_floor' : 'nothing_removable'];
   return hasTokenReason(reasons) || limits.maxTokens === undefined ? [] : ['no_token_reason'];
 }
 
-/** Seq ranges of what a cut takes, ascending, neighbours joined. */
-export function cutRanges({ items, groupOf }: Layout, cut: Cut): SeqRange[] {
+/** Seq ranges of the items that are gone, ascending, neighbours joined. */
+function removedRanges(before: readonly ContextItem[], after: readonly ContextItem[]): SeqRange[] {
+  const left = new Set(after.map(({ from }) => from));
   const ranges: { from: number; to: number }[] = [];
   let isOpen = false;
-  items.forEach((item, position) => {
-    if (!cut.groups.has(groupOf[position] as number)) {
-      isOpen = false;
-      return;
-    }
+  for (const { from, to } of before) {
+    const isGone = !left.has(from);
     const last = ranges.at(-1);
-    if (isOpen && last !== undefined) last.to = item.to;
-    else ranges.push({ from: item.from, to: item.to });
-    isOpen = true;
-  });
+    if (isGone && isOpen && last !== undefined) last.to = to;
+    else if (isGone) ranges.push({ from, to });
+    isOpen = isGone;
+  }
   return ranges;
 }

@@ -1,4 +1,5 @@
 import { FRAMING_TOKENS, type Limits, scaleTokens } from '../limits.ts';
+import { NO_WEIGHT, type Weight } from '../message.ts';
 import type { RequestOverhead } from '../size.ts';
 import { hasTokenReason, type Reason } from './thresholds.ts';
 
@@ -14,13 +15,15 @@ export interface Budget {
 }
 
 /**
- * Tokens of items that have to go so that the request's upper bound is at most `maxTokens`; 0 where it is already, or
- * where no reason makes it a goal.
+ * What of the items has to go so that the request's upper bound is at most `maxTokens`, and its bytes at most the provider's
+ * cap; nothing where it is already, or where no reason makes it a goal.
  */
-export function excessTokens({ limits, overhead, reasons }: Budget, itemTokens: number): number {
-  if (limits.maxTokens === undefined || !hasTokenReason(reasons)) return 0;
+export function excessWeight({ limits, overhead, reasons }: Budget, items: Weight): Weight {
+  if (!hasTokenReason(reasons)) return NO_WEIGHT;
+  const bytes = limits.maxBytes === undefined ? 0 : Math.max(0, items.bytes + overhead.bytes - limits.maxBytes);
+  if (limits.maxTokens === undefined) return { tokens: 0, bytes };
   const maxMean = Math.floor(scaleTokens(limits.maxTokens, 1 / limits.upperBoundFactor));
   // The largest count that the calibration does not round above it.
   const maxCount = Math.ceil((maxMean + 0.5) / overhead.calibration) - 1;
-  return Math.max(0, itemTokens + overhead.tokens + FRAMING_TOKENS - maxCount);
+  return { tokens: Math.max(0, items.tokens + overhead.tokens + FRAMING_TOKENS - maxCount), bytes };
 }

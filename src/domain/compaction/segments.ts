@@ -1,6 +1,7 @@
 import type { ContextItem } from '../context.ts';
 import { addWeights, NO_WEIGHT } from '../message.ts';
-import type { Segment, SeqRange, Version } from '../version.ts';
+import type { ItemSegment, Segment, SeqRange, Version } from '../version.ts';
+import { isMaskable } from './mask.ts';
 
 /** Segments over seqs 1…head for the items that a context keeps: what no item stands for is evicted. Neighbours of a kind join. */
 export function segmentItems(items: readonly ContextItem[], head: number): Segment[] {
@@ -17,14 +18,26 @@ export function segmentItems(items: readonly ContextItem[], head: number): Segme
 
 function pushItem(segments: Segment[], item: ContextItem): void {
   const last = segments.at(-1);
-  if (item.segment !== undefined) {
-    segments.push(item.segment);
-  } else if (last?.kind === 'raw') {
+  const kind = kindOf(item);
+  if (kind === 'whole') segments.push(item.segment as ItemSegment);
+  else if (last !== undefined && joins(last, kind)) {
     // Its neighbour: behind a gap the last segment would be an evicted one.
     segments[segments.length - 1] = { ...last, to: item.to, weight: addWeights(last.weight, item) };
   } else {
-    segments.push({ kind: 'raw', from: item.from, to: item.to, weight: { tokens: item.tokens, bytes: item.bytes } });
+    const { from, to, tokens, bytes } = item;
+    segments.push({ kind: kind === 'masked' ? 'masked' : 'raw', from, to, weight: { tokens, bytes } });
   }
+}
+
+/** `any`: masked or not, it looks the same, so that stretches of masked rounds are one segment. */
+function kindOf(item: ContextItem): 'whole' | 'masked' | 'raw' | 'any' {
+  if (item.segment?.kind === 'masked') return 'masked';
+  if (item.segment !== undefined) return 'whole';
+  return isMaskable(item) ? 'raw' : 'any';
+}
+
+function joins({ kind }: Segment, item: 'masked' | 'raw' | 'any'): boolean {
+  return kind === item || (item === 'any' && (kind === 'raw' || kind === 'masked'));
 }
 
 /** What stands in a range, without weights: raw and evicted stretches cut to the range, checkpoints whole. */
@@ -33,7 +46,7 @@ export function describeRange(version: Version, range: SeqRange): string[] {
   const joined: { kind: string; from: number; to: number; text: string }[] = [];
   for (const segment of [...version.segments, tail]) {
     if (segment.to < range.from || segment.from > range.to) continue;
-    const text = 'text' in segment ? segment.text : '';
+    const text = nameOf(segment);
     const isWhole = text !== '';
     const from = isWhole ? segment.from : Math.max(segment.from, range.from);
     const to = isWhole ? segment.to : Math.min(segment.to, range.to);
@@ -43,4 +56,10 @@ export function describeRange(version: Version, range: SeqRange): string[] {
     else joined.push({ kind: segment.kind, from, to, text });
   }
   return joined.map(({ kind, from, to, text }) => `${kind} ${from}-${to} ${text}`);
+}
+
+/** What a segment shows that is not cut to a range: the key of a checkpoint's text, how much a clip keeps. '' for others. */
+export function nameOf(segment: Segment): string {
+  if (segment.kind === 'checkpoint') return segment.text;
+  return segment.kind === 'clipped' ? `keeps ${segment.keepChars}` : '';
 }

@@ -1,26 +1,15 @@
-import type { Context, ContextItem } from '../context.ts';
-import { weighItems } from '../context.ts';
-import type { Message, Weight } from '../message.ts';
-import type { CheckpointSegment, Segment, SeqRange } from '../version.ts';
-import { cutContext } from './eviction.ts';
+import { type Context, weighItems } from '../context.ts';
+import type { Weight } from '../message.ts';
+import type { Segment } from '../version.ts';
 import { type BudgetInfeasible, explainInfeasible } from './infeasible.ts';
-import { layOut } from './layout.ts';
+import { Ladder, type StepTaken } from './ladder.ts';
 import { type Explanation, explainSize, type PassPlan, type PlanRequest } from './plan.ts';
-import { excessTokens, requestTokens } from './request-size.ts';
+import { requestTokens } from './request-size.ts';
 import { segmentItems } from './segments.ts';
+import type { AcceptedSummary } from './summaries.ts';
 import { hasHardReason, isSendable } from './thresholds.ts';
 
-/** A summary that may stand for its sequence: its text is stored, this is how it will lie in the context. */
-export interface AcceptedSummary {
-  readonly range: SeqRange;
-  /** key of the text */
-  readonly text: string;
-  /** of the checkpoint as it is rendered */
-  readonly weight: Weight;
-  readonly depth: number;
-  /** which summarizer wrote it */
-  readonly model: string;
-}
+export type { AcceptedSummary } from './summaries.ts';
 
 export interface SettleRequest extends PlanRequest {
   readonly plan: PassPlan;
@@ -30,7 +19,7 @@ export interface SettleRequest extends PlanRequest {
 /** The shape of the next version, over seqs 1…head, and what it changes. */
 export interface SettledContext {
   readonly kind: 'version';
-  readonly strategy: 'summarize' | 'evict';
+  readonly strategy: 'trim' | 'summarize' | 'evict';
   readonly segments: readonly Segment[];
   readonly weight: Weight;
   readonly tokensBefore: number;
@@ -41,6 +30,8 @@ export interface SettledContext {
   readonly isFloorRelaxed: boolean;
   /** keys of the checkpoint texts that were used */
   readonly texts: readonly string[];
+  /** what was done, in order, and what the items weighed after each */
+  readonly steps: readonly StepTaken[];
 }
 
 export type Settlement =
@@ -50,97 +41,62 @@ export type Settlement =
   | { readonly kind: 'infeasible'; readonly details: BudgetInfeasible };
 
 /**
- * Turns a plan and the summaries that came in into the next version's shape. The summaries that are there land; what is
- * still over goes along the eviction list; with a hard reason the floor yields. Pure: no summary is awaited or asked for.
+ * Turns a plan and the summaries that came in into the next version's shape: what costs nothing first, then the summaries that
+ * are there; what is still over goes along the eviction list; with a hard reason the floor yields, last. Pure: no summary is
+ * awaited or asked for.
  */
 export function settlePass(request: SettleRequest): Settlement {
-  const { context, plan, reasons } = request;
+  const { context, plan, reasons, policy } = request;
   const before = requestTokens(request, weighItems(context.items).tokens);
-  const { items, used } = placeSummaries(context, request.summaries);
-  const layout = layOut(items, request.policy, request.firstUserSeq);
-  const excess = excessTokens(request, weighItems(items).tokens);
-  const cut = cutContext(layout, {
-    ...(plan.kind === 'evict' ? { strategy: request.policy.strategy } : {}),
-    excessTokens: excess,
-    mayRelaxFloor: hasHardReason(reasons),
-  });
-  const kept = items.filter((_, position) => !cut.groups.has(layout.groupOf[position] as number));
-  const weight = weighItems(kept);
+  const ladder = new Ladder(request);
+  ladder.trim();
+  const texts = ladder.summarize(request.summaries, context.version.number + 1);
+  ladder.descend(plan.kind === 'evict' ? policy.strategy : undefined);
+  const { items, steps, weight } = ladder;
   const after = requestTokens(request, weight.tokens);
-  const isStillOver = excess > cut.tokens;
-  const isUnchanged = used.length === 0 && cut.groups.size === 0;
-  if (isStillOver && (isUnchanged || (hasHardReason(reasons) && !isWorthIt(request, after)))) {
-    return { kind: 'infeasible', details: explainInfeasible(request, layout, cut) };
+  const isHard = hasHardReason(reasons);
+  if (ladder.isOver && (steps.length === 0 || (isHard && !isWorthIt(request, weight)))) {
+    return { kind: 'infeasible', details: explainInfeasible(request, ladder.layout) };
   }
-  if (isUnchanged) return { kind: 'none' };
-  if (after >= before || (!hasHardReason(reasons) && before - after < request.policy.minGain * before)) {
+  if (steps.length === 0) return { kind: 'none' };
+  if (after >= before || (!isHard && before - after < policy.minGain * before)) {
     return { kind: 'no_gain', tokensBefore: before, tokensAfter: after };
   }
   return {
     kind: 'version',
-    strategy: used.length > 0 ? 'summarize' : 'evict',
-    segments: segmentItems(kept, context.head),
+    strategy: strategyOf(ladder, texts),
+    segments: segmentItems(items, context.head),
     weight,
     tokensBefore: before,
     tokensAfter: after,
-    archived: countMessages(context.items) - countMessages(kept),
+    archived: countMessages(context.items) - countMessages(items),
     explained: [
-      ...explainSize(request, layout, cut, isStillOver),
-      ...(used.length < plan.sequences.length ? ['summaries_missing' as const] : []),
+      ...explainSize(request, ladder),
+      ...(texts.length < plan.sequences.length ? ['summaries_missing' as const] : []),
     ],
-    isFloorRelaxed: cut.isFloorRelaxed,
-    texts: used,
+    isFloorRelaxed: ladder.isFloorRelaxed,
+    texts,
+    steps,
   };
 }
 
-/**
- * Puts each summary in the place of its range, found by seq: indexes would move with the first replacement. One that is not
- * strictly smaller than what it would replace is left out, and the raw sequence stays.
- */
-function placeSummaries(
-  { items, version }: Context,
-  summaries: readonly AcceptedSummary[],
-): { items: ContextItem[]; used: string[] } {
-  const summaryAt = new Map(summaries.map((summary) => [summary.range.from, summary]));
-  const placed: ContextItem[] = [];
-  const used: string[] = [];
-  for (let position = 0; position < items.length; position += 1) {
-    const item = items[position] as ContextItem;
-    const summary = summaryAt.get(item.from);
-    const replaced = summary === undefined ? [] : itemsUpTo(items, position, summary.range.to);
-    if (summary !== undefined && summary.weight.tokens < weighItems(replaced).tokens) {
-      placed.push(checkpointOf(summary, version.number + 1));
-      used.push(summary.text);
-      position += replaced.length - 1;
-    } else {
-      placed.push(item);
-    }
-  }
-  return { items: placed, used };
-}
-
-/** The items from a position to the one that ends at `seq`; none where none ends there. */
-function itemsUpTo(items: readonly ContextItem[], position: number, seq: number): readonly ContextItem[] {
-  let end = position;
-  while ((items[end]?.to ?? seq) < seq) end += 1;
-  return items[end]?.to === seq ? items.slice(position, end + 1) : [];
-}
-
-/** @param version the number that the settled version will have */
-function checkpointOf({ range, text, weight, depth }: AcceptedSummary, version: number): ContextItem {
-  const segment: CheckpointSegment = { kind: 'checkpoint', ...range, version, weight, text, depth };
-  const message: Message = { role: 'checkpoint', content: '', checkpoint: { ...range, version } };
-  return { ...range, ...weight, segment, message };
+function strategyOf({ steps }: Ladder, texts: readonly string[]): SettledContext['strategy'] {
+  if (texts.length > 0) return 'summarize';
+  return steps.some(({ step }) => step === 'evict' || step === 'relax') ? 'evict' : 'trim';
 }
 
 /**
  * A hard pass that misses `maxTokens` is still worth a version where the turn that waits for it can be sent with it. Who
  * asked for the budget itself (`manual`) is told that it cannot be had.
  */
-function isWorthIt({ reasons, limits }: SettleRequest, tokensAfter: number): boolean {
-  return !reasons.includes('manual') && limits.usable !== undefined && isSendable(limits, tokensAfter);
+function isWorthIt(request: SettleRequest, { tokens, bytes }: Weight): boolean {
+  const { reasons, limits, overhead } = request;
+  const fits = limits.maxBytes === undefined || bytes + overhead.bytes <= limits.maxBytes;
+  const isSent = limits.usable !== undefined && isSendable(limits, requestTokens(request, tokens));
+  return fits && isSent && !reasons.includes('manual');
 }
 
+/** Those that are there themselves, if masked or clipped. */
 function countMessages(items: Context['items']): number {
-  return items.filter((item) => item.segment === undefined).length;
+  return items.filter(({ segment }) => segment?.kind !== 'checkpoint').length;
 }

@@ -98,7 +98,7 @@ export class PassRun {
       return await this.#ending.end({ kind: 'no_reason' }, fresh.reasons);
     }
     const plan = planPass(this.#request(context, fresh.reasons));
-    if (plan.kind === 'evict') return plan;
+    if (plan.kind === 'evict' || plan.kind === 'trim') return plan;
     if (plan.kind !== 'summarize') return await this.#ending.end({ kind: plan.kind }, fresh.reasons);
     const recorded = await this.#ports.passes.recordPlan(lease, JSON.stringify(plan));
     return recorded.status === 'recorded' ? plan : this.#ending.lose(recorded.status);
@@ -178,8 +178,16 @@ export class PassRun {
   }
 
   #request(context: Context, reasons: readonly Reason[]) {
-    const { policy, limits, overhead } = this.#prepared;
+    const { policy, limits, overhead, weighNow: weigh } = this.#prepared;
     const firstUserSeq = this.#firstUserSeq;
-    return { context, policy, limits, overhead, reasons, ...(firstUserSeq === undefined ? {} : { firstUserSeq }) };
+    return {
+      context,
+      policy,
+      limits,
+      overhead,
+      reasons,
+      weigh,
+      ...(firstUserSeq === undefined ? {} : { firstUserSeq }),
+    };
   }
 }

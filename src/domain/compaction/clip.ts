@@ -1,0 +1,96 @@
+import type { ContextItem } from '../context.ts';
+import type { Message, Weight } from '../message.ts';
+
+/** Weighs a message of at most some thousand tokens, exactly. */
+export type Weigh = (message: Message) => Weight;
+
+/** What a clip keeps at most, in tokens: counted in one go, it must not hold the event loop. */
+const MAX_CLIP_TOKENS = 4_000;
+/** Counting a text and cutting it again comes near enough in so many tries. */
+const MAX_TRIES = 8;
+
+/**
+ * A message of which so many characters stay, half of them from its start and half from its end, with a reference between.
+ * Cut on code points (X8); of calls, the long texts in their arguments are cut, which stay the same JSON otherwise (X7). The
+ * same for the same message, so that no version has to keep the text. Other parts than text are named and left out.
+ */
+export function clipMessage(message: Message, keepChars: number, seq: number): Message {
+  const { parts, raw: _raw, toolCalls, ...others } = message;
+  const named =
+    parts === undefined || parts.length === 0 ? '' : `\n[${parts.length} parts left out, message ${seq} of the log]`;
+  const content = clipText(message.content, keepChars, seq) + named;
+  if (toolCalls === undefined) return { ...others, content };
+  return {
+    ...others,
+    content,
+    toolCalls: toolCalls.map((call) => ({ ...call, arguments: clipArguments(call.arguments, keepChars, seq) })),
+  };
+}
+
+/**
+ * The item clipped to at most `maxTokens`; undefined where its form does not let it become that small.
+ * @param minChars a clip that keeps less says nothing
+ */
+export function clipItem(
+  item: ContextItem,
+  maxTokens: number,
+  minChars: number,
+  weigh: Weigh,
+): ContextItem | undefined {
+  const target = Math.min(maxTokens, MAX_CLIP_TOKENS);
+  let keepChars = Math.floor((longestText(item.message) * target) / Math.max(1, item.tokens));
+  for (let tries = 0; tries < MAX_TRIES && keepChars >= minChars; tries += 1) {
+    const message = clipMessage(item.message, keepChars, item.from);
+    // A token has at most so many characters in ordinary text: what is far above is not counted.
+    const weight = weigh(message);
+    if (weight.tokens <= target) {
+      const { from, to } = item;
+      return { from, to, ...weight, message, segment: { kind: 'clipped', from, to, weight, keepChars } };
+    }
+    keepChars = Math.floor(Math.min(keepChars * 0.9, (keepChars * target) / weight.tokens));
+  }
+  return undefined;
+}
+
+function longestText({ content, toolCalls = [] }: Message): number {
+  return Math.max(content.length, ...toolCalls.map((call) => call.arguments.length));
+}
+
+function clipText(text: string, keepChars: number, seq: number): string {
+  if (text.length <= keepChars) return text;
+  const head = cutStart(text, Math.ceil(keepChars / 2));
+  const tail = cutEnd(text, Math.floor(keepChars / 2));
+  const left = text.length - head.length - tail.length;
+  return `${head}\n[${left} characters left out, message ${seq} of the log]\n${tail}`;
+}
+
+function cutStart(text: string, chars: number): string {
+  return text.slice(0, isSplit(text, chars) ? chars - 1 : chars);
+}
+
+function cutEnd(text: string, chars: number): string {
+  const at = text.length - chars;
+  return text.slice(isSplit(text, at) ? at + 1 : at);
+}
+
+/** Whether a cut here would part the two halves of a character. */
+function isSplit(text: string, at: number): boolean {
+  return at > 0 && at < text.length && (text.codePointAt(at - 1) ?? 0) > 0xffff;
+}
+
+/** What is no JSON is sent as a JSON string within an object (X7), and is cut as text. */
+function clipArguments(text: string, keepChars: number, seq: number): string {
+  if (text.length <= keepChars) return text;
+  try {
+    return JSON.stringify(clipTexts(JSON.parse(text), keepChars, seq));
+  } catch {
+    return clipText(text, keepChars, seq);
+  }
+}
+
+function clipTexts(value: unknown, keepChars: number, seq: number): unknown {
+  if (typeof value === 'string') return clipText(value, keepChars, seq);
+  if (Array.isArray(value)) return value.map((inner) => clipTexts(inner, keepChars, seq));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, clipTexts(inner, keepChars, seq)]));
+}

@@ -1,0 +1,185 @@
+import { type ContextItem, weighItems } from '../context.ts';
+import type { Weight } from '../message.ts';
+import type { EvictionStrategy } from '../policy.ts';
+import { clipItem } from './clip.ts';
+import { cutContext } from './eviction.ts';
+import { type Layout, layOut } from './layout.ts';
+import { isMaskable, maskedItem } from './mask.ts';
+import type { PlanRequest } from './plan.ts';
+import { excessWeight } from './request-size.ts';
+import { type AcceptedSummary, placeSummaries } from './summaries.ts';
+import { hasHardReason } from './thresholds.ts';
+
+export const LADDER_STEPS = ['drop', 'mask', 'summarize', 'evict', 'clip', 'relax'] as const;
+export type LadderStep = (typeof LADDER_STEPS)[number];
+
+/** A step that was taken, and what the items weigh after it: less than before it. */
+export interface StepTaken extends Weight {
+  readonly step: LadderStep;
+}
+
+/** What a floor message is clipped to at least, first: the floor itself stays. */
+const WIDE_CLIP = { tokens: 1_000, chars: 800 };
+/** What is clipped to when nothing else can go. */
+const NARROW_CLIP = { tokens: 100, chars: 80 };
+
+/**
+ * The ways in which a context becomes smaller, from the cheapest loss to the dearest. Each step takes what the ones before it
+ * left; a step that would not make it smaller is not taken.
+ */
+export class Ladder {
+  readonly #request: Omit<PlanRequest, 'context'>;
+  readonly #steps: StepTaken[] = [];
+  #items: readonly ContextItem[];
+  #layout: Layout | undefined;
+  #isFloorRelaxed = false;
+
+  constructor({ context, ...request }: PlanRequest) {
+    this.#request = request;
+    this.#items = context.items;
+  }
+
+  get items(): readonly ContextItem[] {
+    return this.#items;
+  }
+
+  get layout(): Layout {
+    const { policy, firstUserSeq } = this.#request;
+    this.#layout ??= layOut(this.#items, policy, firstUserSeq);
+    return this.#layout;
+  }
+
+  get steps(): readonly StepTaken[] {
+    return this.#steps;
+  }
+
+  get weight(): Weight {
+    return weighItems(this.#items);
+  }
+
+  /** What still has to go; nothing where no reason makes the budget a goal. */
+  get excess(): Weight {
+    return excessWeight(this.#request, this.weight);
+  }
+
+  get isOver(): boolean {
+    const { tokens, bytes } = this.excess;
+    return tokens > 0 || bytes > 0;
+  }
+
+  get isFloorRelaxed(): boolean {
+    return this.#isFloorRelaxed;
+  }
+
+  /** What costs nothing. */
+  trim(): void {
+    this.#drop();
+    this.#mask();
+  }
+
+  /**
+   * What the strategy takes, then on along the list while the budget needs it. With a hard reason the floor yields: first its
+   * largest messages become shorter, then its oldest groups go, then what is left becomes as short as it can.
+   */
+  descend(strategy?: EvictionStrategy): void {
+    this.#evict(strategy);
+    if (!hasHardReason(this.#request.reasons)) return;
+    if (this.isOver) this.#clip(WIDE_CLIP);
+    if (this.isOver) this.#relax();
+    if (this.isOver) this.#clip(NARROW_CLIP);
+  }
+
+  /** Groups whose messages are all droppable go, whatever the budget: whoever marked them said so. */
+  #drop(): void {
+    const { groups, protections } = this.layout;
+    const dropped = groups.flatMap(({ positions }, index) => {
+      const mayGo = protections[index] === undefined;
+      return mayGo && positions.every((position) => this.#items[position]?.message.droppable === true) ? [index] : [];
+    });
+    this.#remove('drop', new Set(dropped));
+  }
+
+  /** Old results become masks, where the policy says so. */
+  #mask(): void {
+    if (!this.#request.policy.maskToolResults) return;
+    const { groupOf, protections } = this.layout;
+    this.#take(
+      'mask',
+      this.#items.map((item, position) => {
+        const isOld = protections[groupOf[position] as number] === undefined;
+        return isOld && item.segment === undefined && isMaskable(item) ? maskedItem(item, item.from) : item;
+      }),
+    );
+  }
+
+  /** @returns keys of the texts that were used */
+  summarize(summaries: readonly AcceptedSummary[], version: number): string[] {
+    const { items, used } = placeSummaries(this.#items, summaries, version);
+    this.#take('summarize', items);
+    return used;
+  }
+
+  #evict(strategy: EvictionStrategy | undefined): void {
+    const { excess } = this;
+    const { groups } = cutContext(this.layout, { ...(strategy && { strategy }), excess, mayRelaxFloor: false });
+    this.#remove('evict', groups);
+  }
+
+  /** The largest of what may not go become shorter, while the budget needs it. */
+  #clip(least: typeof WIDE_CLIP): void {
+    const { weigh } = this.#request;
+    const clipped = new Map<ContextItem, ContextItem>();
+    let { tokens, bytes } = this.excess;
+    for (const item of this.#clippable(least.tokens)) {
+      if (tokens <= 0 && bytes <= 0) break;
+      const share = bytes > 0 ? Math.max(0, 1 - bytes / item.bytes) : 1;
+      const target = Math.max(least.tokens, Math.min(item.tokens - tokens, Math.floor(item.tokens * share)));
+      const made = clipItem(item, target, least.chars, weigh);
+      if (made === undefined || made.tokens >= item.tokens || made.bytes >= item.bytes) continue;
+      clipped.set(item, made);
+      tokens -= item.tokens - made.tokens;
+      bytes -= item.bytes - made.bytes;
+    }
+    if (clipped.size > 0)
+      this.#take(
+        'clip',
+        this.#items.map((item) => clipped.get(item) ?? item),
+      );
+  }
+
+  /** The floor goes from its oldest group, while the budget needs it. */
+  #relax(): void {
+    const cut = cutContext(this.layout, { excess: this.excess, mayRelaxFloor: true });
+    if (this.#remove('relax', cut.groups)) this.#isFloorRelaxed = cut.isFloorRelaxed;
+  }
+
+  /** Largest first: what stays whole is the live user message, an open round (X12), pins and the system's. */
+  #clippable(minTokens: number): ContextItem[] {
+    const { groupOf, protections } = this.layout;
+    const isFixed = new Set(['system', 'pin', 'open_round', 'last_user']);
+    return this.#items
+      .filter((item, position) => {
+        const protection = protections[groupOf[position] as number];
+        return item.segment === undefined && item.tokens > minTokens && !isFixed.has(protection ?? '');
+      })
+      .toSorted((a, b) => b.tokens - a.tokens);
+  }
+
+  #remove(step: LadderStep, groups: ReadonlySet<number>): boolean {
+    if (groups.size === 0) return false;
+    const { groupOf } = this.layout;
+    return this.#take(
+      step,
+      this.#items.filter((_, position) => !groups.has(groupOf[position] as number)),
+    );
+  }
+
+  #take(step: LadderStep, items: readonly ContextItem[]): boolean {
+    const [before, after] = [this.weight, weighItems(items)];
+    if (items === this.#items || (after.tokens >= before.tokens && items.length >= this.#items.length)) return false;
+    this.#items = items;
+    this.#layout = undefined;
+    this.#steps.push({ step, ...after });
+    return true;
+  }
+}
