@@ -47,14 +47,40 @@ export function resolveLimits(policy: Policy, model?: ModelWindow): Limits {
     return { upperBoundFactor: 1, ...defined({ maxTokens: policy.maxTokens, tokenThreshold }) };
   }
   const usable = model.windowTokens - Math.min(model.outputCapTokens, MAX_RESERVE_TOKENS);
+  const hardTokens = scaleTokens(usable, policy.hardRatio);
   return {
     usable,
     maxTokens: policy.maxTokens ?? Math.floor(usable * 0.5),
-    ratioTokens: scaleTokens(usable, policy.thresholdRatio),
-    hardTokens: scaleTokens(usable, policy.hardRatio),
+    ratioTokens: softTokens(policy, { usable, hardTokens, factor: model.upperBoundFactor }),
+    hardTokens,
     upperBoundFactor: model.upperBoundFactor,
     ...defined({ tokenThreshold, maxBytes: maxTextBytes(model) }),
   };
+}
+
+/**
+ * The share of usable, but where turns would wait before it is reached: a model whose counts may be off by a third blocks at
+ * three quarters of its window. There it keeps its distance, as the policy's two shares have it.
+ */
+function softTokens(
+  { thresholdRatio, hardRatio }: Policy,
+  { usable, hardTokens, factor }: { readonly usable: number; readonly hardTokens: number; readonly factor: number },
+): number {
+  const blockingTokens = Math.min(hardTokens, scaleTokens(usable, 1 / factor));
+  const ratioTokens = scaleTokens(usable, thresholdRatio);
+  return blockingTokens > ratioTokens
+    ? ratioTokens
+    : scaleTokens(blockingTokens, Math.min(1, thresholdRatio / hardRatio));
+}
+
+/**
+ * The limits of a pass for which the provider refused the size: whatever our count of it is, half of that is the goal. Its
+ * window is smaller than its profile says, or it counts more.
+ * @param tokens mean size of the context that was refused
+ */
+export function limitsAfterOverflow(limits: Limits, tokens: number): Limits {
+  const half = Math.floor((tokens * limits.upperBoundFactor) / 2);
+  return { ...limits, maxTokens: Math.max(1, Math.min(limits.maxTokens ?? half, half)) };
 }
 
 function maxTextBytes({ maxRequestBytes }: ModelWindow): number | undefined {

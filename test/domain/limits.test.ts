@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { checkLimits, type ModelWindow, resolveLimits } from '../../src/domain/limits.ts';
+import { checkLimits, limitsAfterOverflow, type ModelWindow, resolveLimits } from '../../src/domain/limits.ts';
 import { completePolicy, type PolicyInput } from '../../src/domain/policy.ts';
 import { errorOf } from './error-of.ts';
 
@@ -30,6 +30,25 @@ describe('limits of a policy with a model', () => {
     const policy = completePolicy({ thresholdRatio: 0.55, hardRatio: 0.55 });
     const limits = resolveLimits(policy, { ...model, windowTokens: 2_100 });
     expect(limits).toMatchObject({ usable: 100, ratioTokens: 55, hardTokens: 55 });
+  });
+
+  test('where turns would wait before the soft share is reached, that share keeps its distance', () => {
+    const unsure = { ...model, upperBoundFactor: 1.35 };
+    const { ratioTokens = 0, usable = 0 } = resolveLimits(completePolicy({}), unsure);
+    expect(ratioTokens * 1.35).toBeLessThan(usable);
+    expect(ratioTokens).toBeCloseTo((10_000 / 1.35) * (0.85 / 0.92), 3);
+    expect(resolveLimits(completePolicy({ thresholdRatio: 0.5 }), unsure).ratioTokens).toBe(5_000);
+  });
+
+  test('after a refused size the goal is half of what was refused, or less', () => {
+    const limits = { maxTokens: 5_000, upperBoundFactor: 1.1 };
+    expect(limitsAfterOverflow(limits, 3_000).maxTokens).toBe(1_650);
+    expect(limitsAfterOverflow(limits, 20_000).maxTokens).toBe(5_000);
+    expect(limitsAfterOverflow({ upperBoundFactor: 1 }, 3_000).maxTokens).toBe(1_500);
+  });
+
+  test('bytes of texts are a share of the provider’s cap', () => {
+    expect(resolveLimits(completePolicy({}), { ...model, maxRequestBytes: 1_000_000 }).maxBytes).toBe(800_000);
   });
 
   test('without a model there are no shares and no default', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { bytesOfMessage, countMessage } from '../../src/tokens/message-tokens.ts';
+import { bytesOfMessage, countMessage, countMessageSync, PICTURE_TOKENS } from '../../src/tokens/message-tokens.ts';
 import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
 
 const message = {
@@ -21,5 +21,21 @@ describe('size of a message', () => {
   test('bytes are those of the same text; a lone surrogate is three, as what replaces it', () => {
     expect(bytesOfMessage(message)).toBe(new TextEncoder().encode(text).length);
     expect(bytesOfMessage({ content: '\ud800', toolCalls: undefined })).toBe(3);
+  });
+
+  test('what stands in parts counts: texts as texts, each picture as one, by the bytes that are sent', async () => {
+    const counter = await loadTokenCounter('o200k_base');
+    const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'A'.repeat(4_000) } };
+    const parts = [{ type: 'text', text: 'What is this?' }, picture];
+    const counted = { content: '', parts };
+    expect(await countMessage(counter, counted)).toBe(counter.encode('What is this?').length + PICTURE_TOKENS + 4);
+    expect(countMessageSync(counter, counted)).toBe(await countMessage(counter, counted));
+    expect(bytesOfMessage(counted)).toBe('What is this?'.length + 4_000);
+  });
+
+  test('a text that content and parts both hold is counted once', async () => {
+    const counter = await loadTokenCounter('o200k_base');
+    const both = { content: 'Hello there.', parts: [{ type: 'text', text: 'Hello there.' }] };
+    expect(await countMessage(counter, both)).toBe(await countMessage(counter, { content: 'Hello there.' }));
   });
 });

@@ -1,7 +1,9 @@
 import { type PassPlan, passPlanSchema, planPass } from '../../domain/compaction/plan.ts';
 import { canRebase } from '../../domain/compaction/rebase.ts';
+import { requestTokens } from '../../domain/compaction/request-size.ts';
 import { hasHardReason, REASONS, type Reason } from '../../domain/compaction/thresholds.ts';
-import { buildContext, type Context } from '../../domain/context.ts';
+import { buildContext, type Context, weighItems } from '../../domain/context.ts';
+import { limitsAfterOverflow } from '../../domain/limits.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { ClaimedPass, PassLost } from '../../domain/ports/pass-store.ts';
 import type { SummarizationTask } from '../../domain/ports/queue.ts';
@@ -178,7 +180,11 @@ export class PassRun {
   }
 
   #request(context: Context, reasons: readonly Reason[]) {
-    const { policy, limits, overhead, weighNow: weigh } = this.#prepared;
+    const { policy, overhead, weighNow: weigh } = this.#prepared;
+    const tokens = requestTokens({ overhead }, weighItems(context.items).tokens);
+    const limits = reasons.includes('overflow')
+      ? limitsAfterOverflow(this.#prepared.limits, tokens)
+      : this.#prepared.limits;
     const firstUserSeq = this.#firstUserSeq;
     return {
       context,

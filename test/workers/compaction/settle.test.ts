@@ -166,6 +166,18 @@ describe('a pass whose children have ended', () => {
   });
 });
 
+describe('a size that the provider refused', () => {
+  it('is halved at least, whatever our count of it is', async () => {
+    const world = await Fixture.open({ policy: { tokenThreshold: 60_000, maxTokens: 50_000 }, summarizers: [refusing] });
+    await world.append('u20 a300 a300 u20 a300 a300 u20 a20');
+    await world.request('overflow');
+    await world.runPass();
+    const { tokensBefore = 0, tokensAfter = 0 } = world.version ?? {};
+    expect(tokensBefore).toBeGreaterThan(1_200);
+    expect(tokensAfter).toBeLessThanOrEqual(tokensBefore / 2);
+  });
+});
+
 describe('messages that are appended while a pass runs', () => {
   it('stay behind its version', async () => {
     const world = await openPass();
