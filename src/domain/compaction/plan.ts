@@ -3,11 +3,12 @@ import { type Context, type ContextItem, weighItems } from '../context.ts';
 import type { Policy } from '../policy.ts';
 import type { SeqRange } from '../version.ts';
 import type { Weigh } from './clip.ts';
+import { findFold } from './fold.ts';
 import { budgetInfeasibleSchema, explainInfeasible } from './infeasible.ts';
 import { Ladder } from './ladder.ts';
 import { isFloor } from './layout.ts';
 import { type Budget, requestTokens } from './request-size.ts';
-import { findSequences } from './sequences.ts';
+import { findSequences, type Run } from './sequences.ts';
 import { hasTokenReason, REASONS } from './thresholds.ts';
 
 /** Why a plan or a version is not what the policy's figures alone would say. */
@@ -65,11 +66,14 @@ export function planPass(request: PlanRequest): PassPlan {
   const evict = removedRanges(context.items, ladder.items);
   if (isTrimmed && isTokenBound && !ladder.isOver) return { ...plan, kind: 'trim', evict, explained: [] };
   const { eligible, waiting } = findSequences(ladder.layout, policy, isTokenBound);
-  if (eligible.length > 0) {
-    const sequences = eligible.map((run) => ({ from: run.from, to: run.to, tokens: run.tokens }));
+  const summarize = (runs: readonly Run[]): PassPlan => {
+    const sequences = runs.map((run) => ({ from: run.from, to: run.to, tokens: run.tokens }));
     return { ...plan, kind: 'summarize', sequences, evict, explained: [] };
-  }
+  };
+  if (eligible.length > 0) return summarize(eligible);
   if (waiting.length > 0) return { ...plan, kind: isTrimmed ? 'trim' : 'none', evict, explained: ['waiting_run'] };
+  const fold = findFold(ladder.layout);
+  if (fold !== undefined) return summarize([fold]);
   ladder.descend(policy.strategy);
   if (ladder.steps.length > 0) {
     return {

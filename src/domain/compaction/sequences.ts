@@ -100,7 +100,7 @@ function collectRuns(items: Layout['items'], runOf: readonly number[]): Run[] {
   return runs;
 }
 
-function describeRun(items: Layout['items'], fromPosition: number, toPosition: number): Run {
+export function describeRun(items: Layout['items'], fromPosition: number, toPosition: number): Run {
   const members = items.slice(fromPosition, toPosition + 1);
   const isCheckpoint = (item: (typeof members)[number]): boolean => item.message.role === 'checkpoint';
   const tokens = members.reduce((sum, item) => sum + item.tokens, 0);

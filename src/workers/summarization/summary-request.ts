@@ -37,9 +37,8 @@ export async function createRequest(
 ): Promise<PreparedRequest | undefined> {
   const { conversation, passId, sequence } = task;
   const cap = summaryCap(prepared, entries, task);
-  const { policy, counter } = prepared;
-  const copyTokens = policy.scope === 'prefix' ? Math.floor(cap * USER_TEXTS_SHARE) : 0;
-  const userTexts = copyTokens < 1 ? '' : await copyUserTexts(counter, entries, copyTokens);
+  const { counter } = prepared;
+  const userTexts = await copyUserTexts(counter, entries, Math.floor(cap * USER_TEXTS_SHARE));
   const maxTokens = cap - (await counter.count(userTexts));
   if (maxTokens < 1) return undefined;
   const asked = await findAsked(contexts, conversation, sequence.from);

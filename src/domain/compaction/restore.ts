@@ -1,0 +1,159 @@
+import { TurnfoldError } from '../errors.ts';
+import { groupMessages } from '../group.ts';
+import { seqOfCallId } from '../ids.ts';
+import { FRAMING_TOKENS } from '../limits.ts';
+import { addWeights, type LogEntry, NO_WEIGHT, type Weight } from '../message.ts';
+import { type Segment, type SeqRange, START_VERSION, type Version } from '../version.ts';
+
+/** Where a log ends, and what it weighs up to there. */
+export interface LogEnd {
+  readonly head: number;
+  readonly total: Weight;
+}
+
+export interface VersionParts {
+  readonly cause: 'restore' | 'rollback';
+  /** the version that the new one is put over */
+  readonly live: Version;
+  /** the version whose segments come first */
+  readonly target: Version;
+  /** what stands behind them: seqs target.base + 1…log.head */
+  readonly newer: readonly Segment[];
+  readonly log: LogEnd;
+  /** of a request besides its messages */
+  readonly outside: Weight;
+  readonly explained: readonly string[];
+  readonly now: number;
+}
+
+/** The version that shows `target` again, over `live`, with `newer` behind it. Pure; it covers seqs 1…head without a gap. */
+export function restoreVersion(parts: VersionParts): Version {
+  const { cause, live, target, newer, log, outside, now } = parts;
+  const segments = joinSegments([...target.segments, ...newer]);
+  const weight = sumWeights(segments);
+  const before = addWeights(addWeights(live.weight, subtract(log.total, live.baseTotal)), outside);
+  const after = addWeights(weight, outside);
+  return {
+    ...target,
+    number: live.number + 1,
+    parent: live.number,
+    cause,
+    reasons: [],
+    strategy: 'none',
+    base: log.head,
+    segments,
+    weight,
+    baseTotal: log.total,
+    measuredAt: { head: log.head, ...after },
+    tokensBefore: before.tokens,
+    tokensAfter: after.tokens,
+    archived: countArchived(live, newer),
+    explained: [...parts.explained],
+    floorRelaxed: false,
+    at: now,
+    durationMs: 0,
+    model: null,
+  };
+}
+
+/** A stretch of the log as it is. Nothing where it is empty. */
+export function keepRaw({ from, to }: SeqRange, weight: Weight): Segment[] {
+  return from > to ? [] : [{ kind: 'raw', from, to, weight }];
+}
+
+/** The stretch between two places of a log as it is, its weight by their totals: no entry needs to be read. */
+export function keepBetween(start: LogEnd, end: LogEnd): Segment[] {
+  return keepRaw({ from: start.head + 1, to: end.head }, subtract(end.total, start.total));
+}
+
+/**
+ * Takes a log's last entries out of the context, but for groups with a pinned message, and results of calls that stand
+ * before them: a call without its result would be no request.
+ * @param entries all of them, from their first to the log's head
+ */
+export function evictNewer(entries: readonly LogEntry[]): Segment[] {
+  const first = entries[0]?.seq ?? 0;
+  const kept = new Set(entries.filter(({ message }) => answersBefore(message, first)).map(({ seq }) => seq));
+  const own = entries.filter(({ seq }) => !kept.has(seq));
+  for (const { positions } of groupMessages(own.map(({ message }) => message))) {
+    const members = positions.map((position) => own[position] as LogEntry);
+    if (members.some(({ message }) => message.pinned === true)) for (const { seq } of members) kept.add(seq);
+  }
+  const segments = entries.map(
+    ({ seq, tokens, bytes }): Segment =>
+      kept.has(seq)
+        ? { kind: 'raw', from: seq, to: seq, weight: { tokens, bytes } }
+        : { kind: 'evicted', from: seq, to: seq, weight: NO_WEIGHT },
+  );
+  return joinSegments(segments);
+}
+
+function answersBefore({ toolCallId }: LogEntry['message'], first: number): boolean {
+  return toolCallId !== undefined && seqOfCallId(toolCallId) < first;
+}
+
+/**
+ * What requests hold besides messages, as the newest measurement has it: system prompt, tools, framing, and how far our
+ * counts are off. Who asks for a restore does not know the agent, and the kept versions do.
+ * @param versions newest first
+ */
+export function weighOutside(versions: readonly Version[]): Weight {
+  // A version that a worker put back is measured at a head behind its base: there the log is in the figure too.
+  const measured = versions.find(({ base, measuredAt }) => measuredAt.head === base);
+  if (measured === undefined) return { tokens: FRAMING_TOKENS, bytes: 0 };
+  const { weight, measuredAt } = measured;
+  return {
+    tokens: Math.max(FRAMING_TOKENS, measuredAt.tokens - weight.tokens),
+    bytes: Math.max(0, measuredAt.bytes - weight.bytes),
+  };
+}
+
+/**
+ * The version that was live when the log ended before `seq`: the newest that describes nothing from there on.
+ * @param versions kept ones, newest first
+ * @returns undefined where one was, and it is no longer kept
+ */
+export function findVersionBefore(versions: readonly Version[], seq: number): Version | undefined {
+  const found = versions.find(({ base }) => base < seq);
+  const isWhole = versions.length === 0 || versions.at(-1)?.number === 1;
+  return found ?? (isWhole ? START_VERSION : undefined);
+}
+
+/** @throws over_hard_limit with the sum */
+export function checkHardLimit(version: Version, outside: Weight, hardTokens: number): void {
+  const { tokensAfter, weight } = version;
+  if (tokensAfter < hardTokens) return;
+  const sum = `messages ${weight.tokens} + system, tools and framing ${outside.tokens} = ${tokensAfter} >= hard limit ${hardTokens}`;
+  throw new TurnfoldError('over_hard_limit', `version: ${sum}`, { field: 'version', details: { sum } });
+}
+
+/** Messages of the live context, as they are, that the new version does not hold. */
+function countArchived(live: Version, newer: readonly Segment[]): number {
+  const tail = { kind: 'raw', from: live.base + 1, to: Number.MAX_SAFE_INTEGER } as const;
+  const shown = [...live.segments.filter(({ kind }) => kind === 'raw'), tail];
+  const evicted = newer.filter(({ kind }) => kind === 'evicted');
+  return evicted
+    .flatMap((gone) => shown.map((raw) => Math.min(gone.to, raw.to) - Math.max(gone.from, raw.from) + 1))
+    .reduce((sum, count) => sum + Math.max(0, count), 0);
+}
+
+/** Neighbours of a kind, raw or evicted, become one. */
+function joinSegments(segments: readonly Segment[]): Segment[] {
+  const joined: Segment[] = [];
+  for (const segment of segments) {
+    const last = joined.at(-1);
+    const isSame = last !== undefined && last.kind === segment.kind;
+    if (isSame && (segment.kind === 'raw' || segment.kind === 'evicted')) {
+      joined[joined.length - 1] = { ...last, to: segment.to, weight: addWeights(last.weight, segment.weight) };
+    } else joined.push(segment);
+  }
+  return joined;
+}
+
+function sumWeights(segments: readonly Segment[]): Weight {
+  return segments.reduce<Weight>((sum, { weight }) => addWeights(sum, weight), NO_WEIGHT);
+}
+
+function subtract(a: Weight, b: Weight): Weight {
+  return { tokens: a.tokens - b.tokens, bytes: a.bytes - b.bytes };
+}

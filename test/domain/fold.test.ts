@@ -1,0 +1,32 @@
+import { describe, expect, test } from 'vitest';
+import { maskPlan, planLine } from './passes.ts';
+
+const policy = { retentionWindow: 2, maxTokens: 50 };
+const plan = (line: string) => planLine(line, { policy, reasons: ['ratio'] });
+
+describe('old pairs of a user message and its checkpoint', () => {
+  test('are folded, the older half into one, where nothing else can be summarized', () => {
+    const line = 's u (uS)x8 u a';
+    expect(maskPlan(line, plan(line))).toBe('su11111111uSuSuSuSua');
+  });
+
+  test('are left where there are seven', () => {
+    const line = 's u (uS)x7 u a';
+    expect(plan(line).sequences).toEqual([]);
+  });
+
+  test('are folded with the checkpoint of the fold before', () => {
+    const line = 's u S (uS)x9 u a';
+    expect(maskPlan(line, plan(line))).toBe('su111111111uSuSuSuSuSua');
+  });
+
+  test('wait for what can be summarized otherwise', () => {
+    const line = 's u (uS)x8 u a:200 a:200 u a';
+    expect(plan(line).sequences.map(({ from, to }) => [from, to])).toEqual([[20, 21]]);
+  });
+
+  test('are no pairs where something else stands between them, or has to stay', () => {
+    expect(plan('s u (uS)x4 u a (uS)x4 u a').sequences).toEqual([]);
+    expect(plan('s u (uS)x4 u! S (uS)x4 u a').sequences).toEqual([]);
+  });
+});
