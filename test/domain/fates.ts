@@ -92,12 +92,13 @@ export function maySummaryTake({ request: { context, policy, firstUserSeq } }: T
   return policy.scope === 'prefix' && context.items[position]?.from === firstUserSeq;
 }
 
-/** The one sequence is of user messages and checkpoints alone, at least four of each. */
+/** Whether the first sequence is of user messages and checkpoints alone, at least four of each. */
 export function isFold({ plan, request: { context } }: TakenPass): boolean {
-  const [only] = plan.sequences;
-  if (only === undefined || plan.sequences.length > 1) return false;
-  const isIn = ({ from, to }: ContextItem): boolean => only.from <= from && to <= only.to;
-  const roles = context.items.filter(isIn).map(({ message }) => message.role);
+  const [first] = plan.sequences;
+  if (first === undefined) return false;
+  const roles = context.items
+    .filter(({ from, to }) => first.from <= from && to <= first.to)
+    .map(({ message }) => message.role);
   const users = roles.filter((role) => role === 'user').length;
   return users >= 4 && roles.length - users >= users && roles.every((role) => role === 'user' || role === 'checkpoint');
 }

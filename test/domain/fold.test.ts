@@ -20,9 +20,18 @@ describe('old pairs of a user message and its checkpoint', () => {
     expect(maskPlan(line, plan(line))).toBe('su111111111uSuSuSuSuSua');
   });
 
-  test('wait for what can be summarized otherwise', () => {
+  test('wait for what can be summarized otherwise, unless checkpoints take a fifth of the budget', () => {
     const line = 's u (uS)x8 u a:200 a:200 u a';
-    expect(plan(line).sequences.map(({ from, to }) => [from, to])).toEqual([[20, 21]]);
+    const sequences = (maxTokens: number) =>
+      planLine(line, { policy: { ...policy, maxTokens }, reasons: ['ratio'] }).sequences.map(({ from, to }) => [
+        from,
+        to,
+      ]);
+    expect(sequences(420)).toEqual([[20, 21]]);
+    expect(sequences(390)).toEqual([
+      [3, 10],
+      [20, 21],
+    ]);
   });
 
   test('are no pairs where something else stands between them, or has to stay', () => {

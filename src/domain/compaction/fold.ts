@@ -1,8 +1,21 @@
+import type { Limits } from '../limits.ts';
 import type { Layout } from './layout.ts';
 import { describeRun, type Run } from './sequences.ts';
 
 /** So many old pairs of a user message and its checkpoint are worth folding. */
 const MIN_PAIRS = 8;
+
+/** Of the budget: where checkpoints take more, they are folded beside whatever else is summarized. */
+const HEAVY_SHARE = 0.2;
+
+/**
+ * Whether checkpoints take so much of the budget that nothing else would get room: with a new sequence in every turn there is
+ * always another one to summarize, and 5,000 turns at 40,000 tokens ended with 98 % of them in checkpoints.
+ */
+export function areCheckpointsHeavy({ items }: Layout, { maxTokens }: Limits): boolean {
+  const tokens = items.reduce((sum, item) => sum + (item.message.role === 'checkpoint' ? item.tokens : 0), 0);
+  return maxTokens !== undefined && tokens > maxTokens * HEAVY_SHARE;
+}
 
 /**
  * The older half of the old (user, checkpoint) pairs as one sequence, with the checkpoint of an earlier fold before them: a long

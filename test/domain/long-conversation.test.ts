@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import { weighItems } from '../../src/domain/context.ts';
+import { buildLog } from '../../src/domain/log.ts';
+import type { LogEntry, Message, WeighedMessage } from '../../src/domain/message.ts';
+import { START_VERSION } from '../../src/domain/version.ts';
+import { contextOfStory, type Story, takePass } from './passes.ts';
+
+const TURNS = 5_000;
+const policy = { maxTokens: 40_000, tokenThreshold: 52_000 };
+
+/** One turn: what is asked, three tool rounds of some hundred tokens each, the answer. */
+function turnOf(turn: number): WeighedMessage[] {
+  const weighed = (message: Message, tokens: number): WeighedMessage => ({ message, tokens, bytes: tokens * 4 });
+  const rounds = [0, 1, 2].flatMap((round) => {
+    const id = `c${turn}_${round}`;
+    const call: Message = { role: 'assistant', content: '', toolCalls: [{ id, name: 'read', arguments: '{}' }] };
+    return [
+      weighed(call, 40),
+      weighed({ role: 'tool', content: 'what it said', toolCallId: id }, 200 + ((turn * 37) % 400)),
+    ];
+  });
+  const asked = weighed({ role: 'user', content: `Question ${turn}` }, 20 + (turn % 60));
+  return [asked, ...rounds, weighed({ role: 'assistant', content: 'Answer' }, 120)];
+}
+
+test('over 5,000 turns at 40,000 tokens checkpoints stay below a third, and everything is raw, under one of them, or evicted', () => {
+  let story: Story = { version: START_VERSION, entries: [], checkpoints: new Map() };
+  const entries: LogEntry[] = [];
+  let [passes, largestShare, tokens] = [0, 0, 0];
+  for (let turn = 1; turn <= TURNS; turn += 1) {
+    const added = turnOf(turn);
+    const last = entries.at(-1);
+    for (const entry of buildLog(added)) {
+      const total = {
+        tokens: entry.total.tokens + (last?.total.tokens ?? 0),
+        bytes: entry.total.bytes + (last?.total.bytes ?? 0),
+      };
+      entries.push({ ...entry, seq: entry.seq + (last?.seq ?? 0), total });
+      tokens += entry.tokens;
+    }
+    if (tokens < policy.tokenThreshold) continue;
+    passes += 1;
+    const summarize = (sequence: { readonly tokens: number }): number =>
+      Math.min(2_000, Math.floor(sequence.tokens / 4));
+    const taken = takePass({ ...story, entries }, { policy, reasons: ['token_threshold'], summarize });
+    expect(taken.settlement?.kind).toBe('version');
+    story = taken.story;
+    const { items } = contextOfStory(story);
+    tokens = weighItems(items).tokens;
+    expect(tokens).toBeLessThanOrEqual(policy.maxTokens);
+    const inCheckpoints = weighItems(items.filter(({ segment }) => segment?.kind === 'checkpoint')).tokens;
+    largestShare = Math.max(largestShare, inCheckpoints / policy.maxTokens);
+    let next = 1;
+    for (const { from, to } of story.version.segments) {
+      expect(from).toBe(next);
+      next = to + 1;
+    }
+    expect(next).toBe(entries.length + 1);
+  }
+  expect(passes).toBeGreaterThan(150);
+  expect(largestShare).toBeLessThan(1 / 3);
+});
