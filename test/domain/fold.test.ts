@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { maskPlan, planLine } from './passes.ts';
 
-const policy = { retentionWindow: 2, maxTokens: 50 };
+const policy = { retentionWindow: 2, maxTokens: 600 };
 const plan = (line: string) => planLine(line, { policy, reasons: ['ratio'] });
 
 describe('old pairs of a user message and its checkpoint', () => {
@@ -20,16 +20,21 @@ describe('old pairs of a user message and its checkpoint', () => {
     expect(maskPlan(line, plan(line))).toBe('su111111111uSuSuSuSuSua');
   });
 
-  test('wait for what can be summarized otherwise, unless checkpoints take a fifth of the budget', () => {
+  test('wait for what can be summarized otherwise, unless checkpoints would take over a quarter of the budget', () => {
     const line = 's u (uS)x8 u a:200 a:200 u a';
     const sequences = (maxTokens: number) =>
       planLine(line, { policy: { ...policy, maxTokens }, reasons: ['ratio'] }).sequences.map(({ from, to }) => [
         from,
         to,
       ]);
-    expect(sequences(420)).toEqual([[20, 21]]);
-    expect(sequences(390)).toEqual([
+    // 80 of checkpoints, and 100 for the 400 that are new.
+    expect(sequences(720)).toEqual([[20, 21]]);
+    expect(sequences(700)).toEqual([
       [3, 10],
+      [20, 21],
+    ]);
+    expect(sequences(400)).toEqual([
+      [3, 14],
       [20, 21],
     ]);
   });

@@ -3,7 +3,7 @@ import { type Context, type ContextItem, weighItems } from '../context.ts';
 import type { Policy } from '../policy.ts';
 import type { SeqRange } from '../version.ts';
 import type { Weigh } from './clip.ts';
-import { areCheckpointsHeavy, findFold } from './fold.ts';
+import { excessCheckpointTokens, findFold } from './fold.ts';
 import { budgetInfeasibleSchema, explainInfeasible } from './infeasible.ts';
 import { Ladder } from './ladder.ts';
 import { isFloor } from './layout.ts';
@@ -70,11 +70,9 @@ export function planPass(request: PlanRequest): PassPlan {
     const sequences = runs.map((run) => ({ from: run.from, to: run.to, tokens: run.tokens }));
     return { ...plan, kind: 'summarize', sequences, evict, explained: [] };
   };
-  const fold = findFold(ladder.layout);
-  if (eligible.length > 0) {
-    const isFolded = fold !== undefined && areCheckpointsHeavy(ladder.layout, request.limits);
-    return summarize(isFolded ? [fold, ...eligible] : eligible);
-  }
+  const excess = excessCheckpointTokens(ladder.layout, eligible, request.limits);
+  const fold = findFold(ladder.layout, excess);
+  if (eligible.length > 0) return summarize(fold !== undefined && excess > 0 ? [fold, ...eligible] : eligible);
   if (waiting.length > 0) return { ...plan, kind: isTrimmed ? 'trim' : 'none', evict, explained: ['waiting_run'] };
   if (fold !== undefined) return summarize([fold]);
   ladder.descend(policy.strategy);

@@ -57,7 +57,7 @@ export function restoreVersion(parts: VersionParts): Version {
 }
 
 /** A stretch of the log as it is. Nothing where it is empty. */
-export function keepRaw({ from, to }: SeqRange, weight: Weight): Segment[] {
+function keepRaw({ from, to }: SeqRange, weight: Weight): Segment[] {
   return from > to ? [] : [{ kind: 'raw', from, to, weight }];
 }
 

@@ -1,0 +1,229 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  checkHardLimit,
+  evictNewer,
+  findVersionBefore,
+  keepBetween,
+  restoreVersion,
+  weighOutside,
+} from '../../src/domain/compaction/restore.ts';
+import { buildContext, type Context, weighItems } from '../../src/domain/context.ts';
+import { groupMessages } from '../../src/domain/group.ts';
+import { addWeights, type LogEntry, NO_WEIGHT } from '../../src/domain/message.ts';
+import { type Checkpoint, type Segment, START_VERSION, type Version, versionSchema } from '../../src/domain/version.ts';
+import { logOf } from './alphabet.ts';
+import { errorOf } from './error-of.ts';
+
+const OUTSIDE = { tokens: 40, bytes: 160 };
+const TEXT: Checkpoint = { text: 'earlier', covers: { from: 1, to: 1 }, sources: [], depth: 1, model: 'test' };
+const checkpoints = new Map([['text', TEXT]]);
+
+function totalAt(log: readonly LogEntry[], seq: number) {
+  return log[seq - 1]?.total ?? NO_WEIGHT;
+}
+
+/** A version over seqs 1…base of these segments: what is raw weighs what the log says. */
+function versionOf(log: readonly LogEntry[], number: number, segments: readonly Segment[]): Version {
+  const base = segments.at(-1)?.to ?? 0;
+  const weighed = segments.map((segment): Segment => {
+    if (segment.kind !== 'raw') return segment;
+    return { ...segment, weight: weighItems(log.slice(segment.from - 1, segment.to)) };
+  });
+  const weight = weighItems(weighed.map((segment) => segment.weight));
+  const measuredAt = { head: base, ...addWeights(weight, OUTSIDE) };
+  const parent = number - 1;
+  return {
+    ...START_VERSION,
+    number,
+    parent,
+    cause: 'pass',
+    base,
+    segments: weighed,
+    weight,
+    baseTotal: totalAt(log, base),
+    measuredAt,
+  };
+}
+
+function contextAt(version: Version, log: readonly LogEntry[], head = log.length): Context {
+  return buildContext({ version, head, entries: log, checkpoints });
+}
+
+function contents({ items }: Context): string[] {
+  return items.map(({ message }) => JSON.stringify(message));
+}
+
+interface Case {
+  readonly log: LogEntry[];
+  readonly target: Version;
+  readonly live: Version;
+}
+
+const pieces = fc.constantFrom(
+  'u',
+  'a',
+  'a?',
+  'u!',
+  'a!',
+  'tr',
+  'tr!',
+  't{1,2}r2r1',
+  't{1,2}r1 u r2',
+  't{1,2} u! r2r1',
+);
+
+/** A log, an old version of it whose base may stand inside a round, and the live one. */
+const cases: fc.Arbitrary<Case> = fc
+  .record({
+    line: fc.array(pieces, { minLength: 1, maxLength: 12 }).map((parts) => parts.join(' ')),
+    cut: fc.nat(1_000),
+    fates: fc.array(fc.constantFrom<Segment['kind']>('raw', 'raw', 'evicted', 'checkpoint'), { minLength: 40 }),
+  })
+  .map(({ line, cut, fates }) => {
+    const log = logOf(line);
+    const base = cut % (log.length + 1);
+    const kinds: Segment['kind'][] = log.map(() => 'raw');
+    groupMessages(log.map(({ message }) => message)).forEach(({ positions }, index) => {
+      const isRemovable =
+        positions.every((position) => position < base) && positions.every((at) => log[at]?.message.pinned !== true);
+      const isRun = positions.every((position, at) => at === 0 || position === (positions[at - 1] as number) + 1);
+      const fate = fates[index] ?? 'raw';
+      if (isRemovable)
+        for (const position of positions) kinds[position] = isRun || fate !== 'checkpoint' ? fate : 'raw';
+    });
+    return { log, target: versionOf(log, 1, segmentsOf(kinds.slice(0, base))), live: versionOf(log, 4, []) };
+  });
+
+function segmentsOf(kinds: readonly Segment['kind'][]): Segment[] {
+  const segments: Segment[] = [];
+  kinds.forEach((kind, index) => {
+    const last = segments.at(-1);
+    if (last?.kind === kind) segments[segments.length - 1] = { ...last, to: index + 1 };
+    else if (kind === 'checkpoint') {
+      const weight = { tokens: 5, bytes: 20 };
+      segments.push({ kind, from: index + 1, to: index + 1, weight, version: 1, text: 'text', depth: 1 });
+    } else {
+      segments.push({ kind: kind as 'raw', from: index + 1, to: index + 1, weight: NO_WEIGHT });
+    }
+  });
+  return segments;
+}
+
+function restored({ log, target, live }: Case, newer: 'keep' | 'drop'): Version {
+  const end = { head: log.length, total: totalAt(log, log.length) };
+  const kept = keepBetween({ head: target.base, total: target.baseTotal }, end);
+  return restoreVersion({
+    cause: 'restore',
+    live,
+    target,
+    newer: newer === 'keep' ? kept : evictNewer(log.slice(target.base)),
+    log: end,
+    outside: OUTSIDE,
+    explained: [],
+    now: 9,
+  });
+}
+
+describe('any restored version', () => {
+  test('covers the whole log without a gap, and weighs what it shows', () => {
+    fc.assert(
+      fc.property(cases, fc.constantFrom('keep', 'drop'), (sample, newer) => {
+        const version = restored(sample, newer);
+        const { log } = sample;
+        expect(versionSchema.parse(version)).toStrictEqual(version);
+        expect(version).toMatchObject({ number: 5, parent: 4, base: log.length, cause: 'restore' });
+        let next = 1;
+        for (const { from, to } of version.segments) {
+          expect(from).toBe(next);
+          expect(to).toBeGreaterThanOrEqual(from);
+          next = to + 1;
+        }
+        expect(next).toBe(log.length + 1);
+        const context = contextAt(version, log);
+        expect(weighItems(context.items)).toStrictEqual(version.weight);
+        expect(version.baseTotal).toStrictEqual(totalAt(log, log.length));
+        expect(version.tokensAfter).toBe(version.weight.tokens + OUTSIDE.tokens);
+        expect(version.tokensBefore).toBe(totalAt(log, log.length).tokens + OUTSIDE.tokens);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('keeping what is newer, is the old context with the log behind it, byte for byte', () => {
+    fc.assert(
+      fc.property(cases, (sample) => {
+        const version = restored(sample, 'keep');
+        expect(contents(contextAt(version, sample.log))).toStrictEqual(contents(contextAt(sample.target, sample.log)));
+        expect(version.archived).toBe(0);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('dropping it, is the old context with no more than pins and the ends of its rounds, and still a history', () => {
+    fc.assert(
+      fc.property(cases, (sample) => {
+        const { log, target } = sample;
+        const version = restored(sample, 'drop');
+        const context = contextAt(version, log);
+        const old = contents(contextAt(target, log, target.base));
+        expect(contents(context).slice(0, old.length)).toStrictEqual(old);
+        const behind = context.items.slice(old.length);
+        const groups = groupMessages(log.map(({ message }) => message)).map(({ positions }) => positions);
+        for (const { from } of behind) {
+          const members = groups.find((positions) => positions.includes(from - 1)) ?? [];
+          const isPinned = members.some((position) => log[position]?.message.pinned === true);
+          expect(isPinned || (members[0] ?? 0) < target.base, `message ${from} stays`).toBe(true);
+        }
+        const pins = log.filter(({ seq, message }) => seq > target.base && message.pinned === true);
+        const shown = new Set(behind.map(({ from }) => from));
+        expect(pins.filter(({ seq }) => !shown.has(seq))).toStrictEqual([]);
+        // No result without its call, and no call without the results that the log has for it.
+        const rounds = groupMessages(context.items.map(({ message }) => message));
+        expect(rounds.filter(({ isOpen }) => isOpen)).toStrictEqual([]);
+        expect(version.archived).toBe(log.length - target.base - behind.length);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+describe('sizes', () => {
+  const log = logOf('(ua)x4');
+
+  test('what is outside of messages is known by the newest version that was measured at its base', () => {
+    const measured = versionOf(log, 1, [{ kind: 'raw', from: 1, to: 4, weight: NO_WEIGHT }]);
+    const putBack: Version = { ...measured, number: 2, measuredAt: { head: 7, tokens: 999, bytes: 999 } };
+    expect(weighOutside([putBack, measured])).toStrictEqual(OUTSIDE);
+    expect(weighOutside([])).toStrictEqual({ tokens: 3, bytes: 0 });
+  });
+
+  test('at the hard limit it is refused, with the sum; below it is not', () => {
+    const version = restored({ log, target: START_VERSION, live: START_VERSION }, 'keep');
+    expect(version.tokensAfter).toBe(120);
+    expect(() => checkHardLimit(version, OUTSIDE, 121)).not.toThrow();
+    const error = errorOf(() => checkHardLimit(version, OUTSIDE, 120));
+    expect(error).toMatchObject({ code: 'over_hard_limit', field: 'version' });
+    expect(error.message).toContain('messages 80 + system, tools and framing 40 = 120 >= hard limit 120');
+  });
+});
+
+describe('the version that was live before a message', () => {
+  const log = logOf('(ua)x8');
+  const over = (number: number, to: number): Version =>
+    versionOf(log, number, [{ kind: 'raw', from: 1, to, weight: NO_WEIGHT }]);
+
+  test('is the newest that describes nothing from there on', () => {
+    const versions = [over(4, 6), over(3, 12), over(2, 6), over(1, 2)];
+    expect(findVersionBefore(versions, 7)?.number).toBe(4);
+    expect(findVersionBefore(versions, 6)?.number).toBe(1);
+    expect(findVersionBefore(versions, 13)?.number).toBe(4);
+    expect(findVersionBefore(versions, 1)).toBe(START_VERSION);
+    expect(findVersionBefore([], 1)).toBe(START_VERSION);
+  });
+
+  test('may be kept no longer', () => {
+    expect(findVersionBefore([over(4, 6), over(3, 4)], 3)).toBeUndefined();
+  });
+});
