@@ -1,28 +1,52 @@
 import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { parse as parseYaml } from 'yaml';
 import { TurnfoldError } from '../domain/errors.ts';
 import type { PolicyInput } from '../domain/policy.ts';
 import { readPolicy } from '../domain/policy-input.ts';
 import type { Output } from './output.ts';
 
-/** Lines of a file that are not blank, with their numbers from 1. @throws not_found */
-export async function* readLines(path: string): AsyncGenerator<{ readonly number: number; readonly line: string }> {
+/** In the place of a path: standard input. */
+const STDIN = '-';
+
+interface NumberedLine {
+  /** from 1, blank lines counted */
+  readonly number: number;
+  readonly line: string;
+}
+
+/** Lines of a file, or of standard input for `-`, that are not blank. @throws not_found */
+export async function* readLines(path: string): AsyncGenerator<NumberedLine> {
+  if (path === STDIN) {
+    yield* numberLines(createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY }));
+    return;
+  }
   const file = await openFile(path);
-  let number = 0;
   try {
-    for await (const line of file.readLines({ encoding: 'utf8' })) {
-      number += 1;
-      if (line.trim() !== '') yield { number, line: number === 1 ? line.replace(/^\uFEFF/, '') : line };
-    }
+    yield* numberLines(file.readLines({ encoding: 'utf8' }));
   } finally {
     await file.close();
   }
 }
 
-/** @throws not_found */
+async function* numberLines(lines: AsyncIterable<string>): AsyncGenerator<NumberedLine> {
+  let number = 0;
+  for await (const line of lines) {
+    number += 1;
+    if (line.trim() !== '') yield { number, line: number === 1 ? line.replace(/^\uFEFF/, '') : line };
+  }
+}
+
+/** The path as errors name it. */
+export function nameFile(path: string): string {
+  return path === STDIN ? 'standard input' : path;
+}
+
+/** The text of a file, or of standard input for `-`. @throws not_found */
 export async function readTextFile(path: string): Promise<string> {
   try {
-    return await readFile(path, 'utf8');
+    return path === STDIN ? await text(process.stdin) : await readFile(path, 'utf8');
   } catch (cause) {
     throw unreadable(path, cause);
   }
@@ -35,13 +59,13 @@ export async function readTextFile(path: string): Promise<string> {
  */
 export async function readPolicyFile(path: string | undefined, output: Output): Promise<PolicyInput> {
   if (path === undefined) return {};
-  const text = await readTextFile(path);
+  const yaml = await readTextFile(path);
   let value: unknown;
   try {
-    value = parseYaml(text);
+    value = parseYaml(yaml);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message.split('\n')[0]?.replace(/:$/, '') : 'not YAML';
-    throw new TurnfoldError('invalid_policy', `${path}: ${why}`, { field: path, cause });
+    throw new TurnfoldError('invalid_policy', `${nameFile(path)}: ${why}`, { field: path, cause });
   }
   const { policy, warnings } = readPolicy(value);
   for (const warning of warnings) output.note(`turnfold: warning: ${warning}`);
@@ -63,5 +87,5 @@ async function openFile(path: string): Promise<FileHandle> {
 
 function unreadable(path: string, cause: unknown): TurnfoldError {
   const why = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable';
-  return new TurnfoldError('not_found', `${path}: cannot be read (${why})`, { field: path, cause });
+  return new TurnfoldError('not_found', `${nameFile(path)}: cannot be read (${why})`, { field: path, cause });
 }

@@ -28,7 +28,7 @@ export function addOfflineCommands(program: Command, output: Output): void {
     );
   program
     .command('render <file>')
-    .description('print the request body that each conversation of a JSONL file gives')
+    .description('print the request body that each conversation of a JSONL file gives; - is standard input')
     .requiredOption('--format <name>', FORMATS)
     .option('--model <name>', "the provider's name of it (the one that answered last)")
     .option('--system <text>', "the agent's prompt")
@@ -37,7 +37,7 @@ export function addOfflineCommands(program: Command, output: Output): void {
     );
   program
     .command('validate <file>')
-    .description('name the rules that a request body breaks; exit code 1 where there are any')
+    .description('name the rules that a request body breaks; exit code 1 where there are any; - is standard input')
     .requiredOption('--format <name>', FORMATS)
     .option('--json', 'print JSON')
     .action((file: string, options: { format: string; json?: boolean }) =>

@@ -1,6 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { readConfig } from '../config.ts';
 import type { CommandContext } from './command-context.ts';
+import type { ForkOptions } from './commands/fork.ts';
+import type { LimitOptions, RestoreOptions } from './commands/restore.ts';
 import type { ReadOptions } from './commands/show.ts';
 import type { Output } from './output.ts';
 import { runCommand } from './run-command.ts';
@@ -30,6 +32,7 @@ export function addRedisCommands(program: Command, output: Output): void {
   addTurnCommand(program, withClient);
   addReadCommands(program, withClient);
   addDiffCommand(program, withClient);
+  addVersionCommands(program, withClient);
   addTransferCommands(program, withClient);
 }
 
@@ -85,6 +88,35 @@ function addDiffCommand(program: Command, withClient: WithClient): void {
     );
 }
 
+function addVersionCommands(program: Command, withClient: WithClient): void {
+  withLimitOptions(program.command('restore <conversation>'))
+    .description('show the agent an old version again')
+    .requiredOption('--version <n>', 'a kept version; 0 is the whole log (required)', readNumber)
+    .option('--keep', 'everything newer stays as it is')
+    .option('--drop', 'everything newer is archived, but for pins')
+    .action((id: string, options: RestoreOptions) =>
+      withClient(options.json, async (context) =>
+        (await import('./commands/restore.ts')).restore(context, id, options),
+      ),
+    );
+  withLimitOptions(program.command('rollback <conversation> <turn>'))
+    .description('archive a settled turn and everything behind it')
+    .action((id: string, turn: string, options: LimitOptions) =>
+      withClient(options.json, async (context) =>
+        (await import('./commands/restore.ts')).rollBack(context, id, turn, options),
+      ),
+    );
+  withCommonOptions(program.command('fork <conversation> <new>'))
+    .description('copy a conversation into a new one')
+    .option('--version <n>', 'as a kept version shows it, instead of the live one', readNumber)
+    .option('--head <seq>', 'up to this message, instead of the last', readNumber)
+    .action((id: string, newId: string, options: ForkOptions) =>
+      withClient(options.json, async (context) =>
+        (await import('./commands/fork.ts')).fork(context, id, newId, options),
+      ),
+    );
+}
+
 function addTransferCommands(program: Command, withClient: WithClient): void {
   withCommonOptions(program.command('import <file>'))
     .description('append the conversations of a JSONL file to new logs')
@@ -101,6 +133,12 @@ function addTransferCommands(program: Command, withClient: WithClient): void {
         (await import('./commands/transfer.ts')).exportConversation(context, id, options),
       ),
     );
+}
+
+function withLimitOptions(command: Command): Command {
+  return withCommonOptions(command)
+    .option('--agents <module>', 'refuse what is over the hard limit of the agent in this module')
+    .option('--policy <file>', 'policy as YAML, as the workers have it');
 }
 
 function withCommonOptions(command: Command): Command {

@@ -8,6 +8,7 @@ import { agentConflict } from './agent-conflict.ts';
 import { type AppendInput, appendSchema, weighMessage } from './input.ts';
 import { askForEvaluation } from './passes.ts';
 import type { ClientPorts } from './ports.ts';
+import { beingCopied } from './refusals.ts';
 
 /** Seqs that the messages got. */
 export interface Appended {
@@ -22,7 +23,8 @@ const NO_HEAD = -1;
 
 /**
  * Adds messages to a log without a turn: for callers with a loop of their own, and for imports.
- * @throws invalid_input, agent_conflict, orphan_result, duplicate_call, message_too_large, conversation_busy, conflict
+ * @throws invalid_input, agent_conflict, orphan_result, duplicate_call, message_too_large, conversation_busy, conversation_forking,
+ * conflict
  */
 export async function appendMessages(ports: ClientPorts, input: AppendInput): Promise<Appended> {
   const { conversation: id, tenant, operation = ports.ids.next(), ...rest } = parseInput(appendSchema, input);
@@ -90,6 +92,7 @@ async function concludeAppend(
   result: AppendResult,
 ): Promise<Appended> {
   if (result.status === 'other_agent') throw agentConflict(conversation, result.agent);
+  if (result.status === 'forking') throw beingCopied(conversation);
   if (result.status === 'busy') {
     throw new TurnfoldError('conversation_busy', `conversation: turns of ${conversation.id} wait or run`, {
       field: 'conversation',

@@ -13,6 +13,7 @@ import {
   readWholeLog,
   showVersion,
 } from './contexts.ts';
+import { type Fork, type ForkInput, forkConversation } from './forks.ts';
 import {
   type AppendInput,
   type CallAnswer,
@@ -25,6 +26,7 @@ import { requestPass } from './passes.ts';
 import type { ClientPorts } from './ports.ts';
 import { type StreamOptions, streamTurn, type TurnProgress } from './stream.ts';
 import { answerCalls, cancelTurn, type EnqueuedTurn, enqueueTurn, readResult } from './turns.ts';
+import { type RestoreInput, type RollbackInput, restore, rollBackTurn } from './versions.ts';
 
 /**
  * What other services use. Conversations are named by id, or by `{tenant, id}`. Every failure is a `TurnfoldError` with a
@@ -60,6 +62,12 @@ export interface TurnfoldClient {
   log(conversation: ConversationName): Promise<LogEntry[]>;
   /** head, size and the pass in progress, without messages */
   describe(conversation: ConversationName): Promise<ConversationState>;
+  /** puts a kept version over the live one, with everything newer or without */
+  restore(conversation: ConversationName, input: RestoreInput): Promise<Version>;
+  /** the context as it was before a settled turn */
+  rollBackTurn(conversation: ConversationName, turn: string, input?: RollbackInput): Promise<Version>;
+  /** copies a conversation into a new one, which takes no turns before that is done */
+  fork(from: ConversationName, to: ConversationName, input?: ForkInput): Promise<Fork>;
   /** asks for a pass now, whatever the thresholds say; answers the pass's id */
   compactNow(conversation: ConversationName): Promise<string>;
   /** removes the conversation and everything that belongs to it */
@@ -80,6 +88,9 @@ export function createClient(ports: ClientPorts): TurnfoldClient {
     diff: (conversation, before, after) => diff(ports, conversation, before, after),
     log: (conversation) => readWholeLog(ports, conversation),
     describe: (conversation) => describeConversation(ports, conversation),
+    restore: (conversation, input) => restore(ports, conversation, input),
+    rollBackTurn: (conversation, turn, input) => rollBackTurn(ports, conversation, turn, input),
+    fork: (from, to, input) => forkConversation(ports, from, to, input),
     compactNow: async (conversation) => await requestPass(ports, readConversationName(conversation), true),
     erase: async (conversation) => await ports.contexts.erase(readConversationName(conversation)),
   };

@@ -40,6 +40,7 @@ export async function openClient(options: ClientOptions): Promise<OpenClient> {
     turns: store,
     contexts: store,
     passes: store,
+    versions: store,
     notices,
     texts,
     wakes: { wake: (...wake) => wakes.wake(...wake).catch(onError) },

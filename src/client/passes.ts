@@ -3,6 +3,7 @@ import type { ConversationRef } from '../domain/ids.ts';
 import { contextSize, NO_OVERHEAD } from '../domain/size.ts';
 import { noConversation } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
+import { beingCopied } from './refusals.ts';
 
 /** Nobody runs a gate for appended messages: the compaction worker looks, unless the last look says that it need not. */
 export async function askForEvaluation(ports: ClientPorts, conversation: ConversationRef): Promise<void> {
@@ -27,6 +28,7 @@ export async function requestPass(
     passId: ports.ids.next(),
     wake,
   });
+  if (result.status === 'forking') throw beingCopied(conversation);
   if (!('passId' in result)) throw noConversation(conversation);
   if (result.needsWake) await ports.wakes.wake('pass', conversation, wake);
   return result.passId;

@@ -5,12 +5,14 @@ import type { WakeQueue } from '../domain/ports/queue.ts';
 import type { TextListener } from '../domain/ports/text-deltas.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
 import type { TurnIntake } from '../domain/ports/turn-store.ts';
+import type { VersionStore } from '../domain/ports/version-store.ts';
 
 /** What the client is made of. */
 export interface ClientPorts {
   readonly turns: TurnIntake;
   readonly contexts: ContextStore;
   readonly passes: PassIntake;
+  readonly versions: VersionStore;
   /** never rejects: a wake that is lost costs latency, nothing else */
   readonly wakes: Pick<WakeQueue, 'wake'>;
   readonly notices: SettlementNotices;

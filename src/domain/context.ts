@@ -1,20 +1,11 @@
 import { clipMessage } from './compaction/clip.ts';
 import { maskedItem } from './compaction/mask.ts';
+import type { ContextItem } from './context-item.ts';
 import { TurnfoldError } from './errors.ts';
 import { addWeights, type LogEntry, type Message, NO_WEIGHT, type Weight } from './message.ts';
-import type { Checkpoint, CheckpointSegment, ClippedSegment, ItemSegment, Segment, Version } from './version.ts';
+import type { Checkpoint, CheckpointSegment, ClippedSegment, Segment, Version } from './version.ts';
 
-/**
- * One thing the model is sent, with the seqs that it stands for: a log message (`from` equals `to`) or a checkpoint. What
- * a plan is made over.
- */
-export interface ContextItem extends Weight {
-  readonly from: number;
-  readonly to: number;
-  readonly message: Message;
-  /** where the version has it otherwise than the log: a checkpoint, a masked result, a clipped message */
-  readonly segment?: ItemSegment;
-}
+export type { ContextItem } from './context-item.ts';
 
 /** What a conversation's next request holds, besides the agent's system prompt and tools. */
 export interface Context {

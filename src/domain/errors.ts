@@ -19,10 +19,18 @@ export const ERROR_CODES = {
   agent_conflict: 'caller',
   /** More turns wait than `maxQueuedTurns`. */
   mailbox_full: 'caller',
-  /** An append while turns wait or run. */
+  /** An append while turns wait or run; a restore over a turn that is under way. */
   conversation_busy: 'caller',
   /** An append or a commit that expected another head or version. */
   conflict: 'caller',
+  /** A rollback of a turn that is not settled. */
+  turn_running: 'caller',
+  /** What would be restored is over the agent's hard limit. `details` holds the sum. */
+  over_hard_limit: 'caller',
+  /** The version is no longer kept, or a text that it needs. */
+  version_gone: 'caller',
+  /** The conversation is being copied: it takes nothing before the fork ends. */
+  conversation_forking: 'caller',
   /** No such conversation, turn, version or agent. */
   not_found: 'caller',
   /** The conversation was erased. */

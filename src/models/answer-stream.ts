@@ -1,4 +1,5 @@
 import type { ModelRequest } from '../domain/model.ts';
+import type { WatchedRequest } from './first-event.ts';
 
 /** Tells a listener each piece of an answer's text. What the listener throws is its own: the answer goes on. */
 export function tellTo(onText: ModelRequest['onText']): (piece: string) => void {
@@ -26,4 +27,15 @@ export async function* codeFailures<Event>(
     throw code(error);
   }
   signal.throwIfAborted();
+}
+
+/** The same events, each of them told as it comes. */
+export async function* tellEvents<Event>(
+  source: AsyncIterable<Event>,
+  onEvent: WatchedRequest['onEvent'],
+): AsyncGenerator<Event, void, undefined> {
+  for await (const event of source) {
+    onEvent?.();
+    yield event;
+  }
 }

@@ -1,18 +1,36 @@
 import { type Model, ModelError, type ModelPrices, type ModelProfile } from '../domain/model.ts';
+import { type Delays, generateUnlessSilent, systemDelays } from './first-event.ts';
+
+export interface ChainOptions {
+  /** how long a model, the last one aside, may be silent before the first event of its answer (default 120,000) */
+  readonly firstEventMs?: number;
+  readonly timers?: Delays;
+}
+
+/** A fifth of the time that a step has: the next one still has the most of it. */
+const FIRST_EVENT_MS = 120_000;
 
 /**
- * Models that stand in for each other, tried in order. A model that is overloaded, limited, away, or not to be had (its key,
- * its quota) is passed over; one that finds the request too large or malformed is not, since the next would find the same.
- * Where all fail the turn is told the soonest time to come back, else what the last one said.
+ * Models that stand in for each other, tried in order. A model that is overloaded, limited, away, silent, or not to be had (its
+ * key, its quota) is passed over; one that finds the request too large or malformed is not, since the next would find the same.
+ * Where all fail the turn is told the soonest time to come back, else what the last one said. A chain in a chain has one
+ * model's time for all of its own.
  */
-export function modelChain(models: readonly [Model, ...Model[]]): Model {
+export function modelChain(
+  models: readonly [Model, ...Model[]],
+  { firstEventMs = FIRST_EVENT_MS, timers = systemDelays }: ChainOptions = {},
+): Model {
   return {
     profile: narrowest(models.map(({ profile }) => profile) as [ModelProfile, ...ModelProfile[]]),
     async generate(request) {
       const failures: ModelError[] = [];
-      for (const model of models) {
+      for (const [index, model] of models.entries()) {
+        // The last one is nobody's to leave: it has what its caller gives it.
+        const isLast = index === models.length - 1;
         try {
-          const answer = await model.generate(request);
+          const answer = await (isLast
+            ? model.generate(request)
+            : generateUnlessSilent(model, request, { firstEventMs, timers }));
           return { ...answer, model: answer.model ?? model.profile.id };
         } catch (error) {
           if (!isPassedOver(error)) throw error;

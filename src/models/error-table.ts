@@ -9,6 +9,8 @@ export interface ErrorRow {
   readonly statuses?: readonly number[];
   /** in the provider's message; looked at where neither type nor status says it alone */
   readonly texts?: readonly RegExp[];
+  /** it is of thinking alone: without any, the same request may be taken */
+  readonly isOfThinking?: true;
 }
 
 /**
@@ -19,11 +21,19 @@ export const ERROR_TABLE: readonly ErrorRow[] = [
   {
     kind: 'overflow',
     words: 'the request is larger than the window',
-    // OpenAI; llama.cpp
-    types: ['context_length_exceeded', 'exceed_context_size_error'],
+    // OpenAI; llama.cpp; Copilot, GitHub Models; GLM
+    types: [
+      'context_length_exceeded',
+      'exceed_context_size_error',
+      'model_max_prompt_tokens_exceeded',
+      'tokens_limit_reached',
+      '1261',
+    ],
     texts: [
       /prompt is too long/i, // Anthropic
       /exceeds? (?:the |this |your )?(?:model's |available )?context (?:window|limit|length|size)/i, // Anthropic, llama.cpp
+      // OpenAI: 2,048 messages, 10 MB of text. By the place and not by the code: an id that is too long is bad form
+      /Invalid '(?:messages|input)(?:\[\d+\][^']*\.(?:content|output|text|arguments)(?:\[\d+\])?)?': (?:array|string) too long/,
       /maximum (?:context|prompt) length/i, // OpenAI, Mistral, DeepSeek; xAI
       /context window of this model/i, // OpenAI Responses
       /model's context length is only/i, // vLLM
@@ -31,20 +41,32 @@ export const ERROR_TABLE: readonly ErrorRow[] = [
       /input token count .{0,40}exceeds the maximum/i, // Gemini
       /input is too long/i, // Bedrock
       /too many total text bytes/i, // Bedrock
+      /exceeded model token limit/i, // Moonshot
+      /context window exceeds limit/i, // MiniMax
+      /range of input length should be/i, // DashScope
+      /prompt exceeds max length/i, // GLM
+      /`inputs` tokens \+ `max_new_tokens` must be <=/i, // Together, TGI
+      /too many tokens: total number/i, // Cohere
+      /loaded with context length of only/i, // LM Studio
     ],
   },
   { kind: 'overflow', words: 'the request has too many bytes', types: ['request_too_large'], statuses: [413] },
   {
     kind: 'fatal',
     words: 'the account has no credit left',
-    types: ['insufficient_quota', 'billing_error', 'billing_hard_limit_reached'],
+    types: ['insufficient_quota', 'billing_error', 'billing_hard_limit_reached', 'billing_not_active'],
     statuses: [402],
-    texts: [/credit balance is too low/i, /exceeded your current quota/i],
+    texts: [
+      /credit balance is too low/i, // Anthropic
+      /reached your specified API usage limits/i, // Anthropic
+      /exceeded your current quota/i, // OpenAI
+    ],
   },
   {
     kind: 'retry',
     words: 'a rate limit',
-    types: ['rate_limit_error', 'rate_limit_exceeded', 'tokens', 'requests'],
+    // Anthropic; OpenAI; Bedrock
+    types: ['rate_limit_error', 'rate_limit_exceeded', 'tokens', 'requests', 'ThrottlingException'],
     statuses: [429],
   },
   {
@@ -58,6 +80,7 @@ export const ERROR_TABLE: readonly ErrorRow[] = [
     words: 'the key is not accepted',
     types: ['authentication_error', 'invalid_api_key'],
     statuses: [401],
+    texts: [/API key not valid/i], // Gemini
   },
   { kind: 'fatal', words: 'no such model', types: ['not_found_error', 'model_not_found'], statuses: [404] },
   { kind: 'fatal', words: 'the key may not do this', types: ['permission_error'], statuses: [403] },
@@ -72,6 +95,7 @@ export const ERROR_TABLE: readonly ErrorRow[] = [
       'misalignment_policy_violation',
       'bio_policy',
     ],
+    texts: [/output blocked by content filtering policy/i], // Anthropic
   },
   {
     kind: 'fatal',
@@ -89,13 +113,25 @@ export const ERROR_TABLE: readonly ErrorRow[] = [
       'empty_image_file',
       'unsupported_image_media_type',
     ],
+    // Anthropic
+    texts: [
+      /image exceeds .{0,20} maximum/i,
+      /could not process image/i,
+      /image dimensions exceed/i,
+      /unable to download the file/i,
+    ],
   },
   {
     // What is wrong is the agent's setting: no other version of the context would mend it.
     kind: 'fatal',
     words: 'the model does not take a setting',
     types: ['unsupported_parameter', 'unsupported_value'],
-    texts: [/maximum allowed number of output tokens/i, /is not supported (?:for|by|with) this model/i],
+    texts: [
+      /maximum allowed number of output tokens/i, // Anthropic
+      /is not supported (?:for|by|with) this model/i, // Anthropic, OpenAI
+      /max_(?:completion_)?tokens is too large/i, // OpenAI
+      /Invalid '(?:tools|instructions)\b[^']*': (?:array|string) too long/, // OpenAI
+    ],
   },
   {
     kind: 'retry',
@@ -103,5 +139,21 @@ export const ERROR_TABLE: readonly ErrorRow[] = [
     types: ['api_error', 'server_error', 'timeout_error', 'internal_server_error', 'conflict_error'],
     statuses: [408, 409, 425, 499, 500, 502, 504],
   },
-  { kind: 'invalid', words: 'the form of the request', statuses: [400, 422] },
+  {
+    kind: 'invalid',
+    words: 'the thinking that is sent back',
+    types: ['invalid_encrypted_content'], // OpenAI Responses
+    texts: [
+      /Invalid `signature` in `(?:redacted_)?thinking` block/, // Anthropic
+      /`redacted_thinking` blocks in the latest assistant message cannot be modified/, // Anthropic
+      /Item with id 'rs_[^']{0,80}' not found/, // OpenAI Responses: 404
+    ],
+    isOfThinking: true,
+  },
+  {
+    kind: 'invalid',
+    words: 'the form of the request',
+    statuses: [400, 422],
+    texts: [/Item with id '[^']{0,80}' not found/], // OpenAI Responses: 404
+  },
 ];

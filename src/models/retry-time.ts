@@ -7,10 +7,26 @@ export interface RetryHints {
 }
 
 const MAX_WAIT_MS = 3_600_000;
-const DURATION = /(\d+(?:\.\d+)?)(ms|s|m|h)/g;
+const DURATION = /(\d+(?:\.\d+)?) ?(ms|s|m|h|sec(?:ond)?s?|min(?:ute)?s?|hours?)(?![a-z])/gi;
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
-/** OpenAI's "Please try again in 18.642s.": all that a failed stream has. */
-const SPOKEN = /try again in ((?:\d+(?:\.\d+)?(?:ms|s|m|h))+)/i;
+/** OpenAI's "try again in 1m2.5s.", Gemini's "retry in 34.07s", Azure's "retry after 26 seconds": all that a failed stream has. */
+const SPOKEN = /(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)? ?[a-z]{1,7})+)/i;
+
+interface Limit {
+  readonly remaining: string;
+  readonly reset: string;
+}
+
+const LIMITS: readonly Limit[] = [
+  ...['requests', 'tokens'].map((name) => ({
+    remaining: `x-ratelimit-remaining-${name}`,
+    reset: `x-ratelimit-reset-${name}`,
+  })),
+  ...['requests', 'tokens', 'input-tokens', 'output-tokens'].map((name) => ({
+    remaining: `anthropic-ratelimit-${name}-remaining`,
+    reset: `anthropic-ratelimit-${name}-reset`,
+  })),
+];
 
 /**
  * When a provider wants to be asked again, ms since epoch, an hour away at most; undefined where it does not say.
@@ -22,7 +38,7 @@ export function readRetryAt({ headers, message, isRateLimit }: RetryHints, now: 
     readNumber(given('retry-after-ms')) ??
     readWait(given('retry-after'), now) ??
     readDuration(SPOKEN.exec(message)?.[1]) ??
-    (isRateLimit ? latest(given('x-ratelimit-reset-requests'), given('x-ratelimit-reset-tokens')) : undefined);
+    (isRateLimit ? readReset(given, now) : undefined);
   return waitMs === undefined ? undefined : now + Math.min(MAX_WAIT_MS, Math.max(0, Math.ceil(waitMs)));
 }
 
@@ -33,19 +49,30 @@ function readNumber(text: string | undefined, unitMs = 1): number | undefined {
 
 /** Seconds, or a date. */
 function readWait(text: string | undefined, now: number): number | undefined {
-  const date = text === undefined ? Number.NaN : Date.parse(text);
-  return readNumber(text, 1_000) ?? (Number.isNaN(date) ? undefined : date - now);
+  return readNumber(text, 1_000) ?? readDate(text, now);
 }
 
-/** `6m0s`, `20ms`. */
+/** Not a bare number, which a parser takes for a year. */
+function readDate(text: string | undefined, now: number): number | undefined {
+  const date = text === undefined || readNumber(text) !== undefined ? Number.NaN : Date.parse(text);
+  return Number.isNaN(date) ? undefined : date - now;
+}
+
+/** `6m0s`, `20ms`, `26 seconds`. */
 function readDuration(text: string | undefined): number | undefined {
   const parts = [...(text ?? '').matchAll(DURATION)];
   if (parts.length === 0) return undefined;
-  return parts.reduce((sum, [, value, unit = 's']) => sum + Number(value) * (UNIT_MS[unit] ?? 0), 0);
+  return parts.reduce((sum, [, value, unit = 's']) => sum + Number(value) * msOf(unit.toLowerCase()), 0);
 }
 
-/** Which of several limits was met is not said: the one that is free last. */
-function latest(...texts: readonly (string | undefined)[]): number | undefined {
-  const waits = texts.map(readDuration).filter((wait) => wait !== undefined);
+function msOf(unit: string): number {
+  return UNIT_MS[unit] ?? UNIT_MS[unit.charAt(0)] ?? 0;
+}
+
+/** Of the limits that have nothing left, or do not say, the one that is free last. */
+function readReset(given: (name: string) => string | undefined, now: number): number | undefined {
+  const waits = LIMITS.filter(({ remaining }) => (readNumber(given(remaining)) ?? 0) <= 0)
+    .map(({ reset }) => readDuration(given(reset)) ?? readDate(given(reset), now))
+    .filter((wait) => wait !== undefined);
   return waits.length === 0 ? undefined : Math.max(...waits);
 }

@@ -8,7 +8,8 @@ import type { OpenCall } from '../domain/history.ts';
  * and bytes, user messages) · version shape (live version: tokens, bytes, base, the log's tokens and bytes up to base) ·
  * anchor (seq, tokens, version, the log's tokens and bytes) · passed (head and turns at the last end of a pass) · gate (shut
  * below, passes without gain, breaker) · pass (id in progress) lp lw lf (the last end, for calls sent again) · open (a line
- * for each open call: id, and the provider's as JSON) · quarantine (version of the rollback, hash of the refused segments)
+ * for each open call: id, and the provider's as JSON) · quarantine (version of the rollback, hash of the refused segments) ·
+ * points (versions that are kept for good) · forking, then forked (operation, version, head, tenant and id of the source)
  */
 export function decodeConversation(hash: ReadonlyMap<string, string>): ConversationState {
   const number = (field: string): number => Number(hash.get(field) ?? 0);

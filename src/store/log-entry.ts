@@ -18,6 +18,11 @@ export function decodeLogEntry(seq: number, text: string): LogEntry {
   };
 }
 
+/** An entry of another log as it lies there. */
+export function encodeLogEntry({ message, tokens, bytes, total, at, turn = '-' }: LogEntry): string {
+  return `${[tokens, bytes, total.tokens, total.bytes, at, turn].join(' ')}\n${JSON.stringify(message)}`;
+}
+
 /** Messages as arguments of a script: count, then per message tokens, bytes, whether it is a user message, and JSON. */
 export function encodeMessages(messages: readonly (Weight & { readonly message: Message })[]): (string | number)[] {
   const args: (string | number)[] = [messages.length];

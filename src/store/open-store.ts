@@ -6,6 +6,7 @@ import type { SummaryStore } from '../domain/ports/summary-store.ts';
 import type { SweepStore } from '../domain/ports/sweep-store.ts';
 import type { TextPublisher } from '../domain/ports/text-deltas.ts';
 import type { TurnIntake, TurnStore } from '../domain/ports/turn-store.ts';
+import type { VersionStore } from '../domain/ports/version-store.ts';
 import { openCalibrationStore } from './calibrations/calibration-store.ts';
 import { openContextStore } from './contexts/context-store.ts';
 import type { Keyspace } from './keys.ts';
@@ -14,11 +15,13 @@ import { openSummaryStore } from './summaries/summary-store.ts';
 import { openSweepStore } from './sweep/sweep-store.ts';
 import { openTextPublisher } from './text-deltas.ts';
 import { openTurnStore } from './turns/turn-store.ts';
+import { openVersionStore } from './versions/version-store.ts';
 
 /** Every storage port over one connection. */
 export type Store = TurnStore &
   TurnIntake &
   PassStore &
+  VersionStore &
   ContextStore &
   SummaryStore &
   SweepStore &
@@ -30,6 +33,7 @@ export function openStore(redis: Redis, keyspace: Keyspace): Store {
   return {
     ...openTurnStore(redis, keyspace),
     ...openPassStore(redis, keyspace),
+    ...openVersionStore(redis, keyspace),
     ...openContextStore(redis, keyspace),
     ...openSummaryStore(redis, keyspace),
     ...openSweepStore(redis, keyspace),

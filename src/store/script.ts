@@ -3,6 +3,9 @@ import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { callRedis } from './connection.ts';
 
+/** How long an operation's answer is known. */
+export const OPERATION_MS = 86_400_000;
+
 /** A Lua script as a typed value: argument order and reply decoder stand in one place, beside each other. */
 export interface ScriptDefinition<Input, Reply> {
   /** file under `lua/`, without ending */

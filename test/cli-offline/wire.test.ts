@@ -92,6 +92,13 @@ describe('render', () => {
     expect(stderr).toMatch(words);
   });
 
+  test('- is standard input, byte order mark and all', async () => {
+    const input = `\uFEFF${JSON.stringify({ messages: [messages[1]] })}\n\n${JSON.stringify({ messages })}`;
+    const { code, stdout, stderr } = await runTurnfold(['render', '-', '--format', 'openai-chat'], { input });
+    expect({ code, stderr }).toStrictEqual({ code: 0, stderr: '' });
+    expect(readJsonLines(stdout)).toMatchObject([{ messages: [{ content: 'Read it.' }] }, { tools: [{}] }]);
+  });
+
   test('a file that is not there', async () => {
     const run = await runTurnfold(['render', '/nowhere.jsonl', '--format', 'anthropic']);
     expect(run).toMatchObject({
@@ -105,7 +112,11 @@ describe('render', () => {
 describe('validate', () => {
   test.each(WIRE_FORMATS)('%s: what render prints breaks no rule', async (format) => {
     const { stdout } = await render([{ messages }], '--format', format);
-    expect(await validate(stdout, '--format', format)).toStrictEqual({ code: 0, stdout: '', stderr: '' });
+    expect(await validate(stdout, '--format', format)).toStrictEqual({
+      code: 0,
+      stdout: `valid: no rule of ${format} is broken\n`,
+      stderr: '',
+    });
     const json = await validate(stdout, '--format', format, '--json');
     expect({ ...json, stdout: readJsonLines(json.stdout) }).toStrictEqual({
       code: 0,
@@ -142,7 +153,11 @@ describe('validate', () => {
   });
 
   test.each([
-    ['{"messages": [', 'anthropic', /^turnfold: invalid_input: .*request\.json: not JSON\n$/],
+    [
+      '{"messages": [',
+      'anthropic',
+      /^turnfold: invalid_input: .*request\.json: not JSON; expected one request body\n$/,
+    ],
     ['{}', 'gemini', /^turnfold: invalid_input: --format: /],
   ])('bad input exits with 2: %s as %s', async (text, format, words) => {
     const { code, stdout, stderr } = await validate(text, '--format', format);
@@ -151,6 +166,24 @@ describe('validate', () => {
     const json = await validate(text, '--format', format, '--json');
     expect(json).toMatchObject({ code: 2, stdout: '' });
     expect(readJsonLines(json.stderr)).toMatchObject([{ error: { code: 'invalid_input' } }]);
+  });
+
+  test('- is standard input, so that it can follow render', async () => {
+    const { stdout: input } = await render([{ messages }], '--format', 'anthropic');
+    const run = await runTurnfold(['validate', '-', '--format', 'anthropic'], { input });
+    expect(run).toStrictEqual({ code: 0, stdout: 'valid: no rule of anthropic is broken\n', stderr: '' });
+    const refused = await runTurnfold(['validate', '-', '--format', 'anthropic'], { input: '[]' });
+    expect(refused).toMatchObject({ code: 1, stderr: '', stdout: expect.stringContaining('X5 ') as string });
+  });
+
+  test('several bodies on standard input are refused, and the input is named', async () => {
+    const { stdout: input } = await render([{ messages }, { messages }], '--format', 'anthropic');
+    const run = await runTurnfold(['validate', '-', '--format', 'anthropic'], { input });
+    expect(run).toStrictEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'turnfold: invalid_input: standard input: not JSON; expected one request body\n',
+    });
   });
 
   test('a file that is not there exits with 2', async () => {

@@ -2,7 +2,9 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { importFile } from '../../src/cli/commands/transfer.ts';
+import { openClient, type TurnfoldClient } from '../../src/client/index.ts';
 import { createWorkspaceAgent } from '../../src/demo/workspace-agent.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
@@ -115,8 +117,36 @@ describe('import and export', () => {
     const other = await writeTemporary('talk.jsonl', [{ id: 'i2', messages: messages('mine').slice(0, 2) }]);
     const run = await turnfold('import', other, '--agent', 'workspace', '--json');
     expect(run.code).toBe(1);
-    expect(readJsonLines(run.stdout)).toMatchObject([{ id: 'i2', error: { code: 'conflict', field: 'expectedHead' } }]);
+    expect(readJsonLines(run.stdout)).toMatchObject([
+      { id: 'i2', error: { code: 'conflict', field: 'conversation', details: { head: 5 } } },
+    ]);
+    expect(run.stderr).toBe(
+      'turnfold: i2: conflict: conversation: i2 exists, with 5 messages; give it another id in the file, or another --tenant\n',
+    );
     expect(await readOne('show', 'i2')).toMatchObject({ head: 5 });
+  });
+
+  test('another writer in the midst of a long import is told of', async () => {
+    const client = await openClient({ redisUrl: redis.url, shards: 256, queueShards: 1 });
+    onTestFinished(() => client.close());
+    const one: Message = { role: 'user', content: 'And?' };
+    const file = await writeTemporary('long.jsonl', [{ id: 'i5', messages: Array.from({ length: 501 }, () => one) }]);
+    const notes: string[] = [];
+    const ignore = (): void => undefined;
+    const interrupted: TurnfoldClient = {
+      ...client,
+      async append(input) {
+        const appended = await client.append(input);
+        await client.append({ conversation: 'i5', agent: 'workspace', messages: [one] });
+        return appended;
+      },
+    };
+    const output = { line: ignore, text: ignore, note: (note: string) => void notes.push(note) };
+    const options = { agent: 'workspace', tenant: '_' };
+    expect(await importFile({ client: interrupted, output }, file, options)).toBe(1);
+    expect(notes).toStrictEqual([
+      'turnfold: i5: conflict: conversation: somebody else wrote to i5 meanwhile; its first 500 messages were imported, it has 501',
+    ]);
   });
 
   test('a conversation that is refused leaves the others alone', async () => {
@@ -185,7 +215,9 @@ describe('show and versions', () => {
 
     expect(await readOne('show', 's1', '--version', '1')).toMatchObject({ conversation: 's1', version: 1, head: 48 });
     const shown = (await turnfold('show', 's1')).stdout;
-    expect(shown).toMatch(/^s1 {2}version \d+, head 48, \d+ tokens in \d+ messages\n/);
+    expect(shown).toMatch(
+      /^s1 {2}version \d+, head 48, \d+ tokens in \d+ messages, system prompt and tools not counted\n/,
+    );
     expect(shown).toMatch(/\n +2-3 {2}checkpoint +\d+ {2}/);
     expect((await turnfold('show', 's1', '--full')).stdout.length).toBeGreaterThan(shown.length);
     expect((await turnfold('diff', 's1', '0', '1')).stdout).toMatch(/^ +2-3 {2}raw +→ checkpoint\n/);
@@ -219,6 +251,39 @@ describe('show and versions', () => {
     const { code, stdout, stderr } = await turnfold(...args, '--json');
     expect({ code, stdout }).toStrictEqual({ code: 1, stdout: '' });
     expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'not_found', field } });
+  });
+});
+
+describe('restore, rollback and fork', () => {
+  test('of a conversation with a turn', async () => {
+    await turnfold('enqueue', 'r1', 'hello', '--agent', 'workspace', '--turn', 't1', '--wait', '20');
+    expect(await readOne('fork', 'r1', 'r2', '--head', '1')).toStrictEqual({ conversation: 'r2', head: 1 });
+    expect(await readOne('fork', 'r1', 'r2', '--head', '1')).toStrictEqual({ conversation: 'r2', head: 1 });
+    expect(await readOne('rollback', 'r1', 't1')).toMatchObject({ number: 1, cause: 'rollback', archived: 2 });
+    expect(await readOne('show', 'r1')).toMatchObject({ version: 1, head: 2, items: [] });
+    const args = ['restore', 'r1', '--version', '0', '--keep', '--agents', AGENTS];
+    expect((await turnfold(...args)).stdout).toMatch(/^r1 {2}version 2 {2}\d+ → \d+ tokens, 0 messages archived\n$/);
+    expect((await readOne('show', 'r1'))['items']).toHaveLength(2);
+  });
+
+  test.each([
+    ['invalid_input', '--keep', ['restore', 'r1', '--version', '0']],
+    ['invalid_input', '--keep', ['restore', 'r1', '--version', '0', '--keep', '--drop']],
+    ['not_found', 'version', ['restore', 'r1', '--version', '9', '--drop']],
+    ['not_found', 'turn', ['rollback', 'r1', 'nothing']],
+    ['conflict', 'to', ['fork', 'r2', 'r1']],
+  ])('%s of %s: %j', async (code, field, args) => {
+    const run = await turnfold(...args, '--json');
+    expect({ code: run.code, stdout: run.stdout }).toStrictEqual({ code: 1, stdout: '' });
+    expect(JSON.parse(run.stderr)).toMatchObject({ error: { code, field } });
+  });
+
+  test('what is over the hard limit of the agent is refused', async () => {
+    const talk = [{ role: 'user', content: 'so much '.repeat(40_000) }];
+    const file = await writeTemporary('talk.jsonl', [{ id: 'r3', messages: talk }]);
+    await turnfold('import', file, '--agent', 'workspace');
+    const { stderr } = await turnfold('restore', 'r3', '--version', '0', '--keep', '--agents', AGENTS, '--json');
+    expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'over_hard_limit' } });
   });
 });
 

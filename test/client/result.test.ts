@@ -34,6 +34,7 @@ async function openClientWith(change: (real: SettlementNotices) => SettlementNot
     turns: store,
     contexts: store,
     passes: store,
+    versions: store,
     notices: change(notices),
     texts,
     wakes,

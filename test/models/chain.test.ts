@@ -1,8 +1,17 @@
-import { expect, it } from 'vitest';
-import { type Model, ModelError, type ModelProfile } from '../../src/domain/model.ts';
+import { describe, expect, it } from 'vitest';
+import {
+  type Model,
+  type ModelAnswer,
+  ModelError,
+  type ModelProfile,
+  type ModelRequest,
+} from '../../src/domain/model.ts';
+import { WIRE_FORMATS, type WireFormat } from '../../src/domain/raw-items.ts';
 import { modelChain } from '../../src/models/chain.ts';
 import { SCRIPTED_PROFILE, scriptedModel } from '../../src/models/scripted.ts';
-import { ask } from './fixture.ts';
+import { ManualTimers, settleTasks } from '../workers/turn/manual-timers.ts';
+import { ask, connect } from './fixture.ts';
+import { failureOf, serveRaw } from './raw-server.ts';
 
 const user = { role: 'user', content: 'Hi' } as const;
 
@@ -80,4 +89,125 @@ it('promises no more than each of them holds', () => {
   });
   const same = modelChain([says('', { format: 'anthropic' }), says('', { format: 'anthropic' })]);
   expect(same.profile.format).toBe('anthropic');
+});
+
+describe('a model that hangs', () => {
+  interface OpenCall {
+    readonly request: ModelRequest;
+    readonly answer: PromiseWithResolvers<ModelAnswer>;
+  }
+
+  /** Answers when the test does; its signal is nothing to it. */
+  function deaf(): Model & { readonly calls: readonly OpenCall[] } {
+    const calls: OpenCall[] = [];
+    return {
+      profile: SCRIPTED_PROFILE,
+      calls,
+      generate(request) {
+        const answer = Promise.withResolvers<ModelAnswer>();
+        calls.push({ request, answer });
+        return answer.promise;
+      },
+    };
+  }
+
+  it('is left after its time, and hears of it', async () => {
+    const [timers, first, { signal }] = [new ManualTimers(), deaf(), new AbortController()];
+    const asked = modelChain([first, says('second')], { timers }).generate(ask([user], { signal }));
+    await timers.advance(119_999);
+    expect(first.calls[0]?.request.signal.aborted).toBe(false);
+    await timers.advance(1);
+    expect((await asked).content).toBe('second');
+    expect(first.calls[0]?.request.signal.aborted).toBe(true);
+    expect(signal.aborted).toBe(false);
+    expect(timers.pending).toBe(0);
+  });
+
+  it('is waited for as long as the chain is told to', async () => {
+    const timers = new ManualTimers();
+    const asked = modelChain([deaf(), says('second')], { timers, firstEventMs: 5_000 }).generate(ask([user]));
+    await timers.advance(5_000);
+    expect((await asked).content).toBe('second');
+  });
+
+  it('is a failure that another try may mend', async () => {
+    const timers = new ManualTimers();
+    const chain = modelChain([deaf(), says(new ModelError('fatal', 'no key'))], { timers });
+    const failed = failureOf(chain.generate(ask([user])));
+    await timers.advance(120_000);
+    expect(await failed).toMatchObject({ kind: 'retry', message: 'no event within 120000 ms' });
+  });
+
+  it('is no longer heard', async () => {
+    const [timers, first] = [new ManualTimers(), deaf()];
+    const told: string[] = [];
+    const onText = (piece: string): void => void told.push(piece);
+    const asked = modelChain([first, says('second')], { timers }).generate(ask([user], { onText }));
+    await timers.advance(120_000);
+    await asked;
+    first.calls[0]?.request.onText?.('late');
+    expect(told.join('')).not.toContain('late');
+  });
+
+  it('has the turn’s own time where it is the last', async () => {
+    const [timers, last, stop] = [new ManualTimers(), deaf(), new AbortController()];
+    const chain = modelChain([says(new ModelError('retry', 'overloaded')), last], { timers });
+    const asked = chain.generate(ask([user], { signal: stop.signal }));
+    await settleTasks();
+    expect(timers.pending).toBe(0);
+    last.calls[0]?.answer.resolve({ content: 'at last', toolCalls: [] });
+    expect((await asked).content).toBe('at last');
+  });
+
+  it('ends with its caller, and no other is asked', async () => {
+    const [timers, second, stop] = [new ManualTimers(), says('second'), new AbortController()];
+    const asked = modelChain([deaf(), second], { timers }).generate(ask([user], { signal: stop.signal }));
+    const failed = failureOf(asked);
+    stop.abort(new Error('the lease is lost'));
+    expect(await failed).toMatchObject({ message: 'the lease is lost' });
+    expect([second.callCount, timers.pending]).toEqual([0, 0]);
+  });
+
+  it('is one that says nothing, not one that is slow', async () => {
+    const [timers, first] = [new ManualTimers(), deaf()];
+    let told = '';
+    const onText = (piece: string): void => void (told += piece);
+    const asked = modelChain([first, says('second')], { timers }).generate(ask([user], { onText }));
+    first.calls[0]?.request.onText?.('So');
+    await timers.advance(3_600_000);
+    first.calls[0]?.answer.resolve({ content: 'So.', toolCalls: [] });
+    expect((await asked).content).toBe('So.');
+    expect(told).toBe('So');
+  });
+
+  const usage = { input_tokens: 1, output_tokens: 1 };
+  const message = { id: 'm', type: 'message', role: 'assistant', content: [], stop_reason: null, usage };
+  /** All that is shown is that it began: it thinks. */
+  const streams: Readonly<Record<WireFormat, readonly object[]>> = {
+    anthropic: [
+      { type: 'message_start', message },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 1 } },
+      { type: 'message_stop' },
+    ],
+    'openai-chat': [
+      { id: 'c', choices: [{ index: 0, delta: { role: 'assistant' } }] },
+      { id: 'c', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+    ],
+    'openai-responses': [
+      { type: 'response.created', response: {} },
+      { type: 'response.completed', response: { output: [] } },
+    ],
+  };
+  it.each(WIRE_FORMATS)('is none that thinks in silence: %s', async (format) => {
+    const end = Promise.withResolvers<void>();
+    await using server = await serveRaw({ body: streams[format], until: end.promise });
+    const [timers, second] = [new ManualTimers(), says('second')];
+    const asked = modelChain([connect(format, server), second], { timers }).generate(ask([user]));
+    expect(timers.pending).toBe(1);
+    await expect.poll(() => timers.pending).toBe(0);
+    await timers.advance(3_600_000);
+    end.resolve();
+    expect(await asked).toMatchObject({ model: 'model-1', content: '' });
+    expect(second.callCount).toBe(0);
+  });
 });

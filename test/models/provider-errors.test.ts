@@ -9,8 +9,102 @@ const NOW = Date.UTC(2026, 10, 21);
 const chat = 'openai-chat';
 const anthropic = 'anthropic';
 
+type Seen = [name: string, ModelErrorKind, WireFormat, status: number, body: object | string];
+
+const overflows = (
+  [
+    [
+      'OpenAI: more messages than it takes',
+      openAiError(
+        "Invalid 'messages': array too long. Expected an array with maximum length 2048, but got an array with length 2939 instead.",
+        'array_above_max_length',
+      ),
+    ],
+    [
+      'OpenAI: a longer text than it takes',
+      openAiError(
+        "Invalid 'input[0].content[0].text': string too long. Expected a string with maximum length 10485760, but got a string with length 11000000 instead.",
+        'string_above_max_length',
+      ),
+    ],
+    ['Moonshot', openAiError('Invalid request: Your request exceeded model token limit: 131072 (requested: 150000)')],
+    ['MiniMax', openAiError('invalid params, context window exceeds limit (2013)', null, 'bad_request_error')],
+    [
+      'DashScope',
+      openAiError(
+        '<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 129024]',
+        'invalid_parameter_error',
+      ),
+    ],
+    ['GLM', { error: { code: '1261', message: 'Prompt exceeds max length' } }],
+    ['GLM, in its own language', { error: { code: '1261', message: 'Prompt 超长' } }],
+    [
+      'Together, TGI',
+      openAiError(
+        'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000 `inputs` tokens and 512 `max_new_tokens`',
+      ),
+    ],
+    ['Cohere', { message: 'too many tokens: total number of tokens in the prompt cannot exceed 128000' }],
+    [
+      'LM Studio',
+      openAiError(
+        'Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens, which is not enough.',
+      ),
+    ],
+    [
+      'Copilot',
+      openAiError('prompt token count of 140000 exceeds the limit of 128000', 'model_max_prompt_tokens_exceeded'),
+    ],
+  ] as const
+).map(([name, body]): Seen => [`${name}: too long`, 'overflow', chat, name.startsWith('Together') ? 422 : 400, body]);
+
+/** What another version of the context would not mend. */
+const fatals = (
+  [
+    [anthropic, anthropicError('Output blocked by content filtering policy')],
+    [
+      anthropic,
+      anthropicError(
+        'messages.4.content.1.image.source.base64: image exceeds 5 MB maximum: 6000000 bytes > 5242880 bytes',
+      ),
+    ],
+    [anthropic, anthropicError('Could not process image')],
+    [
+      anthropic,
+      anthropicError(
+        'messages.0.content.1.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000 pixels',
+      ),
+    ],
+    [anthropic, anthropicError('Unable to download the file. Please verify the URL and try again.')],
+    [
+      anthropic,
+      anthropicError(
+        'You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.',
+      ),
+    ],
+    [
+      chat,
+      openAiError(
+        'max_tokens is too large: 100000. This model supports at most 16384 completion tokens, whereas you provided 100000.',
+        'invalid_value',
+      ),
+    ],
+    [
+      chat,
+      openAiError(
+        "Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with length 130 instead.",
+        'array_above_max_length',
+      ),
+    ],
+    [
+      chat,
+      { error: { code: 400, message: 'API key not valid. Please pass a valid API key.', status: 'INVALID_ARGUMENT' } },
+    ],
+  ] as const
+).map(([format, body]): Seen => [JSON.stringify(body).slice(0, 120), 'fatal', format, 400, body]);
+
 /** Bodies as they were seen on the wire, of what the strict server does not say. */
-const seen: [string, ModelErrorKind, WireFormat, number, object | string][] = [
+const seen: Seen[] = [
   [
     'Anthropic: input and answer together',
     'overflow',
@@ -106,14 +200,67 @@ const seen: [string, ModelErrorKind, WireFormat, number, object | string][] = [
   ['a model that is gone', 'fatal', chat, 410, openAiError('The model has been retired')],
   ['Cloudflare has no answer', 'retry', chat, 524, '<html>timeout</html>'],
   ['a proxy: the client closed', 'retry', chat, 499, ''],
+  ...overflows,
+  ...fatals,
+  [
+    'Responses: an item that nobody keeps',
+    'invalid',
+    'openai-responses',
+    404,
+    openAiError(
+      "Item with id 'rs_68' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.",
+    ),
+  ],
+  [
+    'OpenAI: an id that is too long',
+    'invalid',
+    chat,
+    400,
+    openAiError(
+      "Invalid 'messages[1].tool_calls[0].id': string too long. Expected a string with maximum length 40, but got a string with length 44 instead.",
+      'string_above_max_length',
+    ),
+  ],
+  ['OpenAI: a model that is not there', 'fatal', chat, 404, openAiError('The model `x` does not exist')],
+  [
+    'OpenAI: an account that is switched off',
+    'fatal',
+    chat,
+    429,
+    openAiError(
+      'Your account is not active, please check your billing details on our website.',
+      'billing_not_active',
+      'billing_not_active',
+    ),
+  ],
+  [
+    'Gemini: a quota of this minute',
+    'retry',
+    chat,
+    429,
+    {
+      error: {
+        code: 429,
+        message: 'You exceeded your current quota. Please retry in 34.074824224s.',
+        status: 'RESOURCE_EXHAUSTED',
+      },
+    },
+  ],
+  [
+    'Bedrock: a rate limit that speaks of tokens',
+    'retry',
+    chat,
+    400,
+    openAiError('Too many tokens, please wait before trying again.', 'ThrottlingException', 'ThrottlingException'),
+  ],
 ];
 
 function anthropicError(message: string): object {
   return { type: 'error', error: { type: 'invalid_request_error', message }, request_id: 'req_1' };
 }
 
-function openAiError(message: string, code: string | null = null): object {
-  return { error: { message, type: 'invalid_request_error', param: null, code } };
+function openAiError(message: string, code: string | null = null, type = 'invalid_request_error'): object {
+  return { error: { message, type, param: null, code } };
 }
 
 it.each(seen)('%s is %s', async (...[, kind, format, status, body]) => {
@@ -140,6 +287,19 @@ it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)(
   },
 );
 
+it.each<[string, ModelErrorKind, object]>([
+  ['a key that is refused', 'fatal', { code: 401, message: 'User not found.' }],
+  ['a key that is refused, in words', 'fatal', { code: '401', message: 'User not found.' }],
+  ['a rate limit', 'retry', { code: 429, message: 'Rate limit exceeded' }],
+  ['too long', 'overflow', { code: 400, message: "This endpoint's maximum context length is 1000 tokens." }],
+  ['a refusal that came late', 'invalid', { code: 400, message: 'Provider returned error' }],
+])('OpenRouter, in a stream: %s is %s', async (_name, kind, error) => {
+  await using server = await serveRaw({ body: [{ id: 'c', choices: [], error }] });
+  const failed = await failureOf(connect(chat, server).generate(ask([{ role: 'user', content: 'Hi' }])));
+  expect(failed).toBeInstanceOf(ModelError);
+  expect(failed.kind).toBe(kind);
+});
+
 describe('when to come back', () => {
   const wait = (
     headers: Record<string, string>,
@@ -158,6 +318,29 @@ describe('when to come back', () => {
     ['a date that is over', { 'retry-after': 'Fri, 20 Nov 2026 00:00:00 GMT' }, 0],
     ['a day: an hour', { 'retry-after': '86400' }, 3_600_000],
     ['two limits: the later', { 'x-ratelimit-reset-requests': '120ms', 'x-ratelimit-reset-tokens': '6m0s' }, 360_000],
+    [
+      'of two limits the one that was met',
+      {
+        'x-ratelimit-remaining-requests': '0',
+        'x-ratelimit-reset-requests': '1s',
+        'x-ratelimit-remaining-tokens': '149000',
+        'x-ratelimit-reset-tokens': '6m0s',
+      },
+      1_000,
+    ],
+    [
+      'Anthropic: the limit that was met',
+      {
+        'anthropic-ratelimit-requests-remaining': '49',
+        'anthropic-ratelimit-requests-reset': '2026-11-21T00:10:00Z',
+        'anthropic-ratelimit-input-tokens-remaining': '0',
+        'anthropic-ratelimit-input-tokens-reset': '2026-11-21T00:00:05Z',
+        'anthropic-ratelimit-output-tokens-remaining': '8000',
+        'anthropic-ratelimit-output-tokens-reset': '2026-11-21T00:01:00Z',
+      },
+      5_000,
+    ],
+    ['no limit that was met', { 'x-ratelimit-remaining-tokens': '9', 'x-ratelimit-reset-tokens': '6m0s' }, undefined],
     ['nonsense', { 'retry-after': 'soon', 'x-ratelimit-reset-tokens': '?' }, undefined],
     ['nothing', {}, undefined],
   ])('%s', (_name, headers, expected) => {
@@ -167,6 +350,10 @@ describe('when to come back', () => {
   it('in words, where a stream has nothing else', () => {
     expect(wait({}, 'Limit 30000, Used 14567. Please try again in 18.642s. Visit us.')).toBe(18_642);
     expect(wait({}, 'Please try again in 1m2.5s.')).toBe(62_500);
+    expect(wait({}, 'You exceeded your current quota. Please retry in 34.074824224s.')).toBe(34_075); // Gemini
+    expect(wait({}, 'Requests have exceeded token rate limit. Please retry after 26 seconds.')).toBe(26_000); // Azure
+    expect(wait({}, 'Please retry after 2 minutes, or write to us.')).toBe(120_000);
+    expect(wait({}, 'Please try again in 3 steps.')).toBeUndefined();
   });
 
   it('is not when a limit is whole again that was not met', () => {

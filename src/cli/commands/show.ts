@@ -10,7 +10,7 @@ export interface ReadOptions {
 
 const PREVIEW_CHARACTERS = 160;
 
-/** Prints what an agent still knows: the context at the live version, or at a kept one. */
+/** Prints what an agent still knows, and the tokens of it without system prompt and tools: the context at the live version, or at a kept one. */
 export async function showContext(
   { client, output }: CommandContext,
   id: string,
@@ -23,7 +23,9 @@ export async function showContext(
     return 0;
   }
   const { conversation, version, head, tokens: total, items } = view;
-  output.line(`${conversation}  version ${version}, head ${head}, ${total} tokens in ${items.length} messages`);
+  // Without them, since the agent's code is at the workers: here only its name is known.
+  const counted = `${total} tokens in ${items.length} messages, system prompt and tools not counted`;
+  output.line(`${conversation}  version ${version}, head ${head}, ${counted}`);
   for (const { from, to, tokens, message } of items) {
     const range = from === to ? String(from) : `${from}-${to}`;
     const calls = (message.toolCalls ?? []).map((call) => `${call.name}(${call.arguments})`).join(' ');

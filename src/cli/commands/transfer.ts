@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isTurnfoldError } from '../../domain/errors.ts';
+import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
 import type { Message } from '../../domain/message.ts';
 import { openConversationLine, writeConversationLine } from '../../wire/conversation-line.ts';
 import type { CommandContext } from '../command-context.ts';
@@ -49,9 +49,25 @@ async function appendAll(
   let expectedHead = 0;
   for (const batch of splitBatches(messages)) {
     const operation = nameOperation(expectedHead, batch);
-    await client.append({ conversation, tenant, agent, messages: batch, expectedHead, operation });
+    await client
+      .append({ conversation, tenant, agent, messages: batch, expectedHead, operation })
+      .catch((error: unknown) => {
+        throw nameConflict(error, conversation, expectedHead);
+      });
     expectedHead += batch.length;
   }
+}
+
+/** The head is the import's own affair: a person named a conversation. */
+function nameConflict(cause: unknown, conversation: string, expectedHead: number): unknown {
+  if (!isTurnfoldError(cause, 'conflict')) return cause;
+  const { details = {} } = cause;
+  const head = String(details['head']);
+  const why =
+    expectedHead === 0
+      ? `${conversation} exists, with ${head} messages; give it another id in the file, or another --tenant`
+      : `somebody else wrote to ${conversation} meanwhile; its first ${expectedHead} messages were imported, it has ${head}`;
+  return new TurnfoldError('conflict', `conversation: ${why}`, { field: 'conversation', details, cause });
 }
 
 /** By content: another text under the same conversation is another operation, and refused since the log is not new. */

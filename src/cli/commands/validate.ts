@@ -2,7 +2,7 @@ import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { wireFormats } from '../../wire/formats.ts';
 import type { Violation } from '../../wire/wire-request.ts';
-import { readTextFile } from '../files.ts';
+import { nameFile, readTextFile } from '../files.ts';
 import { type Output, reportError, writeJson } from '../output.ts';
 import { formatSchema } from './render.ts';
 
@@ -15,7 +15,7 @@ export interface ValidateOptions {
 const BROKEN_RULES = 1;
 const BAD_INPUT = 2;
 
-/** Prints the rules of a format that a request body breaks. @returns the exit code: 0 where it breaks none */
+/** Prints the rules of a format that a request body breaks, or that it breaks none. @returns the exit code: 0 where it breaks none */
 export async function validateFile(path: string, options: ValidateOptions, output: Output): Promise<number> {
   let violations: readonly Violation[];
   try {
@@ -26,6 +26,7 @@ export async function validateFile(path: string, options: ValidateOptions, outpu
     return isTurnfoldError(error) ? BAD_INPUT : exitCode;
   }
   if (options.json) writeJson(output, { violations });
+  else if (violations.length === 0) output.line(`valid: no rule of ${options.format} is broken`);
   else for (const violation of violations) output.line(describeViolation(violation));
   return violations.length === 0 ? 0 : BROKEN_RULES;
 }
@@ -35,7 +36,10 @@ function parseBody(text: string, path: string): unknown {
   try {
     return JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch (cause) {
-    throw new TurnfoldError('invalid_input', `${path}: not JSON`, { field: path, cause });
+    throw new TurnfoldError('invalid_input', `${nameFile(path)}: not JSON; expected one request body`, {
+      field: path,
+      cause,
+    });
   }
 }
 

@@ -1,4 +1,4 @@
-import type { ContextItem } from '../context.ts';
+import type { ContextItem } from '../context-item.ts';
 import type { Message, Weight } from '../message.ts';
 
 /** Weighs a message of at most some thousand tokens, exactly. */

@@ -136,6 +136,6 @@ function sumWeights(layout: Layout, groups: Iterable<number>): Weight {
 }
 
 /** Whether as much as has to go is gone, in tokens and in bytes. */
-export function covers(gone: Weight, excess: Weight): boolean {
+function covers(gone: Weight, excess: Weight): boolean {
   return gone.tokens >= excess.tokens && gone.bytes >= excess.bytes;
 }

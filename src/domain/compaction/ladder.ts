@@ -5,7 +5,7 @@ import { clipItem } from './clip.ts';
 import { cutContext } from './eviction.ts';
 import { type Layout, layOut } from './layout.ts';
 import { isMaskable, maskedItem } from './mask.ts';
-import type { PlanRequest } from './plan.ts';
+import type { PlanRequest } from './plan-request.ts';
 import { excessWeight } from './request-size.ts';
 import { type AcceptedSummary, placeSummaries } from './summaries.ts';
 import { hasHardReason } from './thresholds.ts';

@@ -1,4 +1,4 @@
-import type { ContextItem } from '../context.ts';
+import type { ContextItem } from '../context-item.ts';
 import type { Message, WeighedMessage, Weight } from '../message.ts';
 
 /**

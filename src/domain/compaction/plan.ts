@@ -1,15 +1,16 @@
 import { z } from 'zod';
-import { type Context, type ContextItem, weighItems } from '../context.ts';
-import type { Policy } from '../policy.ts';
+import { type ContextItem, weighItems } from '../context.ts';
 import type { SeqRange } from '../version.ts';
-import type { Weigh } from './clip.ts';
 import { excessCheckpointTokens, findFold } from './fold.ts';
 import { budgetInfeasibleSchema, explainInfeasible } from './infeasible.ts';
 import { Ladder } from './ladder.ts';
 import { isFloor } from './layout.ts';
+import type { PlanRequest } from './plan-request.ts';
 import { type Budget, requestTokens } from './request-size.ts';
 import { findSequences, type Run } from './sequences.ts';
 import { hasTokenReason, REASONS } from './thresholds.ts';
+
+export type { PlanRequest } from './plan-request.ts';
 
 /** Why a plan or a version is not what the policy's figures alone would say. */
 export type Explanation =
@@ -37,15 +38,6 @@ export const passPlanSchema = z.object({
 });
 
 export type PassPlan = z.infer<typeof passPlanSchema>;
-
-export interface PlanRequest extends Budget {
-  readonly context: Context;
-  readonly policy: Policy;
-  /** seq of the log's first user message */
-  readonly firstUserSeq?: number;
-  /** for what is clipped: a message of at most some thousand tokens, exactly */
-  readonly weigh: Weigh;
-}
 
 /** Decides what a pass will do, before anything is spent. Pure and deterministic. */
 export function planPass(request: PlanRequest): PassPlan {

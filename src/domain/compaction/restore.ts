@@ -47,7 +47,7 @@ export function restoreVersion(parts: VersionParts): Version {
     measuredAt: { head: log.head, ...after },
     tokensBefore: before.tokens,
     tokensAfter: after.tokens,
-    archived: countArchived(live, newer),
+    archived: countArchived(live, segments),
     explained: [...parts.explained],
     floorRelaxed: false,
     at: now,
@@ -127,14 +127,18 @@ export function checkHardLimit(version: Version, outside: Weight, hardTokens: nu
   throw new TurnfoldError('over_hard_limit', `version: ${sum}`, { field: 'version', details: { sum } });
 }
 
-/** Messages of the live context, as they are, that the new version does not hold. */
-function countArchived(live: Version, newer: readonly Segment[]): number {
+/** Messages that stand in the live context by themselves, and in the new one no more. */
+function countArchived(live: Version, segments: readonly Segment[]): number {
   const tail = { kind: 'raw', from: live.base + 1, to: Number.MAX_SAFE_INTEGER } as const;
-  const shown = [...live.segments.filter(({ kind }) => kind === 'raw'), tail];
-  const evicted = newer.filter(({ kind }) => kind === 'evicted');
-  return evicted
-    .flatMap((gone) => shown.map((raw) => Math.min(gone.to, raw.to) - Math.max(gone.from, raw.from) + 1))
+  const shown = [...live.segments, tail].filter((segment) => !isArchive(segment));
+  return segments
+    .filter(isArchive)
+    .flatMap((gone) => shown.map((kept) => Math.min(gone.to, kept.to) - Math.max(gone.from, kept.from) + 1))
     .reduce((sum, count) => sum + Math.max(0, count), 0);
+}
+
+function isArchive({ kind }: Pick<Segment, 'kind'>): boolean {
+  return kind === 'evicted' || kind === 'checkpoint';
 }
 
 /** Neighbours of a kind, raw or evicted, become one. */

@@ -36,6 +36,8 @@ export type AppendResult =
   /** the conversation is that agent's */
   | { readonly status: 'other_agent'; readonly agent: string }
   | { readonly status: 'busy' }
+  /** the conversation is being copied */
+  | { readonly status: 'forking' }
   | { readonly status: 'conflict'; readonly head: number };
 
 /** What services need of contexts and versions. */

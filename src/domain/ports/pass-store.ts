@@ -26,7 +26,7 @@ export interface PassRequest {
 export type PassRequestResult =
   /** `joined`: the reasons were added to the pass in progress */
   | { readonly status: 'requested' | 'joined'; readonly passId: string; readonly needsWake: boolean }
-  | { readonly status: 'not_found' | 'gone' };
+  | { readonly status: 'not_found' | 'forking' | 'gone' };
 
 export interface ClaimedPass {
   readonly lease: PassLease;

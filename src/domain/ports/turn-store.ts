@@ -40,6 +40,8 @@ export type AcceptResult =
       readonly needsWake: boolean;
     }
   | { readonly status: 'conflict' }
+  /** the conversation is being copied */
+  | { readonly status: 'forking' }
   /** the conversation is that agent's */
   | { readonly status: 'other_agent'; readonly agent: string }
   | { readonly status: 'full'; readonly queued: number };

@@ -1,14 +1,17 @@
 import type Anthropic from '@anthropic-ai/sdk';
-import { type Model, type ModelAnswer, ModelError, type ModelProfile, type ModelRequest } from '../../domain/model.ts';
+import { type Model, type ModelAnswer, ModelError, type ModelProfile } from '../../domain/model.ts';
 import { readAnthropicAnswer } from '../../wire/anthropic/answer.ts';
 import type { AnthropicThinking } from '../../wire/anthropic/body.ts';
 import { renderAnthropic } from '../../wire/anthropic/render.ts';
 import { validateAnthropic } from '../../wire/anthropic/rules.ts';
 import { describeForm } from '../../wire/form.ts';
 import { tellTo } from '../answer-stream.ts';
+import type { WatchedRequest } from '../first-event.ts';
+import { mendThinking } from '../refused-thinking.ts';
 import { callOptions, checkBody, sizeContext, toWireRequest } from '../request.ts';
 import { type AnthropicConnection, codeFailure, openClient } from './client.ts';
 import { type AnthropicCaller, betaHeader, compactAnthropic } from './compaction.ts';
+import { InputTexts } from './input-texts.ts';
 import { readUsage } from './usage.ts';
 
 export interface AnthropicModelOptions extends AnthropicConnection {
@@ -27,26 +30,33 @@ export function anthropicModel({ profile: given, thinking, ...connection }: Anth
   const caller = { client: openClient(connection), profile, thinking };
   return {
     profile,
-    generate: (request) => answerRequest(caller, request),
-    compact: (request) => compactAnthropic(caller, request),
+    generate: (request) => mendThinking(request, (sent) => answerRequest(caller, sent)),
+    compact: (request) => mendThinking(request, (sent) => compactAnthropic(caller, sent)),
   };
 }
 
 async function answerRequest(
   { client, profile, thinking }: AnthropicCaller,
-  request: ModelRequest,
+  request: WatchedRequest,
 ): Promise<ModelAnswer> {
   const { body, marks } = renderAnthropic(toWireRequest(request, profile), thinking === undefined ? {} : { thinking });
   const describe = (refusal: string): string => describeForm(body, refusal);
   checkBody(validateAnthropic(body, sizeContext(profile)), describe);
   const { signal, headers } = callOptions(request, body);
+  const inputs = new InputTexts();
   const message = await client.messages
     .stream(body, { signal, headers: { ...headers, ...betaHeader(body) } })
+    .on('streamEvent', (event) => {
+      request.onEvent?.();
+      inputs.hear(event);
+    })
     .on('text', tellTo(request.onText))
     .finalMessage()
     .catch((error: unknown) => Promise.reject(codeFailure(error, { signal, describe })));
   const version = request.version === undefined ? {} : { version: request.version };
-  return readMessage(message, { format: 'anthropic', model: profile.id, prefix: marks.prefix, ...version });
+  const raw = { format: 'anthropic', model: profile.id, prefix: marks.prefix, ...version };
+  const answer = readMessage(message, raw);
+  return { ...answer, toolCalls: inputs.restore(message.content, answer.toolCalls) };
 }
 
 /** @throws ModelError where the stream broke off, or brought something that is no answer */

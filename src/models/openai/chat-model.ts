@@ -4,7 +4,8 @@ import { describeForm } from '../../wire/form.ts';
 import { readChatAnswer } from '../../wire/openai-chat/answer.ts';
 import { type ChatOptions, renderChat } from '../../wire/openai-chat/render.ts';
 import { validateChat } from '../../wire/openai-chat/rules.ts';
-import { codeFailures, tellTo } from '../answer-stream.ts';
+import { codeFailures, tellEvents, tellTo } from '../answer-stream.ts';
+import type { WatchedRequest } from '../first-event.ts';
 import { callOptions, checkBody, sizeContext, toWireRequest } from '../request.ts';
 import { readChatStream, type StreamedAnswer, type StreamedMessage } from './chat-stream.ts';
 import { codeFailure, type OpenAiOptions, openClient } from './client.ts';
@@ -20,7 +21,7 @@ export function chatModel({ profile: given, chat = {}, ...connection }: ChatMode
   const client = openClient(connection);
   return {
     profile,
-    async generate(request) {
+    async generate(request: WatchedRequest) {
       const { body } = renderChat(toWireRequest(request, profile), chat);
       const describe = (refusal: string): string => describeForm(body, refusal);
       const context = { ...sizeContext(profile), hasStrictTemplate: chat.isStrict === true };
@@ -31,7 +32,8 @@ export function chatModel({ profile: given, chat = {}, ...connection }: ChatMode
       const chunks = await client.chat.completions
         .create(streamed, callOptions(request, body))
         .catch((error: unknown) => Promise.reject(code(error)));
-      const answer = await readChatStream(codeFailures(chunks, signal, code), tellTo(request.onText));
+      const events = codeFailures(tellEvents(chunks, request.onEvent), signal, code);
+      const answer = await readChatStream(events, tellTo(request.onText));
       const raw = { format: 'openai-chat', model: profile.id, ...(version === undefined ? {} : { version }) };
       return finishAnswer(answer, raw);
     },

@@ -1,11 +1,13 @@
 import type OpenAI from 'openai';
-import { type Model, type ModelAnswer, ModelError, type ModelProfile, type ModelRequest } from '../../domain/model.ts';
+import { type Model, type ModelAnswer, ModelError, type ModelProfile } from '../../domain/model.ts';
 import { describeForm } from '../../wire/form.ts';
 import { readResponsesAnswer } from '../../wire/openai-responses/answer.ts';
 import { renderResponses } from '../../wire/openai-responses/render.ts';
 import { validateResponses } from '../../wire/openai-responses/rules.ts';
-import { codeFailures, tellTo } from '../answer-stream.ts';
+import { codeFailures, tellEvents, tellTo } from '../answer-stream.ts';
+import type { WatchedRequest } from '../first-event.ts';
 import { classifyFailure } from '../provider-errors.ts';
+import { mendThinking } from '../refused-thinking.ts';
 import { callOptions, checkBody, sizeContext, toWireRequest } from '../request.ts';
 import { codeFailure, type OpenAiOptions, openClient } from './client.ts';
 import { compactResponses, type ResponsesCaller } from './responses-compaction.ts';
@@ -24,14 +26,14 @@ export function responsesModel({ profile: given, isReasoning = true, ...connecti
   const caller = { client: openClient(connection), profile, isReasoning };
   return {
     profile,
-    generate: (request) => answerRequest(caller, request),
-    compact: (request) => compactResponses(caller, request),
+    generate: (request) => mendThinking(request, (sent) => answerRequest(caller, sent)),
+    compact: (request) => mendThinking(request, (sent) => compactResponses(caller, sent)),
   };
 }
 
 async function answerRequest(
   { client, profile, isReasoning }: ResponsesCaller,
-  request: ModelRequest,
+  request: WatchedRequest,
 ): Promise<ModelAnswer> {
   const { body } = renderResponses(toWireRequest(request, profile), { isReasoning });
   const describe = (refusal: string): string => describeForm(body, refusal);
@@ -41,7 +43,8 @@ async function answerRequest(
   const events = await client.responses
     .create({ ...body, stream: true }, callOptions(request, body))
     .catch((error: unknown) => Promise.reject(code(error)));
-  const response = await readStream(codeFailures(events, signal, code), { describe, tell: tellTo(request.onText) });
+  const told = tellEvents(events, request.onEvent);
+  const response = await readStream(codeFailures(told, signal, code), { describe, tell: tellTo(request.onText) });
   const raw = { format: 'openai-responses', model: profile.id, ...(version === undefined ? {} : { version }) };
   return readResponse(response, raw);
 }

@@ -1,5 +1,6 @@
 import { type Argument, foldValue, renderArguments } from './call-arguments.ts';
 import type { Line } from './outline.ts';
+import { readStatus } from './result-status.ts';
 import { clipText, foldLine, takeEnds } from './text.ts';
 
 /** All calls of one name with the same arguments. */
@@ -29,8 +30,6 @@ const SIGNS = /→| ×/g;
 const ARGUMENTS_SHARE = 0.65;
 const MIN_SNIPPET_CHARS = 16;
 
-/** `exit code 1`, `<returncode>1`, `"status": 404` */
-const STATUS_CODE = /\b(exit(?:ed)?(?:[ _](?:with|code|status))*|return ?code|status(?:[ _]code)?)\W{1,4}(\d{1,3})\b/i;
 const TAG_LINE = /^<[^>]{1,200}>$/;
 const CODE_LINE = /^<?(?:exit[ _]?|return ?|status[ _]?)code\W{0,3}\d{1,3}(?:<.{1,20})?$/i;
 const MEANING = /[\p{L}\p{N}]{2}/u;
@@ -48,9 +47,9 @@ export function renderCall(call: CallRecord, maxChars: number): string {
 function renderOutcome(result: CallRecord['result'], maxChars: number): string {
   if (result === undefined) return 'no result';
   const text = takeEnds(result.content);
-  const code = STATUS_CODE.exec(text);
-  const status = `${result.isError ? 'error' : 'ok'} ${renderSize(result.content)}`;
-  const facts = code === null || Number(code[2]) === 0 ? status : `${status} ${code[1]} ${code[2]}`;
+  const stated = readStatus(result.content);
+  const size = `${result.isError ? 'error' : 'ok'} ${renderSize(result.content)}`;
+  const facts = stated === undefined ? size : `${size} ${stated.name} ${stated.code}`;
   const room = maxChars - facts.length;
   if (result.isError || room < MIN_SNIPPET_CHARS) return facts;
   const said = meaningfulLines(text, room);

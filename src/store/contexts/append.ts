@@ -2,12 +2,13 @@ import type { AppendRequest, AppendResult } from '../../domain/ports/context-sto
 import { encodeOpenCall } from '../conversation-record.ts';
 import { type Keyspace, STORE_SCHEMA } from '../keys.ts';
 import { encodeMessages } from '../log-entry.ts';
-import type { ScriptDefinition } from '../script.ts';
+import { OPERATION_MS, type ScriptDefinition } from '../script.ts';
 
-/** How long an operation's answer is known. */
-const OPERATION_MS = 86_400_000;
-
-type Reply = ['appended' | 'known', number, number] | ['other_agent', string] | ['busy'] | ['conflict', number];
+type Reply =
+  | ['appended' | 'known', number, number]
+  | ['other_agent', string]
+  | ['busy' | 'forking']
+  | ['conflict', number];
 
 export function appendLog(keyspace: Keyspace): ScriptDefinition<AppendRequest, AppendResult> {
   return {
@@ -31,7 +32,8 @@ export function appendLog(keyspace: Keyspace): ScriptDefinition<AppendRequest, A
         case 'other_agent':
           return { status: 'other_agent', agent: answer[1] };
         case 'busy':
-          return { status: 'busy' };
+        case 'forking':
+          return { status: answer[0] };
         case 'conflict':
           return { status: 'conflict', head: answer[1] };
         case 'appended':

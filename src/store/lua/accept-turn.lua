@@ -2,7 +2,7 @@
 -- ARGV: turn, agent, payload hash, input (`tokens bytes`, JSON behind them on the next line), wake, delayMs,
 -- maxQueuedTurns, schema
 -- Reply: {'accepted'|'known', state, 1 where the wake is to be added} | {'conflict'} | {'other_agent', agent} |
--- {'full', queued}
+-- {'forking'} | {'full', queued}
 -- @include keys
 -- @include ready
 -- @include wake
@@ -19,8 +19,8 @@ if known[1] then
   local needs_wake = known[2] == 'queued' and redis.call('HGET', c, 'wake') == wake
   return { 'known', known[2], needs_wake and 1 or 0 }
 end
-local other = find_other_agent(is_gone, agent)
-if other then return { 'other_agent', other } end
+local refusal = find_refusal(is_gone, agent)
+if refusal then return refusal end
 create_conversation(is_gone, schema, agent)
 local is_due = tonumber(delayMs) <= 0
 local queued = redis.call('LLEN', mb)

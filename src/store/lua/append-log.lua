@@ -1,7 +1,7 @@
 -- Appends messages without a turn. Refused while turns wait or run, and where the log has grown since it was read.
 -- ARGV: operation, agent, schema, expected head, operationMs; then each with its count before it: lines of opened calls,
 -- ids of answered calls, messages
--- Reply: {'appended'|'known', from, to} | {'other_agent', agent} | {'busy'} | {'conflict', head}
+-- Reply: {'appended'|'known', from, to} | {'other_agent', agent} | {'forking'} | {'busy'} | {'conflict', head}
 -- @include keys
 -- @include ready
 -- @include create
@@ -21,8 +21,8 @@ if not is_gone then
     local from, to = string.match(known, '(%d+) (%d+)')
     return { 'known', tonumber(from), tonumber(to) }
   end
-  local other = find_other_agent(is_gone, agent)
-  if other then return { 'other_agent', other } end
+  local refusal = find_refusal(is_gone, agent)
+  if refusal then return refusal end
   if redis.call('LLEN', mb) > 0 then return { 'busy' } end
   head = tonumber(redis.call('HGET', c, 'head') or 0)
 end

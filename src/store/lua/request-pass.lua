@@ -1,12 +1,13 @@
 -- Makes a pass and its ready entry (I6), or adds the reasons to the pass in progress.
 -- ARGV: passId, wake, reasons
--- Reply: {'requested'|'joined', passId, 1 where the wake is to be added} | {'not_found'} | {'gone'}
+-- Reply: {'requested'|'joined', passId, 1 where the wake is to be added} | {'not_found'} | {'forking'} | {'gone'}
 -- @include keys
 -- @include ready
 local passId, wake = ARGV[1], ARGV[2]
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
-local last = redis.call('HMGET', c, 'schema', 'lp')
+local last = redis.call('HMGET', c, 'schema', 'lp', 'forking')
 if not last[1] then return { 'not_found' } end
+if last[3] then return { 'forking' } end
 -- Sent again after the pass that it made has ended.
 if last[2] == passId then return { 'requested', passId, 0 } end
 

@@ -2,7 +2,7 @@ import type { PassRequest, PassRequestResult } from '../../domain/ports/pass-sto
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
 
-type Reply = ['requested' | 'joined', string, number] | ['not_found'] | ['gone'];
+type Reply = ['requested' | 'joined', string, number] | ['not_found' | 'forking' | 'gone'];
 
 export function requestPass(keyspace: Keyspace): ScriptDefinition<PassRequest, PassRequestResult> {
   return {

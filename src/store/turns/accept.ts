@@ -3,7 +3,11 @@ import type { TurnState } from '../../domain/turn.ts';
 import { type Keyspace, STORE_SCHEMA } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
 
-type Reply = ['accepted' | 'known', TurnState, number] | ['conflict'] | ['other_agent', string] | ['full', number];
+type Reply =
+  | ['accepted' | 'known', TurnState, number]
+  | ['conflict' | 'forking']
+  | ['other_agent', string]
+  | ['full', number];
 
 export function acceptTurn(keyspace: Keyspace): ScriptDefinition<AcceptRequest, AcceptResult> {
   return {
@@ -21,10 +25,18 @@ export function acceptTurn(keyspace: Keyspace): ScriptDefinition<AcceptRequest, 
     ],
     decode: (reply) => {
       const answer = reply as Reply;
-      if (answer[0] === 'conflict') return { status: answer[0] };
-      if (answer[0] === 'other_agent') return { status: answer[0], agent: answer[1] };
-      if (answer[0] === 'full') return { status: answer[0], queued: answer[1] };
-      return { status: answer[0], state: answer[1], needsWake: answer[2] === 1 };
+      switch (answer[0]) {
+        case 'conflict':
+        case 'forking':
+          return { status: answer[0] };
+        case 'other_agent':
+          return { status: 'other_agent', agent: answer[1] };
+        case 'full':
+          return { status: 'full', queued: answer[1] };
+        case 'accepted':
+        case 'known':
+          return { status: answer[0], state: answer[1], needsWake: answer[2] === 1 };
+      }
     },
   };
 }

@@ -4,6 +4,7 @@ import { requestTokens } from '../../domain/compaction/request-size.ts';
 import { hasHardReason, REASONS, type Reason } from '../../domain/compaction/thresholds.ts';
 import { buildContext, type Context, weighItems } from '../../domain/context.ts';
 import { limitsAfterOverflow } from '../../domain/limits.ts';
+import type { Message, Weight } from '../../domain/message.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { ClaimedPass, PassLost } from '../../domain/ports/pass-store.ts';
 import type { SummarizationTask } from '../../domain/ports/queue.ts';
@@ -180,7 +181,8 @@ export class PassRun {
   }
 
   #request(context: Context, reasons: readonly Reason[]) {
-    const { policy, overhead, weighNow: weigh } = this.#prepared;
+    const { policy, overhead } = this.#prepared;
+    const weigh = (message: Message): Weight => this.#prepared.weighNow(message);
     const tokens = requestTokens({ overhead }, weighItems(context.items).tokens);
     const limits = reasons.includes('overflow')
       ? limitsAfterOverflow(this.#prepared.limits, tokens)

@@ -66,6 +66,7 @@ function append(db: MemoryDatabase, request: AppendRequest): AppendResult {
   if (known !== undefined) return { status: 'known', ...known };
   const other = db.findOtherAgent(ref, agent);
   if (other !== undefined) return { status: 'other_agent', agent: other };
+  if (db.isForking(ref)) return { status: 'forking' };
   if (found !== undefined && found.mailbox.length > 0) return { status: 'busy' };
   const head = found?.log.length ?? 0;
   if (head !== expectedHead) return { status: 'conflict', head };
@@ -87,8 +88,8 @@ function erase(db: MemoryDatabase, ref: ConversationRef): number {
 function countKeys(conversation: MemoryConversation | undefined): number {
   if (conversation === undefined) return 0;
   const { log, mailbox, versions, checkpoints, texts, pass, events } = conversation;
-  const { turnRecords, summaries, operations } = conversation;
+  const { turnRecords, summaries, operations, replacements } = conversation;
   const kinds = [log.length, mailbox.length, versions.size, checkpoints.size + texts.size, events.length];
   const single = kinds.filter((count) => count > 0).length + (pass === undefined ? 1 : 2);
-  return single + turnRecords.size + summaries.size + operations.size;
+  return single + turnRecords.size + summaries.size + operations.size + replacements.size;
 }

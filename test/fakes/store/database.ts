@@ -5,6 +5,7 @@ import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { LogEntry, WeighedMessage, Weight } from '../../../src/domain/message.ts';
 import { NO_WEIGHT } from '../../../src/domain/message.ts';
 import type { SummaryRecord } from '../../../src/domain/ports/summary-store.ts';
+import type { ForkPlan } from '../../../src/domain/ports/version-store.ts';
 import type { SizeAnchor } from '../../../src/domain/size.ts';
 import type { StepRecord, TurnFailure, TurnState, Waiting } from '../../../src/domain/turn.ts';
 import type { Checkpoint, Version } from '../../../src/domain/version.ts';
@@ -82,6 +83,12 @@ export interface MemoryConversation {
   readonly turnRecords: Map<string, MemoryTurn>;
   readonly summaries: Map<string, MemorySummary>;
   readonly operations: Map<string, { readonly from: number; readonly to: number }>;
+  /** replacements of the live version, by operation */
+  readonly replacements: Map<string, { readonly version: number; readonly wakeTurn?: string }>;
+  /** versions that are kept for good */
+  readonly points: Set<number>;
+  /** the fork that made it; open while it is being copied */
+  fork?: { readonly operation: string; readonly plan: ForkPlan; readonly isOpen: boolean };
   readonly events: { readonly type: string; readonly fields: Readonly<Record<string, string>> }[];
 }
 
@@ -129,10 +136,14 @@ export class MemoryDatabase {
     return (this.gone.get(nameOf(ref)) ?? 0) > this.now();
   }
 
-  /** As find_other_agent in lua/shared/create.lua. */
+  /** As find_refusal in lua/shared/create.lua, which also refuses while the conversation is being copied. */
   findOtherAgent(ref: ConversationRef, agent: string): string | undefined {
     const known = this.isGone(ref) ? undefined : this.find(ref)?.agent;
     return known === agent ? undefined : known;
+  }
+
+  isForking(ref: ConversationRef): boolean {
+    return !this.isGone(ref) && this.find(ref)?.fork?.isOpen === true;
   }
 
   /** The conversation; where there is none, or it was erased, a new one. */
@@ -209,6 +220,8 @@ function createConversation(ref: ConversationRef, agent: string): MemoryConversa
     turnRecords: new Map(),
     summaries: new Map(),
     operations: new Map(),
+    replacements: new Map(),
+    points: new Set(),
     events: [],
   };
 }

@@ -7,6 +7,7 @@ import { openMemorySummaryStore } from './summary-store.ts';
 import { openMemorySweepStore } from './sweep-store.ts';
 import { MemoryTextChannel } from './text-channel.ts';
 import { openMemoryTurnStore } from './turn-store.ts';
+import { openMemoryVersionStore } from './version-store.ts';
 
 /** Every storage port over one database in memory. */
 export function openMemoryStore(db: MemoryDatabase): Store {
@@ -14,6 +15,7 @@ export function openMemoryStore(db: MemoryDatabase): Store {
   return {
     ...openMemoryTurnStore(db),
     ...openMemoryPassStore(db),
+    ...openMemoryVersionStore(db),
     ...openMemoryContextStore(db),
     ...openMemorySummaryStore(db),
     ...openMemorySweepStore(db),

@@ -55,6 +55,7 @@ function requestPass(db: MemoryDatabase, request: PassRequest): PassRequestResul
   if (db.isGone(ref)) return { status: 'gone' };
   const conversation = db.find(ref);
   if (conversation === undefined) return { status: 'not_found' };
+  if (conversation.fork?.isOpen) return { status: 'forking' };
   if (conversation.lastEnd?.passId === passId) return { status: 'requested', passId, needsWake: false };
   const { pass } = conversation;
   if (pass !== undefined) {
@@ -92,7 +93,7 @@ function claimPass(
   }
   if (pass.attempts + 1 > PASS_LIMITS.maxAttempts) {
     const { passId } = pass;
-    return { status: 'failed', passId, ...(finish(db, conversation, 'failed', wakeTurn) && { wakeTurn }) };
+    return { status: 'failed', passId, ...(finishPass(db, conversation, 'failed', wakeTurn) && { wakeTurn }) };
   }
   pass.attempts += 1;
   pass.isResumed = parked?.job === job;
@@ -137,7 +138,7 @@ function endPass(db: MemoryDatabase, lease: PassLease, end: PassEnd): PassEndRes
   if ('status' in held) return held.status === 'gone' ? held : (findEnd(db, lease) ?? held);
   if (hasNewReasons(held.pass, end)) return { status: 'reasons_added' };
   held.conversation.gate = end.gate;
-  const isAwaited = finish(db, held.conversation, end.outcome.kind, end.wakeTurn);
+  const isAwaited = finishPass(db, held.conversation, end.outcome.kind, end.wakeTurn);
   return { status: 'ended', ...(isAwaited && { wakeTurn: end.wakeTurn }) };
 }
 
@@ -179,7 +180,12 @@ function findEnd(db: MemoryDatabase, lease: PassLease): PassEndResult | undefine
 }
 
 /** As end_pass in lua/shared/pass-end.lua. */
-function finish(db: MemoryDatabase, conversation: MemoryConversation, outcome: string, wakeTurn: string): boolean {
+export function finishPass(
+  db: MemoryDatabase,
+  conversation: MemoryConversation,
+  outcome: string,
+  wakeTurn: string,
+): boolean {
   const passId = conversation.pass?.passId ?? '';
   conversation.pass = undefined;
   db.ready.delete(readyMember('p', conversation.ref));

@@ -8,7 +8,9 @@ export function putVersion(conversation: MemoryConversation, version: Version, k
   const { number, weight, base, baseTotal } = version;
   conversation.versions.set(number, structuredClone(version));
   Object.assign(conversation, { version: number, weight, base, baseTotal });
-  const numbers = [...conversation.versions.keys()].toSorted((a, b) => a - b);
+  const numbers = [...conversation.versions.keys()]
+    .filter((kept) => !conversation.points.has(kept))
+    .toSorted((a, b) => a - b);
   for (const old of numbers.slice(0, -Math.max(1, keepVersions))) conversation.versions.delete(old);
   emit(conversation, 'version_committed', versionEvent(version));
 }

@@ -37,6 +37,7 @@ function accept(db: MemoryDatabase, request: AcceptRequest): AcceptResult {
   }
   const other = db.findOtherAgent(ref, agent);
   if (other !== undefined) return { status: 'other_agent', agent: other };
+  if (db.isForking(ref)) return { status: 'forking' };
   const conversation = db.open(ref, agent);
   const { mailbox } = conversation;
   const isDue = delayMs <= 0;

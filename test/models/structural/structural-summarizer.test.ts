@@ -119,6 +119,54 @@ describe('what it tells', () => {
     expect(linesUnder(text, '# Calls').at(-1)).toBe('bash make → ok 37 B returncode 2: make: stop');
   });
 
+  describe('of how a call ended', () => {
+    const log = [
+      '12:00 build started',
+      '12:01 make exited with code 2',
+      '12:02 error: exit code 1',
+      '12:03 build again',
+    ];
+
+    async function outcomeOf(result: string, isError = false): Promise<string | undefined> {
+      const read = round({ id: 'c1', given: { path: 'build.log' }, result, isError });
+      const text = await fixture.write({ messages: [...read, ballast(300)] });
+      return linesUnder(text, '# Calls')[0]?.split(' → ')[1]?.split(':')[0];
+    }
+
+    test.each<[string, string]>([
+      ['its lines', log.join('\n')],
+      ['its first line', log.slice(1).join('\n')],
+      ['its last line', log.slice(0, 3).join('\n')],
+      ['its last line, in prose', 'The manual.\nstatus 404 means that a page is not there'],
+      ['numbered lines', log.map((line, index) => `${index + 1}\t${line.slice(6)}`).join('\n')],
+      ['source code', "if (failed) {\n  console.error('exit code 1');\n  process.exit(1);\n}"],
+      ['a tag inside', `<file>\n<shell_output exit_code="101">\n</shell_output>\n</file>`],
+      ['an attribute of a call that it names', '<shell_output command="make exit_code=1" exit_code="0">\nfine'],
+      ['what follows a code of 0', '<returncode>0</returncode>\n<output>\nexit code 1\n</output>'],
+      ['the last line behind a code of 0', '<returncode>0</returncode>\nexit code 1'],
+    ])('no code is taken from %s', async (_, result) => {
+      expect(await outcomeOf(result)).toBe(`ok ${Buffer.byteLength(result)} B`);
+    });
+
+    test.each<[string, string]>([
+      ['<returncode>2</returncode>\n<output>\nmake stopped\n</output>', 'returncode 2'],
+      ['{"status": 404, "error": "no such order"}', 'status 404'],
+      ['Exit code: 1\nmake stopped', 'Exit code 1'],
+      ['make stopped\n\nCommand exited with code 2\n', 'exited with code 2'],
+      ['make stopped\n[exit status: 3]', 'exit status 3'],
+      ['<shell_output\n  command="make > log"\n  exit_code="101"\n>\nmake stopped\n</shell_output>', 'exit_code 101'],
+    ])('%j tells its own', async (result, code) => {
+      const size = Buffer.byteLength(result);
+      expect(await outcomeOf(result)).toBe(`ok ${size} B ${code}`);
+      expect(await outcomeOf(result, true)).toBe(`error ${size} B ${code}`);
+    });
+
+    test('a log of errors that was read is no error', async () => {
+      const read = round({ id: 'c1', given: { path: 'build.log' }, result: log.join('\n') });
+      expect(linesUnder(await fixture.write({ messages: [...read, ballast(300)] }), '# Errors')).toEqual([]);
+    });
+  });
+
   test('long texts are clipped in the middle; ids and paths beside them stay whole', async () => {
     const given = { path: 'src/domain/a.ts', oldText: 'lorem ipsum '.repeat(500), reservation_id: 'ZFA04Y' };
     const text = await fixture.write({ messages: round({ id: 'c1', name: 'edit', given }), maxTokens: 100 });

@@ -7,6 +7,8 @@ import { describePassEnd } from './pass-end.ts';
 import { describeSummaryStore } from './summary-store.ts';
 import { describeSweepStore } from './sweep-store.ts';
 import { describeVersionCommit } from './version-commit.ts';
+import { describeVersionFork } from './version-fork.ts';
+import { describeVersionReplacement } from './version-replacement.ts';
 import { describeVersionRollback } from './version-rollback.ts';
 
 const SUITES = {
@@ -15,6 +17,10 @@ const SUITES = {
     describePassEnd(harness);
     describeVersionCommit(harness);
     describeVersionRollback(harness);
+  },
+  versions: (harness: () => StoreHarness) => {
+    describeVersionReplacement(harness);
+    describeVersionFork(harness);
   },
   contexts: describeContextStore,
   summaries: describeSummaryStore,

@@ -168,7 +168,10 @@ describe('a pass whose children have ended', () => {
 
 describe('a size that the provider refused', () => {
   it('is halved at least, whatever our count of it is', async () => {
-    const world = await Fixture.open({ policy: { tokenThreshold: 60_000, maxTokens: 50_000 }, summarizers: [refusing] });
+    const world = await Fixture.open({
+      policy: { tokenThreshold: 60_000, maxTokens: 50_000 },
+      summarizers: [refusing],
+    });
     await world.append('u20 a300 a300 u20 a300 a300 u20 a20');
     await world.request('overflow');
     await world.runPass();

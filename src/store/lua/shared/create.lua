@@ -1,9 +1,11 @@
 -- Needs: keys, ready.
 
--- The agent whose conversation this is, where it is another one: one pass has one policy, and it is that agent's.
-local function find_other_agent(is_gone, agent)
-  local known = not is_gone and redis.call('HGET', c, 'agent')
-  return known and known ~= agent and known
+-- The reply to who may not write here: the conversation is another agent's (one pass has one policy, and it is that
+-- agent's), or is being copied.
+local function find_refusal(is_gone, agent)
+  local known = is_gone and {} or redis.call('HMGET', c, 'agent', 'forking')
+  if known[1] and known[1] ~= agent then return { 'other_agent', known[1] } end
+  if known[2] then return { 'forking' } end
 end
 
 -- Makes the conversation where there is none.

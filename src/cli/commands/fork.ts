@@ -1,0 +1,30 @@
+import { createHash } from 'node:crypto';
+import type { CommandContext } from '../command-context.ts';
+import { writeJson } from '../output.ts';
+import type { ReadOptions } from './show.ts';
+
+export interface ForkOptions extends ReadOptions {
+  readonly version?: number;
+  readonly head?: number;
+}
+
+/** Copies a conversation into a new one. Called again after it was cut off, it goes on. @returns the exit code */
+export async function fork(
+  { client, output }: CommandContext,
+  id: string,
+  newId: string,
+  { tenant, json, ...at }: ForkOptions,
+): Promise<number> {
+  const point = {
+    ...(at.version === undefined ? {} : { version: at.version }),
+    ...(at.head === undefined ? {} : { head: at.head }),
+  };
+  const hash = createHash('sha256')
+    .update(JSON.stringify([id, point]))
+    .digest('hex')
+    .slice(0, 32);
+  const made = await client.fork({ tenant, id }, { tenant, id: newId }, { ...point, operation: `fork-${hash}` });
+  if (json) writeJson(output, made);
+  else output.line(`${made.conversation}  ${made.head} messages`);
+  return 0;
+}

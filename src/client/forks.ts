@@ -1,0 +1,181 @@
+import type { z } from 'zod';
+import { findVersionBefore } from '../domain/compaction/restore.ts';
+import { TurnfoldError } from '../domain/errors.ts';
+import type { OpenCall } from '../domain/history.ts';
+import { type ConversationRef, idSchema, seqOfCallId } from '../domain/ids.ts';
+import type { LogEntry } from '../domain/message.ts';
+import { parseInput } from '../domain/parse.ts';
+import type { ForkBatch, ForkLost, ForkPlan, KeptTexts } from '../domain/ports/version-store.ts';
+import { START_VERSION, type Version } from '../domain/version.ts';
+import { describeConversation } from './contexts.ts';
+import { type ConversationName, contextPointSchema, readConversationName } from './input.ts';
+import { noVersion } from './not-found.ts';
+import type { ClientPorts } from './ports.ts';
+import { versionGone } from './refusals.ts';
+
+const forkSchema = contextPointSchema.extend({
+  /** the same again goes on where it was cut off, and answers the same once it is done */
+  operation: idSchema.optional(),
+});
+
+export type ForkInput = z.input<typeof forkSchema>;
+
+/** A conversation that was made by a fork. */
+export interface Fork {
+  readonly conversation: string;
+  /** its last seq when it was made */
+  readonly head: number;
+}
+
+/** Entries of one batch: Redis does nothing else meanwhile, and a client waits for less than a second. */
+const BATCH_ENTRIES = 200;
+const BATCH_BYTES = 2_000_000;
+const NO_TEXTS: KeptTexts = { checkpoints: new Map(), whole: new Map() };
+
+/**
+ * Makes a conversation with the log of another, as a kept version shows it at a head (by default the live one at the log's
+ * end). Copied in batches, from one Cluster slot to another; until it is done the new one takes no turns.
+ * @throws invalid_input, not_found, version_gone, conflict where `to` is there already, gone where it is erased meanwhile
+ */
+export async function forkConversation(
+  ports: ClientPorts,
+  from: ConversationName,
+  to: ConversationName,
+  input: ForkInput = {},
+): Promise<Fork> {
+  const source = readConversationName(from);
+  const conversation = readConversationName(to);
+  const { operation = ports.ids.next(), ...at } = parseInput(forkSchema, input);
+  const { agent } = await describeConversation(ports, source);
+  const wanted = await planFork(ports, source, at);
+  const begun = await ports.versions.beginFork({ conversation, operation, agent, plan: wanted });
+  if (begun.status === 'exists') {
+    throw new TurnfoldError('conflict', `to: ${conversation.id} is there already`, { field: 'to' });
+  }
+  if (begun.status === 'copying') {
+    const { plan, copied } = begun;
+    const version = await readSourceVersion(ports, plan);
+    const fork = { conversation, operation, plan };
+    await copyTexts(ports, fork, version);
+    await copyLog(ports, fork, copied);
+    checkHeld(conversation, await ports.versions.endFork(conversation, operation, firstVersion(version, ports.now())));
+  }
+  const { head } = await describeConversation(ports, conversation);
+  return { conversation: conversation.id, head };
+}
+
+interface OpenFork {
+  readonly conversation: ConversationRef;
+  readonly operation: string;
+  readonly plan: ForkPlan;
+}
+
+async function planFork(
+  ports: ClientPorts,
+  source: ConversationRef,
+  at: { readonly version?: number | undefined; readonly head?: number | undefined },
+): Promise<ForkPlan> {
+  const { head: last, size } = await describeConversation(ports, source);
+  const { head = last } = at;
+  const versions = await ports.contexts.listVersions(source);
+  const wanted = at.version ?? (at.head === undefined ? size.version : undefined);
+  if (wanted !== undefined && wanted > size.version) throw noVersion(source, wanted);
+  const version =
+    wanted === START_VERSION.number
+      ? START_VERSION
+      : wanted === undefined
+        ? findVersionBefore(versions, head + 1)
+        : versions.find(({ number }) => number === wanted);
+  if (version === undefined) throw versionGone(source, wanted ?? (versions.at(-1)?.number ?? 1) - 1);
+  if (head >= version.base && head <= last) return { source, version: version.number, head };
+  throw new TurnfoldError('invalid_input', `head: version ${version.number} can be copied at ${version.base}…${last}`, {
+    field: 'head',
+    details: { head, base: version.base, last },
+  });
+}
+
+async function readSourceVersion({ contexts }: ClientPorts, { source, version }: ForkPlan): Promise<Version> {
+  if (version === START_VERSION.number) return START_VERSION;
+  const found = await contexts.readVersion(source, version);
+  if (found === undefined) throw versionGone(source, version);
+  return found;
+}
+
+/** The same segments, checkpoints' labels included: what the model is sent is the same byte for byte. */
+function firstVersion(version: Version, now: number): Version {
+  const { tokensAfter } = version;
+  const unmade = { strategy: 'none', archived: 0, durationMs: 0, tokensBefore: tokensAfter } as const;
+  return { ...version, ...unmade, reasons: [], number: 1, parent: 0, cause: 'fork', at: now };
+}
+
+/** Whole texts of clipped messages, and the checkpoints that the version shows. @throws version_gone */
+async function copyTexts(ports: ClientPorts, fork: OpenFork, version: Version): Promise<void> {
+  const names = version.segments.flatMap((segment) => (segment.kind === 'checkpoint' ? [segment.text] : []));
+  const missing = new Set(names);
+  let cursor = '0';
+  do {
+    const { checkpoints, whole, next } = await ports.versions.readTexts(fork.plan.source, cursor);
+    const shown = new Map([...checkpoints].filter(([key]) => names.includes(key)));
+    for (const key of shown.keys()) missing.delete(key);
+    cursor = next;
+    if (shown.size + whole.size > 0) {
+      await copyBatch(ports, fork, { expectedHead: -1, texts: { checkpoints: shown, whole } });
+    }
+  } while (cursor !== '0');
+  if (missing.size > 0) throw versionGone(fork.plan.source, version.number);
+}
+
+async function copyLog(ports: ClientPorts, fork: OpenFork, copied: number): Promise<void> {
+  const { source, head } = fork.plan;
+  let at = copied;
+  while (at < head) {
+    const to = Math.min(head, at + BATCH_ENTRIES);
+    const entries = takeBytes(await ports.contexts.readLog(source, [{ from: at + 1, to }]));
+    // Erased meanwhile, it has nothing more to give.
+    if (entries.length === 0) throw new TurnfoldError('gone', `from: ${source.id} was erased`, { field: 'from' });
+    at = await copyBatch(ports, fork, { expectedHead: at, entries });
+  }
+}
+
+/** @returns the head of the fork: another's batches may be ahead of this one's */
+async function copyBatch(
+  { versions }: ClientPorts,
+  { conversation, operation }: OpenFork,
+  { entries = [], ...batch }: Partial<ForkBatch> & Pick<ForkBatch, 'expectedHead'>,
+): Promise<number> {
+  const { opens, closes } = callsOf(entries);
+  const result = await versions.copyToFork(conversation, operation, {
+    texts: NO_TEXTS,
+    entries,
+    opens,
+    closes,
+    ...batch,
+  });
+  checkHeld(conversation, result);
+  return result.status === 'copied' ? result.head : batch.expectedHead;
+}
+
+/** As many as are no more than a batch, and at least one. */
+function takeBytes(entries: readonly LogEntry[]): readonly LogEntry[] {
+  const start = (entries[0]?.total.bytes ?? 0) - (entries[0]?.bytes ?? 0);
+  const end = entries.findIndex(({ total }) => total.bytes - start > BATCH_BYTES);
+  return end === -1 ? entries : entries.slice(0, Math.max(1, end));
+}
+
+/** Calls that the entries leave open, and those of earlier entries that they answer. */
+function callsOf(entries: readonly LogEntry[]): { readonly opens: OpenCall[]; readonly closes: string[] } {
+  const first = entries[0]?.seq ?? 0;
+  const answered = new Set(entries.flatMap(({ message }) => message.toolCallId ?? []));
+  const made = entries.flatMap(({ message }) => message.toolCalls ?? []);
+  return {
+    opens: made
+      .filter(({ id }) => !answered.has(id))
+      .map(({ id, providerId }) => (providerId === undefined ? { id } : { id, providerId })),
+    closes: [...answered].filter((id) => seqOfCallId(id) < first),
+  };
+}
+
+function checkHeld({ id }: ConversationRef, { status }: { readonly status: string } | ForkLost): void {
+  if (status === 'gone') throw new TurnfoldError('gone', `to: ${id} was erased`, { field: 'to' });
+  if (status === 'superseded') throw new TurnfoldError('conflict', `to: ${id} is another's by now`, { field: 'to' });
+}

@@ -1,0 +1,203 @@
+import { z } from 'zod';
+import {
+  checkHardLimit,
+  evictNewer,
+  findVersionBefore,
+  keepBetween,
+  restoreVersion,
+  type VersionParts,
+  weighOutside,
+} from '../domain/compaction/restore.ts';
+import { type ConversationState, OPEN_GATE } from '../domain/conversation.ts';
+import { TurnfoldError } from '../domain/errors.ts';
+import { type ConversationRef, idSchema } from '../domain/ids.ts';
+import { NO_WEIGHT } from '../domain/message.ts';
+import { parseInput } from '../domain/parse.ts';
+import { PASS_LIMITS } from '../domain/pass.ts';
+import type { VersionReplacementResult } from '../domain/ports/version-store.ts';
+import { isSettled } from '../domain/turn.ts';
+import { type Segment, START_VERSION, type Version } from '../domain/version.ts';
+import { describeConversation } from './contexts.ts';
+import { type ConversationName, readConversationName, readTurnId } from './input.ts';
+import { noConversation, noTurn, noVersion } from './not-found.ts';
+import type { ClientPorts } from './ports.ts';
+import { beingCopied, versionGone } from './refusals.ts';
+
+const rollbackSchema = z.strictObject({
+  /** the same operation again changes nothing */
+  operation: idSchema.optional(),
+  /** the agent's hard limit in tokens: what is not below it is refused */
+  hardTokens: z.number().positive().optional(),
+});
+
+export const restoreSchema = rollbackSchema.extend({
+  /** a kept version; 0 is the whole log */
+  version: z.number().int().min(0),
+  /** whether what came after that version stays, as it is, or goes */
+  newer: z.enum(['keep', 'drop']),
+});
+
+export type RestoreInput = z.input<typeof restoreSchema>;
+export type RollbackInput = z.input<typeof rollbackSchema>;
+
+/** Another version or message may come in between; then it is worked out anew. */
+const TRIES = 5;
+
+/** What a new version is made of, as it was read. */
+interface Readings {
+  readonly conversation: ConversationRef;
+  readonly state: ConversationState;
+  /** kept ones, newest first */
+  readonly versions: readonly Version[];
+  readonly live: Version;
+}
+
+type Changes = Pick<VersionParts, 'cause' | 'target' | 'newer' | 'explained'>;
+
+/**
+ * Shows an old version again: its segments, then everything newer as it is, or archived but for pins. Ends a pass in
+ * progress; the next soft one waits until the context has grown by 15 %. The log keeps all.
+ * @throws invalid_input, not_found, version_gone, over_hard_limit, conversation_busy, conversation_forking, conflict
+ */
+export async function restore(ports: ClientPorts, name: ConversationName, input: RestoreInput): Promise<Version> {
+  const { version: number, newer, ...options } = parseInput(restoreSchema, input);
+  return await replaceLive(ports, readConversationName(name), {
+    ...options,
+    keepsNewer: newer === 'keep',
+    change: async (readings) => {
+      const target = findKept(readings, number);
+      const explained = [`restored_${number}`, `newer_${newer === 'keep' ? 'kept' : 'dropped'}`];
+      return { cause: 'restore', target, newer: await newerThan(ports, readings, target, newer), explained };
+    },
+  });
+}
+
+/**
+ * The context as it was before a settled turn: the version that was live then, and all from the turn's first message on
+ * archived but for pins, later turns too.
+ * @throws invalid_input, not_found, turn_running, version_gone, over_hard_limit, conversation_busy,
+ * conversation_forking, conflict where the turn never began
+ */
+export async function rollBackTurn(
+  ports: ClientPorts,
+  name: ConversationName,
+  turn: string,
+  input: RollbackInput = {},
+): Promise<Version> {
+  const conversation = readConversationName(name);
+  const options = parseInput(rollbackSchema, input);
+  const first = await findFirstSeq(ports, conversation, readTurnId(turn));
+  return await replaceLive(ports, conversation, {
+    ...options,
+    keepsNewer: false,
+    change: async ({ versions, state: { head } }) => {
+      const target = findVersionBefore(versions, first);
+      if (target === undefined) throw versionGone(conversation, (versions.at(-1)?.number ?? 1) - 1);
+      const [before] = await ports.contexts.readLog(conversation, [{ from: first - 1, to: first - 1 }]);
+      const between = keepBetween(
+        { head: target.base, total: target.baseTotal },
+        { head: first - 1, total: before?.total ?? NO_WEIGHT },
+      );
+      const gone = evictNewer(await ports.contexts.readLog(conversation, [{ from: first, to: head }]));
+      return { cause: 'rollback', target, newer: [...between, ...gone], explained: ['turn_rolled_back'] };
+    },
+  });
+}
+
+interface ReplaceOptions {
+  readonly operation?: string | undefined;
+  readonly hardTokens?: number | undefined;
+  readonly keepsNewer: boolean;
+  readonly change: (readings: Readings) => Promise<Changes>;
+}
+
+async function replaceLive(
+  ports: ClientPorts,
+  conversation: ConversationRef,
+  options: ReplaceOptions,
+): Promise<Version> {
+  const operation = options.operation ?? ports.ids.next();
+  let result = await tryReplace(ports, conversation, { ...options, operation });
+  for (let tries = 1; result.status === 'changed' && tries < TRIES; tries += 1) {
+    result = await tryReplace(ports, conversation, { ...options, operation });
+  }
+  if (result.status !== 'replaced' && result.status !== 'known') throw refusalOf(conversation, result);
+  if (result.wakeTurn !== undefined) await ports.wakes.wake('turn', conversation, result.wakeTurn);
+  const version = await ports.contexts.readVersion(conversation, result.version);
+  if (version === undefined) throw noVersion(conversation, result.version);
+  return version;
+}
+
+async function tryReplace(
+  ports: ClientPorts,
+  conversation: ConversationRef,
+  { operation, hardTokens, keepsNewer, change }: ReplaceOptions & { readonly operation: string },
+): Promise<VersionReplacementResult> {
+  const state = await describeConversation(ports, conversation);
+  const versions = await ports.contexts.listVersions(conversation);
+  const live = versions.find(({ number }) => number === state.size.version) ?? START_VERSION;
+  const outside = weighOutside(versions);
+  const log = { head: state.head, total: state.size.headTotal };
+  const changes = await change({ conversation, state, versions, live });
+  const version = restoreVersion({ ...changes, live, log, outside, now: ports.now() });
+  if (hardTokens !== undefined) checkHardLimit(version, outside, hardTokens);
+  return await ports.versions.replaceVersion({
+    conversation,
+    operation,
+    expectedVersion: state.size.version,
+    expectedHead: state.head,
+    version,
+    gate: { ...OPEN_GATE, breakerTokens: Math.ceil(version.tokensAfter * PASS_LIMITS.breakerGrowth) },
+    keepsNewer,
+    wakeTurn: ports.ids.next(),
+    keepVersions: PASS_LIMITS.keepVersions,
+  });
+}
+
+function findKept({ conversation, state, versions }: Readings, number: number): Version {
+  if (number === START_VERSION.number) return START_VERSION;
+  const found = versions.find((version) => version.number === number);
+  if (found !== undefined) return found;
+  throw number > state.size.version ? noVersion(conversation, number) : versionGone(conversation, number);
+}
+
+async function newerThan(
+  { contexts }: ClientPorts,
+  { conversation, state: { head, size } }: Readings,
+  { base, baseTotal }: Version,
+  newer: RestoreInput['newer'],
+): Promise<Segment[]> {
+  if (newer === 'keep') return keepBetween({ head: base, total: baseTotal }, { head, total: size.headTotal });
+  return evictNewer(await contexts.readLog(conversation, [{ from: base + 1, to: head }]));
+}
+
+async function findFirstSeq(ports: ClientPorts, conversation: ConversationRef, turn: string): Promise<number> {
+  const view = await ports.turns.readTurn(conversation, turn);
+  if (view === undefined) throw noTurn(conversation, turn);
+  if (!isSettled(view.state)) {
+    throw new TurnfoldError('turn_running', `turn: ${turn} is ${view.state}`, { field: 'turn' });
+  }
+  if (view.inputSeq !== undefined) return view.inputSeq;
+  throw new TurnfoldError('conflict', `turn: ${turn} was ${view.state} before it began`, { field: 'turn' });
+}
+
+type Refusal = Exclude<VersionReplacementResult, { readonly status: 'replaced' | 'known' }>;
+
+function refusalOf(conversation: ConversationRef, refusal: Refusal): TurnfoldError {
+  const field = 'conversation';
+  switch (refusal.status) {
+    case 'busy':
+      return new TurnfoldError('conversation_busy', `${field}: a turn of ${conversation.id} is under way`, { field });
+    case 'changed': {
+      const { version, head } = refusal;
+      const details = { version, head };
+      return new TurnfoldError('conflict', `${field}: it goes on all the time`, { field, details });
+    }
+    case 'text_gone':
+      return new TurnfoldError('version_gone', 'version: a text of it is gone', { field: 'version' });
+    case 'forking':
+      return beingCopied(conversation);
+    default:
+      return noConversation(conversation);
+  }
+}

@@ -1,0 +1,96 @@
+import type { Gate } from '../conversation.ts';
+import type { OpenCall } from '../history.ts';
+import type { ConversationRef } from '../ids.ts';
+import type { LogEntry } from '../message.ts';
+import type { Checkpoint, Version } from '../version.ts';
+
+/** A version that somebody asked for, and no pass made: a restore, or the rollback of a turn. */
+export interface VersionReplacement {
+  readonly conversation: ConversationRef;
+  /** the same id again changes nothing and answers the same */
+  readonly operation: string;
+  /** live version and head that it was made over; others answer `changed` and write nothing */
+  readonly expectedVersion: number;
+  readonly expectedHead: number;
+  readonly version: Version;
+  /** until the context has grown, no soft pass */
+  readonly gate: Gate;
+  /** a turn that waits and calls that are open go on over it: it takes none of their messages away */
+  readonly keepsNewer: boolean;
+  /** id of a turn wake, recorded and answered where a turn waited for the pass that this ends */
+  readonly wakeTurn: string;
+  /** versions kept besides restore points */
+  readonly keepVersions: number;
+}
+
+export type VersionReplacementResult =
+  | { readonly status: 'replaced'; readonly version: number; readonly wakeTurn?: string }
+  | { readonly status: 'known'; readonly version: number; readonly wakeTurn?: string }
+  | { readonly status: 'changed'; readonly version: number; readonly head: number }
+  /** a turn runs; or one waits, or calls are open, and it would take their messages away */
+  | { readonly status: 'busy' }
+  /** a checkpoint of it has no text any more */
+  | { readonly status: 'text_gone' }
+  | { readonly status: 'not_found' | 'gone' | 'forking' };
+
+/** What a fork copies: the source as one version of it shows it at one head. Fixed when the fork begins. */
+export interface ForkPlan {
+  readonly source: ConversationRef;
+  readonly version: number;
+  readonly head: number;
+}
+
+export interface ForkBegin {
+  /** the conversation that is made */
+  readonly conversation: ConversationRef;
+  readonly operation: string;
+  readonly agent: string;
+  readonly plan: ForkPlan;
+}
+
+export type ForkBeginResult =
+  /** goes on behind `copied`; `plan` is that of the first begin */
+  | { readonly status: 'copying'; readonly copied: number; readonly plan: ForkPlan }
+  | { readonly status: 'done' }
+  /** there is a conversation of that name, and this operation did not make it */
+  | { readonly status: 'exists' };
+
+/** A stretch of the log, with what belongs to it; and texts, which may come in any order. */
+export interface ForkBatch {
+  /** entries already copied; elsewhere nothing is written and the head answered */
+  readonly expectedHead: number;
+  readonly entries: readonly LogEntry[];
+  /** calls that the entries leave open, and ids of earlier calls that they answer */
+  readonly opens: readonly OpenCall[];
+  readonly closes: readonly string[];
+  readonly texts: KeptTexts;
+}
+
+/** Texts beside a log: checkpoints, and whole texts of clipped messages, by key. */
+export interface KeptTexts {
+  readonly checkpoints: ReadonlyMap<string, Checkpoint>;
+  readonly whole: ReadonlyMap<string, string>;
+}
+
+/** The fork was ended, or its conversation erased. */
+export type ForkLost = { readonly status: 'superseded' | 'gone' };
+
+/** Versions that services ask for. No operation touches two conversations: they may lie in different slots. */
+export interface VersionStore {
+  replaceVersion(replacement: VersionReplacement): Promise<VersionReplacementResult>;
+  /** a few texts, from `cursor` on (`0` first); `next` is `0` once all were answered */
+  readTexts(conversation: ConversationRef, cursor: string): Promise<KeptTexts & { readonly next: string }>;
+  /** makes the conversation, which accepts nothing but this fork's batches until its end */
+  beginFork(begin: ForkBegin): Promise<ForkBeginResult>;
+  copyToFork(
+    conversation: ConversationRef,
+    operation: string,
+    batch: ForkBatch,
+  ): Promise<{ readonly status: 'copied'; readonly head: number } | ForkLost>;
+  /** puts the first version and opens the conversation; sent again it answers the same */
+  endFork(
+    conversation: ConversationRef,
+    operation: string,
+    version: Version,
+  ): Promise<{ readonly status: 'done' } | ForkLost>;
+}

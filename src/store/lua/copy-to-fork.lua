@@ -1,0 +1,30 @@
+-- Copies a batch into a fork: texts, and log entries as they are. Idempotent by the head.
+-- ARGV: operation, expected head; texts (field, text) with their count before them; then each with its count before it:
+-- entries (1 for a user message, the entry), lines of opened calls, ids of answered calls
+-- Reply: {'copied', head} | {'superseded'} | {'gone'}
+-- @include keys
+-- @include args
+-- @include conversation
+-- @include calls
+-- @include move-calls
+-- @include fork-fence
+local loss = find_fork_loss(take())
+if loss then return { loss } end
+read_conversation()
+local expected = tonumber(take())
+for _ = 1, tonumber(take()) do
+  local field = take()
+  redis.call('HSETNX', cp, field, take())
+end
+if conversation.head ~= expected then return { 'copied', conversation.head } end
+for _ = 1, tonumber(take()) do
+  local is_user, entry = take(), take()
+  local tokens, bytes = string.match(entry, '^%S+ %S+ (%S+) (%S+)')
+  conversation.head = conversation.head + 1
+  conversation.turns = conversation.turns + tonumber(is_user)
+  conversation.tokens, conversation.bytes = tonumber(tokens), tonumber(bytes)
+  redis.call('HSET', log, conversation.head, entry)
+end
+move_calls()
+save_conversation()
+return { 'copied', conversation.head }

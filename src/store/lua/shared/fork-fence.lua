@@ -1,0 +1,6 @@
+-- Needs: keys. Only the operation that is copying into this conversation writes to it.
+local function find_fork_loss(operation)
+  if redis.call('EXISTS', gone) == 1 then return 'gone' end
+  local by = string.match(redis.call('HGET', c, 'forking') or '', '^%S+')
+  if by ~= operation then return 'superseded' end
+end

@@ -1,0 +1,24 @@
+import type { ConversationRef } from '../../domain/ids.ts';
+import { PASS_LIMITS } from '../../domain/pass.ts';
+import type { ForkLost } from '../../domain/ports/version-store.ts';
+import type { Version } from '../../domain/version.ts';
+import type { Keyspace } from '../keys.ts';
+import type { ScriptDefinition } from '../script.ts';
+import { versionArgs } from '../version-args.ts';
+
+interface EndRequest {
+  readonly conversation: ConversationRef;
+  readonly operation: string;
+  readonly version: Version;
+}
+
+type Ended = { readonly status: 'done' } | ForkLost;
+
+export function endFork(keyspace: Keyspace): ScriptDefinition<EndRequest, Ended> {
+  return {
+    file: 'end-fork',
+    keys: ({ conversation }) => keyspace.conversation(conversation),
+    args: ({ operation, version }) => [operation, ...versionArgs(version, PASS_LIMITS.keepVersions)],
+    decode: (reply) => ({ status: (reply as [Ended['status']])[0] }),
+  };
+}

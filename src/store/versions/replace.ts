@@ -1,0 +1,49 @@
+import type { VersionReplacement, VersionReplacementResult } from '../../domain/ports/version-store.ts';
+import type { Keyspace } from '../keys.ts';
+import { checkNumber } from '../passes/commit-version.ts';
+import { OPERATION_MS, type ScriptDefinition } from '../script.ts';
+import { versionArgs } from '../version-args.ts';
+
+type Reply =
+  | ['replaced' | 'known', number, string]
+  | ['changed', number, number]
+  | ['busy' | 'text_gone' | 'forking' | 'not_found' | 'gone'];
+
+export function replaceVersion(keyspace: Keyspace): ScriptDefinition<VersionReplacement, VersionReplacementResult> {
+  return {
+    file: 'replace-version',
+    keys: ({ conversation }) => keyspace.conversation(conversation),
+    args: (replacement) => {
+      checkNumber(replacement);
+      const { operation, expectedVersion, expectedHead, version, gate, keepsNewer, wakeTurn, keepVersions } =
+        replacement;
+      const texts = version.segments.flatMap((segment) => (segment.kind === 'checkpoint' ? [segment.text] : []));
+      return [
+        operation,
+        OPERATION_MS,
+        expectedVersion,
+        expectedHead,
+        keepsNewer ? 1 : 0,
+        gate.shutBelowTokens,
+        gate.gainlessPasses,
+        gate.breakerTokens,
+        wakeTurn,
+        texts.length,
+        ...texts,
+        ...versionArgs(version, keepVersions),
+      ];
+    },
+    decode: (reply) => {
+      const answer = reply as Reply;
+      switch (answer[0]) {
+        case 'replaced':
+        case 'known':
+          return { status: answer[0], version: answer[1], ...(answer[2] !== '' && { wakeTurn: answer[2] }) };
+        case 'changed':
+          return { status: 'changed', version: answer[1], head: answer[2] };
+        default:
+          return { status: answer[0] };
+      }
+    },
+  };
+}

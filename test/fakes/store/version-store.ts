@@ -1,0 +1,130 @@
+import type { ConversationRef } from '../../../src/domain/ids.ts';
+import { PASS_LIMITS } from '../../../src/domain/pass.ts';
+import type {
+  ForkBatch,
+  ForkBegin,
+  ForkBeginResult,
+  ForkLost,
+  VersionReplacement,
+  VersionReplacementResult,
+  VersionStore,
+} from '../../../src/domain/ports/version-store.ts';
+import type { Version } from '../../../src/domain/version.ts';
+import { checkNumber } from '../../../src/store/passes/commit-version.ts';
+import type { MemoryConversation, MemoryDatabase } from './database.ts';
+import { moveCalls } from './log.ts';
+import { headTurn } from './mailbox.ts';
+import { finishPass } from './pass-store.ts';
+import { putVersion } from './put-version.ts';
+
+/** Versions that services ask for, in memory: the same answers as Redis, by the same contract suite. */
+export function openMemoryVersionStore(db: MemoryDatabase): VersionStore {
+  return {
+    replaceVersion: async (replacement) => {
+      checkNumber(replacement);
+      return replaceVersion(db, replacement);
+    },
+    readTexts: async (ref) => {
+      const { checkpoints, texts } = db.find(ref) ?? { checkpoints: new Map(), texts: new Map() };
+      return structuredClone({ checkpoints, whole: texts, next: '0' });
+    },
+    beginFork: async (begin) => beginFork(db, begin),
+    copyToFork: async (ref, operation, batch) => copyToFork(db, ref, { operation, batch }),
+    endFork: async (ref, operation, version) => endFork(db, ref, { operation, version }),
+  };
+}
+
+function replaceVersion(db: MemoryDatabase, replacement: VersionReplacement): VersionReplacementResult {
+  const { conversation: ref, operation, expectedVersion, expectedHead, version, keepVersions } = replacement;
+  if (db.isGone(ref)) return { status: 'gone' };
+  const conversation = db.find(ref);
+  if (conversation === undefined) return { status: 'not_found' };
+  const known = conversation.replacements.get(operation);
+  if (known !== undefined) return { status: 'known', ...known };
+  if (conversation.fork?.isOpen) return { status: 'forking' };
+  if (isBusy(conversation, replacement)) return { status: 'busy' };
+  const head = conversation.log.length;
+  if (conversation.version !== expectedVersion || head !== expectedHead) {
+    return { status: 'changed', version: conversation.version, head };
+  }
+  const isWhole = version.segments.every(
+    (segment) => segment.kind !== 'checkpoint' || conversation.checkpoints.has(segment.text),
+  );
+  if (!isWhole) return { status: 'text_gone' };
+  const isAwaited = endOpenPass(db, conversation, replacement.wakeTurn);
+  for (const number of [expectedVersion, version.number]) if (number > 0) conversation.points.add(number);
+  putVersion(conversation, version, keepVersions);
+  conversation.gate = replacement.gate;
+  const answer = { version: version.number, ...(isAwaited && { wakeTurn: replacement.wakeTurn }) };
+  conversation.replacements.set(operation, answer);
+  return { status: 'replaced', ...answer };
+}
+
+function isBusy(conversation: MemoryConversation, { keepsNewer }: VersionReplacement): boolean {
+  if (conversation.owner !== undefined) return true;
+  const isUnderWay = headTurn(conversation)?.state === 'waiting' || conversation.openCalls.size > 0;
+  return isUnderWay && !keepsNewer;
+}
+
+function endOpenPass(db: MemoryDatabase, conversation: MemoryConversation, wakeTurn: string): boolean {
+  if (conversation.pass === undefined) return false;
+  const isAwaited = finishPass(db, conversation, 'superseded', wakeTurn);
+  delete conversation.lastEnd;
+  return isAwaited;
+}
+
+function beginFork(db: MemoryDatabase, { conversation: ref, operation, agent, plan }: ForkBegin): ForkBeginResult {
+  const known = db.isGone(ref) ? undefined : db.find(ref);
+  if (known !== undefined) {
+    if (known.fork?.operation !== operation) return { status: 'exists' };
+    if (!known.fork.isOpen) return { status: 'done' };
+    return { status: 'copying', copied: known.log.length, plan: known.fork.plan };
+  }
+  db.open(ref, agent).fork = { operation, plan, isOpen: true };
+  return { status: 'copying', copied: 0, plan };
+}
+
+function copyToFork(
+  db: MemoryDatabase,
+  ref: ConversationRef,
+  { operation, batch }: { readonly operation: string; readonly batch: ForkBatch },
+): { readonly status: 'copied'; readonly head: number } | ForkLost {
+  const conversation = holdFork(db, ref, operation);
+  if ('status' in conversation) return conversation;
+  const { log, checkpoints, texts } = conversation;
+  for (const [key, checkpoint] of batch.texts.checkpoints) {
+    if (!checkpoints.has(key)) checkpoints.set(key, structuredClone(checkpoint));
+  }
+  for (const [hash, text] of batch.texts.whole) texts.set(hash, text);
+  if (log.length !== batch.expectedHead) return { status: 'copied', head: log.length };
+  moveCalls(conversation, batch.opens, batch.closes);
+  for (const entry of structuredClone(batch.entries)) {
+    log.push({ ...entry, seq: log.length + 1 });
+    if (entry.message.role === 'user') conversation.turns += 1;
+  }
+  return { status: 'copied', head: log.length };
+}
+
+function endFork(
+  db: MemoryDatabase,
+  ref: ConversationRef,
+  { operation, version }: { readonly operation: string; readonly version: Version },
+): { readonly status: 'done' } | ForkLost {
+  const conversation = holdFork(db, ref, operation);
+  if ('status' in conversation) {
+    const isDone = conversation.status === 'superseded' && db.find(ref)?.fork?.operation === operation;
+    return isDone ? { status: 'done' } : conversation;
+  }
+  putVersion(conversation, version, PASS_LIMITS.keepVersions);
+  conversation.passed = { head: conversation.log.length, turns: conversation.turns };
+  if (conversation.fork !== undefined) conversation.fork = { ...conversation.fork, isOpen: false };
+  return { status: 'done' };
+}
+
+/** As lua/shared/fork-fence.lua. */
+function holdFork(db: MemoryDatabase, ref: ConversationRef, operation: string): MemoryConversation | ForkLost {
+  if (db.isGone(ref)) return { status: 'gone' };
+  const conversation = db.find(ref);
+  if (conversation?.fork?.operation !== operation || !conversation.fork.isOpen) return { status: 'superseded' };
+  return conversation;
+}

@@ -1,0 +1,76 @@
+import { expect, it } from 'vitest';
+import type { Message } from '../../src/domain/message.ts';
+import type { ModelAnswer } from '../../src/domain/model.ts';
+import { startProvider } from '../provider/provider.ts';
+import { ask, connect } from './fixture.ts';
+import { serveRaw } from './raw-server.ts';
+
+const user: Message = { role: 'user', content: 'Which row?' };
+
+function useTool(index: number, ...pieces: readonly string[]): object[] {
+  return [
+    {
+      type: 'content_block_start',
+      index,
+      content_block: { type: 'tool_use', id: `t${index}`, name: 'read', input: {} },
+    },
+    ...pieces.map((piece) => ({
+      type: 'content_block_delta',
+      index,
+      delta: { type: 'input_json_delta', partial_json: piece },
+    })),
+    { type: 'content_block_stop', index },
+  ];
+}
+
+async function hear(blocks: readonly object[], stop = 'tool_use'): Promise<ModelAnswer> {
+  const usage = { input_tokens: 1, output_tokens: 1 };
+  const message = { id: 'm', type: 'message', role: 'assistant', content: [], stop_reason: null, usage };
+  const end = { type: 'message_delta', delta: { stop_reason: stop }, usage: { output_tokens: 9 } };
+  await using server = await serveRaw({
+    body: [{ type: 'message_start', message }, ...blocks, end, { type: 'message_stop' }],
+  });
+  return await connect('anthropic', server).generate(ask([user]));
+}
+
+const text = [
+  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+  { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'I look.' } },
+  { type: 'content_block_stop', index: 0 },
+];
+
+it('arguments are the model’s own text: a long number has all of its digits', async () => {
+  const { toolCalls } = await hear([
+    ...text,
+    ...useTool(1, '{"row": 123456', '78901234567890}'),
+    ...useTool(2, '{"row": 1.50}'),
+    ...useTool(3),
+  ]);
+  expect(toolCalls.map((call) => [call.id, call.arguments])).toEqual([
+    ['t1', '{"row": 12345678901234567890}'],
+    ['t2', '{"row": 1.50}'],
+    ['t3', '{}'],
+  ]);
+});
+
+it('an answer that was cut off says so, whatever its last call had said', async () => {
+  const { end, toolCalls } = await hear(
+    [...useTool(0, '{"row": 12345678901234567890}'), ...useTool(1, '{"path":"a","row')],
+    'max_tokens',
+  );
+  expect(end).toBe('cut_off');
+  expect(toolCalls.map((call) => call.arguments)).toEqual(['{"row": 12345678901234567890}', '{"path":"a"}']);
+});
+
+it('what the provider wrote still goes back as it wrote it', async () => {
+  const { content, toolCalls, raw } = await hear([...text, ...useTool(1, '{"row": 12345678901234567890}')]);
+  await using provider = await startProvider({ answers: [{ text: 'One.' }], strict: false });
+  const history: Message[] = [
+    user,
+    { role: 'assistant', content, toolCalls: [...toolCalls], raw },
+    { role: 'tool', content: 'A', toolCallId: 't1' },
+  ];
+  await connect('anthropic', provider).generate(ask(history));
+  const { items } = raw as { readonly items: readonly unknown[] };
+  expect(provider.requests[0]?.body['messages']).toMatchObject([{}, { content: items }, {}]);
+});

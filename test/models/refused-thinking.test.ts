@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest';
+import type { Message } from '../../src/domain/message.ts';
+import type { ModelAnswer } from '../../src/domain/model.ts';
+import type { WireFormat } from '../../src/domain/raw-items.ts';
+import { modelChain } from '../../src/models/chain.ts';
+import { startProvider } from '../provider/provider.ts';
+import { ask, connect } from './fixture.ts';
+import { failureOf, serveRaw } from './raw-server.ts';
+
+const user: Message = { role: 'user', content: 'Which files?' };
+const THINKS = { thinking: 'Hm.', calls: [{ name: 'read', arguments: { path: 'a' } }] } as const;
+const SENT_THINKING = /"thinking":"Hm|"type":"reasoning"/;
+
+/** The history behind an answer whose seals its provider will not know: a key of the provider's has changed since. */
+function goOn({ content, toolCalls, raw }: ModelAnswer): Message[] {
+  const spoilt = JSON.stringify(raw).replaceAll(/("signature"|"encrypted_content"):"[^"]*"/g, '$1:"Eqspoilt"');
+  return [
+    user,
+    { role: 'assistant', content, toolCalls: [...toolCalls], raw: JSON.parse(spoilt) as unknown },
+    { role: 'tool', content: 'A', toolCallId: toolCalls[0]?.id ?? '' },
+  ];
+}
+
+const REFUSALS: readonly (readonly [WireFormat, string, number, object])[] = [
+  [
+    'anthropic',
+    'a seal',
+    400,
+    { type: 'invalid_request_error', message: 'messages.1.content.0: Invalid `signature` in `thinking` block' },
+  ],
+  [
+    'anthropic',
+    'a change',
+    400,
+    {
+      type: 'invalid_request_error',
+      message:
+        'messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.',
+    },
+  ],
+  [
+    'openai-responses',
+    'a seal',
+    400,
+    {
+      type: 'invalid_request_error',
+      code: 'invalid_encrypted_content',
+      message: 'The encrypted content gAAA could not be verified.',
+    },
+  ],
+  [
+    'openai-responses',
+    'what nobody keeps',
+    404,
+    {
+      type: 'invalid_request_error',
+      code: null,
+      message: "Item with id 'rs_68' not found. Items are not persisted when `store` is set to false.",
+    },
+  ],
+];
+
+describe.each(['anthropic', 'openai-responses'] as const)('%s', (format) => {
+  const closed: readonly Message[] = [
+    { role: 'assistant', content: 'One.' },
+    { role: 'user', content: 'Sure?' },
+  ];
+  it.each<[number | undefined, string, readonly Message[]]>([
+    [0, 'inside of the tool loop', []],
+    [0, 'behind it', closed],
+    [3, 'behind it', closed],
+    [undefined, 'behind it', closed],
+  ])('under version %s goes on without the thinking that is refused: %s', async (version, _where, rest) => {
+    await using provider = await startProvider({ answers: [THINKS, { text: 'Done.' }] });
+    const model = connect(format, provider);
+    const { version: _, ...asked } = ask([user]);
+    const request = { ...asked, ...(version === undefined ? {} : { version }) };
+    const messages = [...goOn(await model.generate(request)), ...rest];
+    expect((await model.generate({ ...request, messages })).content).toBe('Done.');
+    const [, refused, mended] = provider.requests;
+    expect(refused?.refusal?.rule).toBe(format === 'openai-responses' ? 'R6' : rest === closed ? 'A8' : 'A7');
+    expect(JSON.stringify(refused?.body)).toMatch(SENT_THINKING);
+    expect(mended?.refusal).toBeUndefined();
+    expect(JSON.stringify(mended?.body)).not.toMatch(SENT_THINKING);
+    expect(mended?.headers['idempotency-key']).not.toBe(refused?.headers['idempotency-key']);
+    expect(provider.requests).toHaveLength(3);
+  });
+
+  it('goes on, step after step', async () => {
+    const answers = [THINKS, THINKS, { text: 'Done.' }];
+    await using provider = await startProvider({ answers });
+    const model = connect(format, provider);
+    const history = goOn(await model.generate(ask([user])));
+    const { content, toolCalls, raw } = await model.generate(ask(history));
+    history.push({ role: 'assistant', content, toolCalls: [...toolCalls], raw });
+    history.push({ role: 'tool', content: 'B', toolCallId: toolCalls[0]?.id ?? '' });
+    expect((await model.generate(ask(history))).content).toBe('Done.');
+  });
+
+  it('compacts all the same', async () => {
+    await using provider = await startProvider({ answers: [THINKS, { parts: [{ compaction: 'All.' }] }] });
+    const model = connect(format, provider);
+    const messages = goOn(await model.generate(ask([user])));
+    expect(await model.compact?.(ask(messages))).toMatchObject({ raw: { format } });
+  });
+
+  it('is still watched by a chain, and asked by no other in its place', async () => {
+    await using provider = await startProvider({ answers: [THINKS, { text: 'Done.' }] });
+    const model = connect(format, provider);
+    const chain = modelChain([model, model]);
+    const messages = goOn(await model.generate(ask([user])));
+    expect((await chain.generate(ask(messages))).content).toBe('Done.');
+    expect(provider.requests).toHaveLength(3);
+  });
+});
+
+it.each(REFUSALS)('%s refuses %s: one more try without, and no third', async (format, _what, status, error) => {
+  await using provider = await startProvider({ answers: [THINKS] });
+  const messages = goOn(await connect(format, provider).generate(ask([user])));
+  await using server = await serveRaw({ status, body: { type: 'error', error } });
+  expect(await failureOf(connect(format, server).generate(ask(messages)))).toMatchObject({ kind: 'invalid' });
+  expect(server.requests).toHaveLength(2);
+  expect(await failureOf(connect(format, server).generate(ask([user])))).toMatchObject({ kind: 'invalid' });
+  expect(server.requests).toHaveLength(3);
+});
+
+it('is asked once where something else is refused', async () => {
+  await using provider = await startProvider({ answers: [THINKS, { fault: 'invalid' }, { fault: 'unauthorized' }] });
+  const model = connect('anthropic', provider);
+  const { content, toolCalls, raw } = await model.generate(ask([user]));
+  const messages: Message[] = [
+    user,
+    { role: 'assistant', content, toolCalls: [...toolCalls], raw },
+    { role: 'tool', content: 'A', toolCallId: toolCalls[0]?.id ?? '' },
+  ];
+  expect(await failureOf(model.generate(ask(messages)))).toMatchObject({ kind: 'invalid' });
+  expect(await failureOf(model.generate(ask(messages)))).toMatchObject({ kind: 'fatal' });
+  expect(provider.requests).toHaveLength(3);
+});

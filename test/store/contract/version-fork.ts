@@ -1,0 +1,161 @@
+import { describe, expect, test } from 'vitest';
+import type { ConversationRef } from '../../../src/domain/ids.ts';
+import type { ForkBatch } from '../../../src/domain/ports/version-store.ts';
+import { START_VERSION, type Version } from '../../../src/domain/version.ts';
+import { appendOf, claimPass, commitOf, makeConversation } from '../pass-samples.ts';
+import { acceptAndClaim, callsStep, newConversation, turnFor } from '../samples.ts';
+import type { StoreHarness } from '../store-harness.ts';
+
+const OPERATION = 'fork.1';
+const NO_TEXTS = { checkpoints: new Map(), whole: new Map() };
+
+function firstVersion(of: Version): Version {
+  return { ...of, number: 1, parent: 0, cause: 'fork' };
+}
+
+export function describeVersionFork(harness: () => StoreHarness): void {
+  async function beginFork(source: ConversationRef, head: number, version = 0): Promise<ConversationRef> {
+    const conversation = newConversation();
+    const plan = { source, version, head };
+    const begun = await harness().store.beginFork({ conversation, operation: OPERATION, agent: 'agent', plan });
+    expect(begun).toEqual({ status: 'copying', copied: 0, plan });
+    return conversation;
+  }
+
+  async function batchOf(source: ConversationRef, from: number, to: number): Promise<ForkBatch> {
+    const entries = await harness().store.readLog(source, [{ from, to }]);
+    return { expectedHead: from - 1, entries, opens: [], closes: [], texts: NO_TEXTS };
+  }
+
+  describe('forks', () => {
+    test('give the same log, version and context', async () => {
+      const { store, events } = harness();
+      const source = await makeConversation(store, 8);
+      const commit = commitOf(0, 4);
+      await store.commitVersion((await claimPass(store, source)).lease, commit);
+      const fork = await beginFork(source, 8, 1);
+      const { checkpoints, whole, next } = await store.readTexts(source, '0');
+      expect(next).toBe('0');
+      expect(checkpoints).toEqual(commit.checkpoints);
+      const texts = { checkpoints, whole };
+      await store.copyToFork(fork, OPERATION, { ...(await batchOf(source, 1, 5)), texts });
+      expect(await store.copyToFork(fork, OPERATION, await batchOf(source, 6, 8))).toEqual({
+        status: 'copied',
+        head: 8,
+      });
+      const version = firstVersion(commit.version);
+      expect(await store.endFork(fork, OPERATION, version)).toEqual({ status: 'done' });
+
+      const range = [{ from: 1, to: 8 }];
+      expect(await store.readLog(fork, range)).toEqual(await store.readLog(source, range));
+      const [copy, original] = [await store.readContext(fork), await store.readContext(source)];
+      expect(copy).toEqual({ ...original, version });
+      const [state, before] = [await store.readConversation(fork), await store.readConversation(source)];
+      expect(state).toMatchObject({
+        agent: 'agent',
+        head: 8,
+        turns: 4,
+        size: { version: 1, headTotal: before?.size.headTotal },
+        passed: { head: 8, turns: 4 },
+      });
+      expect((await events(fork)).map(({ cause }) => cause)).toEqual(['fork']);
+    });
+
+    test('until they are done nothing else is taken', async () => {
+      const { store } = harness();
+      const source = await makeConversation(store, 4);
+      const fork = await beginFork(source, 4);
+      const forking = { status: 'forking' };
+      expect(await store.accept(turnFor(fork, 't1'))).toEqual(forking);
+      expect(await store.append(appendOf(fork, 0, 1))).toEqual(forking);
+      expect(await store.requestPass({ conversation: fork, reasons: ['manual'], passId: 'p', wake: 'w' })).toEqual(
+        forking,
+      );
+      await store.copyToFork(fork, OPERATION, await batchOf(source, 1, 4));
+      await store.endFork(fork, OPERATION, firstVersion(START_VERSION));
+      const { inputSeq } = await acceptAndClaim(store, fork, 't1');
+      expect(inputSeq).toBe(5);
+    });
+
+    test('a batch sent again, or out of its place, writes nothing', async () => {
+      const { store } = harness();
+      const source = await makeConversation(store, 6);
+      const fork = await beginFork(source, 6);
+      const batch = await batchOf(source, 1, 3);
+      for (const _ of [1, 2]) expect(await store.copyToFork(fork, OPERATION, batch)).toMatchObject({ head: 3 });
+      expect(await store.copyToFork(fork, OPERATION, await batchOf(source, 5, 6))).toEqual({
+        status: 'copied',
+        head: 3,
+      });
+      expect(await store.readConversation(fork)).toMatchObject({ head: 3, turns: 2 });
+    });
+
+    test('the same operation goes on with the plan that it began with; another is refused', async () => {
+      const { store } = harness();
+      const source = await makeConversation(store, 6);
+      const conversation = await beginFork(source, 6);
+      await store.copyToFork(conversation, OPERATION, await batchOf(source, 1, 3));
+      const again = {
+        conversation,
+        operation: OPERATION,
+        agent: 'agent',
+        plan: { source: newConversation(), version: 4, head: 9 },
+      };
+      expect(await store.beginFork(again)).toEqual({
+        status: 'copying',
+        copied: 3,
+        plan: { source, version: 0, head: 6 },
+      });
+      expect(await store.beginFork({ ...again, operation: 'fork.2' })).toEqual({ status: 'exists' });
+      expect(await store.beginFork({ ...again, conversation: source })).toEqual({ status: 'exists' });
+      await store.endFork(conversation, OPERATION, firstVersion(START_VERSION));
+      expect(await store.beginFork(again)).toEqual({ status: 'done' });
+      expect(await store.endFork(conversation, OPERATION, firstVersion(START_VERSION))).toEqual({ status: 'done' });
+    });
+
+    test('calls that the log leaves open are open in the fork, until a turn closes them', async () => {
+      const { store } = harness();
+      const source = await makeConversation(store, 2);
+      const { messages, opens } = callsStep('s', 2, 2);
+      await store.append({ ...appendOf(source, 2, 1), messages, opens });
+      const fork = await beginFork(source, 3);
+      await store.copyToFork(fork, OPERATION, { ...(await batchOf(source, 1, 3)), opens });
+      await store.endFork(fork, OPERATION, firstVersion(START_VERSION));
+      expect((await store.readConversation(fork))?.openCalls).toEqual(
+        (await store.readConversation(source))?.openCalls,
+      );
+      const { conversation } = await acceptAndClaim(store, fork, 't1');
+      expect(conversation).toMatchObject({ head: 6, openCalls: [] });
+    });
+
+    test('only the operation that began it writes, and only until its end', async () => {
+      const { store } = harness();
+      const source = await makeConversation(store, 2);
+      const fork = await beginFork(source, 2);
+      const batch = await batchOf(source, 1, 2);
+      const superseded = { status: 'superseded' };
+      expect(await store.copyToFork(fork, 'fork.2', batch)).toEqual(superseded);
+      expect(await store.endFork(fork, 'fork.2', firstVersion(START_VERSION))).toEqual(superseded);
+      await store.endFork(fork, OPERATION, firstVersion(START_VERSION));
+      expect(await store.copyToFork(fork, OPERATION, batch)).toEqual(superseded);
+      expect(await store.readConversation(fork)).toMatchObject({ head: 0 });
+    });
+
+    test('an erased one says so, and its name can be taken again', async () => {
+      const { store } = harness();
+      const source = await makeConversation(store, 2);
+      const conversation = await beginFork(source, 2);
+      const batch = await batchOf(source, 1, 2);
+      await store.erase(conversation);
+      expect(await store.copyToFork(conversation, OPERATION, batch)).toEqual({ status: 'gone' });
+      expect(await store.endFork(conversation, OPERATION, firstVersion(START_VERSION))).toEqual({ status: 'gone' });
+      const plan = { source, version: 0, head: 2 };
+      expect(await store.beginFork({ conversation, operation: 'fork.2', agent: 'agent', plan })).toEqual({
+        status: 'copying',
+        copied: 0,
+        plan,
+      });
+      expect(await store.copyToFork(conversation, 'fork.2', batch)).toMatchObject({ status: 'copied', head: 2 });
+    });
+  });
+}

@@ -1,0 +1,209 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import type { ConversationRef } from '../../../src/domain/ids.ts';
+import type { VersionReplacement } from '../../../src/domain/ports/version-store.ts';
+import { START_VERSION, type Version } from '../../../src/domain/version.ts';
+import { appendOf, claimPass, commitOf, endOf, makeConversation, waitForPass } from '../pass-samples.ts';
+import { acceptAndClaim, callsStep, claimHead, newConversation, turnFor } from '../samples.ts';
+import type { StoreHarness } from '../store-harness.ts';
+
+const GATE = { shutBelowTokens: 0, gainlessPasses: 0, breakerTokens: 1_150 };
+
+/** The whole log again, over version `live` of a log of `head`. */
+function replacementOver(
+  conversation: ConversationRef,
+  live: number,
+  head: number,
+  changes: Partial<VersionReplacement> = {},
+): VersionReplacement {
+  const weight = { tokens: 77, bytes: 88 };
+  const version: Version = {
+    ...START_VERSION,
+    number: live + 1,
+    parent: live,
+    cause: 'restore',
+    base: head,
+    segments: [{ kind: 'raw', from: 1, to: head, weight }],
+    weight,
+    baseTotal: { tokens: 90, bytes: 91 },
+    at: 7,
+  };
+  return {
+    conversation,
+    operation: randomUUID(),
+    expectedVersion: live,
+    expectedHead: head,
+    version,
+    gate: GATE,
+    keepsNewer: true,
+    wakeTurn: `wake.${randomUUID()}`,
+    keepVersions: 200,
+    ...changes,
+  };
+}
+
+export function describeVersionReplacement(harness: () => StoreHarness): void {
+  /** Version 1 over a log of eight. */
+  async function makeCompacted(): Promise<ConversationRef> {
+    const { store } = harness();
+    const conversation = await makeConversation(store, 8);
+    const { lease } = await claimPass(store, conversation);
+    await store.commitVersion(lease, commitOf(0, 4));
+    return conversation;
+  }
+
+  describe('replaceVersion', () => {
+    test('puts the version over the live one, shuts the gate and tells of it', async () => {
+      const { store, events } = harness();
+      const conversation = await makeCompacted();
+      const replacement = replacementOver(conversation, 1, 8);
+      expect(await store.replaceVersion(replacement)).toEqual({ status: 'replaced', version: 2 });
+      const state = await store.readConversation(conversation);
+      expect(state).toMatchObject({
+        size: { version: 2, weight: { tokens: 77, bytes: 88 }, baseTotal: { tokens: 90, bytes: 91 } },
+        gate: GATE,
+      });
+      expect(await store.readVersion(conversation, 2)).toEqual(replacement.version);
+      expect(await store.readVersion(conversation, 1)).toBeDefined();
+      expect((await events(conversation)).map(({ type, cause }) => [type, cause])).toContainEqual([
+        'version_committed',
+        'restore',
+      ]);
+    });
+
+    test('sent again it is known and writes nothing, even after the next version', async () => {
+      const { store, events } = harness();
+      const conversation = await makeCompacted();
+      const replacement = replacementOver(conversation, 1, 8);
+      await store.replaceVersion(replacement);
+      await store.replaceVersion(replacementOver(conversation, 2, 8));
+      const before = [await store.readConversation(conversation), await events(conversation)];
+      expect(await store.replaceVersion(replacement)).toEqual({ status: 'known', version: 2 });
+      expect([await store.readConversation(conversation), await events(conversation)]).toEqual(before);
+    });
+
+    test('another live version or head: nothing is written', async () => {
+      const { store } = harness();
+      const conversation = await makeCompacted();
+      await store.append(appendOf(conversation, 8, 1));
+      const before = await store.readConversation(conversation);
+      const changed = { status: 'changed', version: 1, head: 9 };
+      expect(await store.replaceVersion(replacementOver(conversation, 0, 9))).toEqual(changed);
+      expect(await store.replaceVersion(replacementOver(conversation, 1, 8))).toEqual(changed);
+      expect(await store.readConversation(conversation)).toEqual(before);
+    });
+
+    test('a running turn keeps its context, its lease lapsed or not; a queued one does not mind', async () => {
+      const { store, lapseLease } = harness();
+      const conversation = await makeCompacted();
+      await store.accept(turnFor(conversation, 't1'));
+      expect(await store.replaceVersion(replacementOver(conversation, 1, 8))).toMatchObject({ status: 'replaced' });
+      await claimHead(store, conversation);
+      expect(await store.replaceVersion(replacementOver(conversation, 2, 9))).toEqual({ status: 'busy' });
+      await lapseLease('turn', conversation);
+      expect(await store.replaceVersion(replacementOver(conversation, 2, 9))).toEqual({ status: 'busy' });
+    });
+
+    test('a waiting turn and open calls go on over a version that keeps their messages, and over no other', async () => {
+      const { store } = harness();
+      const conversation = await makeCompacted();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      await store.recordStep(lease, callsStep('model.1', 9, 1));
+      await store.suspend(lease, { for: 'tools', step: 'model.1', waitMs: 60_000, calls: ['c10_0'] });
+      expect(await store.replaceVersion(replacementOver(conversation, 1, 10, { keepsNewer: false }))).toEqual({
+        status: 'busy',
+      });
+      expect(await store.replaceVersion(replacementOver(conversation, 1, 10))).toMatchObject({ status: 'replaced' });
+    });
+
+    test('calls that a caller of its own loop left open are not taken away', async () => {
+      const { store } = harness();
+      const conversation = await makeConversation(store, 2);
+      const { messages, opens } = callsStep('s', 2, 1);
+      await store.append({ ...appendOf(conversation, 2, 1), messages, opens });
+      const dropping = replacementOver(conversation, 0, 3, { keepsNewer: false });
+      expect(await store.replaceVersion(dropping)).toEqual({ status: 'busy' });
+      const closing = callsStep('s', 2, 1).opens.map(({ id }) => id);
+      await store.append({ ...appendOf(conversation, 3, 1), closes: closing });
+      const after = replacementOver(conversation, 0, 4, { keepsNewer: false });
+      expect(await store.replaceVersion(after)).toMatchObject({ status: 'replaced' });
+    });
+
+    test('ends the pass in progress: its owner is superseded, not answered as if it had ended it', async () => {
+      const { store, dueIn, events } = harness();
+      const conversation = await makeCompacted();
+      const { lease } = await claimPass(store, conversation);
+      expect(await store.replaceVersion(replacementOver(conversation, 1, 8))).toEqual({
+        status: 'replaced',
+        version: 2,
+      });
+      expect(await store.readConversation(conversation)).toMatchObject({ passed: { head: 8 } });
+      expect((await store.readConversation(conversation))?.passId).toBeUndefined();
+      expect(await dueIn(conversation, 'p')).toBeUndefined();
+      expect(await store.commitVersion(lease, commitOf(2, 6))).toEqual({ status: 'superseded' });
+      expect(await store.endPass(lease, endOf())).toEqual({ status: 'superseded' });
+      expect(await store.heartbeatPass(lease)).toEqual({ status: 'superseded' });
+      expect(await events(conversation)).toContainEqual({
+        type: 'pass_ended',
+        passId: lease.passId,
+        outcome: 'superseded',
+      });
+      expect((await store.readConversation(conversation))?.gate).toEqual(GATE);
+      expect(await claimPass(store, conversation)).toMatchObject({ attempt: 1 });
+    });
+
+    test('wakes the turn that waits for the pass, and says so again', async () => {
+      const { store } = harness();
+      const conversation = await makeCompacted();
+      await waitForPass(store, conversation, 't1');
+      const replacement = replacementOver(conversation, 1, 9);
+      const { wakeTurn } = replacement;
+      expect(await store.replaceVersion(replacement)).toEqual({ status: 'replaced', version: 2, wakeTurn });
+      expect(await store.replaceVersion(replacement)).toEqual({ status: 'known', version: 2, wakeTurn });
+      expect((await claimHead(store, conversation)).waited).toMatchObject({ for: 'compaction', isFulfilled: true });
+    });
+
+    test('a version whose text is gone is refused', async () => {
+      const { store } = harness();
+      const conversation = await makeCompacted();
+      const before = await store.readConversation(conversation);
+      const { version } = commitOf(1, 8);
+      expect(await store.replaceVersion(replacementOver(conversation, 1, 8, { version }))).toEqual({
+        status: 'text_gone',
+      });
+      expect(await store.readConversation(conversation)).toEqual(before);
+    });
+
+    test('restore points are kept besides the others, and so is what they were put over', async () => {
+      const { store } = harness();
+      const conversation = await makeCompacted();
+      for (let live = 1; live <= 8; live += 1) {
+        if (live === 3) await store.replaceVersion(replacementOver(conversation, live, 8, { keepVersions: 2 }));
+        else {
+          const { lease } = await claimPass(store, conversation);
+          await store.commitVersion(lease, commitOf(live, 4, { keepVersions: 2 }));
+        }
+      }
+      const kept = (await store.listVersions(conversation)).map(({ number }) => number);
+      expect(kept).toEqual([9, 8, 4, 3]);
+    });
+
+    test('there has to be a conversation', async () => {
+      const { store } = harness();
+      expect(await store.replaceVersion(replacementOver(newConversation(), 0, 0))).toEqual({ status: 'not_found' });
+      const conversation = await makeCompacted();
+      await store.replaceVersion(replacementOver(conversation, 1, 8));
+      await store.erase(conversation);
+      expect(await store.replaceVersion(replacementOver(conversation, 1, 8))).toEqual({ status: 'gone' });
+    });
+
+    test('a number that leaves a gap is refused', async () => {
+      const { store } = harness();
+      const conversation = await makeCompacted();
+      const { version } = replacementOver(conversation, 4, 8);
+      await expect(async () =>
+        store.replaceVersion(replacementOver(conversation, 1, 8, { version })),
+      ).rejects.toMatchObject({ code: 'conflict' });
+    });
+  });
+}
