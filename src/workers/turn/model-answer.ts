@@ -39,20 +39,32 @@ export async function readAnswer(
   if (weighed.bytes > MAX_MESSAGE_BYTES) {
     return { status: 'unusable', why: `answer of ${weighed.bytes} bytes; at most ${MAX_MESSAGE_BYTES} are kept` };
   }
-  const opens = (message.toolCalls ?? []).map(({ id, providerId }) => ({ id, providerId }));
+  const { toolCalls = [] } = message;
   const { usage } = answer;
+  const counted = usage === undefined ? {} : { usage: { inputTokens: usage.inputTotal, outputTokens: usage.output } };
+  if (answer.end === 'cut_off' && toolCalls.length > 0) {
+    const results = await Promise.all(toolCalls.map(({ id }) => prepared.weigh(refuseCutOff(id))));
+    const outcome = { key, messages: [weighed, ...results], expectedHead: head, opens: [], closes: [], ...counted };
+    return { status: 'read', message, outcome };
+  }
+  const opens = toolCalls.map(({ id, providerId }) => ({ id, providerId }));
   const measured =
-    usage === undefined
-      ? {}
-      : {
-          usage: { inputTokens: usage.inputTotal, outputTokens: usage.output },
-          anchor: { tokens: usage.inputTotal + usage.outputKept, version },
-        };
+    usage === undefined ? {} : { ...counted, anchor: { tokens: usage.inputTotal + usage.outputKept, version } };
   return {
     status: 'read',
     message,
     outcome: { key, messages: [weighed], expectedHead: head, opens, closes: [], ...measured },
   };
+}
+
+/**
+ * The answer to a call of an answer that met the output cap. What is there of its arguments may read as whole, and mean
+ * something else: half a list, a flag that is missing. None of them is run.
+ */
+function refuseCutOff(toolCallId: string): Message {
+  const content =
+    'cut_off: the answer met the output cap before this call was whole; it was not run. Call again, shorter.';
+  return { role: 'tool', content, toolCallId, isError: true };
 }
 
 /** @throws invalid_input, duplicate_call */

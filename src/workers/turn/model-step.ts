@@ -94,8 +94,8 @@ async function recordAnswer(
   const read = await readAnswer(answer, step, prepared);
   if (read.status === 'unusable') return failModel(run, { message: read.why });
   if (answer.usage !== undefined) void observeUsage(run, answer.usage, answer.model);
-  const { head } = await journal.record({ ...read.outcome, requestTokens });
-  return { kind: 'answered', step: step.key, seq: head, message: read.message };
+  await journal.record({ ...read.outcome, requestTokens });
+  return { kind: 'answered', step: step.key, seq: step.head + 1, message: read.message };
 }
 
 /** Compares what the provider read with our own count of the same request; call before the answer is in the log. */
@@ -126,7 +126,7 @@ async function goOnAfter(
   switch (failure.kind) {
     case 'overflow': {
       const canWait = prepared.policy.enabled && !hasWaitedForPass(run, step);
-      return canWait ? suspendForPass(run, step, ['overflow']) : failAsTooLarge(run, tokens);
+      return canWait ? suspendForPass(run, step, ['overflow']) : failAsTooLarge(run, tokens, failure);
     }
     case 'retry': {
       const waits = countWaits(journal.steps, 'retry', step);
@@ -163,13 +163,14 @@ function failModel({ prepared }: RunningTurn, { message, code }: Pick<ModelFailu
 }
 
 /** The arithmetic of a request that does not fit, our own or the provider's word. */
-function failAsTooLarge({ prepared }: RunningTurn, tokens: number): TurnEnd {
+function failAsTooLarge({ prepared }: RunningTurn, tokens: number, refusal?: ModelFailure): TurnEnd {
   const { limits, overhead, policy } = prepared;
   const { usable, upperBoundFactor } = limits;
   const upperBound = upperBoundTokens(tokens, upperBoundFactor);
   const details = { tokens, fixedTokens: overhead.tokens, upperBoundFactor, upperBoundTokens: upperBound, usable };
   const sum = `system and tools ${overhead.tokens} + messages ${tokens - overhead.tokens} = ${tokens} tokens`;
-  const bound = `at most ${upperBound} (× ${upperBoundFactor}), usable ${usable ?? 'unknown'}`;
+  const count = `at most ${upperBound} (× ${upperBoundFactor}), usable ${usable ?? 'unknown'}`;
+  const bound = refusal === undefined ? count : `${count}; the provider refused it: ${refusal.message}`;
   return policy.enabled
     ? failTurn('budget_infeasible', `the request stays too large: ${sum}, ${bound}`, details)
     : failTurn('context_overflow', `the request is too large and compaction is off: ${sum}, ${bound}`, details);

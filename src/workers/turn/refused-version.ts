@@ -10,12 +10,14 @@ import type { RunningTurn } from './running-turn.ts';
  * A provider refused the form of a request over a version that a pass made. What was live before it becomes the live
  * version again, the refused one's segments are quarantined, and the step is taken once more.
  * @param refused number of the version that was sent
- * @returns false where no pass made that version: then its form is the conversation's own
+ * @returns false where no pass made that version, or its provider has answered over it: then its form is not what is refused
  * @throws LostTurn
  */
 export async function rollBackRefused(run: RunningTurn, refused: number, failure: ModelFailure): Promise<boolean> {
   const { ports, keeper, journal } = run;
   const { conversation } = keeper.lease;
+  // It was answered before: what is refused now came behind it.
+  if (journal.conversation.size.anchor?.version === refused) return false;
   const source = await ports.contexts.readContext(conversation, { version: refused });
   if (source === undefined || source.version.cause !== 'pass') return false;
   const version = await restoreParent(run, source.version);

@@ -42,7 +42,8 @@ async function readLastAnswer({ claimed, journal, ports }: RunningTurn): Promise
   if (count === 0) return undefined;
   const step = modelKey(count);
   const record = journal.steps.get(step);
-  const seq = record?.status === 'done' ? record.seqs?.to : undefined;
+  // Behind it stand the results of calls that were refused at once.
+  const seq = record?.status === 'done' ? record.seqs?.from : undefined;
   // From the log, not from the context: a pass that ran meanwhile may have archived it.
   const [entry] =
     seq === undefined ? [] : await ports.contexts.readLog(claimed.lease.conversation, [{ from: seq, to: seq }]);

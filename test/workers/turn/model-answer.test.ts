@@ -39,4 +39,27 @@ describe('a model’s answer', () => {
     expect(read).not.toHaveProperty('outcome.anchor');
     expect(read).not.toHaveProperty('outcome.usage');
   });
+
+  it('that was cut off runs none of its calls: what is there of their arguments may mean something else', async () => {
+    const toolCalls = [
+      { id: 'call_1', name: 'remove', arguments: '{"path":"/srv"}' },
+      { id: 'call_2', name: 'read', arguments: '{}' },
+    ];
+    const usage = { inputTotal: 100, output: 20, outputKept: 15 };
+    const answer = { content: '', toolCalls, end: 'cut_off' as const, usage };
+    const read = await readAnswer(answer, { key: 'model-3', head: 41, version: 2 }, prepared);
+    expect(read).toMatchObject({
+      status: 'read',
+      outcome: {
+        opens: [],
+        messages: [
+          { message: { role: 'assistant' } },
+          { message: { role: 'tool', toolCallId: 'c42_0', isError: true } },
+          { message: { role: 'tool', toolCallId: 'c42_1', isError: true } },
+        ],
+      },
+    });
+    // What the provider counted is without the results.
+    expect(read).not.toHaveProperty('outcome.anchor');
+  });
 });

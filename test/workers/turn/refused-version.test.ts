@@ -62,6 +62,17 @@ describe('a version whose form its provider refuses', () => {
     ]);
   });
 
+  it('stays where its provider has answered over it: what is refused came behind it', async () => {
+    const usage = { inputTotal: 10, output: 2, outputKept: 2 };
+    const { world } = await runOver({ content: 'three', usage }, refused);
+    await world.accept('t4', 'what no provider takes');
+    await world.deliver();
+    expect(await world.view('t3')).toMatchObject({ state: 'completed' });
+    expect(await world.view('t4')).toMatchObject({ state: 'failed', failure: { code: 'model_failed' } });
+    expect(world.db.find(ref)?.version).toBe(1);
+    expect(world.db.find(ref)?.quarantine).toBeUndefined();
+  });
+
   it('costs the turn where its parent is refused as well: that is the conversation’s own form', async () => {
     const { world, sent } = await runOver(refused, refused);
     expect(await world.view('t3')).toMatchObject({
