@@ -66,11 +66,10 @@ function softTokens(
   { thresholdRatio, hardRatio }: Policy,
   { usable, hardTokens, factor }: { readonly usable: number; readonly hardTokens: number; readonly factor: number },
 ): number {
-  const blockingTokens = Math.min(hardTokens, scaleTokens(usable, 1 / factor));
+  const sendableTokens = scaleTokens(usable, 1 / factor);
   const ratioTokens = scaleTokens(usable, thresholdRatio);
-  return blockingTokens > ratioTokens
-    ? ratioTokens
-    : scaleTokens(blockingTokens, Math.min(1, thresholdRatio / hardRatio));
+  if (sendableTokens > ratioTokens) return ratioTokens;
+  return scaleTokens(Math.min(hardTokens, sendableTokens), Math.min(1, thresholdRatio / hardRatio));
 }
 
 /**

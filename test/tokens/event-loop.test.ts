@@ -61,10 +61,15 @@ describe('count does not hold the event loop', () => {
   test.each([
     ['4,000,000 Chinese characters in one piece', '好'.repeat(4_000_000)],
     ['2,000,000 letters and marks by turns', 'a\u0301'.repeat(1_000_000)],
-  ])('%s', async (_name, text) => {
-    const counter = await loadTokenCounter('cl100k_base');
-    expect(await findHoldMs(() => counter.count(text))).toBeLessThan(MAX_HOLD_MS);
-  });
+  ])(
+    '%s',
+    async (_name, text) => {
+      const counter = await loadTokenCounter('cl100k_base');
+      expect(await findHoldMs(() => counter.count(text))).toBeLessThan(MAX_HOLD_MS);
+    },
+    // Seconds of work, in turns with whatever else the machine does.
+    90_000,
+  );
 
   test('ten long counts at once', async () => {
     const counter = await loadTokenCounter('o200k_base');
