@@ -1,4 +1,6 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
+import type { CompactOptions } from './commands/compact.ts';
+import type { ReplayOptions } from './commands/replay.ts';
 import type { Output } from './output.ts';
 import { runCommand } from './run-command.ts';
 
@@ -6,6 +8,12 @@ const FORMATS = 'anthropic, openai-chat or openai-responses';
 
 /** Commands that need neither Redis nor a model. */
 export function addOfflineCommands(program: Command, output: Output): void {
+  addPassCommands(program, output);
+  addWireCommands(program, output);
+}
+
+/** What passes would do, tried on recorded conversations. */
+function addPassCommands(program: Command, output: Output): void {
   program
     .command('plan <file>')
     .description('show what a pass would do with each conversation of a JSONL file')
@@ -16,6 +24,36 @@ export function addOfflineCommands(program: Command, output: Output): void {
         (await import('./commands/plan.ts')).planFile(file, options, output),
       ),
     );
+  program
+    .command('compact <file>')
+    .description('compact each conversation of a JSONL file once and print what would be sent; - is standard input')
+    .option('--policy <file>', 'policy as YAML')
+    .option('--summarizer <name>', 'structural: without a model, whatever the policy names')
+    .option('--window <tokens>', 'most tokens of a request', readTokens)
+    .option('--json', 'one JSON line per conversation, failures too')
+    .action((file: string, options: CompactOptions) =>
+      runCommand(output, options.json, async () =>
+        (await import('./commands/compact.ts')).compactFile(file, options, output),
+      ),
+    );
+  program
+    .command('replay <file>')
+    .description(
+      'live each conversation of a JSONL file through again, compacting as workers would; - is standard input',
+    )
+    .option('--policy <file>', 'policy as YAML')
+    .option('--against <file>', 'another policy, to compare it with')
+    .option('--window <tokens>', 'most tokens of a request (twice maxTokens)', readTokens)
+    .option('--model <name>', 'provider/model of the catalogue: its window, tokenizer and prices')
+    .option('--json', 'one JSON line per conversation, failures too')
+    .action((file: string, options: ReplayOptions) =>
+      runCommand(output, options.json, async () =>
+        (await import('./commands/replay.ts')).replayFile(file, options, output),
+      ),
+    );
+}
+
+function addWireCommands(program: Command, output: Output): void {
   program
     .command('tokens <file>')
     .description("count the tokens of a file's text")
@@ -45,4 +83,10 @@ export function addOfflineCommands(program: Command, output: Output): void {
         (await import('./commands/validate.ts')).validateFile(file, options, output),
       ),
     );
+}
+
+function readTokens(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError('expected a whole number above 0.');
+  return value;
 }

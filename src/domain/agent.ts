@@ -39,6 +39,8 @@ export interface Agent {
   readonly maxSteps?: number;
   /** a larger result is clipped before it enters the log; the whole stays under a reference (default 8,000) */
   readonly toolResultMaxTokens?: number;
+  /** gives it the tool `recall`, which searches and reads the log of its conversation, what is archived first (default off) */
+  readonly recall?: boolean;
 }
 
 /** Types a tool's `run` by its schema. */

@@ -17,6 +17,8 @@ export interface ModelProfile extends ModelWindow {
   readonly encoding: 'o200k_base' | 'cl100k_base';
   /** how its requests look on the wire; absent: it takes our messages as they are */
   readonly format?: WireFormat;
+  /** how its adapter renders them, in the format's own options: a version is checked as it will be sent */
+  readonly renderOptions?: object;
   readonly prices?: ModelPrices;
 }
 

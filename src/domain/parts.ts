@@ -11,7 +11,8 @@ export type Part =
   /** a kind that no format of ours knows, as it was given */
   | { readonly kind: 'other'; readonly type: string; readonly given: unknown };
 
-const DATA_URL = /^data:([\w.+-]+\/[\w.+-]+);base64,(.*)$/s;
+/** Parameters between type and encoding say nothing of a picture. */
+const DATA_URL = /^data:([\w.+-]+\/[\w.+-]+)(?:;[\w.+-]+=[^;,]*)*;base64,(.*)$/s;
 
 /** A part as files and services write it: our form, OpenAI's two, Anthropic's. */
 const givenSchema = z.union([

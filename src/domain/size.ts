@@ -11,6 +11,8 @@ export interface SizeAnchor {
   readonly total: Weight;
   /** void when the live version is another */
   readonly version: number;
+  /** hash of model, system prompt and tools; void when the request's is another */
+  readonly setup?: string;
 }
 
 /** All that a context's size depends on. Kept in the conversation, so that knowing it costs one read. */
@@ -32,6 +34,8 @@ export interface RequestOverhead extends Weight {
   readonly bytes: number;
   /** provider's figure ÷ ours, clamped; 1 while nothing is known */
   readonly calibration: number;
+  /** hash of what else a provider's count depends on: model, system prompt and tools */
+  readonly setup?: string;
 }
 
 export const NO_OVERHEAD: RequestOverhead = { tokens: 0, bytes: 0, calibration: 1 };
@@ -40,12 +44,17 @@ export const NO_OVERHEAD: RequestOverhead = { tokens: 0, bytes: 0, calibration: 
 export function contextSize(record: SizeRecord, overhead: RequestOverhead): Weight {
   const { anchor, headTotal } = record;
   const bytes = record.weight.bytes + headTotal.bytes - record.baseTotal.bytes + overhead.bytes;
-  if (anchor !== undefined && anchor.version === record.version) {
+  if (anchor !== undefined && anchor.version === record.version && isOfSetup(anchor, overhead)) {
     const since = headTotal.tokens - anchor.total.tokens;
     return { tokens: Math.round(anchor.tokens + since * overhead.calibration), bytes };
   }
   const counted = record.weight.tokens + headTotal.tokens - record.baseTotal.tokens + overhead.tokens + FRAMING_TOKENS;
   return { tokens: Math.round(counted * overhead.calibration), bytes };
+}
+
+/** One without a setup was kept before there were any; who does not know its own takes what it finds. */
+function isOfSetup({ setup }: SizeAnchor, overhead: RequestOverhead): boolean {
+  return setup === undefined || overhead.setup === undefined || setup === overhead.setup;
 }
 
 /** What guarantees rest on: never less than what the provider will count. */

@@ -65,6 +65,10 @@ export interface WaitRequest extends Omit<Waiting, 'until'> {
   readonly waitMs: number;
 }
 
+export const ANSWER_ENDS = ['cut_off', 'refusal'] as const;
+/** How an answer ended that is not complete: at the output cap, or because the model or its provider declined. */
+export type AnswerEnd = (typeof ANSWER_ENDS)[number];
+
 /** What is kept of a step. `started` without an outcome after a crash: nobody knows whether it took effect. */
 export const stepRecordSchema = z.discriminatedUnion('status', [
   z.object({ status: z.literal('started'), at: z.number() }),
@@ -72,6 +76,8 @@ export const stepRecordSchema = z.discriminatedUnion('status', [
     status: z.literal('done'),
     /** seqs of the messages that the step appended; absent where it appended none */
     seqs: z.object({ from: z.number(), to: z.number() }).optional(),
+    /** of a model step whose answer is not complete */
+    end: z.enum(ANSWER_ENDS).optional(),
     at: z.number(),
   }),
 ]);
@@ -95,8 +101,8 @@ export interface TurnView {
   readonly waiting?: Waiting;
   /** seq of the user message; absent until the first claim */
   readonly inputSeq?: number;
-  /** of a completed turn: seq and text of the answer */
-  readonly answer?: { readonly seq: number; readonly content: string };
+  /** of a completed turn: seq and text of the answer; `end` where that is not complete */
+  readonly answer?: { readonly seq: number; readonly content: string; readonly end?: AnswerEnd };
   readonly failure?: TurnFailure;
   /** our own size of each model call's request, in order, in tokens */
   readonly requestTokens: readonly number[];

@@ -6,7 +6,7 @@ import type { OpenCall } from '../domain/history.ts';
  *
  * schema agent · epoch owner lease attempts wake sweeps poison poisoned · head ht hb turns (log: last seq, its total tokens
  * and bytes, user messages) · version shape (live version: tokens, bytes, base, the log's tokens and bytes up to base) ·
- * anchor (seq, tokens, version, the log's tokens and bytes) · passed (head and turns at the last end of a pass) · gate (shut
+ * anchor (seq, tokens, version, the log's tokens and bytes, setup) · passed (head and turns at the last end of a pass) · gate (shut
  * below, passes without gain, breaker) · pass (id in progress) lp lw lf (the last end, for calls sent again) · open (a line
  * for each open call: id, and the provider's as JSON) · quarantine (version of the rollback, hash of the refused segments) ·
  * points (versions that are kept for good) · forking, then forked (operation, version, head, tenant and id of the source)
@@ -56,7 +56,9 @@ export function readOpenCalls(lines = ''): OpenCall[] {
 function readAnchor(text: string | undefined): Pick<ConversationState['size'], 'anchor'> {
   if (text === undefined) return {};
   const [seq = 0, tokens = 0, version = 0, totalTokens = 0, totalBytes = 0] = readNumbers(text);
-  return { anchor: { seq, tokens, version, total: { tokens: totalTokens, bytes: totalBytes } } };
+  const setup = text.split(' ')[5] ?? '';
+  const total = { tokens: totalTokens, bytes: totalBytes };
+  return { anchor: { seq, tokens, version, total, ...(setup !== '' && { setup }) } };
 }
 
 function readQuarantine(text: string | undefined): Pick<ConversationState, 'quarantine'> {

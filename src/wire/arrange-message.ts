@@ -1,8 +1,8 @@
 import { renderCheckpoint } from '../domain/checkpoint.ts';
 import type { Message, ToolCall } from '../domain/message.ts';
-import { readCallArguments } from './call-arguments.ts';
+import { hasBigNumber, readCallArguments } from './call-arguments.ts';
 import type { CallIds } from './call-ids.ts';
-import { type Binding, keptRawItems } from './raw.ts';
+import { type Binding, countThoughts, keptRawItems } from './raw.ts';
 import { isBlank, sendParts, sendText, textPart } from './sent-parts.ts';
 import type { SentTools } from './sent-tools.ts';
 import type { ArrangedItem, Origin, WireCall } from './wire-request.ts';
@@ -52,9 +52,10 @@ function arrangeAssistant(message: Message, origin: Origin, { ids, nameOf, bindi
   const calls = toolCalls.map((call) => arrangeCall(call, ids, nameOf));
   const raw = keptRawItems(message, binding);
   const text = calls.length > 0 && isBlank(content) ? '' : sendText(content);
+  const thoughts = countThoughts(message, binding.format);
   const areCallsExact = calls.every((call, index) => isSameCall(call, toolCalls[index] as ToolCall, raw !== undefined));
   return {
-    item: { kind: 'assistant', origin, text, calls, ...(raw === undefined ? {} : { raw }) },
+    item: { kind: 'assistant', origin, text, calls, thoughts, ...(raw === undefined ? {} : { raw }) },
     isExact: text === content && parts.length === 0 && areCallsExact,
   };
 }
@@ -66,5 +67,6 @@ function arrangeCall(call: ToolCall, ids: CallIds, nameOf: SentTools['nameOf']):
 /** A raw item names the provider's id: where another is sent, the item cannot be told from it. */
 function isSameCall(sent: WireCall, call: ToolCall, isRaw: boolean): boolean {
   const isSameId = !isRaw || sent.id === (call.providerId ?? call.id);
-  return isSameId && sent.name === call.name && sent.arguments === call.arguments;
+  const isSameInput = sent.arguments === call.arguments && !hasBigNumber(call.arguments);
+  return isSameId && sent.name === call.name && isSameInput;
 }

@@ -4,9 +4,8 @@ import type { ToolDescription } from '../domain/model.ts';
 import type { WireFormat } from '../domain/raw-items.ts';
 import { arrangeMessage } from './arrange-message.ts';
 import { CallIds } from './call-ids.ts';
-import { fingerprintPrefix } from './prefix.ts';
+import { describeTools } from './described-tools.ts';
 import { isBlank, sendText, textPart } from './sent-parts.ts';
-import { sendTools } from './sent-tools.ts';
 import { type ArrangedItem, type Marks, NO_ORIGIN, type Origin, type WireRequest } from './wire-request.ts';
 
 export { EMPTY_TEXT } from './sent-parts.ts';
@@ -23,7 +22,7 @@ export interface ArrangedSystem {
 export interface ArrangedRequest {
   /** the agent's prompt and the log's system messages, which no format takes in the middle */
   readonly system: readonly ArrangedSystem[];
-  /** with a stub for each that is gone while calls of it remain (X6) */
+  /** with a stub for each that is gone while calls of it remain (X6, `describeTools`) */
   readonly tools: readonly ToolDescription[];
   readonly items: readonly ArrangedItem[];
   /** all but the origins of the blocks, which are the format's own */
@@ -37,19 +36,16 @@ export interface ArrangedRequest {
  */
 export function arrangeRequest(request: WireRequest, format: WireFormat): ArrangedRequest {
   const { messages, model, version } = request;
-  const groups = groupMessages(messages);
+  const order = groupMessages(messages).flatMap(({ positions }) => positions);
   const ids = new CallIds(messages, format);
-  const { tools, stubs, nameOf } = sendTools(request.tools, messages);
   const system = arrangeSystem(request);
-  const prefix = fingerprintPrefix(
-    system.map(({ text }) => text),
-    tools,
-  );
+  const texts = system.map(({ text }) => text);
+  const { tools, stubs, nameOf, prefix } = describeTools(request, { format, system: texts, order });
 
   const replaced = new Map<Origin, Message>();
   const raw = new Set<Origin>();
   const items: ArrangedItem[] = [];
-  for (const origin of groups.flatMap(({ positions }) => positions)) {
+  for (const origin of order) {
     const message = messages[origin] as Message;
     if (message.role === 'system') {
       if (message.content !== sendText(message.content) || message.parts !== undefined) replaced.set(origin, message);

@@ -6,24 +6,59 @@ const INVALID_KEY = 'invalid_arguments';
 /** A surrogate, escaped or not: only then can the parsed strings hold a lone one. */
 const SURROGATE = /\\u[dD][89a-fA-F]|[\ud800-\udfff]/;
 
+/** Digits, or an exponent, that may be beyond what a double holds. */
+const BIG_NUMBER = /\d{16}|[eE]\+?\d{3}/;
+
 export interface CallArguments {
+  /** numbers that a double would change stand in it as text */
   readonly input: Readonly<Record<string, unknown>>;
   readonly arguments: string;
 }
 
 /** Arguments as a JSON object of well-formed text, whatever the model wrote (X7, X8). Its own text is kept where it is one. */
 export function readCallArguments(call: Pick<ToolCall, 'arguments'>): CallArguments {
-  const given = parseObject(call.arguments);
+  const text = call.arguments;
+  const given = parseObject(text);
   if (given === undefined) {
-    const input = call.arguments.trim() === '' ? {} : { [INVALID_KEY]: call.arguments.toWellFormed() };
+    const input = text.trim() === '' ? {} : { [INVALID_KEY]: text.toWellFormed() };
     return { input, arguments: JSON.stringify(input) };
   }
-  if (!SURROGATE.test(call.arguments)) return { input: given, arguments: call.arguments };
-  const input = JSON.parse(call.arguments.toWellFormed(), (_key, value: unknown) =>
-    typeof value === 'string' ? value.toWellFormed() : value,
-  ) as Record<string, unknown>;
-  const isSame = JSON.stringify(input) === JSON.stringify(given);
-  return { input, arguments: isSame ? call.arguments : JSON.stringify(input) };
+  if (!SURROGATE.test(text)) return { input: BIG_NUMBER.test(text) ? mendInput(text).input : given, arguments: text };
+  const { input, isWellFormed } = mendInput(text.toWellFormed());
+  return { input, arguments: isWellFormed && text.isWellFormed() ? text : JSON.stringify(input) };
+}
+
+/** Whether arguments hold a number that a double would change: an id of 20 digits would name another thing. */
+export function hasBigNumber(text: string): boolean {
+  return BIG_NUMBER.test(text) && parseObject(text) !== undefined && mendInput(text).hasBigNumber;
+}
+
+interface MendedInput {
+  readonly input: Record<string, unknown>;
+  /** no string in it had to change */
+  readonly isWellFormed: boolean;
+  readonly hasBigNumber: boolean;
+}
+
+/** @param text a JSON object */
+function mendInput(text: string): MendedInput {
+  const found = { isWellFormed: true, hasBigNumber: false };
+  const input = JSON.parse(text, (_key, value: unknown, context?: { readonly source?: string }) => {
+    if (typeof value === 'string') {
+      if (!value.isWellFormed()) found.isWellFormed = false;
+      return value.toWellFormed();
+    }
+    const source = context?.source ?? '';
+    if (typeof value !== 'number' || !isChanged(value, source)) return value;
+    found.hasBigNumber = true;
+    return source;
+  }) as Record<string, unknown>;
+  return { input, ...found };
+}
+
+/** A fraction longer than a double's is as near as the tool would read it; a whole number is another. */
+function isChanged(value: number, source: string): boolean {
+  return !Number.isFinite(value) || (/^-?\d+$/.test(source) && BigInt(value) !== BigInt(source));
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {

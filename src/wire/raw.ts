@@ -8,6 +8,12 @@ export function isThinking(item: { readonly type?: unknown }): boolean {
   return THINKING_TYPES.has(item.type);
 }
 
+/** How many items of thinking came with a message in this format, whichever model wrote them. */
+export function countThoughts(message: Message, format: WireFormat): number {
+  const raw = readRawItems(message);
+  return raw?.format === format ? raw.items.filter(isThinking).length : 0;
+}
+
 /** What a request sends before a message, as far as thinking is bound to it. */
 export interface Binding {
   readonly format: WireFormat;

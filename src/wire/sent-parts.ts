@@ -10,6 +10,9 @@ export type SentPart = Exclude<Part, { kind: 'other' }>;
 /** Pictures that all of them take. */
 const MEDIA_TYPES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
 
+/** What a provider fetches. */
+const WEB_URL = /^https?:\/\/./i;
+
 export interface SentParts {
   /** at least one; no text is blank */
   readonly parts: readonly SentPart[];
@@ -43,9 +46,10 @@ function sendPart(part: Part): SentPart {
     case 'text':
       return part.text.isWellFormed() ? part : textPart(part.text.toWellFormed());
     case 'image':
+      if (part.base64 === '') return textPart('(an empty picture is not shown)');
       return MEDIA_TYPES.has(part.mediaType) ? part : textPart(`(a picture of type ${part.mediaType} is not shown)`);
     case 'image_url':
-      return part;
+      return WEB_URL.test(part.url) ? part : textPart('(a picture that is not on the web is not shown)');
     case 'other':
       return textPart(`(a part of type ${part.type} is not shown)`);
   }

@@ -54,6 +54,8 @@ export type ArrangedItem =
       /** '' only beside calls */
       readonly text: string;
       readonly calls: readonly WireCall[];
+      /** how many items of thinking its model wrote with it in this format, sent or not (A7) */
+      readonly thoughts: number;
       /** the provider's own items where this very model takes them back; without thinking where that no longer holds */
       readonly raw?: readonly RawItem[];
     }

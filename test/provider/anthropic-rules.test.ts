@@ -141,7 +141,7 @@ const broken: readonly BrokenRule[] = [
   },
   {
     rule: 'X6',
-    body: bodyOf(question, assistant(use('a', 'gone')), user(result('a'))),
+    body: bodyOf(question, assistant(use('a', 'gone')), user(result('a')), assistant(text('So.')), question),
     words: '`gone` is not defined in `tools`',
   },
   { rule: 'X6', body: { ...bodyOf(question), tools: [tool, tool] }, words: 'tools: Tool names must be unique.' },

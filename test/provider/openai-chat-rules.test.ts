@@ -114,6 +114,24 @@ const broken: readonly BrokenRule[] = [
   },
   {
     rule: 'X6',
+    body: bodyOf(question, assistant(call('a', 'x'.repeat(65))), result('a')),
+    words: 'Expected a string with maximum length 64, but got a string with length 65 instead.',
+    code: 'string_above_max_length',
+  },
+  {
+    rule: 'X9',
+    body: { ...bodyOf(question), tools: Array.from({ length: 129 }, () => ({ type: 'function' })) },
+    words: "Invalid 'tools': array too long. Expected an array with maximum length 128",
+    code: 'array_above_max_length',
+  },
+  {
+    rule: 'X9',
+    body: bodyOf(...Array.from({ length: 2_049 }, () => question)),
+    words: "Invalid 'messages': array too long. Expected an array with maximum length 2048",
+    code: 'array_above_max_length',
+  },
+  {
+    rule: 'X6',
     body: bodyOf(question, assistant(call('a', 'gone')), result('a')),
     words: "'gone' is not one of 'tools'.",
   },

@@ -104,7 +104,7 @@ function observeTurn(fields: Fields, hasInput: boolean): ObservedTurn {
     agent: fields['agent'] ?? '',
     hasInput,
     ...(inputSeq !== undefined && { inputSeq: Number(inputSeq) }),
-    ...(answerSeq !== undefined && { answerSeq: Number(answerSeq) }),
+    ...(answerSeq !== undefined && { answerSeq: Number.parseInt(answerSeq, 10) }),
     ...(failure !== undefined && { failureCode: (JSON.parse(failure) as TurnFailure).code }),
     ...(canceledBy !== undefined && { canceledBy }),
     steps: Object.fromEntries(steps),

@@ -192,7 +192,8 @@ const record = fc
                   ...textStep(key, sent.head),
                   usage: { inputTokens: 5, outputTokens: 0 },
                   requestTokens: 6,
-                  anchor: { tokens: 9, version: 0 },
+                  anchor: { tokens: 9, version: 0, setup: 'a1b2' },
+                  end: 'cut_off' as const,
                 }
               : { key, messages: [], opens: [], closes: [] };
       const reply = await side.harness.store.recordStep(lease, outcome);

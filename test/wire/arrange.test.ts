@@ -93,6 +93,22 @@ describe('tools', () => {
     expect(marks.replaced.has(1)).toBe(true);
   });
 
+  test('X6: made-up names beyond a number share one stub, and none that came before them changes', () => {
+    const names = Array.from({ length: 200 }, (_, index) => `made_up_${index}`);
+    const made = names.map((name, index) => calls({ id: `c${index}`, name }));
+    const sentNames = (count: number) => {
+      const history = made.slice(0, count).flatMap((call, index) => [call, result(`c${index}`)]);
+      const { items, tools } = arrange([user('Go'), ...history]);
+      expect(
+        new Set(items.flatMap((item) => (item.kind === 'assistant' ? item.calls : [])).map(({ name }) => name)),
+      ).toEqual(new Set(tools.map(({ name }) => name)));
+      return tools.map(({ name }) => name);
+    };
+    expect(sentNames(200)).toEqual([...names.slice(0, 15), 'unknown_tool']);
+    expect(sentNames(16)).toEqual(sentNames(200));
+    expect(sentNames(15)).toEqual(names.slice(0, 15));
+  });
+
   test('the prefix changes with tools and system texts, not with messages', () => {
     const { prefix } = arrange([user('Go')]).marks;
     expect(arrange([user('Stop'), user('Go')]).marks.prefix).toBe(prefix);
@@ -109,6 +125,11 @@ test.each<[string, unknown, string]>([
   ['{"ok":"\\ud83d\\udc4d"}', { ok: '👍' }, '{"ok":"\\ud83d\\udc4d"}'],
   ['{"half":"\\ud83d"}', { half: '\ufffd' }, '{"half":"\ufffd"}'],
   ['{"path":"C:\\\\ud83d"}', { path: 'C:\\ud83d' }, '{"path":"C:\\\\ud83d"}'],
+  ['{"id": 12345678901234567890}', { id: '12345678901234567890' }, '{"id": 12345678901234567890}'],
+  ['{"ids":[1,-9007199254740993]}', { ids: [1, '-9007199254740993'] }, '{"ids":[1,-9007199254740993]}'],
+  ['{"n":1e400}', { n: '1e400' }, '{"n":1e400}'],
+  ['{"n":9007199254740992,"e":1e21}', { n: 9007199254740992, e: 1e21 }, '{"n":9007199254740992,"e":1e21}'],
+  ['{"said":"12345678901234567890"}', { said: '12345678901234567890' }, '{"said":"12345678901234567890"}'],
 ])('X7, X8: arguments %s', (given, input, text) => {
   expect(readCallArguments({ arguments: given })).toEqual({ input, arguments: text });
 });

@@ -3,7 +3,7 @@ import { groupMessages } from '../../src/domain/group.ts';
 import type { Message, ToolCall } from '../../src/domain/message.ts';
 import type { RawItem, RawItems, WireFormat } from '../../src/domain/raw-items.ts';
 import type { WireRequest } from '../../src/wire/wire-request.ts';
-import { type RawAnswer, writeRawItems } from './raw-answers.ts';
+import { type RawAnswer, THINKING_PLACES, type ThinkingPlace, writeRawItems } from './raw-answers.ts';
 
 const MODEL = 'model-1';
 const VERSION = 3;
@@ -39,6 +39,7 @@ interface CallChoice {
 interface RawChoice {
   readonly source: 'none' | 'same' | 'same-version' | 'other-version' | 'other-prefix' | 'other-model' | 'other-format';
   readonly hasThinking: boolean;
+  readonly place: ThinkingPlace;
 }
 
 const PICTURE = 'data:image/png;base64,iVBORw0KGgo=';
@@ -98,6 +99,7 @@ const raw: fc.Arbitrary<RawChoice> = fc.record({
     'other-format',
   ),
   hasThinking: fc.boolean(),
+  place: fc.constantFrom<ThinkingPlace>('first', 'first', ...THINKING_PLACES),
 });
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -225,12 +227,12 @@ function writeRaw(
   answer: Pick<RawAnswer, 'text' | 'calls'>,
   { choice, format, index }: RawSource,
 ): RawItems | undefined {
-  const { source, hasThinking } = choice;
+  const { source, hasThinking, place } = choice;
   // What a provider wrote itself is well-formed text, and its arguments are JSON objects.
   const isWellFormed = answer.text.isWellFormed() && answer.calls.every(({ arguments: given }) => isObject(given));
   if (source === 'none' || !isWellFormed) return undefined;
   const sent = source === 'other-format' ? otherThan(format) : format;
-  const items: RawItem[] = writeRawItems(sent, { ...answer, index, hasThinking });
+  const items: RawItem[] = writeRawItems(sent, { ...answer, index, hasThinking, place });
   if (items.length === 0) return undefined;
   return {
     format: sent,

@@ -11,7 +11,7 @@ import { type Provider, startProvider } from '../provider/provider.ts';
 import { ROUTES, type Route } from './routes.ts';
 
 const RUNS = { numRuns: 40 };
-const THINKING = ['none', 'plain', 'redacted', 'between', 'doubled'] as const;
+const THINKING = ['none', 'plain', 'redacted', 'between', 'doubled', 'behind text', 'last'] as const;
 
 /** What becomes of the context before a model call; all but `none` and `model` are told by number of the version or prefix. */
 const CHANGES = [
@@ -143,6 +143,10 @@ function partsOf({ thinking, text, change }: Step, callNames: readonly string[])
       return [thought, ...words, ...calls.flatMap((call) => [thought, call])];
     case 'doubled':
       return [thought, thought, ...words, ...calls];
+    case 'behind text':
+      return [...words, thought, ...calls];
+    case 'last':
+      return [thought, ...words, ...calls, thought];
   }
 }
 

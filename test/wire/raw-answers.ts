@@ -1,11 +1,24 @@
 import type { ToolCall } from '../../src/domain/message.ts';
 import type { RawItem, WireFormat } from '../../src/domain/raw-items.ts';
 
+/** Where a cap, a server's tool or a model without interleaved thinking may leave thinking. */
+export const THINKING_PLACES = [
+  'first',
+  'last',
+  'both ends',
+  'between',
+  'behind calls',
+  'behind a server tool',
+] as const;
+export type ThinkingPlace = (typeof THINKING_PLACES)[number];
+
 /** One answer of a model, to be written as its provider would have. */
 export interface RawAnswer {
   readonly text: string;
   readonly calls: readonly ToolCall[];
   readonly hasThinking: boolean;
+  /** where Anthropic's thinking stands (`first` by default); the others have one place for it */
+  readonly place?: ThinkingPlace;
   /** makes the server's ids unique */
   readonly index: number;
 }
@@ -22,17 +35,32 @@ export function writeRawItems(format: WireFormat, answer: RawAnswer): RawItem[] 
   }
 }
 
-function writeBlocks({ text, calls, hasThinking, index }: RawAnswer): RawItem[] {
-  return [
-    ...(hasThinking ? [{ type: 'thinking', thinking: `thought ${index}`, signature: `signed${index}=` }] : []),
-    ...(text === '' ? [] : [{ type: 'text', text, citations: null }]),
-    ...calls.map((call) => ({
-      type: 'tool_use',
-      id: providerId(call),
-      name: call.name,
-      input: JSON.parse(call.arguments) as unknown,
-    })),
+function writeBlocks({ text, calls, hasThinking, index, place = 'first' }: RawAnswer): RawItem[] {
+  const thought = hasThinking ? [{ type: 'thinking', thinking: `thought ${index}`, signature: `signed${index}=` }] : [];
+  const said = writeText(text);
+  const uses = calls.map((call) => ({
+    type: 'tool_use',
+    id: providerId(call),
+    name: call.name,
+    input: JSON.parse(call.arguments) as unknown,
+  }));
+  const search = [
+    { type: 'server_tool_use', id: `srvtoolu_${index}`, name: 'web_search', input: { query: 'q' } },
+    { type: 'web_search_tool_result', tool_use_id: `srvtoolu_${index}`, content: [] },
   ];
+  const places: Readonly<Record<ThinkingPlace, RawItem[]>> = {
+    first: [...thought, ...said, ...uses],
+    last: [...said, ...uses, ...thought],
+    'both ends': [...thought, ...said, ...uses, ...thought],
+    between: [...said, ...thought, ...uses],
+    'behind calls': [...uses, ...thought, ...said],
+    'behind a server tool': [...search, ...thought, ...said, ...uses],
+  };
+  return places[place];
+}
+
+function writeText(text: string): RawItem[] {
+  return text === '' ? [] : [{ type: 'text', text, citations: null }];
 }
 
 function writeChatMessage({ text, calls, hasThinking, index }: RawAnswer): RawItem[] {

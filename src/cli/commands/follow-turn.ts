@@ -61,6 +61,7 @@ class Page {
     const isThere = this.#shown === result;
     this.#breakLine();
     if (!isThere) this.#output.line(result);
+    if (view.answer?.end !== undefined) this.#output.note(`(not complete: ${view.answer.end})`);
   }
 
   #breakLine(): void {

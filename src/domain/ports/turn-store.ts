@@ -3,7 +3,7 @@ import type { OpenCall } from '../history.ts';
 import type { ConversationRef } from '../ids.ts';
 import type { Message, WeighedMessage } from '../message.ts';
 import type { SizeAnchor } from '../size.ts';
-import type { StepRecord, TurnFailure, TurnState, TurnView, Waiting, WaitRequest } from '../turn.ts';
+import type { AnswerEnd, StepRecord, TurnFailure, TurnState, TurnView, Waiting, WaitRequest } from '../turn.ts';
 import type { Version } from '../version.ts';
 
 /** Proof of ownership that every write of a turn worker carries. */
@@ -86,9 +86,11 @@ export interface StepOutcome {
   readonly texts?: ReadonlyMap<string, string>;
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number };
   /** what the provider counted, and the version that was sent: another one may have been committed meanwhile */
-  readonly anchor?: Pick<SizeAnchor, 'tokens' | 'version'>;
+  readonly anchor?: Pick<SizeAnchor, 'tokens' | 'version' | 'setup'>;
   /** of a model call: our own size of its request, kept with the turn */
   readonly requestTokens?: number;
+  /** of a model call whose answer, the first of the messages, is not complete */
+  readonly end?: AnswerEnd;
 }
 
 export type StepResult =
@@ -100,7 +102,7 @@ export type StepResult =
   | Lost;
 
 export type Settlement =
-  | { readonly state: 'completed'; readonly answerSeq: number }
+  | { readonly state: 'completed'; readonly answerSeq: number; readonly end?: AnswerEnd }
   | { readonly state: 'failed'; readonly failure: TurnFailure };
 
 export type SettleResult =

@@ -26,7 +26,8 @@ export interface AnthropicModelOptions extends AnthropicConnection {
  * the deadline is the step's.
  */
 export function anthropicModel({ profile: given, thinking, ...connection }: AnthropicModelOptions): Model {
-  const profile: ModelProfile = { ...given, format: 'anthropic' };
+  const rendering = thinking === undefined ? {} : { renderOptions: { thinking } };
+  const profile: ModelProfile = { ...given, format: 'anthropic', ...rendering };
   const caller = { client: openClient(connection), profile, thinking };
   return {
     profile,

@@ -17,7 +17,7 @@ export interface ChatModelOptions extends OpenAiOptions {
 
 /** A model of Chat Completions: OpenAI's own, and every server that speaks the same. */
 export function chatModel({ profile: given, chat = {}, ...connection }: ChatModelOptions): Model {
-  const profile: ModelProfile = { ...given, format: 'openai-chat' };
+  const profile: ModelProfile = { ...given, format: 'openai-chat', renderOptions: chat };
   const client = openClient(connection);
   return {
     profile,

@@ -22,7 +22,7 @@ export interface ResponsesModelOptions extends OpenAiOptions {
 
 /** A model of the Responses API, stateless: the history is ours, and reasoning comes back sealed. */
 export function responsesModel({ profile: given, isReasoning = true, ...connection }: ResponsesModelOptions): Model {
-  const profile: ModelProfile = { ...given, format: 'openai-responses' };
+  const profile: ModelProfile = { ...given, format: 'openai-responses', renderOptions: { isReasoning } };
   const caller = { client: openClient(connection), profile, isReasoning };
   return {
     profile,

@@ -1,7 +1,7 @@
 -- Appends a step's messages and records its outcome, once; extends the lease.
--- ARGV: turn, owner, epoch, leaseMs, key, expected head or '', anchor (tokens, version) or '', '', input tokens, output
--- tokens, tokens of the request or ''; then each with its count before it: lines of opened calls, ids of answered calls,
--- texts (hash, text), messages
+-- ARGV: turn, owner, epoch, leaseMs, key, expected head or '', anchor (tokens, version, setup or '') or '', '', '', input
+-- tokens, output tokens, tokens of the request or '', how its answer ended or ''; then each with its count before it: lines
+-- of opened calls, ids of answered calls, texts (hash, text), messages
 -- Reply: {'recorded'|'known', the conversation's fields} | {'fenced'} | {'gone'}
 -- @include keys
 -- @include conversation
@@ -12,8 +12,8 @@
 -- @include move-calls
 -- @include fence
 local turn, owner, epoch, leaseMs, step = take(), take(), take(), take(), take()
-local expected, anchor, anchorVersion = take(), take(), take()
-local inputTokens, outputTokens, requestTokens = take(), take(), take()
+local expected, anchor, anchorVersion, setup = take(), take(), take(), take()
+local inputTokens, outputTokens, requestTokens, ending = take(), take(), take(), take()
 local key = tbase .. turn
 local function is_done(record)
   return record and string.sub(record, 1, 5) == 'done '
@@ -33,7 +33,7 @@ for _ = 1, tonumber(take()) do
 end
 append_messages(ARGV, position + 1, turn)
 local to = conversation.head
-local seqs = to > head and string.format(' %.0f %.0f', head + 1, to) or ''
+local seqs = to > head and string.format(' %.0f %.0f %s', head + 1, to, ending) or ''
 local changes = { 's:' .. step, string.format('done %.0f', now) .. seqs }
 local function change(field, value)
   changes[#changes + 1] = field
@@ -48,7 +48,7 @@ look_again(turn_member, lease)
 local anchored = {}
 if anchor ~= '' then
   local total = string.format('%.0f %.0f', conversation.tokens, conversation.bytes)
-  anchored = { 'anchor', table.concat({ to, anchor, anchorVersion, total }, ' ') }
+  anchored = { 'anchor', table.concat({ to, anchor, anchorVersion, total, setup }, ' ') }
 end
 save_conversation('lease', string.format('%.0f', lease), 'attempts', 0, unpack(anchored))
 

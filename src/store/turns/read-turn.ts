@@ -21,7 +21,7 @@ export async function readTurn(
       if (value !== undefined && value !== null) fields.set(field, value);
     });
     if (!fields.has('state')) return undefined;
-    const seq = fields.get('answerSeq');
+    const seq = fields.get('answerSeq')?.split(' ')[0];
     const entry = seq === undefined ? null : await redis.hget(keyspace.key(conversation, 'log'), seq);
     const answer = entry === null ? undefined : decodeLogEntry(Number(seq), entry).message.content;
     return decodeTurnView(turn, fields, answer);

@@ -15,6 +15,10 @@ interface SettleRequest {
 type Taken = [string, string[], string[], string];
 type Reply = ['settled' | 'known', number, number, ...(Taken | [])] | ['fenced' | 'gone'];
 
+function describeAnswer({ answerSeq, end }: Extract<Settlement, { state: 'completed' }>): string {
+  return end === undefined ? String(answerSeq) : `${answerSeq} ${end}`;
+}
+
 export function settleTurn(keyspace: Keyspace): ScriptDefinition<SettleRequest, SettleResult> {
   return {
     file: 'settle-turn',
@@ -23,7 +27,7 @@ export function settleTurn(keyspace: Keyspace): ScriptDefinition<SettleRequest, 
       ...leaseArgs(lease),
       settlement.state,
       ...(settlement.state === 'completed'
-        ? ['answerSeq', settlement.answerSeq]
+        ? ['answerSeq', describeAnswer(settlement)]
         : ['failure', JSON.stringify(settlement.failure)]),
       wake ?? '',
       TURN_LIMITS.turnRetentionMs,

@@ -1,16 +1,16 @@
 import type { Message } from '../../domain/message.ts';
 import type { ClaimedTurn, TurnLease } from '../../domain/ports/turn-store.ts';
-import type { StepRecord, TurnFailure, TurnState, TurnView, Waiting } from '../../domain/turn.ts';
+import type { AnswerEnd, StepRecord, TurnFailure, TurnState, TurnView, Waiting } from '../../domain/turn.ts';
 import { decodeConversation } from '../conversation-record.ts';
 
 /**
  * Fields of `t:<id>:<turn>`.
  *
  * agent hash acceptedAt dueAt state · inputSeq (once the input is in the log; until then it lies under `cp:` as i:<turn>,
- * `tokens bytes` and on the next line its JSON) · s:<step> (`started <at>` or `done <at> <from> <to>`) sus:<step> (suspensions)
- * a:<callId> (answer that came in) · wfor wstep wuntil wcalls wful (what it waits for, and whether that has come; kept past
- * the claim, until used) · ui uo (tokens read and written) · rt (tokens of each model call's request) · settledAt answerSeq
- * failure canceledBy
+ * `tokens bytes` and on the next line its JSON) · s:<step> (`started <at>` or `done <at> <from> <to> <end>`) sus:<step>
+ * (suspensions) a:<callId> (answer that came in) · wfor wstep wuntil wcalls wful (what it waits for, and whether that has come;
+ * kept past the claim, until used) · ui uo (tokens read and written) · rt (tokens of each model call's request) · settledAt
+ * answerSeq (and how the answer ended, where it is not complete) failure canceledBy
  */
 export function decodeClaimedTurn(
   lease: Omit<TurnLease, 'epoch'>,
@@ -34,10 +34,10 @@ export function decodeClaimedTurn(
 }
 
 export function decodeStep(record: string): StepRecord {
-  const [status, at, from, to] = record.split(' ');
+  const [status, at, from, to, end] = record.split(' ');
   if (status === 'started') return { status, at: Number(at) };
   const seqs = from === undefined ? {} : { seqs: { from: Number(from), to: Number(to) } };
-  return { status: 'done', at: Number(at), ...seqs };
+  return { status: 'done', at: Number(at), ...seqs, ...readEnd(end) };
 }
 
 /** The fields that a view is made of: not its steps, not its input. */
@@ -63,6 +63,7 @@ export function decodeTurnView(turn: string, fields: ReadonlyMap<string, string>
   const state = fields.get('state') as TurnState;
   const settledAt = fields.get('settledAt');
   const inputSeq = fields.get('inputSeq');
+  const [seq, end] = fields.get('answerSeq')?.split(' ') ?? [];
   const failure = fields.get('failure');
   const waiting = state === 'waiting' ? decodeWaiting(fields) : undefined;
   const usage = { inputTokens: Number(fields.get('ui') ?? 0), outputTokens: Number(fields.get('uo') ?? 0) };
@@ -74,11 +75,15 @@ export function decodeTurnView(turn: string, fields: ReadonlyMap<string, string>
     ...(settledAt !== undefined && { settledAt: Number(settledAt) }),
     ...(waiting && { waiting }),
     ...(inputSeq !== undefined && { inputSeq: Number(inputSeq) }),
-    ...(answer !== undefined && { answer: { seq: Number(fields.get('answerSeq')), content: answer } }),
+    ...(answer !== undefined && { answer: { seq: Number(seq), content: answer, ...readEnd(end) } }),
     ...(failure !== undefined && { failure: JSON.parse(failure) as TurnFailure }),
     requestTokens: (fields.get('rt') ?? '').split(' ').filter(Boolean).map(Number),
     ...((fields.has('ui') || fields.has('uo')) && { usage }),
   };
+}
+
+function readEnd(end = ''): { readonly end?: AnswerEnd } {
+  return end === '' ? {} : { end: end as AnswerEnd };
 }
 
 function decodeWaiting(fields: ReadonlyMap<string, string>): Waiting | undefined {

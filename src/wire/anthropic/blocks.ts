@@ -1,4 +1,5 @@
 import type { RawItem } from '../../domain/raw-items.ts';
+import { hasBigNumber } from '../call-arguments.ts';
 import { isThinking } from '../raw.ts';
 import { EMPTY_TEXT, isBlank, type SentPart } from '../sent-parts.ts';
 import type { ArrangedItem, WireCall } from '../wire-request.ts';
@@ -41,8 +42,9 @@ export interface OwnBlocks {
 
 /**
  * An assistant message that is sent as its provider wrote it: verbatim and in order, but for ids that had to change and for
- * what the API writes and refuses to read: blank texts, thinking that was cut off before it was signed, a server tool's call
- * without its result (A11), a compaction that does not stand first (A10; the messages before it say the same).
+ * what the API writes and refuses to read: blank texts, thinking that was cut off before it was signed or stands where no turn
+ * may have it (A7), a server tool's call without its result (A11), a compaction that does not stand first (A10; the messages
+ * before it say the same).
  * Undefined where the items say something else than the message: it was edited since.
  */
 export function writeOwnBlocks(item: AssistantItem): OwnBlocks | undefined {
@@ -51,16 +53,24 @@ export function writeOwnBlocks(item: AssistantItem): OwnBlocks | undefined {
   const uses = raw.filter(isToolUse);
   const callOf = new Map(uses.map((use, index) => [use, calls[index] as WireCall]));
   const answered = new Set(raw.map((given) => given.tool_use_id));
-  const kept = raw
-    .filter((given) => isSendable(given, answered))
-    .map((given) => {
-      const call = callOf.get(given);
-      const isSameCall = call === undefined || (given.id === call.id && given.name === call.name);
-      return isSameCall ? given : { ...given, id: call.id, name: call.name };
-    });
+  const kept = placeThinking(raw.filter((given) => isSendable(given, answered))).map((given) => {
+    const call = callOf.get(given);
+    return call === undefined ? given : fitUse(given, call);
+  });
   // A message may neither be empty nor end with thinking.
   const blocks = [...kept.map(asBlock), ...(kept.every(isThinking) ? [textBlock(EMPTY_TEXT)] : [])];
   return { blocks, isVerbatim: blocks.length === raw.length && kept.every((given, index) => given === raw[index]) };
+}
+
+/**
+ * A7: a turn that has thinking begins with it and ends otherwise. A cap that cuts an answer off leaves it last; a server's
+ * tool, or a model that speaks first, leaves it in the middle.
+ */
+function placeThinking(items: readonly RawItem[]): readonly RawItem[] {
+  const last = items.findLastIndex((item) => !isThinking(item));
+  if (last < 0) return items;
+  const kept = items.slice(0, last + 1);
+  return isThinking(kept[0] ?? {}) ? kept : kept.filter((item) => !isThinking(item));
 }
 
 function saysTheSame(raw: readonly RawItem[], { text, calls }: AssistantItem): boolean {
@@ -68,8 +78,19 @@ function saysTheSame(raw: readonly RawItem[], { text, calls }: AssistantItem): b
   const isSameText = isBlank(said) ? text === '' || text === EMPTY_TEXT : text === said;
   const inputs = raw.filter(isToolUse).map((use) => JSON.stringify(use.input));
   const areSameCalls =
-    inputs.length === calls.length && calls.every(({ input }, i) => JSON.stringify(input) === inputs[i]);
+    inputs.length === calls.length && calls.every((call, index) => rewrite(call.arguments) === inputs[index]);
   return isSameText && areSameCalls;
+}
+
+/** As the provider's client read them: big numbers changed. */
+function rewrite(given: string): string {
+  return JSON.stringify(JSON.parse(given));
+}
+
+/** With the id, name and big numbers that are sent; itself where nothing has to change. */
+function fitUse(use: RawItem, { id, name, input, arguments: given }: WireCall): RawItem {
+  const isSame = use.id === id && use.name === name && !hasBigNumber(given);
+  return isSame ? use : { ...use, id, name, input };
 }
 
 /** All that the blocks of an answer say, as one text. */

@@ -4,7 +4,7 @@ import { type ArrangedRequest, arrangeRequest } from '../arrange.ts';
 import type { Marks, Origin, Rendered, WireRequest } from '../wire-request.ts';
 import type { AnthropicBody, AnthropicThinking, AnthropicTool } from './body.ts';
 import { markLast, markMessages } from './cache-marks.ts';
-import { hasLostThinking, type LaidTurns, layTurns, type Turn } from './turns.ts';
+import { hasLostThinking, type LaidTurns, layTurns } from './turns.ts';
 
 export interface AnthropicOptions {
   /** absent: off */
@@ -24,7 +24,7 @@ export function renderAnthropic(request: WireRequest, options: AnthropicOptions 
   const arranged = arrangeRequest(request, 'anthropic');
   const laid = layTurns(arranged.items);
   const { turns } = laid;
-  const thinking = fitThinking(options.thinking, turns, request.maxOutputTokens);
+  const thinking = fitThinking(options.thinking, laid, request.maxOutputTokens);
   if (options.hasCacheMarks !== false) markMessages(turns, (origin) => request.messages[origin]?.role === 'checkpoint');
   const body: AnthropicBody = {
     model: request.model,
@@ -57,10 +57,10 @@ function writeTool({ name, description, parameters }: ToolDescription): Anthropi
 /** A7: off to the end of a tool loop that has lost its thinking, which the API would refuse otherwise. */
 function fitThinking(
   thinking: AnthropicThinking | undefined,
-  turns: readonly Turn[],
+  laid: LaidTurns,
   maxTokens: number,
 ): AnthropicThinking | undefined {
-  if (thinking === undefined || hasLostThinking(turns)) return undefined;
+  if (thinking === undefined || hasLostThinking(laid, thinking)) return undefined;
   if (thinking.type !== 'enabled' || thinking.budget_tokens < maxTokens) return thinking;
   const budget = maxTokens - 1;
   return budget < MIN_THINKING_TOKENS ? undefined : { ...thinking, budget_tokens: budget };

@@ -1,7 +1,7 @@
 import { isThinking } from '../raw.ts';
 import type { ArrangedItem, Origin } from '../wire-request.ts';
 import { findCompaction, writeAssistant, writeOwnBlocks, writePart, writeResult } from './blocks.ts';
-import type { AnthropicBlock, AnthropicMessage } from './body.ts';
+import type { AnthropicBlock, AnthropicMessage, AnthropicThinking } from './body.ts';
 
 /** A message of the body in the making: neighbours of one role share it (A3). */
 export interface Turn {
@@ -17,6 +17,8 @@ export interface LaidTurns {
   readonly withoutRaw: ReadonlySet<Origin>;
   /** messages that lost something of their own here */
   readonly altered: ReadonlySet<Origin>;
+  /** messages of which the model thought more than is sent */
+  readonly withoutThinking: ReadonlySet<Origin>;
 }
 
 /**
@@ -27,6 +29,7 @@ export function layTurns(items: readonly ArrangedItem[]): LaidTurns {
   const turns: Turn[] = [];
   const withoutRaw = new Set<Origin>();
   const altered = new Set<Origin>();
+  const withoutThinking = new Set<Origin>();
   items.forEach((item, index) => {
     const { role, blocks: written, raw } = writeItem(item, index === 0);
     const last = turns.at(-1);
@@ -35,13 +38,14 @@ export function layTurns(items: readonly ArrangedItem[]): LaidTurns {
     const isAltered = raw === 'altered' || blocks.length < written.length;
     if (raw !== 'verbatim' || isAltered) withoutRaw.add(item.origin);
     if (isAltered) altered.add(item.origin);
+    if (item.kind === 'assistant' && item.thoughts > blocks.filter(isThinking).length) withoutThinking.add(item.origin);
     if (turn !== last) turns.push(turn);
     turn.blocks.push(...blocks);
     turn.origins.push(...blocks.map(() => item.origin));
   });
   const trimmed = trimEnd(turns.at(-1));
   if (trimmed !== undefined) altered.add(trimmed);
-  return { turns, withoutRaw, altered };
+  return { turns, withoutRaw, altered, withoutThinking };
 }
 
 /** A7: a turn that holds thinking begins with it; a message that is merged behind another (A3) leaves its own out. */
@@ -87,16 +91,22 @@ function trimEnd(turn: Turn | undefined): Origin | undefined {
 }
 
 /**
- * A7: with thinking on, the API wants every turn with calls of the current tool loop to begin with thinking. The loop is what
- * the model did since the last turn that is all the user's own; text behind results does not end it.
+ * A7: with thinking on, the API wants all that the model thought in the current tool loop; and where every answer begins with
+ * thinking, so does every turn with calls. A model that may choose has lost nothing where it called without a thought. The loop
+ * is what the model did since the last turn that is all the user's own; text behind results does not end it.
  */
-export function hasLostThinking(turns: readonly Turn[]): boolean {
+export function hasLostThinking(
+  { turns, withoutThinking }: LaidTurns,
+  thinking: Pick<AnthropicThinking, 'type'>,
+): boolean {
   const start = turns.findLastIndex(
     ({ role, blocks }) => role === 'user' && blocks.every(({ type }) => type !== 'tool_result'),
   );
-  return turns
-    .slice(start + 1)
-    .some(({ role, blocks }) => role === 'assistant' && hasCall(blocks) && !isThinking(blocks[0] ?? {}));
+  const loop = turns.slice(start + 1).filter(({ role, blocks }) => role === 'assistant' && hasCall(blocks));
+  return loop.some(({ blocks, origins }) => {
+    const isMissing = thinking.type === 'enabled' && !isThinking(blocks[0] ?? {});
+    return isMissing || origins.some((origin) => withoutThinking.has(origin));
+  });
 }
 
 function hasCall(blocks: readonly AnthropicBlock[]): boolean {

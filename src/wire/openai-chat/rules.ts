@@ -66,14 +66,24 @@ function* writesArgumentsAsText({ untextedCalls }: ChatView): Generator<Breach> 
   for (const path of untextedCalls) yield { path, message: 'the arguments are no text' };
 }
 
-/** C5: system and developer come first; a strict template wants user and assistant in turns behind them. */
-function* ordersRoles({ chat }: ChatView, { hasStrictTemplate }: RuleContext): Generator<Breach> {
+/**
+ * C5: system and developer come first; a strict template wants user and assistant in turns behind them, and an answer between
+ * results and the user. Nothing can answer a round that is still open.
+ */
+function* ordersRoles(view: ChatView, context: RuleContext): Generator<Breach> {
+  const { chat } = view;
+  const { hasStrictTemplate } = context;
+  const isOpen = view.calls.some((call) => mayBeOpen(call, view, context));
   const start = chat.findIndex(({ role }) => !isSystem(role));
   if (start < 0) return;
   for (const [index, { path, role }] of chat.entries()) {
     if (index > start && isSystem(role)) yield { path, message: `a message of the ${role} behind others` };
     const isTwin = index > 0 && chat[index - 1]?.role === role && role !== 'tool';
     if (hasStrictTemplate === true && isTwin) yield { path, message: `two messages of the ${role} side by side` };
+    const isBehindResult = role === 'user' && chat[index - 1]?.role === 'tool';
+    if (hasStrictTemplate === true && isBehindResult && !isOpen) {
+      yield { path, message: 'a message of the user directly behind a result' };
+    }
   }
 }
 
@@ -88,10 +98,11 @@ function* showsImagesAsUser({ chat }: ChatView): Generator<Breach> {
 /** C7: a model's reasoning is sent back inside the current tool loop or not at all. */
 function* keepsReasoningInLoop({ chat }: ChatView): Generator<Breach> {
   const loopStart = chat.findLastIndex((message, index) => message.role === 'user' && !showsResult(chat, index));
-  for (const [index, { path, reasoning }] of chat.entries()) {
-    if (reasoning === undefined) continue;
-    if (typeof reasoning !== 'string') yield { path, message: 'reasoning_content is no text' };
-    else if (index < loopStart) yield { path, message: 'reasoning_content of an earlier turn' };
+  for (const [index, { path, reasoning, hasReasoning }] of chat.entries()) {
+    if (!hasReasoning) continue;
+    if (reasoning !== undefined && typeof reasoning !== 'string')
+      yield { path, message: 'reasoning_content is no text' };
+    else if (index < loopStart) yield { path, message: 'reasoning of an earlier turn' };
   }
 }
 

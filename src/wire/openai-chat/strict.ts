@@ -12,18 +12,22 @@ const BEHIND_RESULTS = '(the results are noted)';
  */
 export function alternateRoles(messages: readonly LaidMessage[]): LaidMessage[] {
   const laid: LaidMessage[] = [];
+  let openCalls = 0;
   for (const next of messages) {
     const last = laid.at(-1);
     if (next.message.role === 'user' && last?.message.role === 'user') {
       laid[laid.length - 1] = mergeUsers(last, last.message, next, next.message);
       continue;
     }
-    if (next.message.role === 'user' && last?.message.role === 'tool') {
+    // A round that is still open stays so: no answer may stand behind it.
+    if (next.message.role === 'user' && last?.message.role === 'tool' && openCalls === 0) {
       laid.push(placeholder({ role: 'assistant', content: BEHIND_RESULTS }));
     }
     if (next.message.role === 'assistant' && last?.message.role === 'assistant') {
       laid.push(placeholder({ role: 'user', content: BETWEEN_ANSWERS }));
     }
+    if (next.message.role === 'assistant') openCalls = next.message.tool_calls?.length ?? 0;
+    if (next.message.role === 'tool') openCalls -= 1;
     laid.push(next);
   }
   return laid;

@@ -30,7 +30,9 @@ export function writeOwnItems(item: AssistantItem, taken: Set<unknown>): OwnItem
   const items: RawItem[] = [];
   let isReasoned = false;
   for (const [index, given] of raw.entries()) {
-    const isKept = sendable[index] === true && (!isReasoning(given) || hasCompanion(raw, sendable, index));
+    const isKept =
+      sendable[index] === true &&
+      (!isReasoning(given) || (sendable[index + 1] === true && isCompanion(raw[index + 1], taken)));
     if (isReasoning(given)) isReasoned = isKept;
     if (!isKept || !(isReasoned || TAKEN_WITHOUT_ID.has(given.type))) continue;
     const keepsId = isReasoned && !taken.has(given['id']);
@@ -116,10 +118,10 @@ function isSealed({ encrypted_content: sealed }: RawItem): boolean {
   return typeof sealed === 'string' && sealed !== '';
 }
 
-/** R2, R4: what came next is sent too, and is no reasoning. */
-function hasCompanion(raw: readonly RawItem[], sendable: readonly boolean[], index: number): boolean {
-  const next = raw[index + 1];
-  return next !== undefined && !isReasoning(next) && sendable[index + 1] === true;
+/** R2, R4: what came next is no reasoning; a message is known as the one that came of it by its id. */
+function isCompanion(next: RawItem | undefined, taken: ReadonlySet<unknown>): boolean {
+  if (next === undefined || isReasoning(next)) return false;
+  return !isMessage(next) || (next['id'] !== undefined && !taken.has(next['id']));
 }
 
 /** With the id, name and arguments that are sent, and without blank texts (X3); itself where nothing has to change. */

@@ -12,6 +12,8 @@ export interface RuleContext {
   readonly usableTokens?: number;
   /** largest request that the provider takes, in bytes (X9) */
   readonly maxBytes?: number;
+  /** nobody's caps on numbers of messages and tools are asked for (X9): which provider takes the body is not known */
+  readonly isUncapped?: boolean;
   /** the model's chat template takes nothing but user and assistant in turns (C5) */
   readonly hasStrictTemplate?: boolean;
 }

@@ -25,6 +25,8 @@ export interface ViewedCall {
   readonly answer: Position;
   /** absent: made by a tool of the provider's that no request describes */
   readonly name?: string;
+  /** of the current tool loop, whose thinking would not survive another tool: any that is described will do */
+  readonly mayBeUndescribed?: boolean;
   /** parsed where the format sends text; undefined where that is no JSON. Absent: free text by its kind */
   readonly input?: unknown;
 }
@@ -62,6 +64,11 @@ export interface BodyView {
   readonly tools: readonly ViewedTool[];
   /** of a call's id, in characters; absent: none that is known */
   readonly maxIdLength?: number;
+  /** of a tool's name, in characters; absent: none that is known */
+  readonly maxNameLength?: number;
+  /** most that one request may have; absent: no number that is known */
+  readonly maxTools?: number;
+  readonly maxMessages?: number;
   /** what does not have the format's form, and is not in the rest of the view */
   readonly malformed: readonly Breach[];
 }

@@ -1,29 +1,40 @@
+import { requestTokens } from '../../domain/compaction/request-size.ts';
 import type { SettledContext } from '../../domain/compaction/settle.ts';
 import { buildContext, type ContextSource } from '../../domain/context.ts';
 import type { Message } from '../../domain/message.ts';
 import { WIRE_FORMATS } from '../../domain/raw-items.ts';
+import { upperBoundTokens } from '../../domain/size.ts';
 import type { Checkpoint } from '../../domain/version.ts';
 import { wireFormats } from '../../wire/formats.ts';
+import { checkOpenRound } from '../../wire/rules/open-round.ts';
+import { checkOrder } from '../../wire/rules/order.ts';
+import type { RuleContext } from '../../wire/rules/rule.ts';
+import { checkThinking } from '../../wire/rules/thinking.ts';
 import type { Violation } from '../../wire/wire-request.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
 /** What the next user will say, as far as a form goes: a context between two turns is no request without it. */
 const PROBE: Message = { role: 'user', content: 'probe' };
 
+export type CheckedAgent = Pick<PreparedAgent, 'agent' | 'tools' | 'limits' | 'overhead'>;
+
 /**
- * The rules that a request over a settled version would break, were it sent with one more user message. In the format of the
- * agent's model; of a model without one, in every format.
+ * The rules that a settled version breaks: an open round that is not as it was (X12), and what a request over it would, were it
+ * sent with one more user message: of form, order (X10), thinking (A8) and size (X9). In the format of the agent's model, as its
+ * adapter renders; of a model without one, in every format, and under nobody's caps.
  * @param checkpoints texts of the new checkpoints, by key
  */
 export function checkVersion(
-  { agent, tools }: Pick<PreparedAgent, 'agent' | 'tools'>,
+  prepared: CheckedAgent,
   source: ContextSource,
   settled: SettledContext,
   checkpoints: ReadonlyMap<string, Checkpoint>,
 ): Violation[] {
+  const { agent, tools } = prepared;
   const { profile } = agent.model;
   const number = source.version.number + 1;
-  const { items } = buildContext({
+  const before = messagesOf(source);
+  const after = messagesOf({
     ...source,
     version: { ...source.version, number, base: source.head, segments: [...settled.segments] },
     checkpoints: new Map([...source.checkpoints, ...checkpoints]),
@@ -32,13 +43,38 @@ export function checkVersion(
     model: profile.id,
     system: agent.system,
     tools,
-    messages: [...items.map(({ message }) => message), PROBE],
+    messages: [...after, PROBE],
     version: number,
     maxOutputTokens: profile.outputCapTokens,
   };
+  const context = contextOf(prepared, settled);
   const formats = profile.format === undefined ? WIRE_FORMATS : [profile.format];
-  return formats.flatMap((format) => {
+  const sent = formats.flatMap((format) => {
     const { render, validate } = wireFormats[format];
-    return validate(render(request).body, { isProbed: true });
+    const rendered = render(request, profile.renderOptions);
+    const { body } = rendered;
+    return [
+      ...validate(body, context, profile.renderOptions),
+      ...checkOrder(request, rendered),
+      ...checkThinking(request, rendered),
+    ];
   });
+  return [...checkOpenRound(before, after), ...sent];
+}
+
+function messagesOf(source: ContextSource): Message[] {
+  return buildContext(source).items.map(({ message }) => message);
+}
+
+/** X9 by the upper bound, as the sender asks: what a version would have refused is not worth its commit. */
+function contextOf({ agent, limits, overhead }: CheckedAgent, { weight }: SettledContext): RuleContext {
+  const { format, maxRequestBytes } = agent.model.profile;
+  const tokens = upperBoundTokens(requestTokens({ overhead }, weight.tokens), limits.upperBoundFactor);
+  return {
+    isProbed: true,
+    isUncapped: format === undefined,
+    tokens,
+    ...(limits.usable === undefined ? {} : { usableTokens: limits.usable }),
+    ...(maxRequestBytes === undefined ? {} : { maxBytes: maxRequestBytes }),
+  };
 }

@@ -5,6 +5,8 @@ import type { Message } from '../../domain/message.ts';
 import { LostTurn } from './lost-turn.ts';
 import type { TurnDependencies } from './turn-dependencies.ts';
 
+type Contexts = Pick<TurnDependencies['contexts'], 'readContext' | 'readLog'>;
+
 export interface SentContext {
   readonly version: number;
   readonly head: number;
@@ -16,11 +18,11 @@ export interface SentContext {
  * here, and what it did not see (the next turn's user message) is read from the log.
  */
 export class ContextCache {
-  readonly #contexts: TurnDependencies['contexts'];
+  readonly #contexts: Contexts;
   readonly #conversation: ConversationRef;
   #cached: SentContext | undefined;
 
-  constructor(contexts: TurnDependencies['contexts'], conversation: ConversationRef) {
+  constructor(contexts: Contexts, conversation: ConversationRef) {
     this.#contexts = contexts;
     this.#conversation = conversation;
   }

@@ -18,7 +18,7 @@ export type GateDecision =
 
 /**
  * Decides from a conversation's state alone, without its messages.
- * @param hasWaited this step has waited for a pass already; it waits once
+ * @param hasWaited this step has waited for a pass of the gate's already; it waits once
  */
 export function decideStep(agent: Sized, state: ConversationState, hasWaited: boolean): GateDecision {
   const { size, reasons } = evaluate(agent, state, false);

@@ -4,6 +4,7 @@ import { MAX_MESSAGE_BYTES, type Message, messageSchema } from '../../domain/mes
 import type { ModelAnswer } from '../../domain/model.ts';
 import { parseInput } from '../../domain/parse.ts';
 import type { StepOutcome } from '../../domain/ports/turn-store.ts';
+import type { AnswerEnd } from '../../domain/turn.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
 /** Stands for an answer without text: providers refuse an empty message in a later request. */
@@ -18,14 +19,15 @@ export interface AnsweredStep {
   readonly key: string;
   /** the log's end: call ids are derived from it */
   readonly head: number;
-  /** the version that was sent: what the provider counted holds for no other */
+  /** the version that was sent, and what it was sent with: what the provider counted holds for no other */
   readonly version: number;
+  readonly setup?: string | undefined;
 }
 
 /** Makes a model's answer the outcome of its step: with the log's call ids, weighed, ready to be recorded behind `head`. */
 export async function readAnswer(
   answer: ModelAnswer,
-  { key, head, version }: AnsweredStep,
+  { key, head, version, setup }: AnsweredStep,
   prepared: Pick<PreparedAgent, 'weigh'>,
 ): Promise<ReadAnswer> {
   let message: Message;
@@ -41,30 +43,38 @@ export async function readAnswer(
   }
   const { toolCalls = [] } = message;
   const { usage } = answer;
-  const counted = usage === undefined ? {} : { usage: { inputTokens: usage.inputTotal, outputTokens: usage.output } };
-  if (answer.end === 'cut_off' && toolCalls.length > 0) {
-    const results = await Promise.all(toolCalls.map(({ id }) => prepared.weigh(refuseCutOff(id))));
-    const outcome = { key, messages: [weighed, ...results], expectedHead: head, opens: [], closes: [], ...counted };
-    return { status: 'read', message, outcome };
+  const end = answer.end === 'complete' ? undefined : answer.end;
+  const recorded = {
+    key,
+    expectedHead: head,
+    closes: [],
+    ...(usage && { usage: { inputTokens: usage.inputTotal, outputTokens: usage.output } }),
+    ...(end && { end }),
+  };
+  if (end !== undefined && toolCalls.length > 0) {
+    const results = await Promise.all(toolCalls.map(({ id }) => prepared.weigh(refuseUnfinished(id, end))));
+    return { status: 'read', message, outcome: { ...recorded, messages: [weighed, ...results], opens: [] } };
   }
   const opens = toolCalls.map(({ id, providerId }) => ({ id, providerId }));
-  const measured =
-    usage === undefined ? {} : { ...counted, anchor: { tokens: usage.inputTotal + usage.outputKept, version } };
-  return {
-    status: 'read',
-    message,
-    outcome: { key, messages: [weighed], expectedHead: head, opens, closes: [], ...measured },
+  const anchor = usage && {
+    tokens: usage.inputTotal + usage.outputKept,
+    version,
+    ...(setup !== undefined && { setup }),
   };
+  return { status: 'read', message, outcome: { ...recorded, messages: [weighed], opens, ...(anchor && { anchor }) } };
 }
 
+const UNFINISHED: Readonly<Record<AnswerEnd, string>> = {
+  cut_off: 'the answer met the output cap before this call was whole; it was not run. Call again, shorter.',
+  refusal: 'the answer was declined before this call was whole; it was not run.',
+};
+
 /**
- * The answer to a call of an answer that met the output cap. What is there of its arguments may read as whole, and mean
+ * The answer to a call of an answer that is not complete. What is there of its arguments may read as whole, and mean
  * something else: half a list, a flag that is missing. None of them is run.
  */
-function refuseCutOff(toolCallId: string): Message {
-  const content =
-    'cut_off: the answer met the output cap before this call was whole; it was not run. Call again, shorter.';
-  return { role: 'tool', content, toolCallId, isError: true };
+function refuseUnfinished(toolCallId: string, end: AnswerEnd): Message {
+  return { role: 'tool', content: `${end}: ${UNFINISHED[end]}`, toolCallId, isError: true };
 }
 
 /** @throws invalid_input, duplicate_call */

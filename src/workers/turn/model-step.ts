@@ -2,7 +2,7 @@ import type { Reason } from '../../domain/compaction/thresholds.ts';
 import type { Message } from '../../domain/message.ts';
 import type { ModelAnswer, ModelUsage } from '../../domain/model.ts';
 import { contextSize, upperBoundTokens } from '../../domain/size.ts';
-import { TURN_LIMITS } from '../../domain/turn.ts';
+import { type AnswerEnd, TURN_LIMITS } from '../../domain/turn.ts';
 import { requestPass } from '../pass-request.ts';
 import { decideStep } from './gate.ts';
 import { LostTurn } from './lost-turn.ts';
@@ -10,7 +10,7 @@ import { type AnsweredStep, readAnswer } from './model-answer.ts';
 import { callModel, type ModelCallResult, type ModelFailure } from './model-call.ts';
 import { rollBackRefused } from './refused-version.ts';
 import { idempotencyKey, type RunningTurn } from './running-turn.ts';
-import { countModelSteps, countSteps, countWaits, modelKey } from './step-keys.ts';
+import { countModelSteps, countSteps, countWaits, hasWaited, modelKey, overflowKey } from './step-keys.ts';
 import { TextTeller } from './text-teller.ts';
 import { failTurn, type TurnEnd } from './turn-end.ts';
 import { waitForPass, waitForRetry } from './waiting.ts';
@@ -22,6 +22,8 @@ export interface Answered {
   readonly step: string;
   readonly seq: number;
   readonly message: Message;
+  /** where the answer is not complete */
+  readonly end?: AnswerEnd | undefined;
 }
 
 /** Takes the turn's next model step: gate, call, record. */
@@ -32,7 +34,7 @@ export async function takeModelStep(run: RunningTurn): Promise<Answered | TurnEn
   const maxSteps = prepared.agent.maxSteps ?? TURN_LIMITS.maxSteps;
   if (countSteps(journal.steps) >= maxSteps) return failTurn('step_limit', `took ${maxSteps} steps`, { maxSteps });
 
-  const decision = decideStep(prepared, journal.conversation, hasWaitedForPass(run, step));
+  const decision = decideStep(prepared, journal.conversation, hasWaited(journal.steps, 'compaction', step));
   const { size } = decision;
   if (decision.kind === 'refuse') return failAsTooLarge(run, size.tokens);
   if (decision.kind === 'wait') return suspendForPass(run, step, decision.reasons);
@@ -42,7 +44,8 @@ export async function takeModelStep(run: RunningTurn): Promise<Answered | TurnEn
   const { version, messages } = sent;
   const result = await sendRequest(run, { number, version, messages, tokens: size.tokens });
   if (result.status === 'failed') return goOnAfter(run, { step, version, tokens: size.tokens }, result.failure);
-  const answered = { key: step, head: journal.conversation.head, version };
+  const { setup } = prepared.overhead;
+  const answered = { key: step, head: journal.conversation.head, version, setup };
   return recordAnswer(run, answered, result.answer, size.tokens);
 }
 
@@ -95,7 +98,8 @@ async function recordAnswer(
   if (read.status === 'unusable') return failModel(run, { message: read.why });
   if (answer.usage !== undefined) void observeUsage(run, answer.usage, answer.model);
   await journal.record({ ...read.outcome, requestTokens });
-  return { kind: 'answered', step: step.key, seq: step.head + 1, message: read.message };
+  const { message, outcome } = read;
+  return { kind: 'answered', step: step.key, seq: step.head + 1, message, end: outcome.end };
 }
 
 /** Compares what the provider read with our own count of the same request; call before the answer is in the log. */
@@ -125,8 +129,11 @@ async function goOnAfter(
   const { prepared, journal, ports } = run;
   switch (failure.kind) {
     case 'overflow': {
-      const canWait = prepared.policy.enabled && !hasWaitedForPass(run, step);
-      return canWait ? suspendForPass(run, step, ['overflow']) : failAsTooLarge(run, tokens, failure);
+      if (!prepared.policy.enabled || hasWaited(journal.steps, 'overflow', step)) {
+        return failAsTooLarge(run, tokens, failure);
+      }
+      await journal.start([overflowKey(step)]);
+      return suspendForPass(run, step, ['overflow']);
     }
     case 'retry': {
       const waits = countWaits(journal.steps, 'retry', step);
@@ -141,10 +148,6 @@ async function goOnAfter(
   }
 }
 
-function hasWaitedForPass({ journal }: RunningTurn, step: string): boolean {
-  return countWaits(journal.steps, 'compaction', step) > 0;
-}
-
 /** The pass is asked for before the lease is given back: one that ends in between fulfils the wait all the same. */
 async function suspendForPass(run: RunningTurn, step: string, reasons: readonly Reason[]): Promise<TurnEnd> {
   await askForPass(run, reasons);
@@ -157,21 +160,27 @@ async function askForPass({ keeper, ports }: RunningTurn, reasons: readonly Reas
   if (passId === undefined) throw new LostTurn('gone');
 }
 
-function failModel({ prepared }: RunningTurn, { message, code }: Pick<ModelFailure, 'message' | 'code'>): TurnEnd {
+type Refusal = Pick<ModelFailure, 'message' | 'code' | 'form'>;
+
+function failModel({ prepared }: RunningTurn, { message, code, form }: Refusal): TurnEnd {
   const model = prepared.agent.model.profile.id;
-  return failTurn('model_failed', `model ${model}: ${message}`, { model, ...(code === undefined ? {} : { code }) });
+  const told = { ...(code !== undefined && { code }), ...(form !== undefined && { form }) };
+  return failTurn('model_failed', `model ${model}: ${message}`, { model, ...told });
 }
 
-/** The arithmetic of a request that does not fit, our own or the provider's word. */
+/** The arithmetic of a request that does not fit. `refusal`: the provider's word, whatever our count of it says. */
 function failAsTooLarge({ prepared }: RunningTurn, tokens: number, refusal?: ModelFailure): TurnEnd {
   const { limits, overhead, policy } = prepared;
   const { usable, upperBoundFactor } = limits;
   const upperBound = upperBoundTokens(tokens, upperBoundFactor);
-  const details = { tokens, fixedTokens: overhead.tokens, upperBoundFactor, upperBoundTokens: upperBound, usable };
+  const code = refusal?.code;
+  const sizes = { tokens, fixedTokens: overhead.tokens, upperBoundFactor, upperBoundTokens: upperBound, usable };
+  const details = code === undefined ? sizes : { ...sizes, code };
   const sum = `system and tools ${overhead.tokens} + messages ${tokens - overhead.tokens} = ${tokens} tokens`;
-  const count = `at most ${upperBound} (× ${upperBoundFactor}), usable ${usable ?? 'unknown'}`;
-  const bound = refusal === undefined ? count : `${count}; the provider refused it: ${refusal.message}`;
+  const count = `${sum}, at most ${upperBound} (× ${upperBoundFactor}), usable ${usable ?? 'unknown'}`;
+  const word = `; the provider refused the size${code === undefined ? '' : ` (${code})`}: ${refusal?.message}`;
+  const why = refusal === undefined ? count : count + word;
   return policy.enabled
-    ? failTurn('budget_infeasible', `the request stays too large: ${sum}, ${bound}`, details)
-    : failTurn('context_overflow', `the request is too large and compaction is off: ${sum}, ${bound}`, details);
+    ? failTurn('budget_infeasible', `the request stays too large: ${why}`, details)
+    : failTurn('context_overflow', `the request is too large and compaction is off: ${why}`, details);
 }

@@ -6,26 +6,31 @@ import { LostTurn } from './lost-turn.ts';
 import type { ModelFailure } from './model-call.ts';
 import type { RunningTurn } from './running-turn.ts';
 
+/** In `explained` of a version that was put over a refused one. A caller's rollback says something else. */
+const VERSION_REFUSED = 'version_refused';
+
 /**
  * A provider refused the form of a request over a version that a pass made. What was live before it becomes the live
- * version again, the refused one's segments are quarantined, and the step is taken once more.
+ * version again, the refused one's segments are quarantined, and the step is taken once more. Where that is refused as
+ * well, so is what stood before it, until one was answered over or no pass made it.
  * @param refused number of the version that was sent
- * @returns false where no pass made that version, or its provider has answered over it: then its form is not what is refused
+ * @returns false where no pass made what that version shows, or a request over it was answered: then its form is not what is refused
  * @throws LostTurn
  */
 export async function rollBackRefused(run: RunningTurn, refused: number, failure: ModelFailure): Promise<boolean> {
   const { ports, keeper, journal } = run;
   const { conversation } = keeper.lease;
-  // It was answered before: what is refused now came behind it.
-  if (journal.conversation.size.anchor?.version === refused) return false;
-  const source = await ports.contexts.readContext(conversation, { version: refused });
-  if (source === undefined || source.version.cause !== 'pass') return false;
-  const version = await restoreParent(run, source.version);
+  const shown = await findShown(run, await readVersion(run, refused));
+  // None that is newer than the last one answered over ever was, and what is older is reached through that one.
+  const lastAnswered = journal.conversation.size.anchor?.version;
+  const isAnswered = lastAnswered !== undefined && lastAnswered >= shown.number;
+  if (shown.cause !== 'pass' || isAnswered) return false;
+  const version = restoreVersion(run, refused, await readVersion(run, shown.parent));
   keeper.signal.throwIfAborted();
   const result = await ports.turns.rollBackVersion(keeper.lease, {
     expectedVersion: refused,
     version,
-    refusedSegments: hashSegments(source.version.segments),
+    refusedSegments: hashSegments(shown.segments),
     keepVersions: PASS_LIMITS.keepVersions,
   });
   if (result.status === 'fenced' || result.status === 'gone') throw new LostTurn(result.status);
@@ -47,23 +52,29 @@ export async function rollBackRefused(run: RunningTurn, refused: number, failure
   return true;
 }
 
-/** The version that shows what the refused one's parent showed, and everything behind that parent's base as it is. */
-async function restoreParent({ ports, keeper, journal, prepared }: RunningTurn, refused: Version): Promise<Version> {
-  const number = refused.parent ?? START_VERSION.number;
-  const source = await ports.contexts.readContext(keeper.lease.conversation, { version: number });
-  // A parent that is no longer kept: the whole log is a form that no pass made.
-  const parent = source?.version ?? START_VERSION;
-  const { weight, baseTotal } = parent;
+/** One that is no longer kept, and none: the whole log is a form that no pass made. */
+async function readVersion({ ports, keeper }: RunningTurn, number: number | null): Promise<Version> {
+  const version = number === null ? undefined : await ports.contexts.readVersion(keeper.lease.conversation, number);
+  return version ?? START_VERSION;
+}
+
+/** The version whose segments one has: another's, where it was put over a refused one to show what stood before that. */
+async function findShown(run: RunningTurn, version: Version): Promise<Version> {
+  if (version.cause !== 'rollback' || !version.explained.includes(VERSION_REFUSED)) return version;
+  const refused = await findShown(run, await readVersion(run, version.parent));
+  return findShown(run, await readVersion(run, refused.parent));
+}
+
+/** The version that shows what `shown` did, and everything behind its base as it is. */
+function restoreVersion({ ports, journal, prepared }: RunningTurn, refused: number, shown: Version): Version {
+  const { weight, baseTotal } = shown;
   const { size, head } = journal.conversation;
   const before = contextSize(size, prepared.overhead);
-  const after = contextSize(
-    { version: refused.number + 1, weight, baseTotal, headTotal: size.headTotal },
-    prepared.overhead,
-  );
+  const after = contextSize({ version: refused + 1, weight, baseTotal, headTotal: size.headTotal }, prepared.overhead);
   return {
-    ...parent,
-    number: refused.number + 1,
-    parent: refused.number,
+    ...shown,
+    number: refused + 1,
+    parent: refused,
     cause: 'rollback',
     reasons: [],
     strategy: 'none',
@@ -71,7 +82,7 @@ async function restoreParent({ ports, keeper, journal, prepared }: RunningTurn, 
     tokensBefore: before.tokens,
     tokensAfter: after.tokens,
     archived: 0,
-    explained: [],
+    explained: [VERSION_REFUSED],
     floorRelaxed: false,
     at: ports.clock.now(),
     durationMs: 0,

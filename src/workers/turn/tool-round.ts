@@ -1,3 +1,4 @@
+import type { Tool } from '../../domain/agent.ts';
 import type { Message, ToolCall } from '../../domain/message.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import type { Answered } from './model-step.ts';
@@ -30,7 +31,7 @@ export async function answerCalls(run: RunningTurn, answered: Answered): Promise
   if (steps > maxSteps) {
     return failTurn('step_limit', `${steps} steps with the calls just made, at most ${maxSteps}`, { maxSteps });
   }
-  const facts = { tools: prepared.agent.tools, steps: journal.steps, answers: claimed.answers, waited: claimed.waited };
+  const facts = { tools: toolsOf(run), steps: journal.steps, answers: claimed.answers, waited: claimed.waited };
   const decided = calls.map((call): DecidedCall => ({ call, decision: decideCall(call, facts) }));
   const toRun = decided.filter(({ decision }) => decision.kind === 'run');
   if (toRun.length > 0) await journal.start(toRun.map(({ call }) => toolKey(call.id)));
@@ -39,6 +40,17 @@ export async function answerCalls(run: RunningTurn, answered: Answered): Promise
     decided.filter(isAnswerable).map((one) => answerCall(run, one)),
   );
   return suspendForCalls(answered.step, decided);
+}
+
+/** With the built-in one, at work on this conversation. */
+function toolsOf({ prepared, ports, claimed, journal }: RunningTurn): readonly Tool[] {
+  const { agent, recall } = prepared;
+  if (recall === undefined) return agent.tools;
+  const { contexts } = ports;
+  return [
+    ...agent.tools,
+    recall.open({ contexts, conversation: claimed.lease.conversation, state: journal.conversation }),
+  ];
 }
 
 async function answerCall(run: RunningTurn, { call, decision }: AnswerableCall): Promise<void> {

@@ -1,7 +1,7 @@
 import type { EventListener } from '../../domain/events.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { Clock, IdSource } from '../../domain/ports/clock.ts';
-import type { ContextReader } from '../../domain/ports/context-store.ts';
+import type { ContextStore } from '../../domain/ports/context-store.ts';
 import type { PassIntake } from '../../domain/ports/pass-store.ts';
 import type { WakeQueue } from '../../domain/ports/queue.ts';
 import type { TextPublisher } from '../../domain/ports/text-deltas.ts';
@@ -38,7 +38,7 @@ export const TURN_SETTINGS: TurnSettings = {
 /** All that a turn worker touches. */
 export interface TurnDependencies {
   readonly turns: TurnStore;
-  readonly contexts: Pick<ContextReader, 'readConversation' | 'readContext' | 'readLog'>;
+  readonly contexts: Pick<ContextStore, 'readConversation' | 'readContext' | 'readLog' | 'readVersion'>;
   readonly passes: PassIntake;
   readonly takeover: PassTakeover;
   readonly texts: TextPublisher;

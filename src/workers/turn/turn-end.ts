@@ -1,9 +1,9 @@
 import type { ErrorCode } from '../../domain/errors.ts';
-import type { TurnFailure, WaitRequest } from '../../domain/turn.ts';
+import type { AnswerEnd, TurnFailure, WaitRequest } from '../../domain/turn.ts';
 
 /** Why the work on a claimed turn stops. Decided where it is found, written in one place. */
 export type TurnEnd =
-  | { readonly kind: 'completed'; readonly answerSeq: number }
+  | { readonly kind: 'completed'; readonly answerSeq: number; readonly end?: AnswerEnd | undefined }
   | { readonly kind: 'failed'; readonly failure: TurnFailure }
   | { readonly kind: 'suspended'; readonly wait: WaitRequest };
 

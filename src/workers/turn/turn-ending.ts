@@ -29,7 +29,7 @@ export async function endTurn(
   }
   const settlement: Settlement =
     end.kind === 'completed'
-      ? { state: 'completed', answerSeq: end.answerSeq }
+      ? { state: 'completed', answerSeq: end.answerSeq, ...(end.end && { end: end.end }) }
       : { state: 'failed', failure: end.failure };
   return settleTurn(ports, claimed, settlement, mayClaimNext);
 }

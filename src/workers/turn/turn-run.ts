@@ -15,7 +15,8 @@ export async function runTurn(run: RunningTurn): Promise<TurnEnd> {
   let last = await readLastAnswer(run);
   for (;;) {
     if (last !== undefined) {
-      if (last.message.toolCalls === undefined) return { kind: 'completed', answerSeq: last.seq };
+      const { message, seq, end: ending } = last;
+      if (message.toolCalls === undefined) return { kind: 'completed', answerSeq: seq, end: ending };
       const end = await answerCalls(run, last);
       if (end !== undefined) return end;
     }
@@ -25,7 +26,7 @@ export async function runTurn(run: RunningTurn): Promise<TurnEnd> {
   }
 }
 
-/** Waits of a model step leave a mark: it waits once for a pass, and each retry waits longer. */
+/** Waits of a model step leave a mark: it waits once for each cause of a pass, and each retry waits longer. */
 async function closeWait({ claimed, journal, ports }: RunningTurn): Promise<void> {
   const { waited, lease } = claimed;
   if (waited === undefined || waited.for === 'tools' || waited.for === 'approval') return;
@@ -42,13 +43,14 @@ async function readLastAnswer({ claimed, journal, ports }: RunningTurn): Promise
   if (count === 0) return undefined;
   const step = modelKey(count);
   const record = journal.steps.get(step);
+  const done = record?.status === 'done' ? record : undefined;
   // Behind it stand the results of calls that were refused at once.
-  const seq = record?.status === 'done' ? record.seqs?.from : undefined;
+  const seq = done?.seqs?.from;
   // From the log, not from the context: a pass that ran meanwhile may have archived it.
   const [entry] =
     seq === undefined ? [] : await ports.contexts.readLog(claimed.lease.conversation, [{ from: seq, to: seq }]);
   if (entry === undefined) {
     throw new TurnfoldError('not_found', `the answer of ${step} is not in the log`, { details: { step, seq } });
   }
-  return { kind: 'answered', step, seq: entry.seq, message: entry.message };
+  return { kind: 'answered', step, seq: entry.seq, message: entry.message, end: done?.end };
 }

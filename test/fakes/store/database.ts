@@ -7,7 +7,7 @@ import { NO_WEIGHT } from '../../../src/domain/message.ts';
 import type { SummaryRecord } from '../../../src/domain/ports/summary-store.ts';
 import type { ForkPlan } from '../../../src/domain/ports/version-store.ts';
 import type { SizeAnchor } from '../../../src/domain/size.ts';
-import type { StepRecord, TurnFailure, TurnState, Waiting } from '../../../src/domain/turn.ts';
+import type { AnswerEnd, StepRecord, TurnFailure, TurnState, Waiting } from '../../../src/domain/turn.ts';
 import type { Checkpoint, Version } from '../../../src/domain/version.ts';
 
 /** `t:<id>:<turn>` */
@@ -29,6 +29,7 @@ export interface MemoryTurn {
   usage?: { inputTokens: number; outputTokens: number };
   requestTokens?: number[];
   answerSeq?: number;
+  end?: AnswerEnd;
   failure?: TurnFailure;
   settledAt?: number;
   /** wake of the cancel that settled it */

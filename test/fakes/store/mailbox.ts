@@ -1,4 +1,4 @@
-import type { TurnFailure, WaitKind } from '../../../src/domain/turn.ts';
+import type { AnswerEnd, TurnFailure, WaitKind } from '../../../src/domain/turn.ts';
 import { readyMember } from '../../../src/store/keys.ts';
 import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
 
@@ -40,7 +40,7 @@ export function raiseEpoch(db: MemoryDatabase, conversation: MemoryConversation)
 }
 
 type End =
-  | { readonly state: 'completed'; readonly answerSeq: number }
+  | { readonly state: 'completed'; readonly answerSeq: number; readonly end?: AnswerEnd }
   | { readonly state: 'failed'; readonly failure: TurnFailure }
   | { readonly state: 'canceled'; readonly canceledBy: string };
 

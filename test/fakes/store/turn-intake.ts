@@ -96,7 +96,7 @@ function cancel(db: MemoryDatabase, ref: ConversationRef, turn: string, wake: st
 }
 
 function viewTurn(conversation: MemoryConversation, record: MemoryTurn): TurnView {
-  const { turn, state, agent, acceptedAt, settledAt, inputSeq, answerSeq, failure, usage, waiting } = record;
+  const { turn, state, agent, acceptedAt, settledAt, inputSeq, answerSeq, end, failure, usage, waiting } = record;
   const answer = answerSeq === undefined ? undefined : conversation.log[answerSeq - 1];
   return {
     turn,
@@ -105,7 +105,7 @@ function viewTurn(conversation: MemoryConversation, record: MemoryTurn): TurnVie
     acceptedAt,
     ...(settledAt !== undefined && { settledAt }),
     ...(inputSeq !== undefined && { inputSeq }),
-    ...(answer && { answer: { seq: answer.seq, content: answer.message.content } }),
+    ...(answer && { answer: { seq: answer.seq, content: answer.message.content, ...(end && { end }) } }),
     ...(failure && { failure }),
     requestTokens: record.requestTokens ?? [],
     ...(usage && { usage }),

@@ -112,7 +112,7 @@ function recordStep(db: MemoryDatabase, lease: TurnLease, outcome: StepOutcome):
   const held = hold(db, lease);
   if ('status' in held) return held;
   const { conversation, record } = held;
-  const { key, messages, usage, anchor } = outcome;
+  const { key, messages, usage, anchor, end } = outcome;
   if (record.steps.get(key)?.status === 'done') {
     return { status: 'known', conversation: toConversationState(conversation) };
   }
@@ -121,7 +121,8 @@ function recordStep(db: MemoryDatabase, lease: TurnLease, outcome: StepOutcome):
   moveCalls(conversation, outcome.opens, outcome.closes);
   for (const [hash, text] of outcome.texts ?? []) if (!conversation.texts.has(hash)) conversation.texts.set(hash, text);
   const to = appendToLog(conversation, messages, db.now(), lease.turn);
-  record.steps.set(key, { status: 'done', ...(to >= from && { seqs: { from, to } }), at: db.now() });
+  const ending = end && { end };
+  record.steps.set(key, { status: 'done', ...(to >= from && { seqs: { from, to }, ...ending }), at: db.now() });
   if (usage !== undefined && usage.inputTokens + usage.outputTokens > 0) {
     record.usage = {
       inputTokens: (record.usage?.inputTokens ?? 0) + usage.inputTokens,

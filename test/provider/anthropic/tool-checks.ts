@@ -2,7 +2,7 @@
 import { isObject, type JsonObject, readObjects, readText } from '../json.ts';
 import type { Refusal } from '../refusal.ts';
 import { refuse } from './refuse.ts';
-import { blocksOf, readTurns, type Turn } from './turns.ts';
+import { blocksOf, readOpenLoop, readTurns, type Turn } from './turns.ts';
 
 const LEGAL_ID = /^[a-zA-Z0-9_-]+$/;
 
@@ -80,12 +80,16 @@ function* checkCalled(turn: Turn, previous: Turn | undefined): Iterable<Refusal>
 
 export function* checkDefined(body: JsonObject): Iterable<Refusal> {
   const names = new Set(readObjects(body['tools']).map(({ name }) => name));
-  for (const { block, type, path } of readTurns(body).flatMap(({ blocks }) => blocks)) {
+  const turns = readTurns(body);
+  const loop = new Set(readOpenLoop(turns).flatMap(({ blocks }) => blocks));
+  for (const placed of turns.flatMap(({ blocks }) => blocks)) {
+    const { block, type, path } = placed;
     if (names.size === 0 && (type === 'tool_use' || type === 'tool_result')) {
       yield refuse('X6', 'Requests which include `tool_use` or `tool_result` blocks must define tools');
     }
-    // The provider itself takes a name that is gone; gateways in front of other models do not. The words are ours.
-    if (type === 'tool_use' && !names.has(block['name'])) {
+    // The provider itself takes a name that is gone; gateways in front of other models do not. The words are ours. In the open
+    // loop it has to: to describe the tool there would change what its own thinking is bound to.
+    if (type === 'tool_use' && !loop.has(placed) && !names.has(block['name'])) {
       yield refuse('X6', `${path}.tool_use.name: \`${readText(block['name'])}\` is not defined in \`tools\``);
     }
   }

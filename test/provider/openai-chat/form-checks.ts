@@ -1,9 +1,18 @@
 /** Form of the body and of each message, sizes (X3, X9, C3, C6). */
 import { isObject, type JsonObject, readObjects, readText } from '../json.ts';
-import { refuse, refuseChoice, refuseEmptyArray, refuseMissing, refuseType, refuseUnknown } from '../openai/refuse.ts';
+import {
+  refuse,
+  refuseChoice,
+  refuseEmptyArray,
+  refuseLongArray,
+  refuseMissing,
+  refuseType,
+  refuseUnknown,
+} from '../openai/refuse.ts';
 import type { CheckContext, Refusal } from '../refusal.ts';
 import { type PlacedMessage, readMessages } from './messages.ts';
 
+const MAX_MESSAGES = 2_048;
 const ROLES = ['system', 'assistant', 'user', 'function', 'tool', 'developer'];
 const MESSAGE_KEYS: ReadonlySet<string> = new Set(
   'role content name tool_calls tool_call_id refusal annotations audio function_call reasoning_content'.split(' '),
@@ -14,7 +23,9 @@ const REASONING_MODELS = /^(o\d|gpt-[5-9])/;
 export function* checkBody(body: JsonObject): Iterable<Refusal> {
   if (body['model'] === undefined) yield refuse('request', 'you must provide a model parameter');
   if (body['messages'] === undefined) yield refuseMissing('request', 'messages');
-  if (readMessages(body).length === 0) yield { ...refuseEmptyArray('messages'), rule: 'X5' };
+  const { length } = readMessages(body);
+  if (length > MAX_MESSAGES) yield refuseLongArray('messages', length, MAX_MESSAGES);
+  if (length === 0) yield { ...refuseEmptyArray('messages'), rule: 'X5' };
   if (body['max_tokens'] !== undefined && REASONING_MODELS.test(readText(body['model']))) {
     yield refuse(
       'request',

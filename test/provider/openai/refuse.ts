@@ -14,6 +14,11 @@ export function refuseEmptyArray(param: string): Refusal {
   return refuseValue('X3', param, what, 'empty_array');
 }
 
+export function refuseLongArray(param: string, length: number, maxLength: number): Refusal {
+  const what = `array too long. Expected an array with maximum length ${maxLength}, but got an array with length ${length} instead.`;
+  return refuseValue('X9', param, what, 'array_above_max_length');
+}
+
 export function refuseLongText(rule: string, param: string, text: string, maxLength: number): Refusal {
   const what = `string too long. Expected a string with maximum length ${maxLength}, but got a string with length ${text.length} instead.`;
   return refuseValue(rule, param, what, 'string_above_max_length');

@@ -1,9 +1,11 @@
 /** What both of OpenAI's formats ask for (X6, X7, X8). */
 import { isObject, type JsonObject, parseJson, readObjects, readStrings, readText } from '../json.ts';
 import type { Refusal } from '../refusal.ts';
-import { refuse, refuseEmptyArray, refuseType, refuseValue } from './refuse.ts';
+import { refuse, refuseEmptyArray, refuseLongArray, refuseLongText, refuseType, refuseValue } from './refuse.ts';
 
 const NAME = '^[a-zA-Z0-9_-]+$';
+const MAX_NAME_LENGTH = 64;
+const MAX_TOOLS = 128;
 
 export function* checkEncoding(body: JsonObject): Iterable<Refusal> {
   for (const text of readStrings(body)) {
@@ -23,6 +25,7 @@ export function* checkTools(
 ): Iterable<Refusal> {
   if (tools === undefined) return;
   if (Array.isArray(tools) && tools.length === 0) yield refuseEmptyArray('tools');
+  if (Array.isArray(tools) && tools.length > MAX_TOOLS) yield refuseLongArray('tools', tools.length, MAX_TOOLS);
   for (const [index, tool] of readObjects(tools).entries()) {
     if (tool['type'] !== 'function') continue;
     const { definition, path } = functionOf(tool, `tools[${index}]`);
@@ -46,7 +49,7 @@ export function* checkName(param: string, name: string): Iterable<Refusal> {
   } else if (!new RegExp(NAME).test(name)) {
     const what = `string does not match pattern. Expected a string that matches the pattern '${NAME}'.`;
     yield refuseValue('X6', param, what, 'invalid_value');
-  }
+  } else if (name.length > MAX_NAME_LENGTH) yield refuseLongText('X6', param, name, MAX_NAME_LENGTH);
 }
 
 /** OpenAI itself takes any text; the servers that render it into a template do not. */

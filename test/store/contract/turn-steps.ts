@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { acceptAndClaim, callsStep, newConversation, resultStep, textStep } from '../samples.ts';
+import { acceptAndClaim, callsStep, claimHead, newConversation, resultStep, textStep } from '../samples.ts';
 import type { TurnHarness } from '../turn-harness.ts';
 
 export function describeSteps(harness: () => TurnHarness): void {
@@ -105,7 +105,7 @@ export function describeSteps(harness: () => TurnHarness): void {
         ...textStep('s1', 1),
         usage,
         requestTokens: 90,
-        anchor: { tokens: 107, version: 0 },
+        anchor: { tokens: 107, version: 0, setup: 'a1b2' },
       });
       const texts = new Map([
         ['h1', '{"whole":[]}'],
@@ -115,10 +115,36 @@ export function describeSteps(harness: () => TurnHarness): void {
       const { turns, texts: kept } = (await observe(conversation)).shape;
       expect(turns['t1']).toMatchObject({ inputTokens: 200, outputTokens: 14, requestTokens: [90, 95] });
       expect(kept).toEqual(Object.fromEntries(texts));
-      expect(reply).toMatchObject({ conversation: { size: { anchor: { seq: 2, tokens: 107, version: 0 } } } });
+      expect(reply).toMatchObject({
+        conversation: { size: { anchor: { seq: 2, tokens: 107, version: 0, setup: 'a1b2' } } },
+      });
       if (reply.status !== 'recorded') throw new Error(reply.status);
       const { anchor, headTotal } = reply.conversation.size;
       expect(headTotal.tokens - (anchor?.total.tokens ?? 0), 'what came after the anchor').toBe('answer'.length + 4);
+    });
+
+    test('an anchor without a setup comes back without one', async () => {
+      const { store } = harness();
+      const { lease } = await acceptAndClaim(store, newConversation(), 't1');
+      const reply = await store.recordStep(lease, { ...textStep('s1', 1), anchor: { tokens: 107, version: 0 } });
+      if (reply.status !== 'recorded') throw new Error(reply.status);
+      expect(reply.conversation.size.anchor).not.toHaveProperty('setup');
+    });
+
+    test('how an answer ended is kept with its step and shown with its turn', async () => {
+      const { store, observe, lapseLease } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      await store.recordStep(lease, { ...textStep('s1', 1, 'Half an ans'), end: 'cut_off' });
+      await store.recordStep(lease, textStep('s2', 2));
+      await lapseLease(conversation);
+      const { lease: again, steps } = await claimHead(store, conversation);
+      expect(steps.get('s1')).toMatchObject({ status: 'done', seqs: { from: 2, to: 2 }, end: 'cut_off' });
+      expect(steps.get('s2')).not.toHaveProperty('end');
+      await store.settle(again, { state: 'completed', answerSeq: 2, end: 'cut_off' }, 'w');
+      const view = await store.readTurn(conversation, 't1');
+      expect(view?.answer).toEqual({ seq: 2, content: 'Half an ans', end: 'cut_off' });
+      expect((await observe(conversation)).shape.turns['t1']).toMatchObject({ state: 'completed', answerSeq: 2 });
     });
 
     test('JSON comes back as it was given', async () => {

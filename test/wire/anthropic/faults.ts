@@ -57,9 +57,9 @@ function findRepeated(ids: readonly string[]): string[] {
 
 function findUnnamed({ messages, tools = [] }: AnthropicBody): string[] {
   const names = new Set(tools.map(({ name }) => name));
-  const used = messages.flatMap(({ content }) =>
-    content.flatMap((block) => (block.type === 'tool_use' ? [block] : [])),
-  );
+  // A name made up in the current loop waits for its stub, which would stand before the loop's thinking.
+  const earlier = tools.length === 0 ? messages : messages.slice(0, 1 + messages.findLastIndex(isOwn));
+  const used = earlier.flatMap(({ content }) => content.flatMap((block) => (block.type === 'tool_use' ? [block] : [])));
   return used.filter(({ name }) => !names.has(name)).map(({ name }) => `X6: ${name}`);
 }
 
@@ -70,11 +70,13 @@ function findThinkingFaults({ thinking, messages }: AnthropicBody): string[] {
     return isLastThinking ? [`thinking ends ${index}`] : [];
   });
   if (thinking === undefined) return faults;
-  const isOwn = ({ role, content }: AnthropicMessage): boolean =>
-    role === 'user' && content.flatMap(resultId).length === 0;
   const loop = messages.slice(messages.findLastIndex(isOwn) + 1);
   const lost = loop.filter(({ content }) => content.flatMap(callId).length > 0 && content[0]?.type !== 'thinking');
   return [...faults, ...lost.map(() => 'A7: the loop has lost its thinking')];
+}
+
+function isOwn({ role, content }: AnthropicMessage): boolean {
+  return role === 'user' && content.flatMap(resultId).length === 0;
 }
 
 function findMarkFaults({ system = [], tools = [], messages }: AnthropicBody): string[] {

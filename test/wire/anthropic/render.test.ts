@@ -135,6 +135,21 @@ describe('what the provider wrote', () => {
     expect(render([user('Go'), silent, user('Go')]).messages[1]?.content).toEqual([thinking, text(EMPTY_TEXT)]);
   });
 
+  test('a number that JSON of ours cannot hold goes as text, beside its thinking, and comes back as it was', () => {
+    const given = '{"id":12345678901234567890}';
+    const call: Message = { ...calls('a'), toolCalls: [{ id: 'a', name: 'read', arguments: given }] };
+    const lossy = { ...use('a'), input: JSON.parse(given) as unknown };
+    const exact = { ...use('a'), input: { id: '12345678901234567890' } };
+    for (const [message, sent] of [
+      [call, [exact]],
+      [own(call, [thinking, lossy]), [thinking, exact]],
+    ] as const) {
+      const { body, marks } = renderAnthropic(requestOf([user('Go'), message, result('a'), user('Go')]));
+      expect(body.messages[1]?.content).toEqual(sent);
+      expect(readAnthropic(body, marks).messages[1]).toEqual(message);
+    }
+  });
+
   test('A10: its compaction opens the conversation, alone of its kind; elsewhere the checkpoint’s text stands', () => {
     const block = { type: 'compaction', content: 'Done.', encrypted_content: null, signature: 's=' };
     const failed = { type: 'compaction', content: null, encrypted_content: null };
@@ -159,12 +174,45 @@ describe('thinking', () => {
     expect(render(answered, { thinking: ADAPTIVE }).thinking).toEqual(ADAPTIVE);
   });
 
+  const ENABLED = { type: 'enabled', budget_tokens: 1_024 } as const;
+
   test.each<[string, Message[]]>([
     ['a turn without', [...loop, calls('b'), result('b')]],
     ['a turn without before one with it', [user('Go'), calls('b'), result('b'), thoughtful('a'), result('a')]],
     ['text behind results does not end the loop', [user('Go'), calls('b'), result('b'), user('Faster')]],
-  ])('A7: is off to the end of a loop that lost some: %s', (_case, history) => {
-    expect(render(history, { thinking: ADAPTIVE })).not.toHaveProperty('thinking');
+  ])(
+    'A7: where every answer has to begin with it, is off to the end of a loop with one that does not: %s',
+    (_case, history) => {
+      expect(render(history, { thinking: ENABLED })).not.toHaveProperty('thinking');
+      expect(render(history, { thinking: ADAPTIVE }).thinking).toEqual(ADAPTIVE);
+    },
+  );
+
+  test.each<[string, Message]>([
+    ['under another version', thoughtful('b', { version: 1 })],
+    ['by another model', thoughtful('b', { model: 'model-2' })],
+    ['and edited since', { ...thoughtful('b'), content: 'Edited.' }],
+    ['where no turn may have it', own(calls('b'), [use('b'), thinking])],
+  ])('A7: is off to the end of a loop that lost some, whoever may choose: written %s', (_case, lost) => {
+    const history = [...loop, lost, result('b')];
+    expect(render(history, { thinking: ADAPTIVE }, { version: 2 })).not.toHaveProperty('thinking');
+    const answered = [...history, says('Done.'), user('Next')];
+    expect(render(answered, { thinking: ADAPTIVE }, { version: 2 }).thinking).toEqual(ADAPTIVE);
+  });
+
+  test.each<[string, Record<string, unknown>[], Record<string, unknown>[]]>([
+    ['a cap behind it', [thinking, text('One.'), thinking], [thinking, text('One.')]],
+    ['text before it', [text('One.'), thinking, text('Two.')], [text('One.'), text('Two.')]],
+    ['a call before it', [use('a'), thinking, text('One.')], [use('a'), text('One.')]],
+    ['a blank text before it', [text(' '), thinking, text('One.')], [thinking, text('One.')]],
+  ])('A7: thinking stands first and never last: %s', (_case, items, sent) => {
+    const said = items.map((item) => (typeof item['text'] === 'string' ? item['text'] : '')).join('');
+    const called = items.some(({ type }) => type === 'tool_use');
+    const message = own(called ? { ...calls('a'), content: said } : says(said), items);
+    const history = [user('Go'), message, ...(called ? [result('a')] : []), user('Next')];
+    const { body, marks } = renderAnthropic(requestOf(history), { hasCacheMarks: false });
+    expect(body.messages[1]?.content).toEqual(sent);
+    expect(readAnthropic(body, marks).messages[1]).toEqual(message);
   });
 
   test('A7: of answers that share a turn, a later one leaves its thinking out where the turn begins without', () => {
@@ -202,9 +250,31 @@ describe('thinking', () => {
     const history = [user('Go'), thoughtful('a', { prefix }), result('a')];
     expect(render(history).messages[1]?.content).toHaveLength(2);
     expect(render(history, {}, { system: 'Be brief.' }).messages[1]?.content).toHaveLength(1);
-    // The stub of a tool that the model made up stands in front of all that it thought before.
-    const madeUp: Message = { ...calls('b'), toolCalls: [{ id: 'b', name: 'made_up', arguments: '{}' }] };
-    expect(render([...history, madeUp, result('b')]).messages[1]?.content).toHaveLength(1);
+  });
+
+  test('A8: the stub of a name that the model made up waits until the loop has ended that it thinks in', () => {
+    const madeUp = (id: string, items?: Record<string, unknown>[], binding: object = {}): Message => {
+      const call: Message = { ...calls(id), toolCalls: [{ id, name: `made_up_${id}`, arguments: '{"path":"a"}' }] };
+      return items === undefined ? call : own(call, items, binding);
+    };
+    const name = (id: string) => ({ ...use(id), name: `made_up_${id}` });
+    const names = (body: AnthropicBody): unknown => body.tools?.map((tool) => tool.name);
+    const { prefix } = renderAnthropic(requestOf([user('Go')])).marks;
+    const first = [user('Go'), thoughtful('a', { prefix }), result('a'), madeUp('b'), result('b')];
+    const inside = render(first, { thinking: ADAPTIVE });
+    expect(names(inside)).toEqual(['read']);
+    expect(inside.messages[1]?.content).toHaveLength(2);
+    expect(inside.thinking).toEqual(ADAPTIVE);
+    const second = render([...first, says('Done.'), user('Next')]);
+    expect(names(second)).toEqual(['read', 'made_up_b']);
+    expect(second.messages[1]?.content).toEqual([use('a')]);
+    // What was made up before the first thought stood before it.
+    const early = [user('Go'), madeUp('b'), result('b')];
+    const { prefix: later } = renderAnthropic(requestOf(early)).marks;
+    const thought = madeUp('c', [thinking, name('c')], { prefix: later });
+    const late = render([...early, thought, result('c')]);
+    expect(names(late)).toEqual(['read', 'made_up_b']);
+    expect(late.messages[3]?.content).toEqual([thinking, name('c')]);
   });
 
   test('the budget fits the output cap', () => {
@@ -236,6 +306,23 @@ describe('A9: cache marks', () => {
     expect(tools?.[0]).toMatchObject(mark);
     expect(messages[1]?.content).toEqual([thinking, { ...text(EMPTY_TEXT), ...mark }]);
   });
+});
+
+test.each([
+  [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: '' } }, '(an empty picture is not shown)'],
+  [{ type: 'image_url', image_url: { url: 'file:///a.png' } }, '(a picture that is not on the web is not shown)'],
+  [
+    { type: 'image_url', image_url: { url: 'data:image/svg+xml,<svg/>' } },
+    '(a picture that is not on the web is not shown)',
+  ],
+])('what no provider can look at is a line of text: %j', (part, line) => {
+  expect(render([{ ...user('Look'), parts: [part] }]).messages[0]?.content).toEqual([text('Look'), text(line)]);
+});
+
+test('a data URL with parameters is a picture', () => {
+  const png = { type: 'image_url', image_url: { url: 'data:image/png;charset=utf-8;base64,AAAA' } };
+  const source = { type: 'base64', media_type: 'image/png', data: 'AAAA' };
+  expect(render([{ ...user(''), parts: [png] }]).messages[0]?.content).toEqual([{ type: 'image', source }]);
 });
 
 test('pictures are blocks, in results too; what no provider takes is a line of text', () => {

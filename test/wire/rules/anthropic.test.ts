@@ -21,7 +21,7 @@ const tools = [{ name: 'read', input_schema: { type: 'object' } }];
 const loop = [ask, says(thinking, use('a'), use('b')), user(result('a'), result('b', [text('found')]))];
 
 function request(messages: unknown, more: object = {}): unknown {
-  return { model: 'm', max_tokens: 9, tools, messages, ...more };
+  return { model: 'm', max_tokens: 4_096, tools, messages, ...more };
 }
 
 test.each([
@@ -63,6 +63,10 @@ test.each([
       ),
       ask,
     ]),
+  ],
+  [
+    'a made-up name in the current loop: its stub would cost the model its thinking',
+    request([ask, says(thinking, use('a')), user(result('a')), says(use('b', {}, 'write')), user(result('b'))]),
   ],
   ['a kind that nobody knows yet', request([user(text('Look.'), { type: 'hologram', id: 'h' })])],
 ])('takes %s', (_, body) => {
@@ -113,7 +117,7 @@ const broken: BrokenCase[] = [
   ['X5: the assistant speaks first', request([says(text('Hi.')), ask]), ['X5 messages[0]', 'A2 messages[0]']],
   [
     'X6: a tool that nobody describes',
-    request([ask, says(use('a', {}, 'write')), user(result('a'))]),
+    request([ask, says(use('a', {}, 'write')), user(result('a')), says(text('Done.')), ask]),
     ['X6 messages[1].content[0]'],
   ],
   [
@@ -299,6 +303,23 @@ describe('X9', () => {
   ])('%j', (context, expected) => {
     expect(nameViolations(validateAnthropic(body, context))).toStrictEqual(expected);
   });
+});
+
+test.each([
+  [1_024, 4_096, []],
+  [1_023, 4_096, ['A7 thinking.budget_tokens']],
+  [4_096, 4_096, ['A7 thinking.budget_tokens']],
+])('A7: a budget of %i of %i', (budget_tokens, max_tokens, expected) => {
+  const body = request([ask], { max_tokens, thinking: { type: 'enabled', budget_tokens } });
+  expect(nameViolations(validateAnthropic(body))).toStrictEqual(expected);
+});
+
+test('A5: an id of more than 64 characters', () => {
+  const long = 'a'.repeat(65);
+  expect(nameViolations(validateAnthropic(request([ask, says(use(long)), user(result(long))])))).toStrictEqual([
+    'A5 messages[1].content[0]',
+    'A5 messages[2].content[0]',
+  ]);
 });
 
 test('messages tell no contents', () => {

@@ -50,7 +50,7 @@ test.each([
   ],
   ['a refusal', request([ask, says([{ type: 'refusal', refusal: 'No.' }]), ask])],
 ])('takes %s', (_, body) => {
-  expect(validateChat(body, { hasStrictTemplate: true })).toStrictEqual([]);
+  expect(validateChat(body)).toStrictEqual([]);
 });
 
 const broken: BrokenCase[] = [
@@ -188,4 +188,33 @@ describe('with a probe', () => {
       'C1 messages[1].tool_calls[0]',
     ]);
   });
+});
+
+test('X9: more messages or tools than OpenAI takes, unless nobody knows who will be sent it', () => {
+  const talk = Array.from({ length: 2_049 }, () => ask);
+  const many = Array.from({ length: 129 }, (_, index) => ({ type: 'function', function: { name: `read_${index}` } }));
+  expect(nameViolations(validateChat(request(talk.slice(1))))).toStrictEqual([]);
+  expect(nameViolations(validateChat(request(talk)))).toStrictEqual(['X9']);
+  expect(nameViolations(validateChat(request([ask], { tools: many })))).toStrictEqual(['X9']);
+  expect(validateChat(request(talk, { tools: many }), { isUncapped: true })).toStrictEqual([]);
+});
+
+test.each(['files.read', 'read all', '', 'x'.repeat(65)])('X6: a tool by the name "%s"', (name) => {
+  const body = request([ask], { tools: [{ type: 'function', function: { name } }] });
+  expect(nameViolations(validateChat(body))).toStrictEqual(['X6 tools[0]']);
+});
+
+test('C5: a strict template wants an answer between results and the user, unless the round is open', () => {
+  const check = (messages: unknown[], isProbed = false) =>
+    nameViolations(validateChat(request(messages), { hasStrictTemplate: true, isProbed }));
+  const round = [ask, calls(call('a'), call('b')), result('a'), result('b')];
+  expect(check([...round, ask])).toStrictEqual(['C5 messages[4]']);
+  expect(check([...round, says('Noted.'), ask])).toStrictEqual([]);
+  expect(check([ask, says('Hi.'), ask], true)).toStrictEqual([]);
+  expect(check([...round.slice(0, 2), ask], true)).toStrictEqual([]);
+});
+
+test.each(['reasoning_content', 'reasoning', 'reasoning_details'])('C7: %s of an earlier turn', (field) => {
+  const body = request([ask, says('Done.', { [field]: field.endsWith('s') ? [{}] : 'hm' }), ask]);
+  expect(nameViolations(validateChat(body))).toStrictEqual(['C7 messages[1]']);
 });

@@ -89,7 +89,7 @@ test.each([
     request([
       ask,
       reasoning('rs_1', { encrypted_content: null, content: [{ type: 'reasoning_text', text: 'hm' }] }),
-      says('Done.'),
+      says('Done.', { id: 'msg_1' }),
       ask,
     ]),
   ],
@@ -144,19 +144,24 @@ const broken: BrokenCase[] = [
     ['R3 input[1]'],
   ],
   [
+    'R2: reasoning before the message of another answer',
+    request([ask, reasoning('rs_1'), { role: 'assistant', content: 'Hi.' }, ask]),
+    ['R2 input[1]'],
+  ],
+  [
     'R4: reasoning in front of other reasoning',
-    request([ask, reasoning('rs_1'), reasoning('rs_2'), says('Hi.'), ask]),
+    request([ask, reasoning('rs_1'), reasoning('rs_2'), says('Hi.', { id: 'msg_1' }), ask]),
     ['R4 input[1]'],
   ],
   ['R5: a message between a call and its output', request([ask, call('a'), ask, output('a')]), ['R5 input[3]']],
   [
     'R6: encrypted reasoning that is emptied',
-    request([ask, reasoning('rs_1', { encrypted_content: '' }), says('Hi.'), ask]),
+    request([ask, reasoning('rs_1', { encrypted_content: '' }), says('Hi.', { id: 'msg_1' }), ask]),
     ['R6 input[1]'],
   ],
   [
     'R6: reasoning by its id, and nothing is stored',
-    request([ask, reasoning('rs_1', { encrypted_content: null }), says('Hi.'), ask]),
+    request([ask, reasoning('rs_1', { encrypted_content: null }), says('Hi.', { id: 'msg_1' }), ask]),
     ['R6 input[1]'],
   ],
   [
@@ -183,7 +188,7 @@ const broken: BrokenCase[] = [
   ['form: an item without type and role', request([ask, { content: 'Hi.' }]), ['form input[1]']],
   [
     'form: reasoning whose summary was left out because it is empty',
-    request([ask, reasoning('rs_1', { summary: undefined }), says('Hi.'), ask]),
+    request([ask, reasoning('rs_1', { summary: undefined }), says('Hi.', { id: 'msg_1' }), ask]),
     ['form input[1]'],
   ],
   [

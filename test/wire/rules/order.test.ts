@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
 import { checkOpenRound } from '../../../src/wire/rules/open-round.ts';
 import { checkOrder } from '../../../src/wire/rules/order.ts';
+import { checkThinking } from '../../../src/wire/rules/thinking.ts';
 import type { Marks } from '../../../src/wire/wire-request.ts';
 import { nameViolations } from './broken.ts';
 
@@ -58,4 +59,24 @@ test.each([
 
 test('X12 asks for nothing where no round is open', () => {
   expect(checkOpenRound([ask, calls('a'), result('a'), says], [ask])).toStrictEqual([]);
+});
+
+test.each([
+  ['under this version and prefix', { version: 3, prefix: 'p' }, []],
+  ['where neither was recorded', {}, []],
+  ['under another version', { version: 2, prefix: 'p' }, ['A8 messages[0].content[0]', 'A8 input[0]']],
+  ['under another prefix', { version: 3, prefix: 'q' }, ['A8 messages[0].content[0]', 'A8 input[0]']],
+  ['by another model', { model: 'other' }, ['A8 messages[0].content[0]', 'A8 input[0]']],
+])('A8: thinking that was written %s', (_, written, expected) => {
+  const sentIn = (format: 'anthropic' | 'openai-responses', body: unknown) => {
+    const items = [{ type: 'thinking' }, { type: 'text' }];
+    const message: Message = { ...says, raw: { format, model: 'm', items, ...written } };
+    const marks = { format, prefix: 'p', origins: [[0, 0]] } as unknown as Marks;
+    return nameViolations(checkThinking({ messages: [message], model: 'm', version: 3 }, { body, marks }));
+  };
+  const found = [
+    ...sentIn('anthropic', { messages: [{ role: 'assistant', content: [{ type: 'thinking' }, { type: 'text' }] }] }),
+    ...sentIn('openai-responses', { input: [{ type: 'reasoning' }] }),
+  ];
+  expect(found).toStrictEqual(expected);
 });

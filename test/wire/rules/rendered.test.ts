@@ -7,6 +7,7 @@ import { renderAnthropic } from '../../../src/wire/anthropic/render.ts';
 import { validateAnthropic } from '../../../src/wire/anthropic/rules.ts';
 import { wireFormats } from '../../../src/wire/formats.ts';
 import { checkOrder } from '../../../src/wire/rules/order.ts';
+import { checkThinking } from '../../../src/wire/rules/thinking.ts';
 import { histories, isOpenAtEndOnly } from '../histories.ts';
 import { hasTraces, readConversations } from '../traces.ts';
 import { nameViolations } from './broken.ts';
@@ -26,6 +27,7 @@ describe.each(WIRE_FORMATS)('%s', (format: WireFormat) => {
         const rendered = render(request);
         expect(validate(rendered.body)).toStrictEqual([]);
         expect(checkOrder(request, rendered)).toStrictEqual([]);
+        expect(checkThinking(request, rendered)).toStrictEqual([]);
       }),
       RUNS,
     );

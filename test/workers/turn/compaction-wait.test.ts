@@ -30,7 +30,7 @@ async function settleUnanswered(world: Fixture): Promise<void> {
 }
 
 function overflow(): ModelError {
-  return new ModelError('overflow', 'prompt is too long');
+  return new ModelError('overflow', 'prompt is too long', { code: 'context_length_exceeded' });
 }
 
 describe('a soft pass', () => {
@@ -246,6 +246,65 @@ describe('a request that the provider refuses as too long', () => {
     await world.deliver();
     expect(await world.view('t1')).toMatchObject({ failure: { code: 'budget_infeasible' } });
     expect(world.passRequests).toHaveLength(1);
+  });
+});
+
+describe('a wait at the gate and one for what the provider refused', () => {
+  it('do not stand for each other: after the one there is still the other', async () => {
+    const model = deciding(({ messages }) => (messages.length > 1 ? overflow() : { content: 'fits' }));
+    const world = await openWith(model);
+    await world.accept('t0', words(1_500));
+    await settleUnanswered(world);
+    await world.accept('t1', words(400));
+    await world.deliver();
+    await world.endPass();
+    await world.deliver();
+    expect(await world.view('t1'), 'refused').toMatchObject({ waiting: { for: 'compaction', step: 'model-1' } });
+    expect(world.passRequests.map(({ reasons }) => reasons.at(-1))).toEqual(['hard_limit', 'overflow']);
+    await world.endPass(1);
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'fits' } });
+  });
+
+  it('are each waited for once', async () => {
+    const world = await openWith(deciding(overflow));
+    await world.accept('t1', words(1_900));
+    for (let pass = 0; pass < 3; pass += 1) {
+      await world.deliver();
+      await world.endPass();
+    }
+    const { failure } = (await world.view('t1')) ?? {};
+    expect(failure).toMatchObject({ code: 'budget_infeasible', details: { code: 'context_length_exceeded' } });
+    expect(failure?.message).toMatch(/= \d+ tokens, .*; the provider refused the size \(context_length_exceeded\)/);
+    expect(world.passRequests).toHaveLength(2);
+  });
+
+  it('are told apart by a turn that is claimed again before it was suspended', async () => {
+    let isDown = true;
+    const model = deciding(({ messages }) => (messages.length > 1 ? overflow() : { content: 'fits' }));
+    const world = await openWith(model, {
+      wrap: (ports) => ({
+        ...ports,
+        turns: {
+          ...ports.turns,
+          suspend: async (lease, wait) => {
+            if (isDown) throw new Error('down');
+            return ports.turns.suspend(lease, wait);
+          },
+        },
+      }),
+    });
+    await world.accept('t0', 'before');
+    await settleUnanswered(world);
+    await world.accept('t1', 'now');
+    await expect(world.deliver()).rejects.toThrow('down');
+    isDown = false;
+    await world.timers.advance(8_000);
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ waiting: { for: 'compaction' } });
+    await world.endPass(1);
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'fits' } });
   });
 });
 

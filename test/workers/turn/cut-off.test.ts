@@ -2,7 +2,8 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../../src/domain/agent.ts';
 import type { ModelRequest } from '../../../src/domain/model.ts';
-import { Fixture } from './fixture.ts';
+import { scriptedModel } from '../../../src/models/scripted.ts';
+import { Fixture, ref } from './fixture.ts';
 
 it('a call that was cut off is not run; the model reads why and goes on', async () => {
   const removed: string[] = [];
@@ -36,4 +37,47 @@ it('a call that was cut off is not run; the model reads why and goes on', async 
     isError: true,
     content: expect.stringContaining('cut_off') as string,
   });
+});
+
+const ENDS = ['cut_off', 'refusal'] as const;
+
+it.each(ENDS)('a final text that is not complete (%s) settles the turn, which says so', async (end) => {
+  const world = await Fixture.open({ model: scriptedModel({ decide: () => ({ content: 'Half an ans', end }) }) });
+  await world.accept('t1', 'Tell me.');
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'Half an ans', end } });
+  expect(world.db.find(ref)?.turnRecords.get('t1')?.steps.get('model-1')).toMatchObject({ status: 'done', end });
+});
+
+it('a complete one says nothing of it', async () => {
+  const decide = () => ({ content: 'Whole.', end: 'complete' as const });
+  const world = await Fixture.open({ model: scriptedModel({ decide }) });
+  await world.accept('t1', 'Tell me.');
+  await world.deliver();
+  expect((await world.view('t1'))?.answer).toEqual({ seq: 2, content: 'Whole.' });
+});
+
+it('a turn that was lost behind such an answer is settled with it by whoever claims it next', async () => {
+  const model = scriptedModel({ decide: () => ({ content: 'Half an ans', end: 'cut_off' }) });
+  let isDown = true;
+  const world = await Fixture.open({
+    model,
+    wrap: (ports) => ({
+      ...ports,
+      turns: {
+        ...ports.turns,
+        settle: async (...args) => {
+          if (isDown) throw new Error('down');
+          return ports.turns.settle(...args);
+        },
+      },
+    }),
+  });
+  await world.accept('t1', 'Tell me.');
+  await expect(world.deliver()).rejects.toThrow('down');
+  isDown = false;
+  await world.timers.advance(8_000);
+  await world.deliver();
+  expect(model.callCount).toBe(1);
+  expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { end: 'cut_off' } });
 });

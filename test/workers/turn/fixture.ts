@@ -27,6 +27,7 @@ export interface FixtureOptions {
   readonly policy?: PolicyInput;
   readonly maxSteps?: number;
   readonly toolResultMaxTokens?: number;
+  readonly recall?: boolean;
   readonly settings?: TurnDependencies['settings'];
   /** messages that a taken over pass leaves in the context; all, unless given */
   readonly takeoverKeeps?: number;
@@ -95,7 +96,7 @@ export class Fixture {
   }
 
   static async open(options: FixtureOptions): Promise<Fixture> {
-    const { model, tools = [], policy = {}, maxSteps, toolResultMaxTokens } = options;
+    const { model, tools = [], policy = {}, maxSteps, toolResultMaxTokens, recall } = options;
     const agent = {
       name: 'guide',
       system: 'You guide.',
@@ -104,6 +105,7 @@ export class Fixture {
       policy,
       ...(maxSteps !== undefined && { maxSteps }),
       ...(toolResultMaxTokens !== undefined && { toolResultMaxTokens }),
+      ...(recall !== undefined && { recall }),
     };
     return new Fixture(await prepareAgent(agent, {}, { loadCounter: loadTokenCounter }), options);
   }

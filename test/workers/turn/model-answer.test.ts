@@ -13,7 +13,7 @@ describe('a model’s answer', () => {
     const usage = { inputTotal: 100, output: 20, outputKept: 15 };
     const read = await readAnswer(
       { content: '', toolCalls, raw, usage },
-      { key: 'model-3', head: 41, version: 2 },
+      { key: 'model-3', head: 41, version: 2, setup: 'a1b2' },
       prepared,
     );
     const call = { id: 'c42_0', providerId: 'call_1', name: 'read', arguments: '{}' };
@@ -28,7 +28,7 @@ describe('a model’s answer', () => {
         opens: [{ id: 'c42_0', providerId: 'call_1' }],
         closes: [],
         usage: { inputTokens: 100, outputTokens: 20 },
-        anchor: { tokens: 115, version: 2 },
+        anchor: { tokens: 115, version: 2, setup: 'a1b2' },
       },
     });
   });
@@ -40,26 +40,30 @@ describe('a model’s answer', () => {
     expect(read).not.toHaveProperty('outcome.usage');
   });
 
-  it('that was cut off runs none of its calls: what is there of their arguments may mean something else', async () => {
-    const toolCalls = [
-      { id: 'call_1', name: 'remove', arguments: '{"path":"/srv"}' },
-      { id: 'call_2', name: 'read', arguments: '{}' },
-    ];
-    const usage = { inputTotal: 100, output: 20, outputKept: 15 };
-    const answer = { content: '', toolCalls, end: 'cut_off' as const, usage };
-    const read = await readAnswer(answer, { key: 'model-3', head: 41, version: 2 }, prepared);
-    expect(read).toMatchObject({
-      status: 'read',
-      outcome: {
-        opens: [],
-        messages: [
-          { message: { role: 'assistant' } },
-          { message: { role: 'tool', toolCallId: 'c42_0', isError: true } },
-          { message: { role: 'tool', toolCallId: 'c42_1', isError: true } },
-        ],
-      },
-    });
-    // What the provider counted is without the results.
-    expect(read).not.toHaveProperty('outcome.anchor');
-  });
+  it.each(['cut_off', 'refusal'] as const)(
+    'that is not complete (%s) runs none of its calls: what is there of their arguments may mean something else',
+    async (end) => {
+      const toolCalls = [
+        { id: 'call_1', name: 'remove', arguments: '{"path":"/srv"}' },
+        { id: 'call_2', name: 'read', arguments: '{}' },
+      ];
+      const usage = { inputTotal: 100, output: 20, outputKept: 15 };
+      const answer = { content: '', toolCalls, end, usage };
+      const read = await readAnswer(answer, { key: 'model-3', head: 41, version: 2 }, prepared);
+      expect(read).toMatchObject({
+        status: 'read',
+        outcome: {
+          opens: [],
+          end,
+          messages: [
+            { message: { role: 'assistant' } },
+            { message: { role: 'tool', toolCallId: 'c42_0', isError: true } },
+            { message: { role: 'tool', toolCallId: 'c42_1', isError: true } },
+          ],
+        },
+      });
+      // What the provider counted is without the results.
+      expect(read).not.toHaveProperty('outcome.anchor');
+    },
+  );
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ModelError, type ModelRequest } from '../../../src/domain/model.ts';
+import { START_VERSION } from '../../../src/domain/version.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../../src/models/scripted.ts';
 import { Fixture, ref } from './fixture.ts';
 
@@ -8,25 +9,47 @@ const refused = new ModelError('invalid', 'messages.1: no result', {
   form: '{"roles":[]}',
 });
 
-/** Two turns are answered and a version takes the first messages away; then the third turn's answers come. */
-async function runOver(...answers: readonly ScriptedOutcome[]) {
+async function openWith(outcomes: readonly ScriptedOutcome[]) {
   const requests: ModelRequest[] = [];
-  const outcomes = [{ content: 'one' }, { content: 'two' }, ...answers];
   const model = scriptedModel({
     decide: (request) => {
       requests.push(request);
       return outcomes[requests.length - 1] ?? new Error('no answer left');
     },
   });
-  const world = await Fixture.open({ model });
-  for (const turn of ['t1', 't2']) {
+  return { world: await Fixture.open({ model }), requests };
+}
+
+async function answerTurns(world: Fixture, ...turns: readonly string[]): Promise<void> {
+  for (const turn of turns) {
     await world.accept(turn, `question of ${turn}`);
     await world.deliver();
   }
-  await world.ports.passes.requestPass({ conversation: ref, reasons: ['manual'], passId: 'p1', wake: 'w1' });
-  await world.endPass(2);
-  await world.accept('t3', 'question of t3');
-  await world.deliver();
+}
+
+/** A pass that leaves so many messages in the context. */
+async function commitPass(world: Fixture, keep: number): Promise<void> {
+  const passId = world.nextId();
+  await world.ports.passes.requestPass({ conversation: ref, reasons: ['manual'], passId, wake: world.nextId() });
+  await world.endPass(keep);
+}
+
+/** Two turns are answered and a version takes the first messages away; then the third turn's answers come. */
+async function runOver(...answers: readonly ScriptedOutcome[]) {
+  const { world, requests } = await openWith([{ content: 'one' }, { content: 'two' }, ...answers]);
+  await answerTurns(world, 't1', 't2');
+  await commitPass(world, 2);
+  await answerTurns(world, 't3');
+  return { world, sent: requests.slice(2) };
+}
+
+/** Two turns are answered, then two passes follow each other; then the third turn's answers come. */
+async function runOverTwo(...answers: readonly ScriptedOutcome[]) {
+  const { world, requests } = await openWith([{ content: 'one' }, { content: 'two' }, ...answers]);
+  await answerTurns(world, 't1', 't2');
+  await commitPass(world, 3);
+  await commitPass(world, 1);
+  await answerTurns(world, 't3');
   return { world, sent: requests.slice(2) };
 }
 
@@ -68,7 +91,8 @@ describe('a version whose form its provider refuses', () => {
     await world.accept('t4', 'what no provider takes');
     await world.deliver();
     expect(await world.view('t3')).toMatchObject({ state: 'completed' });
-    expect(await world.view('t4')).toMatchObject({ state: 'failed', failure: { code: 'model_failed' } });
+    const { failure } = (await world.view('t4')) ?? {};
+    expect(failure).toMatchObject({ code: 'model_failed', details: { form: '{"roles":[]}' } });
     expect(world.db.find(ref)?.version).toBe(1);
     expect(world.db.find(ref)?.quarantine).toBeUndefined();
   });
@@ -81,6 +105,55 @@ describe('a version whose form its provider refuses', () => {
     });
     expect(sent).toHaveLength(2);
     expect(world.db.find(ref)?.version).toBe(2);
+  });
+
+  it('gives way level by level where its parent was never answered over either', async () => {
+    const { world, sent } = await runOverTwo(refused, refused, { content: 'three' });
+    expect(await world.view('t3')).toMatchObject({ state: 'completed', answer: { content: 'three' } });
+    expect(sent.map(({ version, messages }) => [version, messages.length])).toEqual([
+      [2, 2],
+      [3, 4],
+      [4, 5],
+    ]);
+    const { versions, version } = world.db.find(ref) ?? {};
+    expect(version).toBe(4);
+    expect(versions?.get(3)).toMatchObject({ cause: 'rollback', parent: 2, base: 1, explained: ['version_refused'] });
+    expect(versions?.get(4)).toMatchObject({ cause: 'rollback', parent: 3, base: 0 });
+    expect(world.eventsOf('version_rejected').map((event) => event.version)).toEqual([2, 3]);
+  });
+
+  it('gives way down to the whole log, whose form no pass made', async () => {
+    const { world, sent } = await runOverTwo(refused, refused, refused);
+    expect(await world.view('t3')).toMatchObject({ state: 'failed', failure: { code: 'model_failed' } });
+    expect(sent).toHaveLength(3);
+  });
+
+  it('gives way no further than to one that was answered over', async () => {
+    const usage = { inputTotal: 10, output: 2, outputKept: 2 };
+    const answers = [{ content: 'one' }, { content: 'two', usage }, refused, refused, refused];
+    const { world, requests } = await openWith(answers);
+    await answerTurns(world, 't1');
+    await commitPass(world, 1);
+    await answerTurns(world, 't2');
+    await commitPass(world, 2);
+    await commitPass(world, 1);
+    await answerTurns(world, 't3');
+    expect(await world.view('t3')).toMatchObject({ state: 'failed', failure: { code: 'model_failed' } });
+    expect(requests.map(({ version }) => version)).toEqual([0, 1, 3, 4, 5]);
+    expect(world.db.find(ref)?.versions.get(5), 'shows version 1').toMatchObject({ cause: 'rollback', base: 1 });
+  });
+
+  it('that a caller put there is not touched', async () => {
+    const { world, requests } = await openWith([{ content: 'one' }, refused]);
+    await answerTurns(world, 't1');
+    await commitPass(world, 1);
+    const live = world.db.find(ref)?.versions.get(1);
+    world.db
+      .find(ref)
+      ?.versions.set(1, { ...START_VERSION, ...live, cause: 'rollback', explained: ['turn_rolled_back'] });
+    await answerTurns(world, 't2');
+    expect(await world.view('t2')).toMatchObject({ state: 'failed', failure: { code: 'model_failed' } });
+    expect(requests).toHaveLength(2);
   });
 
   it('is taken as it is where another one became the live version meanwhile', async () => {

@@ -1,20 +1,27 @@
 import type { Breach } from '../../rules/rule.ts';
 import { isMarked } from './blocks.ts';
-import type { AnthropicTurn, AnthropicView, PlacedBlock } from './view.ts';
+import type { AnthropicView, PlacedBlock } from './view.ts';
 
 /** A provider takes this many cache marks. */
 const MAX_CACHE_MARKS = 4;
 
+/** The API's least. */
+const MIN_BUDGET_TOKENS = 1_024;
+
 /**
- * A7: thinking is whole, and a turn that has any begins with it and ends otherwise. Where the request makes every answer
+ * A7: thinking is whole, its budget one that the API takes, and a turn that has any begins with it and ends otherwise. Where the request makes every answer
  * begin with it, so do those with calls of the current tool loop; adaptive thinking leaves that to the model. Whether a block
  * is unmodified only its provider can tell.
  */
-export function* keepsThinking({ turns, blocks, requiresThinking }: AnthropicView): Generator<Breach> {
+export function* keepsThinking(view: AnthropicView): Generator<Breach> {
+  const { turns, loopStart, blocks, requiresThinking, thinkingBudget } = view;
+  if (thinkingBudget !== undefined && !isBudget(thinkingBudget)) {
+    yield { path: 'thinking.budget_tokens', message: `a budget below ${MIN_BUDGET_TOKENS}, or not below max_tokens` };
+  }
   for (const block of blocks) {
     if (!isWhole(block)) yield { path: block.path, message: 'thinking without its text or its signature' };
   }
-  const loop = new Set(requiresThinking ? currentLoop(turns) : []);
+  const loop = new Set(requiresThinking ? turns.slice(loopStart) : []);
   for (const turn of turns.filter(({ role }) => role === 'assistant')) {
     const first = turn.blocks.find(({ type }) => type !== 'compaction');
     const last = turn.blocks.at(-1);
@@ -26,12 +33,8 @@ export function* keepsThinking({ turns, blocks, requiresThinking }: AnthropicVie
   }
 }
 
-/** The turns behind the last one that is all the user's own: a text behind results does not end the loop. */
-function currentLoop(turns: readonly AnthropicTurn[]): readonly AnthropicTurn[] {
-  const start = turns.findLastIndex(
-    ({ role, blocks }) => role === 'user' && blocks.every(({ type }) => type !== 'tool_result'),
-  );
-  return turns.slice(start + 1);
+function isBudget({ tokens, maxTokens }: NonNullable<AnthropicView['thinkingBudget']>): boolean {
+  return Number(tokens) >= MIN_BUDGET_TOKENS && Number(tokens) < Number(maxTokens);
 }
 
 function isThinking(block: PlacedBlock | undefined): boolean {

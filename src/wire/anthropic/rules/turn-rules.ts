@@ -47,9 +47,9 @@ export function* answersCallsAtOnce(view: AnthropicView, context: RuleContext): 
   }
 }
 
-const LEGAL_ID = /^[a-zA-Z0-9_-]+$/;
+const LEGAL_ID = /^[a-zA-Z0-9_-]{1,64}$/;
 
-/** A5: one result for an id; ids are made of letters, digits, `_` and `-`. */
+/** A5: one result for an id; ids are made of at most 64 letters, digits, `_` and `-`. */
 export function* hasLegalIds({ calls, results }: AnthropicView): Generator<Breach> {
   const answered = new Set<string>();
   for (const { path, callId } of results) {
@@ -57,7 +57,7 @@ export function* hasLegalIds({ calls, results }: AnthropicView): Generator<Breac
     answered.add(callId);
   }
   for (const { path, id } of [...calls, ...results.map(({ path: at, callId }) => ({ path: at, id: callId }))]) {
-    if (!LEGAL_ID.test(id)) yield { path, message: 'an id with other characters than a-zA-Z0-9_-' };
+    if (!LEGAL_ID.test(id)) yield { path, message: 'an id that is not 1 to 64 of a-zA-Z0-9_-' };
   }
 }
 

@@ -15,20 +15,27 @@ export interface AnthropicTurn {
 
 export interface AnthropicView extends BodyView {
   readonly turns: readonly AnthropicTurn[];
+  /** where the current tool loop begins: behind the last turn that is all the user's own, since a text behind results ends none */
+  readonly loopStart: Position;
   /** of all turns */
   readonly blocks: readonly PlacedBlock[];
   /** the request makes every answer begin with thinking */
   readonly requiresThinking: boolean;
+  /** where thinking has a budget, and the output cap that it is a part of */
+  readonly thinkingBudget?: { readonly tokens: unknown; readonly maxTokens: unknown };
   /** what carries a cache mark, in the order in which the provider reads it */
   readonly cacheMarks: readonly string[];
 }
+
+const MAX_NAME_LENGTH = 128;
 
 const contentSchema = z.union([z.string(), z.array(z.unknown())]);
 const bodySchema = z.object({
   messages: z.array(z.unknown()),
   system: contentSchema.optional(),
   tools: z.array(z.unknown()).optional(),
-  thinking: z.object({ type: z.string() }).optional(),
+  max_tokens: z.unknown().optional(),
+  thinking: z.object({ type: z.string(), budget_tokens: z.unknown().optional() }).optional(),
   cache_control: z.unknown().optional(),
 });
 const toolSchema = z.object({ name: z.string().optional(), cache_control: z.unknown().optional() });
@@ -38,21 +45,29 @@ const messageSchema = z.object({ role: z.enum(['user', 'assistant', 'system']), 
 export function viewAnthropic(body: unknown): AnthropicView {
   const reading = new AnthropicReading();
   const read = reading.read(bodySchema, body, '');
-  const { system = [], messages = [], thinking } = read ?? {};
+  const { system = [], messages = [], thinking, max_tokens } = read ?? {};
   const tools = (read?.tools ?? []).map((tool, index) => reading.read(toolSchema, tool, `tools[${index}]`) ?? {});
   tools.forEach((tool, index) => reading.seeMark(tool, `tools[${index}]`));
   if (read?.system !== undefined) reading.readBlocks(system, 'system', NO_POSITION);
   const turns = messages.map((message, index) => reading.readTurn(message, index));
   reading.seeMark(read ?? {}, '');
+  const loopStart = 1 + turns.findLastIndex(({ role, blocks }) => role === 'user' && !blocks.some(isResult));
+  const calls = reading.calls.map((call) => ({ ...call, mayBeUndescribed: call.position >= loopStart }));
   return {
     ...reading.seen,
+    calls,
     body,
     json: writeJson(body),
     messages: turns.map(viewTurn),
     turns,
+    loopStart,
     blocks: turns.flatMap(({ blocks }) => blocks),
     tools: tools.flatMap(({ name }, index) => (name === undefined ? [] : [{ path: `tools[${index}]`, name }])),
+    maxNameLength: MAX_NAME_LENGTH,
     requiresThinking: thinking?.type === 'enabled',
+    ...(thinking?.budget_tokens === undefined
+      ? {}
+      : { thinkingBudget: { tokens: thinking.budget_tokens, maxTokens: max_tokens } }),
     cacheMarks: reading.cacheMarks,
   };
 }
@@ -107,6 +122,10 @@ function viewTurn({ path, role, blocks }: AnthropicTurn, position: Position): Vi
   if (role === 'assistant') {
     return { path, author: 'assistant', answer: position, isCompaction: blocks[0]?.type === 'compaction' };
   }
-  const isResult = blocks.length > 0 && blocks.every(({ type }) => type === 'tool_result');
-  return { path, author: isResult ? 'result' : 'user' };
+  const holdsResults = blocks.length > 0 && blocks.every(isResult);
+  return { path, author: holdsResults ? 'result' : 'user' };
+}
+
+function isResult({ type }: PlacedBlock): boolean {
+  return type === 'tool_result';
 }

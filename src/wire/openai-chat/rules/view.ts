@@ -14,8 +14,10 @@ export interface ChatMessage {
   readonly hasCalls: boolean;
   /** paths of its pictures */
   readonly images: readonly string[];
-  /** the model's own thinking, as open models have it; undefined where there is none */
+  /** `reasoning_content`, an open model's thinking; undefined where there is none */
   readonly reasoning: unknown;
+  /** in this field or another that servers have for it */
+  readonly hasReasoning: boolean;
 }
 
 export interface ChatView extends BodyView {
@@ -26,6 +28,9 @@ export interface ChatView extends BodyView {
 
 /** Of OpenAI's own server; compatible ones take more. */
 const MAX_ID_LENGTH = 40;
+const MAX_NAME_LENGTH = 64;
+const MAX_TOOLS = 128;
+const MAX_MESSAGES = 2_048;
 
 const bodySchema = z.object({ messages: z.array(z.unknown()), tools: z.array(z.unknown()).nullish() });
 const toolSchema = z.object({
@@ -38,6 +43,8 @@ const messageSchema = z.object({
   tool_calls: z.array(z.unknown()).nullish(),
   tool_call_id: z.string().optional(),
   reasoning_content: z.unknown().optional(),
+  reasoning: z.unknown().optional(),
+  reasoning_details: z.unknown().optional(),
 });
 const callSchema = z.union([
   z.object({ id: z.string(), function: z.object({ name: z.string(), arguments: z.unknown().optional() }) }),
@@ -63,6 +70,9 @@ export function viewChat(body: unknown): ChatView {
       return name === undefined ? [] : [{ path: `tools[${index}]`, name }];
     }),
     maxIdLength: MAX_ID_LENGTH,
+    maxNameLength: MAX_NAME_LENGTH,
+    maxTools: MAX_TOOLS,
+    maxMessages: MAX_MESSAGES,
     untextedCalls: reading.untextedCalls,
   };
 }
@@ -85,7 +95,9 @@ class ChatReading extends Reading {
     if (role === 'tool' && tool_call_id === undefined) this.tell(path, 'a result without tool_call_id');
     if (role === 'tool' && tool_call_id !== undefined) this.results.push({ path, callId: tool_call_id, position });
     const hasContent = read === undefined || (content !== undefined && content !== null);
-    return { path, role, hasContent, hasCalls, images, reasoning: reasoning_content ?? undefined };
+    const reasoning = reasoning_content ?? undefined;
+    const hasReasoning = (reasoning ?? read?.reasoning ?? read?.reasoning_details ?? undefined) !== undefined;
+    return { path, role, hasContent, hasCalls, images, reasoning, hasReasoning };
   }
 
   #readPart(value: unknown, path: string, position: Position): string | undefined {

@@ -20,12 +20,15 @@ export function* pairsOutputs(view: ResponsesView, context: RuleContext): Genera
   }
 }
 
-/** R2: a reasoning item is followed by what came of it: a message or a call of the same answer. */
+/**
+ * R2: a reasoning item is followed by what came of it: a message or a call of the same answer. A message that came of it has its
+ * server's id; one without is of another answer.
+ */
 export function* keepsReasoningWithCompanion({ items }: ResponsesView): Generator<Breach> {
   for (const [position, { path, type, answer }] of items.entries()) {
     const next = items[position + 1];
-    if (type === 'reasoning' && next?.answer !== answer)
-      yield { path, message: 'reasoning without the item that followed it' };
+    const isOther = next?.answer !== answer || (next?.type === 'message' && !isFilled(next.id));
+    if (type === 'reasoning' && isOther) yield { path, message: 'reasoning without the item that followed it' };
   }
 }
 

@@ -18,6 +18,8 @@ export interface ResponsesView extends BodyView {
 }
 
 const MAX_ID_LENGTH = 64;
+const MAX_NAME_LENGTH = 64;
+const MAX_TOOLS = 128;
 
 const bodySchema = z.object({
   input: contentSchema,
@@ -51,6 +53,8 @@ export function viewResponses(body: unknown): ResponsesView {
     items,
     tools: described.flatMap((tool, index) => listTools(tool, `tools[${index}]`)),
     maxIdLength: MAX_ID_LENGTH,
+    maxNameLength: MAX_NAME_LENGTH,
+    maxTools: MAX_TOOLS,
     serverHistory: Object.entries({ previous_response_id, conversation })
       .filter(([, value]) => isGiven(value))
       .map(([name]) => name),

@@ -1,0 +1,70 @@
+import { TurnfoldError } from '../../domain/errors.ts';
+import type { PolicyInput } from '../../domain/policy.ts';
+import { type CompactedConversation, compactConversation } from '../../runtime/offline/compact.ts';
+import { prepareOfflineAgent } from '../../runtime/offline/offline-agent.ts';
+import { weighConversation } from '../../runtime/offline/weigh-conversation.ts';
+import { createSummarizers } from '../../runtime/summarizers.ts';
+import { openConversationLine } from '../../wire/conversation-line.ts';
+import { readLines, readPolicyFile } from '../files.ts';
+import { type Output, reportRefusal, writeJson } from '../output.ts';
+
+export interface CompactOptions {
+  readonly policy?: string;
+  readonly summarizer?: string;
+  /** most tokens of a request; absent: nothing is known of a window */
+  readonly window?: number;
+  readonly json?: boolean;
+}
+
+/**
+ * Compacts each conversation of a file once, as if an operator had asked for it, and prints what would be sent then. Needs no
+ * Redis, and no model with the structural summarizer.
+ * @returns the exit code: 1 where a conversation was refused
+ */
+export async function compactFile(path: string, options: CompactOptions, output: Output): Promise<number> {
+  const policy = overrideSummarizer(await readPolicyFile(options.policy, output), options.summarizer);
+  const prepared = await prepareOfflineAgent(
+    policy,
+    options.window === undefined ? {} : { usableTokens: options.window },
+  );
+  const summarizers = await createSummarizers([prepared], []);
+  let exitCode = 0;
+  for await (const { number, line } of readLines(path)) {
+    let id = `line-${number}`;
+    try {
+      const opened = openConversationLine(line, number);
+      id = opened.id;
+      const weighed = await weighConversation(opened.readMessages(), prepared);
+      const compacted = await compactConversation(weighed, prepared, summarizers);
+      if (options.json) writeJson(output, { id, ...compacted });
+      else output.line(describeReport(id, compacted));
+    } catch (error) {
+      exitCode = reportRefusal(output, id, error, options.json);
+    }
+  }
+  return exitCode;
+}
+
+/** @throws invalid_input for another than the one that needs no model */
+function overrideSummarizer(policy: PolicyInput, summarizer: string | undefined): PolicyInput {
+  if (summarizer === undefined) return policy;
+  if (summarizer === 'structural') return { ...policy, summarizer };
+  const field = '--summarizer';
+  throw new TurnfoldError('invalid_input', `${field}: expected structural; a policy names models`, { field });
+}
+
+const KIND_WIDTH = 'summarize'.length;
+
+function describeReport(id: string, { report, messages }: CompactedConversation): string {
+  const { kind, reasons, tokensBefore, tokensAfter, archived, sequences, evicted, clipped, floorRelaxed } = report;
+  const sizes = `${tokensBefore} → ${tokensAfter} tokens, ${messages.length} messages`;
+  const what = [
+    ...(archived === 0 ? [] : [`${archived} archived`]),
+    ...(sequences === 0 ? [] : [`${sequences} sequences summarized`]),
+    ...(evicted === 0 ? [] : [`${evicted} evicted`]),
+    ...(clipped === 0 ? [] : [`${clipped} clipped`]),
+    ...(floorRelaxed ? ['floor relaxed'] : []),
+    ...(report.refused === undefined ? [] : [`refused: ${report.refused.join(', ')}`]),
+  ];
+  return `${kind.padEnd(KIND_WIDTH)}  ${id}  (${reasons.join(', ')}; ${sizes})  ${what.join(', ')}`.trimEnd();
+}

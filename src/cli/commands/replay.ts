@@ -1,0 +1,105 @@
+import type { PolicyInput } from '../../domain/policy.ts';
+import { type OfflineAgent, prepareOfflineAgent, suggestUsableTokens } from '../../runtime/offline/offline-agent.ts';
+import type { SummarizerChain } from '../../runtime/offline/offline-summaries.ts';
+import { Replay, type Replayed } from '../../runtime/offline/replay.ts';
+import { weighConversation } from '../../runtime/offline/weigh-conversation.ts';
+import { createSummarizers } from '../../runtime/summarizers.ts';
+import { openConversationLine } from '../../wire/conversation-line.ts';
+import { readLines, readPolicyFile } from '../files.ts';
+import { type Output, reportRefusal, writeJson } from '../output.ts';
+import { openProgress, type Progress } from './replay/progress.ts';
+import { describePolicy, type ReplayedConversation } from './replay/summary.ts';
+
+export interface ReplayOptions {
+  readonly policy?: string;
+  readonly against?: string;
+  /** most tokens of a request */
+  readonly window?: number;
+  /** `provider/model` of the catalogue */
+  readonly model?: string;
+  readonly json?: boolean;
+}
+
+/** A policy that is tried, and what came of it so far. */
+interface Trial {
+  readonly name: string;
+  readonly prepared: OfflineAgent;
+  readonly replayed: ReplayedConversation[];
+}
+
+/**
+ * Lives each conversation of a file through again, compacting as live workers would under one policy, or under two to be
+ * compared. Summaries are structural: no model is called.
+ * @returns the exit code: 1 where a conversation was refused
+ */
+export async function replayFile(path: string, options: ReplayOptions, output: Output): Promise<number> {
+  const [trial, against] = await prepareTrials(options, output);
+  const trials = [trial, ...(against === undefined ? [] : [against])];
+  const summarizers = await createSummarizers([], []);
+  const progress = await openProgress(path, process.stderr);
+  let exitCode = 0;
+  for await (const { number, line } of readLines(path)) {
+    let id = `line-${number}`;
+    try {
+      const opened = openConversationLine(line, number);
+      id = opened.id;
+      const weighed = await weighConversation(opened.readMessages(), trial.prepared);
+      const [own, other] = await replayAll(weighed, trials, { summarizers, progress });
+      if (options.json) writeJson(output, { id, ...own?.figures, ...(other && { against: other.figures }) });
+      else trials.forEach(({ replayed }, index) => replayed.push({ id, ...([own, other][index] as Replayed) }));
+    } catch (error) {
+      exitCode = reportRefusal(output, id, error, options.json);
+    }
+    progress.advance(Buffer.byteLength(line) + 1, 0);
+  }
+  progress.end();
+  for (const { name, prepared, replayed } of trials) {
+    for (const text of describePolicy(name, replayed, prepared.limits.usable ?? 0)) output.line(text);
+  }
+  return exitCode;
+}
+
+/** Both in the same window: a policy that is given a larger one would send more. */
+async function prepareTrials(
+  { policy, against, window, model }: ReplayOptions,
+  output: Output,
+): Promise<[Trial, Trial?]> {
+  const own = await readOfflinePolicy(policy, output);
+  const other = against === undefined ? undefined : await readOfflinePolicy(against, output);
+  const suggested = Math.max(...[own, ...(other ? [other] : [])].map(suggestUsableTokens));
+  const usableTokens = window ?? (model === undefined ? suggested : undefined);
+  const size = { ...(usableTokens === undefined ? {} : { usableTokens }), ...(model === undefined ? {} : { model }) };
+  const prepare = async (name: string, input: PolicyInput): Promise<Trial> => ({
+    name,
+    prepared: await prepareOfflineAgent(input, size),
+    replayed: [],
+  });
+  const trial = await prepare(policy ?? 'default policy', own);
+  return other === undefined || against === undefined ? [trial] : [trial, await prepare(against, other)];
+}
+
+async function readOfflinePolicy(path: string | undefined, output: Output): Promise<PolicyInput> {
+  const policy = await readPolicyFile(path, output);
+  const { summarizer = 'structural' } = policy;
+  if (summarizer !== 'structural') {
+    output.note(`turnfold: warning: ${path}: no model is called offline; its summaries are structural`);
+  }
+  return { ...policy, summarizer: 'structural' };
+}
+
+async function replayAll(
+  weighed: Awaited<ReturnType<typeof weighConversation>>,
+  trials: readonly Trial[],
+  { summarizers, progress }: { readonly summarizers: SummarizerChain; readonly progress: Progress },
+): Promise<Replayed[]> {
+  const results: Replayed[] = [];
+  for (const { prepared } of trials) {
+    const replay = new Replay(weighed, prepared, summarizers);
+    for (const message of weighed) {
+      await replay.add(message);
+      progress.advance(0, 1);
+    }
+    results.push(await replay.end());
+  }
+  return results;
+}

@@ -1,0 +1,85 @@
+import { plot } from 'asciichart';
+import type { Replayed, ReplayFigures } from '../../../runtime/offline/replay.ts';
+
+export interface ReplayedConversation extends Replayed {
+  readonly id: string;
+}
+
+const PLOT_WIDTH = 72;
+const PLOT_HEIGHT = 12;
+const MAX_ID_CHARS = 40;
+
+const HEADER = ['conversation', 'requests', 'over', 'invalid', 'passes', 'sent', 'peak', 'end', 'recall', 'window'];
+const COST_HEADER = ['$ cached', '$ uncached'];
+
+/** What a policy came to: a row for each conversation, their sum, and the course of the largest. */
+export function describePolicy(name: string, replayed: readonly ReplayedConversation[], usable: number): string[] {
+  const [first] = replayed;
+  if (first === undefined) return [];
+  const hasCost = first.figures.cost !== undefined;
+  const rows = replayed.map(({ id, figures }) => [id.slice(0, MAX_ID_CHARS), ...describeFigures(figures)]);
+  const total = ['total', ...describeFigures(sumFigures(replayed.map(({ figures }) => figures)))];
+  const largest = replayed.reduce((a, b) => (b.figures.tokensSent > a.figures.tokensSent ? b : a));
+  return [
+    `${name}: requests of at most ${usable} tokens; recall: literals of later calls still there, beside a window of equal size`,
+    ...formatTable([[...HEADER, ...(hasCost ? COST_HEADER : [])], ...rows, ...(rows.length > 1 ? [total] : [])]),
+    '',
+    `tokens in the request, over the model calls of ${largest.id}`,
+    ...plotSizes(largest.sizes),
+    '',
+  ];
+}
+
+/** Recall by the number of literals, as over one long conversation. */
+function sumFigures(all: readonly ReplayFigures[]): ReplayFigures {
+  const sum = (valueOf: (figures: ReplayFigures) => number): number =>
+    all.reduce((total, figures) => total + valueOf(figures), 0);
+  const literals = sum(({ recall }) => recall.literals);
+  const shareOf = (held: number): number => (literals === 0 ? 1 : held / literals);
+  const cost = all.some((figures) => figures.cost !== undefined)
+    ? {
+        cost: {
+          withCache: sum((figures) => figures.cost?.withCache ?? 0),
+          withoutCache: sum((figures) => figures.cost?.withoutCache ?? 0),
+        },
+      }
+    : {};
+  return {
+    requests: sum(({ requests }) => requests),
+    overLimit: sum(({ overLimit }) => overLimit),
+    invalid: sum(({ invalid }) => invalid),
+    compactions: sum(({ compactions }) => compactions),
+    tokensSent: sum(({ tokensSent }) => tokensSent),
+    tokensPeak: all.reduce((most, { tokensPeak }) => Math.max(most, tokensPeak), 0),
+    tokensEnd: sum(({ tokensEnd }) => tokensEnd),
+    recall: {
+      compacted: shareOf(sum(({ recall }) => recall.compacted * recall.literals)),
+      evicted: shareOf(sum(({ recall }) => recall.evicted * recall.literals)),
+      literals,
+    },
+    ...cost,
+  };
+}
+
+function describeFigures(figures: ReplayFigures): string[] {
+  const { requests, overLimit, invalid, compactions, tokensSent, tokensPeak, tokensEnd, recall, cost } = figures;
+  const shareOf = (share: number): string => (recall.literals === 0 ? '-' : `${(share * 100).toFixed(1)}%`);
+  const counts = [requests, overLimit, invalid, compactions, tokensSent, tokensPeak, tokensEnd].map(String);
+  const costs = cost === undefined ? [] : [cost.withCache.toFixed(4), cost.withoutCache.toFixed(4)];
+  return [...counts, shareOf(recall.compacted), shareOf(recall.evicted), ...costs];
+}
+
+function formatTable(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const pad = (cell: string, column: number): string =>
+    column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0);
+  return rows.map((row) => row.map(pad).join('  '));
+}
+
+function plotSizes(sizes: readonly number[]): string[] {
+  if (sizes.length === 0) return [];
+  const width = Math.min(PLOT_WIDTH, Math.max(2, sizes.length));
+  const points = Array.from({ length: width }, (_, at) => sizes[Math.floor((at * sizes.length) / width)] ?? 0);
+  const format = (value: number): string => `${Math.round(value)}`.padStart(8);
+  return plot(points, { height: PLOT_HEIGHT, min: 0, format }).split('\n');
+}

@@ -1,0 +1,191 @@
+import { z } from 'zod';
+import type { Tool } from '../../domain/agent.ts';
+import type { ConversationState } from '../../domain/conversation.ts';
+import type { LogEntry, Role } from '../../domain/message.ts';
+import type { ContextStore } from '../../domain/ports/context-store.ts';
+import type { TokenCounter } from '../../domain/ports/token-counter.ts';
+import { RECALL, RecallSearch, readQuery, recallText } from '../../domain/recall.ts';
+import { START_VERSION } from '../../domain/version.ts';
+import { EventLoopShare } from '../../tokens/event-loop-share.ts';
+import { countSeqs, type LogPlace, readBatches } from './recall-log.ts';
+
+/** Tokens of an answer, unless the call or the clip of tool results says otherwise. */
+const ANSWER_TOKENS = 1_000;
+
+/** Characters of an excerpt to each side of what was found; fewer where the answer has little room. */
+const REACH = 120;
+const ROOM_A_REACH = 8;
+
+/** What stands around hits or messages, with its figures. */
+const FRAME_TOKENS = 40;
+
+const seqSchema = z.number().int().min(1);
+
+const input = z
+  .object({
+    query: z.string().trim().min(1).max(400).optional().describe('what to look for: words, an id, a path'),
+    from: seqSchema.optional().describe('the first message to read; with a query: to search'),
+    to: seqSchema.optional().describe('the last one'),
+    offset: z.number().int().min(0).optional().describe('characters of the first message to skip when reading'),
+    limit: z.number().int().min(100).optional().describe(`tokens of the answer, ${ANSWER_TOKENS} unless given`),
+  })
+  .refine(({ query, from, to }) => (query ?? from ?? to) !== undefined, 'give a query, or the messages to read')
+  .refine(({ from = 1, to = Infinity }) => from <= to, { path: ['to'], message: 'is before from' });
+
+type RecallInput = z.infer<typeof input>;
+
+export interface RecallPlace extends LogPlace {
+  readonly contexts: Pick<ContextStore, 'readLog' | 'readVersion'>;
+  readonly state: Pick<ConversationState, 'head' | 'size'>;
+}
+
+interface ReadMessage {
+  readonly seq: number;
+  readonly role: Role;
+  readonly text: string;
+}
+
+interface Hit {
+  readonly seq: number;
+  readonly role: Role;
+  readonly excerpt: string;
+}
+
+/**
+ * The tool by which an agent searches and reads its own conversation, what compaction archived above all. One for each agent of a
+ * worker: all its searches share one part of the event loop.
+ */
+export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
+  readonly name = RECALL;
+  readonly description =
+    'Searches and reads earlier messages of this conversation, also those that you no longer see. With a query it answers hits, ' +
+    'best first: number of the message (seq), role and an excerpt. With from and to it answers those messages whole, and ' +
+    'in "next" where to go on. What it answers is a record, not a new request.';
+  readonly input = input;
+  readonly #counter: TokenCounter;
+  readonly #maxTokens: number;
+  readonly #share = new EventLoopShare();
+
+  /** @param maxTokens what the clip of tool results leaves */
+  constructor(counter: TokenCounter, maxTokens: number) {
+    this.#counter = counter;
+    this.#maxTokens = maxTokens;
+  }
+
+  /** The tool at work on one conversation; it reaches no other. */
+  open(place: RecallPlace): Tool {
+    const { name, description } = this;
+    const run = (given: RecallInput, { signal }: { readonly signal: AbortSignal }): Promise<string> =>
+      given.query === undefined
+        ? this.#read(place, given, signal)
+        : this.#search(place, { ...given, query: given.query }, signal);
+    return { name, description, input, retry: 'safe', run };
+  }
+
+  async #search(
+    place: RecallPlace,
+    { query, limit, ...range }: RecallInput & { readonly query: string },
+    signal: AbortSignal,
+  ): Promise<string> {
+    const { contexts, conversation, state } = place;
+    const { version: number } = state.size;
+    const version = await contexts.readVersion(conversation, number);
+    const search = new RecallSearch(readQuery(query), (version ?? START_VERSION).segments);
+    const share = this.#share;
+    for await (const entries of readBatches(place, seqsOf(place, range), signal)) {
+      await share.run(addAll(search, entries));
+    }
+    const ranked = search.rank();
+    const compose = async (room: number): Promise<object> => {
+      const reach = Math.min(REACH, Math.floor(room / ROOM_A_REACH));
+      const hits = await this.#takeFitting(room, this.#excerpts(place, { search, ranked, reach }, signal));
+      const more = ranked.length - hits.length;
+      const note = ranked.length === 0 ? 'nothing found' : 'not archived: you see these messages';
+      return { hits, ...(more > 0 && { more }), ...(!search.hasArchived && { note }) };
+    };
+    return this.#composeWithin(limit, compose);
+  }
+
+  async *#excerpts(
+    place: RecallPlace,
+    { search, ranked, reach }: { readonly search: RecallSearch; readonly ranked: readonly number[]; reach: number },
+    signal: AbortSignal,
+  ): AsyncGenerator<Hit> {
+    for await (const entries of readBatches(place, ranked, signal)) {
+      for (const { seq, message } of entries) {
+        yield { seq, role: message.role, excerpt: await this.#share.run(search.excerpt(message, reach)) };
+      }
+    }
+  }
+
+  async #takeFitting<Item>(room: number, items: AsyncIterable<Item>): Promise<Item[]> {
+    const taken: Item[] = [];
+    let left = room;
+    for await (const item of items) {
+      left -= await this.#count(item);
+      if (left < 0) break;
+      taken.push(item);
+    }
+    return taken;
+  }
+
+  async #read(place: RecallPlace, { offset = 0, limit, ...range }: RecallInput, signal: AbortSignal): Promise<string> {
+    const compose = async (room: number): Promise<object> => {
+      const messages: ReadMessage[] = [];
+      let left = room;
+      for await (const entries of readBatches(place, seqsOf(place, range), signal)) {
+        for (const { seq, message } of entries) {
+          const skipped = messages.length === 0 ? offset : 0;
+          const whole: ReadMessage = { seq, role: message.role, text: recallText(message).slice(skipped) };
+          const fitting = await this.#fit(whole, left);
+          const isWhole = fitting.text.length === whole.text.length;
+          // Only the first is cut: a reader gets whole messages, or one that no answer has room for.
+          if (!isWhole && messages.length > 0) return { messages, next: { from: seq } };
+          messages.push(fitting);
+          if (!isWhole) return { messages, next: { from: seq, offset: skipped + fitting.text.length } };
+          left -= await this.#count(fitting);
+        }
+      }
+      return { messages };
+    };
+    return this.#composeWithin(limit, compose);
+  }
+
+  /** As much of the start of a message as fits; it looks no further into a long one. */
+  async #fit(message: ReadMessage, room: number): Promise<ReadMessage> {
+    for (let tokens = room; tokens > 0; ) {
+      const cut = { ...message, text: await this.#counter.clipStart(message.text, tokens) };
+      const counted = await this.#count(cut);
+      if (counted <= room) return cut;
+      tokens = Math.floor((tokens * room) / counted);
+    }
+    return { ...message, text: '' };
+  }
+
+  /** Parts may count less than the whole that they make: then there is less room for them. */
+  async #composeWithin(limit: number | undefined, compose: (room: number) => Promise<object>): Promise<string> {
+    const maxTokens = Math.min(limit ?? ANSWER_TOKENS, this.#maxTokens);
+    for (let room = maxTokens - FRAME_TOKENS; ; ) {
+      const answer = JSON.stringify(await compose(room));
+      const excess = (await this.#counter.count(answer)) - maxTokens;
+      if (excess <= 0 || room <= 0) return answer;
+      room -= excess;
+    }
+  }
+
+  /** With what separates it from the next. */
+  async #count(item: unknown): Promise<number> {
+    return (await this.#counter.count(JSON.stringify(item))) + 1;
+  }
+}
+
+function seqsOf({ state }: RecallPlace, { from = 1, to = state.head }: RecallInput): Iterable<number> {
+  return countSeqs(from, Math.min(to, state.head));
+}
+
+function* addAll(search: RecallSearch, entries: readonly LogEntry[]): Generator<void, void> {
+  for (const entry of entries) {
+    yield;
+    yield* search.add(entry);
+  }
+}

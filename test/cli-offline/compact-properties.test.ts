@@ -1,0 +1,75 @@
+import * as fc from 'fast-check';
+import { beforeAll, expect, test } from 'vitest';
+import { isTurnfoldError } from '../../src/domain/errors.ts';
+import type { Message } from '../../src/domain/message.ts';
+import { WIRE_FORMATS } from '../../src/domain/raw-items.ts';
+import { compactConversation } from '../../src/runtime/offline/compact.ts';
+import { prepareOfflineAgent } from '../../src/runtime/offline/offline-agent.ts';
+import type { SummarizerChain } from '../../src/runtime/offline/offline-summaries.ts';
+import { weighConversation } from '../../src/runtime/offline/weigh-conversation.ts';
+import { createSummarizers } from '../../src/runtime/summarizers.ts';
+import { wireFormats } from '../../src/wire/formats.ts';
+import { histories } from '../wire/histories.ts';
+import { toolTurns } from './talks.ts';
+
+const BUDGETS = [60, 200, 900];
+
+let summarizers: SummarizerChain;
+
+beforeAll(async () => {
+  summarizers = await createSummarizers([], []);
+});
+
+/** Odd messages before, between and behind turns of a tool agent that are worth a summary. */
+const conversation = fc
+  .tuple(
+    fc.constantFrom(...WIRE_FORMATS).chain((format) => histories(format)),
+    fc.integer({ min: 0, max: 4 }),
+    fc.boolean(),
+  )
+  .map(([{ messages: odd }, turns, isBehind]) =>
+    isBehind ? [...toolTurns(turns), ...odd] : [...odd, ...toolTurns(turns)],
+  );
+
+test('any history: within the budget, or the sum of why not; sent as every format takes it; twice the same', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      conversation,
+      fc.constantFrom(...BUDGETS),
+      fc.nat(8),
+      async (given, maxTokens, retentionWindow) => {
+        const prepared = await prepareOfflineAgent(
+          { maxTokens, retentionWindow, maskToolResults: maxTokens < 100 },
+          {},
+        );
+        const weighed = await weighConversation(given as Message[], prepared);
+        const run = () =>
+          compactConversation(weighed, prepared, summarizers).catch((error: unknown) => {
+            if (!isTurnfoldError(error, 'budget_infeasible')) throw error;
+            return error.toJSON();
+          });
+        const compacted = await run();
+        expect(await run()).toStrictEqual(compacted);
+        if ('code' in compacted) {
+          const { fixed, pinned, open, floor } = compacted.details as Record<string, number>;
+          expect((fixed ?? 0) + (pinned ?? 0) + (open ?? 0) + (floor ?? 0)).toBeGreaterThan(maxTokens);
+          return;
+        }
+        const { messages, report } = compacted;
+        if (report.refused !== undefined) return;
+        expect(report.tokensAfter).toBeLessThanOrEqual(Math.min(maxTokens, report.tokensBefore));
+        expect(violationsOf(messages)).toStrictEqual([]);
+      },
+    ),
+    { numRuns: 300 },
+  );
+}, 60_000);
+
+function violationsOf(messages: readonly Message[]): unknown[] {
+  const probed: Message[] = [...messages, { role: 'user', content: 'probe' }];
+  const request = { model: 'm', system: '', tools: [], messages: probed, version: 1, maxOutputTokens: 100 };
+  return WIRE_FORMATS.flatMap((format) => {
+    const { render, validate } = wireFormats[format];
+    return validate(render(request).body, { isProbed: true });
+  });
+}

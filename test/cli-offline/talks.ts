@@ -1,0 +1,24 @@
+/** Messages of recorded conversations, as a file has them. */
+export const system = { role: 'system', content: 'Be brief.' };
+export const user = (content: string) => ({ role: 'user', content });
+export const says = (content: string) => ({ role: 'assistant', content });
+export const calls = (id: string, input: unknown = {}) => ({
+  role: 'assistant',
+  content: '',
+  toolCalls: [{ id, name: 'look', arguments: JSON.stringify(input) }],
+});
+export const result = (toolCallId: string, content = 'much to read '.repeat(200)) => ({
+  role: 'tool',
+  toolCallId,
+  content,
+});
+
+/** Turns of a tool agent: a round of about 400 tokens and an answer behind each question. */
+export function toolTurns(turns: number, from = 0): Record<string, unknown>[] {
+  return Array.from({ length: turns }, (_, index) => from + index).flatMap((turn) => [
+    user(`question ${turn}`),
+    calls(`x${turn}`),
+    result(`x${turn}`),
+    says(`answer ${turn}`),
+  ]);
+}

@@ -1,0 +1,186 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { MASK_TOKENS } from '../../src/domain/compaction/mask.ts';
+import { buildLog } from '../../src/domain/log.ts';
+import { type LogEntry, type Message, NO_WEIGHT } from '../../src/domain/message.ts';
+import { RecallSearch, readQuery, recallText } from '../../src/domain/recall.ts';
+import type { Segment } from '../../src/domain/version.ts';
+
+const user = (content: string): Message => ({ role: 'user', content });
+const result = (toolCallId: string, content: string): Message => ({ role: 'tool', toolCallId, content });
+const call = (id: string, name: string, given: string): Message => ({
+  role: 'assistant',
+  content: '',
+  toolCalls: [{ id, name, arguments: given }],
+});
+
+const segment = (kind: 'raw' | 'evicted' | 'masked', from: number, to: number): Segment => ({
+  ...{ kind, from, to, weight: NO_WEIGHT },
+});
+
+function logOf(messages: readonly Message[], tokens = 10): LogEntry[] {
+  return buildLog(messages.map((message) => ({ message, tokens, bytes: tokens * 4 })));
+}
+
+function runToEnd<Result>(work: Generator<void, Result>): Result {
+  for (;;) {
+    const slice = work.next();
+    if (slice.done === true) return slice.value;
+  }
+}
+
+/** All messages are archived, unless a test says otherwise. */
+function searchFor(query: string, entries: readonly LogEntry[], segments?: readonly Segment[]): RecallSearch {
+  const search = new RecallSearch(readQuery(query), segments ?? [segment('evicted', 1, Math.max(1, entries.length))]);
+  for (const entry of entries) runToEnd(search.add(entry));
+  return search;
+}
+
+const find = (query: string, messages: readonly Message[], segments?: readonly Segment[]): number[] =>
+  searchFor(query, logOf(messages), segments).rank();
+
+const excerptOf = (query: string, text: string, reach: number): string => {
+  const message = user(text);
+  return runToEnd(searchFor(query, logOf([message])).excerpt(message, reach));
+};
+
+describe('a search', () => {
+  test.each([
+    [
+      'the whole query, then the more of its words',
+      'blue whale song',
+      ['song', 'a whale: blue', 'Blue Whale Songs', 'cat'],
+      [3, 2, 1],
+    ],
+    [
+      'a word that few hold before one that many hold',
+      'order 4711',
+      ['an order', 'an order', '4711', 'an order'],
+      [3, 4, 2, 1],
+    ],
+    ['the newest where all else is equal', 'tide', ['tide 1', 'no', 'TIDE 2', 'low tide'], [4, 3, 1]],
+    ['the newest of two words that weigh the same', 'sun moon', ['sun', 'moon', 'sun', 'moon', 'star'], [4, 3, 2, 1]],
+    ['a path whole before its parts', 'where is src/a/b.ts?', ['b.ts of src/a', 'in src/a/b.ts, line 1'], [2, 1]],
+    ['an id within a longer one', '4711', ['ORD4711', 'ORD4712'], [1]],
+    ['no words that say nothing, beside those that do', 'is it an owl', ['is it an', 'an owl'], [2]],
+    ['such words where there are no others', 'is it', ['now', 'it is'], [2]],
+    ['what is no word', '=>', ['a -> b', 'a => b'], [2]],
+    ['words of a script without blanks', '订单号码', ['你的订单已发货', '天气'], [1]],
+    ['other writings of a letter', 'CAFÉ ΟΔΟΣ', ['cafe\u0301', 'οδος', 'ΟΔΟΣΑ', 'kaf'], [1, 3, 2]],
+  ])('finds %s', (_what, query, texts, seqs) => {
+    expect(find(query, texts.map(user))).toEqual(seqs);
+  });
+
+  test('reads texts, parts and calls', () => {
+    const parts = [
+      { type: 'text', text: 'a heron' },
+      { type: 'image_url', image_url: 'data:image/png;base64,heronheron' },
+    ];
+    const messages: Message[] = [{ ...user(''), parts }, call('c2_0', 'open', '{"path":"heron.md"}'), user('none')];
+    expect(find('heron', messages)).toEqual([2, 1]);
+    expect(recallText(messages[0] as Message)).toBe('a heron');
+  });
+
+  test('passes over its own calls and what they answered, wherever that stands', () => {
+    const messages = [
+      user('a kite'),
+      call('c2_0', 'recall', '{"query":"kite"}'),
+      call('c3_0', 'fly', '{"what":"kite"}'),
+    ];
+    messages.push(result('c3_0', 'kite: up'), result('c2_0', '{"hits":[{"excerpt":"a kite"}]}'));
+    expect(find('kite', messages)).toEqual([4, 3, 1]);
+  });
+
+  test('answers what the context lacks or has otherwise, and the rest only where there is none', () => {
+    const clipped: Segment = { kind: 'clipped', from: 4, to: 4, weight: NO_WEIGHT, keepChars: 10 };
+    const checkpoint: Segment = {
+      kind: 'checkpoint',
+      from: 2,
+      to: 2,
+      version: 1,
+      weight: NO_WEIGHT,
+      text: 'k',
+      depth: 1,
+    };
+    const segments = [segment('raw', 1, 1), checkpoint, segment('masked', 3, 3), clipped, segment('raw', 5, 5)];
+    const messages = [user('fox'), user('fox'), result('c1_0', 'fox'), user('fox'), user('fox'), user('fox')];
+    const searchAt = (tokens: number) => searchFor('fox', logOf(messages, tokens), segments);
+    expect(searchAt(MASK_TOKENS + 1).rank()).toEqual([4, 3, 2]);
+    // No mask is put over what is no larger than one.
+    expect(searchAt(MASK_TOKENS).rank()).toEqual([4, 2]);
+    const present = searchFor('owl', logOf([user('owl'), user('fox'), user('an owl')]), [segment('evicted', 2, 2)]);
+    expect([present.hasArchived, present.rank()]).toEqual([false, [3, 1]]);
+    expect(searchFor('bat', logOf(messages), segments).rank()).toEqual([]);
+  });
+});
+
+describe('an excerpt', () => {
+  test('shows the query, else the word that says most, with what stands around it', () => {
+    expect(excerptOf('gamma', 'alpha beta Gamma delta epsilon', 6)).toBe('… beta Gamma delta…');
+    expect(excerptOf('gamma', 'Gamma', 6)).toBe('Gamma');
+    const entries = logOf([user('the the the'), user('the one'), user('one, the old Grebe')]);
+    const search = searchFor('the grebe', entries);
+    expect(runToEnd(search.excerpt(entries[2]?.message as Message, 4))).toBe('…old Grebe');
+  });
+
+  test('cuts no character in two', () => {
+    expect(excerptOf('x', '🦊🦊x🦊🦊', 3)).toBe('…🦊x🦊…');
+    expect(excerptOf('x', '🦊🦊x🦊🦊', 2)).toBe('…🦊x🦊…');
+    expect(excerptOf('x', '\ud83ex\udd8a', 2)).toBe('\ufffdx\ufffd');
+  });
+
+  test('stands at the same place whatever letters stand before it', () => {
+    for (let first = 0; first < 0x110000; first += 0x400) {
+      const codePoints = Array.from({ length: 0x400 }, (_, index) => first + index);
+      const text = `${String.fromCodePoint(...codePoints)}|NEEDLE|`;
+      expect(excerptOf('needle', text, 1), first.toString(16)).toBe('…|NEEDLE|');
+    }
+  });
+
+  const texts = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 60 }),
+    fc.string({ unit: 'grapheme', maxLength: 60 }),
+    fc
+      .array(fc.constantFrom('İ', 'ß', 'ς', 'Σ', 'ﬁ', 'e\u0301', '\ud83d', '订单', 'ab', ' ', '.', '🏳️‍🌈'), {
+        maxLength: 30,
+      })
+      .map((all) => all.join('')),
+  );
+
+  test('of any hit holds a word of the query, within its bound; a query from a message finds the message', () => {
+    const cases = fc.record({
+      texts: fc.array(texts, { minLength: 1, maxLength: 8 }),
+      at: fc.nat(),
+      from: fc.nat(),
+      to: fc.nat(),
+      reach: fc.nat(40),
+    });
+    let hits = 0;
+    fc.assert(
+      fc.property(cases, ({ texts: given, at, from, to, reach }) => {
+        const source = Array.from((given[at % given.length] as string).normalize('NFC').toWellFormed());
+        const start = from % (source.length + 1);
+        const query = source.slice(start, start + 1 + (to % 20)).join('');
+        if (query.trim() === '') return;
+        const entries = logOf(given.map(user));
+        const search = searchFor(query, entries);
+        const { phrase, words } = readQuery(query);
+        const ranked = search.rank();
+        expect(ranked).toContain((at % given.length) + 1);
+        expect(new Set(ranked).size).toBe(ranked.length);
+        for (const seq of ranked) {
+          const { message } = entries[seq - 1] as LogEntry;
+          const excerpt = runToEnd(search.excerpt(message, reach));
+          const shown = excerpt.replaceAll('…', '');
+          expect(excerpt.isWellFormed()).toBe(true);
+          expect(excerpt.length).toBeLessThanOrEqual(2 * reach + phrase.length + 2);
+          expect(words.some((word) => readQuery(`|${shown}|`).phrase.includes(word.replaceAll('…', '')))).toBe(true);
+          hits += 1;
+        }
+        expect(searchFor(query, entries).rank()).toEqual(ranked);
+      }),
+      { numRuns: 2_000 },
+    );
+    expect(hits).toBeGreaterThan(1_000);
+  });
+});

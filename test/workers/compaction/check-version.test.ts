@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest';
+import type { SettledContext } from '../../../src/domain/compaction/settle.ts';
+import { buildLog } from '../../../src/domain/log.ts';
+import type { Message } from '../../../src/domain/message.ts';
+import type { ModelProfile } from '../../../src/domain/model.ts';
+import { type Segment, START_VERSION } from '../../../src/domain/version.ts';
+import { SCRIPTED_PROFILE, scriptedModel } from '../../../src/models/scripted.ts';
+import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
+import { checkVersion } from '../../../src/workers/compaction/check-version.ts';
+import { prepareAgent } from '../../../src/workers/prepared-agent.ts';
+
+const ask: Message = { role: 'user', content: 'Read it.' };
+const done: Message = { role: 'assistant', content: 'Done.' };
+const calls = (id: string, raw?: object): Message => ({
+  role: 'assistant',
+  content: '',
+  toolCalls: [{ id, name: 'read', arguments: '{}' }],
+  ...(raw === undefined ? {} : { raw }),
+});
+const result = (toolCallId: string): Message => ({ role: 'tool', content: 'found', toolCallId });
+const WEIGHT = { tokens: 10, bytes: 40 };
+const raw = (from: number, to: number): Segment => ({ kind: 'raw', from, to, weight: WEIGHT });
+const evicted = (from: number, to: number): Segment => ({ kind: 'evicted', from, to, weight: WEIGHT });
+
+/** The rules that a version of these segments over these messages breaks. */
+async function check(
+  messages: readonly Message[],
+  segments: readonly Segment[],
+  { weight = WEIGHT, ...profile }: Partial<ModelProfile> & { weight?: SettledContext['weight'] } = {},
+): Promise<string[]> {
+  const model = scriptedModel({ profile: { ...SCRIPTED_PROFILE, ...profile }, steps: [] });
+  const agent = { name: 'guide', system: 'Be brief.', tools: [], policy: {}, model };
+  const prepared = await prepareAgent(agent, {}, { loadCounter: loadTokenCounter });
+  const entries = buildLog(messages.map((message) => ({ message, ...WEIGHT })));
+  const source = { version: START_VERSION, head: entries.length, entries, checkpoints: new Map() };
+  const settled = { kind: 'version', segments, weight } as unknown as SettledContext;
+  return checkVersion(prepared, source, settled, new Map()).map(({ rule }) => rule);
+}
+
+const openRound = [ask, done, ask, calls('a')];
+
+test('what a provider takes breaks nothing, an open round included', async () => {
+  expect(await check(openRound, [evicted(1, 2), raw(3, 4)])).toEqual([]);
+  expect(await check(openRound, [evicted(1, 2), raw(3, 4)], { format: 'openai-chat' })).toEqual([]);
+});
+
+test('X12: an open round that is not as it was', async () => {
+  expect(await check(openRound, [raw(1, 3), evicted(4, 4)])).toEqual(['X12']);
+});
+
+test('X9: more than the window by the upper bound, more bytes than the provider takes', async () => {
+  const { windowTokens } = SCRIPTED_PROFILE;
+  const weight = { tokens: windowTokens, bytes: 40 };
+  expect(new Set(await check([ask, done], [raw(1, 2)], { weight }))).toEqual(new Set(['X9']));
+  expect(await check([ask, done], [raw(1, 2)], { format: 'anthropic', maxRequestBytes: 100 })).toEqual(['X9']);
+  expect(await check([ask, done], [raw(1, 2)], { format: 'anthropic', maxRequestBytes: 1_000 })).toEqual([]);
+});
+
+test("X9: a provider's caps on messages, where there is a provider", async () => {
+  const talk = Array.from({ length: 1_100 }, () => [ask, done]).flat();
+  const kept = [raw(1, talk.length)];
+  expect(await check(talk, kept, { format: 'openai-chat' })).toEqual(['X9']);
+  expect(await check(talk, kept)).toEqual([]);
+});
+
+test('C5: for a template that wants roles in turns, as its adapter renders', async () => {
+  const strict = { format: 'openai-chat', renderOptions: { isStrict: true } } as const;
+  const talk = [ask, calls('a'), result('a'), ask, done, done];
+  expect(await check(talk, [raw(1, 6)], strict)).toEqual([]);
+  expect(await check([ask, calls('a'), ask], [raw(1, 3)], strict)).toEqual([]);
+});
+
+test('A7, A8: for a model that thinks: the thinking of an earlier version is not sent, and none is asked for', async () => {
+  const items = [
+    { type: 'thinking', thinking: 'hm', signature: 's=' },
+    { type: 'tool_use', id: 'a', name: 'read', input: {} },
+  ];
+  const thought = { format: 'anthropic', model: SCRIPTED_PROFILE.id, version: 0, items };
+  const loop = [ask, done, ask, calls('a', thought), result('a')];
+  const renderOptions = { thinking: { type: 'enabled', budget_tokens: 1_024 } };
+  expect(await check(loop, [evicted(1, 2), raw(3, 5)], { format: 'anthropic', renderOptions })).toEqual([]);
+});

@@ -1,0 +1,45 @@
+import { expect, it } from 'vitest';
+import type { Agent } from '../../../src/domain/agent.ts';
+import { scriptedModel } from '../../../src/models/scripted.ts';
+import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
+import { prepareAgent } from '../../../src/workers/prepared-agent.ts';
+import { Fixture, type FixtureOptions } from './fixture.ts';
+
+/** Own sizes of two requests: the second one's agent is changed by a deploy between them. */
+async function sizesOver(change: (agent: Agent) => Agent): Promise<readonly number[]> {
+  const usage = { inputTotal: 5_000, output: 2, outputKept: 2 };
+  const model = scriptedModel({ decide: () => ({ content: 'there', usage }) });
+  const options: FixtureOptions = { model };
+  const { agent } = (await Fixture.open(options)).agent;
+  const deployed = await prepareAgent(change(agent), {}, { loadCounter: loadTokenCounter });
+  let isDeployed = false;
+  const world: Fixture = await Fixture.open({
+    ...options,
+    wrap: (ports) => ({ ...ports, agents: { find: () => (isDeployed ? deployed : world.agent) } }),
+  });
+  for (const turn of ['t1', 't2']) {
+    await world.accept(turn, 'Hi');
+    await world.deliver();
+    isDeployed = true;
+  }
+  return world.eventsOf('model_called').map(({ tokens }) => tokens);
+}
+
+it('what a provider counted holds for the same model, system prompt and tools', async () => {
+  const [first = 0, second] = await sizesOver((agent) => agent);
+  expect(second).toBeGreaterThan(5_000);
+  expect(first).toBeLessThan(50);
+});
+
+it.each([
+  ['system prompt', (agent: Agent) => ({ ...agent, system: `${agent.system}${' word'.repeat(7_000)}` }), 7_000],
+  [
+    'model',
+    (agent: Agent) => ({ ...agent, model: scriptedModel({ profile: { id: 'other' }, decide: () => ({}) }) }),
+    10,
+  ],
+])('it is void under another %s, where our own count stands', async (_, change, least) => {
+  const [, second = 0] = await sizesOver(change);
+  expect(second).toBeGreaterThan(least);
+  expect(second).toBeLessThan(least + 100);
+});
