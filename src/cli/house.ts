@@ -3,13 +3,16 @@ import type { Config } from '../config.ts';
 import type { LocalRedis } from '../local-redis/local-redis.ts';
 import { provideRedis } from '../local-redis/provide-redis.ts';
 import { ROLES, startWorkers, type Workers, type WorkersOptions } from '../runtime/start-workers.ts';
-import type { Output } from './output.ts';
+import { listenForSignals, unlessInterrupted } from './interruption.ts';
+import { type Output, reportError } from './output.ts';
 
 /** Everything in one process: what a person needs to try turnfold. */
 export interface House {
   readonly redis: LocalRedis;
   readonly workers: Workers;
   readonly client: OpenClient;
+  /** aborts when a signal asks to stop; `use` is not waited for then */
+  readonly interrupted: AbortSignal;
 }
 
 export interface HouseOptions extends Pick<WorkersOptions, 'agents' | 'policy' | 'metrics' | 'onEvent'> {
@@ -17,20 +20,33 @@ export interface HouseOptions extends Pick<WorkersOptions, 'agents' | 'policy' |
   readonly output: Output;
 }
 
-/** Opens a Redis (the given one, or one of its own), all workers and a client; closes them in turn, however `use` ends. */
+/**
+ * Opens a Redis (the given one, or one of its own), all workers and a client; closes them in turn, however `use` ends.
+ * @throws Interruption where a signal ended it
+ */
 export async function withHouse<T>(options: HouseOptions, use: (house: House) => Promise<T>): Promise<T> {
   const { config, output, ...parts } = options;
   const { shards, queueShards, concurrency, shutdownMs } = config;
-  const redis = await provideRedis({ redisUrl: config.redisUrl, log: output.note });
-  const settings = { redisUrl: redis.url, shards, queueShards };
-  const closers: (() => Promise<unknown>)[] = [() => redis.stop()];
+  const { interruption, interrupted, stopListening } = listenForSignals();
+  void interruption.then(() => output.note('stopping; a second signal ends it at once'));
+  const closers: (() => Promise<unknown>)[] = [];
   try {
-    const workers = await startWorkers({ ...settings, ...parts, concurrency, shutdownMs, roles: ROLES });
+    const redis = await provideRedis({ redisUrl: config.redisUrl, log: output.note, signal: interrupted });
+    closers.unshift(() => redis.stop());
+    const settings = { redisUrl: redis.url, shards, queueShards };
+    const workers = await unlessInterrupted(
+      startWorkers({ ...settings, ...parts, concurrency, shutdownMs, roles: ROLES }),
+      interruption,
+    );
     closers.unshift(() => workers.close());
-    const client = await openClient(settings);
+    const client = await unlessInterrupted(openClient(settings), interruption);
     closers.unshift(() => client.close());
-    return await use({ redis, workers, client });
+    const result = await unlessInterrupted(use({ redis, workers, client, interrupted }), interruption);
+    interrupted.throwIfAborted(); // a prompt that was closed by it ends as after its last line
+    return result;
   } finally {
-    for (const close of closers) await close();
+    // One that fails must not leave the next undone.
+    for (const close of closers) await close().catch((error: unknown) => reportError(output, error));
+    stopListening();
   }
 }

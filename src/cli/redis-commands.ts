@@ -4,6 +4,7 @@ import type { CommandContext } from './command-context.ts';
 import type { ForkOptions } from './commands/fork.ts';
 import type { LimitOptions, RestoreOptions } from './commands/restore.ts';
 import type { ReadOptions } from './commands/show.ts';
+import { explainError } from './explain-outage.ts';
 import type { Output } from './output.ts';
 import { runCommand } from './run-command.ts';
 
@@ -17,12 +18,11 @@ export function addRedisCommands(program: Command, output: Output): void {
     runCommand(output, isJson, async () => {
       const { redisUrl, shards, queueShards } = readConfig();
       const { openClient } = await import('../client/index.ts');
-      const client = await openClient({ redisUrl: redisUrl ?? DEFAULT_REDIS_URL, shards, queueShards }).catch(
-        (error: unknown) => {
-          if (redisUrl === undefined) output.note(`REDIS_URL is not set: ${DEFAULT_REDIS_URL} was tried`);
-          throw error;
-        },
-      );
+      const url = redisUrl ?? DEFAULT_REDIS_URL;
+      const client = await openClient({ redisUrl: url, shards, queueShards }).catch(async (error: unknown) => {
+        if (redisUrl === undefined) output.note(`REDIS_URL is not set: ${DEFAULT_REDIS_URL} was tried`);
+        throw await explainError(error, url);
+      });
       try {
         return await command({ client, output });
       } finally {

@@ -1,3 +1,4 @@
+import { Interruption } from './interruption.ts';
 import { nameVariable } from './name-variable.ts';
 import { type Output, reportError } from './output.ts';
 
@@ -10,6 +11,8 @@ export async function runCommand(
   try {
     process.exitCode = await command();
   } catch (error) {
+    // What it interrupted may still be under way, and must not keep the process.
+    if (error instanceof Interruption) process.exit(error.exitCode);
     process.exitCode = reportError(output, nameVariable(error), isJson);
   }
 }

@@ -12,6 +12,11 @@ const MAX_WORDS = 24;
 /** More than all words of a query can weigh together: whoever holds it letter by letter comes first. */
 const PHRASE_WEIGHT = 10_000;
 
+/** Of a text that holds a term more often, the first: a megabyte of one letter would be looked at place by place. */
+const MOST_PLACES = 1_000;
+
+const LETTER = /^[\p{L}\p{N}]/u;
+
 export interface RecallQuery {
   /** the whole of it, folded */
   readonly phrase: string;
@@ -19,11 +24,11 @@ export interface RecallQuery {
   readonly words: readonly string[];
 }
 
-/** What of a query a text holds. */
+/** What of a query a text holds: a bit for each term, the whole query first, its words behind it. */
 export interface RecallMatch {
-  readonly isPhrase: boolean;
-  /** a bit for each word */
-  readonly words: number;
+  readonly held: number;
+  /** those that stand there by themselves, not inside a longer word or number */
+  readonly alone: number;
 }
 
 /** Messages that hold the same of a query. */
@@ -58,7 +63,7 @@ export function recallText({ content, parts, toolCalls = [] }: Message): string 
  * be interrupted: after a few milliseconds at a message of a megabyte.
  */
 export class RecallSearch {
-  readonly #query: RecallQuery;
+  readonly #terms: readonly string[];
   readonly #segments: readonly Segment[];
   readonly #buckets = new Map<string, Bucket>();
   readonly #ownCalls = new Set<string>();
@@ -66,8 +71,8 @@ export class RecallSearch {
   #scanned = 0;
 
   /** @param segments of the version that the agent sees */
-  constructor(query: RecallQuery, segments: readonly Segment[]) {
-    this.#query = query;
+  constructor({ phrase, words }: RecallQuery, segments: readonly Segment[]) {
+    this.#terms = [phrase, ...words];
     this.#segments = segments;
   }
 
@@ -77,10 +82,10 @@ export class RecallSearch {
     for (const { id, name } of message.toolCalls ?? []) if (name === RECALL) this.#ownCalls.add(id);
     if (message.toolCallId !== undefined && this.#ownCalls.has(message.toolCallId)) return;
     this.#scanned += 1;
-    const match = yield* matchText(this.#query, recallText(message));
+    const match = yield* matchText(this.#terms, recallText(message));
     if (match === undefined) return;
     const isArchived = this.#isArchived(entry);
-    const key = [match.isPhrase, match.words, isArchived].join();
+    const key = [match.held, match.alone, isArchived].join();
     const bucket = this.#buckets.get(key);
     if (bucket === undefined) this.#buckets.set(key, { ...match, isArchived, seqs: [seq] });
     else bucket.seqs.push(seq);
@@ -92,19 +97,22 @@ export class RecallSearch {
   }
 
   /**
-   * Seqs of the hits, best first: the whole query, then its words, each the more the fewer messages hold it, then the newest.
-   * What the agent sees anyway is a hit only where nothing archived is.
+   * Seqs of the hits, best first: the whole query, then its words, each the more the fewer messages hold it and half as much inside
+   * a longer one, then the newest. What the agent sees anyway is a hit only where nothing archived is.
    */
   rank(): number[] {
-    const weights = this.#weighWords();
+    const weights = this.#weighTerms();
     const byWeight = new Map<number, number[]>();
     const { hasArchived } = this;
-    for (const { isPhrase, words, isArchived, seqs } of this.#buckets.values()) {
+    for (const { held, alone, isArchived, seqs } of this.#buckets.values()) {
       if (isArchived !== hasArchived) continue;
-      const held = weights.reduce((sum, weight, word) => sum + (hasWord(words, word) ? weight : 0), 0);
-      // Rounded, so that the same words weigh the same in whatever order they are added.
-      const weight = Math.round((held + (isPhrase ? PHRASE_WEIGHT : 0)) * 1e6);
-      byWeight.set(weight, [...(byWeight.get(weight) ?? []), ...seqs]);
+      const sum = weights.reduce(
+        (all, weight, term) => all + (weight * (bitOf(held, term) + bitOf(alone, term))) / 2,
+        0,
+      );
+      // Rounded, so that the same weights make the same sum in whatever order they are added.
+      const rounded = Math.round(sum * 1e6);
+      byWeight.set(rounded, [...(byWeight.get(rounded) ?? []), ...seqs]);
     }
     const ranked = [...byWeight].toSorted(([a], [b]) => b - a);
     return ranked.flatMap(([, seqs]) => seqs.toSorted((a, b) => b - a));
@@ -115,20 +123,20 @@ export class RecallSearch {
     const text = canonical(recallText(message));
     yield;
     const folded = fold(text);
-    const { phrase, words } = this.#query;
-    const weights = this.#weighWords();
-    const heaviestFirst = words.toSorted((a, b) => (weights[words.indexOf(b)] ?? 0) - (weights[words.indexOf(a)] ?? 0));
-    for (const word of [phrase, ...heaviestFirst]) {
+    const weights = this.#weighTerms();
+    const terms = this.#terms.map((term, index) => ({ term, weight: weights[index] as number }));
+    for (const { term } of terms.toSorted((a, b) => b.weight - a.weight)) {
       yield;
-      const at = folded.indexOf(word);
-      if (at !== -1) return cutAround(text, at, at + word.length, reach);
+      const place = findTerm(folded, term);
+      if (place !== undefined) return cutAround(text, place.at, place.at + term.length, reach);
     }
     return cutAround(text, 0, 0, reach);
   }
 
-  #weighWords(): number[] {
-    return this.#query.words.map((_, word) => {
-      const holding = [...this.#buckets.values()].filter(({ words }) => hasWord(words, word));
+  #weighTerms(): number[] {
+    return this.#terms.map((_, term) => {
+      if (term === 0) return PHRASE_WEIGHT;
+      const holding = [...this.#buckets.values()].filter(({ held }) => bitOf(held, term) === 1);
       const count = holding.reduce((sum, { seqs }) => sum + seqs.length, 0);
       return Math.log2(1 + this.#scanned / Math.max(1, count));
     });
@@ -142,19 +150,41 @@ export class RecallSearch {
   }
 }
 
-/** Undefined: none of its words. */
-export function* matchText({ phrase, words }: RecallQuery, text: string): Generator<void, RecallMatch | undefined> {
+/** Undefined: none of the terms. */
+function* matchText(terms: readonly string[], text: string): Generator<void, RecallMatch | undefined> {
   const folded = fold(canonical(text));
   let held = 0;
-  for (const [index, word] of words.entries()) {
+  let alone = 0;
+  for (const [index, term] of terms.entries()) {
     yield;
-    if (folded.includes(word)) held |= 1 << index;
+    const place = findTerm(folded, term);
+    if (place !== undefined) held |= 1 << index;
+    if (place?.isAlone === true) alone |= 1 << index;
   }
-  return held === 0 ? undefined : { isPhrase: folded.includes(phrase), words: held };
+  return held === 0 ? undefined : { held, alone };
 }
 
-function hasWord(words: number, index: number): boolean {
-  return (words & (1 << index)) !== 0;
+interface Place {
+  readonly at: number;
+  readonly isAlone: boolean;
+}
+
+/** Where it first stands by itself, else where it first stands. */
+function findTerm(text: string, term: string): Place | undefined {
+  const first = text.indexOf(term);
+  for (let at = first, looked = 0; at !== -1 && looked < MOST_PLACES; at = text.indexOf(term, at + 1), looked += 1) {
+    if (!isWordAcross(text, at) && !isWordAcross(text, at + term.length)) return { at, isAlone: true };
+  }
+  return first === -1 ? undefined : { at: first, isAlone: false };
+}
+
+/** Whether a word or number goes on over this place. */
+function isWordAcross(text: string, at: number): boolean {
+  return LETTER.test(text[at - 1] ?? '') && LETTER.test(text[at] ?? '');
+}
+
+function bitOf(bits: number, index: number): 0 | 1 {
+  return ((bits >> index) & 1) as 0 | 1;
 }
 
 /** One form for what looks the same, and nothing that a cut could leave half of. */

@@ -1,6 +1,7 @@
 import { identifyServer, withConnection } from './connection.ts';
 import { describeCause, LocalRedisError } from './errors.ts';
 import type { LocalRedis } from './local-redis.ts';
+import { isInProtectedMode, PROTECTED_MODE } from './protected-mode.ts';
 
 const ANSWER_TIMEOUT_MS = 5_000;
 
@@ -20,9 +21,15 @@ export async function useGivenRedis(url: string): Promise<LocalRedis> {
       stop: () => Promise.resolve(),
     };
   } catch (error) {
+    const { message, hint } = (await isInProtectedMode(url))
+      ? PROTECTED_MODE
+      : {
+          message: describeCause(error),
+          hint: 'Start it, correct REDIS_URL, or unset REDIS_URL to have a Redis started here.',
+        };
     throw new LocalRedisError('redis_unreachable', {
-      message: `The Redis given as REDIS_URL (${address}) does not answer: ${describeCause(error)}`,
-      hint: 'Start it, correct REDIS_URL, or unset REDIS_URL to have a Redis started here.',
+      message: `The Redis given as REDIS_URL (${address}) does not answer: ${message}`,
+      hint,
       cause: error,
     });
   }

@@ -2,7 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Worker } from 'bullmq';
 import type { QueueConnection, QueueErrorListener } from './queue-connection.ts';
 
+/** `deadline`: what was in hand is left behind; leases and locks lapse, and others go on */
 export type CloseOutcome = 'closed' | 'deadline';
+
+/** A close gives up on a Redis that is away so long: nothing can be handed back. Tries to come back are a second apart. */
+const GIVE_UP_MS = 1_500;
 
 /** Workers from the moment they take jobs to the moment they are cut off; it owns their connection. */
 export class RunningWorkers {
@@ -29,18 +33,39 @@ export class RunningWorkers {
   }
 
   /**
-   * Takes no more jobs, waits for those in hand until the deadline, and cuts the connections: BullMQ's own close may
-   * never end while Redis is away. `onDeadline` is called before the cut.
+   * Takes no more jobs, waits for those in hand until the deadline, or until Redis is lost, and cuts the connections:
+   * BullMQ's own close may never end while Redis is away. `onDeadline` is called before the cut.
    */
   async close(deadlineMs: number, onDeadline: () => void): Promise<CloseOutcome> {
-    const timer = new AbortController();
+    const ended = new AbortController();
     const closed = Promise.allSettled(this.#workers.map((worker) => worker.close())).then(() => 'closed' as const);
-    const deadline = sleep(deadlineMs, 'deadline' as const, { signal: timer.signal });
+    const deadline = sleep(deadlineMs, 'deadline' as const, { signal: ended.signal });
     deadline.catch(() => undefined); // aborted below
-    const outcome = await Promise.race([closed, deadline]);
-    timer.abort();
+    const lost = untilLost(this.#connection, ended.signal).then(() => 'deadline' as const);
+    const outcome = await Promise.race([closed, deadline, lost]);
+    ended.abort();
     if (outcome === 'deadline') onDeadline();
     this.#connection.disconnectAll();
     return outcome;
   }
+}
+
+/** Resolves once the connection has been away for `GIVE_UP_MS` on end. Never, where that is not before the signal. */
+async function untilLost(connection: QueueConnection, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let timer: NodeJS.Timeout | undefined;
+  const onReady = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+  };
+  const onAway = (): void => {
+    timer ??= setTimeout(resolve, GIVE_UP_MS);
+  };
+  connection.on('close', onAway).on('ready', onReady);
+  signal.addEventListener('abort', () => {
+    connection.off('close', onAway).off('ready', onReady);
+    clearTimeout(timer);
+  });
+  if (connection.status !== 'ready') onAway();
+  await promise;
 }

@@ -1,10 +1,15 @@
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { text as readText } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { identifyServer, withConnection } from '../../src/local-redis/connection.ts';
 import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
+import { findOnPath } from '../../src/local-redis/path.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
+import { isGone } from '../local-redis/fixture.ts';
 import { endOf, runTurnfold, startTurnfold, writeTemporary } from './run-turnfold.ts';
 
 let redis: LocalRedis;
@@ -19,13 +24,42 @@ function startWorker(env: Readonly<Record<string, string>>, ...args: string[]): 
   return startTurnfold(['worker', '--agents', AGENTS, ...args], env);
 }
 
-/** The first log line that says so. */
-async function untilSaid(worker: ChildProcess, what: string): Promise<Record<string, unknown>> {
+interface Log {
+  /** of all lines so far */
+  readonly lines: readonly Record<string, unknown>[];
+  /** the next line that says so */
+  readonly until: (what: string) => Promise<Record<string, unknown>>;
+}
+
+function readLog(worker: ChildProcess): Log {
   if (worker.stdout === null) throw new Error('its output is not piped');
-  for await (const line of createInterface({ input: worker.stdout })) {
-    if (line.includes(what)) return JSON.parse(line) as Record<string, unknown>;
-  }
-  throw new Error(`it ended without saying: ${what}`);
+  const lines: Record<string, unknown>[] = [];
+  const source = createInterface({ input: worker.stdout })[Symbol.asyncIterator]();
+  return {
+    lines,
+    async until(what) {
+      for (;;) {
+        const { done, value } = await source.next();
+        if (done) throw new Error(`it ended without saying: ${what}`);
+        const line = JSON.parse(value) as Record<string, unknown>;
+        lines.push(line);
+        if (value.includes(what)) return line;
+      }
+    },
+  };
+}
+
+/** A Redis where another was. It ends with the test. */
+async function startOnPort(port: string): Promise<void> {
+  const binary = await findOnPath(['redis-server', 'valkey-server'], process.env['PATH'] ?? '');
+  if (binary === undefined) throw new Error('no redis-server on PATH');
+  const server = spawn(binary, ['--port', port, '--bind', '127.0.0.1', '--save', ''], { stdio: 'ignore' });
+  onTestFinished(() => void server.kill('SIGKILL'));
+}
+
+/** The first log line that says so; what follows is not read. */
+async function untilSaid(worker: ChildProcess, what: string): Promise<Record<string, unknown>> {
+  return await readLog(worker).until(what);
 }
 
 async function exitCodeOf(worker: ChildProcess): Promise<number | null> {
@@ -67,6 +101,41 @@ describe('with Redis away', () => {
     const worker = startWorker({ REDIS_URL: 'redis://127.0.0.1:1' });
     await untilSaid(worker, 'worker failed');
     worker.kill('SIGTERM');
+    expect(await exitCodeOf(worker)).toBe(0);
+  });
+
+  test('for a while: one line for the outage and one for its end', async ({ skip }) => {
+    const own = await provideRedis({ sources: ['path'] }).catch((error: Error) => error);
+    if (own instanceof Error || own.pid === undefined) return skip('no Redis here that may be killed');
+    onTestFinished(() => own.stop());
+    const worker = startWorker({ REDIS_URL: own.url });
+    const log = readLog(worker);
+    await log.until('worker started');
+    process.kill(own.pid, 'SIGKILL');
+    await log.until('worker failed');
+    await startOnPort(new URL(own.url).port);
+    expect(await log.until('redis is back')).toMatchObject({ level: 'info', awayMs: expect.any(Number) as number });
+    const run = await runTurnfold(['enqueue', 'w3', 'hello', '--agent', 'workspace', '--wait', '20'], {
+      env: { REDIS_URL: own.url },
+    });
+    expect(run).toMatchObject({ code: 0 });
+    worker.kill('SIGTERM');
+    await log.until('worker stopped');
+    expect(log.lines.filter(({ event }) => event === 'worker_failed')).toHaveLength(1);
+  });
+
+  // Without it the test would last as long as the deadline, which is more than any test may take.
+  test('for good: SIGTERM ends it long before its deadline', async ({ skip }) => {
+    const own = await provideRedis({ sources: ['path', 'package'] }).catch((error: Error) => error);
+    if (own instanceof Error || own.pid === undefined) return skip('no Redis here that may be killed');
+    onTestFinished(() => own.stop());
+    const worker = startWorker({ REDIS_URL: own.url, TURNFOLD_SHUTDOWN_MS: '600000' });
+    const lines = readLog(worker);
+    await lines.until('worker started');
+    process.kill(own.pid, 'SIGKILL');
+    await lines.until('worker failed');
+    worker.kill('SIGTERM');
+    expect(await lines.until('worker stopped')).toMatchObject({ outcome: 'deadline' });
     expect(await exitCodeOf(worker)).toBe(0);
   });
 
@@ -158,6 +227,70 @@ describe('dev', () => {
     const run = await runTurnfold(['dev'], { env: { REDIS_URL: 'redis://127.0.0.1:1' } });
     expect(run).toMatchObject({ code: 1, stdout: '' });
     expect(run.stderr).toMatch(/^turnfold: redis_unreachable: .*\nStart it, /);
+  });
+});
+
+describe('a signal to what runs in one process', () => {
+  const GONE = { timeout: 10_000, interval: 20 };
+
+  /** Where the own Redis of `dev` is, once it is ready to talk. */
+  async function untilReady(dev: ChildProcess): Promise<{ pid: number; dataDir: string }> {
+    if (dev.stdout === null) throw new Error('its output is not piped');
+    const port = /port (\d+)$/.exec(await untilLine(dev.stdout, 'Redis '))?.[1];
+    return await withConnection(`redis://127.0.0.1:${port}`, 5_000, async (client) => {
+      const [, dataDir = ''] = await client.config('GET', 'dir');
+      return { pid: (await identifyServer(client)).pid ?? 0, dataDir };
+    });
+  }
+
+  async function untilLine(stream: Readable, start: string): Promise<string> {
+    const lines = createInterface({ input: stream });
+    const { promise, resolve, reject } = Promise.withResolvers<string>();
+    lines.on('line', (line) => line.startsWith(start) && resolve(line));
+    lines.once('close', () => reject(new Error(`it ended without saying: ${start}`)));
+    return await promise;
+  }
+
+  test.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('%s closes all that dev has opened, and then ends it', async (signal, code) => {
+    const dev = startTurnfold(['dev']);
+    const server = await untilReady(dev);
+    const said = dev.stderr === null ? '' : readText(dev.stderr);
+    dev.kill(signal);
+    expect(await exitCodeOf(dev)).toBe(code);
+    // Without a stop the server ends too, but later than its parent.
+    expect(isGone(server)).toBe(true);
+    expect(await said).toContain('stopping; a second signal ends it at once\n');
+  });
+
+  const SILENT = `export const agents = [{ name: 'silent', system: '', tools: [], policy: {}, model: {
+    profile: { id: 'silent', encoding: 'o200k_base', windowTokens: 32000, outputCapTokens: 4096, upperBoundFactor: 1 },
+    generate() { console.log('called'); return new Promise(() => undefined); },
+  } }];`;
+
+  test('a second one waits for nothing', async () => {
+    const agents = await writeTemporary('agents.ts', SILENT);
+    const dev = startTurnfold(['dev', '--agents', agents], { TURNFOLD_SHUTDOWN_MS: '600000' });
+    if (dev.stdout === null || dev.stderr === null) throw new Error('its output is not piped');
+    const server = await untilReady(dev);
+    dev.stdin?.write('hello\n');
+    await untilLine(dev.stdout, 'called');
+    dev.kill('SIGINT');
+    await untilLine(dev.stderr, 'stopping');
+    dev.kill('SIGINT');
+    await exitCodeOf(dev);
+    expect(dev.signalCode).toBe('SIGINT');
+    await expect.poll(() => isGone(server), GONE).toBe(true);
+  });
+
+  test('the demo ends in the middle of its turns', async () => {
+    const demo = startTurnfold(['demo', '--json']);
+    if (demo.stderr === null) throw new Error('its output is not piped');
+    await untilLine(demo.stderr, 'turn   3/');
+    demo.kill('SIGINT');
+    expect(await exitCodeOf(demo)).toBe(130);
   });
 });
 

@@ -15,7 +15,10 @@ const call = (id: string, name: string, given: string): Message => ({
 });
 
 const segment = (kind: 'raw' | 'evicted' | 'masked', from: number, to: number): Segment => ({
-  ...{ kind, from, to, weight: NO_WEIGHT },
+  kind,
+  from,
+  to,
+  weight: NO_WEIGHT,
 });
 
 function logOf(messages: readonly Message[], tokens = 10): LogEntry[] {
@@ -61,12 +64,18 @@ describe('a search', () => {
     ['the newest where all else is equal', 'tide', ['tide 1', 'no', 'TIDE 2', 'low tide'], [4, 3, 1]],
     ['the newest of two words that weigh the same', 'sun moon', ['sun', 'moon', 'sun', 'moon', 'star'], [4, 3, 2, 1]],
     ['a path whole before its parts', 'where is src/a/b.ts?', ['b.ts of src/a', 'in src/a/b.ts, line 1'], [2, 1]],
+    [
+      'what stands by itself before what is part of more',
+      'id 77',
+      ['id 77.', 'id 7', 'id 770', 'bid 77', '(77)'],
+      [1, 4, 3, 5],
+    ],
     ['an id within a longer one', '4711', ['ORD4711', 'ORD4712'], [1]],
     ['no words that say nothing, beside those that do', 'is it an owl', ['is it an', 'an owl'], [2]],
     ['such words where there are no others', 'is it', ['now', 'it is'], [2]],
     ['what is no word', '=>', ['a -> b', 'a => b'], [2]],
     ['words of a script without blanks', '订单号码', ['你的订单已发货', '天气'], [1]],
-    ['other writings of a letter', 'CAFÉ ΟΔΟΣ', ['cafe\u0301', 'οδος', 'ΟΔΟΣΑ', 'kaf'], [1, 3, 2]],
+    ['other writings of a letter', 'CAFÉ ΟΔΟΣ', ['cafe\u0301', 'οδος', 'ΟΔΟΣΑ', 'kaf'], [1, 2, 3]],
   ])('finds %s', (_what, query, texts, seqs) => {
     expect(find(query, texts.map(user))).toEqual(seqs);
   });

@@ -12,6 +12,7 @@ import type { LocalRedis } from '../../local-redis/local-redis.ts';
 import { resolveModel } from '../../runtime/resolve-model.ts';
 import { readLines } from '../files.ts';
 import { withHouse } from '../house.ts';
+import { forwardInterrupt } from '../interruption.ts';
 import { type Output, writeJson } from '../output.ts';
 
 export interface DemoOptions {
@@ -39,13 +40,13 @@ export async function runDemo(options: DemoOptions, output: Output): Promise<num
   const compacted = createDemoAgent(`demo-${stamp}`, script, { isCompacted: true, makeModel });
   const uncompacted = createDemoAgent(`demo-${stamp}-off`, script, { isCompacted: false, makeModel });
   const agents = [compacted, uncompacted];
-  return await withHouse({ config, output, agents }, async ({ redis, client }) => {
+  return await withHouse({ config, output, agents }, async ({ redis, client, interrupted }) => {
     output.note(`${script.turns.length} turns, usable window ${script.usable} tokens\n`);
     const run = await runConversation(client, compacted, script, describeProgress(output, script.usable));
     output.note('\nthe same turns with compaction off …');
     const without = await runConversation(client, uncompacted, script, () => undefined);
     report(output, options, { run, without, usable: script.usable });
-    await inviteToLook(output, options, redis, run);
+    await inviteToLook(output, options, { redis, run, interrupted });
     return run.failures.length === 0 && summarizeRun(run, script.usable).overLimit === 0 ? 0 : 1;
   });
 }
@@ -80,7 +81,11 @@ function report(
 }
 
 /** At a terminal the demo's Redis stays until Enter is pressed, so that the commands have something to show. */
-async function inviteToLook(output: Output, options: DemoOptions, redis: LocalRedis, run: DemoRun): Promise<void> {
+async function inviteToLook(
+  output: Output,
+  options: DemoOptions,
+  { redis, run, interrupted }: { redis: LocalRedis; run: DemoRun; interrupted: AbortSignal },
+): Promise<void> {
   if (options.json) return;
   // A given address may hold a password, and stands in the environment already.
   const command = `${redis.source === 'given' ? '' : `REDIS_URL=${redis.url} `}npm run -s turnfold --`;
@@ -96,7 +101,8 @@ async function inviteToLook(output: Output, options: DemoOptions, redis: LocalRe
     return;
   }
   const prompt = createInterface({ input: process.stdin, output: process.stdout });
-  const signal = AbortSignal.timeout(STAY_MS);
+  forwardInterrupt(prompt);
+  const signal = AbortSignal.any([AbortSignal.timeout(STAY_MS), interrupted]);
   // Nobody pressed it: an unattended terminal must not keep the demo.
   await prompt.question('\nRedis stays until you press Enter, a minute at most. ', { signal }).catch(() => undefined);
   prompt.close();

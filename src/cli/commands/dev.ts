@@ -9,6 +9,7 @@ import { createLogger, logEvents } from '../../telemetry/logs.ts';
 import type { CommandContext } from '../command-context.ts';
 import { readPolicyFile } from '../files.ts';
 import { withHouse } from '../house.ts';
+import { forwardInterrupt } from '../interruption.ts';
 import { loadAgents } from '../load-agents.ts';
 import { type Output, reportError } from '../output.ts';
 import { describeTurn } from './follow-turn.ts';
@@ -41,13 +42,14 @@ export async function runDev(options: DevOptions, output: Output): Promise<numbe
   const agent = chooseAgent(agents, options.agent);
   const onEvent = logEvents(createLogger({ level: 'warn', isPretty: true }));
   const metrics = { ...config.metrics, port: 0 };
-  return await withHouse({ config, output, agents, policy, metrics, onEvent }, async ({ redis, workers, client }) => {
+  return await withHouse({ config, output, agents, policy, metrics, onEvent }, async (house) => {
+    const { redis, workers, client, interrupted } = house;
     output.line(`Redis    ${redis.description}`);
     output.line(`metrics  ${workers.metricsUrl ?? 'none'}`);
     output.line(`agents   ${agents.map(({ name }) => name).join(', ')}`);
     output.line(`Type a message to ${agent}; ${COMMANDS}`);
     const talk = { agent, conversation: options.conversation };
-    await readPrompt(`${agent}> `, async (line) => {
+    await readPrompt(`${agent}> `, interrupted, async (line) => {
       await answerLine({ client, output }, line, talk).catch((error: unknown) => reportError(output, error));
     });
     return 0;
@@ -69,9 +71,10 @@ function chooseAgent(agents: readonly Agent[], wanted: string | undefined): stri
 }
 
 /** Lines of standard input, one after the other, until `/quit` or its end. A prompt is only for a person at a terminal. */
-async function readPrompt(prompt: string, answer: (line: string) => Promise<void>): Promise<void> {
+async function readPrompt(prompt: string, signal: AbortSignal, answer: (line: string) => Promise<void>): Promise<void> {
   const { stdin, stdout } = process;
-  const lines = createInterface({ input: stdin, prompt, ...(stdin.isTTY ? { output: stdout } : {}) });
+  const lines = createInterface({ input: stdin, signal, prompt, ...(stdin.isTTY ? { output: stdout } : {}) });
+  forwardInterrupt(lines);
   let isOpen = true;
   lines.once('close', () => {
     isOpen = false;

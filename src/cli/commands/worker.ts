@@ -1,9 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 import { readConfig } from '../../config.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
+import type { EventListener } from '../../domain/events.ts';
+import { untilAnswer } from '../../local-redis/until-answer.ts';
 import { ROLES, type Role, startWorkers } from '../../runtime/start-workers.ts';
 import { createLogger, logEvents } from '../../telemetry/logs.ts';
+import { foldOutages } from '../../telemetry/outages.ts';
+import { explainError, findRefusal } from '../explain-outage.ts';
 import { readPolicyFile } from '../files.ts';
+import { listenForSignals } from '../interruption.ts';
 import { loadAgents } from '../load-agents.ts';
 import type { Output } from '../output.ts';
 
@@ -26,7 +31,14 @@ export async function runWorker(options: WorkerOptions, output: Output): Promise
   const policy = await readPolicyFile(options.policy, output);
   const agents = await loadAgents(options.agents);
   const logger = createLogger({ level: logLevel });
-  const stopped = untilSignal();
+  const { interruption } = listenForSignals();
+  const onEvent = foldOutages({
+    logger,
+    listener: logEvents(logger),
+    explain: (error) => explainError(error, redisUrl),
+    untilBack: () => untilAnswer(redisUrl),
+  });
+  void tellOfRefusal(redisUrl, onEvent);
   const started = startWorkers({
     ...config,
     redisUrl,
@@ -34,17 +46,24 @@ export async function runWorker(options: WorkerOptions, output: Output): Promise
     policy,
     agents,
     roles,
-    onEvent: logEvents(logger),
+    onEvent,
   });
   // While Redis is away a start waits for it, however long: told to stop, it is left, for it has taken nothing yet.
-  const workers = await Promise.race([started, stopped.then(() => undefined)]);
+  const workers = await Promise.race([started, interruption.then(() => undefined)]);
   if (workers !== undefined) logger.info({ roles, metrics: workers.metricsUrl }, 'worker started');
-  logger.info({ signal: await stopped }, 'worker stopping');
+  const { signal } = await interruption;
+  logger.info({ signal }, 'worker stopping');
   const outcome = (await workers?.close()) ?? 'closed';
   logger.info({ outcome }, 'worker stopped');
   // What a deadline left behind must not keep the process: its leases lapse and others go on.
   await setImmediate();
   process.exit(0);
+}
+
+/** Such a Redis may hang up on a connection without an error, and the start would wait for it and say nothing. */
+async function tellOfRefusal(redisUrl: string, onEvent: EventListener): Promise<void> {
+  const error = await findRefusal(redisUrl);
+  if (error !== undefined) onEvent({ type: 'worker_failed', where: 'start', error });
 }
 
 function readRoles(list: string): Role[] {
@@ -55,13 +74,4 @@ function readRoles(list: string): Role[] {
       field: '--roles',
     });
   });
-}
-
-/** The first signal asks to stop; the next one, of either kind, ends the process by its default handling. */
-async function untilSignal(): Promise<NodeJS.Signals> {
-  const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
-  process.once('SIGTERM', resolve).once('SIGINT', resolve);
-  const signal = await promise;
-  process.off('SIGTERM', resolve).off('SIGINT', resolve);
-  return signal;
 }

@@ -38,7 +38,7 @@ it.each([
     (agent: Agent) => ({ ...agent, model: scriptedModel({ profile: { id: 'other' }, decide: () => ({}) }) }),
     10,
   ],
-])('it is void under another %s, where our own count stands', async (_, change, least) => {
+])('is void under another %s, where our own count stands', async (_, change, least) => {
   const [, second = 0] = await sizesOver(change);
   expect(second).toBeGreaterThan(least);
   expect(second).toBeLessThan(least + 100);

@@ -1,0 +1,50 @@
+import type { Logger } from 'pino';
+import { isTurnfoldError } from '../domain/errors.ts';
+import type { EventListener, WorkerEvent } from '../domain/events.ts';
+
+export interface OutageOptions {
+  readonly logger: Logger;
+  /** told of everything but what an outage that is known already makes fail */
+  readonly listener: EventListener;
+  /** the error with what can be found out of why Redis is away */
+  readonly explain: (error: unknown) => Promise<unknown>;
+  readonly untilBack: () => Promise<void>;
+}
+
+const MS_A_SECOND = 1_000;
+
+/**
+ * Makes an outage of Redis one line, though every connection tells of it, and its end another. That the connections are back
+ * is taken from a question of our own, at most a second after them.
+ */
+export function foldOutages({ logger, listener, explain, untilBack }: OutageOptions): EventListener {
+  let isAway = false;
+  async function watch(event: Failure): Promise<void> {
+    const since = performance.now();
+    try {
+      listener({ ...event, error: await explain(event.error) });
+    } catch (error) {
+      listener(event);
+      throw error;
+    }
+    await untilBack();
+    isAway = false;
+    const awayMs = Math.round(performance.now() - since);
+    logger.info({ awayMs }, `redis is back after ${Math.round(awayMs / MS_A_SECOND)} s`);
+  }
+  return (event) => {
+    if (!tellsOfOutage(event)) return listener(event);
+    if (isAway) return;
+    isAway = true;
+    watch(event).catch((error: unknown) => {
+      isAway = false;
+      listener({ type: 'worker_failed', where: 'outage', error });
+    });
+  };
+}
+
+type Failure = Extract<WorkerEvent, { type: 'worker_failed' }>;
+
+function tellsOfOutage(event: WorkerEvent): event is Failure {
+  return event.type === 'worker_failed' && isTurnfoldError(event.error, 'redis_unavailable');
+}

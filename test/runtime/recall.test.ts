@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Agent } from '../../src/domain/agent.ts';
+import type { ModelRequest } from '../../src/domain/model.ts';
+import type { ScriptedOutcome } from '../../src/models/scripted.ts';
+import { agentOf, countSteps, words } from './agents.ts';
+import { eventually, type House, openHouse, settled } from './fixture.ts';
+
+const ID = 'INV-2024-7731';
+
+let house: House;
+
+beforeAll(async () => {
+  house = await openHouse();
+});
+
+afterAll(async () => {
+  await house.close();
+});
+
+/** Searches for what it is told, reads the best hit whole, and says what it read. */
+function decide(request: ModelRequest): ScriptedOutcome {
+  const last = request.messages.at(-1)?.content ?? '';
+  const call = (given: Readonly<Record<string, unknown>>) => ({ toolCalls: [{ name: 'recall', arguments: given }] });
+  switch (countSteps(request)) {
+    case 0:
+      return call({ query: last });
+    case 1: {
+      const { seq } = JSON.parse(last).hits[0];
+      return call({ from: seq, to: seq });
+    }
+    default:
+      return { content: JSON.parse(last).messages[0].text };
+  }
+}
+
+function createAgent(): Agent {
+  const summarizer = { models: ['scripted'] };
+  const policy = { messageThreshold: 8, retentionWindow: 2, summarizer };
+  const agent = agentOf({
+    decide: (request) => (isSummary(request) ? { content: '## Goal\nBooks.' } : decide(request)),
+    policy,
+  });
+  return { ...agent, recall: true };
+}
+
+const isSummary = ({ tools }: ModelRequest): boolean => tools.length === 0;
+
+it('an id that its summary lost is found in the log, and no other conversation’s', async () => {
+  await house.startWorkers(createAgent());
+  const part = (text: string) => [
+    { role: 'user' as const, content: words(10) },
+    { role: 'assistant' as const, content: words(400) },
+    { role: 'assistant' as const, content: `${words(400)} ${text}` },
+  ];
+  for (const [conversation, id] of [
+    ['r1', ID],
+    ['r2', 'INV-2024-1111'],
+  ] as const) {
+    const messages = [...part(`The invoice is ${id}.`), ...part('Paid.'), ...part('Done.')];
+    await house.client.append({ conversation, agent: 'guide', messages });
+    await eventually(
+      () => house.client.describe(conversation),
+      (state) => expect([state.size.version, state.passId]).toEqual([1, undefined]),
+    );
+  }
+  const { items } = await house.client.context('r1');
+  expect(items.filter(({ message }) => message.role === 'checkpoint')).toHaveLength(2);
+  expect(JSON.stringify(items)).not.toContain(ID);
+
+  const { turn } = await house.client.enqueueTurn({ conversation: 'r1', agent: 'guide', input: 'invoice INV-2024' });
+  const { state, answer } = await settled(house, 'r1', turn);
+  expect(state).toBe('completed');
+  expect(answer?.content).toBe(`${words(400)} The invoice is ${ID}.`);
+  const log = await house.client.log('r1');
+  const [search] = log
+    .filter(({ message }) => message.role === 'tool')
+    .map(({ message }) => JSON.parse(message.content));
+  expect(search).toEqual({ hits: [{ seq: 3, role: 'assistant', excerpt: expect.stringContaining(ID) }] });
+  expect(JSON.stringify(log)).not.toContain('1111');
+});
