@@ -1,28 +1,14 @@
 import { isMaskable } from './compaction/mask.ts';
 import type { LogEntry, Message } from './message.ts';
 import { readParts } from './parts.ts';
+import { canonical, findTerm, fold, type RecallQuery } from './recall-terms.ts';
 import type { Segment } from './version.ts';
 
 /** Name of the tool by which an agent searches and reads its log. */
 export const RECALL = 'recall';
 
-/** Of a longer query the first: a match keeps a bit for each. */
-const MAX_WORDS = 24;
-
 /** More than all words of a query can weigh together: whoever holds it letter by letter comes first. */
 const PHRASE_WEIGHT = 10_000;
-
-/** Of a text that holds a term more often, the first: a megabyte of one letter would be looked at place by place. */
-const MOST_PLACES = 1_000;
-
-const LETTER = /^[\p{L}\p{N}]/u;
-
-export interface RecallQuery {
-  /** the whole of it, folded */
-  readonly phrase: string;
-  /** at least one; of a path or an id both the whole and its parts */
-  readonly words: readonly string[];
-}
 
 /** What of a query a text holds: a bit for each term, the whole query first, its words behind it. */
 export interface RecallMatch {
@@ -36,19 +22,6 @@ interface Bucket extends RecallMatch {
   readonly isArchived: boolean;
   /** ascending */
   readonly seqs: number[];
-}
-
-/** @param given not blank */
-export function readQuery(given: string): RecallQuery {
-  const phrase = fold(canonical(given.trim()));
-  const pieces = phrase.split(/\s+/u).map((piece) => piece.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, ''));
-  // Knows words also where a script has no blanks between them.
-  const segments = [...new Intl.Segmenter('und', { granularity: 'word' }).segment(phrase)];
-  const inner = segments.flatMap(({ segment, isWordLike }) => (isWordLike === true ? [segment] : []));
-  const all = [...new Set([...pieces, ...inner])].filter((word) => word !== '');
-  const telling = all.filter((word) => !/^[a-z]{1,2}$/.test(word));
-  const words = [telling, all, [phrase]].find(({ length }) => length > 0) ?? [];
-  return { phrase, words: words.slice(0, MAX_WORDS) };
 }
 
 /** What is searched and read of a message: its texts and its calls, but for those of the tool itself. */
@@ -164,37 +137,8 @@ function* matchText(terms: readonly string[], text: string): Generator<void, Rec
   return held === 0 ? undefined : { held, alone };
 }
 
-interface Place {
-  readonly at: number;
-  readonly isAlone: boolean;
-}
-
-/** Where it first stands by itself, else where it first stands. */
-function findTerm(text: string, term: string): Place | undefined {
-  const first = text.indexOf(term);
-  for (let at = first, looked = 0; at !== -1 && looked < MOST_PLACES; at = text.indexOf(term, at + 1), looked += 1) {
-    if (!isWordAcross(text, at) && !isWordAcross(text, at + term.length)) return { at, isAlone: true };
-  }
-  return first === -1 ? undefined : { at: first, isAlone: false };
-}
-
-/** Whether a word or number goes on over this place. */
-function isWordAcross(text: string, at: number): boolean {
-  return LETTER.test(text[at - 1] ?? '') && LETTER.test(text[at] ?? '');
-}
-
 function bitOf(bits: number, index: number): 0 | 1 {
   return ((bits >> index) & 1) as 0 | 1;
-}
-
-/** One form for what looks the same, and nothing that a cut could leave half of. */
-function canonical(text: string): string {
-  return text.normalize('NFC').toWellFormed();
-}
-
-/** Lower case, at the same places: the one letter that would grow by it, and the one that depends on its neighbours, are replaced. */
-function fold(text: string): string {
-  return text.replaceAll('İ', 'i').toLowerCase().replaceAll('ς', 'σ');
 }
 
 function cutAround(text: string, from: number, to: number, reach: number): string {

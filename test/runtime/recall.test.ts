@@ -17,19 +17,25 @@ afterAll(async () => {
   await house.close();
 });
 
+interface Answer {
+  readonly hits: readonly { readonly seq: number }[];
+  readonly messages: readonly { readonly text: string }[];
+}
+
 /** Searches for what it is told, reads the best hit whole, and says what it read. */
 function decide(request: ModelRequest): ScriptedOutcome {
   const last = request.messages.at(-1)?.content ?? '';
+  const read = (): Answer => JSON.parse(last) as Answer;
   const call = (given: Readonly<Record<string, unknown>>) => ({ toolCalls: [{ name: 'recall', arguments: given }] });
   switch (countSteps(request)) {
     case 0:
       return call({ query: last });
     case 1: {
-      const { seq } = JSON.parse(last).hits[0];
+      const [{ seq }] = (JSON.parse(last) as { hits: [{ seq: number }] }).hits;
       return call({ from: seq, to: seq });
     }
     default:
-      return { content: JSON.parse(last).messages[0].text };
+      return { content: (JSON.parse(last) as { messages: [{ text: string }] }).messages[0].text };
   }
 }
 
@@ -74,7 +80,7 @@ it('an id that its summary lost is found in the log, and no other conversationâ€
   const log = await house.client.log('r1');
   const [search] = log
     .filter(({ message }) => message.role === 'tool')
-    .map(({ message }) => JSON.parse(message.content));
+    .map(({ message }) => JSON.parse(message.content) as unknown);
   expect(search).toEqual({ hits: [{ seq: 3, role: 'assistant', excerpt: expect.stringContaining(ID) }] });
   expect(JSON.stringify(log)).not.toContain('1111');
 });

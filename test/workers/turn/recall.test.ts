@@ -86,6 +86,24 @@ function resultsOf(world: Fixture): Message[] {
   return world.log.filter(({ role }) => role === 'tool');
 }
 
+/** The longest time between two turns of the event loop while the work is done. */
+async function measureHoldMs(work: () => Promise<unknown>): Promise<number> {
+  let holdMs = 0;
+  let lastMs = performance.now();
+  let isDone = false;
+  const watch = (): void => {
+    const nowMs = performance.now();
+    holdMs = Math.max(holdMs, nowMs - lastMs);
+    lastMs = nowMs;
+    if (!isDone) setImmediate(watch);
+  };
+  setImmediate(watch);
+  await work();
+  isDone = true;
+  await new Promise((resolve) => setImmediate(resolve));
+  return holdMs;
+}
+
 /** A pass that archives all but the last messages. */
 async function archive(world: Fixture, keep: number): Promise<void> {
   const request = { conversation: ref, reasons: ['manual' as const], passId: world.nextId(), wake: world.nextId() };
@@ -230,6 +248,19 @@ describe('an answer of recall', () => {
     const seqs = reads.flat().map(({ from, to }) => [from, to]);
     expect(seqs.slice(0, 10_000)).toEqual(messages.map((_, index) => [index + 1, index + 1]));
     expect(reads.length).toBeLessThan(100);
+  });
+
+  it.each([
+    ['10,000 messages', 10_000, 'order 4711: src/tern.ts\n'.repeat(40)],
+    ['messages of a megabyte', 6, 'a'.repeat(1_000_000)],
+  ])('over %s does not hold the event loop', async (_what, count, text) => {
+    const { ask } = await openTool(Array.from({ length: count }, () => said(text)));
+    const holds: number[] = [];
+    // The best of three: other processes can only make it worse.
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      holds.push(await measureHoldMs(() => ask({ query: 'the order 4712 of src/tern.ts aaa', limit: 8_000 })));
+    }
+    expect(Math.min(...holds)).toBeLessThan(50);
   });
 
   it('reads large messages one after the other', async () => {
