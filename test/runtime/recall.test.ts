@@ -17,25 +17,27 @@ afterAll(async () => {
   await house.close();
 });
 
-interface Answer {
-  readonly hits: readonly { readonly seq: number }[];
-  readonly messages: readonly { readonly text: string }[];
+interface Hits {
+  readonly hits: readonly [{ readonly seq: number }];
+}
+
+interface Read {
+  readonly messages: readonly [{ readonly text: string }];
 }
 
 /** Searches for what it is told, reads the best hit whole, and says what it read. */
 function decide(request: ModelRequest): ScriptedOutcome {
   const last = request.messages.at(-1)?.content ?? '';
-  const read = (): Answer => JSON.parse(last) as Answer;
   const call = (given: Readonly<Record<string, unknown>>) => ({ toolCalls: [{ name: 'recall', arguments: given }] });
   switch (countSteps(request)) {
     case 0:
       return call({ query: last });
     case 1: {
-      const [{ seq }] = (JSON.parse(last) as { hits: [{ seq: number }] }).hits;
+      const [{ seq }] = (JSON.parse(last) as Hits).hits;
       return call({ from: seq, to: seq });
     }
     default:
-      return { content: (JSON.parse(last) as { messages: [{ text: string }] }).messages[0].text };
+      return { content: (JSON.parse(last) as Read).messages[0].text };
   }
 }
 
