@@ -72,6 +72,19 @@ export async function readPolicyFile(path: string | undefined, output: Output): 
   return policy;
 }
 
+/**
+ * Reads a policy that is tried where no model writes a summary, and says so.
+ * @throws as `readPolicyFile`
+ */
+export async function readTrialPolicy(path: string | undefined, output: Output): Promise<PolicyInput> {
+  const policy = await readPolicyFile(path, output);
+  const { summarizer = 'structural' } = policy;
+  if (summarizer !== 'structural') {
+    output.note(`turnfold: warning: ${path}: no model is called to try it; its summaries are structural`);
+  }
+  return { ...policy, summarizer: 'structural' };
+}
+
 /** A folder can be opened and fails at the first read: refused here, like what is not there. */
 async function openFile(path: string): Promise<FileHandle> {
   let file: FileHandle | undefined;

@@ -15,7 +15,7 @@ export interface House {
   readonly interrupted: AbortSignal;
 }
 
-export interface HouseOptions extends Pick<WorkersOptions, 'agents' | 'policy' | 'metrics' | 'onEvent'> {
+export interface HouseOptions extends Pick<WorkersOptions, 'agents' | 'policy' | 'shadow' | 'metrics' | 'onEvent'> {
   readonly config: Config;
   readonly output: Output;
 }

@@ -13,6 +13,7 @@ export function addProcessCommands(program: Command, output: Output): void {
     .option('--agents <file>', 'module that exports `agents`; without it an agent that needs no key')
     .option('--agent <name>', 'agent of the prompt; without it the first')
     .option('--policy <file>', 'policy as YAML, under the agents’ own')
+    .option('--shadow <file>', 'a second policy as YAML: measured at every pass, never committed')
     .option('--model <name>', 'provider/model instead of the agents’ own; its key from the environment')
     .option('--conversation <id>', 'conversation of the prompt', 'dev')
     .action((options: DevOptions) =>
@@ -24,6 +25,7 @@ export function addProcessCommands(program: Command, output: Output): void {
     .option('--roles <list>', 'which of them, separated by commas', 'turn,compaction,summarization')
     .requiredOption('--agents <file>', 'module that exports `agents` (required)')
     .option('--policy <file>', 'policy as YAML, under the agents’ own')
+    .option('--shadow <file>', 'a second policy as YAML: measured at every pass, never committed')
     .action((options: WorkerOptions) =>
       runCommand(output, false, async () => (await import('./commands/worker.ts')).runWorker(options, output)),
     );

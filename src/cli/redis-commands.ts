@@ -33,6 +33,7 @@ export function addRedisCommands(program: Command, output: Output): void {
   addReadCommands(program, withClient);
   addDiffCommand(program, withClient);
   addVersionCommands(program, withClient);
+  addReviewCommands(program, withClient);
   addTransferCommands(program, withClient);
 }
 
@@ -92,7 +93,7 @@ function addVersionCommands(program: Command, withClient: WithClient): void {
   withLimitOptions(program.command('restore <conversation>'))
     .description('show the agent an old version again')
     .requiredOption('--version <n>', 'a kept version; 0 is the whole log (required)', readNumber)
-    .option('--keep', 'everything newer stays as it is')
+    .option('--keep', 'everything newer stays as it is (this or --drop is required)')
     .option('--drop', 'everything newer is archived, but for pins')
     .action((id: string, options: RestoreOptions) =>
       withClient(options.json, async (context) =>
@@ -100,14 +101,14 @@ function addVersionCommands(program: Command, withClient: WithClient): void {
       ),
     );
   withLimitOptions(program.command('rollback <conversation> <turn>'))
-    .description('archive a settled turn and everything behind it')
+    .description('make the context as it was before a settled turn: that turn and everything behind it are archived')
     .action((id: string, turn: string, options: LimitOptions) =>
       withClient(options.json, async (context) =>
         (await import('./commands/restore.ts')).rollBack(context, id, turn, options),
       ),
     );
   withCommonOptions(program.command('fork <conversation> <new>'))
-    .description('copy a conversation into a new one')
+    .description('copy a conversation into a new one; called again after it was cut off, it goes on')
     .option('--version <n>', 'as a kept version shows it, instead of the live one', readNumber)
     .option('--head <seq>', 'up to this message, instead of the last', readNumber)
     .action((id: string, newId: string, options: ForkOptions) =>
@@ -115,6 +116,40 @@ function addVersionCommands(program: Command, withClient: WithClient): void {
         (await import('./commands/fork.ts')).fork(context, id, newId, options),
       ),
     );
+}
+
+type DecisionArguments = ReadOptions & { proposal?: string; wait: number };
+
+function addReviewCommands(program: Command, withClient: WithClient): void {
+  withCommonOptions(program.command('proposal <conversation>'))
+    .description('show what a pass under review would commit')
+    .action((id: string, options: ReadOptions) =>
+      withClient(options.json, async (context) =>
+        (await import('./commands/proposals.ts')).showProposal(context, id, options),
+      ),
+    );
+  withDecisionOptions(program.command('approve <conversation>'))
+    .description('have a proposal committed')
+    .option('--edits <file>', 'other texts for its checkpoints, by range, as YAML or JSON')
+    .action((id: string, { wait, ...options }: DecisionArguments & { edits?: string }) =>
+      withClient(options.json, async (context) =>
+        (await import('./commands/proposals.ts')).approve(context, id, { ...options, waitMs: wait * 1_000 }),
+      ),
+    );
+  withDecisionOptions(program.command('reject <conversation>'))
+    .description('end the pass that made a proposal')
+    .option('--reason <text>', "why; kept with the conversation's events for a day")
+    .action((id: string, { wait, ...options }: DecisionArguments & { reason?: string }) =>
+      withClient(options.json, async (context) =>
+        (await import('./commands/proposals.ts')).reject(context, id, { ...options, waitMs: wait * 1_000 }),
+      ),
+    );
+}
+
+function withDecisionOptions(command: Command): Command {
+  return withCommonOptions(command)
+    .option('--proposal <id>', 'refuse where another one waits by now')
+    .option('--wait <seconds>', 'wait so long for a worker to act on it; exit code 1 where none does', readSeconds, 10);
 }
 
 function addTransferCommands(program: Command, withClient: WithClient): void {

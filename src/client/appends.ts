@@ -92,7 +92,7 @@ async function concludeAppend(
   result: AppendResult,
 ): Promise<Appended> {
   if (result.status === 'other_agent') throw agentConflict(conversation, result.agent);
-  if (result.status === 'forking') throw beingCopied(conversation);
+  if (result.status === 'forking') throw beingCopied(conversation, result);
   if (result.status === 'busy') {
     throw new TurnfoldError('conversation_busy', `conversation: turns of ${conversation.id} wait or run`, {
       field: 'conversation',

@@ -24,6 +24,15 @@ import {
 } from './input.ts';
 import { requestPass } from './passes.ts';
 import type { ClientPorts } from './ports.ts';
+import {
+  type ApprovalInput,
+  approveProposal,
+  type DecisionView,
+  type ProposalView,
+  type RejectionInput,
+  readProposal,
+  rejectProposal,
+} from './proposals.ts';
 import { type StreamOptions, streamTurn, type TurnProgress } from './stream.ts';
 import { answerCalls, cancelTurn, type EnqueuedTurn, enqueueTurn, readResult } from './turns.ts';
 import { type RestoreInput, type RollbackInput, restore, rollBackTurn } from './versions.ts';
@@ -70,6 +79,12 @@ export interface TurnfoldClient {
   fork(from: ConversationName, to: ConversationName, input?: ForkInput): Promise<Fork>;
   /** asks for a pass now, whatever the thresholds say; answers the pass's id */
   compactNow(conversation: ConversationName): Promise<string>;
+  /** what a pass under review would commit; undefined where nothing waits */
+  proposal(conversation: ConversationName): Promise<ProposalView | undefined>;
+  /** has a proposal committed, with other texts for some of its checkpoints if need be; with `waitMs` answers how that ended */
+  approve(conversation: ConversationName, proposal: string, input?: ApprovalInput): Promise<DecisionView>;
+  /** ends the pass that made a proposal; the same content is not proposed again before the context has grown by 15 % */
+  reject(conversation: ConversationName, proposal: string, input?: RejectionInput): Promise<DecisionView>;
   /** removes the conversation and everything that belongs to it */
   erase(conversation: ConversationName): Promise<{ readonly removedKeys: number }>;
 }
@@ -92,6 +107,9 @@ export function createClient(ports: ClientPorts): TurnfoldClient {
     rollBackTurn: (conversation, turn, input) => rollBackTurn(ports, conversation, turn, input),
     fork: (from, to, input) => forkConversation(ports, from, to, input),
     compactNow: async (conversation) => await requestPass(ports, readConversationName(conversation), true),
+    proposal: (conversation) => readProposal(ports, conversation),
+    approve: (conversation, proposal, input) => approveProposal(ports, conversation, proposal, input),
+    reject: (conversation, proposal, input) => rejectProposal(ports, conversation, proposal, input),
     erase: async (conversation) => await ports.contexts.erase(readConversationName(conversation)),
   };
 }

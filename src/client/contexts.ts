@@ -1,13 +1,23 @@
 import { buildContext } from '../domain/context.ts';
 import type { ConversationState } from '../domain/conversation.ts';
 import { diffVersions, type VersionChange } from '../domain/diff.ts';
+import type { ConversationRef } from '../domain/ids.ts';
 import { FRAMING_TOKENS } from '../domain/limits.ts';
 import type { LogEntry, Message } from '../domain/message.ts';
+import type { ToolDescription } from '../domain/model.ts';
 import { parseInput } from '../domain/parse.ts';
 import { START_VERSION, type Version } from '../domain/version.ts';
 import { type ContextPoint, type ConversationName, contextPointSchema, readConversationName } from './input.ts';
 import { noConversation, noVersion } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
+
+/** What every request of an agent holds before the messages. */
+export interface AgentSetup {
+  readonly system: string;
+  /** the policy's, which stand behind the system prompt */
+  readonly pins: readonly string[];
+  readonly tools: readonly ToolDescription[];
+}
 
 /** What the agent still knows. */
 export interface ContextView {
@@ -15,8 +25,10 @@ export interface ContextView {
   readonly version: number;
   /** the last seq of the log that it holds */
   readonly head: number;
-  /** of the messages, without system prompt and tools */
+  /** of the messages, without what `setup` holds */
   readonly tokens: number;
+  /** what the agent was when the version was made; before the first version its workers alone know */
+  readonly setup?: AgentSetup;
   readonly items: readonly {
     readonly from: number;
     readonly to: number;
@@ -49,13 +61,31 @@ export async function readContextView(
   }
   const { items, head, version } = buildContext(source);
   const tokens = items.reduce((sum, item) => sum + item.tokens, FRAMING_TOKENS);
+  const setup = await readSetup(ports, conversation, version);
   return {
     conversation: conversation.id,
     version: version.number,
     head,
     tokens,
+    ...(setup && { setup }),
     items: items.map(({ from, to, tokens: itemTokens, message }) => ({ from, to, tokens: itemTokens, message })),
   };
+}
+
+async function readSetup(
+  { contexts }: ClientPorts,
+  conversation: ConversationRef,
+  { systemHash, pinsHash, toolsHash }: Version,
+): Promise<AgentSetup | undefined> {
+  if (systemHash === START_VERSION.systemHash) return undefined;
+  // What was empty has no text.
+  const read = async (hash: string): Promise<string> => (await contexts.readText(conversation, hash)) ?? '';
+  const [system, pins, tools] = await Promise.all([read(systemHash), read(pinsHash), read(toolsHash)]);
+  return { system, pins: parseList<string>(pins), tools: parseList<ToolDescription>(tools) };
+}
+
+function parseList<Item>(text: string): Item[] {
+  return text === '' ? [] : (JSON.parse(text) as Item[]);
 }
 
 /** The context of one kept version, as it was when it was made; version 0 is the whole log. @throws not_found */

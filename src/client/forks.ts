@@ -11,7 +11,7 @@ import { describeConversation } from './contexts.ts';
 import { type ConversationName, contextPointSchema, readConversationName } from './input.ts';
 import { noVersion } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
-import { versionGone } from './refusals.ts';
+import { beingCopied, versionGone } from './refusals.ts';
 
 const forkSchema = contextPointSchema.extend({
   /** the same again goes on where it was cut off, and answers the same once it is done */
@@ -35,7 +35,9 @@ const NO_TEXTS: KeptTexts = { checkpoints: new Map(), whole: new Map() };
 /**
  * Makes a conversation with the log of another, as a kept version shows it at a head (by default the live one at the log's
  * end). Copied in batches, from one Cluster slot to another; until it is done the new one takes no turns.
- * @throws invalid_input, not_found, version_gone, conflict where `to` is there already, gone where it is erased meanwhile
+ * One that was left off in the middle gives way to another operation once it has not been copied to for a minute.
+ * @throws invalid_input, not_found, version_gone, conversation_forking or fork_abandoned where either of them is itself being copied,
+ * conflict where `to` is there already, gone where it is erased meanwhile
  */
 export async function forkConversation(
   ports: ClientPorts,
@@ -46,22 +48,24 @@ export async function forkConversation(
   const source = readConversationName(from);
   const conversation = readConversationName(to);
   const { operation = ports.ids.next(), ...at } = parseInput(forkSchema, input);
-  const { agent } = await describeConversation(ports, source);
+  const { agent, isForking = false } = await describeConversation(ports, source);
+  if (isForking) throw beingCopied(source, { isAbandoned: false }, 'from');
   const wanted = await planFork(ports, source, at);
   const begun = await ports.versions.beginFork({ conversation, operation, agent, plan: wanted });
   if (begun.status === 'exists') {
     throw new TurnfoldError('conflict', `to: ${conversation.id} is there already`, { field: 'to' });
   }
+  if (begun.status === 'forking') throw beingCopied(conversation, begun, 'to');
+  const { plan } = begun;
   if (begun.status === 'copying') {
-    const { plan, copied } = begun;
+    const { copied } = begun;
     const version = await readSourceVersion(ports, plan);
     const fork = { conversation, operation, plan };
     await copyTexts(ports, fork, version);
     await copyLog(ports, fork, copied);
     checkHeld(conversation, await ports.versions.endFork(conversation, operation, firstVersion(version, ports.now())));
   }
-  const { head } = await describeConversation(ports, conversation);
-  return { conversation: conversation.id, head };
+  return { conversation: conversation.id, head: plan.head };
 }
 
 interface OpenFork {
@@ -88,10 +92,10 @@ async function planFork(
         : versions.find(({ number }) => number === wanted);
   if (version === undefined) throw versionGone(source, wanted ?? (versions.at(-1)?.number ?? 1) - 1);
   if (head >= version.base && head <= last) return { source, version: version.number, head };
-  throw new TurnfoldError('invalid_input', `head: version ${version.number} can be copied at ${version.base}…${last}`, {
-    field: 'head',
-    details: { head, base: version.base, last },
-  });
+  const { number, base } = version;
+  const range = base === last ? `${base} alone` : `${base}…${last}`;
+  const why = `head: version ${number} says what becomes of the messages up to ${base}: it can be copied at ${range}`;
+  throw new TurnfoldError('invalid_input', why, { field: 'head', details: { head, base, last } });
 }
 
 async function readSourceVersion({ contexts }: ClientPorts, { source, version }: ForkPlan): Promise<Version> {
@@ -101,11 +105,15 @@ async function readSourceVersion({ contexts }: ClientPorts, { source, version }:
   return found;
 }
 
-/** The same segments, checkpoints' labels included: what the model is sent is the same byte for byte. */
+/**
+ * The same segments, checkpoints' labels included: what the model is sent is the same byte for byte. What is explained of the
+ * version it copies is the source's own story.
+ */
 function firstVersion(version: Version, now: number): Version {
   const { tokensAfter } = version;
   const unmade = { strategy: 'none', archived: 0, durationMs: 0, tokensBefore: tokensAfter } as const;
-  return { ...version, ...unmade, reasons: [], number: 1, parent: 0, cause: 'fork', at: now };
+  const explained = [`forked_${version.number}`];
+  return { ...version, ...unmade, explained, reasons: [], number: 1, parent: 0, cause: 'fork', at: now };
 }
 
 /** Whole texts of clipped messages, and the checkpoints that the version shows. @throws version_gone */

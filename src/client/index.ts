@@ -7,6 +7,7 @@ export type { ContextView } from './contexts.ts';
 export type { Fork, ForkInput } from './forks.ts';
 export type { AppendInput, CallAnswer, ConversationName, EnqueueInput } from './input.ts';
 export { type ClientOptions, type OpenClient, openClient } from './open-client.ts';
+export type { ApprovalInput, DecisionView, ProposalView, RejectionInput } from './proposals.ts';
 export type { StreamOptions, TurnProgress } from './stream.ts';
 export type { EnqueuedTurn } from './turns.ts';
 export type { RestoreInput, RollbackInput } from './versions.ts';

@@ -41,6 +41,7 @@ export async function openClient(options: ClientOptions): Promise<OpenClient> {
     contexts: store,
     passes: store,
     versions: store,
+    proposals: store,
     notices,
     texts,
     wakes: { wake: (...wake) => wakes.wake(...wake).catch(onError) },

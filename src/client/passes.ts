@@ -28,7 +28,7 @@ export async function requestPass(
     passId: ports.ids.next(),
     wake,
   });
-  if (result.status === 'forking') throw beingCopied(conversation);
+  if (result.status === 'forking') throw beingCopied(conversation, result);
   if (!('passId' in result)) throw noConversation(conversation);
   if (result.needsWake) await ports.wakes.wake('pass', conversation, wake);
   return result.passId;

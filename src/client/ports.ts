@@ -1,6 +1,7 @@
 import type { IdSource } from '../domain/ports/clock.ts';
 import type { ContextStore } from '../domain/ports/context-store.ts';
 import type { PassIntake } from '../domain/ports/pass-store.ts';
+import type { ProposalStore } from '../domain/ports/proposal-store.ts';
 import type { WakeQueue } from '../domain/ports/queue.ts';
 import type { TextListener } from '../domain/ports/text-deltas.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
@@ -13,6 +14,7 @@ export interface ClientPorts {
   readonly contexts: ContextStore;
   readonly passes: PassIntake;
   readonly versions: VersionStore;
+  readonly proposals: ProposalStore;
   /** never rejects: a wake that is lost costs latency, nothing else */
   readonly wakes: Pick<WakeQueue, 'wake'>;
   readonly notices: SettlementNotices;

@@ -1,8 +1,21 @@
 import { TurnfoldError } from '../domain/errors.ts';
 import type { ConversationRef } from '../domain/ids.ts';
+import type { Forking } from '../domain/ports/version-store.ts';
 
-export function beingCopied({ id }: ConversationRef): TurnfoldError {
-  return new TurnfoldError('conversation_forking', `conversation: ${id} is being copied`, { field: 'conversation' });
+/** Whether to wait or to do something about it depends on whether anybody is still copying. */
+export function beingCopied(
+  { id }: ConversationRef,
+  { isAbandoned }: Pick<Forking, 'isAbandoned'>,
+  field = 'conversation',
+): TurnfoldError {
+  if (!isAbandoned) {
+    const why = 'is being copied: it can be used once that is done';
+    return new TurnfoldError('conversation_forking', `${field}: ${id} ${why}`, { field });
+  }
+  const remedy = 'fork again (the same operation goes on where it stopped, another begins anew), or erase it';
+  return new TurnfoldError('fork_abandoned', `${field}: whoever copied ${id} has stopped before the end; ${remedy}`, {
+    field,
+  });
 }
 
 export function versionGone({ id }: ConversationRef, version: number): TurnfoldError {

@@ -28,13 +28,13 @@ export interface EnqueuedTurn {
 }
 
 /** How often a waiting caller looks for itself, in ms: a notice may be lost. */
-const LOOK_MS = 1_000;
+export const LOOK_MS = 1_000;
 /** how long a caller waits, in ms */
 export const waitSchema = z.number().min(0);
 
 /**
  * Accepts a turn. Once it answers, the turn is in Redis and will be settled exactly once, in order.
- * @throws invalid_input, message_too_large, turn_conflict, agent_conflict, conversation_forking, mailbox_full, redis_unavailable, redis_full
+ * @throws invalid_input, message_too_large, turn_conflict, agent_conflict, conversation_forking, fork_abandoned, mailbox_full, redis_unavailable, redis_full
  */
 export async function enqueueTurn(ports: ClientPorts, input: EnqueueInput): Promise<EnqueuedTurn> {
   const { conversation: id, tenant, agent, turn = ports.ids.next(), ...rest } = parseInput(enqueueSchema, input);
@@ -57,7 +57,7 @@ export async function enqueueTurn(ports: ClientPorts, input: EnqueueInput): Prom
   if (result.status === 'conflict') {
     throw new TurnfoldError('turn_conflict', `turn: ${turn} was accepted with another payload`, { field: 'turn' });
   }
-  if (result.status === 'forking') throw beingCopied(conversation);
+  if (result.status === 'forking') throw beingCopied(conversation, result);
   if (result.status === 'other_agent') throw agentConflict(conversation, result.agent);
   if (result.status === 'full') {
     const { queued } = result;

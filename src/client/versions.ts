@@ -196,7 +196,7 @@ function refusalOf(conversation: ConversationRef, refusal: Refusal): TurnfoldErr
     case 'text_gone':
       return new TurnfoldError('version_gone', 'version: a text of it is gone', { field: 'version' });
     case 'forking':
-      return beingCopied(conversation);
+      return beingCopied(conversation, refusal);
     default:
       return noConversation(conversation);
   }

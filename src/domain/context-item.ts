@@ -11,4 +11,6 @@ export interface ContextItem extends Weight {
   readonly message: Message;
   /** where the version has it otherwise than the log: a checkpoint, a masked result, a clipped message */
   readonly segment?: ItemSegment;
+  /** of a clipped message: as the log has it, so that it can be clipped further */
+  readonly logged?: Message;
 }

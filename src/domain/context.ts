@@ -95,7 +95,8 @@ function itemOf({ seq, message, tokens, bytes }: LogEntry): ContextItem {
 }
 
 function clippedItem({ seq, message }: LogEntry, segment: ClippedSegment): ContextItem {
-  return { from: seq, to: seq, message: clipMessage(message, segment.keepChars, seq), ...segment.weight, segment };
+  const clipped = clipMessage(message, segment.keepChars, seq);
+  return { from: seq, to: seq, message: clipped, ...segment.weight, segment, logged: message };
 }
 
 function checkpointItem(segment: CheckpointSegment, checkpoint: Checkpoint | undefined): ContextItem {

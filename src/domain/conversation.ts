@@ -16,6 +16,10 @@ export interface ConversationState {
   /** the pass that is requested or in progress */
   readonly passId?: string;
   readonly quarantine?: Quarantine;
+  /** it is being copied: what is there so far is not all of it */
+  readonly isForking?: true;
+  /** the newest version over which a model answered, whether it told its usage or not; never rolled back for its form */
+  readonly answeredVersion?: number;
 }
 
 /** What a provider refused. */

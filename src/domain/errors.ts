@@ -23,6 +23,8 @@ export const ERROR_CODES = {
   conversation_busy: 'caller',
   /** An append or a commit that expected another head or version. */
   conflict: 'caller',
+  /** An approval or rejection of what is no longer proposed, or no longer fits. Look at what is proposed now. */
+  proposal_stale: 'caller',
   /** A rollback of a turn that is not settled. */
   turn_running: 'caller',
   /** What would be restored is over the agent's hard limit. `details` holds the sum. */
@@ -31,6 +33,8 @@ export const ERROR_CODES = {
   version_gone: 'caller',
   /** The conversation is being copied: it takes nothing before the fork ends. */
   conversation_forking: 'caller',
+  /** Whoever copied the conversation has stopped before the end. Fork again, or erase it. */
+  fork_abandoned: 'caller',
   /** No such conversation, turn, version or agent. */
   not_found: 'caller',
   /** The conversation was erased. */

@@ -1,6 +1,7 @@
 import type { Reason } from './compaction/thresholds.ts';
 import type { ConversationRef } from './ids.ts';
 import type { PassOutcome } from './pass.ts';
+import type { ApprovalRefusal } from './proposal.ts';
 import type { WaitKind } from './turn.ts';
 
 /** Ids that a log line may carry, never a metric label. Contents are in no event. */
@@ -58,6 +59,19 @@ type ModelEvent = {
   readonly outputTokens?: number;
 };
 
+/** What a policy makes of a context: two of the same pass can be compared. */
+export interface PassMeasure {
+  /** `proposed`: it waits for somebody to approve of it */
+  readonly outcome: PassOutcome['kind'] | 'proposed';
+  readonly strategy: 'trim' | 'summarize' | 'evict' | 'none';
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+  /** that the context holds behind it */
+  readonly checkpoints: number;
+  /** of messages and checkpoints that it takes out, and nothing stands for */
+  readonly evictedTokens: number;
+}
+
 type PassEvent =
   /** `isJoined`: the reasons were added to a pass in progress */
   | { readonly type: 'pass_requested'; readonly reasons: readonly Reason[]; readonly isJoined: boolean }
@@ -75,7 +89,27 @@ type PassEvent =
       readonly archived?: number;
       readonly sequences: number;
     }
+  /** under review: it waits for somebody to approve of the version that it has settled */
+  | {
+      readonly type: 'pass_proposed';
+      readonly strategy: 'trim' | 'summarize' | 'evict';
+      readonly reasons: readonly Reason[];
+      readonly tokensBefore: number;
+      readonly tokensAfter: number;
+      readonly archived: number;
+      readonly sequences: number;
+    }
+  /** an approval could not be carried out: the proposal waits on */
+  | {
+      readonly type: 'approval_refused';
+      readonly code: ApprovalRefusal['code'];
+      readonly field: string;
+      /** without contents */
+      readonly message: string;
+    }
   | { readonly type: 'pass_fanned_out'; readonly jobs: number; readonly sequences: number }
+  /** a second policy was measured at a pass of the live one; `shadow` is absent where that failed */
+  | { readonly type: 'pass_shadowed'; readonly live: PassMeasure; readonly shadow?: PassMeasure }
   | {
       readonly type: 'summary_ended';
       readonly outcome: 'written' | 'known' | 'refused' | 'failed' | 'superseded';

@@ -75,10 +75,10 @@ function softTokens(
 /**
  * The limits of a pass for which the provider refused the size: whatever our count of it is, half of that is the goal. Its
  * window is smaller than its profile says, or it counts more.
- * @param tokens mean size of the context that was refused
+ * @param refusedTokens upper bound of the size that was refused
  */
-export function limitsAfterOverflow(limits: Limits, tokens: number): Limits {
-  const half = Math.floor((tokens * limits.upperBoundFactor) / 2);
+export function limitsAfterOverflow(limits: Limits, refusedTokens: number): Limits {
+  const half = Math.floor(refusedTokens / 2);
   return { ...limits, maxTokens: Math.max(1, Math.min(limits.maxTokens ?? half, half)) };
 }
 

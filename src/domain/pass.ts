@@ -1,6 +1,10 @@
 /** How a pass ended. */
 export type PassOutcome =
   | { readonly kind: 'committed'; readonly version: number }
+  /** committed, after somebody approved of what it proposed */
+  | { readonly kind: 'approved'; readonly version: number }
+  /** somebody did not approve of it; nobody said anything in time */
+  | { readonly kind: 'rejected' | 'expired' }
   /** an evaluation on fresh state found no reason: that was no pass, and turns and messages are counted on */
   | { readonly kind: 'no_reason' }
   /** there is a reason, and nothing to do about it */

@@ -3,6 +3,12 @@ import { z } from 'zod';
 const share = z.number().gt(0).lte(1);
 const count = z.number().int().min(0);
 
+/** What cannot be written as UTF-8 could not be sent letter by letter. */
+const pin = z
+  .string()
+  .refine((text) => text.trim() !== '', 'expected a text that says something')
+  .refine((text) => text.isWellFormed(), 'expected whole characters: half of a surrogate pair cannot be sent');
+
 /** How much of the removable part a cut takes. `min` is the shorter, `max` the longer of its members. */
 export type EvictionStrategy =
   | { readonly evict: number }
@@ -61,6 +67,8 @@ export const policyInputSchema = z.strictObject({
    * retention window, which takes the users' texts over
    */
   scope: z.enum(['sequences', 'prefix']).optional(),
+  /** texts that every request holds letter by letter, behind the system prompt; compaction never touches them */
+  pins: z.array(pin).optional(),
   strategy: evictionStrategySchema.optional(),
   keepFirstUser: z.boolean().optional(),
   maskToolResults: z.boolean().optional(),
@@ -69,7 +77,10 @@ export const policyInputSchema = z.strictObject({
   minSequenceTokens: count.optional(),
   /** a soft pass that gains less than this share of the tokens before it commits nothing */
   minGain: z.number().min(0).lt(1).optional(),
+  /** `manual`: no soft pass; `review`: a soft pass proposes its version and commits it once somebody approves */
   mode: z.enum(['auto', 'manual', 'review']).optional(),
+  /** ms for which a proposal waits */
+  reviewTtl: z.number().int().min(1000).optional(),
   enabled: z.boolean().optional(),
   /** ms without activity after which a conversation is removed */
   conversationTtl: z.number().int().min(1000).optional(),
@@ -87,6 +98,7 @@ export const POLICY_DEFAULTS = {
   retentionWindow: 6,
   scope: 'sequences' as NonNullable<PolicyInput['scope']>,
   strategy: { min: [{ evict: 0.6 }, { retain: 10 }] } as EvictionStrategy,
+  pins: [] as string[],
   keepFirstUser: true as boolean,
   maskToolResults: false as boolean,
   summarizer: 'structural' as NonNullable<PolicyInput['summarizer']>,
@@ -94,6 +106,7 @@ export const POLICY_DEFAULTS = {
   minSequenceTokens: 256,
   minGain: 0.1,
   mode: 'auto' as NonNullable<PolicyInput['mode']>,
+  reviewTtl: 604_800_000,
   enabled: true as boolean,
 };
 

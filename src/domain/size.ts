@@ -29,8 +29,10 @@ export interface SizeRecord {
 
 /** What a request holds besides messages, and how far counting is off for its model. */
 export interface RequestOverhead extends Weight {
-  /** system + tool schemas, in tokens */
+  /** system, pins of the policy and tool schemas, in tokens */
   readonly tokens: number;
+  /** of these, the pins */
+  readonly pinTokens?: number;
   readonly bytes: number;
   /** provider's figure ÷ ours, clamped; 1 while nothing is known */
   readonly calibration: number;

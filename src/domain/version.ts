@@ -55,6 +55,8 @@ export const versionSchema = z.object({
   policyHash: z.string(),
   systemHash: z.string(),
   toolsHash: z.string(),
+  /** of the policy's pinned texts */
+  pinsHash: z.string(),
   /** context size in tokens before and after the pass, both at the head it was settled at */
   measuredAt: z.object({ head: z.number().int(), tokens: z.number(), bytes: z.number() }),
   tokensBefore: z.number(),
@@ -85,6 +87,7 @@ export const START_VERSION: Version = {
   policyHash: '',
   systemHash: '',
   toolsHash: '',
+  pinsHash: '',
   measuredAt: { head: 0, tokens: 0, bytes: 0 },
   tokensBefore: 0,
   tokensAfter: 0,

@@ -6,6 +6,7 @@ import type { Summarizer } from '../domain/ports/summarizer.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Calibrations } from '../workers/calibrations.ts';
 import { createPassHandler, takeOverPass } from '../workers/compaction/pass-delivery.ts';
+import { createShadow } from '../workers/compaction/shadow.ts';
 import type { PreparedAgents } from '../workers/prepared-agent.ts';
 import { createSummarizationHandler } from '../workers/summarization/summarization-delivery.ts';
 import { createSweeper, type Sweeper } from '../workers/sweeper/sweeper.ts';
@@ -21,6 +22,8 @@ export interface HandlerParts {
   /** the chain for a policy: tried in order, the structural summarizer last */
   readonly summarizers: (policy: Policy, agent: string) => readonly Summarizer[];
   readonly onEvent: EventListener;
+  /** the agents under a second policy, to be measured beside the live one */
+  readonly shadowed?: PreparedAgents | undefined;
 }
 
 export interface Handlers {
@@ -31,13 +34,15 @@ export interface Handlers {
 }
 
 /** Gives every worker its ports: what a role does, independent of who calls it. */
-export function createHandlers({ store, summarizers, ...others }: HandlerParts): Handlers {
+export function createHandlers({ store, summarizers, shadowed, ...others }: HandlerParts): Handlers {
   const shared = { ...others, contexts: store, clock: systemClock, ids: createIdSource(), timers: systemTimers };
   const compaction = { ...shared, passes: store, summaries: store };
   const takeover = { settleNow: (conversation: Parameters<TurnHandler>[0]) => takeOverPass(compaction, conversation) };
+  // A turn that ends a pass itself does not wait for a measure.
+  const shadow = shadowed && createShadow({ ...shared, agents: shadowed, summarizers });
   return {
     turn: createTurnHandler({ ...shared, turns: store, passes: store, texts: store, takeover }),
-    compaction: createPassHandler(compaction),
+    compaction: createPassHandler({ ...compaction, ...(shadow && { shadow }) }),
     summarization: createSummarizationHandler({ ...shared, summaries: store, summarizers }),
     sweeper: createSweeper({ ...shared, sweep: store }),
   };

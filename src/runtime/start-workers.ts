@@ -15,6 +15,7 @@ import { Calibrations } from '../workers/calibrations.ts';
 import { systemTimers } from '../workers/timers.ts';
 import { prepareAgents } from './agents.ts';
 import { createHandlers, type HandlerParts } from './handlers.ts';
+import { prepareShadow } from './shadow.ts';
 import { createSummarizers } from './summarizers.ts';
 import { systemClock } from './system.ts';
 
@@ -29,6 +30,8 @@ export interface WorkersOptions {
   readonly summarizers?: readonly Model[];
   /** what agents' policies are merged over */
   readonly policy?: PolicyInput;
+  /** a second policy, whole: measured at every pass that ends here, and never committed */
+  readonly shadow?: PolicyInput;
   readonly shards: number;
   readonly queueShards: number;
   /** jobs at a time in this process, by role */
@@ -59,13 +62,15 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   // Others need not know the summarizers, nor hold their keys.
   const summarized = options.roles.includes('summarization') ? agents.all : [];
   const summarizers = await createSummarizers(summarized, options.summarizers ?? []);
+  const shadowed = options.shadow && (await prepareShadow(options.agents, options.shadow, factorOf));
   const onError = reportTo(onEvent);
   const { store, close } = await connectStore({ url, shards, onError: (error) => onError(error, 'store') });
   const wakes = openWakeQueue({ url, shards: queueShards, onError });
   const closeConnections = async (): Promise<void> => void (await Promise.all([wakes.close(), close()]));
   try {
     await calibrations.start(store);
-    return await startRoles({ ...options, store, wakes, agents, calibrations, summarizers, onEvent, closeConnections });
+    const parts = { store, wakes, agents, shadowed, calibrations, summarizers, onEvent, closeConnections };
+    return await startRoles({ ...options, ...parts });
   } catch (error) {
     await closeConnections();
     throw error;
@@ -101,6 +106,7 @@ async function startRoles({
     calibrations,
     summarizers,
     agents: options.agents,
+    shadowed: options.shadowed,
     onEvent,
   });
   const workers = openQueueWorkers({

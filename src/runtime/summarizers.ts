@@ -56,7 +56,7 @@ export async function createSummarizers(
 }
 
 /** @throws invalid_policy where the agent's provider has no compaction of its own, or its policy leaves no place for it */
-function nativeSummarizer({ agent, policy, tools, counter }: PreparedAgent, fallback: Summarizer): Summarizer {
+function nativeSummarizer({ agent, policy, system, tools, counter }: PreparedAgent, fallback: Summarizer): Summarizer {
   const { model } = agent;
   const field = `agents.${agent.name}.policy.summarizer`;
   if (!hasCompaction(model)) {
@@ -67,7 +67,7 @@ function nativeSummarizer({ agent, policy, tools, counter }: PreparedAgent, fall
     const why = 'what a provider compacts has to open the context: set scope to prefix';
     throw new TurnfoldError('invalid_policy', `${field}: native: ${why}`, { field });
   }
-  return createNativeSummarizer({ model, system: agent.system, tools, counter, clock: systemClock, fallback });
+  return createNativeSummarizer({ model, system, tools, counter, clock: systemClock, fallback });
 }
 
 function hasCompaction(model: Model): model is NativeSummarizerOptions['model'] {

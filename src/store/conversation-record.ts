@@ -6,10 +6,12 @@ import type { OpenCall } from '../domain/history.ts';
  *
  * schema agent · epoch owner lease attempts wake sweeps poison poisoned · head ht hb turns (log: last seq, its total tokens
  * and bytes, user messages) · version shape (live version: tokens, bytes, base, the log's tokens and bytes up to base) ·
- * anchor (seq, tokens, version, the log's tokens and bytes, setup) · passed (head and turns at the last end of a pass) · gate (shut
- * below, passes without gain, breaker) · pass (id in progress) lp lw lf (the last end, for calls sent again) · open (a line
- * for each open call: id, and the provider's as JSON) · quarantine (version of the rollback, hash of the refused segments) ·
- * points (versions that are kept for good) · forking, then forked (operation, version, head, tenant and id of the source)
+ * anchor (seq, tokens, version, the log's tokens and bytes, setup) · answered (newest version that a model answered over) ·
+ * passed (head and turns at the last end of a pass) · gate (shut below, passes without gain, breaker) · pass (id in progress)
+ * lp lw lf (the last end, for calls sent again) · open (a line for each open call: id, and the provider's as JSON) ·
+ * quarantine (version of the rollback, hash of the refused segments) · points (versions that are kept for good) · forking,
+ * then forked (operation, version, head, tenant and id of the source); while forking forkUntil (abandoned from then on) and
+ * forkAgent (whose it will be; until then its agent is nobody)
  */
 export function decodeConversation(hash: ReadonlyMap<string, string>): ConversationState {
   const number = (field: string): number => Number(hash.get(field) ?? 0);
@@ -18,7 +20,7 @@ export function decodeConversation(hash: ReadonlyMap<string, string>): Conversat
   const [shutBelowTokens = 0, gainlessPasses = 0, breakerTokens = 0] = readNumbers(hash.get('gate'));
   const passId = hash.get('pass');
   return {
-    agent: hash.get('agent') ?? '',
+    agent: hash.get('forkAgent') ?? hash.get('agent') ?? '',
     head: number('head'),
     turns: number('turns'),
     openCalls: readOpenCalls(hash.get('open')),
@@ -33,6 +35,8 @@ export function decodeConversation(hash: ReadonlyMap<string, string>): Conversat
     gate: { shutBelowTokens, gainlessPasses, breakerTokens },
     ...(passId === undefined || passId === '' ? {} : { passId }),
     ...readQuarantine(hash.get('quarantine')),
+    ...readAnswered(hash),
+    ...(hash.has('forking') && { isForking: true }),
   };
 }
 
@@ -64,6 +68,12 @@ function readAnchor(text: string | undefined): Pick<ConversationState['size'], '
 function readQuarantine(text: string | undefined): Pick<ConversationState, 'quarantine'> {
   const [version, segments] = text?.split(' ') ?? [];
   return version === undefined || segments === undefined ? {} : { quarantine: { version: Number(version), segments } };
+}
+
+/** What workers of schema 1 record tells by its anchor alone: that came with an answer. */
+function readAnswered(hash: ReadonlyMap<string, string>): Pick<ConversationState, 'answeredVersion'> {
+  const told = [hash.get('answered'), hash.get('anchor')?.split(' ')[2]].filter((version) => version !== undefined);
+  return told.length === 0 ? {} : { answeredVersion: Math.max(...told.map(Number)) };
 }
 
 function readNumbers(text: string | undefined): number[] {

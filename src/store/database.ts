@@ -2,6 +2,7 @@ import { type Redis, ReplyError } from 'ioredis';
 import { TurnfoldError } from '../domain/errors.ts';
 import { callRedis } from './connection.ts';
 import { Keyspace, STORE_SCHEMA } from './keys.ts';
+import { bindScript, type ScriptDefinition } from './script.ts';
 
 export interface DatabaseSettings {
   /** how many shards conversations are spread over; written once, by the first that opens a database */
@@ -9,23 +10,33 @@ export interface DatabaseSettings {
 }
 
 /**
- * Opens a database, or makes it where it is new, and checks that it is one that this program can work on.
+ * Opens a database, or makes it where it is new, and checks that it is one that this program can work on. An older one is
+ * raised to this program's schema: programs of that time that are started later refuse it.
  * @throws incompatible_store, invalid_config, with the setting at fault
  */
 export async function openDatabase(redis: Redis, { shards }: DatabaseSettings): Promise<Keyspace> {
   await checkNumber(redis);
   const keyspace = new Keyspace(shards);
-  const key = keyspace.database();
-  const [, , written] = await callRedis(() =>
-    Promise.all([
-      redis.hsetnx(key, 'schema', STORE_SCHEMA),
-      redis.hsetnx(key, 'shards', shards),
-      redis.hmget(key, 'schema', 'shards'),
-    ]),
-  );
-  checkSchema(Number(written[0]));
-  checkShards(Number(written[1]), shards);
+  const found = await bindScript(redis, readSettings(keyspace))({ shards });
+  checkSchema(found.schema);
+  checkShards(found.shards, shards);
   return keyspace;
+}
+
+interface WrittenSettings extends DatabaseSettings {
+  readonly schema: number;
+}
+
+function readSettings(keyspace: Keyspace): ScriptDefinition<DatabaseSettings, WrittenSettings> {
+  return {
+    file: 'open-database',
+    keys: () => [keyspace.database()],
+    args: ({ shards }) => [STORE_SCHEMA, shards],
+    decode: (reply) => {
+      const [schema, shards] = reply as [number, number];
+      return { schema, shards };
+    },
+  };
 }
 
 /** Where an address names a database that is not there, ioredis goes on in database 0. */

@@ -1,8 +1,11 @@
 import { crc32 } from 'node:zlib';
 import type { ConversationRef } from '../domain/ids.ts';
 
-/** Bump when old workers could misread what new ones write. */
-export const STORE_SCHEMA = 1;
+/**
+ * Bump when old programs could misread what new ones write. 2: conversations that are being copied, which a program of 1 would
+ * take for whole ones.
+ */
+export const STORE_SCHEMA = 2;
 
 /**
  * Names of all keys. Everything of a conversation lies under one Cluster slot, by the hash tag `{tf<K>}` with

@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import type { CalibrationStore } from '../domain/ports/calibration-store.ts';
 import type { ContextStore } from '../domain/ports/context-store.ts';
 import type { PassStore } from '../domain/ports/pass-store.ts';
+import type { ProposalStore } from '../domain/ports/proposal-store.ts';
 import type { SummaryStore } from '../domain/ports/summary-store.ts';
 import type { SweepStore } from '../domain/ports/sweep-store.ts';
 import type { TextPublisher } from '../domain/ports/text-deltas.ts';
@@ -11,6 +12,7 @@ import { openCalibrationStore } from './calibrations/calibration-store.ts';
 import { openContextStore } from './contexts/context-store.ts';
 import type { Keyspace } from './keys.ts';
 import { openPassStore } from './passes/pass-store.ts';
+import { openProposalStore } from './proposals/proposal-store.ts';
 import { openSummaryStore } from './summaries/summary-store.ts';
 import { openSweepStore } from './sweep/sweep-store.ts';
 import { openTextPublisher } from './text-deltas.ts';
@@ -21,6 +23,7 @@ import { openVersionStore } from './versions/version-store.ts';
 export type Store = TurnStore &
   TurnIntake &
   PassStore &
+  ProposalStore &
   VersionStore &
   ContextStore &
   SummaryStore &
@@ -33,6 +36,7 @@ export function openStore(redis: Redis, keyspace: Keyspace): Store {
   return {
     ...openTurnStore(redis, keyspace),
     ...openPassStore(redis, keyspace),
+    ...openProposalStore(redis, keyspace),
     ...openVersionStore(redis, keyspace),
     ...openContextStore(redis, keyspace),
     ...openSummaryStore(redis, keyspace),

@@ -1,3 +1,4 @@
+import type { Proposal } from '../domain/proposal.ts';
 import type { Version } from '../domain/version.ts';
 import { encodePairs } from './script.ts';
 
@@ -30,5 +31,19 @@ export function versionEvent(version: Version): Readonly<Record<string, string>>
     after: String(tokensAfter),
     durationMs: String(durationMs),
     model: model ?? '',
+  };
+}
+
+/** Fields of the event that tells of a proposal. */
+export function proposalEvent(passId: string, { id, version }: Proposal): Readonly<Record<string, string>> {
+  const { reasons, strategy, archived, tokensBefore, tokensAfter } = version;
+  return {
+    passId,
+    proposal: id,
+    reasons: reasons.join(','),
+    strategy,
+    archived: String(archived),
+    before: String(tokensBefore),
+    after: String(tokensAfter),
   };
 }

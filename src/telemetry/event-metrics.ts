@@ -24,7 +24,11 @@ const RECORDERS: Recorders = {
     for (const reason of reasons) passRequests.inc({ reason });
   },
   pass_fanned_out: ({ passFanOut }, { jobs }) => passFanOut.observe(jobs),
+  pass_proposed: ({ passProposals }, { strategy, reasons }) =>
+    passProposals.inc({ strategy, trigger: findTrigger(reasons) }),
+  approval_refused: ({ approvalsRefused }, { code }) => approvalsRefused.inc({ code }),
   pass_ended: recordPass,
+  pass_shadowed: recordShadow,
   summary_ended: recordSummary,
   version_rejected: ({ versionsRejected }, { by }) => versionsRejected.inc({ by }),
   lease_lost: ({ leasesLost }, { what, why }) => leasesLost.inc({ what, why: why ?? 'unknown' }),
@@ -54,10 +58,24 @@ function recordPass(instruments: Instruments, event: EventOf<'pass_ended'>): voi
   instruments.passes.inc({ strategy, trigger: findTrigger(reasons), outcome });
   if (durationMs !== undefined) instruments.passDuration.observe({ strategy, outcome }, toSeconds(durationMs));
   instruments.passSequences.observe(sequences);
-  if (outcome !== 'committed') return;
+  if (outcome !== 'committed' && outcome !== 'approved') return;
   if (tokensBefore !== undefined) instruments.passTokensBefore.observe({ strategy }, tokensBefore);
   if (tokensAfter !== undefined) instruments.passTokensAfter.observe({ strategy }, tokensAfter);
   if (archived !== undefined) instruments.archivedMessages.inc({ strategy }, archived);
+}
+
+/** Sizes are compared pass by pass: where one of the two is missing, the other is left out. */
+function recordShadow(instruments: Instruments, { live, shadow }: EventOf<'pass_shadowed'>): void {
+  const { strategy, outcome } = shadow ?? { strategy: 'none', outcome: 'error' };
+  instruments.shadowPasses.inc({ policy: 'live', strategy: live.strategy, outcome: live.outcome });
+  instruments.shadowPasses.inc({ policy: 'shadow', strategy, outcome });
+  if (shadow === undefined) return;
+  for (const [policy, measure] of Object.entries({ live, shadow })) {
+    instruments.shadowTokensBefore.observe({ policy }, measure.tokensBefore);
+    instruments.shadowTokensAfter.observe({ policy }, measure.tokensAfter);
+    instruments.shadowCheckpoints.observe({ policy }, measure.checkpoints);
+    instruments.shadowEvictedTokens.inc({ policy }, measure.evictedTokens);
+  }
 }
 
 function recordSummary(instruments: Instruments, event: EventOf<'summary_ended'>): void {

@@ -1,4 +1,4 @@
-import type { EventScope, WorkerEvent } from '../domain/events.ts';
+import type { EventScope, PassMeasure, WorkerEvent } from '../domain/events.ts';
 
 type EventOf<Type extends WorkerEvent['type']> = Extract<WorkerEvent, { type: Type }>;
 
@@ -50,7 +50,22 @@ const LOG_LINES: LogLines = {
     message: 'pass waits for its summaries',
     fields: { jobs, sequences },
   }),
+  pass_proposed: ({ strategy, reasons, tokensBefore, tokensAfter, archived, sequences }) => ({
+    level: 'info',
+    message: 'pass waits for approval',
+    fields: { strategy, reasons, tokensBefore, tokensAfter, archived, sequences },
+  }),
+  approval_refused: ({ code, field, message }) => ({
+    level: 'warn',
+    message: 'approval not carried out',
+    fields: { code, field, why: message },
+  }),
   pass_ended: describePass,
+  pass_shadowed: ({ live, shadow }) => ({
+    level: shadow === undefined ? 'debug' : 'info',
+    message: shadow === undefined ? 'shadow policy not measured' : 'shadow policy measured',
+    fields: { ...describeMeasure('live', live), ...(shadow && describeMeasure('shadow', shadow)) },
+  }),
   summary_ended: ({ outcome, durationMs, sourceTokens, tokens }) => ({
     level: outcome === 'failed' || outcome === 'refused' ? 'warn' : 'debug',
     message: 'summarization job ended',
@@ -80,6 +95,9 @@ function readScope({ conversation, turn, passId }: Partial<EventScope>): LogLine
 
 const PASS_LEVELS: Readonly<Record<EventOf<'pass_ended'>['outcome'], LogLine['level']>> = {
   committed: 'info',
+  approved: 'info',
+  rejected: 'info',
+  expired: 'info',
   no_reason: 'debug',
   none: 'debug',
   no_gain: 'info',
@@ -87,6 +105,21 @@ const PASS_LEVELS: Readonly<Record<EventOf<'pass_ended'>['outcome'], LogLine['le
   failed: 'warn',
   superseded: 'info',
 };
+
+/** Both in one line: `liveTokensAfter` beside `shadowTokensAfter`. */
+function describeMeasure(
+  policy: 'live' | 'shadow',
+  { outcome, strategy, tokensBefore, tokensAfter, checkpoints, evictedTokens }: PassMeasure,
+): LogLine['fields'] {
+  return {
+    [`${policy}Outcome`]: outcome,
+    [`${policy}Strategy`]: strategy,
+    [`${policy}TokensBefore`]: tokensBefore,
+    [`${policy}TokensAfter`]: tokensAfter,
+    [`${policy}Checkpoints`]: checkpoints,
+    [`${policy}EvictedTokens`]: evictedTokens,
+  };
+}
 
 function describePass(event: EventOf<'pass_ended'>): LogLine {
   const { outcome, code, strategy, reasons, durationMs, version } = event;

@@ -96,6 +96,18 @@ export const METRICS = {
     help: 'Ended compaction passes; trigger is the strongest of the reasons (none: the pass failed before any was read).',
     labels: ['strategy', 'trigger', 'outcome'],
   },
+  passProposals: {
+    type: 'counter',
+    name: 'turnfold_pass_proposals_total',
+    help: 'Versions that passes under review proposed instead of committing them; trigger as for passes.',
+    labels: ['strategy', 'trigger'],
+  },
+  approvalsRefused: {
+    type: 'counter',
+    name: 'turnfold_approvals_refused_total',
+    help: 'Approvals of proposals that could not be carried out; the proposal waits on.',
+    labels: ['code'],
+  },
   passDuration: {
     type: 'histogram',
     name: 'turnfold_pass_duration_seconds',
@@ -136,6 +148,39 @@ export const METRICS = {
     help: 'Summarization jobs that a pass fanned out at once.',
     labels: [],
     buckets: COUNTS,
+  },
+  shadowPasses: {
+    type: 'counter',
+    name: 'turnfold_shadow_passes_total',
+    help: 'Passes at which a shadow policy was measured, as each of the two ended or would have (error: it could not be).',
+    labels: ['policy', 'strategy', 'outcome'],
+  },
+  shadowTokensBefore: {
+    type: 'histogram',
+    name: 'turnfold_shadow_before_tokens',
+    help: 'Size of the contexts that live and shadow policy were measured over.',
+    labels: ['policy'],
+    buckets: CONTEXT_TOKENS,
+  },
+  shadowTokensAfter: {
+    type: 'histogram',
+    name: 'turnfold_shadow_after_tokens',
+    help: 'Size of the contexts that the policies left, or would have; as before where there is no version.',
+    labels: ['policy'],
+    buckets: CONTEXT_TOKENS,
+  },
+  shadowCheckpoints: {
+    type: 'histogram',
+    name: 'turnfold_shadow_checkpoints',
+    help: 'Checkpoints in the contexts that the policies left, or would have.',
+    labels: ['policy'],
+    buckets: COUNTS,
+  },
+  shadowEvictedTokens: {
+    type: 'counter',
+    name: 'turnfold_shadow_evicted_tokens_total',
+    help: 'Tokens that the policies took out of contexts with nothing in their place, or would have.',
+    labels: ['policy'],
   },
   summarizationJobs: {
     type: 'counter',

@@ -5,9 +5,11 @@ import type { ToolDescription } from '../domain/model.ts';
 const ILLEGAL_IN_NAMES = /[^a-zA-Z0-9_-]/g;
 const MAX_NAME_LENGTH = 64;
 
-/** Names that get a stub of their own; those that came later share one. The least of the providers takes 128 tools in all. */
+/** Tools of one request, the least that a provider takes. */
+export const OPENAI_MAX_TOOLS = 128;
+
+/** Names that get a stub of their own; those that came later share one. */
 const MAX_OWN_STUBS = 15;
-const MAX_TOOLS = 128;
 const SHARED_STUB = 'unknown_tool';
 
 export interface SentTools {
@@ -30,7 +32,7 @@ export function sendTools(
   end = messages.length,
 ): SentTools {
   const known = new Set(tools.map((tool) => tool.name));
-  const maxOwn = Math.min(MAX_OWN_STUBS, MAX_TOOLS - 1 - tools.length);
+  const maxOwn = Math.min(MAX_OWN_STUBS, OPENAI_MAX_TOOLS - 1 - tools.length);
   const own = new Set<string>();
   const nameOf = (name: string): string => {
     const legal = known.has(name) ? name : makeLegal(name);

@@ -12,14 +12,18 @@ interface RequestPorts {
   readonly onEvent: EventListener;
 }
 
-/** Asks for a pass, or adds the reasons to the one in progress. Answers its id; undefined: there is no conversation to compact. */
+/**
+ * Asks for a pass, or adds the reasons to the one in progress. Answers its id; undefined: there is no conversation to compact.
+ * @param refusedTokens with `overflow`: upper bound of the request that was refused
+ */
 export async function requestPass(
   { passes, wakes, ids, onEvent }: RequestPorts,
   conversation: ConversationRef,
   reasons: readonly Reason[],
+  refusedTokens?: number,
 ): Promise<string | undefined> {
   const wake = ids.next();
-  const result = await passes.requestPass({ conversation, reasons, passId: ids.next(), wake });
+  const result = await passes.requestPass({ conversation, reasons, refusedTokens, passId: ids.next(), wake });
   if (result.status !== 'requested' && result.status !== 'joined') return undefined;
   if (result.needsWake) await wakes.wake('pass', conversation, wake);
   const isJoined = result.status === 'joined';

@@ -1,6 +1,6 @@
 import { nameOf } from '../domain/compaction/segments.ts';
 import type { Segment } from '../domain/version.ts';
-import { hashOf } from './prepared-agent.ts';
+import { hashOf } from './fixed-texts.ts';
 
 /** What a version changes of the log, whatever its number: raw ends move with every message that is appended. */
 export function hashSegments(segments: readonly Segment[]): string {

@@ -5,7 +5,7 @@ import type { Message } from '../../src/domain/message.ts';
 import { WIRE_FORMATS } from '../../src/domain/raw-items.ts';
 import { compactConversation } from '../../src/runtime/offline/compact.ts';
 import { prepareOfflineAgent } from '../../src/runtime/offline/offline-agent.ts';
-import type { SummarizerChain } from '../../src/runtime/offline/offline-summaries.ts';
+import type { SummarizerChain } from '../../src/runtime/offline/offline-pass.ts';
 import { weighConversation } from '../../src/runtime/offline/weigh-conversation.ts';
 import { createSummarizers } from '../../src/runtime/summarizers.ts';
 import { wireFormats } from '../../src/wire/formats.ts';

@@ -158,7 +158,7 @@ describe('what is refused', () => {
 });
 
 test('--summarizer structural needs no key, whatever the policy names', async () => {
-  const policy = 'max_tokens: 900\nsummarizer:\n  models: [anthropic/claude-haiku-4-5]';
+  const policy = 'max_tokens: 2000\nsummarizer:\n  models: [anthropic/claude-haiku-4-5]';
   const talk = { id: 'talk', messages: [system, ...toolTurns(4)] };
   expect(await compact([talk], policy)).toMatchObject({ code: 1 });
   const { code, stdout } = await compact([talk], policy, '--summarizer', 'structural');
@@ -172,3 +172,11 @@ function byteLength({ content, toolCalls = [] }: Message): number {
   const widened = content.startsWith('<checkpoint ') ? '99999' : '';
   return Buffer.byteLength(content + called + widened);
 }
+
+test('pins of the policy are sent, letter by letter, and weigh', async () => {
+  const pin = 'Answer in French.\n"Always".';
+  const plain = await compactOne([system, ...toolTurns(6)], 'max_tokens: 2200');
+  const pinned = await compactOne([system, ...toolTurns(6)], `max_tokens: 2200\npins: [${JSON.stringify(pin)}]`);
+  expect(pinned.messages.slice(0, 2)).toEqual([{ role: 'system', content: pin }, system]);
+  expect(pinned.report.tokensBefore).toBeGreaterThan(plain.report.tokensBefore);
+});

@@ -114,7 +114,7 @@ test('no model is called, and that is said', async () => {
   const policy = `${POLICY}\nsummarizer:\n  models: [anthropic/claude-haiku-4-5]`;
   const { code, stderr } = await replay([{ id: 'talk', messages: toolTurns(1) }], policy, '--json');
   expect(code).toBe(0);
-  expect(stderr).toContain('no model is called offline');
+  expect(stderr).toContain('no model is called to try it');
 });
 
 test.skipIf(!existsSync(tracePath('tau_airline')))(

@@ -261,8 +261,11 @@ describe('restore, rollback and fork', () => {
     expect(await readOne('fork', 'r1', 'r2', '--head', '1')).toStrictEqual({ conversation: 'r2', head: 1 });
     expect(await readOne('rollback', 'r1', 't1')).toMatchObject({ number: 1, cause: 'rollback', archived: 2 });
     expect(await readOne('show', 'r1')).toMatchObject({ version: 1, head: 2, items: [] });
+    expect((await turnfold('fork', 'r1', 'r2', '--head', '1')).stdout).toBe('r2  1 messages, copied from r1\n');
     const args = ['restore', 'r1', '--version', '0', '--keep', '--agents', AGENTS];
-    expect((await turnfold(...args)).stdout).toMatch(/^r1 {2}version 2 {2}\d+ → \d+ tokens, 0 messages archived\n$/);
+    expect((await turnfold(...args)).stdout).toMatch(
+      /^r1 {2}version 2 \(as version 0, everything newer kept\) {2}\d+ → \d+ tokens, 0 messages archived\n$/,
+    );
     expect((await readOne('show', 'r1'))['items']).toHaveLength(2);
   });
 

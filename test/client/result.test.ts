@@ -35,6 +35,7 @@ async function openClientWith(change: (real: SettlementNotices) => SettlementNot
     contexts: store,
     passes: store,
     versions: store,
+    proposals: store,
     notices: change(notices),
     texts,
     wakes,

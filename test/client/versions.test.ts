@@ -222,7 +222,9 @@ describe('fork', () => {
     const total = await house.client.log('long');
     await house.redis.hset(keys.key(ref, 'c'), {
       schema: 1,
-      agent,
+      agent: 'nobody yet',
+      forkAgent: agent,
+      forkUntil: Date.now() + 60_000,
       head: 3,
       ht: total[2]?.total.tokens,
       hb: total[2]?.total.bytes,
@@ -235,6 +237,19 @@ describe('fork', () => {
     await expect(house.client.append({ conversation: 'cut', agent, messages: talk(1) })).rejects.toMatchObject({
       code: 'conversation_forking',
     });
+    const stolen = house.client.fork('long', 'cut', { operation: 'op-2' });
+    await expect(stolen).rejects.toMatchObject({ code: 'conversation_forking', field: 'to' });
+    await expect(house.client.fork('cut', 'half')).rejects.toMatchObject({
+      code: 'conversation_forking',
+      field: 'from',
+    });
+    await house.redis.hset(keys.key(ref, 'c'), 'forkUntil', 1);
+    const late = house.client.enqueueTurn({ conversation: 'cut', agent, input: 'hello' });
+    await expect(late).rejects.toMatchObject({
+      code: 'fork_abandoned',
+      field: 'conversation',
+      message: expect.stringContaining('fork again'),
+    });
     const done = { conversation: 'cut', head: 2_099 };
     expect(await house.client.fork('long', 'cut', { operation: 'op-1' })).toStrictEqual(done);
     expect(await house.client.fork('long', 'cut', { operation: 'op-1' })).toStrictEqual(done);
@@ -243,5 +258,8 @@ describe('fork', () => {
     expect(copy.openCalls).toStrictEqual(original.openCalls);
     expect(copy.openCalls).toHaveLength(1);
     expect([copy.turns, copy.size.headTotal]).toStrictEqual([original.turns, original.size.headTotal]);
+    expect(await ask('cut', 'hello')).toBe('heard hello');
+    const again = await house.client.fork('long', 'cut', { operation: 'op-1' });
+    expect(again, 'as it was made').toStrictEqual(done);
   });
 });

@@ -9,7 +9,7 @@ import { buildContext, contextOfLog, weighItems } from '../../src/domain/context
 import { buildLog } from '../../src/domain/log.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
-import { START_VERSION } from '../../src/domain/version.ts';
+import { START_VERSION, type Version } from '../../src/domain/version.ts';
 import { loadTokenCounter, type TokenCounter } from '../../src/tokens/token-counter.ts';
 import { requestOver, weighText } from './passes.ts';
 
@@ -131,6 +131,45 @@ describe('clips', () => {
     }
   });
 
+  test('leave many parallel calls as short as they may be, where their form lets them become no shorter', () => {
+    const texts = Array.from({ length: 10 }, (_, call) =>
+      JSON.stringify({ path: `f${call}`, text: 'word '.repeat(300) }),
+    );
+    const toolCalls = texts.map((text, call) => ({ id: `c${call}`, name: 'write', arguments: text }));
+    const round = [says('Go.'), { ...says(''), toolCalls }, ...toolCalls.map(({ id }) => result(id, 'done'))];
+    const { settled, items } = settle([user('Go.'), ...round], { ...policy, maxTokens: 1_000 }, 'hard_limit');
+    expect(settled).toMatchObject({ kind: 'version', isFloorRelaxed: false });
+    expect(settled.kind === 'version' && settled.tokensAfter).toBeLessThanOrEqual(1_000);
+    for (const { arguments: text } of items[2]?.toolCalls ?? []) expect(JSON.parse(text)).toHaveProperty('path');
+  });
+
+  test('clip further what an earlier version has clipped, from the log', () => {
+    const entries = buildLog(talk.map((message) => ({ message, ...weighText(message) })));
+    let version = START_VERSION;
+    for (const maxTokens of [4_000, 2_000, 300]) {
+      const context = buildContext({ version, head: 3, entries, checkpoints: new Map() });
+      const request = requestOver(context, { policy: { ...policy, maxTokens }, reasons: ['hard_limit'] });
+      const settled = settlePass({ ...request, plan: planPass(request), summaries: [] });
+      if (settled.kind !== 'version') return expect.unreachable(settled.kind);
+      expect(new Set(settled.steps.map(({ step }) => step))).toEqual(new Set(['clip']));
+      expect(settled.tokensAfter).toBeLessThanOrEqual(maxTokens);
+      version = { ...version, number: version.number + 1, base: 3, segments: [...settled.segments] };
+    }
+    const { items } = buildContext({ version, head: 3, entries, checkpoints: new Map() });
+    expect(items[2]?.message.content.match(/characters left out/g)).toHaveLength(1);
+    const last = version.segments.at(-1);
+    expect(items[2]?.message).toEqual(
+      clipMessage(result('c1', huge), last?.kind === 'clipped' ? last.keepChars : 0, 3),
+    );
+  });
+
+  test('count nothing that stays long whatever is cut of it', () => {
+    const numbers = JSON.stringify({ rows: Array.from({ length: 40_000 }, (_, row) => row) });
+    const message = calls('c1', numbers);
+    const item = { from: 1, to: 1, message, tokens: 100_000, bytes: 240_000 };
+    expect(clipItem(item, 1_000, 80, () => expect.unreachable('weighed'))).toBeUndefined();
+  });
+
   test('keep arguments a JSON object, and no half of a character', () => {
     fc.assert(
       fc.property(
@@ -155,14 +194,16 @@ describe('clips', () => {
     );
   });
 
-  test('come down to their target, or are not made', () => {
+  test('come down to their target, or as near to it as the least that they keep allows', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1_000, max: 40_000 }), fc.integer({ min: 20, max: 900 }), (chars, target) => {
         const message = says('abcd '.repeat(chars / 5));
         const item = { from: 3, to: 3, message, ...weighText(message) };
+        fc.pre(target < item.tokens);
         const made = clipItem(item, target, 80, weighText);
-        if (made === undefined) return;
-        expect(made.tokens).toBeLessThanOrEqual(target);
+        if (made?.segment?.kind !== 'clipped') return expect.unreachable('not clipped');
+        if (made.segment.keepChars > 80) expect(made.tokens).toBeLessThanOrEqual(target);
+        expect(made.tokens).toBeLessThan(item.tokens);
         expect(weighText(made.message)).toEqual({ tokens: made.tokens, bytes: made.bytes });
       }),
     );
@@ -170,6 +211,40 @@ describe('clips', () => {
 });
 
 describe('the ladder', () => {
+  test('a summary is left out where its range holds a round by now that was to be dropped when it was planned', () => {
+    const drop = { droppable: true };
+    const filler = 'word '.repeat(400);
+    const round = { call: { ...calls('c1'), ...drop }, result: result('c1', 'x', drop) };
+    const talk = [
+      user('Go.'),
+      says(filler),
+      round.call,
+      says(filler),
+      user('And?'),
+      round.result,
+      says('a'),
+      says('b'),
+    ];
+    const entries = buildLog(talk.map((message) => ({ message, ...weighText(message) })));
+    const raw = (from: number, to: number) => ({ kind: 'raw' as const, from, to, weight: { tokens: 0, bytes: 0 } });
+    const policy = { retentionWindow: 2, minGain: 0, turnThreshold: 1 };
+    const requestAt = (version: Version) =>
+      requestOver(buildContext({ version, head: 8, entries, checkpoints: new Map() }), {
+        policy,
+        reasons: ['turn_threshold'],
+      });
+    const before = { ...START_VERSION, number: 1, base: 8, segments: [raw(1, 8)] };
+    const plan = planPass(requestAt(before));
+    expect(plan.sequences).toMatchObject([{ from: 2, to: 4 }]);
+    const weight = { tokens: 20, bytes: 80 };
+    const summary = { range: { from: 2, to: 4 }, text: 'k', weight, depth: 1, model: 'test' };
+    const whole = settlePass({ ...requestAt(before), plan, summaries: [summary] });
+    expect(whole).toMatchObject({ kind: 'version', texts: ['k'] });
+    const evicted = { ...raw(7, 8), kind: 'evicted' as const };
+    const shorter = requestAt({ ...before, number: 2, segments: [raw(1, 6), evicted] });
+    expect(settlePass({ ...shorter, plan, summaries: [summary] })).toEqual({ kind: 'none' });
+  });
+
   test('each step leaves less than the one before it', () => {
     const texts = fc.string({ minLength: 1, maxLength: 3_000, unit: 'grapheme-ascii' });
     const message = fc.oneof(

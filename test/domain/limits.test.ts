@@ -42,8 +42,8 @@ describe('limits of a policy with a model', () => {
 
   test('after a refused size the goal is half of what was refused, or less', () => {
     const limits = { maxTokens: 5_000, upperBoundFactor: 1.1 };
-    expect(limitsAfterOverflow(limits, 3_000).maxTokens).toBe(1_650);
-    expect(limitsAfterOverflow(limits, 20_000).maxTokens).toBe(5_000);
+    expect(limitsAfterOverflow(limits, 3_300).maxTokens).toBe(1_650);
+    expect(limitsAfterOverflow(limits, 22_000).maxTokens).toBe(5_000);
     expect(limitsAfterOverflow({ upperBoundFactor: 1 }, 3_000).maxTokens).toBe(1_500);
   });
 

@@ -75,6 +75,13 @@ describe('plan', () => {
     expect(passPlanSchema.parse(JSON.parse(JSON.stringify(plan)))).toStrictEqual(plan);
   });
 
+  test('pins of the policy are pinned, not fixed', () => {
+    const policy = { maxTokens: 100, retentionWindow: 1 };
+    const overhead = { tokens: 40, pinTokens: 15, bytes: 0, calibration: 1 };
+    const { infeasible } = planLine('s:20 u:5! u:50 a:30', { policy, reasons: ['ratio'], overhead });
+    expect(infeasible).toEqual({ fixed: 25 + 20 + 3, pinned: 5 + 15, open: 50, floor: 30, max: 100 });
+  });
+
   test('only the present log’s first user message is kept as the first', () => {
     const { firstUserSeq: _, ...request } = requestOver(contextOf('suauau'), {
       policy: { retentionWindow: 0, strategy: { evict: 1 } },

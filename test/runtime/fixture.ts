@@ -8,6 +8,7 @@ import { expect } from 'vitest';
 import { type OpenClient, openClient } from '../../src/client/index.ts';
 import type { Agent } from '../../src/domain/agent.ts';
 import type { WorkerEvent } from '../../src/domain/events.ts';
+import type { PolicyInput } from '../../src/domain/policy.ts';
 import { isSettled, type TurnView } from '../../src/domain/turn.ts';
 import { type QueueName, queuePrefix } from '../../src/jobs/names.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
@@ -23,12 +24,18 @@ export interface RunningWorkers extends Workers {
   readonly events: WorkerEvent[];
 }
 
+export interface StartOptions {
+  readonly roles?: readonly Role[];
+  readonly metricsPort?: number;
+  readonly shadow?: PolicyInput;
+}
+
 /** A Redis, a client and workers: all that runs in production, in one test's hands. */
 export interface House {
   readonly redisUrl: string;
   readonly redis: Redis;
   readonly client: OpenClient;
-  startWorkers(agent: Agent, options?: { roles?: readonly Role[]; metricsPort?: number }): Promise<RunningWorkers>;
+  startWorkers(agent: Agent, options?: StartOptions): Promise<RunningWorkers>;
   /** workers in a process that kills itself at the first event of a type */
   spawnMortal(roles: readonly Role[], dieAt: WorkerEvent['type']): Promise<ChildProcess>;
   /** BullMQ's own queue, for what our side of it never does */
@@ -55,7 +62,7 @@ export async function openHouse(): Promise<House> {
     redisUrl,
     redis,
     client,
-    async startWorkers(agent, { roles = ROLES, metricsPort } = {}) {
+    async startWorkers(agent, { roles = ROLES, metricsPort, shadow } = {}) {
       const events: WorkerEvent[] = [];
       const workers = await startWorkers({
         redisUrl,
@@ -66,6 +73,7 @@ export async function openHouse(): Promise<House> {
         concurrency: { turn: 8, compaction: 4, summarization: 4 },
         shutdownMs: 5_000,
         onEvent: (event) => events.push(event),
+        ...(shadow && { shadow }),
         ...(metricsPort !== undefined && { metrics: { host: '127.0.0.1', port: metricsPort } }),
       });
       later(() => workers.close());

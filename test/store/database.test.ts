@@ -35,6 +35,14 @@ test('a database of a newer turnfold is refused, with what to do', async () => {
   });
 });
 
+test('an older database is raised to this schema, so that older programs refuse it; one of other shards is left', async () => {
+  await redis.hset('{tf}:database', { schema: STORE_SCHEMA - 1, shards: 64 });
+  await expect(openDatabase(redis, { shards: 256 })).rejects.toMatchObject({ field: 'shards' });
+  expect(await redis.hget('{tf}:database', 'schema')).toBe(String(STORE_SCHEMA - 1));
+  await Promise.all([1, 2].map(() => openDatabase(redis, { shards: 64 })));
+  expect(await redis.hgetall('{tf}:database')).toEqual({ schema: String(STORE_SCHEMA), shards: '64' });
+});
+
 test('an address with a database that is not there is refused', async () => {
   const elsewhere = openConnection({ url: new URL('/99', inject('redisUrl')).href });
   const refusal = expect.objectContaining({ code: 'invalid_config', field: 'redisUrl' }) as Error;

@@ -11,7 +11,7 @@ const SUITE_SHARDS = 4;
  * Shards that no other suite uses: `ready` sets belong to all conversations of a shard, so a sweeper under test in another
  * file would otherwise push this suite's entries out.
  */
-class SuiteKeyspace extends Keyspace {
+export class SuiteKeyspace extends Keyspace {
   readonly firstShard = randomInt(1_000, 1_000_000) * SUITE_SHARDS;
 
   constructor() {

@@ -3,7 +3,7 @@ import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { PassClaimResult, PassLease } from '../../src/domain/ports/pass-store.ts';
 import type { TurnLease } from '../../src/domain/ports/turn-store.ts';
 import { checkSame } from './observation.ts';
-import { appendOf, commitOf, endOf } from './pass-samples.ts';
+import { appendOf, commitOf, endOf, proposalOf } from './pass-samples.ts';
 import { turnFor } from './samples.ts';
 import type { StoreHarness } from './store-harness.ts';
 
@@ -17,6 +17,8 @@ export interface Side {
   readonly conversation: ConversationRef;
   readonly passes: Partial<Record<(typeof WORKERS)[number], PassLease>>;
   turn?: TurnLease;
+  /** ids, the newest last */
+  readonly proposals: string[];
   /** counts operations: the same on both sides, so that ids are */
   count: number;
 }
@@ -58,7 +60,7 @@ class Operation implements fc.AsyncCommand<Side, Side> {
 }
 
 /** All that can be read of a conversation, and the invariants that one look can show. */
-async function look({ harness, conversation }: Side): Promise<unknown> {
+async function look({ harness, conversation, count }: Side): Promise<unknown> {
   const { store, dueIn, events } = harness;
   const state = await store.readConversation(conversation);
   const hasEntry = (await dueIn(conversation, 'p')) !== undefined;
@@ -67,7 +69,11 @@ async function look({ harness, conversation }: Side): Promise<unknown> {
   checkSame(context?.version.number, state?.size.version, 'the live version can be read');
   const versions = await store.listVersions(conversation);
   const turn = await store.readTurn(conversation, 't1');
-  return normalize({ state, context, versions, turn, events: await events(conversation) });
+  const proposal = await store.readProposal(conversation);
+  const decisions = await Promise.all(
+    Array.from({ length: count }, (_, index) => store.readDecision(conversation, `d-id-${index + 1}`)),
+  );
+  return normalize({ state, context, versions, turn, proposal, decisions, events: await events(conversation) });
 }
 
 /** Times are each store's own; objects compare without order. */
@@ -149,6 +155,44 @@ const operation = fc.oneof(
           lease && harness.store.commitVersion(lease, { ...commit, checkpoints, version: { ...version, segments } })
         );
       }),
+  ),
+  fc.tuple(fc.constantFrom(...WORKERS), fc.integer({ min: 0, max: 2 })).map(
+    ([worker, live]) =>
+      new Operation(`${worker} proposes over ${live}`, async (side, id) => {
+        const { harness, passes } = side;
+        const lease = passes[worker];
+        const { version } = proposalOf(live, Math.min(2, await readHead(side)));
+        const segments = version.segments.map((segment) => ({ ...segment, text: KEY }));
+        const proposal = { id: `proposal-${id}`, version: { ...version, segments }, checkpoints: {} };
+        side.proposals.push(proposal.id);
+        if (lease === undefined) return undefined;
+        const held = await harness.store.readReasons(lease);
+        const seenReasons = held.status === 'held' ? held.reasons : [];
+        return await harness.store.proposeVersion(lease, { proposal, seenReasons, reviewMs: FAR_MS });
+      }),
+  ),
+  fc.tuple(fc.boolean(), fc.nat({ max: 2 })).map(
+    ([isApproval, back]) =>
+      new Operation(`decides to ${isApproval ? 'approve' : 'reject'}`, ({ harness, conversation, proposals }, id) => {
+        const verdict = isApproval ? { kind: 'approve' as const, edits: {} } : { kind: 'reject' as const };
+        const proposal = proposals.at(-1 - back) ?? 'none';
+        return harness.store.decideProposal({
+          conversation,
+          operation: `d-${id}`,
+          proposal,
+          verdict,
+          wake: `wake-${id}`,
+        });
+      }),
+  ),
+  leased('refuses an approval', ({ harness }, lease) =>
+    harness.store.refuseApproval(lease, { code: 'invalid_input', field: 'edits', message: 'no' }),
+  ),
+  leased('ends as rejected', ({ harness }, lease, id) =>
+    harness.store.endPass(lease, endOf({ outcome: { kind: 'rejected' }, wakeTurn: `turn-wake-${id}` })),
+  ),
+  fc.constant(
+    new Operation('nobody decides in time', ({ harness, conversation }) => harness.expireProposal(conversation)),
   ),
   fc.constant(
     new Operation('append', async (side, id) => {

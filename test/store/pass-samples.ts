@@ -7,6 +7,7 @@ import type { WeighedMessage } from '../../src/domain/message.ts';
 import type { AppendRequest, ContextStore } from '../../src/domain/ports/context-store.ts';
 import type { ClaimedPass, PassEnd, PassStore, VersionCommit } from '../../src/domain/ports/pass-store.ts';
 import type { TurnIntake, TurnLease, TurnStore } from '../../src/domain/ports/turn-store.ts';
+import type { Proposal } from '../../src/domain/proposal.ts';
 import type { Checkpoint, Version } from '../../src/domain/version.ts';
 import { START_VERSION } from '../../src/domain/version.ts';
 import { acceptAndClaim, newConversation, weigh } from './samples.ts';
@@ -83,7 +84,14 @@ export function commitOf(live: number, base: number, changes: Partial<VersionCom
   };
   const outcome = { kind: 'committed', version: version.number } as const;
   const checkpoints = new Map([[key, checkpoint]]);
-  return { ...endOf({ outcome }), expectedVersion: live, version, checkpoints, keepVersions: 200, ...changes };
+  const texts = { checkpoints, whole: new Map([['s1', 'a system prompt']]) };
+  return { ...endOf({ outcome }), expectedVersion: live, version, ...texts, keepVersions: 200, ...changes };
+}
+
+/** What a pass under review would commit over `live`: one checkpoint in the place of seqs 1…`base`. */
+export function proposalOf(live: number, base: number, id: string = randomUUID()): Proposal {
+  const { version, checkpoints } = commitOf(live, base);
+  return { id, version, checkpoints: Object.fromEntries(checkpoints) };
 }
 
 /** The head turn waits for compaction, with a pass in progress that it waits for. */

@@ -15,7 +15,7 @@ test('any sequence of operations on a pass: the fake is Redis', { timeout: 120_0
       const conversation = newConversation();
       const start = async (harness: StoreHarness): Promise<Side> => {
         await harness.store.append({ ...appendOf(conversation, 0, 4), operation: 'first' });
-        return { harness, conversation, passes: {}, count: 0 };
+        return { harness, conversation, passes: {}, proposals: [], count: 0 };
       };
       const setup = async () => ({ model: await start(memory), real: await start(redis) });
       await fc.asyncModelRun(setup, commands);

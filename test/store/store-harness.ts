@@ -4,7 +4,7 @@ import { type Keyspace, readyMember, scheduledMember } from '../../src/store/key
 import { openStore, type Store } from '../../src/store/open-store.ts';
 import { MemoryDatabase } from '../fakes/store/database.ts';
 import { openMemoryStore } from '../fakes/store/open-memory-store.ts';
-import { openSuiteRedis } from './open-redis.ts';
+import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
 
 /** A member of `ready`: a mailbox, a pass, or a scheduled turn. */
 export type Entry = 't' | 'p' | { readonly scheduled: string };
@@ -17,6 +17,8 @@ export interface StoreHarness {
   readonly lapseLease: (of: 'turn' | 'pass', conversation: ConversationRef) => Promise<void>;
   /** as if the time for which a pass is parked were over */
   readonly endParking: (conversation: ConversationRef) => Promise<void>;
+  /** as if a proposal had waited for as long as it may */
+  readonly expireProposal: (conversation: ConversationRef) => Promise<void>;
   /** as if the deadline of a wait had passed */
   readonly passDeadline: (conversation: ConversationRef, turn: string) => Promise<void>;
   /** as if the time of a scheduled turn had come */
@@ -25,6 +27,8 @@ export interface StoreHarness {
   readonly makeOverdue: (conversation: ConversationRef, entry: Entry, ms: number) => Promise<void>;
   /** as if the last sweep were longer ago than a second */
   readonly allowSweep: () => Promise<void>;
+  /** as if nobody had copied to a fork for longer than its lease */
+  readonly abandonFork: (conversation: ConversationRef) => Promise<void>;
   /** as if a claim or record had expired */
   readonly expireSummary: (conversation: ConversationRef, hash: string) => Promise<void>;
   /** ms from now until an entry is due; undefined where there is none */
@@ -48,6 +52,11 @@ export function openMemoryStoreHarness(): StoreHarness {
       const pass = db.find(ref)?.pass;
       if (pass?.parked !== undefined) pass.parked = { ...pass.parked, untilMs: 1 };
     },
+    expireProposal: async (ref) => {
+      const pass = db.find(ref)?.pass;
+      if (pass?.review !== undefined) pass.review = { ...pass.review, expiresAt: 1 };
+      if (pass?.parked !== undefined) pass.parked = { ...pass.parked, untilMs: 1 };
+    },
     passDeadline: async (ref, turn) => {
       const record = db.find(ref)?.turnRecords.get(turn);
       if (record?.waiting) record.waiting = { ...record.waiting, until: 1 };
@@ -60,6 +69,10 @@ export function openMemoryStoreHarness(): StoreHarness {
       db.ready.set(memberOf(ref, entry), db.now() - ms);
     },
     allowSweep: async () => db.sweptAt.clear(),
+    abandonFork: async (ref) => {
+      const conversation = db.find(ref);
+      if (conversation?.fork !== undefined) conversation.fork = { ...conversation.fork, until: 1 };
+    },
     expireSummary: async (ref, hash) => {
       const summary = db.find(ref)?.summaries.get(hash);
       if (summary !== undefined) summary.until = 1;
@@ -74,22 +87,28 @@ export function openMemoryStoreHarness(): StoreHarness {
   };
 }
 
-export function openRedisStoreHarness(): StoreHarness {
-  const { redis, keyspace, close } = openSuiteRedis();
+export function openRedisStoreHarness(open: () => SuiteRedis = openSuiteRedis): StoreHarness {
+  const { redis, keyspace, close } = open();
   const key = (kind: 'c' | 'pass' | 'ev' | 'gone', ref: ConversationRef): string => keyspace.key(ref, kind);
   return {
     store: openStore(redis, keyspace),
     shards: keyspace.shardNumbers(),
     lapseLease: (of, ref) => setField(redis, key(of === 'turn' ? 'c' : 'pass', ref), 'lease'),
     endParking: (ref) => setField(redis, key('pass', ref), 'parkedUntil'),
+    expireProposal: async (ref) => {
+      await setField(redis, key('pass', ref), 'expiresAt');
+      await setField(redis, key('pass', ref), 'parkedUntil');
+    },
     passDeadline: (ref, turn) => setField(redis, keyspace.turn(ref, turn), 'wuntil'),
     passDueTime: (ref, turn) => setField(redis, keyspace.turn(ref, turn), 'dueAt'),
     makeOverdue: async (ref, entry, ms) => {
       await redis.zadd(readyOf(keyspace, ref), (await readTime(redis)) - ms, memberOf(ref, entry));
     },
     allowSweep: async () => {
-      await redis.unlink(...keyspace.shardNumbers().map((shard) => keyspace.sweep(shard)));
+      // One by one: the shards lie in different slots.
+      await Promise.all(keyspace.shardNumbers().map((shard) => redis.unlink(keyspace.sweep(shard))));
     },
+    abandonFork: (ref) => setField(redis, key('c', ref), 'forkUntil'),
     expireSummary: async (ref, hash) => {
       await redis.unlink(keyspace.summary(ref, hash));
     },

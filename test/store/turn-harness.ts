@@ -9,7 +9,7 @@ import { openMemoryTurnStore } from '../fakes/store/turn-store.ts';
 import type { Observation } from './observation.ts';
 import { observeMemory } from './observe-memory.ts';
 import { observeRedis } from './observe-redis.ts';
-import { openSuiteRedis } from './open-redis.ts';
+import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
 
 /** A store under test, with hands for what takes time or belongs to others: no test sleeps. */
 export interface TurnHarness {
@@ -74,8 +74,8 @@ interface FulfilRequest {
   readonly wake: string;
 }
 
-export function openRedisHarness(): TurnHarness {
-  const { redis, keyspace, close } = openSuiteRedis();
+export function openRedisHarness(open: () => SuiteRedis = openSuiteRedis): TurnHarness {
+  const { redis, keyspace, close } = open();
   const fulfilCompaction = bindScript<FulfilRequest, boolean>(redis, {
     file: '../../../test/store/fulfil-wait',
     keys: ({ conversation }) => keyspace.conversation(conversation),

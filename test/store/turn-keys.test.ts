@@ -3,6 +3,7 @@ import { ulid } from 'ulidx';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import { TURN_LIMITS } from '../../src/domain/turn.ts';
+import { STORE_SCHEMA } from '../../src/store/keys.ts';
 import { runScript } from '../../src/store/script.ts';
 import { CLOSING_RESULT } from '../../src/store/turns/closing-result.ts';
 import { openTurnStore } from '../../src/store/turns/turn-store.ts';
@@ -52,7 +53,7 @@ describe('keys of turns', () => {
     const names = ['c', 'ev', 'ix', 'log'].map((kind) => `${base}${kind}:${conversation.id}`);
     expect(keys).toEqual([...names, keyspace.turn(conversation, 'turn.1')]);
     expect(await redis.smembers(keyspace.key(conversation, 'ix'))).toEqual([keyspace.turn(conversation, 'turn.1')]);
-    expect(await redis.hget(keyspace.key(conversation, 'c'), 'schema')).toBe('1');
+    expect(await redis.hget(keyspace.key(conversation, 'c'), 'schema')).toBe(String(STORE_SCHEMA));
   });
 
   test('an input lies under its own field until it is in the log, or its turn is settled without', async () => {

@@ -191,6 +191,7 @@ const record = fc
               ? {
                   ...textStep(key, sent.head),
                   usage: { inputTokens: 5, outputTokens: 0 },
+                  answeredVersion: 0,
                   requestTokens: 6,
                   anchor: { tokens: 9, version: 0, setup: 'a1b2' },
                   end: 'cut_off' as const,

@@ -1,5 +1,55 @@
+import { expect, test } from 'vitest';
+import type { VersionStore } from '../../src/domain/ports/version-store.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import { FORK_LEASE_MS } from '../../src/store/versions/fork-lease.ts';
+import { MemoryDatabase } from '../fakes/store/database.ts';
+import { openMemoryStore } from '../fakes/store/open-memory-store.ts';
 import { describeStore } from './contract/store.ts';
+import { openSuiteRedis } from './open-redis.ts';
+import { newConversation, turnFor } from './samples.ts';
 import { openMemoryStoreHarness, openRedisStoreHarness } from './store-harness.ts';
 
 describeStore('versions', 'memory', openMemoryStoreHarness);
 describeStore('versions', 'Redis', openRedisStoreHarness);
+
+const EMPTY = {
+  expectedHead: 0,
+  entries: [],
+  opens: [],
+  closes: [],
+  texts: { checkpoints: new Map(), whole: new Map() },
+};
+
+async function beginFork(store: VersionStore) {
+  const conversation = newConversation();
+  const plan = { source: newConversation(), version: 0, head: 4 };
+  await store.beginFork({ conversation, operation: 'op', agent: 'agent', plan });
+  return conversation;
+}
+
+test('a fork is abandoned a lease after its last batch, by the clock', async () => {
+  const db = new MemoryDatabase(() => 1_000_000);
+  const store = openMemoryStore(db);
+  const fork = await beginFork(store);
+  for (const isAbandoned of [false, true]) {
+    db.advance(FORK_LEASE_MS - 1);
+    await store.copyToFork(fork, 'op', EMPTY);
+    db.advance(FORK_LEASE_MS - (isAbandoned ? 0 : 1));
+    expect(await store.accept(turnFor(fork, 't1'))).toEqual({ status: 'forking', isAbandoned });
+  }
+});
+
+test('in Redis each batch holds it for a lease by the clock of Redis', async () => {
+  const { redis, keyspace, close } = openSuiteRedis();
+  const store = openStore(redis, keyspace);
+  const fork = await beginFork(store);
+  const key = keyspace.key(fork, 'c');
+  await redis.hset(key, 'forkUntil', 1);
+  const readTime = async (): Promise<number> => Number((await redis.time())[0]) * 1_000;
+  const before = await readTime();
+  await store.copyToFork(fork, 'op', EMPTY);
+  const until = Number(await redis.hget(key, 'forkUntil'));
+  expect(until).toBeGreaterThanOrEqual(before + FORK_LEASE_MS);
+  expect(until).toBeLessThanOrEqual((await readTime()) + 1_000 + FORK_LEASE_MS);
+  await close();
+});

@@ -70,9 +70,28 @@ describe('log catalogue', () => {
     expect(line).toMatchObject({ outcome, code, strategy, reasons, durationMs, version, ...sizes });
   });
 
+  test('a shadow is told beside the live policy, in one line', () => {
+    const [line] = logAll('info', samples.pass_shadowed);
+    expect(line).toMatchObject({
+      liveOutcome: 'committed',
+      liveStrategy: 'summarize',
+      liveTokensBefore: 30_000,
+      liveTokensAfter: 12_000,
+      liveCheckpoints: 5,
+      liveEvictedTokens: 0,
+      shadowOutcome: 'infeasible',
+      shadowStrategy: 'none',
+      shadowTokensBefore: 31_000,
+      shadowTokensAfter: 31_000,
+      shadowCheckpoints: 2,
+      shadowEvictedTokens: 70,
+    });
+  });
+
   test('what happens for each step is not written at info', () => {
     const levels = logAll('info', ...Object.values(samples)).map((line) => line['event']);
-    const shown = ['turn_settled', 'turn_suspended', 'pass_ended', 'version_rejected', 'lease_lost', 'worker_failed'];
+    const passes = ['pass_proposed', 'approval_refused', 'pass_ended', 'pass_shadowed', 'version_rejected'];
+    const shown = ['turn_settled', 'turn_suspended', ...passes, 'lease_lost', 'worker_failed'];
     expect(levels).toEqual(shown);
   });
 

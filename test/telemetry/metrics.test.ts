@@ -50,6 +50,8 @@ const expected: { readonly [Type in WorkerEvent['type']]: Record<string, number>
     'turnfold_pass_requests_total{reason="hard_limit"}': 1,
   },
   pass_fanned_out: { turnfold_pass_fan_out_jobs_sum: 3, turnfold_pass_fan_out_jobs_count: 1 },
+  pass_proposed: { 'turnfold_pass_proposals_total{strategy="summarize",trigger="ratio"}': 1 },
+  approval_refused: { 'turnfold_approvals_refused_total{code="invalid_input"}': 1 },
   pass_ended: {
     'turnfold_passes_total{outcome="committed",strategy="summarize",trigger="hard_limit"}': 1,
     'turnfold_pass_duration_seconds_sum{outcome="committed",strategy="summarize"}': 7,
@@ -61,6 +63,23 @@ const expected: { readonly [Type in WorkerEvent['type']]: Record<string, number>
     'turnfold_pass_after_tokens_sum{strategy="summarize"}': 12_000,
     'turnfold_pass_after_tokens_count{strategy="summarize"}': 1,
     'turnfold_archived_messages_total{strategy="summarize"}': 41,
+  },
+  pass_shadowed: {
+    'turnfold_shadow_passes_total{outcome="committed",policy="live",strategy="summarize"}': 1,
+    'turnfold_shadow_passes_total{outcome="infeasible",policy="shadow",strategy="none"}': 1,
+    'turnfold_shadow_before_tokens_sum{policy="live"}': 30_000,
+    'turnfold_shadow_before_tokens_count{policy="live"}': 1,
+    'turnfold_shadow_before_tokens_sum{policy="shadow"}': 31_000,
+    'turnfold_shadow_before_tokens_count{policy="shadow"}': 1,
+    'turnfold_shadow_after_tokens_sum{policy="live"}': 12_000,
+    'turnfold_shadow_after_tokens_count{policy="live"}': 1,
+    'turnfold_shadow_after_tokens_sum{policy="shadow"}': 31_000,
+    'turnfold_shadow_after_tokens_count{policy="shadow"}': 1,
+    'turnfold_shadow_checkpoints_sum{policy="live"}': 5,
+    'turnfold_shadow_checkpoints_count{policy="live"}': 1,
+    'turnfold_shadow_checkpoints_sum{policy="shadow"}': 2,
+    'turnfold_shadow_checkpoints_count{policy="shadow"}': 1,
+    'turnfold_shadow_evicted_tokens_total{policy="shadow"}': 70,
   },
   summary_ended: {
     'turnfold_summarization_jobs_total{outcome="written"}': 1,
@@ -120,6 +139,14 @@ describe('an event moves exactly its metrics', () => {
     const { durationMs: _durationMs, ...ended } = samples.pass_ended;
     const effect = await measureEffect({ ...ended, outcome: 'failed', code: 'poison' });
     expect(Object.keys(effect).filter((series) => series.includes('pass_duration'))).toEqual([]);
+  });
+
+  test('a shadow that could not be measured has no sizes, nor has the pass beside it', async () => {
+    const { shadow: _shadow, ...alone } = samples.pass_shadowed;
+    expect(await measureEffect(alone)).toEqual({
+      'turnfold_shadow_passes_total{outcome="committed",policy="live",strategy="summarize"}': 1,
+      'turnfold_shadow_passes_total{outcome="error",policy="shadow",strategy="none"}': 1,
+    });
   });
 
   test('a refused summary has no size', async () => {

@@ -6,14 +6,26 @@ const folder = new URL('../../../shared/traces/', import.meta.url);
 
 export const hasTraces = existsSync(folder);
 
-/** Every recorded conversation beside the project, whole. */
-export function readConversations(): { readonly id: string; readonly messages: readonly Message[] }[] {
+export interface RecordedConversation {
+  readonly id: string;
+  readonly messages: readonly Message[];
+}
+
+/** The files of recorded conversations beside the project, whole; none where they are absent. */
+export function readConversationFiles(): { readonly name: string; readonly conversations: RecordedConversation[] }[] {
+  if (!hasTraces) return [];
   return readdirSync(folder)
     .filter((name) => name.endsWith('.jsonl'))
-    .flatMap((name) =>
-      readFileSync(new URL(name, folder), 'utf8')
+    .map((name) => ({
+      name: name.replace('.jsonl', ''),
+      conversations: readFileSync(new URL(name, folder), 'utf8')
         .split('\n')
         .filter(Boolean)
         .map((line, index) => readConversationLine(line, index + 1)),
-    );
+    }));
+}
+
+/** Every recorded conversation. */
+export function readConversations(): RecordedConversation[] {
+  return readConversationFiles().flatMap(({ conversations }) => conversations);
 }

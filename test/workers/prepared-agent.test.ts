@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../src/domain/agent.ts';
-import { scriptedModel } from '../../src/models/scripted.ts';
+import type { PolicyInput } from '../../src/domain/policy.ts';
+import type { WireFormat } from '../../src/domain/raw-items.ts';
+import { SCRIPTED_PROFILE, scriptedModel } from '../../src/models/scripted.ts';
 import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
 import { prepareAgent } from '../../src/workers/prepared-agent.ts';
 
@@ -24,6 +26,48 @@ test.each<[string, string[], string]>([
 
 test('names that every provider takes are taken', async () => {
   await expect(prepare('read', 'Read-2', 'x'.repeat(64))).resolves.toMatchObject({ tools: [{}, {}, {}] });
+});
+
+test('pins of the policy stand behind the system prompt, weigh, and are refused where they leave no room', async () => {
+  const prepareWithPins = (system: string, policy: PolicyInput) => {
+    const agent = { name: 'guide', system, tools: [], policy, model: scriptedModel({ steps: [] }) };
+    return prepareAgent(agent, {}, { loadCounter: loadTokenCounter });
+  };
+  const plain = await prepareWithPins('You guide.', {});
+  const pinned = await prepareWithPins('You guide.', { pins: ['Be brief.', 'Be kind.'] });
+  expect(pinned.system).toBe('You guide.\n\nBe brief.\n\nBe kind.');
+  expect((await prepareWithPins('', { pins: ['Be brief.'] })).system).toBe('Be brief.');
+  const { pinTokens = 0 } = pinned.overhead;
+  expect(pinTokens).toBeGreaterThan(5);
+  expect(pinned.overhead.tokens).toBe(plain.overhead.tokens + pinTokens);
+  expect(pinned.overhead.bytes).toBe(pinned.system.length);
+  expect(pinned.overhead.setup).not.toBe(plain.overhead.setup);
+  expect([...pinned.texts]).toEqual([
+    [pinned.hashes.system, 'You guide.'],
+    [pinned.hashes.pins, '["Be brief.","Be kind."]'],
+  ]);
+  const tooLarge = prepareWithPins('You guide.', { maxTokens: 20, pins: [' word'.repeat(30)] });
+  await expect(tooLarge).rejects.toMatchObject({ code: 'invalid_policy', field: 'maxTokens' });
+  await expect(tooLarge).rejects.toThrow(/pins 3\d = /);
+});
+
+test('more tools than OpenAI takes are refused when the agent is loaded; one place is for those that are gone', async () => {
+  const prepareFor = (format: WireFormat | undefined, count: number, recall = false) => {
+    const tools = Array.from({ length: count }, (_, index) =>
+      defineTool({ name: `t${index}`, description: '', input: z.object({}) }),
+    );
+    const model = scriptedModel({ steps: [], profile: { ...SCRIPTED_PROFILE, ...(format && { format }) } });
+    const agent = { name: 'guide', system: '', tools, policy: {}, model, recall };
+    return prepareAgent(agent, {}, { loadCounter: loadTokenCounter });
+  };
+  for (const format of ['openai-chat', 'openai-responses'] as const) {
+    await expect(prepareFor(format, 127)).resolves.toBeDefined();
+    const refusal = { code: 'invalid_config', field: 'agents.guide.tools' };
+    await expect(prepareFor(format, 128)).rejects.toMatchObject(refusal);
+    await expect(prepareFor(format, 127, true)).rejects.toMatchObject(refusal);
+  }
+  await expect(prepareFor('anthropic', 200)).resolves.toBeDefined();
+  await expect(prepareFor(undefined, 200)).resolves.toBeDefined();
 });
 
 test('the built-in tool is described and weighed only to the agent that has it, and shares its name with none', async () => {

@@ -3,11 +3,13 @@ import { readConfig } from '../../config.ts';
 import { createWorkspaceAgent } from '../../demo/workspace-agent.ts';
 import type { Agent } from '../../domain/agent.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
+import type { EventListener, PassMeasure } from '../../domain/events.ts';
 import type { PolicyInput } from '../../domain/policy.ts';
 import { resolveModel } from '../../runtime/resolve-model.ts';
+import { combineListeners } from '../../telemetry/listeners.ts';
 import { createLogger, logEvents } from '../../telemetry/logs.ts';
 import type { CommandContext } from '../command-context.ts';
-import { readPolicyFile } from '../files.ts';
+import { readPolicyFile, readTrialPolicy } from '../files.ts';
 import { withHouse } from '../house.ts';
 import { forwardInterrupt } from '../interruption.ts';
 import { loadAgents } from '../load-agents.ts';
@@ -19,6 +21,7 @@ export interface DevOptions {
   readonly agents?: string;
   readonly agent?: string;
   readonly policy?: string;
+  readonly shadow?: string;
   /** `provider/model`, instead of the agents' own */
   readonly model?: string;
   readonly conversation: string;
@@ -38,11 +41,12 @@ const COMMANDS = '/show, /versions and /compact look inside; /quit ends.';
 export async function runDev(options: DevOptions, output: Output): Promise<number> {
   const config = readConfig();
   const policy = await readPolicyFile(options.policy, output);
+  const shadow = options.shadow === undefined ? {} : { shadow: await readTrialPolicy(options.shadow, output) };
   const agents = await chooseAgents(options, policy);
   const agent = chooseAgent(agents, options.agent);
-  const onEvent = logEvents(createLogger({ level: 'warn', isPretty: true }));
+  const onEvent = combineListeners(logEvents(createLogger({ level: 'warn', isPretty: true })), tellShadow(output));
   const metrics = { ...config.metrics, port: 0 };
-  return await withHouse({ config, output, agents, policy, metrics, onEvent }, async (house) => {
+  return await withHouse({ config, output, agents, policy, ...shadow, metrics, onEvent }, async (house) => {
     const { redis, workers, client, interrupted } = house;
     output.line(`Redis    ${redis.description}`);
     output.line(`metrics  ${workers.metricsUrl ?? 'none'}`);
@@ -54,6 +58,16 @@ export async function runDev(options: DevOptions, output: Output): Promise<numbe
     });
     return 0;
   });
+}
+
+/** One line for each pass that a second policy was measured at. */
+function tellShadow(output: Output): EventListener {
+  const describe = ({ outcome, tokensBefore, tokensAfter }: PassMeasure): string =>
+    `${outcome}, ${tokensBefore} → ${tokensAfter} tokens`;
+  return (event) => {
+    if (event.type !== 'pass_shadowed' || event.shadow === undefined) return;
+    output.line(`pass     live: ${describe(event.live)}; shadow: ${describe(event.shadow)}`);
+  };
 }
 
 async function chooseAgents({ agents, model }: DevOptions, policy: PolicyInput): Promise<readonly Agent[]> {

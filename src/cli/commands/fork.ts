@@ -25,6 +25,6 @@ export async function fork(
     .slice(0, 32);
   const made = await client.fork({ tenant, id }, { tenant, id: newId }, { ...point, operation: `fork-${hash}` });
   if (json) writeJson(output, made);
-  else output.line(`${made.conversation}  ${made.head} messages`);
+  else output.line(`${made.conversation}  ${made.head} messages, copied from ${id}`);
   return 0;
 }

@@ -1,11 +1,12 @@
 import type { PolicyInput } from '../../domain/policy.ts';
 import { type OfflineAgent, prepareOfflineAgent, suggestUsableTokens } from '../../runtime/offline/offline-agent.ts';
-import type { SummarizerChain } from '../../runtime/offline/offline-summaries.ts';
+import type { SummarizerChain } from '../../runtime/offline/offline-pass.ts';
+import { createOfflineSummarizers } from '../../runtime/offline/offline-summarizers.ts';
+import { RememberedCounts } from '../../runtime/offline/remembered-counts.ts';
 import { Replay, type Replayed } from '../../runtime/offline/replay.ts';
 import { weighConversation } from '../../runtime/offline/weigh-conversation.ts';
-import { createSummarizers } from '../../runtime/summarizers.ts';
 import { openConversationLine } from '../../wire/conversation-line.ts';
-import { readLines, readPolicyFile } from '../files.ts';
+import { readLines, readTrialPolicy } from '../files.ts';
 import { type Output, reportRefusal, writeJson } from '../output.ts';
 import { openProgress, type Progress } from './replay/progress.ts';
 import { describePolicy, type ReplayedConversation } from './replay/summary.ts';
@@ -33,10 +34,12 @@ interface Trial {
  * @returns the exit code: 1 where a conversation was refused
  */
 export async function replayFile(path: string, options: ReplayOptions, output: Output): Promise<number> {
-  const [trial, against] = await prepareTrials(options, output);
+  const counts = new RememberedCounts();
+  const [trial, against] = await prepareTrials(options, output, counts);
   const trials = [trial, ...(against === undefined ? [] : [against])];
-  const summarizers = await createSummarizers([], []);
+  const summarizers = await createOfflineSummarizers(counts);
   const progress = await openProgress(path, process.stderr);
+  const { columns } = process.stdout;
   let exitCode = 0;
   for await (const { number, line } of readLines(path)) {
     let id = `line-${number}`;
@@ -45,16 +48,20 @@ export async function replayFile(path: string, options: ReplayOptions, output: O
       id = opened.id;
       const weighed = await weighConversation(opened.readMessages(), trial.prepared);
       const [own, other] = await replayAll(weighed, trials, { summarizers, progress });
+      // On one terminal a line of JSON would stand behind the bar.
+      if (options.json && process.stdout.isTTY) progress.clear();
       if (options.json) writeJson(output, { id, ...own?.figures, ...(other && { against: other.figures }) });
       else trials.forEach(({ replayed }, index) => replayed.push({ id, ...([own, other][index] as Replayed) }));
     } catch (error) {
+      progress.clear();
       exitCode = reportRefusal(output, id, error, options.json);
     }
     progress.advance(Buffer.byteLength(line) + 1, 0);
   }
-  progress.end();
+  progress.clear();
   for (const { name, prepared, replayed } of trials) {
-    for (const text of describePolicy(name, replayed, prepared.limits.usable ?? 0)) output.line(text);
+    const tried = { name, replayed, usableTokens: prepared.limits.usable ?? 0 };
+    for (const text of describePolicy(tried, columns)) output.line(text);
   }
   return exitCode;
 }
@@ -63,28 +70,20 @@ export async function replayFile(path: string, options: ReplayOptions, output: O
 async function prepareTrials(
   { policy, against, window, model }: ReplayOptions,
   output: Output,
+  counts: RememberedCounts,
 ): Promise<[Trial, Trial?]> {
-  const own = await readOfflinePolicy(policy, output);
-  const other = against === undefined ? undefined : await readOfflinePolicy(against, output);
+  const own = await readTrialPolicy(policy, output);
+  const other = against === undefined ? undefined : await readTrialPolicy(against, output);
   const suggested = Math.max(...[own, ...(other ? [other] : [])].map(suggestUsableTokens));
   const usableTokens = window ?? (model === undefined ? suggested : undefined);
   const size = { ...(usableTokens === undefined ? {} : { usableTokens }), ...(model === undefined ? {} : { model }) };
   const prepare = async (name: string, input: PolicyInput): Promise<Trial> => ({
     name,
-    prepared: await prepareOfflineAgent(input, size),
+    prepared: await prepareOfflineAgent(input, size, counts),
     replayed: [],
   });
   const trial = await prepare(policy ?? 'default policy', own);
   return other === undefined || against === undefined ? [trial] : [trial, await prepare(against, other)];
-}
-
-async function readOfflinePolicy(path: string | undefined, output: Output): Promise<PolicyInput> {
-  const policy = await readPolicyFile(path, output);
-  const { summarizer = 'structural' } = policy;
-  if (summarizer !== 'structural') {
-    output.note(`turnfold: warning: ${path}: no model is called offline; its summaries are structural`);
-  }
-  return { ...policy, summarizer: 'structural' };
 }
 
 async function replayAll(

@@ -31,7 +31,8 @@ export async function restore(context: CommandContext, id: string, options: Rest
   const name = { tenant, id };
   const limit = await readLimit(context, name, options);
   const made = await context.client.restore(name, { version, newer: keep ? 'keep' : 'drop', ...limit });
-  return printVersion(context, id, made, options);
+  const what = `as version ${version}, everything newer ${keep ? 'kept' : 'archived'}`;
+  return printVersion(context, made, { ...options, id, what });
 }
 
 /** Takes a settled turn and all behind it out of the context. @returns the exit code @throws as `client.rollBackTurn` */
@@ -43,7 +44,8 @@ export async function rollBack(
 ): Promise<number> {
   const name = { tenant: options.tenant, id };
   const limit = await readLimit(context, name, options);
-  return printVersion(context, id, await context.client.rollBackTurn(name, turn, limit), options);
+  const made = await context.client.rollBackTurn(name, turn, limit);
+  return printVersion(context, made, { ...options, id, what: `as before turn ${turn}` });
 }
 
 async function readLimit(
@@ -63,11 +65,18 @@ async function readLimit(
   return hardTokens === undefined ? {} : { hardTokens };
 }
 
-function printVersion({ output }: CommandContext, id: string, version: Version, { json }: ReadOptions): number {
+interface MadeVersion extends ReadOptions {
+  readonly id: string;
+  /** it shows */
+  readonly what: string;
+}
+
+function printVersion({ output }: CommandContext, version: Version, { json, id, what }: MadeVersion): number {
+  const { number, tokensBefore, tokensAfter, archived } = version;
   if (json) writeJson(output, version);
   else {
-    const { number, tokensBefore, tokensAfter, archived } = version;
-    output.line(`${id}  version ${number}  ${tokensBefore} → ${tokensAfter} tokens, ${archived} messages archived`);
+    const sizes = `${tokensBefore} → ${tokensAfter} tokens, ${archived} messages archived`;
+    output.line(`${id}  version ${number} (${what})  ${sizes}`);
   }
   return 0;
 }

@@ -22,16 +22,22 @@ export async function showContext(
     writeJson(output, view);
     return 0;
   }
-  const { conversation, version, head, tokens: total, items } = view;
-  // Without them, since the agent's code is at the workers: here only its name is known.
+  const { conversation, version, head, tokens: total, setup, items } = view;
   const counted = `${total} tokens in ${items.length} messages, system prompt and tools not counted`;
   output.line(`${conversation}  version ${version}, head ${head}, ${counted}`);
+  const print = (range: string, role: string, tokens: string, text: string): void => {
+    const columns = [range.padStart(9), role.padEnd(10), tokens.padStart(6)];
+    output.line(`${columns.join('  ')}  ${options.full ? text : preview(text)}`.trimEnd());
+  };
+  // Of what no compaction touches, the texts alone are kept: their tokens are known where the agent's code is, at the workers.
+  const { system = '', pins = [] } = setup ?? {};
+  if (system !== '') print('', 'system', '', system);
+  for (const pin of pins) print('', 'pin', '', pin);
   for (const { from, to, tokens, message } of items) {
     const range = from === to ? String(from) : `${from}-${to}`;
     const calls = (message.toolCalls ?? []).map((call) => `${call.name}(${call.arguments})`).join(' ');
     const text = [message.content, calls].filter((part) => part !== '').join(' ');
-    const columns = [range.padStart(9), message.role.padEnd(10), String(tokens).padStart(6)];
-    output.line(`${columns.join('  ')}  ${options.full ? text : preview(text)}`.trimEnd());
+    print(range, message.role, String(tokens), text);
   }
   return 0;
 }

@@ -7,7 +7,7 @@ import { ROLES, type Role, startWorkers } from '../../runtime/start-workers.ts';
 import { createLogger, logEvents } from '../../telemetry/logs.ts';
 import { foldOutages } from '../../telemetry/outages.ts';
 import { explainError, findRefusal } from '../explain-outage.ts';
-import { readPolicyFile } from '../files.ts';
+import { readPolicyFile, readTrialPolicy } from '../files.ts';
 import { listenForSignals } from '../interruption.ts';
 import { loadAgents } from '../load-agents.ts';
 import type { Output } from '../output.ts';
@@ -17,6 +17,7 @@ export interface WorkerOptions {
   readonly roles: string;
   readonly agents: string;
   readonly policy?: string;
+  readonly shadow?: string;
 }
 
 /** Runs the workers of this process until SIGTERM or SIGINT; then finishes or hands back what is under way. */
@@ -29,6 +30,7 @@ export async function runWorker(options: WorkerOptions, output: Output): Promise
     });
   }
   const policy = await readPolicyFile(options.policy, output);
+  const shadow = options.shadow === undefined ? {} : { shadow: await readTrialPolicy(options.shadow, output) };
   const agents = await loadAgents(options.agents);
   const logger = createLogger({ level: logLevel });
   const { interruption } = listenForSignals();
@@ -44,6 +46,7 @@ export async function runWorker(options: WorkerOptions, output: Output): Promise
     redisUrl,
     metrics,
     policy,
+    ...shadow,
     agents,
     roles,
     onEvent,

@@ -15,9 +15,14 @@ export function nextGate(gate: Gate, outcome: PassOutcome, tokens: number, stepT
   const shutBelowTokens = tokens + Math.max(1, stepTokens);
   switch (outcome.kind) {
     case 'committed':
+    case 'approved':
       return OPEN_GATE;
     case 'failed':
       return gate;
+    case 'rejected':
+    case 'expired':
+      // The same content would be proposed again: as after a restore, it has to grow first.
+      return { ...gate, breakerTokens: Math.ceil(tokens * PASS_LIMITS.breakerGrowth) };
     case 'no_reason':
     case 'none':
     case 'infeasible':

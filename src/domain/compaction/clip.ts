@@ -6,6 +6,8 @@ export type Weigh = (message: Message) => Weight;
 
 /** What a clip keeps at most, in tokens: counted in one go, it must not hold the event loop. */
 const MAX_CLIP_TOKENS = 4_000;
+/** What is longer even clipped (a list of thousands of numbers) is not counted: that alone would take long. */
+const MAX_CLIP_CHARS = 50_000;
 /** Counting a text and cutting it again comes near enough in so many tries. */
 const MAX_TRIES = 8;
 
@@ -28,7 +30,8 @@ export function clipMessage(message: Message, keepChars: number, seq: number): M
 }
 
 /**
- * The item clipped to at most `maxTokens`; undefined where its form does not let it become that small.
+ * The item clipped to at most `maxTokens`, or as near to it as `minChars` of each of its texts allow; undefined where that is
+ * no smaller.
  * @param minChars a clip that keeps less says nothing
  */
 export function clipItem(
@@ -37,19 +40,28 @@ export function clipItem(
   minChars: number,
   weigh: Weigh,
 ): ContextItem | undefined {
+  const { from, to, logged = item.message } = item;
+  const hasParts = item.message.parts !== undefined;
+  if (longestText(item.message) <= minChars && !hasParts) return undefined;
   const target = Math.min(maxTokens, MAX_CLIP_TOKENS);
   let keepChars = Math.floor((longestText(item.message) * target) / Math.max(1, item.tokens));
-  for (let tries = 0; tries < MAX_TRIES && keepChars >= minChars; tries += 1) {
-    const message = clipMessage(item.message, keepChars, item.from);
-    // A token has at most so many characters in ordinary text: what is far above is not counted.
+  for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
+    const isShortest = keepChars <= minChars || tries === MAX_TRIES;
+    if (isShortest) keepChars = minChars;
+    const message = clipMessage(logged, keepChars, from);
+    if (countChars(message) > MAX_CLIP_CHARS) return undefined;
     const weight = weigh(message);
-    if (weight.tokens <= target) {
-      const { from, to } = item;
-      return { from, to, ...weight, message, segment: { kind: 'clipped', from, to, weight, keepChars } };
+    if (weight.tokens <= target || (isShortest && weight.tokens < item.tokens)) {
+      return { from, to, ...weight, message, segment: { kind: 'clipped', from, to, weight, keepChars }, logged };
     }
+    if (isShortest) return undefined;
     keepChars = Math.floor(Math.min(keepChars * 0.9, (keepChars * target) / weight.tokens));
   }
   return undefined;
+}
+
+function countChars({ content, toolCalls = [] }: Message): number {
+  return toolCalls.reduce((sum, call) => sum + call.arguments.length, content.length);
 }
 
 function longestText({ content, toolCalls = [] }: Message): number {

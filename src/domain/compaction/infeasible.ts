@@ -14,6 +14,7 @@ const tokens = z.number().int().nonnegative();
 export const budgetInfeasibleSchema = z.object({
   /** system, tools and framing */
   fixed: tokens,
+  /** texts of the policy and messages */
   pinned: tokens,
   /** open rounds and the last user message */
   open: tokens,
@@ -40,7 +41,7 @@ export function explainInfeasible(
   const [system, pins] = [tokensOf('system'), tokensOf('pin')];
   const [live, retained] = [tokensOf('open_round', 'last_user'), tokensOf('retention', 'first_user')];
   const mean = requestTokens({ overhead }, system + pins + live + retained);
-  const parts = { pinned: bound(pins), open: bound(live), floor: bound(retained) };
+  const parts = { pinned: bound(pins + (overhead.pinTokens ?? 0)), open: bound(live), floor: bound(retained) };
   // The rest, so that rounding cannot make the sum another than the size it explains.
   const fixed = upperBoundTokens(mean, limits.upperBoundFactor) - parts.pinned - parts.open - parts.floor;
   const left = weighItems(layout.items).bytes + overhead.bytes;

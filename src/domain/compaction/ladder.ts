@@ -114,7 +114,7 @@ export class Ladder {
 
   /** @returns keys of the texts that were used */
   summarize(summaries: readonly AcceptedSummary[], version: number): string[] {
-    const { items, used } = placeSummaries(this.#items, summaries, version);
+    const { items, used } = placeSummaries(this.layout, summaries, version);
     this.#take('summarize', items);
     return used;
   }
@@ -153,14 +153,15 @@ export class Ladder {
     if (this.#remove('relax', cut.groups)) this.#isFloorRelaxed = cut.isFloorRelaxed;
   }
 
-  /** Largest first: what stays whole is the live user message, an open round (X12), pins and the system's. */
+  /** Largest first, clipped ones too: what stays whole is the live user message, an open round (X12), pins and the system's. */
   #clippable(minTokens: number): ContextItem[] {
     const { groupOf, protections } = this.layout;
     const isFixed = new Set(['system', 'pin', 'open_round', 'last_user']);
     return this.#items
       .filter((item, position) => {
         const protection = protections[groupOf[position] as number];
-        return item.segment === undefined && item.tokens > minTokens && !isFixed.has(protection ?? '');
+        const isText = item.segment === undefined || item.segment.kind === 'clipped';
+        return isText && item.tokens > minTokens && !isFixed.has(protection ?? '');
       })
       .toSorted((a, b) => b.tokens - a.tokens);
   }

@@ -35,6 +35,7 @@ export function restoreVersion(parts: VersionParts): Version {
   const after = addWeights(weight, outside);
   return {
     ...target,
+    ...hashesOf(live, target),
     number: live.number + 1,
     parent: live.number,
     cause,
@@ -54,6 +55,15 @@ export function restoreVersion(parts: VersionParts): Version {
     durationMs: 0,
     model: null,
   };
+}
+
+/** Of the agent as it is, as far as that is known: the whole log alone was made under none. */
+function hashesOf(
+  live: Version,
+  target: Version,
+): Pick<Version, 'policyHash' | 'systemHash' | 'toolsHash' | 'pinsHash'> {
+  const { policyHash, systemHash, toolsHash, pinsHash } = live.number === START_VERSION.number ? target : live;
+  return { policyHash, systemHash, toolsHash, pinsHash };
 }
 
 /** A stretch of the log as it is. Nothing where it is empty. */

@@ -50,7 +50,7 @@ export function settlePass(request: SettleRequest): Settlement {
   const before = requestTokens(request, weighItems(context.items).tokens);
   const ladder = new Ladder(request);
   ladder.trim();
-  const texts = ladder.summarize(request.summaries, context.version.number + 1);
+  const placed = ladder.summarize(request.summaries, context.version.number + 1);
   ladder.descend(plan.kind === 'evict' ? policy.strategy : undefined);
   const { items, steps, weight } = ladder;
   const after = requestTokens(request, weight.tokens);
@@ -59,20 +59,24 @@ export function settlePass(request: SettleRequest): Settlement {
     return { kind: 'infeasible', details: explainInfeasible(request, ladder.layout) };
   }
   if (steps.length === 0) return { kind: 'none' };
+  const segments = segmentItems(items, context.head);
+  // A checkpoint may be evicted again, for want of room.
+  const shown = new Set(segments.map((segment) => (segment.kind === 'checkpoint' ? segment.text : '')));
+  const texts = placed.filter((key) => shown.has(key));
   if (after >= before || (!isHard && before - after < policy.minGain * before)) {
     return { kind: 'no_gain', tokensBefore: before, tokensAfter: after };
   }
   return {
     kind: 'version',
     strategy: strategyOf(ladder, texts),
-    segments: segmentItems(items, context.head),
+    segments,
     weight,
     tokensBefore: before,
     tokensAfter: after,
     archived: countMessages(context.items) - countMessages(items),
     explained: [
       ...explainSize(request, ladder),
-      ...(texts.length < plan.sequences.length ? ['summaries_missing' as const] : []),
+      ...(placed.length < plan.sequences.length ? ['summaries_missing' as const] : []),
     ],
     isFloorRelaxed: ladder.isFloorRelaxed,
     texts,

@@ -4,6 +4,7 @@ import type { OpenCall } from '../history.ts';
 import type { ConversationRef } from '../ids.ts';
 import type { LogEntry, WeighedMessage } from '../message.ts';
 import type { SeqRange, Version } from '../version.ts';
+import type { Forking } from './version-store.ts';
 
 /** What turn and compaction workers read. */
 export interface ContextReader {
@@ -36,8 +37,7 @@ export type AppendResult =
   /** the conversation is that agent's */
   | { readonly status: 'other_agent'; readonly agent: string }
   | { readonly status: 'busy' }
-  /** the conversation is being copied */
-  | { readonly status: 'forking' }
+  | Forking
   | { readonly status: 'conflict'; readonly head: number };
 
 /** What services need of contexts and versions. */

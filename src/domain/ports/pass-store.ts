@@ -2,7 +2,9 @@ import type { Reason } from '../compaction/thresholds.ts';
 import type { ConversationState, Gate } from '../conversation.ts';
 import type { ConversationRef } from '../ids.ts';
 import type { PassOutcome } from '../pass.ts';
-import type { Checkpoint, Version } from '../version.ts';
+import type { ApprovalRefusal, Proposal, Verdict } from '../proposal.ts';
+import type { Version } from '../version.ts';
+import type { Forking, KeptTexts } from './version-store.ts';
 
 /** Proof of ownership that every write of a pass carries. */
 export interface PassLease {
@@ -14,9 +16,12 @@ export interface PassLease {
 /** The pass was ended, taken over under another id, or its conversation erased. */
 export type PassLost = { readonly status: 'superseded' } | { readonly status: 'gone' };
 
+/** Where one of `reasons` is hard, a proposal that waits is taken away, and the pass commits without approval. */
 export interface PassRequest {
   readonly conversation: ConversationRef;
   readonly reasons: readonly Reason[];
+  /** with `overflow`: upper bound in tokens of the request that was refused; of several the smallest is kept */
+  readonly refusedTokens?: number | undefined;
   /** id of the pass where none is in progress */
   readonly passId: string;
   /** id of the wake to be recorded where one is needed */
@@ -26,7 +31,8 @@ export interface PassRequest {
 export type PassRequestResult =
   /** `joined`: the reasons were added to the pass in progress */
   | { readonly status: 'requested' | 'joined'; readonly passId: string; readonly needsWake: boolean }
-  | { readonly status: 'not_found' | 'forking' | 'gone' };
+  | { readonly status: 'not_found' | 'gone' }
+  | Forking;
 
 export interface ClaimedPass {
   readonly lease: PassLease;
@@ -39,6 +45,8 @@ export interface ClaimedPass {
   readonly isResumed: boolean;
   /** JSON as given to `recordPlan`, where a plan was recorded */
   readonly plan?: string;
+  /** it has proposed this; without a verdict nobody has decided in time */
+  readonly review?: { readonly proposal: Proposal; readonly verdict?: Verdict };
 }
 
 export type PassClaimResult =
@@ -48,6 +56,13 @@ export type PassClaimResult =
   | { readonly status: 'held'; readonly untilMs: number }
   /** too many attempts: ended as failed; `wakeTurn` as for `endPass` */
   | { readonly status: 'failed'; readonly passId: string; readonly wakeTurn?: string };
+
+export interface PassReasons {
+  readonly status: 'held';
+  readonly reasons: readonly Reason[];
+  /** as requested */
+  readonly refusedTokens?: number;
+}
 
 export interface PassEnd {
   readonly outcome: PassOutcome;
@@ -63,15 +78,28 @@ export type PassEndResult =
   | { readonly status: 'reasons_added' }
   | PassLost;
 
-export interface VersionCommit extends PassEnd {
+export interface VersionCommit extends PassEnd, KeptTexts {
   /** the live version that this one was made over; another one answers `version_changed` and writes nothing */
   readonly expectedVersion: number;
   readonly version: Version;
-  /** texts of its new checkpoints, by key */
-  readonly checkpoints: ReadonlyMap<string, Checkpoint>;
   /** versions kept besides restore points */
   readonly keepVersions: number;
 }
+
+/** A version that is not committed before somebody approves of it. */
+export interface VersionProposal {
+  readonly proposal: Proposal;
+  /** as with `PassEnd` */
+  readonly seenReasons: readonly Reason[];
+  /** how long it waits */
+  readonly reviewMs: number;
+}
+
+export type VersionProposalResult =
+  | { readonly status: 'proposed' }
+  | { readonly status: 'reasons_added' }
+  | { readonly status: 'version_changed'; readonly version: number }
+  | PassLost;
 
 export type VersionCommitResult = PassEndResult | { readonly status: 'version_changed'; readonly version: number };
 
@@ -91,11 +119,21 @@ export interface PassStore extends PassIntake {
   takeOverPass(conversation: ConversationRef, owner: string, passId: string): Promise<PassClaimResult>;
   heartbeatPass(lease: PassLease): Promise<{ readonly status: 'held' } | PassLost>;
   /** the reasons as they stand now: others may have been added since the claim */
-  readReasons(lease: PassLease): Promise<{ readonly status: 'held'; readonly reasons: readonly Reason[] } | PassLost>;
+  readReasons(lease: PassLease): Promise<PassReasons | PassLost>;
   /** keeps the plan; the first one sets the attempts to 1 */
   recordPlan(lease: PassLease, plan: string): Promise<{ readonly status: 'recorded' } | PassLost>;
   /** gives the lease back; for `parkMs` from now only `job` may claim */
   parkPass(lease: PassLease, job: string, parkMs: number): Promise<{ readonly status: 'parked' } | PassLost>;
   endPass(lease: PassLease, end: PassEnd): Promise<PassEndResult>;
   commitVersion(lease: PassLease, commit: VersionCommit): Promise<VersionCommitResult>;
+  /**
+   * keeps a proposal and gives the lease back; until it expires nobody may claim the pass but after a decision, or after a
+   * hard reason has taken it away
+   */
+  proposeVersion(lease: PassLease, proposal: VersionProposal): Promise<VersionProposalResult>;
+  /** answers an approval that cannot be carried out; the proposal waits on. `dropped`: it was taken away meanwhile */
+  refuseApproval(
+    lease: PassLease,
+    refusal: ApprovalRefusal,
+  ): Promise<{ readonly status: 'refused' | 'dropped' } | PassLost>;
 }

@@ -5,6 +5,7 @@ import type { Message, WeighedMessage } from '../message.ts';
 import type { SizeAnchor } from '../size.ts';
 import type { AnswerEnd, StepRecord, TurnFailure, TurnState, TurnView, Waiting, WaitRequest } from '../turn.ts';
 import type { Version } from '../version.ts';
+import type { Forking } from './version-store.ts';
 
 /** Proof of ownership that every write of a turn worker carries. */
 export interface TurnLease {
@@ -40,8 +41,7 @@ export type AcceptResult =
       readonly needsWake: boolean;
     }
   | { readonly status: 'conflict' }
-  /** the conversation is being copied */
-  | { readonly status: 'forking' }
+  | Forking
   /** the conversation is that agent's */
   | { readonly status: 'other_agent'; readonly agent: string }
   | { readonly status: 'full'; readonly queued: number };
@@ -87,6 +87,8 @@ export interface StepOutcome {
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number };
   /** what the provider counted, and the version that was sent: another one may have been committed meanwhile */
   readonly anchor?: Pick<SizeAnchor, 'tokens' | 'version' | 'setup'>;
+  /** of a model call: the version that it answered over, which is never rolled back from then on */
+  readonly answeredVersion?: number;
   /** of a model call: our own size of its request, kept with the turn */
   readonly requestTokens?: number;
   /** of a model call whose answer, the first of the messages, is not complete */
@@ -120,6 +122,8 @@ export type SettleResult =
 export interface VersionRollback {
   /** the live version, which was refused; another one answers `version_changed` and writes nothing */
   readonly expectedVersion: number;
+  /** the version whose segments that one shows: its own number, unless it was put over a refused one */
+  readonly shownVersion: number;
   readonly version: Version;
   /** hash of what the refused one was made of: no later pass commits the same again */
   readonly refusedSegments: string;
@@ -129,6 +133,8 @@ export interface VersionRollback {
 export type RollbackResult =
   | { readonly status: 'rolled_back' | 'known'; readonly conversation: ConversationState }
   | { readonly status: 'version_changed'; readonly version: number }
+  /** a request over what it shows was answered: its form is not what is refused; nothing was written */
+  | { readonly status: 'answered' }
   | Lost;
 
 export interface ResumeRequest {

@@ -31,7 +31,15 @@ export type VersionReplacementResult =
   | { readonly status: 'busy' }
   /** a checkpoint of it has no text any more */
   | { readonly status: 'text_gone' }
-  | { readonly status: 'not_found' | 'gone' | 'forking' };
+  | { readonly status: 'not_found' | 'gone' }
+  | Forking;
+
+/** The conversation is being copied and takes nothing else before that ends. */
+export interface Forking {
+  readonly status: 'forking';
+  /** nobody has copied for as long as a fork's lease: its operation may go on, another may begin anew */
+  readonly isAbandoned: boolean;
+}
 
 /** What a fork copies: the source as one version of it shows it at one head. Fixed when the fork begins. */
 export interface ForkPlan {
@@ -51,9 +59,11 @@ export interface ForkBegin {
 export type ForkBeginResult =
   /** goes on behind `copied`; `plan` is that of the first begin */
   | { readonly status: 'copying'; readonly copied: number; readonly plan: ForkPlan }
-  | { readonly status: 'done' }
+  | { readonly status: 'done'; readonly plan: ForkPlan }
   /** there is a conversation of that name, and this operation did not make it */
-  | { readonly status: 'exists' };
+  | { readonly status: 'exists' }
+  /** another operation is making it */
+  | Forking;
 
 /** A stretch of the log, with what belongs to it; and texts, which may come in any order. */
 export interface ForkBatch {
@@ -66,7 +76,10 @@ export interface ForkBatch {
   readonly texts: KeptTexts;
 }
 
-/** Texts beside a log: checkpoints, and whole texts of clipped messages, by key. */
+/**
+ * Texts beside a log: checkpoints by key; by hash the whole texts of clipped messages, and system prompt, tools and pins under
+ * which versions were made.
+ */
 export interface KeptTexts {
   readonly checkpoints: ReadonlyMap<string, Checkpoint>;
   readonly whole: ReadonlyMap<string, string>;
@@ -80,7 +93,10 @@ export interface VersionStore {
   replaceVersion(replacement: VersionReplacement): Promise<VersionReplacementResult>;
   /** a few texts, from `cursor` on (`0` first); `next` is `0` once all were answered */
   readTexts(conversation: ConversationRef, cursor: string): Promise<KeptTexts & { readonly next: string }>;
-  /** makes the conversation, which accepts nothing but this fork's batches until its end */
+  /**
+   * makes the conversation, which accepts nothing but this fork's batches until its end; in the place of one that another
+   * operation abandoned. Begin and batches hold it for a lease each.
+   */
   beginFork(begin: ForkBegin): Promise<ForkBeginResult>;
   copyToFork(
     conversation: ConversationRef,

@@ -20,6 +20,8 @@ interface Entry {
 /** All literals of a sequence: how often, where last, and by whom they were named. */
 export class LiteralLedger {
   readonly #entries = new Map<string, Entry>();
+  /** by line; a line is asked for at every attempt to write the text */
+  readonly #named = new Map<string, ReadonlySet<string>>();
   readonly #messageCount: number;
 
   constructor(messageCount: number) {
@@ -27,6 +29,7 @@ export class LiteralLedger {
   }
 
   note(literals: Iterable<Literal>, source: LiteralSource, position: number): void {
+    this.#named.clear();
     for (const { text, kind } of literals) {
       const entry = this.#entries.get(text);
       if (entry === undefined) {
@@ -54,8 +57,11 @@ export class LiteralLedger {
   }
 
   /** The known literals that a line names, whole or as a folder of a longer path. */
-  namedIn(line: string): Set<string> {
+  namedIn(line: string): ReadonlySet<string> {
+    const known = this.#named.get(line);
+    if (known !== undefined) return known;
     const named = new Set<string>();
+    this.#named.set(line, named);
     for (const word of findWords(line)) {
       for (const text of withFolders(word)) if (this.#entries.has(text)) named.add(text);
     }

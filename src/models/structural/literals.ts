@@ -26,19 +26,25 @@ const ROOTED_PATH = /^(?:~|\.{0,2})\/[\w.@-]/;
 const PATH = /^[\w.@~+/#$%-]+$/;
 const ID = /^#?[\p{L}\p{N}_.@+#/-]+$/u;
 const MEASURE = /^\d[\d.,]*(?:[kmg]?hz|[kmgt]i?b?|[mnµu]?s|px|pts?|r?em|v[hw]|min|x)$/i;
+/** What stands before a number that something names. */
+const NAMING = /[:=$] ?$/;
 const CAPITALS = /^[A-Z]{5,8}$/;
 
 /** The words of a text, without the marks around them, in order; what a cut has touched is left out. */
 export function* findWords(text: string): Generator<string> {
-  for (const { word } of matchWords(text)) yield word;
+  for (const [run] of text.matchAll(WORDS)) {
+    const word = readWord(run);
+    if (word !== undefined) yield word;
+  }
 }
 
 /** Every literal of a text, in order, repetitions included. */
 export function* findLiterals(text: string): Generator<Literal> {
   let last = Number.NaN;
-  for (const { word, from, to } of matchWords(text)) {
-    const kind = classifyAmid(word, text.slice(Math.max(0, from - 2), from), text.charAt(to));
-    if (kind === undefined) continue;
+  for (const { 0: run, index } of text.matchAll(WORDS)) {
+    const word = readWord(run);
+    const kind = word === undefined ? undefined : classifyAmid(word, text, index + run.indexOf(word));
+    if (word === undefined || kind === undefined) continue;
     // One more than the number before: a listing counts its lines.
     const isCounting = kind === 'number' && Number(word) === last + 1;
     if (kind === 'number') last = Number(word);
@@ -47,30 +53,38 @@ export function* findLiterals(text: string): Generator<Literal> {
 }
 
 /** By the characters around it, too: `"ABCDEF"` is an id, `</title>` no path, `x.ts:12:` and `"price": 152` are named. */
-function classifyAmid(word: string, before: string, after: string): LiteralKind | undefined {
-  if (before.endsWith('<') && word.startsWith('/')) return undefined;
+function classifyAmid(word: string, text: string, from: number): LiteralKind | undefined {
   const kind = classifyWord(word);
-  const isQuoted = before.endsWith('"') && after === '"';
+  const [before, after] = [text[from - 1], text[from + word.length]];
+  const isQuoted = before === '"' && after === '"';
   if (kind === undefined) return isQuoted && CAPITALS.test(word) ? 'id' : undefined;
-  const isNamed = isQuoted || /[:=$] ?$/.test(before) || after === ':';
-  return kind === 'number' && !isNamed ? 'count' : kind;
+  if (before === '<' && word.startsWith('/')) return undefined;
+  if (kind !== 'number' || isQuoted || after === ':') return kind;
+  return NAMING.test(text.slice(Math.max(0, from - 2), from)) ? kind : 'count';
 }
 
-function* matchWords(text: string): Generator<{ readonly word: string; readonly from: number; readonly to: number }> {
-  for (const { 0: run, index } of text.matchAll(WORDS)) {
-    const isCut = run.startsWith(ELLIPSIS) || run.endsWith(ELLIPSIS);
-    if (isCut || run.length > MAX_CHARS) continue;
-    const word = run.replace(OUTER_MARKS, '');
-    const from = index + run.indexOf(word);
-    yield { word, from, to: from + word.length };
-  }
+/** The word of a run between separators; undefined where it is cut, or longer than any literal. */
+function readWord(run: string): string | undefined {
+  if (run.length > MAX_CHARS) return undefined;
+  // As most do: to look is cheaper than to replace.
+  if (isAlphanumeric(run.charCodeAt(0)) && isAlphanumeric(run.charCodeAt(run.length - 1))) return run;
+  if (run.startsWith(ELLIPSIS) || run.endsWith(ELLIPSIS)) return undefined;
+  return run.replace(OUTER_MARKS, '');
+}
+
+/** In ASCII. */
+function isAlphanumeric(unit: number): boolean {
+  const small = unit | 32;
+  return (small >= 97 && small <= 122) || (unit >= 48 && unit <= 57);
 }
 
 /** What kind of literal a word is, if any. */
 export function classifyWord(word: string): LiteralKind | undefined {
   if (word.length < 3) return undefined;
-  if (DATE.test(word)) return 'date';
   const digits = countDigits(word);
+  // Most words: nothing below takes one of these.
+  if (digits === 0 && !word.includes('/') && !word.includes('.')) return undefined;
+  if (DATE.test(word)) return 'date';
   if (NUMBER.test(word)) return digits >= 3 ? 'number' : undefined;
   return URL_WORD.test(word) || isPath(word) ? 'path' : classifyName(word, digits);
 }

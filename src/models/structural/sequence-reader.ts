@@ -1,6 +1,7 @@
 import type { Message, ToolCall } from '../../domain/message.ts';
 import { findArgumentLiterals, readArguments } from './call-arguments.ts';
 import { type CallRecord, lastMeaningfulLine } from './call-lines.ts';
+import { KnownLiterals } from './known-literals.ts';
 import { LiteralLedger } from './literal-ledger.ts';
 import { classifyWord, findLiterals, findWords } from './literals.ts';
 import { type Line, parseOutline, type Section } from './outline.ts';
@@ -36,6 +37,7 @@ interface Sentence {
 export class SequenceReader {
   readonly ledger: LiteralLedger;
   readonly #messageCount: number;
+  readonly #literals: KnownLiterals;
   readonly #lines: Line[] = [];
   readonly #sentences: Sentence[] = [];
   readonly #textPositions: number[] = [];
@@ -43,8 +45,10 @@ export class SequenceReader {
   readonly #calls = new Map<string, CallRecord>();
   readonly #callOf = new Map<string, CallRecord>();
 
-  constructor(messageCount: number) {
+  /** @param literals of messages that were read before */
+  constructor(messageCount: number, literals = new KnownLiterals()) {
     this.#messageCount = messageCount;
+    this.#literals = literals;
     this.ledger = new LiteralLedger(messageCount);
   }
 
@@ -71,18 +75,24 @@ export class SequenceReader {
     if (message.role === 'checkpoint') this.#readCheckpoint(message.content, position);
     else if (message.role === 'tool') this.#readResult(message, position);
     else if (message.role === 'assistant') {
-      if (message.content.trim() !== '') this.#readText(message.content, position);
+      if (message.content.trim() !== '') this.#readText(message, position);
       for (const call of message.toolCalls ?? []) this.#readCall(call, position);
     }
   }
 
-  #readText(text: string, position: number): void {
-    this.ledger.note(findLiterals(takeEnds(text)), 'text', position);
+  #readText(message: Message, position: number): void {
+    const { content } = message;
+    this.ledger.note(
+      this.#literals.of(message, () => findLiterals(takeEnds(content))),
+      'text',
+      position,
+    );
     this.#textPositions.push(position);
-    for (const sentence of readSentences(text)) this.#sentences.push({ ...sentence, position });
+    for (const sentence of readSentences(content)) this.#sentences.push({ ...sentence, position });
   }
 
-  #readCall({ id, name, arguments: text }: ToolCall, position: number): void {
+  #readCall(made: ToolCall, position: number): void {
+    const { id, name, arguments: text } = made;
     const key = `${name} ${text}`;
     const given = readArguments(text);
     const call = this.#calls.get(key) ?? { name, arguments: given, count: 0, position };
@@ -91,12 +101,21 @@ export class SequenceReader {
     delete call.result;
     this.#calls.set(key, call);
     this.#callOf.set(id, call);
-    this.ledger.note(findArgumentLiterals(given), 'argument', position);
+    this.ledger.note(
+      this.#literals.of(made, () => findArgumentLiterals(given)),
+      'argument',
+      position,
+    );
   }
 
-  #readResult({ toolCallId = '', content, isError: isMarked = false }: Message, position: number): void {
+  #readResult(message: Message, position: number): void {
+    const { toolCallId = '', content, isError: isMarked = false } = message;
     const isError = isMarked || ERROR_START.test(content);
-    this.ledger.note(findLiterals(takeEnds(content)), 'result', position);
+    this.ledger.note(
+      this.#literals.of(message, () => findLiterals(takeEnds(content))),
+      'result',
+      position,
+    );
     const call = this.#callOf.get(toolCallId);
     if (call === undefined) return;
     call.result = { content, isError };

@@ -2,8 +2,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Summarizer, SummaryAnswer, SummaryRequest } from '../../domain/ports/summarizer.ts';
 import { type Budget, type Candidate, LineChoice } from './budget.ts';
 import { findCandidates } from './candidates.ts';
+import { KnownLiterals } from './known-literals.ts';
 import { renderOutline, SECTIONS, type Section, sectionNames } from './outline.ts';
 import { readSequence } from './read-sequence.ts';
+import type { SequenceReader } from './sequence-reader.ts';
 
 export interface StructuralSummarizerOptions {
   /** exact, as the model's tokenizer counts */
@@ -22,13 +24,15 @@ const MAX_ATTEMPTS = 3;
  * would be smaller than itself.
  */
 export function createStructuralSummarizer({ countTokens }: StructuralSummarizerOptions): Summarizer {
+  const literals = new KnownLiterals();
   return {
     id: 'structural',
     async summarize(request) {
       const sourceTokens = await countUpTo(countTokens, request, request.maxTokens);
       const maxTokens = Math.min(request.maxTokens, sourceTokens - 1);
       if (maxTokens < MIN_TOKENS) return refuse(`${Math.max(0, maxTokens)} tokens are too few to say anything`);
-      return await writeSummary(countTokens, request, maxTokens);
+      const reader = await readSequence(request, literals);
+      return await writeSummary(countTokens, reader, maxTokens);
     },
   };
 }
@@ -47,10 +51,9 @@ async function countUpTo(countTokens: CountTokens, request: SummaryRequest, limi
 
 async function writeSummary(
   countTokens: CountTokens,
-  request: SummaryRequest,
+  reader: SequenceReader,
   maxTokens: number,
 ): Promise<SummaryAnswer> {
-  const reader = await readSequence(request);
   const headingTokens = await countHeadings(countTokens);
   const shareTokens = mapSections((section) => Math.floor(maxTokens * SECTIONS[section].share));
   let fullest = { text: '', tokens: 0 };

@@ -6,8 +6,8 @@ import { weighItems } from '../../domain/context.ts';
 import type { Message, WeighedMessage } from '../../domain/message.ts';
 import type { PreparedAgent } from '../../workers/prepared-agent.ts';
 import { infeasibleError } from './infeasible-error.ts';
-import { OfflinePasses } from './offline-pass.ts';
-import type { SummarizerChain } from './offline-summaries.ts';
+import { OfflinePasses, type SummarizerChain } from './offline-pass.ts';
+
 import { renderSentMessages } from './sent-messages.ts';
 
 /** What a pass did. Tokens are means of the whole request, bytes those of its messages' texts. */
@@ -56,7 +56,7 @@ export async function compactConversation(
   const { items, version } = conversation.context;
   const messages = renderSentMessages(
     items.map(({ message }) => message),
-    version.number,
+    { version: version.number, system: prepared.system },
   );
   const { reasons } = outcome;
   if (outcome.kind === 'version') {

@@ -2,8 +2,8 @@ import { MAX_RESERVE_TOKENS } from '../../domain/limits.ts';
 import { ModelError, type ModelProfile } from '../../domain/model.ts';
 import { completePolicy, type PolicyInput } from '../../domain/policy.ts';
 import { findProfile } from '../../models/catalogue.ts';
-import { loadTokenCounter } from '../../tokens/token-counter.ts';
 import { type PreparedAgent, prepareAgent } from '../../workers/prepared-agent.ts';
+import { RememberedCounts } from './remembered-counts.ts';
 
 /** Workers' own form of an agent: what is decided over it is decided as they would. */
 export type OfflineAgent = PreparedAgent;
@@ -24,12 +24,17 @@ const DEFAULT_WINDOW = 32_000;
 /**
  * An agent that never answers, for passes over recorded conversations. It has no prompt and no tools of its own: those of the
  * recording stand in its messages.
+ * @param counts of what is made offline over the same conversations
  * @throws invalid_policy, invalid_config
  */
-export async function prepareOfflineAgent(policy: PolicyInput, window: OfflineWindow): Promise<OfflineAgent> {
+export async function prepareOfflineAgent(
+  policy: PolicyInput,
+  window: OfflineWindow,
+  counts = new RememberedCounts(),
+): Promise<OfflineAgent> {
   const profile = profileOf(window);
   const agent = { name: 'offline', system: '', tools: [], policy, model: { profile, generate: refuseCall } };
-  return await prepareAgent(agent, {}, { loadCounter: loadTokenCounter });
+  return await prepareAgent(agent, {}, { loadCounter: (encoding) => counts.load(encoding) });
 }
 
 function refuseCall(): never {

@@ -5,9 +5,6 @@ import { addWeights, type LogEntry, NO_WEIGHT, type WeighedMessage } from '../..
 import type { ContextReader } from '../../domain/ports/context-store.ts';
 import { type Checkpoint, START_VERSION, type Version } from '../../domain/version.ts';
 
-/** The one pass that there is at a time. */
-export const OFFLINE_PASS = 'offline';
-
 /** A conversation in memory, as workers see one in a store: its log, its live version and what passes left behind. */
 export class OfflineConversation {
   readonly ref: ConversationRef;
@@ -53,7 +50,7 @@ export class OfflineConversation {
     const { number, weight, baseTotal } = this.#version;
     const headTotal = this.last?.total ?? NO_WEIGHT;
     return {
-      agent: OFFLINE_PASS,
+      agent: 'offline',
       head: this.head,
       turns: this.#turns,
       openCalls: [],
@@ -89,7 +86,7 @@ export class OfflineConversation {
   /** What summarization workers read of it. */
   get reader(): Pick<ContextReader, 'readConversation' | 'readContext' | 'readLog'> {
     return {
-      readConversation: async () => ({ ...this.state, passId: OFFLINE_PASS }),
+      readConversation: async () => this.state,
       readContext: async () => this.source,
       readLog: async (_, ranges) => ranges.flatMap(({ from, to }) => this.#entries.slice(from - 1, to)),
     };

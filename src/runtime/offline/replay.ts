@@ -3,8 +3,8 @@ import type { WeighedMessage } from '../../domain/message.ts';
 import { contextSize } from '../../domain/size.ts';
 import type { PreparedAgent } from '../../workers/prepared-agent.ts';
 import { decideStep, decideTurnEnd } from '../../workers/turn/gate.ts';
-import { OfflinePasses } from './offline-pass.ts';
-import type { SummarizerChain } from './offline-summaries.ts';
+import { OfflinePasses, type SummarizerChain } from './offline-pass.ts';
+
 import { type Cost, PromptCache } from './prompt-cache.ts';
 import { type Recall, RecallMeter } from './recall.ts';
 import { RequestCheck } from './request-check.ts';

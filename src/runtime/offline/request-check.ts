@@ -4,14 +4,14 @@ import { WIRE_FORMATS } from '../../domain/raw-items.ts';
 import { wireFormats } from '../../wire/formats.ts';
 
 /**
- * Counts requests that break a rule of one of the three formats. Rendered and checked are the first and the last over each
- * version, and each that does not end as requests do, with a user message or a closed round: those between the two are the
- * first with more of the log behind it. (To check all of them took as long as all the rest of a replay.)
+ * Counts requests that break a rule of one of the three formats. Rendered and checked is the last over each version, and each
+ * that does not end as requests do, with a user message or a closed round: those before the last are its beginning, and the
+ * version itself was checked at its commit. (To check all of them took as long as all the rest of a replay.)
  */
 export class RequestCheck {
   readonly #openCalls = new Set<string>();
+  /** the last request over its version, where that was not checked */
   #last: Context | undefined;
-  #isLastChecked = true;
   #invalid = 0;
 
   /** Told of every message of the log, in order. */
@@ -21,20 +21,17 @@ export class RequestCheck {
   }
 
   add({ version, head, items }: Context): void {
-    const isFirst = this.#last?.version.number !== version.number;
-    if (isFirst) this.end();
+    if (this.#last?.version.number !== version.number) this.end();
     // Its items may grow with the log before it is looked at.
     this.#last = { version, head, items: items.slice() };
-    this.#isLastChecked = false;
     const endsAsUsual = this.#openCalls.size === 0 && items.at(-1)?.message.role !== 'assistant';
-    if (isFirst || !endsAsUsual) this.end();
+    if (!endsAsUsual) this.end();
   }
 
   /** Checks what is left. */
   end(): void {
-    if (this.#last === undefined || this.#isLastChecked) return;
-    if (!isValid(this.#last)) this.#invalid += 1;
-    this.#isLastChecked = true;
+    if (this.#last !== undefined && !isValid(this.#last)) this.#invalid += 1;
+    this.#last = undefined;
   }
 
   get invalid(): number {

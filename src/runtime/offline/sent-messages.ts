@@ -8,8 +8,11 @@ import type { ArrangedItem } from '../../wire/wire-request.ts';
  * they are sent as, results behind their calls, nothing empty, a user message first. Formats then differ in spelling alone.
  * @throws orphan_result, duplicate_call where the messages are no history
  */
-export function renderSentMessages(messages: readonly Message[], version: number): Message[] {
-  const request = { model: 'offline', system: '', tools: [], messages, version, maxOutputTokens: 1 };
+export function renderSentMessages(
+  messages: readonly Message[],
+  { version, system: prompt }: { readonly version: number; readonly system: string },
+): Message[] {
+  const request = { model: 'offline', system: prompt, tools: [], messages, version, maxOutputTokens: 1 };
   const { system, items } = arrangeRequest(request, 'openai-chat');
   return [
     ...system.map(({ text }): Message => ({ role: 'system', content: text })),

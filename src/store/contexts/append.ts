@@ -3,11 +3,13 @@ import { encodeOpenCall } from '../conversation-record.ts';
 import { type Keyspace, STORE_SCHEMA } from '../keys.ts';
 import { encodeMessages } from '../log-entry.ts';
 import { OPERATION_MS, type ScriptDefinition } from '../script.ts';
+import { decodeForking, type ForkingReply } from '../versions/fork-lease.ts';
 
 type Reply =
   | ['appended' | 'known', number, number]
   | ['other_agent', string]
-  | ['busy' | 'forking']
+  | ['busy']
+  | ForkingReply
   | ['conflict', number];
 
 export function appendLog(keyspace: Keyspace): ScriptDefinition<AppendRequest, AppendResult> {
@@ -32,8 +34,9 @@ export function appendLog(keyspace: Keyspace): ScriptDefinition<AppendRequest, A
         case 'other_agent':
           return { status: 'other_agent', agent: answer[1] };
         case 'busy':
+          return { status: 'busy' };
         case 'forking':
-          return { status: answer[0] };
+          return decodeForking(answer);
         case 'conflict':
           return { status: 'conflict', head: answer[1] };
         case 'appended':

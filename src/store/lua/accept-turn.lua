@@ -2,7 +2,7 @@
 -- ARGV: turn, agent, payload hash, input (`tokens bytes`, JSON behind them on the next line), wake, delayMs,
 -- maxQueuedTurns, schema
 -- Reply: {'accepted'|'known', state, 1 where the wake is to be added} | {'conflict'} | {'other_agent', agent} |
--- {'forking'} | {'full', queued}
+-- {'forking', 1 where it was abandoned} | {'full', queued}
 -- @include keys
 -- @include ready
 -- @include wake

@@ -1,7 +1,7 @@
 -- Appends messages without a turn. Refused while turns wait or run, and where the log has grown since it was read.
 -- ARGV: operation, agent, schema, expected head, operationMs; then each with its count before it: lines of opened calls,
 -- ids of answered calls, messages
--- Reply: {'appended'|'known', from, to} | {'other_agent', agent} | {'forking'} | {'busy'} | {'conflict', head}
+-- Reply: {'appended'|'known', from, to} | {'other_agent', agent} | {'forking', 1 where it was abandoned} | {'busy'} | {'conflict', head}
 -- @include keys
 -- @include ready
 -- @include create

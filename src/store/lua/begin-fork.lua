@@ -1,18 +1,26 @@
--- Makes the conversation that a fork is copied into; it takes nothing else before the fork ends.
--- ARGV: operation, schema, agent, plan (version, head, tenant and id of the source)
--- Reply: {'copying', entries copied, plan of the first begin} | {'done'} | {'exists'}
+-- Makes the conversation that a fork is copied into; it takes nothing else before the fork ends. One that was abandoned
+-- gives way to another operation, and what it copied goes.
+-- ARGV: operation, schema, agent, its name until the end, plan (version, head, tenant and id of the source), leaseMs
+-- Reply: {'copying'|'done', its head, plan of the first begin} | {'exists'} | {'forking', 0}
 -- @include keys
 -- @include ready
 -- @include create
-local operation, schema, agent, plan = unpack(ARGV)
+-- @include fork-fence
+local operation, schema, agent, nobody, plan, leaseMs = unpack(ARGV)
 local is_gone = redis.call('EXISTS', gone) == 1
-local known = is_gone and {} or redis.call('HMGET', c, 'schema', 'forking', 'forked', 'head')
+local known = is_gone and {} or redis.call('HMGET', c, 'schema', 'forking', 'forked', 'head', 'forkUntil')
 if known[1] then
   local by, first_plan = string.match(known[2] or known[3] or '', '^(%S+) (.*)$')
-  if by ~= operation then return { 'exists' } end
-  if known[3] then return { 'done' } end
-  return { 'copying', tonumber(known[4]), first_plan }
+  if by == operation then
+    if known[3] then return { 'done', tonumber(known[4]), first_plan } end
+    lease_fork(leaseMs)
+    return { 'copying', tonumber(known[4]), first_plan }
+  end
+  if not known[2] then return { 'exists' } end
+  local refusal = tell_forking(known[5])
+  if refusal[2] == 0 then return refusal end
 end
-create_conversation(is_gone, schema, agent)
-redis.call('HSET', c, 'forking', operation .. ' ' .. plan)
+create_conversation(is_gone or known[1], schema, nobody)
+redis.call('HSET', c, 'forking', operation .. ' ' .. plan, 'forkAgent', agent)
+lease_fork(leaseMs)
 return { 'copying', 0, plan }

@@ -7,6 +7,8 @@
 -- @include wake
 -- @include events
 -- @include fulfil
+-- @include index
+-- @include review
 -- @include pass-lease
 -- @include pass-end
 local owner, job, wake, leaseMs, maxAttempts = unpack(ARGV)

@@ -1,11 +1,13 @@
 -- Makes a version the live one and ends its pass.
--- ARGV: as end-pass; then expected version; checkpoints (key, JSON) with their count before them; then as put_version
+-- ARGV: as end-pass; then expected version; texts (field, text) with their count before them; then as put_version
 -- Reply: as end-pass | {'version_changed', live version}
 -- @include keys
 -- @include ready
 -- @include wake
 -- @include events
 -- @include fulfil
+-- @include index
+-- @include review
 -- @include pass-fence
 -- @include pass-end
 -- @include args
@@ -23,8 +25,8 @@ if live ~= expected then return { 'version_changed', tonumber(live) } end
 
 -- NX: a text that a kept version names is never changed, or that version would show other words than before.
 for _ = 1, tonumber(take()) do
-  local key = take()
-  redis.call('HSETNX', cp, 'k:' .. key, take())
+  local field = take()
+  redis.call('HSETNX', cp, field, take())
 end
 put_version()
 set_gate(shutBelow, gainless, breaker)

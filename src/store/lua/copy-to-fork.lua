@@ -1,5 +1,5 @@
 -- Copies a batch into a fork: texts, and log entries as they are. Idempotent by the head.
--- ARGV: operation, expected head; texts (field, text) with their count before them; then each with its count before it:
+-- ARGV: operation, leaseMs, expected head; texts (field, text) with their count before them; then each with its count before it:
 -- entries (1 for a user message, the entry), lines of opened calls, ids of answered calls
 -- Reply: {'copied', head} | {'superseded'} | {'gone'}
 -- @include keys
@@ -10,6 +10,7 @@
 -- @include fork-fence
 local loss = find_fork_loss(take())
 if loss then return { loss } end
+lease_fork(take())
 read_conversation()
 local expected = tonumber(take())
 for _ = 1, tonumber(take()) do

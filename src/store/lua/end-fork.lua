@@ -13,7 +13,7 @@ if loss then
   return { loss == 'superseded' and by == operation and 'done' or loss }
 end
 put_version()
-local state = redis.call('HMGET', c, 'forking', 'head', 'turns')
-redis.call('HSET', c, 'forked', state[1], 'passed', state[2] .. ' ' .. (state[3] or 0))
-redis.call('HDEL', c, 'forking')
+local state = redis.call('HMGET', c, 'forking', 'head', 'turns', 'forkAgent')
+redis.call('HSET', c, 'forked', state[1], 'passed', state[2] .. ' ' .. (state[3] or 0), 'agent', state[4])
+redis.call('HDEL', c, 'forking', 'forkUntil', 'forkAgent')
 return { 'done' }

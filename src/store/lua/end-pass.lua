@@ -1,12 +1,14 @@
 -- Ends a pass without a version.
 -- ARGV: passId, owner, outcome, gate (shut below, passes without gain, breaker), wake of a turn that waits for it, reasons as
--- they were read, or ''
+-- they were read, or '*'
 -- Reply: {'ended', the wake where it is to be added, else ''} | {'reasons_added'} | {'superseded'} | {'gone'}
 -- @include keys
 -- @include ready
 -- @include wake
 -- @include events
 -- @include fulfil
+-- @include index
+-- @include review
 -- @include pass-fence
 -- @include pass-end
 local passId, owner, outcome, shutBelow, gainless, breaker, wake, seen = unpack(ARGV)

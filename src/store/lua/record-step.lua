@@ -1,7 +1,7 @@
 -- Appends a step's messages and records its outcome, once; extends the lease.
--- ARGV: turn, owner, epoch, leaseMs, key, expected head or '', anchor (tokens, version, setup or '') or '', '', '', input
--- tokens, output tokens, tokens of the request or '', how its answer ended or ''; then each with its count before it: lines
--- of opened calls, ids of answered calls, texts (hash, text), messages
+-- ARGV: turn, owner, epoch, leaseMs, key, expected head or '', anchor (tokens, version, setup or '') or '', '', '', version
+-- that a model answered over or '', input tokens, output tokens, tokens of the request or '', how its answer ended or '';
+-- then each with its count before it: lines of opened calls, ids of answered calls, texts (hash, text), messages
 -- Reply: {'recorded'|'known', the conversation's fields} | {'fenced'} | {'gone'}
 -- @include keys
 -- @include conversation
@@ -12,7 +12,7 @@
 -- @include move-calls
 -- @include fence
 local turn, owner, epoch, leaseMs, step = take(), take(), take(), take(), take()
-local expected, anchor, anchorVersion, setup = take(), take(), take(), take()
+local expected, anchor, anchorVersion, setup, answered = take(), take(), take(), take(), take()
 local inputTokens, outputTokens, requestTokens, ending = take(), take(), take(), take()
 local key = tbase .. turn
 local function is_done(record)
@@ -45,12 +45,16 @@ if requestTokens ~= '' then change('rt', (known[4] or '') .. requestTokens .. ' 
 redis.call('HSET', key, unpack(changes))
 local lease = now + leaseMs
 look_again(turn_member, lease)
-local anchored = {}
+local told = {}
 if anchor ~= '' then
   local total = string.format('%.0f %.0f', conversation.tokens, conversation.bytes)
-  anchored = { 'anchor', table.concat({ to, anchor, anchorVersion, total, setup }, ' ') }
+  told = { 'anchor', table.concat({ to, anchor, anchorVersion, total, setup }, ' ') }
 end
-save_conversation('lease', string.format('%.0f', lease), 'attempts', 0, unpack(anchored))
+if answered ~= '' and tonumber(answered) > tonumber(redis.call('HGET', c, 'answered') or -1) then
+  told[#told + 1] = 'answered'
+  told[#told + 1] = answered
+end
+save_conversation('lease', string.format('%.0f', lease), 'attempts', 0, unpack(told))
 
 -- What the turn waited for is told to every claim until it is used: its step recorded and none of its calls open.
 local is_used = known[5] and (known[5] == step or is_done(redis.call('HGET', key, 's:' .. known[5])))

@@ -3,14 +3,16 @@
 -- gate (shut below, passes without gain, breaker), wake of a turn that waits for the pass; keys of checkpoints with their
 -- count before them; then as put_version
 -- Reply: {'replaced'|'known', version, the wake where it is to be added, else ''} | {'changed', live version, head} |
--- {'busy'} | {'text_gone'} | {'forking'} | {'not_found'} | {'gone'}
+-- {'busy'} | {'text_gone'} | {'forking', 1 where it was abandoned} | {'not_found'} | {'gone'}
 -- @include keys
 -- @include ready
 -- @include wake
 -- @include events
 -- @include fulfil
--- @include pass-end
 -- @include index
+-- @include review
+-- @include pass-end
+-- @include forking
 -- @include args
 -- @include put-version
 local operation, operationMs, expected, head, keeps = opbase .. take(), take(), take(), take(), take() == '1'
@@ -21,9 +23,9 @@ if known then
   local number, added = string.match(known, '^(%d+) (.*)$')
   return { 'known', tonumber(number), added }
 end
-local state = redis.call('HMGET', c, 'schema', 'forking', 'owner', 'open', 'version', 'head')
+local state = redis.call('HMGET', c, 'schema', 'forking', 'owner', 'open', 'version', 'head', 'forkUntil')
 if not state[1] then return { 'not_found' } end
-if state[2] then return { 'forking' } end
+if state[2] then return tell_forking(state[7]) end
 -- A running turn holds the context that it was given, whether its lease has lapsed or not: its epoch still writes.
 local turn = redis.call('LINDEX', mb, 0)
 local waits = turn and redis.call('HGET', tbase .. turn, 'state') == 'waiting'

@@ -1,26 +1,42 @@
--- Makes a pass and its ready entry (I6), or adds the reasons to the pass in progress.
--- ARGV: passId, wake, reasons
--- Reply: {'requested'|'joined', passId, 1 where the wake is to be added} | {'not_found'} | {'forking'} | {'gone'}
+-- Makes a pass and its ready entry (I6), or adds the reasons to the pass in progress. A hard one takes its proposal away.
+-- ARGV: passId, wake, upper bound of the size that a provider refused or '', 1 where a reason is hard, reasons
+-- Reply: {'requested'|'joined', passId, 1 where the wake is to be added} | {'not_found'} |
+-- {'forking', 1 where it was abandoned} | {'gone'}
 -- @include keys
 -- @include ready
-local passId, wake = ARGV[1], ARGV[2]
+-- @include forking
+-- @include index
+-- @include review
+local passId, wake, refused, is_hard = ARGV[1], ARGV[2], ARGV[3], ARGV[4] == '1'
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
-local last = redis.call('HMGET', c, 'schema', 'lp', 'forking')
+local last = redis.call('HMGET', c, 'schema', 'lp', 'forking', 'forkUntil')
 if not last[1] then return { 'not_found' } end
-if last[3] then return { 'forking' } end
+if last[3] then return tell_forking(last[4]) end
 -- Sent again after the pass that it made has ended.
 if last[2] == passId then return { 'requested', passId, 0 } end
 
-local current = redis.call('HMGET', pass, 'passId', 'reasons', 'wake')
+local current = redis.call('HMGET', pass, 'passId', 'reasons', 'wake', 'refused', 'proposal', 'owner')
 local reasons, known = {}, {}
 local function add(reason)
   if not known[reason] then reasons[#reasons + 1] = reason end
   known[reason] = true
 end
 for reason in string.gmatch(current[2] or '', '[^,]+') do add(reason) end
-for at = 3, #ARGV do add(ARGV[at]) end
+for at = 5, #ARGV do add(ARGV[at]) end
 redis.call('HSET', pass, 'reasons', table.concat(reasons, ','))
+if refused ~= '' and tonumber(refused) < tonumber(current[4] or math.huge) then
+  redis.call('HSET', pass, 'refused', refused)
+end
 if current[1] then
+  if is_hard and current[5] then
+    drop_proposal()
+    -- Where a worker has it, that one sees the reasons before it ends the pass.
+    if not current[6] then
+      redis.call('HSET', pass, 'wake', wake)
+      look_again(pass_member, now + WAKE_GRACE_MS)
+      return { 'joined', current[1], 1 }
+    end
+  end
   local status = current[1] == passId and 'requested' or 'joined'
   return { status, current[1], current[3] == wake and 1 or 0 }
 end

@@ -1,13 +1,18 @@
 -- Puts a version over the live one, which the head turn's provider refused, and quarantines what that one was made of.
--- ARGV: turn, owner, epoch, expected version, hash of the refused segments; then as put_version
--- Reply: {'rolled_back'|'known', the conversation's fields} | {'version_changed', live version} | {'fenced'} | {'gone'}
+-- One that a model answered over stays: its form was taken.
+-- ARGV: turn, owner, epoch, expected version, version whose segments that one shows, hash of these; then as put_version
+-- Reply: {'rolled_back'|'known', the conversation's fields} | {'version_changed', live version} | {'answered'} | {'fenced'} |
+-- {'gone'}
 -- @include keys
 -- @include conversation
+-- @include ready
 -- @include events
+-- @include index
+-- @include review
 -- @include fence
 -- @include args
 -- @include put-version
-local turn, owner, epoch, expected, segments = take(), take(), take(), take(), take()
+local turn, owner, epoch, expected, shown, segments = take(), take(), take(), take(), take(), take()
 read_conversation()
 local loss = find_loss(turn, owner, epoch)
 if loss then return { loss } end
@@ -18,6 +23,12 @@ if live == number and redis.call('HGET', ver, number) == ARGV[position + 2] then
   return { 'known', redis.call('HGETALL', c) }
 end
 if live ~= expected then return { 'version_changed', tonumber(live) } end
+if tonumber(redis.call('HGET', c, 'answered') or -1) >= tonumber(shown) then return { 'answered' } end
+-- What a waiting pass has proposed was made over the refused version.
+if redis.call('HEXISTS', pass, 'proposal') == 1 then
+  drop_proposal()
+  if redis.call('HEXISTS', pass, 'owner') == 0 then look_again(pass_member, now) end
+end
 redis.call('HSET', c, 'quarantine', number .. ' ' .. segments)
 put_version()
 return { 'rolled_back', redis.call('HGETALL', c) }

@@ -5,13 +5,16 @@
 -- @include keys
 -- @include ready
 -- @include pass-lease
+-- @include index
+-- @include review
 local owner, passId, leaseMs = unpack(ARGV)
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
 local current = redis.call('HGET', pass, 'passId')
 if not current then return { 'empty' } end
 if current == passId then return claimed_pass() end
+drop_proposal()
 redis.call('HSET', pass, 'passId', passId, 'attempts', 1)
-redis.call('HDEL', pass, 'plan', 'resumed', 'parked', 'parkedBy', 'parkedUntil', 'sweeps')
+redis.call('HDEL', pass, 'resumed', 'sweeps')
 redis.call('HSET', c, 'pass', passId)
 lease_pass(owner, leaseMs)
 return claimed_pass()

@@ -3,6 +3,7 @@ import type { PassLease, VersionCommit, VersionCommitResult } from '../../domain
 import type { Keyspace } from '../keys.ts';
 import { encodePairs, type ScriptDefinition } from '../script.ts';
 import { versionArgs } from '../version-args.ts';
+import { encodeTexts } from '../versions/read-texts.ts';
 import { decodeEnd, type EndReply, endArgs } from './end.ts';
 
 interface CommitRequest {
@@ -19,7 +20,7 @@ export function commitVersion(keyspace: Keyspace): ScriptDefinition<CommitReques
     args: ({ lease, commit }) => [
       ...endArgs(lease, commit),
       commit.expectedVersion,
-      ...encodePairs([...commit.checkpoints].map(([key, checkpoint]) => [key, JSON.stringify(checkpoint)])),
+      ...encodePairs(encodeTexts(commit)),
       ...versionArgs(commit.version, commit.keepVersions),
     ],
     decode: (reply) => {

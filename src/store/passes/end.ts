@@ -21,10 +21,11 @@ export function endPass(keyspace: Keyspace): ScriptDefinition<EndRequest, PassEn
 /** The first arguments of every script that ends a pass for its owner. */
 export function endArgs(
   { passId, owner }: PassLease,
-  { outcome, gate, wakeTurn, seenReasons = [] }: PassEnd,
+  { outcome, gate, wakeTurn, seenReasons }: PassEnd,
 ): (string | number)[] {
   const { shutBelowTokens, gainlessPasses, breakerTokens } = gate;
-  return [passId, owner, outcome.kind, shutBelowTokens, gainlessPasses, breakerTokens, wakeTurn, seenReasons.join(',')];
+  const seen = seenReasons?.join(',') ?? '*';
+  return [passId, owner, outcome.kind, shutBelowTokens, gainlessPasses, breakerTokens, wakeTurn, seen];
 }
 
 export function decodeEnd(answer: EndReply): PassEndResult {

@@ -7,8 +7,10 @@ import { claimPass } from './claim.ts';
 import { checkNumber, commitVersion } from './commit-version.ts';
 import { endPass } from './end.ts';
 import { parkPass } from './park.ts';
+import { proposeVersion } from './propose.ts';
 import { readReasons } from './read-reasons.ts';
 import { recordPlan } from './record-plan.ts';
+import { refuseApproval } from './refuse-approval.ts';
 import { requestPass } from './request.ts';
 import { takeOverPass } from './take-over.ts';
 
@@ -23,6 +25,8 @@ export function openPassStore(redis: Redis, keyspace: Keyspace): PassStore {
   const park = bindScript(redis, parkPass(keyspace));
   const end = bindScript(redis, endPass(keyspace));
   const commit = bindScript(redis, commitVersion(keyspace));
+  const propose = bindScript(redis, proposeVersion(keyspace));
+  const refuse = bindScript(redis, refuseApproval(keyspace));
   return {
     requestPass: request,
     claimPass: (conversation, owner, job, wakeTurn) => claim({ conversation, owner, job, wakeTurn }),
@@ -36,5 +40,7 @@ export function openPassStore(redis: Redis, keyspace: Keyspace): PassStore {
       checkNumber(versionCommit);
       return await commit({ lease, commit: versionCommit });
     },
+    proposeVersion: (lease, proposal) => propose({ lease, proposal }),
+    refuseApproval: (lease, refusal) => refuse({ lease, refusal }),
   };
 }

@@ -3,7 +3,7 @@ import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
 import { decodeReasons } from './pass-record.ts';
 
-type Reply = ['held', string] | ['superseded' | 'gone'];
+type Reply = ['held', string, string] | ['superseded' | 'gone'];
 
 export function readReasons(
   keyspace: Keyspace,
@@ -14,7 +14,9 @@ export function readReasons(
     args: ({ passId, owner }) => [passId, owner],
     decode: (reply) => {
       const answer = reply as Reply;
-      return answer[0] === 'held' ? { status: 'held', reasons: decodeReasons(answer[1]) } : { status: answer[0] };
+      if (answer[0] !== 'held') return { status: answer[0] };
+      const [status, reasons, refused] = answer;
+      return { status, reasons: decodeReasons(reasons), ...(refused !== '' && { refusedTokens: Number(refused) }) };
     },
   };
 }

@@ -2,10 +2,12 @@ import type { AcceptRequest, AcceptResult } from '../../domain/ports/turn-store.
 import type { TurnState } from '../../domain/turn.ts';
 import { type Keyspace, STORE_SCHEMA } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
+import { decodeForking, type ForkingReply } from '../versions/fork-lease.ts';
 
 type Reply =
   | ['accepted' | 'known', TurnState, number]
-  | ['conflict' | 'forking']
+  | ['conflict']
+  | ForkingReply
   | ['other_agent', string]
   | ['full', number];
 
@@ -27,8 +29,9 @@ export function acceptTurn(keyspace: Keyspace): ScriptDefinition<AcceptRequest, 
       const answer = reply as Reply;
       switch (answer[0]) {
         case 'conflict':
+          return { status: 'conflict' };
         case 'forking':
-          return { status: answer[0] };
+          return decodeForking(answer);
         case 'other_agent':
           return { status: 'other_agent', agent: answer[1] };
         case 'full':

@@ -11,7 +11,7 @@ interface RollbackRequest {
   readonly rollback: VersionRollback;
 }
 
-type Reply = ['rolled_back' | 'known', string[]] | ['version_changed', number] | [Lost['status']];
+type Reply = ['rolled_back' | 'known', string[]] | ['version_changed', number] | ['answered'] | [Lost['status']];
 
 export function rollBackVersion(keyspace: Keyspace): ScriptDefinition<RollbackRequest, RollbackResult> {
   return {
@@ -19,13 +19,14 @@ export function rollBackVersion(keyspace: Keyspace): ScriptDefinition<RollbackRe
     keys: ({ lease }) => keyspace.conversation(lease.conversation),
     args: ({ lease, rollback }) => {
       checkNumber(rollback);
-      const { version, expectedVersion, refusedSegments, keepVersions } = rollback;
-      return [...leaseArgs(lease), expectedVersion, refusedSegments, ...versionArgs(version, keepVersions)];
+      const { version, expectedVersion, shownVersion, refusedSegments, keepVersions } = rollback;
+      const refused = [expectedVersion, shownVersion, refusedSegments];
+      return [...leaseArgs(lease), ...refused, ...versionArgs(version, keepVersions)];
     },
     decode: (reply) => {
       const answer = reply as Reply;
       if (answer[0] === 'version_changed') return { status: answer[0], version: answer[1] };
-      if (answer[0] === 'fenced' || answer[0] === 'gone') return { status: answer[0] };
+      if (answer[0] === 'answered' || answer[0] === 'fenced' || answer[0] === 'gone') return { status: answer[0] };
       return { status: answer[0], conversation: decodeConversation(decodeHash(answer[1])) };
     },
   };

@@ -1,18 +1,24 @@
 import type { ForkBegin, ForkBeginResult, ForkPlan } from '../../domain/ports/version-store.ts';
 import { type Keyspace, STORE_SCHEMA } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
+import { decodeForking, FORK_LEASE_MS, type ForkingReply } from './fork-lease.ts';
 
-type Reply = ['copying', number, string] | ['done' | 'exists'];
+/** Whose a fork is until its end. No id holds a blank, so a program that knows no forks takes it for another agent's. */
+const NOBODY = 'nobody yet';
+
+type Reply = ['copying' | 'done', number, string] | ['exists'] | ForkingReply;
 
 export function beginFork(keyspace: Keyspace): ScriptDefinition<ForkBegin, ForkBeginResult> {
   return {
     file: 'begin-fork',
     keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ operation, agent, plan }) => [operation, STORE_SCHEMA, agent, encodePlan(plan)],
+    args: ({ operation, agent, plan }) => [operation, STORE_SCHEMA, agent, NOBODY, encodePlan(plan), FORK_LEASE_MS],
     decode: (reply) => {
       const answer = reply as Reply;
-      if (answer[0] !== 'copying') return { status: answer[0] };
-      return { status: 'copying', copied: answer[1], plan: decodePlan(answer[2]) };
+      if (answer[0] === 'forking') return decodeForking(answer);
+      if (answer[0] === 'exists') return { status: 'exists' };
+      const [status, head, plan] = answer;
+      return status === 'done' ? { status, plan: decodePlan(plan) } : { status, copied: head, plan: decodePlan(plan) };
     },
   };
 }

@@ -4,6 +4,7 @@ import { encodeOpenCall } from '../conversation-record.ts';
 import type { Keyspace } from '../keys.ts';
 import { encodeLogEntry } from '../log-entry.ts';
 import { encodePairs, type ScriptDefinition } from '../script.ts';
+import { FORK_LEASE_MS } from './fork-lease.ts';
 import { encodeTexts } from './read-texts.ts';
 
 interface CopyRequest {
@@ -21,6 +22,7 @@ export function copyToFork(keyspace: Keyspace): ScriptDefinition<CopyRequest, Co
     keys: ({ conversation }) => keyspace.conversation(conversation),
     args: ({ operation, batch: { expectedHead, texts, opens, closes, entries } }) => [
       operation,
+      FORK_LEASE_MS,
       expectedHead,
       ...encodePairs(encodeTexts(texts)),
       entries.length,

@@ -3,11 +3,13 @@ import type { Keyspace } from '../keys.ts';
 import { checkNumber } from '../passes/commit-version.ts';
 import { OPERATION_MS, type ScriptDefinition } from '../script.ts';
 import { versionArgs } from '../version-args.ts';
+import { decodeForking, type ForkingReply } from './fork-lease.ts';
 
 type Reply =
   | ['replaced' | 'known', number, string]
   | ['changed', number, number]
-  | ['busy' | 'text_gone' | 'forking' | 'not_found' | 'gone'];
+  | ForkingReply
+  | ['busy' | 'text_gone' | 'not_found' | 'gone'];
 
 export function replaceVersion(keyspace: Keyspace): ScriptDefinition<VersionReplacement, VersionReplacementResult> {
   return {
@@ -41,6 +43,8 @@ export function replaceVersion(keyspace: Keyspace): ScriptDefinition<VersionRepl
           return { status: answer[0], version: answer[1], ...(answer[2] !== '' && { wakeTurn: answer[2] }) };
         case 'changed':
           return { status: 'changed', version: answer[1], head: answer[2] };
+        case 'forking':
+          return decodeForking(answer);
         default:
           return { status: answer[0] };
       }

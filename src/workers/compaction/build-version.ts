@@ -39,6 +39,7 @@ export function buildVersion(parts: VersionParts): Version {
     policyHash: hashes.policy,
     systemHash: hashes.system,
     toolsHash: hashes.tools,
+    pinsHash: hashes.pins,
     measuredAt: { head, tokens: settled.tokensAfter, bytes: settled.weight.bytes + parts.overheadBytes },
     tokensBefore: settled.tokensBefore,
     tokensAfter: settled.tokensAfter,

@@ -8,6 +8,7 @@ import type { Checkpoint } from '../../domain/version.ts';
 import { wireFormats } from '../../wire/formats.ts';
 import { checkOpenRound } from '../../wire/rules/open-round.ts';
 import { checkOrder } from '../../wire/rules/order.ts';
+import { checkPinned, checkPins } from '../../wire/rules/pins.ts';
 import type { RuleContext } from '../../wire/rules/rule.ts';
 import { checkThinking } from '../../wire/rules/thinking.ts';
 import type { Violation } from '../../wire/wire-request.ts';
@@ -16,21 +17,21 @@ import type { PreparedAgent } from '../prepared-agent.ts';
 /** What the next user will say, as far as a form goes: a context between two turns is no request without it. */
 const PROBE: Message = { role: 'user', content: 'probe' };
 
-export type CheckedAgent = Pick<PreparedAgent, 'agent' | 'tools' | 'limits' | 'overhead'>;
+export type CheckedAgent = Pick<PreparedAgent, 'agent' | 'policy' | 'system' | 'tools' | 'limits' | 'overhead'>;
 
 /**
- * The rules that a settled version breaks: an open round that is not as it was (X12), and what a request over it would, were it
- * sent with one more user message: of form, order (X10), thinking (A8) and size (X9). In the format of the agent's model, as its
+ * The rules that a settled version breaks: an open round or a pin that is not as it was (X12, X13), and what a request over it
+ * would, were it sent with one more user message: of form, order (X10), thinking (A8), pins (X13) and size (X9). In the format of the agent's model, as its
  * adapter renders; of a model without one, in every format, and under nobody's caps.
  * @param checkpoints texts of the new checkpoints, by key
  */
 export function checkVersion(
   prepared: CheckedAgent,
   source: ContextSource,
-  settled: SettledContext,
+  settled: Pick<SettledContext, 'segments' | 'weight'>,
   checkpoints: ReadonlyMap<string, Checkpoint>,
 ): Violation[] {
-  const { agent, tools } = prepared;
+  const { agent, policy, system, tools } = prepared;
   const { profile } = agent.model;
   const number = source.version.number + 1;
   const before = messagesOf(source);
@@ -41,7 +42,7 @@ export function checkVersion(
   });
   const request = {
     model: profile.id,
-    system: agent.system,
+    system,
     tools,
     messages: [...after, PROBE],
     version: number,
@@ -57,9 +58,10 @@ export function checkVersion(
       ...validate(body, context, profile.renderOptions),
       ...checkOrder(request, rendered),
       ...checkThinking(request, rendered),
+      ...checkPins(request, rendered, policy.pins),
     ];
   });
-  return [...checkOpenRound(before, after), ...sent];
+  return [...checkOpenRound(before, after), ...checkPinned(before, after), ...sent];
 }
 
 function messagesOf(source: ContextSource): Message[] {
@@ -67,7 +69,7 @@ function messagesOf(source: ContextSource): Message[] {
 }
 
 /** X9 by the upper bound, as the sender asks: what a version would have refused is not worth its commit. */
-function contextOf({ agent, limits, overhead }: CheckedAgent, { weight }: SettledContext): RuleContext {
+function contextOf({ agent, limits, overhead }: CheckedAgent, { weight }: Pick<SettledContext, 'weight'>): RuleContext {
   const { format, maxRequestBytes } = agent.model.profile;
   const tokens = upperBoundTokens(requestTokens({ overhead }, weight.tokens), limits.upperBoundFactor);
   return {

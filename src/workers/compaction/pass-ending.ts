@@ -6,6 +6,7 @@ import type { ConversationState } from '../../domain/conversation.ts';
 import type { WorkerEvent } from '../../domain/events.ts';
 import { PASS_LIMITS, type PassOutcome } from '../../domain/pass.ts';
 import type { ClaimedPass, PassEnd, PassEndResult, PassLost } from '../../domain/ports/pass-store.ts';
+import type { ApprovalRefusal, Proposal } from '../../domain/proposal.ts';
 import { contextSize } from '../../domain/size.ts';
 import type { Checkpoint, Version } from '../../domain/version.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
@@ -16,6 +17,11 @@ import type { Refusal } from './settle-sendable.ts';
 export interface EndedPass {
   readonly status: 'ended';
   readonly outcome: PassOutcome['kind'] | 'superseded';
+}
+
+/** It has proposed a version, and waits without a lease for what somebody decides. */
+export interface WaitingPass {
+  readonly status: 'waiting';
 }
 
 export interface SettledPass {
@@ -29,7 +35,15 @@ export interface SettledPass {
   readonly setup: Setup;
 }
 
-type Setup = Pick<PreparedAgent, 'policy' | 'overhead' | 'hashes'>;
+interface CommittedPass {
+  readonly outcome: PassOutcome;
+  readonly checkpoints: ReadonlyMap<string, Checkpoint>;
+  readonly setup: Setup;
+  readonly reasons: readonly Reason[];
+  readonly sequences: number;
+}
+
+type Setup = Pick<PreparedAgent, 'policy' | 'overhead' | 'hashes' | 'texts'>;
 type EndedEvent = Extract<WorkerEvent, { type: 'pass_ended' }>;
 type Figures = Partial<
   Pick<EndedEvent, 'version' | 'tokensBefore' | 'tokensAfter' | 'archived' | 'strategy' | 'sequences'>
@@ -71,26 +85,34 @@ export class PassEnding {
 
   /** Commits what was settled. Undefined: another version became the live one, or reasons were added; nothing was written. */
   async commit(pass: SettledPass): Promise<EndedPass | undefined> {
-    const { plan, settled, reasons, live } = pass;
+    const { plan, settled, reasons } = pass;
     const sequences = plan.sequences.length;
     if (settled.kind !== 'version') {
       const { kind } = settled;
       const sizes = kind === 'no_gain' ? { tokensBefore: settled.tokensBefore, tokensAfter: settled.tokensAfter } : {};
       return await this.end({ kind }, reasons, { sequences, ...sizes });
     }
-    const checkpoints = new Map([...pass.checkpoints].filter(([key]) => settled.texts.includes(key)));
+    const checkpoints = usedCheckpoints(pass, settled);
     const version = await this.#buildVersion({ ...pass, checkpoints }, settled);
     if (version === undefined) return this.lose('gone');
     const outcome: PassOutcome = { kind: 'committed', version: version.number };
+    return await this.#commitVersion(version, { outcome, checkpoints, setup: pass.setup, reasons, sequences });
+  }
+
+  async #commitVersion(
+    version: Version,
+    { outcome, checkpoints, setup, reasons, sequences }: CommittedPass,
+  ): Promise<EndedPass | undefined> {
     const result = await this.#ports.passes.commitVersion(this.#pass.lease, {
       ...this.#end(outcome),
-      expectedVersion: live.number,
+      expectedVersion: version.number - 1,
       version,
       checkpoints,
+      whole: setup.texts,
       keepVersions: PASS_LIMITS.keepVersions,
     });
     if (result.status === 'version_changed' || result.status === 'reasons_added') return undefined;
-    const { strategy, tokensBefore, tokensAfter, archived } = settled;
+    const { strategy, tokensBefore, tokensAfter, archived } = version;
     return await this.#finish(result, outcome, reasons, {
       strategy,
       sequences,
@@ -99,6 +121,61 @@ export class PassEnding {
       tokensAfter,
       archived,
     });
+  }
+
+  /** Proposes what was settled, in the place of its commit. Undefined: as for `commit`. */
+  async propose(
+    pass: SettledPass,
+    settled: SettledContext,
+    reviewMs: number,
+  ): Promise<WaitingPass | EndedPass | undefined> {
+    const { passes, ids, onEvent } = this.#ports;
+    const { lease } = this.#pass;
+    const checkpoints = usedCheckpoints(pass, settled);
+    const version = await this.#buildVersion({ ...pass, checkpoints }, settled);
+    if (version === undefined) return this.lose('gone');
+    const proposal = { id: ids.next(), version, checkpoints: Object.fromEntries(checkpoints) };
+    const result = await passes.proposeVersion(lease, { proposal, seenReasons: this.#seenReasons, reviewMs });
+    if (result.status === 'version_changed' || result.status === 'reasons_added') return undefined;
+    if (result.status !== 'proposed') return this.lose(result.status);
+    const { conversation, passId } = lease;
+    const { strategy, tokensBefore, tokensAfter, archived } = settled;
+    const sequences = pass.plan.sequences.length;
+    const sizes = { tokensBefore, tokensAfter, archived, sequences };
+    onEvent({ type: 'pass_proposed', conversation, passId, reasons: pass.reasons, strategy, ...sizes });
+    return { status: 'waiting' };
+  }
+
+  /** Commits what somebody approved of. Undefined: as for `commit`. */
+  async approve(
+    { version: proposed, checkpoints }: Proposal,
+    setup: Setup,
+    reasons: readonly Reason[],
+  ): Promise<EndedPass | undefined> {
+    const { policy: policyHash, system: systemHash, tools: toolsHash, pins: pinsHash } = setup.hashes;
+    const version: Version = {
+      ...proposed,
+      policyHash,
+      systemHash,
+      toolsHash,
+      pinsHash,
+      at: this.#ports.clock.now(),
+      durationMs: this.#durationMs(),
+    };
+    const texts = new Map(Object.entries(checkpoints));
+    const outcome = { kind: 'approved', version: version.number } as const;
+    return await this.#commitVersion(version, { outcome, checkpoints: texts, setup, reasons, sequences: texts.size });
+  }
+
+  /** Answers an approval that cannot be carried out; the proposal waits on. `dropped`: it does not, the pass goes on. */
+  async refuse(refusal: ApprovalRefusal): Promise<WaitingPass | EndedPass | 'dropped'> {
+    const { lease } = this.#pass;
+    const { status } = await this.#ports.passes.refuseApproval(lease, refusal);
+    if (status === 'dropped') return status;
+    if (status !== 'refused') return this.lose(status);
+    const { conversation, passId } = lease;
+    this.#ports.onEvent({ type: 'approval_refused', conversation, passId, ...refusal });
+    return { status: 'waiting' };
   }
 
   /** Tells of a version that was settled and must not be sent. Nothing is written. */
@@ -119,11 +196,11 @@ export class PassEnding {
     const wakeTurn = this.#ports.ids.next();
     const { gate, size } = this.#seen;
     // A failure ends the pass whoever waits for it.
-    const seenReasons = outcome.kind === 'failed' ? [] : this.#seenReasons;
+    const seen = outcome.kind === 'failed' ? {} : { seenReasons: this.#seenReasons };
     if (this.#prepared === undefined) return { outcome, gate, wakeTurn };
     const { policy, overhead } = this.#prepared;
     const { tokens } = contextSize(size, overhead);
-    return { outcome, gate: nextGate(gate, outcome, tokens, policy.minSequenceTokens), wakeTurn, seenReasons };
+    return { outcome, gate: nextGate(gate, outcome, tokens, policy.minSequenceTokens), wakeTurn, ...seen };
   }
 
   async #finish(
@@ -174,4 +251,9 @@ export class PassEnding {
   #durationMs(): number {
     return Math.max(0, this.#ports.clock.now() - this.#pass.requestedAt);
   }
+}
+
+/** Those of the accepted checkpoints that what was settled names. */
+function usedCheckpoints({ checkpoints }: SettledPass, { texts }: SettledContext): Map<string, Checkpoint> {
+  return new Map([...checkpoints].filter(([key]) => texts.includes(key)));
 }

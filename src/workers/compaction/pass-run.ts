@@ -8,15 +8,18 @@ import type { Message, Weight } from '../../domain/message.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { ClaimedPass, PassLost } from '../../domain/ports/pass-store.ts';
 import type { SummarizationTask } from '../../domain/ports/queue.ts';
+import { upperBoundTokens } from '../../domain/size.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { summaryPolicy } from '../summary-policy.ts';
 import { findFirstUser } from '../user-messages.ts';
 import { checkVersion } from './check-version.ts';
 import { evaluateRequest } from './evaluate.ts';
 import { requestFollowUp } from './follow-up.ts';
-import { type EndedPass, PassEnding } from './pass-ending.ts';
+import { type EndedPass, PassEnding, type WaitingPass } from './pass-ending.ts';
 import type { CompactionPorts } from './ports.ts';
+import { Review } from './review.ts';
 import { settleSendable } from './settle-sendable.ts';
+import { isMeasured, type MeasuredPass } from './shadow.ts';
 import { readAccepted } from './summaries.ts';
 import { childId, summaryKey } from './summary-key.ts';
 import { isThinkingLoopOpen } from './thinking-loop.ts';
@@ -45,8 +48,12 @@ export class PassRun {
   /** how its sequences are summarized */
   readonly #policy: Policy;
   #firstUserSeq: number | undefined;
+  /** upper bound of the request for whose size the pass was asked */
+  #refusedTokens: number | undefined;
   /** the last seq that it has looked at */
   #head: number;
+  /** what it has looked at last, for a shadow */
+  #seen: Partial<Pick<MeasuredPass, 'requested' | 'state' | 'source' | 'settled'>> = {};
 
   constructor(ports: CompactionPorts, pass: ClaimedPass, prepared: PreparedAgent) {
     this.#ports = ports;
@@ -58,18 +65,37 @@ export class PassRun {
     this.#head = pass.conversation.head;
   }
 
-  async advance(fanning: Fanning): Promise<FanOut | EndedPass> {
+  async advance(fanning: Fanning): Promise<FanOut | WaitingPass | EndedPass> {
     const advanced = await this.#advance(fanning);
     if (advanced.status === 'ended' && advanced.outcome !== 'superseded') {
       await requestFollowUp(this.#ports, this.#prepared, this.#pass.lease.conversation, this.#head);
+      await this.#measure(advanced.outcome);
     }
+    if (advanced.status === 'waiting') await this.#measure('proposed');
     return advanced;
   }
 
-  async #advance(fanning: Fanning): Promise<FanOut | EndedPass> {
+  /** Only now is a shadow asked: the pass has ended or waits, whatever comes of that. */
+  async #measure(outcome: MeasuredPass['outcome']): Promise<void> {
+    const { shadow } = this.#ports;
+    const { requested, state, source, settled } = this.#seen;
+    if (shadow === undefined || !isMeasured(outcome)) return;
+    if (requested === undefined || state === undefined || source === undefined) return;
+    const { conversation, passId } = this.#pass.lease;
+    const [prepared, firstUserSeq, refusedTokens] = [this.#prepared, this.#firstUserSeq, this.#refusedTokens];
+    const found = { requested, state, source, firstUserSeq, refusedTokens };
+    await shadow.measure({ conversation, passId, prepared, outcome, settled, ...found });
+  }
+
+  async #advance(fanning: Fanning): Promise<FanOut | WaitingPass | EndedPass> {
     const { conversation } = this.#pass.lease;
+    const { review } = this.#pass;
+    const reviewed = review && (await this.#conclude(review));
+    if (reviewed !== undefined) return reviewed;
     this.#firstUserSeq = await findFirstUser(this.#ports.contexts, conversation, this.#pass.conversation.head);
-    let plan = this.#pass.plan === undefined ? undefined : passPlanSchema.parse(JSON.parse(this.#pass.plan));
+    // A proposal that was taken away took its plan with it.
+    const recorded = review === undefined ? this.#pass.plan : undefined;
+    let plan = recorded === undefined ? undefined : passPlanSchema.parse(JSON.parse(recorded));
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const planned = plan ?? (await this.#plan());
       if (planned === undefined) continue;
@@ -85,6 +111,13 @@ export class PassRun {
     return await this.#ending.fail('conflict', this.#pass.reasons);
   }
 
+  /** What came behind the version that was approved is looked at again once the pass has ended. */
+  async #conclude(review: NonNullable<ClaimedPass['review']>): Promise<WaitingPass | EndedPass | undefined> {
+    const concluded = await new Review(this.#ports, this.#pass, this.#prepared, this.#ending).conclude(review);
+    if (concluded?.status === 'ended' && concluded.outcome === 'approved') this.#head = review.proposal.version.base;
+    return concluded;
+  }
+
   /**
    * Evaluates on fresh state and plans; a plan with sequences is recorded before anything is spent on it. Undefined: reasons
    * were added to a pass that was about to end for want of them.
@@ -96,6 +129,7 @@ export class PassRun {
     if (fresh.reasons.length === 0) return await this.#ending.end({ kind: 'no_reason' }, []);
     const source = await this.#ports.contexts.readContext(lease.conversation);
     if (source === undefined) return this.#ending.lose('gone');
+    this.#seen = { ...this.#seen, source };
     const context = buildContext(source);
     if (!hasHardReason(fresh.reasons) && isThinkingLoopOpen(context.items)) {
       return await this.#ending.end({ kind: 'no_reason' }, fresh.reasons);
@@ -115,6 +149,8 @@ export class PassRun {
     const state = await this.#ports.contexts.readConversation(lease.conversation);
     if (state === undefined) return { status: 'gone' };
     this.#ending.see(state, held.reasons);
+    this.#refusedTokens = held.refusedTokens;
+    this.#seen = { requested: held.reasons, state };
     return { status: 'evaluated', reasons: evaluateRequest(this.#prepared, state, held.reasons) };
   }
 
@@ -133,7 +169,7 @@ export class PassRun {
   }
 
   /** Settles over the live version and commits. Undefined: the version changed under it, or reasons came; plan again. */
-  async #settle(plan: PassPlan): Promise<EndedPass | undefined> {
+  async #settle(plan: PassPlan): Promise<WaitingPass | EndedPass | undefined> {
     const { lease } = this.#pass;
     const { contexts } = this.#ports;
     const fresh = await this.#evaluate();
@@ -166,9 +202,14 @@ export class PassRun {
         onRefusal: (refusal) => this.#ending.reject(live.version.number + 1, refusal),
       },
     );
+    this.#seen = { ...this.#seen, source, settled: settled.kind === 'version' ? settled : undefined };
     if (settled.kind === 'refused') return await this.#ending.fail('invalid_context', reasons);
     const setup = this.#prepared;
-    return await this.#ending.commit({ plan, settled, reasons, head, live: live.version, checkpoints, setup });
+    const pass = { plan, settled, reasons, head, live: live.version, checkpoints, setup };
+    const { mode, reviewTtl } = setup.policy;
+    return settled.kind === 'version' && mode === 'review' && !hasHardReason(reasons)
+      ? await this.#ending.propose(pass, settled, reviewTtl)
+      : await this.#ending.commit(pass);
   }
 
   async #fits(plan: PassPlan, live: Context['version']): Promise<boolean> {
@@ -184,9 +225,10 @@ export class PassRun {
     const { policy, overhead } = this.#prepared;
     const weigh = (message: Message): Weight => this.#prepared.weighNow(message);
     const tokens = requestTokens({ overhead }, weighItems(context.items).tokens);
-    const limits = reasons.includes('overflow')
-      ? limitsAfterOverflow(this.#prepared.limits, tokens)
-      : this.#prepared.limits;
+    const { limits: given } = this.#prepared;
+    // What has come since, and what a pass took away meanwhile, says nothing of the request that was refused.
+    const refused = this.#refusedTokens ?? upperBoundTokens(tokens, given.upperBoundFactor);
+    const limits = reasons.includes('overflow') ? limitsAfterOverflow(given, refused) : given;
     const firstUserSeq = this.#firstUserSeq;
     return {
       context,

@@ -6,6 +6,7 @@ import type { WakeQueue } from '../../domain/ports/queue.ts';
 import type { SummaryStore } from '../../domain/ports/summary-store.ts';
 import type { PreparedAgents } from '../prepared-agent.ts';
 import type { Timers } from '../timers.ts';
+import type { Shadow } from './shadow.ts';
 
 /** What the compaction worker is given. */
 export interface CompactionPorts {
@@ -18,4 +19,6 @@ export interface CompactionPorts {
   readonly ids: IdSource;
   readonly timers: Timers;
   readonly onEvent: EventListener;
+  /** a second policy, measured at every pass that ends here */
+  readonly shadow?: Shadow;
 }

@@ -1,6 +1,6 @@
 import type { Policy } from '../../domain/policy.ts';
 import type { SeqRange } from '../../domain/version.ts';
-import { hashOf } from '../prepared-agent.ts';
+import { hashOf } from '../fixed-texts.ts';
 
 /**
  * Key of a sequence's summary by what it is made from and how. The log never changes, so a range names its content; what

@@ -48,6 +48,7 @@ export async function readAnswer(
     key,
     expectedHead: head,
     closes: [],
+    answeredVersion: version,
     ...(usage && { usage: { inputTokens: usage.inputTotal, outputTokens: usage.output } }),
     ...(end && { end }),
   };

@@ -70,7 +70,7 @@ async function sendRequest(
       model: prepared.agent.model,
       limits: prepared.limits,
       request: {
-        system: prepared.agent.system,
+        system: prepared.system,
         tools: prepared.tools,
         messages,
         tokens,
@@ -133,7 +133,8 @@ async function goOnAfter(
         return failAsTooLarge(run, tokens, failure);
       }
       await journal.start([overflowKey(step)]);
-      return suspendForPass(run, step, ['overflow']);
+      const refusedTokens = upperBoundTokens(tokens, prepared.limits.upperBoundFactor);
+      return suspendForPass(run, step, ['overflow'], refusedTokens);
     }
     case 'retry': {
       const waits = countWaits(journal.steps, 'retry', step);
@@ -149,14 +150,23 @@ async function goOnAfter(
 }
 
 /** The pass is asked for before the lease is given back: one that ends in between fulfils the wait all the same. */
-async function suspendForPass(run: RunningTurn, step: string, reasons: readonly Reason[]): Promise<TurnEnd> {
-  await askForPass(run, reasons);
+async function suspendForPass(
+  run: RunningTurn,
+  step: string,
+  reasons: readonly Reason[],
+  refusedTokens?: number,
+): Promise<TurnEnd> {
+  await askForPass(run, reasons, refusedTokens);
   return { kind: 'suspended', wait: waitForPass(step) };
 }
 
-async function askForPass({ keeper, ports }: RunningTurn, reasons: readonly Reason[]): Promise<void> {
+async function askForPass(
+  { keeper, ports }: RunningTurn,
+  reasons: readonly Reason[],
+  refusedTokens?: number,
+): Promise<void> {
   keeper.signal.throwIfAborted();
-  const passId = await requestPass(ports, keeper.lease.conversation, reasons);
+  const passId = await requestPass(ports, keeper.lease.conversation, reasons, refusedTokens);
   if (passId === undefined) throw new LostTurn('gone');
 }
 

@@ -22,18 +22,20 @@ export async function rollBackRefused(run: RunningTurn, refused: number, failure
   const { conversation } = keeper.lease;
   const shown = await findShown(run, await readVersion(run, refused));
   // None that is newer than the last one answered over ever was, and what is older is reached through that one.
-  const lastAnswered = journal.conversation.size.anchor?.version;
-  const isAnswered = lastAnswered !== undefined && lastAnswered >= shown.number;
+  const { answeredVersion } = journal.conversation;
+  const isAnswered = answeredVersion !== undefined && answeredVersion >= shown.number;
   if (shown.cause !== 'pass' || isAnswered) return false;
   const version = restoreVersion(run, refused, await readVersion(run, shown.parent));
   keeper.signal.throwIfAborted();
   const result = await ports.turns.rollBackVersion(keeper.lease, {
     expectedVersion: refused,
+    shownVersion: shown.number,
     version,
     refusedSegments: hashSegments(shown.segments),
     keepVersions: PASS_LIMITS.keepVersions,
   });
   if (result.status === 'fenced' || result.status === 'gone') throw new LostTurn(result.status);
+  if (result.status === 'answered') return false;
   if (result.status === 'version_changed') {
     journal.adopt(await ports.contexts.readConversation(conversation));
     return true;

@@ -64,9 +64,10 @@ function append(db: MemoryDatabase, request: AppendRequest): AppendResult {
   const found = db.isGone(ref) ? undefined : db.find(ref);
   const known = found?.operations.get(operation);
   if (known !== undefined) return { status: 'known', ...known };
+  const forking = db.findFork(ref);
+  if (forking !== undefined) return forking;
   const other = db.findOtherAgent(ref, agent);
   if (other !== undefined) return { status: 'other_agent', agent: other };
-  if (db.isForking(ref)) return { status: 'forking' };
   if (found !== undefined && found.mailbox.length > 0) return { status: 'busy' };
   const head = found?.log.length ?? 0;
   if (head !== expectedHead) return { status: 'conflict', head };

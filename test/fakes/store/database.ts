@@ -4,8 +4,10 @@ import { OPEN_GATE } from '../../../src/domain/conversation.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { LogEntry, WeighedMessage, Weight } from '../../../src/domain/message.ts';
 import { NO_WEIGHT } from '../../../src/domain/message.ts';
+import type { DecisionAnswer } from '../../../src/domain/ports/proposal-store.ts';
 import type { SummaryRecord } from '../../../src/domain/ports/summary-store.ts';
-import type { ForkPlan } from '../../../src/domain/ports/version-store.ts';
+import type { Forking, ForkPlan } from '../../../src/domain/ports/version-store.ts';
+import type { Proposal, Verdict } from '../../../src/domain/proposal.ts';
 import type { SizeAnchor } from '../../../src/domain/size.ts';
 import type { AnswerEnd, StepRecord, TurnFailure, TurnState, Waiting } from '../../../src/domain/turn.ts';
 import type { Checkpoint, Version } from '../../../src/domain/version.ts';
@@ -40,6 +42,7 @@ export interface MemoryTurn {
 export interface MemoryPass {
   passId: string;
   reasons: Reason[];
+  refusedTokens?: number | undefined;
   wake?: string;
   attempts: number;
   owner?: string | undefined;
@@ -48,6 +51,15 @@ export interface MemoryPass {
   plan?: string | undefined;
   isResumed?: boolean;
   parked?: { readonly job: string; readonly by: string; readonly untilMs: number } | undefined;
+  review?: MemoryReview | undefined;
+}
+
+/** A proposal that waits, and what somebody decided on it. */
+export interface MemoryReview {
+  readonly proposal: Proposal;
+  readonly proposedAt: number;
+  readonly expiresAt: number;
+  decision?: { readonly operation: string; readonly verdict: Verdict } | undefined;
 }
 
 /** All that lies under one conversation's keys. Fields as in src/store/conversation-record.ts, by their long names. */
@@ -78,18 +90,21 @@ export interface MemoryConversation {
   gate: Gate;
   pass?: MemoryPass | undefined;
   quarantine?: Quarantine;
+  answeredVersion?: number;
   /** the pass that ended last, the turn wake that its end brought and whether a turn waited: for an end sent again */
   lastEnd?: { readonly passId: string; readonly wakeTurn: string; readonly isAwaited: boolean };
   readonly mailbox: string[];
   readonly turnRecords: Map<string, MemoryTurn>;
   readonly summaries: Map<string, MemorySummary>;
+  /** what became of decisions on proposals, by operation */
+  readonly decisions: Map<string, DecisionAnswer>;
   readonly operations: Map<string, { readonly from: number; readonly to: number }>;
   /** replacements of the live version, by operation */
   readonly replacements: Map<string, { readonly version: number; readonly wakeTurn?: string }>;
   /** versions that are kept for good */
   readonly points: Set<number>;
   /** the fork that made it; open while it is being copied */
-  fork?: { readonly operation: string; readonly plan: ForkPlan; readonly isOpen: boolean };
+  fork?: { readonly operation: string; readonly plan: ForkPlan; readonly isOpen: boolean; readonly until: number };
   readonly events: { readonly type: string; readonly fields: Readonly<Record<string, string>> }[];
 }
 
@@ -137,14 +152,15 @@ export class MemoryDatabase {
     return (this.gone.get(nameOf(ref)) ?? 0) > this.now();
   }
 
-  /** As find_refusal in lua/shared/create.lua, which also refuses while the conversation is being copied. */
+  /** With findFork before it: as find_refusal in lua/shared/create.lua. */
   findOtherAgent(ref: ConversationRef, agent: string): string | undefined {
     const known = this.isGone(ref) ? undefined : this.find(ref)?.agent;
     return known === agent ? undefined : known;
   }
 
-  isForking(ref: ConversationRef): boolean {
-    return !this.isGone(ref) && this.find(ref)?.fork?.isOpen === true;
+  findFork(ref: ConversationRef): Forking | undefined {
+    const fork = this.isGone(ref) ? undefined : this.find(ref)?.fork;
+    return fork?.isOpen ? { status: 'forking', isAbandoned: fork.until <= this.now() } : undefined;
   }
 
   /** The conversation; where there is none, or it was erased, a new one. */
@@ -182,6 +198,8 @@ export class MemoryDatabase {
 export function toConversationState(conversation: MemoryConversation): ConversationState {
   const { agent, log, turns, openCalls, version, weight, baseTotal, anchor, passed, gate, pass, quarantine } =
     conversation;
+  const { answeredVersion = -1, fork } = conversation;
+  const answered = Math.max(answeredVersion, anchor?.version ?? -1);
   return {
     agent,
     head: log.length,
@@ -192,6 +210,8 @@ export function toConversationState(conversation: MemoryConversation): Conversat
     gate,
     ...(pass && { passId: pass.passId }),
     ...(quarantine && { quarantine }),
+    ...(fork?.isOpen && { isForking: true }),
+    ...(answered >= 0 && { answeredVersion: answered }),
   };
 }
 
@@ -220,6 +240,7 @@ function createConversation(ref: ConversationRef, agent: string): MemoryConversa
     mailbox: [],
     turnRecords: new Map(),
     summaries: new Map(),
+    decisions: new Map(),
     operations: new Map(),
     replacements: new Map(),
     points: new Set(),

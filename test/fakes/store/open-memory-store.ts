@@ -3,6 +3,7 @@ import { openMemoryCalibrationStore } from './calibration-store.ts';
 import { openMemoryContextStore } from './context-store.ts';
 import type { MemoryDatabase } from './database.ts';
 import { openMemoryPassStore } from './pass-store.ts';
+import { openMemoryProposalStore } from './proposal-store.ts';
 import { openMemorySummaryStore } from './summary-store.ts';
 import { openMemorySweepStore } from './sweep-store.ts';
 import { MemoryTextChannel } from './text-channel.ts';
@@ -15,6 +16,7 @@ export function openMemoryStore(db: MemoryDatabase): Store {
   return {
     ...openMemoryTurnStore(db),
     ...openMemoryPassStore(db),
+    ...openMemoryProposalStore(db),
     ...openMemoryVersionStore(db),
     ...openMemoryContextStore(db),
     ...openMemorySummaryStore(db),

@@ -1,3 +1,4 @@
+import { hasHardReason } from '../../../src/domain/compaction/thresholds.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
 import type {
@@ -11,11 +12,16 @@ import type {
   PassStore,
   VersionCommit,
   VersionCommitResult,
+  VersionProposal,
+  VersionProposalResult,
 } from '../../../src/domain/ports/pass-store.ts';
+import type { DecisionAnswer } from '../../../src/domain/ports/proposal-store.ts';
 import { readyMember } from '../../../src/store/keys.ts';
 import { checkNumber } from '../../../src/store/passes/commit-version.ts';
+import { proposalEvent } from '../../../src/store/version-args.ts';
 import { type MemoryConversation, type MemoryDatabase, type MemoryPass, toConversationState } from './database.ts';
 import { emit, fulfilWait, WAKE_GRACE_MS } from './mailbox.ts';
+import { answerDecision, awaitReview, dropProposal, isLeftToReview } from './proposal-store.ts';
 import { putVersion } from './put-version.ts';
 
 /** Passes in memory: the same answers as Redis, by the same contract suite. */
@@ -32,7 +38,9 @@ export function openMemoryPassStore(db: MemoryDatabase): PassStore {
     },
     readReasons: async (lease) => {
       const held = hold(db, lease);
-      return 'status' in held ? held : { status: 'held', reasons: [...held.pass.reasons] };
+      if ('status' in held) return held;
+      const { reasons, refusedTokens } = held.pass;
+      return { status: 'held', reasons: [...reasons], ...(refusedTokens !== undefined && { refusedTokens }) };
     },
     recordPlan: async (lease, plan) => {
       const held = hold(db, lease);
@@ -47,23 +55,45 @@ export function openMemoryPassStore(db: MemoryDatabase): PassStore {
       checkNumber(commit);
       return commitVersion(db, lease, commit);
     },
+    proposeVersion: async (lease, proposal) => proposeVersion(db, lease, proposal),
+    refuseApproval: async (lease, refusal) => {
+      const held = hold(db, lease);
+      if ('status' in held) return isLeftToReview(db, lease, held) ? { status: 'refused' } : held;
+      const { conversation, pass } = held;
+      if (pass.review === undefined) return { status: 'dropped' };
+      answerDecision(conversation, { status: 'refused', refusal: structuredClone(refusal) });
+      awaitReview(db, conversation, lease.owner);
+      emit(conversation, 'approval_refused', { passId: lease.passId, code: refusal.code });
+      return { status: 'refused' };
+    },
   };
 }
 
 function requestPass(db: MemoryDatabase, request: PassRequest): PassRequestResult {
-  const { conversation: ref, reasons, passId, wake } = request;
+  const { conversation: ref, reasons, refusedTokens, passId, wake } = request;
   if (db.isGone(ref)) return { status: 'gone' };
   const conversation = db.find(ref);
   if (conversation === undefined) return { status: 'not_found' };
-  if (conversation.fork?.isOpen) return { status: 'forking' };
+  const forking = db.findFork(ref);
+  if (forking !== undefined) return forking;
   if (conversation.lastEnd?.passId === passId) return { status: 'requested', passId, needsWake: false };
   const { pass } = conversation;
   if (pass !== undefined) {
     pass.reasons = [...new Set([...pass.reasons, ...reasons])];
+    if (refusedTokens !== undefined) pass.refusedTokens = Math.min(refusedTokens, pass.refusedTokens ?? refusedTokens);
+    if (hasHardReason(reasons) && pass.review !== undefined) {
+      dropProposal(conversation);
+      if (pass.owner === undefined) {
+        pass.wake = wake;
+        db.ready.set(readyMember('p', ref), db.now() + WAKE_GRACE_MS);
+        return { status: 'joined', passId: pass.passId, needsWake: true };
+      }
+    }
     const status = pass.passId === passId ? 'requested' : 'joined';
     return { status, passId: pass.passId, needsWake: pass.wake === wake };
   }
-  conversation.pass = { passId, reasons: [...new Set(reasons)], wake, attempts: 0, requestedAt: db.now() };
+  const made = { passId, reasons: [...new Set(reasons)], refusedTokens, wake };
+  conversation.pass = { ...made, attempts: 0, requestedAt: db.now() };
   db.ready.set(readyMember('p', ref), db.now() + WAKE_GRACE_MS);
   return { status: 'requested', passId, needsWake: true };
 }
@@ -109,7 +139,8 @@ function takeOverPass(db: MemoryDatabase, { conversation: ref, owner, passId }: 
   const pass = conversation?.pass;
   if (conversation === undefined || pass === undefined) return { status: 'empty' };
   if (pass.passId === passId) return claimed(conversation, pass);
-  Object.assign(pass, { passId, attempts: 1, plan: undefined, parked: undefined, isResumed: false });
+  dropProposal(conversation);
+  Object.assign(pass, { passId, attempts: 1, isResumed: false });
   db.sweeps.delete(readyMember('p', ref));
   leasePass(db, conversation, pass, owner);
   return claimed(conversation, pass);
@@ -147,18 +178,38 @@ function commitVersion(db: MemoryDatabase, lease: PassLease, commit: VersionComm
   if ('status' in held) return held.status === 'gone' ? held : (findEnd(db, lease) ?? held);
   const { conversation } = held;
   if (hasNewReasons(held.pass, commit)) return { status: 'reasons_added' };
-  const { version, checkpoints, expectedVersion, keepVersions } = commit;
+  const { version, checkpoints, whole, expectedVersion, keepVersions } = commit;
   if (conversation.version !== expectedVersion) return { status: 'version_changed', version: conversation.version };
   for (const [key, checkpoint] of checkpoints) {
     if (!conversation.checkpoints.has(key)) conversation.checkpoints.set(key, structuredClone(checkpoint));
   }
+  for (const [hash, text] of whole) conversation.texts.set(hash, text);
   putVersion(conversation, version, keepVersions);
   return endPass(db, lease, commit);
 }
 
+function proposeVersion(
+  db: MemoryDatabase,
+  lease: PassLease,
+  { proposal, seenReasons, reviewMs }: VersionProposal,
+): VersionProposalResult {
+  const held = hold(db, lease);
+  if ('status' in held) return isLeftToReview(db, lease, held) ? { status: 'proposed' } : held;
+  const { conversation, pass } = held;
+  if (hasNewReasons(pass, { seenReasons })) return { status: 'reasons_added' };
+  if (conversation.version !== proposal.version.number - 1) {
+    return { status: 'version_changed', version: conversation.version };
+  }
+  const proposedAt = db.now();
+  pass.review = { proposal: structuredClone(proposal), proposedAt, expiresAt: proposedAt + reviewMs };
+  awaitReview(db, conversation, lease.owner);
+  emit(conversation, 'version_proposed', proposalEvent(lease.passId, proposal));
+  return { status: 'proposed' };
+}
+
 /** As has_new_reasons in lua/shared/pass-fence.lua. */
-function hasNewReasons({ reasons }: MemoryPass, { seenReasons }: PassEnd): boolean {
-  return seenReasons !== undefined && seenReasons.length > 0 && seenReasons.join() !== reasons.join();
+function hasNewReasons({ reasons }: MemoryPass, { seenReasons }: Pick<PassEnd, 'seenReasons'>): boolean {
+  return seenReasons !== undefined && seenReasons.join() !== reasons.join();
 }
 
 /** As find_pass_loss in lua/shared/pass-fence.lua. */
@@ -187,6 +238,7 @@ export function finishPass(
   wakeTurn: string,
 ): boolean {
   const passId = conversation.pass?.passId ?? '';
+  answerDecision(conversation, answerOf(outcome, conversation.version));
   conversation.pass = undefined;
   db.ready.delete(readyMember('p', conversation.ref));
   db.sweeps.delete(readyMember('p', conversation.ref));
@@ -199,6 +251,11 @@ export function finishPass(
   return isAwaited;
 }
 
+function answerOf(outcome: string, version: number): DecisionAnswer {
+  if (outcome === 'approved') return { status: 'approved', version };
+  return { status: outcome === 'rejected' ? 'rejected' : 'superseded' };
+}
+
 function leasePass(db: MemoryDatabase, conversation: MemoryConversation, pass: MemoryPass, owner: string): void {
   pass.owner = owner;
   pass.leaseUntil = db.now() + PASS_LIMITS.leaseMs;
@@ -206,7 +263,7 @@ function leasePass(db: MemoryDatabase, conversation: MemoryConversation, pass: M
 }
 
 function claimed(conversation: MemoryConversation, pass: MemoryPass): PassClaimResult {
-  const { passId, owner = '', reasons, attempts, requestedAt, plan } = pass;
+  const { passId, owner = '', reasons, attempts, requestedAt, plan, review } = pass;
   return {
     status: 'claimed',
     pass: {
@@ -217,6 +274,9 @@ function claimed(conversation: MemoryConversation, pass: MemoryPass): PassClaimR
       conversation: toConversationState(conversation),
       isResumed: pass.isResumed === true,
       ...(plan !== undefined && { plan }),
+      ...(review !== undefined && {
+        review: { proposal: review.proposal, ...(review.decision && { verdict: review.decision.verdict }) },
+      }),
     },
   };
 }

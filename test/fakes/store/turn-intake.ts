@@ -35,9 +35,10 @@ function accept(db: MemoryDatabase, request: AcceptRequest): AcceptResult {
     const needsWake = known.state === 'queued' && db.find(ref)?.wake === wake;
     return { status: 'known', state: known.state, needsWake };
   }
+  const forking = db.findFork(ref);
+  if (forking !== undefined) return forking;
   const other = db.findOtherAgent(ref, agent);
   if (other !== undefined) return { status: 'other_agent', agent: other };
-  if (db.isForking(ref)) return { status: 'forking' };
   const conversation = db.open(ref, agent);
   const { mailbox } = conversation;
   const isDue = delayMs <= 0;

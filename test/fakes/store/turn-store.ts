@@ -21,6 +21,7 @@ import { POISON_FAILURE } from '../../../src/store/turns/claim.ts';
 import { type MemoryConversation, type MemoryDatabase, type MemoryTurn, toConversationState } from './database.ts';
 import { appendToLog, closeOpenCalls, moveCalls } from './log.ts';
 import { headTurn, isRecorded, popHead, raiseEpoch, settleRecord } from './mailbox.ts';
+import { dropProposal } from './proposal-store.ts';
 import { putVersion } from './put-version.ts';
 import { openMemoryTurnIntake } from './turn-intake.ts';
 
@@ -135,6 +136,10 @@ function recordStep(db: MemoryDatabase, lease: TurnLease, outcome: StepOutcome):
   if (anchor !== undefined) {
     conversation.anchor = { seq: to, ...anchor, total: size.headTotal };
   }
+  const { answeredVersion } = outcome;
+  if (answeredVersion !== undefined) {
+    conversation.answeredVersion = Math.max(answeredVersion, conversation.answeredVersion ?? 0);
+  }
   conversation.attempts = 0;
   extendLease(db, conversation);
   dropUsedWait(conversation, record);
@@ -184,12 +189,17 @@ function rollBackVersion(db: MemoryDatabase, lease: TurnLease, rollback: Version
   const held = hold(db, lease);
   if ('status' in held) return held;
   const { conversation } = held;
-  const { version, expectedVersion, refusedSegments, keepVersions } = rollback;
+  const { version, expectedVersion, shownVersion, refusedSegments, keepVersions } = rollback;
   const live = conversation.versions.get(version.number);
   if (conversation.version === version.number && isDeepStrictEqual(live, version)) {
     return { status: 'known', conversation: toConversationState(conversation) };
   }
   if (conversation.version !== expectedVersion) return { status: 'version_changed', version: conversation.version };
+  if ((conversation.answeredVersion ?? -1) >= shownVersion) return { status: 'answered' };
+  if (conversation.pass?.review !== undefined) {
+    dropProposal(conversation);
+    if (conversation.pass.owner === undefined) db.ready.set(readyMember('p', conversation.ref), db.now());
+  }
   conversation.quarantine = { version: version.number, segments: refusedSegments };
   putVersion(conversation, version, keepVersions);
   return { status: 'rolled_back', conversation: toConversationState(conversation) };

@@ -11,6 +11,7 @@ import type {
 } from '../../../src/domain/ports/version-store.ts';
 import type { Version } from '../../../src/domain/version.ts';
 import { checkNumber } from '../../../src/store/passes/commit-version.ts';
+import { FORK_LEASE_MS } from '../../../src/store/versions/fork-lease.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { moveCalls } from './log.ts';
 import { headTurn } from './mailbox.ts';
@@ -41,7 +42,8 @@ function replaceVersion(db: MemoryDatabase, replacement: VersionReplacement): Ve
   if (conversation === undefined) return { status: 'not_found' };
   const known = conversation.replacements.get(operation);
   if (known !== undefined) return { status: 'known', ...known };
-  if (conversation.fork?.isOpen) return { status: 'forking' };
+  const forking = db.findFork(ref);
+  if (forking !== undefined) return forking;
   if (isBusy(conversation, replacement)) return { status: 'busy' };
   const head = conversation.log.length;
   if (conversation.version !== expectedVersion || head !== expectedHead) {
@@ -75,12 +77,19 @@ function endOpenPass(db: MemoryDatabase, conversation: MemoryConversation, wakeT
 
 function beginFork(db: MemoryDatabase, { conversation: ref, operation, agent, plan }: ForkBegin): ForkBeginResult {
   const known = db.isGone(ref) ? undefined : db.find(ref);
-  if (known !== undefined) {
-    if (known.fork?.operation !== operation) return { status: 'exists' };
-    if (!known.fork.isOpen) return { status: 'done' };
+  const until = db.now() + FORK_LEASE_MS;
+  if (known?.fork?.operation === operation) {
+    if (!known.fork.isOpen) return { status: 'done', plan: known.fork.plan };
+    known.fork = { ...known.fork, until };
     return { status: 'copying', copied: known.log.length, plan: known.fork.plan };
   }
-  db.open(ref, agent).fork = { operation, plan, isOpen: true };
+  if (known !== undefined) {
+    const forking = db.findFork(ref);
+    if (forking === undefined) return { status: 'exists' };
+    if (!forking.isAbandoned) return forking;
+    db.remove(ref);
+  }
+  db.open(ref, agent).fork = { operation, plan, isOpen: true, until };
   return { status: 'copying', copied: 0, plan };
 }
 
@@ -91,7 +100,8 @@ function copyToFork(
 ): { readonly status: 'copied'; readonly head: number } | ForkLost {
   const conversation = holdFork(db, ref, operation);
   if ('status' in conversation) return conversation;
-  const { log, checkpoints, texts } = conversation;
+  const { log, checkpoints, texts, fork } = conversation;
+  if (fork !== undefined) conversation.fork = { ...fork, until: db.now() + FORK_LEASE_MS };
   for (const [key, checkpoint] of batch.texts.checkpoints) {
     if (!checkpoints.has(key)) checkpoints.set(key, structuredClone(checkpoint));
   }

@@ -48,6 +48,23 @@ export function describePassClaim(harness: () => StoreHarness): void {
       );
     });
 
+    test('of the sizes that a provider refused the smallest is kept', async () => {
+      const { store } = harness();
+      const conversation = await makeConversation(store);
+      const request = { conversation, reasons: ['overflow'], passId: 'p1', wake: 'w1' } as const;
+      await store.requestPass({ ...request, refusedTokens: 9_000 });
+      const claim = await store.claimPass(conversation, 'owner', 'job', 'wake');
+      if (claim.status !== 'claimed') throw new Error(claim.status);
+      const { lease } = claim.pass;
+      expect(await store.readReasons(lease)).toEqual({ status: 'held', reasons: ['overflow'], refusedTokens: 9_000 });
+      const later = { ...request, passId: 'p2', wake: 'w2' };
+      for (const refusedTokens of [8_000, 10_000, undefined]) await store.requestPass({ ...later, refusedTokens });
+      expect(await store.readReasons(lease)).toMatchObject({ refusedTokens: 8_000 });
+      await store.endPass(lease, endOf());
+      const { lease: next } = await claimPass(store, conversation);
+      expect(await store.readReasons(next), 'of this pass alone').toEqual({ status: 'held', reasons: ['ratio'] });
+    });
+
     test('may state no reason: whoever works on it evaluates', async () => {
       const { store } = harness();
       const conversation = await makeConversation(store);

@@ -58,6 +58,15 @@ export function describePassEnd(harness: () => StoreHarness): void {
       expect(await store.endPass(lease, endOf({ seenReasons: reasons })), 'sent again').toEqual({ status: 'ended' });
     });
 
+    test('a reason that is added to a pass without any is seen, too', async () => {
+      const { store } = harness();
+      const conversation = await makeConversation(store, 8);
+      const { lease } = await claimPass(store, conversation, { reasons: [] });
+      await store.requestPass({ conversation, reasons: ['hard_limit'], passId: 'another', wake: 'w' });
+      expect(await store.endPass(lease, endOf({ seenReasons: [] }))).toEqual({ status: 'reasons_added' });
+      expect(await store.endPass(lease, endOf())).toEqual({ status: 'ended' });
+    });
+
     test('sent again answers the same and changes nothing, even where the next pass has begun', async () => {
       const { store, events } = harness();
       const conversation = await makeConversation(store);

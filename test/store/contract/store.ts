@@ -4,6 +4,7 @@ import { describeCalibrationStore } from './calibration-store.ts';
 import { describeContextStore } from './context-store.ts';
 import { describePassClaim } from './pass-claim.ts';
 import { describePassEnd } from './pass-end.ts';
+import { describePassReview } from './pass-review.ts';
 import { describeSummaryStore } from './summary-store.ts';
 import { describeSweepStore } from './sweep-store.ts';
 import { describeVersionCommit } from './version-commit.ts';
@@ -15,6 +16,7 @@ const SUITES = {
   passes: (harness: () => StoreHarness) => {
     describePassClaim(harness);
     describePassEnd(harness);
+    describePassReview(harness);
     describeVersionCommit(harness);
     describeVersionRollback(harness);
   },
@@ -27,6 +29,8 @@ const SUITES = {
   sweep: describeSweepStore,
   calibrations: describeCalibrationStore,
 } as const;
+
+export const STORE_ROOMS = Object.keys(SUITES) as readonly (keyof typeof SUITES)[];
 
 /** What every implementation of the ports behind `room` must do. Each test has a store of its own. */
 export function describeStore(room: keyof typeof SUITES, name: string, open: () => StoreHarness): void {

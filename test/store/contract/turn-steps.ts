@@ -123,6 +123,22 @@ export function describeSteps(harness: () => TurnHarness): void {
       expect(headTotal.tokens - (anchor?.total.tokens ?? 0), 'what came after the anchor').toBe('answer'.length + 4);
     });
 
+    test('keeps the newest version that a model answered over, told with usage or without', async () => {
+      const { store } = harness();
+      const { lease, conversation } = await acceptAndClaim(store, newConversation(), 't1');
+      expect(conversation).not.toHaveProperty('answeredVersion');
+      const first = await store.recordStep(lease, { ...textStep('s1', 1), answeredVersion: 0 });
+      expect(first).toMatchObject({ status: 'recorded', conversation: { answeredVersion: 0 } });
+      const newer = await store.recordStep(lease, { ...textStep('s2', 2), answeredVersion: 3 });
+      expect(newer).toMatchObject({ conversation: { answeredVersion: 3 } });
+      const older = await store.recordStep(lease, { ...textStep('s3', 3), answeredVersion: 2 });
+      expect(older).toMatchObject({ conversation: { answeredVersion: 3 } });
+      const tool = await store.recordStep(lease, textStep('s4', 4));
+      expect(tool).toMatchObject({ status: 'recorded', conversation: { answeredVersion: 3 } });
+      const counted = await store.recordStep(lease, { ...textStep('s5', 5), anchor: { tokens: 9, version: 4 } });
+      expect(counted, 'as a worker of schema 1 tells it').toMatchObject({ conversation: { answeredVersion: 4 } });
+    });
+
     test('an anchor without a setup comes back without one', async () => {
       const { store } = harness();
       const { lease } = await acceptAndClaim(store, newConversation(), 't1');

@@ -5,6 +5,7 @@ import { START_VERSION, type Version } from '../../../src/domain/version.ts';
 import { appendOf, claimPass, commitOf, makeConversation } from '../pass-samples.ts';
 import { acceptAndClaim, callsStep, newConversation, turnFor } from '../samples.ts';
 import type { StoreHarness } from '../store-harness.ts';
+import { replacementOver } from './version-replacement.ts';
 
 const OPERATION = 'fork.1';
 const NO_TEXTS = { checkpoints: new Map(), whole: new Map() };
@@ -65,7 +66,7 @@ export function describeVersionFork(harness: () => StoreHarness): void {
       const { store } = harness();
       const source = await makeConversation(store, 4);
       const fork = await beginFork(source, 4);
-      const forking = { status: 'forking' };
+      const forking = { status: 'forking', isAbandoned: false };
       expect(await store.accept(turnFor(fork, 't1'))).toEqual(forking);
       expect(await store.append(appendOf(fork, 0, 1))).toEqual(forking);
       expect(await store.requestPass({ conversation: fork, reasons: ['manual'], passId: 'p', wake: 'w' })).toEqual(
@@ -106,10 +107,14 @@ export function describeVersionFork(harness: () => StoreHarness): void {
         copied: 3,
         plan: { source, version: 0, head: 6 },
       });
-      expect(await store.beginFork({ ...again, operation: 'fork.2' })).toEqual({ status: 'exists' });
+      expect(await store.beginFork({ ...again, operation: 'fork.2' })).toEqual({
+        status: 'forking',
+        isAbandoned: false,
+      });
       expect(await store.beginFork({ ...again, conversation: source })).toEqual({ status: 'exists' });
       await store.endFork(conversation, OPERATION, firstVersion(START_VERSION));
-      expect(await store.beginFork(again)).toEqual({ status: 'done' });
+      expect(await store.beginFork(again)).toEqual({ status: 'done', plan: { source, version: 0, head: 6 } });
+      expect(await store.beginFork({ ...again, operation: 'fork.2' })).toEqual({ status: 'exists' });
       expect(await store.endFork(conversation, OPERATION, firstVersion(START_VERSION))).toEqual({ status: 'done' });
     });
 
@@ -139,6 +144,78 @@ export function describeVersionFork(harness: () => StoreHarness): void {
       await store.endFork(fork, OPERATION, firstVersion(START_VERSION));
       expect(await store.copyToFork(fork, OPERATION, batch)).toEqual(superseded);
       expect(await store.readConversation(fork)).toMatchObject({ head: 0 });
+    });
+
+    test('it is nobody’s before its end, and says that not all of it is there', async () => {
+      const { store } = harness();
+      const source = await makeConversation(store, 2);
+      const fork = await beginFork(source, 2);
+      expect(await store.readConversation(fork)).toMatchObject({ agent: 'agent', isForking: true });
+      await store.copyToFork(fork, OPERATION, await batchOf(source, 1, 2));
+      await store.endFork(fork, OPERATION, firstVersion(START_VERSION));
+      expect(await store.readConversation(fork)).not.toHaveProperty('isForking');
+      const other = await store.accept(turnFor(fork, 't1', { agent: 'another' }));
+      expect(other).toEqual({ status: 'other_agent', agent: 'agent' });
+    });
+
+    test('one that was abandoned says so to everybody, until its operation goes on', async () => {
+      const { store, abandonFork } = harness();
+      const source = await makeConversation(store, 4);
+      const fork = await beginFork(source, 4);
+      await store.copyToFork(fork, OPERATION, await batchOf(source, 1, 2));
+      await abandonFork(fork);
+      const forking = { status: 'forking', isAbandoned: true };
+      expect(await store.accept(turnFor(fork, 't1'))).toEqual(forking);
+      expect(await store.append(appendOf(fork, 0, 1))).toEqual(forking);
+      const request = { conversation: fork, reasons: ['manual'], passId: 'p', wake: 'w' } as const;
+      expect(await store.requestPass(request)).toEqual(forking);
+      expect(await store.replaceVersion(replacementOver(fork, 0, 2))).toEqual(forking);
+
+      expect(await store.copyToFork(fork, OPERATION, await batchOf(source, 3, 3))).toMatchObject({ head: 3 });
+      expect(await store.accept(turnFor(fork, 't1')), 'each batch holds it').toEqual({
+        ...forking,
+        isAbandoned: false,
+      });
+      await abandonFork(fork);
+      const plan = { source, version: 0, head: 4 };
+      const begun = await store.beginFork({ conversation: fork, operation: OPERATION, agent: 'agent', plan });
+      expect(begun).toEqual({ status: 'copying', copied: 3, plan });
+      expect(await store.accept(turnFor(fork, 't1')), 'so does a begin').toEqual({ ...forking, isAbandoned: false });
+    });
+
+    test('one that was abandoned gives way to another operation, with all that was copied', async () => {
+      const { store, abandonFork, events } = harness();
+      const source = await makeConversation(store, 4);
+      const conversation = await beginFork(source, 4);
+      const texts = { checkpoints: new Map(), whole: new Map([['hash', 'of the first']]) };
+      await store.copyToFork(conversation, OPERATION, { ...(await batchOf(source, 1, 3)), texts });
+      await abandonFork(conversation);
+      const other = await makeConversation(store, 2);
+      const plan = { source: other, version: 0, head: 2 };
+      const anew = { conversation, operation: 'fork.2', agent: 'agent-2', plan };
+      expect(await store.beginFork(anew)).toEqual({ status: 'copying', copied: 0, plan });
+      expect(await store.readLog(conversation, [{ from: 1, to: 9 }])).toEqual([]);
+      expect(await store.readText(conversation, 'hash')).toBeUndefined();
+      const superseded = { status: 'superseded' };
+      expect(await store.copyToFork(conversation, OPERATION, await batchOf(source, 4, 4))).toEqual(superseded);
+      expect(await store.endFork(conversation, OPERATION, firstVersion(START_VERSION))).toEqual(superseded);
+
+      expect(await store.copyToFork(conversation, 'fork.2', await batchOf(other, 1, 2))).toMatchObject({ head: 2 });
+      expect(await store.endFork(conversation, 'fork.2', firstVersion(START_VERSION))).toEqual({ status: 'done' });
+      expect(await store.readConversation(conversation)).toMatchObject({ agent: 'agent-2', head: 2, turns: 1 });
+      expect(await events(conversation)).toHaveLength(1);
+      const turn = await store.accept(turnFor(conversation, 't1', { agent: 'agent-2' }));
+      expect(turn).toMatchObject({ status: 'accepted' });
+    });
+
+    test('one that was abandoned can be erased, and its name taken by a turn', async () => {
+      const { store, abandonFork } = harness();
+      const source = await makeConversation(store, 2);
+      const conversation = await beginFork(source, 2);
+      await store.copyToFork(conversation, OPERATION, await batchOf(source, 1, 2));
+      await abandonFork(conversation);
+      expect((await store.erase(conversation)).removedKeys).toBe(2);
+      expect((await acceptAndClaim(store, conversation, 't1')).inputSeq).toBe(1);
     });
 
     test('an erased one says so, and its name can be taken again', async () => {

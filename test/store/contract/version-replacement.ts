@@ -10,7 +10,7 @@ import type { StoreHarness } from '../store-harness.ts';
 const GATE = { shutBelowTokens: 0, gainlessPasses: 0, breakerTokens: 1_150 };
 
 /** The whole log again, over version `live` of a log of `head`. */
-function replacementOver(
+export function replacementOver(
   conversation: ConversationRef,
   live: number,
   head: number,

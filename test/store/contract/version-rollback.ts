@@ -7,7 +7,8 @@ import type { StoreHarness } from '../store-harness.ts';
 /** The whole log again, over version `refused`. */
 function rollbackOver(refused: number) {
   const version: Version = { ...START_VERSION, number: refused + 1, parent: refused, cause: 'rollback', at: 7 };
-  return { expectedVersion: refused, version, refusedSegments: `hash-of-${refused}`, keepVersions: 200 };
+  const refusedSegments = `hash-of-${refused}`;
+  return { expectedVersion: refused, shownVersion: refused, version, refusedSegments, keepVersions: 200 };
 }
 
 export function describeVersionRollback(harness: () => StoreHarness): void {
@@ -42,6 +43,32 @@ export function describeVersionRollback(harness: () => StoreHarness): void {
         'version_committed',
         'rollback',
       ]);
+    });
+
+    test.each([
+      ['the provider told its usage', { anchor: { tokens: 107, version: 1 } }],
+      ['the provider told no usage', {}],
+    ])('one that a model answered over stays: %s', async (_, counted) => {
+      const { store, events } = harness();
+      const { conversation, lease } = await runTurn();
+      await store.recordStep(lease, { ...textStep('model.1', 9), answeredVersion: 1, ...counted });
+      const [before, told] = [await store.readConversation(conversation), await events(conversation)];
+      expect(before).toMatchObject({ answeredVersion: 1 });
+      expect(await store.rollBackVersion(lease, rollbackOver(1))).toEqual({ status: 'answered' });
+      expect(await store.readConversation(conversation)).toEqual(before);
+      expect(await events(conversation)).toEqual(told);
+    });
+
+    test('so does one that shows again what was answered over', async () => {
+      const { store } = harness();
+      const { conversation, lease } = await runTurn();
+      await store.recordStep(lease, { ...textStep('model.1', 9), answeredVersion: 1 });
+      const { lease: pass } = await claimPass(store, conversation);
+      await store.commitVersion(pass, commitOf(1, 6));
+      expect(await store.rollBackVersion(lease, rollbackOver(2))).toMatchObject({ status: 'rolled_back' });
+      const again = { ...rollbackOver(3), shownVersion: 1 };
+      expect(await store.rollBackVersion(lease, again)).toEqual({ status: 'answered' });
+      expect(await store.readConversation(conversation)).toMatchObject({ size: { version: 3 } });
     });
 
     test('sent again it is known and writes nothing', async () => {

@@ -26,10 +26,14 @@ const evicted = (from: number, to: number): Segment => ({ kind: 'evicted', from,
 async function check(
   messages: readonly Message[],
   segments: readonly Segment[],
-  { weight = WEIGHT, ...profile }: Partial<ModelProfile> & { weight?: SettledContext['weight'] } = {},
+  {
+    weight = WEIGHT,
+    pins = [],
+    ...profile
+  }: Partial<ModelProfile> & { weight?: SettledContext['weight']; pins?: string[] } = {},
 ): Promise<string[]> {
   const model = scriptedModel({ profile: { ...SCRIPTED_PROFILE, ...profile }, steps: [] });
-  const agent = { name: 'guide', system: 'Be brief.', tools: [], policy: {}, model };
+  const agent = { name: 'guide', system: 'Be brief.', tools: [], policy: { pins }, model };
   const prepared = await prepareAgent(agent, {}, { loadCounter: loadTokenCounter });
   const entries = buildLog(messages.map((message) => ({ message, ...WEIGHT })));
   const source = { version: START_VERSION, head: entries.length, entries, checkpoints: new Map() };
@@ -47,6 +51,25 @@ test('what a provider takes breaks nothing, an open round included', async () =>
 test('X12: an open round that is not as it was', async () => {
   expect(await check(openRound, [raw(1, 3), evicted(4, 4)])).toEqual(['X12']);
 });
+
+test('X13: a pinned message that is gone or changed', async () => {
+  const pinned: Message = { role: 'user', content: 'My account is 4711.\n"Never" bill another. 😀', pinned: true };
+  const talk = [ask, done, pinned, done, ask];
+  expect(await check(talk, [evicted(1, 2), raw(3, 5)], { pins: ['Answer in French.\nAlways.'] })).toEqual([]);
+  expect(await check(talk, [evicted(1, 3), raw(4, 5)])).toEqual(['X13']);
+  const clipped: Segment = { kind: 'clipped', from: 3, to: 3, weight: WEIGHT, keepChars: 10 };
+  expect(await check(talk, [raw(1, 2), clipped, raw(4, 5)])).toEqual(['X13']);
+});
+
+test.each([undefined, 'anthropic', 'openai-chat', 'openai-responses'] as const)(
+  'X13: what is pinned is found in %s letter by letter, whatever it is written in',
+  async (format) => {
+    const odd = ' \u2028"\\<checkpoint>\t\u0000😀 \ud800 ';
+    const pinned = [ask, calls('a'), result('a'), done, { ...ask, content: odd, parts: [] }];
+    const talk = pinned.map((message): Message => ({ ...message, pinned: true }));
+    expect(await check(talk, [raw(1, 5)], { pins: [odd.toWellFormed()], ...(format && { format }) })).toEqual([]);
+  },
+);
 
 test('X9: more than the window by the upper bound, more bytes than the provider takes', async () => {
   const { windowTokens } = SCRIPTED_PROFILE;

@@ -11,6 +11,7 @@ import type {
   SummarizationResult,
   TurnHandler,
 } from '../../../src/domain/ports/handlers.ts';
+import type { PassRequest } from '../../../src/domain/ports/pass-store.ts';
 import type { Summarizer, SummaryRequest } from '../../../src/domain/ports/summarizer.ts';
 import { TURN_LIMITS } from '../../../src/domain/turn.ts';
 import { type Segment, START_VERSION, type Version } from '../../../src/domain/version.ts';
@@ -171,8 +172,17 @@ export class Fixture {
   }
 
   async request(...reasons: Reason[]): Promise<void> {
+    await this.#request({ reasons });
+  }
+
+  /** @param refusedTokens upper bound of the request that a provider refused */
+  async requestOverflow(refusedTokens: number): Promise<void> {
+    await this.#request({ reasons: ['overflow'], refusedTokens });
+  }
+
+  async #request(why: Pick<PassRequest, 'reasons' | 'refusedTokens'>): Promise<void> {
     const wake = this.nextId();
-    const asked = await this.store.requestPass({ conversation: ref, reasons, passId: this.nextId(), wake });
+    const asked = await this.store.requestPass({ conversation: ref, ...why, passId: this.nextId(), wake });
     if (asked.status === 'requested' && asked.needsWake) await this.queue.wake('pass', ref, wake);
   }
 

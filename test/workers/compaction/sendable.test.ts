@@ -77,6 +77,7 @@ describe('a pass over a version that was rolled back', () => {
     const rollback: Version = { ...START_VERSION, number: 2, parent: 1, cause: 'rollback' };
     await world.store.rollBackVersion(claim.turn.lease, {
       expectedVersion: 1,
+      shownVersion: 1,
       version: rollback,
       refusedSegments: hashSegments(refused.segments),
       keepVersions: 10,

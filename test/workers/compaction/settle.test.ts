@@ -179,6 +179,24 @@ describe('a size that the provider refused', () => {
     expect(tokensBefore).toBeGreaterThan(1_200);
     expect(tokensAfter).toBeLessThanOrEqual(tokensBefore / 2);
   });
+
+  it('is what was sent, whatever has come or gone since', async () => {
+    const open = () => Fixture.open({ policy: { tokenThreshold: 60_000, maxTokens: 50_000 }, summarizers: [refusing] });
+    const talk = 'u20 a300 a300 u20 a300 a300 u20 a20';
+    const grown = await open();
+    await grown.append(talk);
+    await grown.requestOverflow(600);
+    await grown.append('u20 a900 u20');
+    await grown.runPass();
+    expect(grown.version?.tokensBefore).toBeGreaterThan(2_000);
+    expect(grown.version?.tokensAfter).toBeLessThanOrEqual(300);
+
+    const shrunk = await open();
+    await shrunk.append(talk);
+    await shrunk.requestOverflow(8_000);
+    await shrunk.runPass();
+    expect(shrunk.version, 'half of what was refused is more than there is').toBeUndefined();
+  });
 });
 
 describe('messages that are appended while a pass runs', () => {

@@ -230,7 +230,8 @@ describe('a request that the provider refuses as too long', () => {
     await settleUnanswered(world);
     await world.accept('t1', 'now');
     await world.deliver();
-    expect(world.passRequests).toMatchObject([{ reasons: ['overflow'] }]);
+    const refused = world.eventsOf('model_called').map(({ tokens }) => tokens);
+    expect(world.passRequests).toEqual([expect.objectContaining({ reasons: ['overflow'], refusedTokens: refused[0] })]);
     expect(await world.view('t1')).toMatchObject({ waiting: { for: 'compaction', step: 'model-1' } });
     await world.endPass(1);
     await world.deliver();

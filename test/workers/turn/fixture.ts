@@ -167,6 +167,7 @@ export class Fixture {
       expectedVersion: version.number - 1,
       version,
       checkpoints: new Map(),
+      whole: new Map(),
       keepVersions: 10,
     });
   }

@@ -28,6 +28,7 @@ describe('a model’s answer', () => {
         opens: [{ id: 'c42_0', providerId: 'call_1' }],
         closes: [],
         usage: { inputTokens: 100, outputTokens: 20 },
+        answeredVersion: 2,
         anchor: { tokens: 115, version: 2, setup: 'a1b2' },
       },
     });
@@ -36,6 +37,7 @@ describe('a model’s answer', () => {
   it('without usage sets no anchor', async () => {
     const read = await readAnswer({ content: 'Hi', toolCalls: [] }, { key: 'model-1', head: 1, version: 0 }, prepared);
     expect(read).toMatchObject({ status: 'read', message: { role: 'assistant', content: 'Hi' } });
+    expect(read, 'it is an answer all the same').toHaveProperty('outcome.answeredVersion', 0);
     expect(read).not.toHaveProperty('outcome.anchor');
     expect(read).not.toHaveProperty('outcome.usage');
   });

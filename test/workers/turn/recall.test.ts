@@ -253,15 +253,20 @@ describe('an answer of recall', () => {
   it.each([
     ['10,000 messages', 10_000, 'order 4711: src/tern.ts\n'.repeat(40)],
     ['messages of a megabyte', 6, 'a'.repeat(1_000_000)],
-  ])('over %s does not hold the event loop', async (_what, count, text) => {
-    const { ask } = await openTool(Array.from({ length: count }, () => said(text)));
-    const holds: number[] = [];
-    // The best of three: other processes can only make it worse.
-    for (let attempt = 0; attempt < 3; attempt += 1) {
-      holds.push(await measureHoldMs(() => ask({ query: 'the order 4712 of src/tern.ts aaa', limit: 8_000 })));
-    }
-    expect(Math.min(...holds)).toBeLessThan(50);
-  });
+  ])(
+    'over %s does not hold the event loop',
+    async (_what, count, text) => {
+      const { ask } = await openTool(Array.from({ length: count }, () => said(text)));
+      const holds: number[] = [];
+      // The best of three: other processes can only make it worse.
+      for (let attempt = 0; attempt < 3; attempt += 1) {
+        holds.push(await measureHoldMs(() => ask({ query: 'the order 4712 of src/tern.ts aaa', limit: 8_000 })));
+      }
+      expect(Math.min(...holds)).toBeLessThan(50);
+      // Time for a machine that has much else to do.
+    },
+    120_000,
+  );
 
   it('reads large messages one after the other', async () => {
     const { ask, reads } = await openTool(Array.from({ length: 24 }, () => user('word '.repeat(100_000))));

@@ -85,9 +85,11 @@ describe('a version whose form its provider refuses', () => {
     ]);
   });
 
-  it('stays where its provider has answered over it: what is refused came behind it', async () => {
-    const usage = { inputTotal: 10, output: 2, outputKept: 2 };
-    const { world } = await runOver({ content: 'three', usage }, refused);
+  it.each([
+    ['and told its usage', { usage: { inputTotal: 10, output: 2, outputKept: 2 } }],
+    ['and told no usage', {}],
+  ])('stays where its provider has answered over it %s: what is refused came behind it', async (_, told) => {
+    const { world } = await runOver({ content: 'three', ...told }, refused);
     await world.accept('t4', 'what no provider takes');
     await world.deliver();
     expect(await world.view('t3')).toMatchObject({ state: 'completed' });

@@ -7,25 +7,45 @@ export interface ReplayedConversation extends Replayed {
 
 const PLOT_WIDTH = 72;
 const PLOT_HEIGHT = 12;
+const MIN_ID_CHARS = 12;
 const MAX_ID_CHARS = 40;
+/** before the line of a plot: its scale */
+const SCALE_WIDTH = 11;
+const GAP = '  ';
+/** Where nobody says how wide a line may be. */
+const DEFAULT_COLUMNS = 120;
 
 const HEADER = ['conversation', 'requests', 'over', 'invalid', 'passes', 'sent', 'peak', 'end', 'recall', 'window'];
 const COST_HEADER = ['$ cached', '$ uncached'];
 
-/** What a policy came to: a row for each conversation, their sum, and the course of the largest. */
-export function describePolicy(name: string, replayed: readonly ReplayedConversation[], usable: number): string[] {
+/** A policy that was tried. */
+export interface TriedPolicy {
+  readonly name: string;
+  readonly replayed: readonly ReplayedConversation[];
+  readonly usableTokens: number;
+}
+
+/**
+ * What a policy came to: a row for each conversation, their sum, and the course of the largest.
+ * @param columns of the terminal
+ */
+export function describePolicy({ name, replayed, usableTokens }: TriedPolicy, columns = DEFAULT_COLUMNS): string[] {
   const [first] = replayed;
   if (first === undefined) return [];
   const hasCost = first.figures.cost !== undefined;
-  const rows = replayed.map(({ id, figures }) => [id.slice(0, MAX_ID_CHARS), ...describeFigures(figures)]);
+  const rows = replayed.map(({ id, figures }) => [id, ...describeFigures(figures)]);
   const total = ['total', ...describeFigures(sumFigures(replayed.map(({ figures }) => figures)))];
   const largest = replayed.reduce((a, b) => (b.figures.tokensSent > a.figures.tokensSent ? b : a));
   return [
-    `${name}: requests of at most ${usable} tokens; recall: literals of later calls still there, beside a window of equal size`,
-    ...formatTable([[...HEADER, ...(hasCost ? COST_HEADER : [])], ...rows, ...(rows.length > 1 ? [total] : [])]),
+    `${name}: requests of at most ${usableTokens} tokens`,
+    'recall: literals of later calls still there; window: in one of equal size',
+    ...formatTable(
+      [[...HEADER, ...(hasCost ? COST_HEADER : [])], ...rows, ...(rows.length > 1 ? [total] : [])],
+      columns,
+    ),
     '',
     `tokens in the request, over the model calls of ${largest.id}`,
-    ...plotSizes(largest.sizes),
+    ...plotSizes(largest.sizes, columns),
     '',
   ];
 }
@@ -69,17 +89,31 @@ function describeFigures(figures: ReplayFigures): string[] {
   return [...counts, shareOf(recall.compacted), shareOf(recall.evicted), ...costs];
 }
 
-function formatTable(rows: readonly (readonly string[])[]): string[] {
+/** Names give way to figures: those are never cut. */
+function formatTable(rows: readonly (readonly string[])[], columns: number): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const pad = (cell: string, column: number): string =>
-    column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0);
-  return rows.map((row) => row.map(pad).join('  '));
+  const [longest = 0, ...others] = widths;
+  const left = columns - others.reduce((sum, width) => sum + GAP.length + width, 0);
+  const nameWidth = Math.min(longest, MAX_ID_CHARS, Math.max(MIN_ID_CHARS, left));
+  return rows.map(([name = '', ...cells]) =>
+    [clipName(name, nameWidth).padEnd(nameWidth), ...cells.map((cell, at) => cell.padStart(others[at] ?? 0))].join(GAP),
+  );
 }
 
-function plotSizes(sizes: readonly number[]): string[] {
+/** Start and end: ids of one recording often differ in their last letters. */
+function clipName(name: string, width: number): string {
+  if (name.length <= width) return name;
+  const end = Math.floor((width - 1) / 2);
+  return `${name.slice(0, width - 1 - end)}…${name.slice(-end)}`;
+}
+
+function plotSizes(sizes: readonly number[], columns: number): string[] {
   if (sizes.length === 0) return [];
-  const width = Math.min(PLOT_WIDTH, Math.max(2, sizes.length));
+  const room = Math.max(2, Math.min(PLOT_WIDTH, columns - SCALE_WIDTH));
+  const width = Math.min(room, Math.max(2, sizes.length));
   const points = Array.from({ length: width }, (_, at) => sizes[Math.floor((at * sizes.length) / width)] ?? 0);
   const format = (value: number): string => `${Math.round(value)}`.padStart(8);
-  return plot(points, { height: PLOT_HEIGHT, min: 0, format }).split('\n');
+  return plot(points, { height: PLOT_HEIGHT, min: 0, format })
+    .split('\n')
+    .map((line) => line.trimEnd());
 }

@@ -1,15 +1,17 @@
 -- Needs: keys, ready.
+-- @include forking
 
 -- The reply to who may not write here: the conversation is another agent's (one pass has one policy, and it is that
 -- agent's), or is being copied.
 local function find_refusal(is_gone, agent)
-  local known = is_gone and {} or redis.call('HMGET', c, 'agent', 'forking')
+  local known = is_gone and {} or redis.call('HMGET', c, 'agent', 'forking', 'forkUntil')
+  -- First: until its end a fork is nobody's.
+  if known[2] then return tell_forking(known[3]) end
   if known[1] and known[1] ~= agent then return { 'other_agent', known[1] } end
-  if known[2] then return { 'forking' } end
 end
 
 -- Makes the conversation where there is none.
--- An erased one is made anew: what an erase under way has not removed yet is removed here, then its mark `gone`. So an
+-- An erased one (or a fork that was abandoned) is made anew: what an erase under way has not removed yet is removed here, then its mark `gone`. So an
 -- erase must look at its mark in every batch and stop once it is not its own: the keys are a new conversation's by then.
 local function create_conversation(is_gone, schema, agent)
   if is_gone then

@@ -1,8 +1,9 @@
--- Needs: keys, ready, wake, events, fulfil. Every end of a pass, whatever it is: its entry goes with it (I6) and a turn that
+-- Needs: keys, ready, wake, events, fulfil, review. Every end of a pass, whatever it is: its entry goes with it (I6) and a turn that
 -- waited for it goes on. Thresholds of turns and messages count from here, unless there was no reason for a pass: evaluated
 -- more often than a threshold is met, they would never be.
 -- Answers 1 where a turn waited: the caller adds `wake`.
 local function end_pass(passId, outcome, wake)
+  answer_decision(outcome .. ' ' .. (redis.call('HGET', c, 'version') or '0'))
   redis.call('DEL', pass)
   redis.call('HDEL', c, 'pass')
   leave_alone(pass_member)

@@ -5,7 +5,8 @@ local function find_pass_loss(passId, owner)
   if held[1] ~= passId or held[2] ~= owner then return 'superseded' end
 end
 
--- Whether reasons were added since the owner read them: who added one waits for what this pass makes of it.
+-- Whether reasons were added since the owner read them: who added one waits for what this pass makes of it. '*': whatever
+-- they are; a pass may have been asked for without any.
 local function has_new_reasons(seen)
-  return seen ~= '' and redis.call('HGET', pass, 'reasons') ~= seen
+  return seen ~= '*' and redis.call('HGET', pass, 'reasons') ~= seen
 end

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { parseJson, writeJson } from '../../rules/json.ts';
 import { Reading } from '../../rules/reading.ts';
 import type { BodyView, Position, ViewedMessage } from '../../rules/view.ts';
+import { OPENAI_MAX_TOOLS } from '../../sent-tools.ts';
 
 const roleSchema = z.enum(['system', 'developer', 'user', 'assistant', 'tool']);
 
@@ -29,7 +30,6 @@ export interface ChatView extends BodyView {
 /** Of OpenAI's own server; compatible ones take more. */
 const MAX_ID_LENGTH = 40;
 const MAX_NAME_LENGTH = 64;
-const MAX_TOOLS = 128;
 const MAX_MESSAGES = 2_048;
 
 const bodySchema = z.object({ messages: z.array(z.unknown()), tools: z.array(z.unknown()).nullish() });
@@ -71,7 +71,7 @@ export function viewChat(body: unknown): ChatView {
     }),
     maxIdLength: MAX_ID_LENGTH,
     maxNameLength: MAX_NAME_LENGTH,
-    maxTools: MAX_TOOLS,
+    maxTools: OPENAI_MAX_TOOLS,
     maxMessages: MAX_MESSAGES,
     untextedCalls: reading.untextedCalls,
   };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { parseJson, writeJson } from '../../rules/json.ts';
 import { Reading } from '../../rules/reading.ts';
 import { type BodyView, NO_POSITION, type Position, type ViewedMessage, type ViewedTool } from '../../rules/view.ts';
+import { OPENAI_MAX_TOOLS } from '../../sent-tools.ts';
 import { authorOf, contentSchema, type Item, isCall, isOutput, itemSchema } from './items.ts';
 
 /** An item with its place. */
@@ -19,7 +20,6 @@ export interface ResponsesView extends BodyView {
 
 const MAX_ID_LENGTH = 64;
 const MAX_NAME_LENGTH = 64;
-const MAX_TOOLS = 128;
 
 const bodySchema = z.object({
   input: contentSchema,
@@ -54,7 +54,7 @@ export function viewResponses(body: unknown): ResponsesView {
     tools: described.flatMap((tool, index) => listTools(tool, `tools[${index}]`)),
     maxIdLength: MAX_ID_LENGTH,
     maxNameLength: MAX_NAME_LENGTH,
-    maxTools: MAX_TOOLS,
+    maxTools: OPENAI_MAX_TOOLS,
     serverHistory: Object.entries({ previous_response_id, conversation })
       .filter(([, value]) => isGiven(value))
       .map(([name]) => name),

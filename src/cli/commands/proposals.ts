@@ -1,0 +1,115 @@
+import { parse as parseYaml } from 'yaml';
+import type { DecisionView, ProposalView } from '../../client/index.ts';
+import { TurnfoldError } from '../../domain/errors.ts';
+import type { CommandContext } from '../command-context.ts';
+import { nameFile, readTextFile } from '../files.ts';
+import { writeJson } from '../output.ts';
+import type { ReadOptions } from './show.ts';
+
+export interface DecisionOptions extends ReadOptions {
+  /** id of the proposal that was looked at; absent: the one that waits now */
+  readonly proposal?: string;
+  readonly waitMs: number;
+}
+
+/** Prints what a pass under review would commit. */
+export async function showProposal(
+  { client, output }: CommandContext,
+  id: string,
+  { tenant, json }: ReadOptions,
+): Promise<number> {
+  const found = await client.proposal({ tenant, id });
+  if (json) writeJson(output, found ?? { conversation: id, proposal: null });
+  else if (found === undefined) output.line(`${id}  nothing waits for approval`);
+  else for (const line of describeProposal(found)) output.line(line);
+  return 0;
+}
+
+/** Has a proposal committed. @param edits file of other texts by range, YAML or JSON @returns the exit code */
+export async function approve(
+  context: CommandContext,
+  id: string,
+  { edits: path, ...options }: DecisionOptions & { readonly edits?: string },
+): Promise<number> {
+  const edits = path === undefined ? {} : await readEdits(path);
+  const name = { tenant: options.tenant, id };
+  const { waitMs } = options;
+  const proposal = await findProposal(context, name, options);
+  return printDecision(context, id, await context.client.approve(name, proposal, { edits, waitMs }), options);
+}
+
+/** Ends the pass that made a proposal. @returns the exit code */
+export async function reject(
+  context: CommandContext,
+  id: string,
+  { reason, ...options }: DecisionOptions & { readonly reason?: string },
+): Promise<number> {
+  const name = { tenant: options.tenant, id };
+  const input = { waitMs: options.waitMs, ...(reason !== undefined && { reason }) };
+  const proposal = await findProposal(context, name, options);
+  return printDecision(context, id, await context.client.reject(name, proposal, input), options);
+}
+
+async function findProposal(
+  { client }: CommandContext,
+  name: { readonly tenant: string; readonly id: string },
+  { proposal }: DecisionOptions,
+): Promise<string> {
+  if (proposal !== undefined) return proposal;
+  const found = await client.proposal(name);
+  if (found !== undefined) return found.proposal;
+  const field = 'proposal';
+  throw new TurnfoldError('not_found', `${field}: nothing waits for approval in ${name.id}`, { field });
+}
+
+/** The client says what is wrong with a text; here only the file. @throws not_found, invalid_input */
+async function readEdits(path: string): Promise<Record<string, string>> {
+  const field = path;
+  const refuse = (why: string, cause?: unknown): never => {
+    throw new TurnfoldError('invalid_input', `${nameFile(path)}: ${why}`, { field, cause });
+  };
+  const text = await readTextFile(path);
+  let value: unknown;
+  try {
+    value = parseYaml(text);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message.split('\n')[0]?.replace(/:$/, '') : undefined;
+    refuse(why ?? 'not YAML', cause);
+  }
+  const isMapping = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isMapping ? (value as Record<string, string>) : refuse('expected texts by range, as `5-9: …`');
+}
+
+function printDecision(
+  { output }: CommandContext,
+  id: string,
+  decision: DecisionView,
+  { json, waitMs }: DecisionOptions,
+): number {
+  const { state, version, operation } = decision;
+  if (json) writeJson(output, { conversation: id, ...decision });
+  else if (state === 'pending') output.line(`${id}  stored; a compaction worker acts on it (operation ${operation})`);
+  else output.line(version === undefined ? `${id}  ${state}` : `${id}  ${state}, version ${version}`);
+  return state === 'pending' && waitMs > 0 ? 1 : 0;
+}
+
+function describeProposal(found: ProposalView): string[] {
+  const { conversation, proposal, over, head, strategy, reasons, archived, tokensBefore, tokensAfter } = found;
+  const { checkpoints, changes, explained, isDecided } = found;
+  const made = `made ${toIso(found.proposedAt)}, expires ${toIso(found.expiresAt)}`;
+  const others = changes.filter(({ after }) => after !== 'checkpoint' && after !== 'raw');
+  return [
+    `${conversation}  proposal ${proposal} over version ${over}, up to message ${head}`,
+    `${strategy} (${reasons.join(', ')}): ${tokensBefore} → ${tokensAfter} tokens, ${archived} messages archived`,
+    ...(explained.length > 0 ? [explained.join(', ')] : []),
+    `${made}${isDecided ? '; somebody has decided, a worker has yet to act on it' : ''}`,
+    ...others.map(({ from, to, after }) => `\n${from === to ? from : `${from}-${to}`}  ${after}`),
+    ...checkpoints.map(
+      ({ range, tokens, model, text }) => `\n${range}  checkpoint, ${tokens} tokens, ${model}\n${text}`,
+    ),
+  ];
+}
+
+function toIso(ms: number): string {
+  return new Date(ms).toISOString();
+}

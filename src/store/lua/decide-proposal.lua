@@ -1,0 +1,28 @@
+-- Stores what somebody decided on a proposal with its pass, and lets the pass be claimed: a worker acts on it.
+-- ARGV: operation, proposal's id, verdict (JSON), wake, event fields (name, value)
+-- Reply: {'decided', 1 where the wake is to be added} | {'concluded', answer} |
+-- {'stale', 'unknown'|'decided'|'expired'|'version_changed'} | {'not_found'} | {'forking', 1 where it was abandoned} | {'gone'}
+-- @include keys
+-- @include ready
+-- @include events
+-- @include index
+-- @include forking
+-- @include review
+local operation, id, verdict, wake = unpack(ARGV, 1, 4)
+if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
+local answer = redis.call('GET', opbase .. REVIEW .. operation)
+if answer then return { 'concluded', answer } end
+local state = redis.call('HMGET', c, 'schema', 'forking', 'forkUntil', 'version')
+if not state[1] then return { 'not_found' } end
+if state[2] then return tell_forking(state[3]) end
+local held = redis.call('HMGET', pass, 'proposalId', 'decision', 'wake', 'expiresAt', 'proposedOver')
+if held[2] == operation then return { 'decided', held[3] == wake and 1 or 0 } end
+if held[1] ~= id then return { 'stale', 'unknown' } end
+if held[2] then return { 'stale', 'decided' } end
+if tonumber(held[4]) <= now then return { 'stale', 'expired' } end
+if held[5] ~= (state[4] or '0') then return { 'stale', 'version_changed' } end
+redis.call('HSET', pass, 'decision', operation, 'verdict', verdict, 'wake', wake)
+redis.call('HDEL', pass, 'parked', 'parkedBy', 'parkedUntil')
+look_again(pass_member, now + WAKE_GRACE_MS)
+emit('proposal_decided', { unpack(ARGV, 5) })
+return { 'decided', 1 }

@@ -1,0 +1,12 @@
+-- Makes a database's settings where there are none, and raises its schema to that of the newest program that opened it: older
+-- ones are refused from then on. One whose shards are others is left as it is.
+-- KEYS: database. ARGV: schema, shards
+-- Reply: {schema, shards}
+local database = KEYS[1]
+local schema, shards = tonumber(ARGV[1]), ARGV[2]
+redis.call('HSETNX', database, 'schema', schema)
+redis.call('HSETNX', database, 'shards', shards)
+local found = redis.call('HMGET', database, 'schema', 'shards')
+if tonumber(found[1]) >= schema or found[2] ~= shards then return { tonumber(found[1]), tonumber(found[2]) } end
+redis.call('HSET', database, 'schema', schema)
+return { schema, tonumber(shards) }

@@ -1,0 +1,23 @@
+-- Keeps the version that a pass would commit until somebody decides on it, and gives the lease back.
+-- ARGV: passId, owner, reasons as they were read, live version that it was made over, proposal's id, proposal (JSON),
+-- reviewMs; event fields (name, value)
+-- Reply: {'proposed'} | {'reasons_added'} | {'version_changed', live version} | {'superseded'} | {'gone'}
+-- @include keys
+-- @include ready
+-- @include events
+-- @include index
+-- @include pass-fence
+-- @include review
+local passId, owner, seen, over, id, proposal, reviewMs = unpack(ARGV, 1, 7)
+local loss = find_pass_loss(passId, owner)
+if loss == 'superseded' and is_left_to_review(passId, owner) then return { 'proposed' } end
+if loss then return { loss } end
+if has_new_reasons(seen) then return { 'reasons_added' } end
+local live = redis.call('HGET', c, 'version') or '0'
+if live ~= over then return { 'version_changed', tonumber(live) } end
+local untilMs = string.format('%.0f', now + tonumber(reviewMs))
+redis.call('HSET', pass, 'proposal', proposal, 'proposalId', id, 'proposedOver', over,
+  'proposedAt', string.format('%.0f', now), 'expiresAt', untilMs)
+await_review(owner, untilMs)
+emit('version_proposed', { unpack(ARGV, 8) })
+return { 'proposed' }

@@ -1,0 +1,10 @@
+-- What became of a decision.
+-- ARGV: operation
+-- Reply: its answer | 'pending' | ''
+-- @include keys
+-- @include ready
+-- @include index
+-- @include review
+local answer = redis.call('GET', opbase .. REVIEW .. ARGV[1])
+if answer then return answer end
+return redis.call('HGET', pass, 'decision') == ARGV[1] and 'pending' or ''

@@ -1,0 +1,19 @@
+-- Answers an approval that cannot be carried out, and leaves the proposal to review again, until it expires.
+-- ARGV: passId, owner, refusal (JSON), its code
+-- Reply: 'refused' | 'dropped' | 'superseded' | 'gone'
+-- @include keys
+-- @include ready
+-- @include events
+-- @include index
+-- @include pass-fence
+-- @include review
+local passId, owner, refusal, code = unpack(ARGV)
+local loss = find_pass_loss(passId, owner)
+if loss == 'superseded' and is_left_to_review(passId, owner) then return 'refused' end
+if loss then return loss end
+local untilMs = redis.call('HGET', pass, 'expiresAt')
+if not untilMs then return 'dropped' end
+answer_decision('refused ' .. refusal)
+await_review(owner, untilMs)
+emit('approval_refused', { 'passId', passId, 'code', code })
+return 'refused'

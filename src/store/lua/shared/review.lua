@@ -1,0 +1,32 @@
+-- Needs: keys, ready, index. A pass whose proposal waits for somebody's decision is parked, under no job's id: nobody claims
+-- it before it expires, a decision comes or a hard reason takes the proposal away.
+local REVIEW, DECISION_MS = 'review:', 86400000
+
+local function await_review(owner, untilMs)
+  redis.call('HDEL', pass, 'owner', 'lease')
+  redis.call('HSET', pass, 'attempts', 0, 'parked', REVIEW, 'parkedBy', owner, 'parkedUntil', untilMs)
+  look_again(pass_member, untilMs)
+end
+
+-- Sent again: nobody has claimed since.
+local function is_left_to_review(passId, owner)
+  local held = redis.call('HMGET', pass, 'passId', 'owner', 'parked', 'parkedBy')
+  return held[1] == passId and not held[2] and held[3] == REVIEW and held[4] == owner
+end
+
+-- Whoever decided reads there what became of it.
+local function answer_decision(answer)
+  local operation = redis.call('HGET', pass, 'decision')
+  if not operation then return end
+  redis.call('SET', opbase .. REVIEW .. operation, answer, 'PX', DECISION_MS)
+  index_key(opbase .. REVIEW .. operation)
+  redis.call('HDEL', pass, 'decision', 'verdict')
+end
+
+-- The pass goes on as if it had never proposed anything, with a plan of its own; its summaries are known.
+local function drop_proposal()
+  answer_decision('superseded')
+  redis.call('HDEL', pass, 'proposal', 'proposalId', 'proposedOver', 'proposedAt', 'expiresAt', 'plan', 'parked',
+    'parkedBy', 'parkedUntil')
+  redis.call('HSET', pass, 'attempts', 0)
+end

@@ -1,0 +1,142 @@
+import { excessWeight, requestTokens } from '../../domain/compaction/request-size.ts';
+import { hasHardReason, REASONS, type Reason } from '../../domain/compaction/thresholds.ts';
+import { buildContext, type ContextSource, weighItems } from '../../domain/context.ts';
+import type { ConversationState } from '../../domain/conversation.ts';
+import { addWeights } from '../../domain/message.ts';
+import type { ClaimedPass } from '../../domain/ports/pass-store.ts';
+import { type ApprovalRefusal, type Edits, editProposal, type Proposal, rangeName } from '../../domain/proposal.ts';
+import type { Segment } from '../../domain/version.ts';
+import type { PreparedAgent } from '../prepared-agent.ts';
+import { hashSegments } from '../segments-hash.ts';
+import { checkVersion } from './check-version.ts';
+import { weighEdits } from './edited-checkpoints.ts';
+import type { EndedPass, PassEnding, WaitingPass } from './pass-ending.ts';
+import type { CompactionPorts } from './ports.ts';
+import { isThinkingLoopOpen } from './thinking-loop.ts';
+
+/** Reasons that keep coming between reading and writing are not waited for. */
+const MAX_TRIES = 5;
+
+type Reviewed = NonNullable<ClaimedPass['review']>;
+
+/** What a decision is carried out over. */
+interface Readings {
+  readonly state: ConversationState;
+  readonly reasons: readonly Reason[];
+}
+
+/** A claimed pass that has proposed a version: what somebody decided is carried out; where nobody has, its time is up. */
+export class Review {
+  readonly #ports: CompactionPorts;
+  readonly #pass: ClaimedPass;
+  readonly #prepared: PreparedAgent;
+  readonly #ending: PassEnding;
+
+  constructor(ports: CompactionPorts, pass: ClaimedPass, prepared: PreparedAgent, ending: PassEnding) {
+    this.#ports = ports;
+    this.#pass = pass;
+    this.#prepared = prepared;
+    this.#ending = ending;
+  }
+
+  /** Undefined: a hard reason or another version has taken the proposal away, and the pass goes on as one without. */
+  async conclude(review: Reviewed): Promise<EndedPass | WaitingPass | undefined> {
+    const { lease } = this.#pass;
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const held = await this.#ports.passes.readReasons(lease);
+      if (held.status !== 'held') return this.#ending.lose(held.status);
+      const state = await this.#ports.contexts.readConversation(lease.conversation);
+      if (state === undefined) return this.#ending.lose('gone');
+      const { reasons } = held;
+      this.#ending.see(state, reasons);
+      if (hasHardReason(reasons) || state.size.version !== review.proposal.version.parent) return undefined;
+      const concluded = await this.#carryOut(review, { state, reasons });
+      if (concluded === 'dropped') return undefined;
+      if (concluded !== undefined) return concluded;
+    }
+    return await this.#ending.fail('conflict', this.#pass.reasons);
+  }
+
+  /** Undefined: reasons were added, or another version became the live one; nothing was written. */
+  async #carryOut(
+    { proposal, verdict }: Reviewed,
+    readings: Readings,
+  ): Promise<EndedPass | WaitingPass | 'dropped' | undefined> {
+    const asked = readings.reasons;
+    const reasons = REASONS.filter((reason) => proposal.version.reasons.includes(reason) || asked.includes(reason));
+    if (verdict === undefined) return await this.#ending.end({ kind: 'expired' }, reasons);
+    if (verdict.kind === 'reject') return await this.#ending.end({ kind: 'rejected' }, reasons);
+    const live = await this.#ports.contexts.readContext(this.#pass.lease.conversation);
+    if (live === undefined) return this.#ending.lose('gone');
+    if (live.version.number !== proposal.version.parent) return undefined;
+    const approved = await this.#applyEdits(proposal, verdict.edits, live);
+    const refusal = 'code' in approved ? approved : this.#findRefusal(approved, verdict.edits, live, readings.state);
+    if (refusal !== undefined) return await this.#ending.refuse(refusal);
+    return 'code' in approved ? undefined : await this.#ending.approve(approved, this.#prepared, reasons);
+  }
+
+  async #applyEdits(proposal: Proposal, edits: Edits, live: ContextSource): Promise<Proposal | ApprovalRefusal> {
+    const ranges = new Set(Object.values(proposal.checkpoints).map(rangeName));
+    const wrong = Object.keys(edits).find((range) => !ranges.has(range) || edits[range]?.trim() === '');
+    if (wrong !== undefined) {
+      const why = ranges.has(wrong) ? 'a checkpoint has to say something' : 'no new checkpoint has this range';
+      return { code: 'invalid_input', field: `edits.${wrong}`, message: why };
+    }
+    const { overhead } = this.#prepared;
+    const edited = editProposal(proposal, await weighEdits(this.#prepared, proposal, edits), overhead);
+    // Both sizes by one calibration: it may have moved while the proposal waited.
+    const items = buildContext(live).items.filter(({ to }) => to <= proposal.version.base);
+    const tokensBefore = requestTokens({ overhead }, weighItems(items).tokens);
+    return { ...edited, version: { ...edited.version, tokensBefore } };
+  }
+
+  /** All that is asked of a version that a pass makes, over what has been appended since. */
+  #findRefusal(
+    { version, checkpoints }: Proposal,
+    edits: Edits,
+    live: ContextSource,
+    { quarantine }: ConversationState,
+  ): ApprovalRefusal | undefined {
+    if (isThinkingLoopOpen(buildContext(live).items)) {
+      const field = 'conversation';
+      return {
+        code: 'conversation_busy',
+        field,
+        message: 'a model is thinking over it: approve again after its answer',
+      };
+    }
+    const { tokensBefore, tokensAfter } = version;
+    if (tokensAfter >= tokensBefore) return blame(edits, `${tokensAfter} tokens, not smaller than ${tokensBefore}`);
+    if (version.explained.every((why) => why === 'summaries_missing')) {
+      const { limits, overhead } = this.#prepared;
+      const reasons = version.reasons as Reason[];
+      const { tokens, bytes } = excessWeight({ limits, overhead, reasons }, version.weight);
+      if (tokens > 0) return blame(edits, `${tokens} tokens over maxTokens`);
+      if (bytes > 0) return blame(edits, `${bytes} bytes over what the model takes`);
+    }
+    if (quarantine?.segments === hashSegments(version.segments)) {
+      return blame(edits, 'a provider refused these very segments');
+    }
+    const appended = segmentBehind(version, live);
+    const segments = appended === undefined ? version.segments : [...version.segments, appended];
+    const weight = addWeights(version.weight, appended?.weight ?? { tokens: 0, bytes: 0 });
+    const texts = new Map(Object.entries(checkpoints));
+    const [violation] = checkVersion(this.#prepared, live, { segments, weight }, texts);
+    return violation && blame(edits, `${violation.rule}: ${violation.message}`);
+  }
+}
+
+/** What an approval fails for is its edits' fault, if it has any; else what was proposed no longer fits. */
+function blame(edits: Edits, message: string): ApprovalRefusal {
+  const hasEdits = Object.keys(edits).length > 0;
+  return hasEdits
+    ? { code: 'invalid_input', field: 'edits', message }
+    : { code: 'proposal_stale', field: 'proposal', message };
+}
+
+/** What was appended behind a version's base, as it is; undefined where that is nothing. */
+function segmentBehind({ base }: Proposal['version'], live: ContextSource): Segment | undefined {
+  if (live.head <= base) return undefined;
+  const items = buildContext(live).items.filter(({ from }) => from > base);
+  return { kind: 'raw', from: base + 1, to: live.head, weight: weighItems(items) };
+}

@@ -1,0 +1,158 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { requestTokens } from '../../domain/compaction/request-size.ts';
+import type { SettledContext } from '../../domain/compaction/settle.ts';
+import type { Reason } from '../../domain/compaction/thresholds.ts';
+import { buildContext, type Context, type ContextItem, type ContextSource, weighItems } from '../../domain/context.ts';
+import { type ConversationState, OPEN_GATE } from '../../domain/conversation.ts';
+import type { EventListener, PassMeasure } from '../../domain/events.ts';
+import type { ConversationRef } from '../../domain/ids.ts';
+import type { Segment } from '../../domain/version.ts';
+import type { PreparedAgent, PreparedAgents } from '../prepared-agent.ts';
+import type { SummarizationPorts } from '../summarization/ports.ts';
+import { type TrialOutcome, tryPass } from './trial-pass.ts';
+import { TrialSummaries } from './trial-summaries.ts';
+
+/** A pass of the live policy that ended or waits to be approved, and what it had found. */
+export interface MeasuredPass {
+  readonly conversation: ConversationRef;
+  readonly passId: string;
+  readonly prepared: PreparedAgent;
+  readonly requested: readonly Reason[];
+  readonly state: ConversationState;
+  readonly source: ContextSource;
+  readonly firstUserSeq: number | undefined;
+  /** upper bound of a request that its provider refused as too long */
+  readonly refusedTokens: number | undefined;
+  readonly outcome: PassMeasure['outcome'];
+  /** what it committed or proposed */
+  readonly settled: SettledContext | undefined;
+}
+
+const MEASURED: ReadonlySet<PassMeasure['outcome']> = new Set([
+  'committed',
+  'proposed',
+  'none',
+  'no_gain',
+  'infeasible',
+]);
+
+/** Whether a pass that ended so has seen a context through: what failed, or nobody wanted, says nothing of a policy. */
+export function isMeasured(outcome: PassMeasure['outcome']): boolean {
+  return MEASURED.has(outcome);
+}
+
+/** Measures a second policy beside the live one. */
+export interface Shadow {
+  /** Tells what a pass came to, and what the shadow would have made of the same context. Never fails, writes nothing. */
+  measure(pass: MeasuredPass): Promise<void>;
+}
+
+export interface ShadowPorts extends Pick<SummarizationPorts, 'clock' | 'ids' | 'timers' | 'onEvent'> {
+  readonly contexts: Pick<SummarizationPorts['contexts'], 'readLog'>;
+  /** those of the workers, under the second policy */
+  readonly agents: PreparedAgents;
+  /** of which none calls a model: a measure costs nothing */
+  readonly summarizers: SummarizationPorts['summarizers'];
+}
+
+/**
+ * A shadow over the passes of the live policy: there the context is at hand. Turns' gates do not ask it. From the first pass
+ * on that it alone would have made, its context would be another than the one that there is; when it would act is for
+ * `replay` to say, which lives a conversation through under it.
+ */
+export function createShadow(ports: ShadowPorts): Shadow {
+  let hasFailed = false;
+  return {
+    async measure(pass) {
+      const found = ports.agents.find(pass.state.agent);
+      if (found === undefined) return;
+      // As it is now: one measure counts by one calibration.
+      const prepared = { ...found };
+      const context = buildContext(pass.source);
+      await nextTurn();
+      const { conversation, passId } = pass;
+      const live = measureContext(context, pass);
+      try {
+        const shadow = await tryShadow(ports, pass, prepared, context);
+        ports.onEvent({ type: 'pass_shadowed', conversation, passId, live, shadow });
+      } catch (error) {
+        ports.onEvent({ type: 'pass_shadowed', conversation, passId, live });
+        // What fails once may fail at every pass: counted each time, told once.
+        if (!hasFailed) ports.onEvent({ type: 'worker_failed', where: 'shadow', conversation, passId, error });
+        hasFailed = true;
+      }
+    },
+  };
+}
+
+async function tryShadow(
+  ports: ShadowPorts,
+  pass: MeasuredPass,
+  prepared: PreparedAgent,
+  context: Context,
+): Promise<PassMeasure> {
+  const { conversation, source, requested, firstUserSeq, refusedTokens } = pass;
+  // The gate is shut for what the live policy could not do.
+  const state = { ...pass.state, gate: OPEN_GATE };
+  const summaries = new TrialSummaries({
+    ...ports,
+    conversation,
+    prepared,
+    contexts: {
+      readConversation: async () => state,
+      readContext: async () => source,
+      readLog: (ref, ranges) => ports.contexts.readLog(ref, ranges),
+    },
+    onEvent: throwFailure,
+  });
+  const tried = await tryPass({
+    prepared,
+    state,
+    source,
+    context,
+    firstUserSeq,
+    refusedTokens,
+    requested,
+    isUnchecked: true,
+    complete: (plan) => summaries.complete(plan),
+  });
+  const settled = tried.kind === 'version' ? tried.settled : undefined;
+  return measureContext(context, { prepared, settled, outcome: outcomeOf(tried) });
+}
+
+/** Live, a summary that fails is done without; here that would be measured as the policy's doing. */
+const throwFailure: EventListener = (event) => {
+  if (event.type === 'worker_failed') throw event.error;
+};
+
+function outcomeOf({ kind }: TrialOutcome): PassMeasure['outcome'] {
+  if (kind === 'version') return 'committed';
+  return kind === 'refused' ? 'failed' : kind;
+}
+
+/** What a pass leaves of a context: without a version, the context as it was. */
+function measureContext(
+  { items, version }: Context,
+  { prepared, settled, outcome }: Pick<MeasuredPass, 'prepared' | 'settled' | 'outcome'>,
+): PassMeasure {
+  const tokensBefore = requestTokens(prepared, weighItems(items).tokens);
+  const { strategy = 'none', segments = version.segments, tokensAfter = tokensBefore } = settled ?? {};
+  return {
+    outcome,
+    strategy,
+    tokensBefore,
+    tokensAfter,
+    checkpoints: segments.filter(({ kind }) => kind === 'checkpoint').length,
+    evictedTokens: weighItems(evictedItems(items, segments)).tokens,
+  };
+}
+
+/** The items of a context of which nothing is left in the segments; both ascend. */
+function evictedItems(items: readonly ContextItem[], segments: readonly Segment[]): ContextItem[] {
+  let position = 0;
+  return items.filter(({ from }) => {
+    while ((segments[position]?.to ?? from) < from) position += 1;
+    const segment = segments[position];
+    return segment?.kind === 'evicted' && segment.from <= from;
+  });
+}

@@ -1,0 +1,92 @@
+import type { PassPlan } from '../../domain/compaction/plan.ts';
+import type { EventListener } from '../../domain/events.ts';
+import type { ConversationRef } from '../../domain/ids.ts';
+import type { SummarizationHandler } from '../../domain/ports/handlers.ts';
+import type { SummaryRecord } from '../../domain/ports/summary-store.ts';
+import type { PreparedAgent } from '../prepared-agent.ts';
+import type { SummarizationPorts } from '../summarization/ports.ts';
+import { createSummarizationHandler } from '../summarization/summarization-delivery.ts';
+import { type AcceptedSummaries, readAccepted } from './summaries.ts';
+import { summaryKey } from './summary-key.ts';
+
+/** The one pass that there is at a time. */
+const TRIAL_PASS = 'trial';
+
+export interface TrialSummariesParts
+  extends Pick<SummarizationPorts, 'contexts' | 'summarizers' | 'clock' | 'ids' | 'timers'> {
+  readonly conversation: ConversationRef;
+  readonly prepared: PreparedAgent;
+  /** told of summarizers that failed */
+  readonly onEvent?: EventListener;
+}
+
+/** The summaries of one conversation, written by the very worker that writes them live, and kept in memory. */
+export class TrialSummaries {
+  readonly #conversation: ConversationRef;
+  readonly #prepared: PreparedAgent;
+  readonly #clock: TrialSummariesParts['clock'];
+  readonly #handle: SummarizationHandler;
+  readonly #records = new Map<string, SummaryRecord>();
+  readonly #parts = new Map<string, string>();
+
+  constructor({ conversation, prepared, contexts, onEvent = () => undefined, ...ports }: TrialSummariesParts) {
+    this.#conversation = conversation;
+    this.#prepared = prepared;
+    this.#clock = ports.clock;
+    this.#handle = createSummarizationHandler({
+      ...ports,
+      contexts: inTrial(contexts),
+      summaries: this.#store(),
+      agents: { find: () => prepared },
+      onEvent,
+    });
+  }
+
+  /** Writes what is missing of a plan's summaries, one after the other; answers those that were accepted. */
+  async complete(plan: PassPlan): Promise<AcceptedSummaries> {
+    const conversation = this.#conversation;
+    const { policy } = this.#prepared;
+    for (const sequence of plan.sequences) {
+      await this.#handle({
+        task: { conversation, passId: TRIAL_PASS, sequence, hash: summaryKey(sequence, policy) },
+        askedAt: this.#clock.now(),
+        isLastAttempt: true,
+        signal: new AbortController().signal,
+      });
+    }
+    const readSummaries = async (_: unknown, keys: readonly string[]) => keys.map((key) => this.#records.get(key));
+    return await readAccepted({ readSummaries }, conversation, plan, policy);
+  }
+
+  #store(): SummarizationPorts['summaries'] {
+    return {
+      claimSummary: async (_, hash) => {
+        const record = this.#records.get(hash);
+        return record === undefined ? { status: 'claimed' } : { status: 'known', record };
+      },
+      beatSummary: async () => true,
+      recordSummary: async (_, hash, record) => {
+        this.#records.set(hash, record);
+        return 'recorded';
+      },
+      releaseSummary: async () => undefined,
+      readPart: async (_, key) => this.#parts.get(key),
+      recordPart: async (_, key, text) => {
+        this.#parts.set(key, text);
+        return 'recorded';
+      },
+    };
+  }
+}
+
+/** A summary is written for the pass in progress: here that is the trial. */
+function inTrial(contexts: SummarizationPorts['contexts']): SummarizationPorts['contexts'] {
+  return {
+    readConversation: async (conversation) => {
+      const state = await contexts.readConversation(conversation);
+      return state === undefined ? undefined : { ...state, passId: TRIAL_PASS };
+    },
+    readContext: (conversation, at) => contexts.readContext(conversation, at),
+    readLog: (conversation, ranges) => contexts.readLog(conversation, ranges),
+  };
+}

@@ -1,0 +1,55 @@
+import { expect, it } from 'vitest';
+import { openProgress } from '../../src/cli/commands/replay/progress.ts';
+import { describePolicy } from '../../src/cli/commands/replay/summary.ts';
+
+const FILE = new URL(import.meta.url).pathname;
+
+/** A terminal of so many columns that keeps what is written; `isTTY` as a pipe has it where there are none. */
+function openTerminal(columns?: number) {
+  const written: string[] = [];
+  const stream = { isTTY: columns !== undefined, columns, write: (text: string) => written.push(text) };
+  return { written, stream: stream as unknown as NodeJS.WriteStream };
+}
+
+const figures = {
+  requests: 2_000,
+  overLimit: 0,
+  invalid: 0,
+  compactions: 12,
+  tokensSent: 4_000_000,
+  tokensPeak: 5_000,
+  tokensEnd: 3_000,
+  recall: { compacted: 0.9, evicted: 0.8, literals: 10 },
+};
+const replayed = { id: `recording-${'x'.repeat(80)}-7`, figures, sizes: [1_000, 5_000, 3_000] };
+
+it.each([120, 60, 30, 12])(
+  'a bar of %i columns never reaches the last one, and leaves nothing behind',
+  async (columns) => {
+    const { written, stream } = openTerminal(columns);
+    const progress = await openProgress(FILE, stream);
+    progress.advance(500, 10);
+    progress.clear();
+    const [drawn = '', cleared = ''] = written;
+    expect(drawn).toMatch(/^\r.*\d+%/);
+    expect(drawn.slice(1).length).toBeLessThan(columns);
+    expect(cleared).toBe(`\r${' '.repeat(drawn.length - 1)}\r`);
+    expect(written.join('')).not.toContain('\u001B');
+  },
+);
+
+it('what is no terminal is told nothing', async () => {
+  const { written, stream } = openTerminal();
+  const progress = await openProgress(FILE, stream);
+  progress.advance(500, 10);
+  progress.clear();
+  expect(written).toEqual([]);
+});
+
+it('names in a table give way to figures, and keep their ends', () => {
+  const tried = { name: 'p.yaml', replayed: [replayed], usableTokens: 8_000 };
+  const [wide, narrow] = [describePolicy(tried, 120), describePolicy(tried, 90)];
+  expect(wide[3]).toMatch(/^recording-x+…x+-7 /);
+  expect(narrow[3]?.length).toBeLessThanOrEqual(90);
+  expect(narrow[3]).toMatch(/^recording.*…x+-7 +2000 +0 +0 +12 +4000000 +5000 +3000 +90.0% +80.0%$/);
+});

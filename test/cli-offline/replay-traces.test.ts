@@ -1,0 +1,41 @@
+import { describe, expect, test } from 'vitest';
+import { prepareOfflineAgent, suggestUsableTokens } from '../../src/runtime/offline/offline-agent.ts';
+import { createOfflineSummarizers } from '../../src/runtime/offline/offline-summarizers.ts';
+import { Replay } from '../../src/runtime/offline/replay.ts';
+import { weighConversation } from '../../src/runtime/offline/weigh-conversation.ts';
+import { hasTraces, readConversationFiles } from '../wire/traces.ts';
+
+/** Tokens; the threshold is 1.3 of them, the window twice as large. */
+const BUDGETS = [4_000, 8_000, 16_000];
+
+async function replayUnder(maxTokens: number) {
+  const policy = { maxTokens, tokenThreshold: Math.round(maxTokens * 1.3) };
+  const prepared = await prepareOfflineAgent(policy, { usableTokens: suggestUsableTokens(policy) });
+  const summarizers = await createOfflineSummarizers();
+  return async (messages: Parameters<typeof weighConversation>[0]) => {
+    const weighed = await weighConversation(messages, prepared);
+    const replay = new Replay(weighed, prepared, summarizers);
+    for (const message of weighed) await replay.add(message);
+    const { figures } = await replay.end();
+    const isLarge = weighed.reduce((sum, { tokens }) => sum + tokens, 0) >= policy.tokenThreshold;
+    return { ...figures, isLarge };
+  };
+}
+
+describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/traces)', () => {
+  test.each(BUDGETS.flatMap((maxTokens) => readConversationFiles().map((file) => ({ ...file, maxTokens }))))(
+    '$name at $maxTokens tokens: each request fits and is valid, each large one is compacted, no less is known than in a window',
+    async ({ conversations, maxTokens }) => {
+      const replay = await replayUnder(maxTokens);
+      const known = { compacted: 0, evicted: 0 };
+      for (const { id, messages } of conversations) {
+        const { overLimit, invalid, compactions, recall, isLarge } = await replay(messages);
+        expect({ id, overLimit, invalid }).toEqual({ id, overLimit: 0, invalid: 0 });
+        if (isLarge) expect({ id, compactions }).not.toEqual({ id, compactions: 0 });
+        for (const kind of ['compacted', 'evicted'] as const) known[kind] += recall[kind] * recall.literals;
+      }
+      expect(known.compacted).toBeGreaterThanOrEqual(known.evicted);
+    },
+    120_000,
+  );
+});

@@ -1,0 +1,212 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ProposalView } from '../../src/client/index.ts';
+import type { Agent } from '../../src/domain/agent.ts';
+import type { ModelRequest } from '../../src/domain/model.ts';
+import type { PolicyInput } from '../../src/domain/policy.ts';
+import { runTurnfold, writeTemporary } from '../cli/run-turnfold.ts';
+import { agentOf, words } from './agents.ts';
+import { eventsOf, eventually, type House, openHouse, type RunningWorkers, SHARDS, settled } from './fixture.ts';
+
+const WAIT_MS = 20_000;
+
+let house: House;
+let workers: RunningWorkers | undefined;
+
+beforeAll(async () => {
+  house = await openHouse();
+});
+
+afterAll(async () => {
+  await workers?.close();
+  await house.close();
+});
+
+async function useWorkers(agent: Agent): Promise<RunningWorkers> {
+  await workers?.close();
+  workers = await house.startWorkers(agent);
+  return workers;
+}
+
+/** Answers each turn with a few words, and notes what it is asked. */
+function reviewedAgent(asked: ModelRequest[] = [], policy: PolicyInput = {}): Agent {
+  return agentOf({
+    decide: (request) => {
+      asked.push(request);
+      return { content: words(20) };
+    },
+    policy: { mode: 'review', messageThreshold: 14, retentionWindow: 2, ...policy },
+  });
+}
+
+/** Four old sequences and a short end: a soft pass is wanted. */
+async function appendSequences(conversation: string): Promise<void> {
+  const asked = { role: 'user' as const, content: words(10) };
+  const say = (content: string) => ({ role: 'assistant' as const, content });
+  const parts = [1, 2, 3, 4].map((part) => {
+    const said = say(`I will look at src/part-${part}.ts. ${words(300)}`);
+    return [asked, said, said];
+  });
+  const messages = [...parts.flat(), asked, say('done')];
+  await house.client.append({ conversation, agent: 'guide', messages });
+}
+
+async function untilProposed(conversation: string): Promise<ProposalView> {
+  const found = await eventually(
+    () => house.client.proposal(conversation),
+    (proposal) => expect(proposal).toBeDefined(),
+  );
+  if (found === undefined) throw new Error('nothing was proposed');
+  return found;
+}
+
+async function takeTurn(conversation: string, turn: string, input = words(10)): Promise<void> {
+  await house.client.enqueueTurn({ conversation, turn, agent: 'guide', input });
+  expect(await settled(house, conversation, turn)).toMatchObject({ state: 'completed' });
+}
+
+describe('a pass under review', () => {
+  it('proposes; turns go on; approved with an edit, the next request carries the edited text', async () => {
+    const asked: ModelRequest[] = [];
+    await useWorkers(reviewedAgent(asked));
+    await appendSequences('r1');
+    const proposed = await untilProposed('r1');
+    expect(proposed).toMatchObject({ over: 0, head: 14, strategy: 'summarize', reasons: ['message_threshold'] });
+    expect(proposed.checkpoints.map(({ range }) => range)).toEqual(['2-3', '5-6', '8-9', '11-12']);
+    await takeTurn('r1', 't1');
+    expect(asked.at(-1)?.messages.some(({ role }) => role === 'checkpoint')).toBe(false);
+    expect(await house.client.versions('r1')).toEqual([]);
+
+    const edits = { '5-6': 'The customer is 4711 and pays in francs.' };
+    const decision = await house.client.approve('r1', proposed.proposal, { edits, waitMs: WAIT_MS, operation: 'mine' });
+    expect(decision).toEqual({ operation: 'mine', state: 'approved', version: 1 });
+    const again = await house.client.approve('r1', proposed.proposal, { edits, operation: 'mine' });
+    expect(again).toEqual(decision);
+    await takeTurn('r1', 't2');
+    const texts = asked.at(-1)?.messages.map(({ content }) => content) ?? [];
+    expect(texts.filter((text) => text.includes('4711 and pays in francs'))).toHaveLength(1);
+    for (const { range, text } of proposed.checkpoints) {
+      expect(
+        texts.some((sent) => sent.includes(text)),
+        range,
+      ).toBe(range !== '5-6');
+    }
+    expect(await house.client.log('r1')).toHaveLength(18);
+    await expect(house.client.approve('r1', proposed.proposal)).rejects.toMatchObject({
+      code: 'proposal_stale',
+      field: 'proposal',
+    });
+  });
+
+  it('rejected, the pass ends and the same content is not proposed again', async () => {
+    const running = await useWorkers(reviewedAgent([], { turnThreshold: 1 }));
+    await appendSequences('r2');
+    const { proposal } = await untilProposed('r2');
+    const decision = await house.client.reject('r2', proposal, { reason: 'keep it', waitMs: WAIT_MS });
+    expect(decision).toMatchObject({ state: 'rejected' });
+    expect(await house.client.proposal('r2')).toBeUndefined();
+    expect(eventsOf(running, 'pass_ended').at(-1)).toMatchObject({ outcome: 'rejected' });
+    await takeTurn('r2', 't1');
+    await takeTurn('r2', 't2');
+    expect((await house.client.describe('r2')).passId).toBeUndefined();
+    expect(await house.client.versions('r2')).toEqual([]);
+  });
+
+  it('a hard pass takes its place and commits; the approval that was under way is a conflict', async () => {
+    await useWorkers(reviewedAgent());
+    await appendSequences('r3');
+    const { proposal } = await untilProposed('r3');
+    const passId = await house.client.compactNow('r3');
+    await eventually(
+      () => house.client.describe('r3'),
+      (state) => expect([state.size.version, state.passId]).toEqual([1, undefined]),
+    );
+    const [version] = await house.client.versions('r3');
+    expect(version?.reasons).toContain('manual');
+    expect(passId).toBeTypeOf('string');
+    const late = house.client.approve('r3', proposal, { waitMs: WAIT_MS });
+    await expect(late).rejects.toMatchObject({ code: 'proposal_stale', field: 'proposal' });
+  });
+
+  it('a turn that would not fit does not wait for anybody’s approval', async () => {
+    const profile = { windowTokens: 4_000, outputCapTokens: 500 };
+    const agent = reviewedAgent([], { thresholdRatio: 0.91 });
+    const { model } = agentOf({ profile, decide: () => ({ content: 'done' }) });
+    const running = await useWorkers({ ...agent, model });
+    await appendSequences('r4');
+    await untilProposed('r4');
+    await takeTurn('r4', 't1', words(900));
+    expect(await house.client.versions('r4')).toMatchObject([{ number: 1, cause: 'pass' }]);
+    expect(eventsOf(running, 'pass_ended')).toMatchObject([{ outcome: 'committed' }]);
+  });
+
+  it('a restore supersedes it; approving is a conflict and changes nothing', async () => {
+    await useWorkers(reviewedAgent());
+    await appendSequences('r5');
+    const { proposal } = await untilProposed('r5');
+    await house.client.restore('r5', { version: 0, newer: 'keep' });
+    const before = await house.client.versions('r5');
+    const late = house.client.approve('r5', proposal);
+    await expect(late).rejects.toMatchObject({ code: 'proposal_stale' });
+    expect(await house.client.versions('r5')).toEqual(before);
+  });
+
+  it('nobody decides: it expires, by the sweeper’s wake', async () => {
+    const running = await useWorkers(reviewedAgent([], { reviewTtl: 1_500 }));
+    await appendSequences('r6');
+    await untilProposed('r6');
+    await eventually(
+      () => eventsOf(running, 'pass_ended'),
+      (ended) => expect(ended).toMatchObject([{ outcome: 'expired' }]),
+    );
+    expect(await house.client.proposal('r6')).toBeUndefined();
+    expect(await house.client.versions('r6')).toEqual([]);
+  });
+
+  it('an edit is refused at the border or by the worker, by its field, and the proposal waits on', async () => {
+    await useWorkers(reviewedAgent());
+    await appendSequences('r7');
+    const { proposal } = await untilProposed('r7');
+    const attempts = [
+      [{ '2-4': 'text' }, 'edits.2-4'],
+      [{ '2-3': ' ' }, 'edits.2-3'],
+      [{ '2-3': words(5_000) }, 'edits'],
+    ] as const;
+    for (const [edits, field] of attempts) {
+      const approval = house.client.approve('r7', proposal, { edits, waitMs: WAIT_MS });
+      await expect(approval).rejects.toMatchObject({ code: 'invalid_input', field });
+    }
+    expect(await house.client.proposal('r7')).toMatchObject({ proposal, isDecided: false });
+  });
+});
+
+describe('the command line', () => {
+  const turnfold = (...args: string[]) =>
+    runTurnfold(args, { env: { REDIS_URL: house.redisUrl, TURNFOLD_SHARDS: String(SHARDS) } });
+
+  it('shows a proposal, approves it with edits from a file, and rejects another', async () => {
+    await useWorkers(reviewedAgent());
+    await appendSequences('c1');
+    const { proposal, tokensBefore, tokensAfter } = await untilProposed('c1');
+    const shown = await turnfold('proposal', 'c1');
+    expect(shown).toMatchObject({ code: 0, stderr: '' });
+    expect(shown.stdout).toContain(`proposal ${proposal} over version 0, up to message 14`);
+    expect(shown.stdout).toContain(`${tokensBefore} → ${tokensAfter} tokens`);
+    expect(shown.stdout).toMatch(/\n5-6 {2}checkpoint, \d+ tokens, structural\n/);
+    expect(JSON.parse((await turnfold('proposal', 'c1', '--json')).stdout)).toMatchObject({ proposal });
+
+    const other = await turnfold('approve', 'c1', '--proposal', 'another');
+    expect(other).toMatchObject({ code: 1, stdout: '' });
+    expect(other.stderr).toMatch(/^turnfold: proposal_stale: proposal: another: /);
+    const edits = await writeTemporary('edits.yaml', '2-3: |\n  written by a person\n');
+    const approved = await turnfold('approve', 'c1', '--edits', edits);
+    expect(approved).toEqual({ code: 0, stdout: 'c1  approved, version 1\n', stderr: '' });
+    expect((await turnfold('show', 'c1')).stdout).toContain('written by a person');
+    expect((await turnfold('proposal', 'c1')).stdout).toBe('c1  nothing waits for approval\n');
+
+    await appendSequences('c2');
+    await untilProposed('c2');
+    const rejected = await turnfold('reject', 'c2', '--reason', 'too short');
+    expect(rejected).toEqual({ code: 0, stdout: 'c2  rejected\n', stderr: '' });
+    expect((await turnfold('reject', 'c2')).stderr).toMatch(/^turnfold: not_found: proposal: nothing waits /);
+  });
+});

@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { PolicyInput } from '../../src/domain/policy.ts';
+import { parseExposition } from '../telemetry/exposition.ts';
+import { agentOf, words } from './agents.ts';
+import { eventsOf, eventually, type House, openHouse, type RunningWorkers } from './fixture.ts';
+
+const LIVE: PolicyInput = { tokenThreshold: 1_000, maxTokens: 800, retentionWindow: 2 };
+/** would evict, and earlier */
+const SHADOW: PolicyInput = { tokenThreshold: 600, maxTokens: 500, retentionWindow: 2, minSequenceTokens: 90_000 };
+
+let house: House;
+
+beforeAll(async () => {
+  house = await openHouse();
+});
+
+afterAll(() => house.close());
+
+/** Lives through two passes over the same messages. */
+async function compactTwice(conversation: string, shadow?: PolicyInput): Promise<RunningWorkers> {
+  const agent = agentOf({ policy: LIVE });
+  const workers = await house.startWorkers(agent, { metricsPort: 0, ...(shadow && { shadow }) });
+  const asked = { role: 'user' as const, content: words(10) };
+  const said = { role: 'assistant' as const, content: `I will look. ${words(300)}` };
+  for (const passes of [1, 2]) {
+    await house.client.append({
+      conversation,
+      agent: 'guide',
+      messages: [asked, said, said, asked, said, said, asked, said],
+    });
+    await eventually(
+      async () => ({ state: await house.client.describe(conversation), ended: eventsOf(workers, 'pass_ended') }),
+      ({ state, ended }) => {
+        expect(ended.length).toBeGreaterThanOrEqual(passes);
+        expect(state.passId).toBeUndefined();
+        expect(state.size.version).toBe(passes);
+      },
+    );
+  }
+  return workers;
+}
+
+/** What is left of a conversation, but for when it was made and the ids of its appends. */
+async function readRemains(conversation: string): Promise<string> {
+  const versions = await house.client.versions(conversation);
+  const contexts = await Promise.all(
+    versions.map(({ number }) => house.client.context(conversation, { version: number })),
+  );
+  const keys = (await house.redis.keys('*')).filter((key) => key.includes(conversation) && !key.includes(':op:'));
+  const named = keys.map((key) => key.replace(/\{.*?\}/, '').replace(conversation, '')).toSorted();
+  return JSON.stringify({ versions, contexts, named }, (key, value: unknown) =>
+    ['at', 'durationMs', 'conversation'].includes(key) ? undefined : value,
+  );
+}
+
+it('a shadow is measured beside live passes, which stay byte for byte as they are without it', async () => {
+  const plain = await compactTwice('plain');
+  await plain.close();
+  expect(eventsOf(plain, 'pass_shadowed')).toEqual([]);
+
+  const shadowed = await compactTwice('shadowed', SHADOW);
+  const measured = await eventually(
+    () => eventsOf(shadowed, 'pass_shadowed'),
+    (events) => expect(events.length).toBe(eventsOf(shadowed, 'pass_ended').length),
+  );
+  expect(await readRemains('shadowed')).toBe(await readRemains('plain'));
+  expect(eventsOf(shadowed, 'worker_failed')).toEqual([]);
+  expect(measured[0]).toMatchObject({
+    live: { outcome: 'committed', strategy: 'summarize' },
+    shadow: { outcome: 'committed', strategy: 'evict', checkpoints: 0 },
+  });
+
+  const page = await fetch(shadowed.metricsUrl ?? '');
+  const samples = parseExposition(await page.text()).flatMap((family) => family.samples);
+  const passesOf = (policy: string): number =>
+    samples
+      .filter(({ name, labels }) => name === 'turnfold_shadow_passes_total' && labels['policy'] === policy)
+      .reduce((sum, { value }) => sum + value, 0);
+  expect([passesOf('live'), passesOf('shadow')]).toEqual([measured.length, measured.length]);
+  const after = samples.filter(({ name }) => name === 'turnfold_shadow_after_tokens_sum');
+  expect(new Set(after.map(({ labels }) => labels['policy']))).toEqual(new Set(['live', 'shadow']));
+});

@@ -1,0 +1,73 @@
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { forkConversation } from '../../src/client/forks.ts';
+import type { ClientPorts } from '../../src/client/ports.ts';
+import type { ConversationRef } from '../../src/domain/ids.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import { describeStore, STORE_ROOMS } from './contract/store.ts';
+import { describeTurnStore } from './contract/turn-store.ts';
+import { SuiteKeyspace, type SuiteRedis } from './open-redis.ts';
+import { claimPass, commitOf, makeConversation } from './pass-samples.ts';
+import { hasServer, type RedisCluster, startCluster } from './redis-cluster.ts';
+import { newConversation } from './samples.ts';
+import { openRedisStoreHarness } from './store-harness.ts';
+import { openRedisHarness } from './turn-harness.ts';
+
+const NODES = 3;
+const isThere = await hasServer();
+
+/** Each script gets all its keys, and they lie in one slot: else the server of that slot refuses it. */
+describe.skipIf(!isThere)('a Cluster (skipped where PATH has no redis-server or valkey-server)', () => {
+  let opened: RedisCluster | undefined;
+  beforeAll(async () => {
+    opened = await startCluster(NODES);
+  });
+  afterAll(() => opened?.stop());
+
+  /** All that a store calls is there on a Cluster's connection as well. The servers go, and with them what a suite made. */
+  function openClusterRedis(): SuiteRedis {
+    if (opened === undefined) throw new Error('used before the suite has begun');
+    return { redis: opened.cluster as unknown as Redis, keyspace: new SuiteKeyspace(), close: async () => {} };
+  }
+
+  for (const room of STORE_ROOMS) describeStore(room, 'a Cluster', () => openRedisStoreHarness(openClusterRedis));
+  describeTurnStore('a Cluster', () => openRedisHarness(openClusterRedis));
+
+  test('a fork from each node to each', async () => {
+    const { redis, keyspace } = openClusterRedis();
+    const store = openStore(redis, keyspace);
+    const nodeOf = async (conversation: ConversationRef): Promise<number> => {
+      const slot = await redis.cluster('KEYSLOT', keyspace.key(conversation, 'c'));
+      return Math.floor((slot * NODES) / 16_384);
+    };
+    const newOn = async (node: number, make: () => Promise<ConversationRef>): Promise<ConversationRef> => {
+      let made = await make();
+      while ((await nodeOf(made)) !== node) made = await make();
+      return made;
+    };
+    let id = 0;
+    const ports = {
+      contexts: store,
+      versions: store,
+      now: () => 7,
+      ids: {
+        next: () => {
+          id += 1;
+          return `op.${id}`;
+        },
+      },
+    } as Partial<ClientPorts> as ClientPorts;
+    for (let at = 0; at < NODES; at += 1) {
+      const source = await newOn(at, () => makeConversation(store, 8));
+      await store.commitVersion((await claimPass(store, source)).lease, commitOf(0, 4));
+      const original = await store.readContext(source);
+      for (let to = 0; to < NODES; to += 1) {
+        const fork = await newOn(to, async () => newConversation());
+        expect(await forkConversation(ports, source, fork)).toEqual({ conversation: fork.id, head: 8 });
+        const copy = await store.readContext(fork);
+        expect([await nodeOf(source), await nodeOf(fork)]).toEqual([at, to]);
+        expect([copy?.entries, copy?.checkpoints]).toEqual([original?.entries, original?.checkpoints]);
+      }
+    }
+  });
+});

@@ -1,0 +1,38 @@
+-- Stores a turn, in the mailbox or scheduled (I1, I2). A known turn id answers its present state.
+-- ARGV: turn, agent, payload hash, input (`tokens bytes`, JSON behind them on the next line), wake, delayMs,
+-- maxQueuedTurns, schema
+-- Reply: {'accepted'|'known', state, 1 where the wake is to be added} | {'conflict'} | {'other_agent', agent} |
+-- {'full', queued}
+-- @include keys
+-- @include ready
+-- @include wake
+-- @include ../../../../test/store/schema-1/create
+-- @include index
+-- @include push
+local turn, agent, hash, input, wake, delayMs, maxQueuedTurns, schema = unpack(ARGV)
+local key = tbase .. turn
+local is_gone = redis.call('EXISTS', gone) == 1
+local known = is_gone and {} or redis.call('HMGET', key, 'hash', 'state')
+if known[1] then
+  if known[1] ~= hash then return { 'conflict' } end
+  -- Its first reply may be lost, and the wake with it.
+  local needs_wake = known[2] == 'queued' and redis.call('HGET', c, 'wake') == wake
+  return { 'known', known[2], needs_wake and 1 or 0 }
+end
+local other = find_other_agent(is_gone, agent)
+if other then return { 'other_agent', other } end
+create_conversation(is_gone, schema, agent)
+local is_due = tonumber(delayMs) <= 0
+local queued = redis.call('LLEN', mb)
+if is_due and queued >= tonumber(maxQueuedTurns) then return { 'full', queued } end
+
+-- The input lies apart: one value over 64 bytes would cost the hash its compact form for good (712 bytes a turn, not 310).
+redis.call('HSET', cp, 'i:' .. turn, input)
+redis.call('HSET', key, 'agent', agent, 'hash', hash, 'acceptedAt', string.format('%.0f', now),
+  'state', is_due and 'queued' or 'scheduled')
+index_key(key)
+if is_due then return { 'accepted', 'queued', push_turn(turn, wake) } end
+local dueAt = now + tonumber(delayMs)
+redis.call('HSET', key, 'dueAt', string.format('%.0f', dueAt))
+look_again(scheduled_member(turn), dueAt)
+return { 'accepted', 'scheduled', 0 }

@@ -1,0 +1,38 @@
+-- Appends messages without a turn. Refused while turns wait or run, and where the log has grown since it was read.
+-- ARGV: operation, agent, schema, expected head, operationMs; then each with its count before it: lines of opened calls,
+-- ids of answered calls, messages
+-- Reply: {'appended'|'known', from, to} | {'other_agent', agent} | {'busy'} | {'conflict', head}
+-- @include keys
+-- @include ready
+-- @include ../../../../test/store/schema-1/create
+-- @include args
+-- @include conversation
+-- @include append
+-- @include calls
+-- @include move-calls
+-- @include index
+local operation, agent, schema, expected, operationMs = opbase .. take(), take(), take(), tonumber(take()), take()
+local head = 0
+local is_gone = redis.call('EXISTS', gone) == 1
+-- An erased conversation is made anew: what is left of it counts for nothing.
+if not is_gone then
+  local known = redis.call('GET', operation)
+  if known then
+    local from, to = string.match(known, '(%d+) (%d+)')
+    return { 'known', tonumber(from), tonumber(to) }
+  end
+  local other = find_other_agent(is_gone, agent)
+  if other then return { 'other_agent', other } end
+  if redis.call('LLEN', mb) > 0 then return { 'busy' } end
+  head = tonumber(redis.call('HGET', c, 'head') or 0)
+end
+if head ~= expected then return { 'conflict', head } end
+create_conversation(is_gone, schema, agent)
+read_conversation()
+move_calls()
+append_messages(ARGV, position + 1, '-')
+save_conversation()
+local to = conversation.head
+redis.call('SET', operation, string.format('%d %d', head + 1, to), 'PX', operationMs)
+index_key(operation)
+return { 'appended', head + 1, to }

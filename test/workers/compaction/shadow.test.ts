@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest';
+import type { PolicyInput } from '../../../src/domain/policy.ts';
+import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
+import { scriptedModel } from '../../../src/models/scripted.ts';
+import { prepareShadow } from '../../../src/runtime/shadow.ts';
+import { createShadow } from '../../../src/workers/compaction/shadow.ts';
+import { type AllPorts, brief, FIVE_SEQUENCES, Fixture, type FixtureOptions, ref } from './fixture.ts';
+
+const EVICTING: PolicyInput = {
+  tokenThreshold: 1_500,
+  maxTokens: 1_000,
+  retentionWindow: 2,
+  minSequenceTokens: 90_000,
+};
+
+interface ShadowOptions extends FixtureOptions {
+  readonly shadow: PolicyInput;
+  readonly shadowSummarizer?: Summarizer;
+}
+
+/** Workers with a shadow; what it asks its ports for is counted, and what it may not have throws. */
+async function openShadowed({ shadow, shadowSummarizer = brief('shadow'), ...options }: ShadowOptions) {
+  const policy = { tokenThreshold: 1_500, maxTokens: 1_000, retentionWindow: 2, ...options.policy };
+  const model = options.model ?? scriptedModel({ profile: { windowTokens: 100_000 }, decide: () => ({}) });
+  const agent = { name: 'guide', system: 'You guide.', model, tools: [], policy };
+  const agents = await prepareShadow([agent], shadow, () => 1);
+  const wrap = (ports: AllPorts): AllPorts => ({
+    ...ports,
+    shadow: createShadow({
+      contexts: { readLog: (conversation, ranges) => ports.contexts.readLog(conversation, ranges) },
+      agents,
+      summarizers: () => [shadowSummarizer],
+      clock: ports.clock,
+      ids: { next: () => 'shadow' },
+      timers: ports.timers,
+      onEvent: ports.onEvent,
+    }),
+  });
+  const world = await Fixture.open({ ...options, wrap });
+  await world.append(FIVE_SEQUENCES);
+  await world.request('token_threshold');
+  return world;
+}
+
+/** All that a store holds of a conversation, but for what depends on nothing but the clock. */
+function stateOf(world: Fixture): string {
+  const held = world.db.find(ref);
+  return JSON.stringify(held, (_, value: unknown) => (value instanceof Map ? [...value] : value));
+}
+
+describe('a shadow', () => {
+  it('tells what both policies make of the same context', async () => {
+    const world = await openShadowed({ shadow: EVICTING });
+    await world.runPass();
+    const [measured, ...others] = world.eventsOf('pass_shadowed');
+    expect(others).toEqual([]);
+    const [ended] = world.eventsOf('pass_ended');
+    expect(measured?.live).toEqual({
+      outcome: 'committed',
+      strategy: 'summarize',
+      tokensBefore: ended?.tokensBefore,
+      tokensAfter: ended?.tokensAfter,
+      checkpoints: 5,
+      evictedTokens: 0,
+    });
+    expect(measured?.shadow).toMatchObject({ outcome: 'committed', strategy: 'evict', checkpoints: 0 });
+    const { tokensBefore = 0, tokensAfter = 0, evictedTokens } = measured?.shadow ?? {};
+    expect(tokensBefore).toBe(measured?.live.tokensBefore);
+    expect(tokensAfter).toBeLessThanOrEqual(1_000);
+    expect(evictedTokens).toBe(tokensBefore - tokensAfter);
+  });
+
+  it('looks once the pass has ended, and once for each pass', async () => {
+    const world = await openShadowed({ shadow: EVICTING });
+    await world.runPass();
+    await world.append('u20 a300 a300 '.repeat(5));
+    await world.request('token_threshold');
+    await world.runPass('job2');
+    const order = world.events.map(({ type }) => type).filter((type) => /ended|shadowed/.test(type));
+    expect(order.filter((type) => type !== 'summary_ended')).toEqual([
+      'pass_ended',
+      'pass_shadowed',
+      'pass_ended',
+      'pass_shadowed',
+    ]);
+    const [, second] = world.eventsOf('pass_shadowed');
+    expect(second?.live.tokensBefore).toBe(world.eventsOf('pass_ended')[1]?.tokensBefore);
+    expect(second?.shadow?.tokensBefore).toBe(second?.live.tokensBefore);
+  });
+
+  it('leaves everything as it is without one', async () => {
+    const plain = await Fixture.open();
+    await plain.append(FIVE_SEQUENCES);
+    await plain.request('token_threshold');
+    await plain.runPass();
+    const shadowed = await openShadowed({ shadow: EVICTING });
+    await shadowed.runPass();
+    expect(shadowed.version?.number).toBe(1);
+    expect(stateOf(shadowed)).toBe(stateOf(plain));
+    expect(shadowed.eventsOf('pass_ended')).toEqual(plain.eventsOf('pass_ended'));
+  });
+
+  it('says so where it would have done nothing', async () => {
+    const world = await openShadowed({ shadow: { tokenThreshold: 50_000 } });
+    await world.runPass();
+    const [measured] = world.eventsOf('pass_shadowed');
+    expect(measured?.shadow).toMatchObject({ outcome: 'no_reason', strategy: 'none', checkpoints: 0 });
+    expect(measured?.shadow?.tokensAfter).toBe(measured?.live.tokensBefore);
+  });
+
+  it('is measured where the live policy had nothing to do, too, and the live gate does not bind it', async () => {
+    const idle = { messageThreshold: 3, tokenThreshold: 60_000, minSequenceTokens: 90_000, strategy: { evict: 0 } };
+    const world = await openShadowed({ policy: idle, shadow: EVICTING });
+    await world.request('turn_threshold');
+    await world.deliver();
+    expect(world.eventsOf('pass_ended').map(({ outcome }) => outcome)).toEqual(['none']);
+    expect(world.eventsOf('pass_shadowed')[0]).toMatchObject({
+      live: { outcome: 'none', strategy: 'none', evictedTokens: 0 },
+      shadow: { outcome: 'committed', strategy: 'evict' },
+    });
+  });
+
+  it('is measured where a proposal is made', async () => {
+    const world = await openShadowed({ policy: { mode: 'review' }, shadow: EVICTING });
+    await world.runPass();
+    expect(world.version).toBeUndefined();
+    expect(world.eventsOf('pass_shadowed')).toMatchObject([
+      { live: { outcome: 'proposed', strategy: 'summarize', checkpoints: 5 }, shadow: { strategy: 'evict' } },
+    ]);
+  });
+
+  it('is not asked where an evaluation found no reason', async () => {
+    const world = await openShadowed({ policy: { tokenThreshold: 60_000 }, shadow: EVICTING });
+    await world.deliver();
+    expect(world.eventsOf('pass_ended').map(({ outcome }) => outcome)).toEqual(['no_reason']);
+    expect(world.eventsOf('pass_shadowed')).toEqual([]);
+  });
+
+  it('that fails leaves the pass alone; it is told once and counted each time', async () => {
+    const failing: Summarizer = { id: 'failing', summarize: () => Promise.reject(new Error('no shadow today')) };
+    const world = await openShadowed({ shadow: { tokenThreshold: 1_000, maxTokens: 900 }, shadowSummarizer: failing });
+    await world.runPass();
+    await world.append('u20 a300 a300 '.repeat(5));
+    await world.request('token_threshold');
+    await world.runPass('job2');
+    expect(world.eventsOf('pass_ended').map(({ outcome }) => outcome)).toEqual(['committed', 'committed']);
+    expect(world.eventsOf('pass_shadowed').map(({ shadow }) => shadow)).toEqual([undefined, undefined]);
+    expect(world.eventsOf('worker_failed')).toMatchObject([{ where: 'shadow', error: { message: 'no shadow today' } }]);
+  });
+
+  it('that cannot work with an agent is refused at the start, by its field', async () => {
+    const model = scriptedModel({ profile: { windowTokens: 10_000 }, decide: () => ({}) });
+    const agent = { name: 'guide', system: '', model, tools: [], policy: {} };
+    const refused = prepareShadow([agent], { tokenThreshold: 50_000 }, () => 1);
+    await expect(refused).rejects.toMatchObject({ code: 'invalid_policy', field: 'shadow.tokenThreshold' });
+  });
+});
