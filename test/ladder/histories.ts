@@ -1,0 +1,134 @@
+import * as fc from 'fast-check';
+import type { Message } from '../../src/domain/message.ts';
+import { WIRE_FORMATS } from '../../src/domain/raw-items.ts';
+import { histories, isOpenAtEndOnly } from '../wire/histories.ts';
+
+/** What marks a chunk's messages, by position. */
+interface Marks {
+  readonly pinned: readonly number[];
+  readonly droppable: readonly number[];
+}
+
+const marks: fc.Arbitrary<Marks> = fc.record({
+  pinned: fc.array(fc.nat(40), { maxLength: 1 }),
+  droppable: fc.array(fc.nat(12), { maxLength: 3 }),
+});
+
+/** Parallel calls, results far from their calls, thinking, pictures, old checkpoints, odd characters. */
+const odd = oddHistories(true);
+/** The same, with calls at the end that have no result yet. */
+const unresolved = oddHistories(false);
+
+function oddHistories(isSendable: boolean): fc.Arbitrary<Message[]> {
+  return fc
+    .tuple(
+      fc.constantFrom(...WIRE_FORMATS).chain((format) => histories(format, { isSendable })),
+      marks,
+    )
+    .map(([{ messages }, { pinned, droppable }]) =>
+      messages.map((message, position) => ({
+        ...message,
+        ...(pinned.includes(position) && { pinned: true }),
+        ...(droppable.includes(position) && { droppable: true }),
+      })),
+    );
+}
+
+/** Turns of a tool agent, worth a summary each: rounds within rounds, with words and ids that a summary can name. */
+const worked: fc.Arbitrary<Message[]> = fc
+  .tuple(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 3 }), fc.integer({ min: 5, max: 250 }))
+  .map(([turns, rounds, words]) => Array.from({ length: turns }, (_, turn) => workOn(turn, rounds, words)).flat());
+
+/** One message above most budgets. */
+const huge: fc.Arbitrary<Message[]> = fc
+  .tuple(fc.constantFrom('user', 'assistant', 'tool'), fc.integer({ min: 500, max: 12_000 }))
+  .map(([role, words]) => {
+    const content = prose(words, words);
+    if (role === 'user') return [{ role, content }];
+    if (role === 'assistant') return [{ role, content }];
+    return [makeCall('h', { path: prose(20, words) }), { role: 'tool', content, toolCallId: 'h' }];
+  });
+
+const part = fc.oneof({ weight: 4, arbitrary: odd }, { weight: 4, arbitrary: worked }, { weight: 1, arbitrary: huge });
+
+/** A conversation in chunks, each appended before a pass: cut anywhere but where a log could not end. */
+export const chunks: fc.Arbitrary<readonly (readonly Message[])[]> = fc
+  .tuple(
+    fc.array(part, { minLength: 1, maxLength: 6 }),
+    unresolved,
+    fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 3 }),
+  )
+  .map(([parts, last, cuts]) => {
+    const messages = [...parts, last].flatMap((given, index) => renameCalls(given, String(index)));
+    return cutAt(messages, cuts);
+  });
+
+/** The same by the thousand: 1,000 to 10,000 messages before the first pass. */
+export const longChunks: fc.Arbitrary<readonly (readonly Message[])[]> = fc
+  .tuple(fc.integer({ min: 1_000, max: 10_000 }), fc.integer({ min: 1, max: 4 }), chunks)
+  .map(([messages, rounds, behind]) => {
+    const turns = Math.floor(messages / (2 + 2 * rounds));
+    const before = Array.from({ length: turns }, (_, turn) => workOn(turn, rounds, 6)).flat();
+    return [renameCalls(before, 'long'), ...behind];
+  });
+
+/** A live log has calls without a result at its end only: a cut elsewhere moves on to where that is so. */
+function cutAt(given: readonly Message[], cuts: readonly number[]): Message[][] {
+  const isCut = (end: number): boolean => isOpenAtEndOnly(given.slice(0, end));
+  let last = given.length;
+  while (!isCut(last)) last -= 1;
+  const ends = cuts.map((share) => {
+    let end = Math.floor(share * last);
+    while (end < last && !isCut(end)) end += 1;
+    return end;
+  });
+  const sorted = [...ends.toSorted((a, b) => a - b), last];
+  return sorted.map((end, index) => given.slice(sorted[index - 1] ?? 0, end)).filter(({ length }) => length > 0);
+}
+
+function workOn(turn: number, rounds: number, words: number): Message[] {
+  const worked = Array.from({ length: rounds }, (_, round): Message[] => {
+    const id = `w${turn}.${round}`;
+    return [
+      makeCall(id, { path: `src/part-${turn}/file-${round}.ts` }),
+      { role: 'tool', content: prose(words, turn * 31 + round), toolCallId: id },
+    ];
+  });
+  return [
+    { role: 'user', content: `Question ${turn}: ${prose(5, turn)}` },
+    ...worked.flat(),
+    { role: 'assistant', content: `Answer ${turn}: ${prose(Math.ceil(words / 2), turn + 7)}` },
+  ];
+}
+
+function makeCall(id: string, given: object): Message {
+  return { role: 'assistant', content: '', toolCalls: [{ id, name: 'read', arguments: JSON.stringify(given) }] };
+}
+
+const WORDS = 'the order of 14 May was sent to INV-2024-77 in src/store/keys.ts by hand, and then paid 900 euro'.split(
+  ' ',
+);
+
+/** So many words, another order for each seed. */
+function prose(count: number, seed: number): string {
+  return Array.from({ length: count }, (_, index) => WORDS[(index * 7 + seed * 13) % WORDS.length]).join(' ');
+}
+
+function renameCalls(messages: readonly Message[], chunkName: string): Message[] {
+  const rename = (id: string): string => `${chunkName}:${id}`.slice(0, 250);
+  return messages.map((message) => ({
+    ...message,
+    ...(message.raw !== undefined && { raw: renameInside(message, rename) }),
+    ...(message.toolCalls && { toolCalls: message.toolCalls.map((call) => ({ ...call, id: rename(call.id) })) }),
+    ...(message.toolCallId !== undefined && { toolCallId: rename(message.toolCallId) }),
+  }));
+}
+
+/** The provider's items name their calls, too. */
+function renameInside({ raw, toolCalls = [] }: Message, rename: (id: string) => string): unknown {
+  const written = toolCalls.reduce(
+    (json, { id }) => json.replaceAll(JSON.stringify(id), JSON.stringify(rename(id))),
+    JSON.stringify(raw),
+  );
+  return JSON.parse(written);
+}

@@ -1,0 +1,144 @@
+import * as fc from 'fast-check';
+import type { Reason } from '../../src/domain/compaction/thresholds.ts';
+import { isTurnfoldError } from '../../src/domain/errors.ts';
+import { adoptMessages } from '../../src/domain/history.ts';
+import type { Message } from '../../src/domain/message.ts';
+import type { PolicyInput } from '../../src/domain/policy.ts';
+import { SCRIPTED_PROFILE, scriptedModel } from '../../src/models/scripted.ts';
+import { OfflinePasses } from '../../src/runtime/offline/offline-pass.ts';
+import type { TokenCounter } from '../../src/tokens/token-counter.ts';
+import type { TrialOutcome } from '../../src/workers/compaction/trial-pass.ts';
+import { type PreparedAgent, prepareAgent } from '../../src/workers/prepared-agent.ts';
+import { findBreaches, type SeenPass } from './checks.ts';
+import { chunks, longChunks } from './histories.ts';
+import { openChain, SUMMARIZERS } from './summarizers.ts';
+
+/** A history that grows chunk by chunk, with a pass after each, under one policy and one chain of summarizers. */
+export interface Scenario {
+  readonly chunks: readonly (readonly Message[])[];
+  readonly policy: PolicyInput;
+  readonly maxRequestBytes: number | undefined;
+  readonly upperBoundFactor: number;
+  readonly reasons: readonly (readonly Reason[])[];
+  readonly summarizer: string;
+  readonly isBacked: boolean;
+}
+
+const policies: fc.Arbitrary<PolicyInput> = fc
+  .record({
+    maxTokens: fc.oneof(fc.integer({ min: 60, max: 600 }), fc.integer({ min: 300, max: 6_000 })),
+    retentionWindow: fc.nat(10),
+    scope: fc.constantFrom('sequences' as const, 'sequences' as const, 'prefix' as const),
+    strategy: fc.oneof(
+      fc.double({ min: 0.05, max: 1, noNaN: true }).map((evict) => ({ evict })),
+      fc.nat(20).map((retain) => ({ retain })),
+      fc.nat(20).map((retain) => ({ min: [{ retain }, { evict: 0.6 }] })),
+    ),
+    keepFirstUser: fc.boolean(),
+    maskToolResults: fc.boolean(),
+    minSequenceMessages: fc.integer({ min: 1, max: 4 }),
+    minSequenceTokens: fc.nat(400),
+    minGain: fc.constantFrom(0, 0.1, 0.4),
+    pins: fc.array(fc.constantFrom('Be kind.', 'Never "quote"\n\tprices. 😀'), { maxLength: 1 }),
+    messageThreshold: fc.constantFrom(1, 5, 1_000),
+  })
+  .map((policy) => ({ ...policy, tokenThreshold: Math.ceil(policy.maxTokens * 1.3) }));
+
+const reasons = fc.constantFrom<readonly Reason[]>([], ['turn_end'], ['manual'], ['hard_limit'], ['overflow']);
+
+function scenariosOver(histories: Scenario['chunks'] extends infer C ? fc.Arbitrary<C> : never) {
+  return histories.chain((given) =>
+    fc.record<Scenario>({
+      chunks: fc.constant(given),
+      policy: policies,
+      maxRequestBytes: fc.option(fc.integer({ min: 1_500, max: 30_000 }), { nil: undefined, freq: 4 }),
+      upperBoundFactor: fc.constantFrom(1, 1, 1.1, 1.35),
+      reasons: fc.array(reasons, { minLength: given.length, maxLength: given.length }),
+      summarizer: fc.constantFrom(...SUMMARIZERS),
+      isBacked: fc.boolean(),
+    }),
+  );
+}
+
+export const scenarios = scenariosOver(chunks);
+export const longScenarios = scenariosOver(longChunks);
+
+export interface Played {
+  readonly outcomes: readonly TrialOutcome[];
+  readonly versions: readonly SeenPass[];
+  /** what was broken, with the number of the pass */
+  readonly breaches: readonly string[];
+}
+
+/** Plays a scenario; undefined where its policy is refused, or its messages are no history. */
+export async function play(scenario: Scenario, counter: TokenCounter): Promise<Played | undefined> {
+  const prepared = await prepare(scenario, counter);
+  if (prepared === undefined) return undefined;
+  const passes = new OfflinePasses('ladder', prepared, () =>
+    openChain(scenario.summarizer, scenario.isBacked, counter),
+  );
+  const messages = adopt(scenario.chunks);
+  if (messages === undefined) return undefined;
+  const outcomes: TrialOutcome[] = [];
+  const versions: SeenPass[] = [];
+  const breaches: string[] = [];
+  for (const [index, given] of messages.entries()) {
+    for (const message of given) passes.conversation.append(await prepared.weigh(message));
+    const before = { ...passes.conversation.context, items: [...passes.conversation.context.items] };
+    const outcome = await passes.run(scenario.reasons[index] ?? []);
+    outcomes.push(outcome);
+    if (outcome.kind === 'infeasible' && !isArithmetic(outcome)) breaches.push(`${index}: infeasible without a sum`);
+    if (outcome.kind !== 'version') continue;
+    const { context: after, firstUserSeq } = passes.conversation;
+    const seen = { prepared, before, after: { ...after, items: [...after.items] }, outcome, firstUserSeq };
+    versions.push(seen);
+    breaches.push(...findBreaches(seen).map((name) => `${index}: ${name}`));
+  }
+  return { outcomes, versions, breaches };
+}
+
+async function prepare(scenario: Scenario, counter: TokenCounter): Promise<PreparedAgent | undefined> {
+  const { policy, maxRequestBytes, upperBoundFactor } = scenario;
+  const windowTokens = SCRIPTED_PROFILE.outputCapTokens + Math.ceil(Math.max(8_000, (policy.maxTokens ?? 0) * 3));
+  const profile = {
+    ...SCRIPTED_PROFILE,
+    id: 'model-1',
+    windowTokens,
+    upperBoundFactor,
+    ...(maxRequestBytes !== undefined && { maxRequestBytes }),
+  };
+  const model = scriptedModel({ profile, steps: [] });
+  const agent = { name: 'guide', system: 'Be brief.', tools: [], policy, model };
+  try {
+    return await prepareAgent(agent, {}, { loadCounter: async () => counter });
+  } catch (error) {
+    if (isTurnfoldError(error, 'invalid_policy')) return undefined;
+    throw error;
+  }
+}
+
+/** The chunks with a log's call ids, and nothing in them that could be changed unseen. */
+function adopt(given: Scenario['chunks']): Message[][] | undefined {
+  try {
+    const all = adoptMessages(given.flat(), 1).messages;
+    let start = 0;
+    return given.map(({ length }) => {
+      start += length;
+      return all.slice(start - length, start).map(freeze);
+    });
+  } catch (error) {
+    if (isTurnfoldError(error)) return undefined;
+    throw error;
+  }
+}
+
+function freeze<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  for (const inner of Object.values(value)) freeze(inner);
+  return Object.freeze(value);
+}
+
+function isArithmetic({ details }: Extract<TrialOutcome, { kind: 'infeasible' }>): boolean {
+  const { fixed, pinned, open, floor, max, bytes } = details;
+  return fixed + pinned + open + floor > max || (bytes !== undefined && bytes.left > bytes.max);
+}

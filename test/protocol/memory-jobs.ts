@@ -1,0 +1,166 @@
+import type { ConversationRef } from '../../src/domain/ids.ts';
+import type { WakeKind } from '../../src/domain/ports/queue.ts';
+import {
+  QUEUE_TIMES,
+  QUEUES,
+  type QueueName,
+  SUMMARIZATION_ATTEMPTS,
+  SUMMARIZATION_BACKOFF_MS,
+} from '../../src/jobs/names.ts';
+import { wakePayload } from '../../src/jobs/payloads.ts';
+
+type JobState = 'waiting' | 'active' | 'delayed' | 'waiting-children';
+
+/** A job as a queue keeps it. */
+export interface StoredJob {
+  readonly id: string;
+  readonly queue: QueueName;
+  readonly data: unknown;
+  readonly timestamp: number;
+  readonly parent: string | undefined;
+  state: JobState;
+  /** deliveries so far */
+  deliveries: number;
+  attemptsMade: number;
+  dueAt: number;
+  lockedUntil: number;
+  /** children that have not ended */
+  readonly pending: Set<string>;
+  ended: number;
+}
+
+interface NewJob {
+  readonly data: unknown;
+  readonly opts: { readonly jobId: string; readonly parent?: { readonly id: string } };
+}
+
+const QUEUE_OF: Readonly<Record<WakeKind, QueueName>> = { turn: QUEUES.turn, pass: QUEUES.compaction };
+
+/** A lapsed lock is found by the next look at stalled jobs. */
+const STALLED_MS = QUEUE_TIMES.lockMs + QUEUE_TIMES.stalledCheckMs;
+
+/**
+ * Queues in memory, as far as turnfold leans on BullMQ: ids that are taken once, locks with tokens that lapse, parents that wait
+ * for their children, delays, attempts. Every operation is one atomic step.
+ */
+export class MemoryJobs {
+  readonly #jobs = new Map<string, StoredJob>();
+  readonly #clock: { now(): number };
+
+  constructor(clock: { now(): number }) {
+    this.#clock = clock;
+  }
+
+  get all(): readonly StoredJob[] {
+    return [...this.#jobs.values()];
+  }
+
+  add(kind: WakeKind, conversation: ConversationRef, wake: string): void {
+    this.#put(QUEUE_OF[kind], wake, wakePayload(conversation));
+  }
+
+  isPending(wake: string): boolean {
+    const state = this.#jobs.get(wake)?.state;
+    return state === 'waiting' || state === 'delayed';
+  }
+
+  /** @returns the ids; a number below nothing where one was refused, because its parent is gone */
+  addChildren(children: readonly NewJob[]): { readonly id: string | number }[] {
+    return children.map(({ data, opts }) => {
+      const parent = this.#jobs.get(opts.parent?.id ?? '');
+      if (parent === undefined) return { id: -5 };
+      const known = this.#jobs.get(opts.jobId);
+      if (known === undefined) this.#put(QUEUES.summarization, opts.jobId, data, parent.id);
+      else if (known.parent !== parent.id) return { id: -7 };
+      parent.pending.add(opts.jobId);
+      return { id: opts.jobId };
+    });
+  }
+
+  countChildren(id: string): { readonly unprocessed: number; readonly processed: number } {
+    const job = this.#jobs.get(id);
+    return { unprocessed: job?.pending.size ?? 0, processed: job?.ended ?? 0 };
+  }
+
+  /** Jobs that a worker could take now, oldest first. */
+  takeable(): StoredJob[] {
+    const now = this.#clock.now();
+    return this.all.filter(({ state, dueAt }) => state === 'waiting' || (state === 'delayed' && dueAt <= now));
+  }
+
+  /** @returns the token under which it is held */
+  take(job: StoredJob): string {
+    job.state = 'active';
+    job.deliveries += 1;
+    this.lock(job);
+    return tokenOf(job);
+  }
+
+  /** As a living worker does while it holds a job. */
+  lock(job: StoredJob): void {
+    job.lockedUntil = this.#clock.now() + STALLED_MS;
+  }
+
+  /** Jobs whose worker is gone go back to be taken. */
+  releaseStalled(): void {
+    const now = this.#clock.now();
+    for (const job of this.all) if (job.state === 'active' && job.lockedUntil <= now) job.state = 'waiting';
+  }
+
+  /** When something will be due without anybody's doing. */
+  get nextDueAt(): number | undefined {
+    const times = this.all.flatMap(({ state, dueAt, lockedUntil }) =>
+      state === 'delayed' ? [dueAt] : state === 'active' ? [lockedUntil] : [],
+    );
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+
+  moveToWaitingChildren(job: StoredJob, token: string): boolean {
+    this.#check(job, token);
+    if (job.pending.size === 0) return false;
+    job.state = 'waiting-children';
+    return true;
+  }
+
+  moveToDelayed(job: StoredJob, token: string, delayMs: number): void {
+    this.#check(job, token);
+    job.state = 'delayed';
+    job.dueAt = this.#clock.now() + delayMs;
+  }
+
+  /** Ended, and removed as all of ours are. */
+  end(job: StoredJob, token: string): void {
+    this.#check(job, token);
+    this.#jobs.delete(job.id);
+    const parent = this.#jobs.get(job.parent ?? '');
+    if (parent === undefined || !parent.pending.delete(job.id)) return;
+    parent.ended += 1;
+    if (parent.pending.size === 0 && parent.state === 'waiting-children') parent.state = 'waiting';
+  }
+
+  /** Its delivery threw: again, while attempts remain. */
+  failAttempt(job: StoredJob, token: string): void {
+    this.#check(job, token);
+    job.attemptsMade += 1;
+    const attempts = job.queue === QUEUES.summarization ? SUMMARIZATION_ATTEMPTS : 1;
+    if (job.attemptsMade < attempts) this.moveToDelayed(job, token, SUMMARIZATION_BACKOFF_MS);
+    else this.end(job, token);
+  }
+
+  /** Somebody else holds it now, or it is gone. */
+  #check(job: StoredJob, token: string): void {
+    const isHeld = this.#jobs.get(job.id) === job && job.state === 'active' && tokenOf(job) === token;
+    if (!isHeld) throw new Error(`missing lock for job ${job.id}`);
+  }
+
+  #put(queue: QueueName, id: string, data: unknown, parent?: string): void {
+    if (this.#jobs.has(id)) return;
+    const counts = { deliveries: 0, attemptsMade: 0, dueAt: 0, lockedUntil: 0, ended: 0 };
+    const times = { timestamp: this.#clock.now(), parent };
+    this.#jobs.set(id, { id, queue, data, state: 'waiting', pending: new Set(), ...times, ...counts });
+  }
+}
+
+function tokenOf({ id, deliveries }: StoredJob): string {
+  return `${id}/${deliveries}`;
+}
