@@ -1,14 +1,10 @@
-import { type PassPlan, passPlanSchema, planPass } from '../../domain/compaction/plan.ts';
+import { type PassPlan, type PlanRequest, passPlanSchema, planPass } from '../../domain/compaction/plan.ts';
 import { canRebase } from '../../domain/compaction/rebase.ts';
-import { requestTokens } from '../../domain/compaction/request-size.ts';
 import { hasHardReason, REASONS, type Reason } from '../../domain/compaction/thresholds.ts';
-import { buildContext, type Context, weighItems } from '../../domain/context.ts';
-import { limitsAfterOverflow } from '../../domain/limits.ts';
-import type { Message, Weight } from '../../domain/message.ts';
+import { buildContext, type Context } from '../../domain/context.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { ClaimedPass, PassLost } from '../../domain/ports/pass-store.ts';
 import type { SummarizationTask } from '../../domain/ports/queue.ts';
-import { upperBoundTokens } from '../../domain/size.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { summaryPolicy } from '../summary-policy.ts';
 import { findFirstUser } from '../user-messages.ts';
@@ -16,6 +12,7 @@ import { checkVersion } from './check-version.ts';
 import { evaluateRequest } from './evaluate.ts';
 import { requestFollowUp } from './follow-up.ts';
 import { type EndedPass, PassEnding, type WaitingPass } from './pass-ending.ts';
+import { planRequest } from './plan-request.ts';
 import type { CompactionPorts } from './ports.ts';
 import { Review } from './review.ts';
 import { settleSendable } from './settle-sendable.ts';
@@ -221,23 +218,8 @@ export class PassRun {
     return planned !== undefined && canRebase(plan, planned.version, live);
   }
 
-  #request(context: Context, reasons: readonly Reason[]) {
-    const { policy, overhead } = this.#prepared;
-    const weigh = (message: Message): Weight => this.#prepared.weighNow(message);
-    const tokens = requestTokens({ overhead }, weighItems(context.items).tokens);
-    const { limits: given } = this.#prepared;
-    // What has come since, and what a pass took away meanwhile, says nothing of the request that was refused.
-    const refused = this.#refusedTokens ?? upperBoundTokens(tokens, given.upperBoundFactor);
-    const limits = reasons.includes('overflow') ? limitsAfterOverflow(given, refused) : given;
-    const firstUserSeq = this.#firstUserSeq;
-    return {
-      context,
-      policy,
-      limits,
-      overhead,
-      reasons,
-      weigh,
-      ...(firstUserSeq === undefined ? {} : { firstUserSeq }),
-    };
+  #request(context: Context, reasons: readonly Reason[]): PlanRequest {
+    const found = { firstUserSeq: this.#firstUserSeq, refusedTokens: this.#refusedTokens };
+    return planRequest(this.#prepared, context, reasons, found);
   }
 }

@@ -1,32 +1,26 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BudgetInfeasible } from '../../domain/compaction/infeasible.ts';
-import { type PassPlan, type PlanRequest, planPass } from '../../domain/compaction/plan.ts';
-import { requestTokens } from '../../domain/compaction/request-size.ts';
+import { type PassPlan, planPass } from '../../domain/compaction/plan.ts';
 import type { SettledContext } from '../../domain/compaction/settle.ts';
 import { hasHardReason, type Reason } from '../../domain/compaction/thresholds.ts';
-import { type Context, type ContextSource, weighItems } from '../../domain/context.ts';
+import type { Context, ContextSource } from '../../domain/context.ts';
 import type { ConversationState } from '../../domain/conversation.ts';
-import { limitsAfterOverflow } from '../../domain/limits.ts';
-import type { Message, Weight } from '../../domain/message.ts';
-import { upperBoundTokens } from '../../domain/size.ts';
 import type { Checkpoint } from '../../domain/version.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { checkVersion } from './check-version.ts';
 import { evaluateRequest } from './evaluate.ts';
+import { type PassFindings, planRequest } from './plan-request.ts';
 import { type Refusal, settleSendable } from './settle-sendable.ts';
 import type { AcceptedSummaries } from './summaries.ts';
 import { isThinkingLoopOpen } from './thinking-loop.ts';
 
 /** What a pass finds, without a store to find it in. */
-export interface TrialRequest {
+export interface TrialRequest extends PassFindings {
   readonly prepared: PreparedAgent;
   readonly state: ConversationState;
   readonly source: ContextSource;
   /** built from `source` */
   readonly context: Context;
-  readonly firstUserSeq: number | undefined;
-  /** upper bound of a request that its provider refused as too long */
-  readonly refusedTokens?: number | undefined;
   readonly requested: readonly Reason[];
   /** the rules of the wire are not asked: where nothing is committed, they take more time than all the rest */
   readonly isUnchecked?: boolean;
@@ -57,7 +51,7 @@ export async function tryPass(trial: TrialRequest): Promise<TrialOutcome> {
   const reasons = evaluateRequest(prepared, state, trial.requested);
   const isBound = !hasHardReason(reasons) && isThinkingLoopOpen(context.items);
   if (reasons.length === 0 || isBound) return { kind: 'no_reason', reasons };
-  const request = planRequest(trial, reasons);
+  const request = planRequest(prepared, context, reasons, trial);
   await nextTurn();
   const plan = planPass(request);
   if (plan.infeasible !== undefined) return { kind: 'infeasible', details: plan.infeasible, reasons };
@@ -87,15 +81,4 @@ export async function tryPass(trial: TrialRequest): Promise<TrialOutcome> {
     default:
       return { kind: settled.kind, reasons };
   }
-}
-
-function planRequest(trial: TrialRequest, reasons: readonly Reason[]): PlanRequest {
-  const { prepared, context, firstUserSeq, refusedTokens } = trial;
-  const { policy, overhead, limits: given } = prepared;
-  const weigh = (message: Message): Weight => prepared.weighNow(message);
-  const tokens = requestTokens({ overhead }, weighItems(context.items).tokens);
-  const refused = refusedTokens ?? upperBoundTokens(tokens, given.upperBoundFactor);
-  const limits = reasons.includes('overflow') ? limitsAfterOverflow(given, refused) : given;
-  const first = firstUserSeq === undefined ? {} : { firstUserSeq };
-  return { context, policy, limits, overhead, reasons, weigh, ...first };
 }
