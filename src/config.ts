@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import type { Durability } from './domain/durability.ts';
 import { TurnfoldError } from './domain/errors.ts';
+import { REDIS_ADDRESS_FORMS, readRedisAddress } from './domain/redis-address.ts';
 
 /** A whole number. The message is one for all that is wrong, so that it says what is right. */
 function wholeNumber(least: number, most: number): z.ZodCoercedNumber {
@@ -14,7 +16,7 @@ const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 const settings = {
   REDIS_URL: z
     .string()
-    .refine(isRedisAddress, 'must be redis://[user:password@]host[:port][/database], or rediss:// for TLS')
+    .refine((text) => readRedisAddress(text) !== undefined, `must be ${REDIS_ADDRESS_FORMS}`)
     .optional(),
   /** written once to the database, checked at start */
   TURNFOLD_SHARDS: wholeNumber(1, 4_096).default(256),
@@ -27,6 +29,12 @@ const settings = {
   TURNFOLD_METRICS_HOST: z.string().default('127.0.0.1'),
   /** ms that a worker takes to finish what it holds after SIGTERM */
   TURNFOLD_SHUTDOWN_MS: wholeNumber(1, 600_000).default(10_000),
+  /** replicas that must hold an accept or an append before it is acknowledged; 0: the master's word is enough */
+  TURNFOLD_DURABLE_REPLICAS: wholeNumber(0, 100).default(0),
+  TURNFOLD_DURABLE_TIMEOUT_MS: wholeNumber(1, 600_000).default(1_000),
+  TURNFOLD_DURABLE_FSYNC: z
+    .enum(['none', 'local', 'replica'], { error: 'must be none, local or replica' })
+    .default('none'),
   TURNFOLD_LOG_LEVEL: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }).default('info'),
 } as const;
 
@@ -39,6 +47,8 @@ export interface Config {
   readonly concurrency: { readonly turn: number; readonly compaction: number; readonly summarization: number };
   readonly metrics: { readonly host: string; readonly port: number };
   readonly shutdownMs: number;
+  /** undefined where neither replicas nor disks are asked for */
+  readonly durability: Durability | undefined;
   readonly logLevel: Read<'TURNFOLD_LOG_LEVEL'>;
 }
 
@@ -63,8 +73,22 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     },
     metrics: { host: read('TURNFOLD_METRICS_HOST'), port: read('TURNFOLD_METRICS_PORT') },
     shutdownMs: read('TURNFOLD_SHUTDOWN_MS'),
+    durability: toDurability(
+      read('TURNFOLD_DURABLE_REPLICAS'),
+      read('TURNFOLD_DURABLE_TIMEOUT_MS'),
+      read('TURNFOLD_DURABLE_FSYNC'),
+    ),
     logLevel: read('TURNFOLD_LOG_LEVEL'),
   };
+}
+
+function toDurability(
+  replicas: number,
+  timeoutMs: number,
+  fsync: Read<'TURNFOLD_DURABLE_FSYNC'>,
+): Durability | undefined {
+  if (replicas === 0 && fsync === 'none') return undefined;
+  return { replicas, timeoutMs, ...(fsync !== 'none' && { fsync }) };
 }
 
 /** Where a provider's models are, and with what key. */
@@ -118,11 +142,4 @@ function readAddress(env: Readonly<Record<string, string | undefined>>, field: s
   if (given === undefined || given === '') return undefined;
   if (URL.canParse(given) && /^https?:$/.test(new URL(given).protocol)) return given;
   throw new TurnfoldError('invalid_config', `${field}: must be an http(s) address`, { field });
-}
-
-/** A name that `redis://` cannot be reached by is refused here: the client would quote it, password and all. */
-function isRedisAddress(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, hostname, pathname } = new URL(text);
-  return (protocol === 'redis:' || protocol === 'rediss:') && hostname !== '' && /^(\/\d*)?$/.test(pathname);
 }

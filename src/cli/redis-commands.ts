@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { readConfig } from '../config.ts';
 import type { CommandContext } from './command-context.ts';
+import type { FailedOptions } from './commands/failures.ts';
 import type { ForkOptions } from './commands/fork.ts';
 import type { LimitOptions, RestoreOptions } from './commands/restore.ts';
 import type { ReadOptions } from './commands/show.ts';
@@ -16,13 +17,15 @@ type WithClient = (isJson: boolean | undefined, command: (context: CommandContex
 export function addRedisCommands(program: Command, output: Output): void {
   const withClient: WithClient = (isJson, command) =>
     runCommand(output, isJson, async () => {
-      const { redisUrl, shards, queueShards } = readConfig();
+      const { redisUrl, shards, queueShards, durability } = readConfig();
       const { openClient } = await import('../client/index.ts');
       const url = redisUrl ?? DEFAULT_REDIS_URL;
-      const client = await openClient({ redisUrl: url, shards, queueShards }).catch(async (error: unknown) => {
-        if (redisUrl === undefined) output.note(`REDIS_URL is not set: ${DEFAULT_REDIS_URL} was tried`);
-        throw await explainError(error, url);
-      });
+      const client = await openClient({ redisUrl: url, shards, queueShards, ...(durability && { durability }) }).catch(
+        async (error: unknown) => {
+          if (redisUrl === undefined) output.note(`REDIS_URL is not set: ${DEFAULT_REDIS_URL} was tried`);
+          throw await explainError(error, url);
+        },
+      );
       try {
         return await command({ client, output });
       } finally {
@@ -30,6 +33,7 @@ export function addRedisCommands(program: Command, output: Output): void {
       }
     });
   addTurnCommand(program, withClient);
+  addFailureCommands(program, withClient);
   addReadCommands(program, withClient);
   addDiffCommand(program, withClient);
   addVersionCommands(program, withClient);
@@ -57,6 +61,33 @@ function addTurnCommand(program: Command, withClient: WithClient): void {
       }),
     );
 }
+
+function addFailureCommands(program: Command, withClient: WithClient): void {
+  program
+    .command('failed')
+    .description('list failed turns of the last seven days, newest first')
+    .option('--code <code>', 'only those that failed with it, e.g. poison')
+    .option('--since <when>', 'only newer ones: 90s, 30m, 2h, 7d, or a date')
+    .option('--limit <n>', 'so many at most', readNumber, 100)
+    .option('--tenant <id>', 'only those of one tenant')
+    .option('--json', 'print JSON lines, failures too')
+    .action((options: FailedOptions) =>
+      withClient(options.json, async (context) =>
+        (await import('./commands/failures.ts')).showFailed(context, options),
+      ),
+    );
+  withCommonOptions(program.command('redrive <conversation> [turn]'))
+    .description('bring the input of a failed turn again, as a new turn; without a turn ask for a pass again')
+    .option('--operation <id>', 'another one re-drives the same turn once more')
+    .option('--wait <seconds>', 'wait so long for the answer; exit code 1 where there is none', readSeconds, 0)
+    .action((id: string, turn: string | undefined, { wait, ...options }: RedriveArguments) =>
+      withClient(options.json, async (context) =>
+        (await import('./commands/failures.ts')).redrive(context, id, turn, { ...options, waitMs: wait * 1_000 }),
+      ),
+    );
+}
+
+type RedriveArguments = ReadOptions & { operation?: string; wait: number };
 
 function addReadCommands(program: Command, withClient: WithClient): void {
   withCommonOptions(program.command('show <conversation>'))

@@ -9,6 +9,7 @@ import { type AppendInput, appendSchema, weighMessage } from './input.ts';
 import { askForEvaluation } from './passes.ts';
 import type { ClientPorts } from './ports.ts';
 import { beingCopied } from './refusals.ts';
+import { acceptedUnsure } from './unsure.ts';
 
 /** Seqs that the messages got. */
 export interface Appended {
@@ -24,7 +25,7 @@ const NO_HEAD = -1;
 /**
  * Adds messages to a log without a turn: for callers with a loop of their own, and for imports.
  * @throws invalid_input, agent_conflict, orphan_result, duplicate_call, message_too_large, conversation_busy, conversation_forking,
- * conflict
+ * conflict, accepted_unsure
  */
 export async function appendMessages(ports: ClientPorts, input: AppendInput): Promise<Appended> {
   const { conversation: id, tenant, operation = ports.ids.next(), ...rest } = parseInput(appendSchema, input);
@@ -33,7 +34,7 @@ export async function appendMessages(ports: ClientPorts, input: AppendInput): Pr
   for (let tries = 1; isWorthAnother(result, append) && tries < APPEND_TRIES; tries += 1) {
     result = await tryAppend(ports, append);
   }
-  return await concludeAppend(ports, append.conversation, result);
+  return await concludeAppend(ports, append, result);
 }
 
 interface CheckedAppend {
@@ -88,7 +89,7 @@ async function tryAppend(ports: ClientPorts, append: CheckedAppend): Promise<App
 
 async function concludeAppend(
   ports: ClientPorts,
-  conversation: ConversationRef,
+  { conversation, operation }: CheckedAppend,
   result: AppendResult,
 ): Promise<Appended> {
   if (result.status === 'other_agent') throw agentConflict(conversation, result.agent);
@@ -107,5 +108,6 @@ async function concludeAppend(
   }
   // The messages are in the log: what comes behind them must not tell the caller to append them again.
   await askForEvaluation(ports, conversation).catch(ports.onError);
+  if (result.shortfall !== undefined) throw acceptedUnsure('operation', operation, result.shortfall);
   return { from: result.from, to: result.to };
 }

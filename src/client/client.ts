@@ -1,6 +1,7 @@
 import type { ConversationState } from '../domain/conversation.ts';
 import type { VersionChange } from '../domain/diff.ts';
 import type { LogEntry } from '../domain/message.ts';
+import type { FailedTurn } from '../domain/ports/turn-store.ts';
 import type { TurnState, TurnView } from '../domain/turn.ts';
 import type { Version } from '../domain/version.ts';
 import { type Appended, appendMessages } from './appends.ts';
@@ -33,6 +34,7 @@ import {
   readProposal,
   rejectProposal,
 } from './proposals.ts';
+import { type FailedInput, listFailedTurns, type RedriveInput, redriveTurn } from './redrive.ts';
 import { type StreamOptions, streamTurn, type TurnProgress } from './stream.ts';
 import { answerCalls, cancelTurn, type EnqueuedTurn, enqueueTurn, readResult } from './turns.ts';
 import { type RestoreInput, type RollbackInput, restore, rollBackTurn } from './versions.ts';
@@ -52,6 +54,13 @@ export interface TurnfoldClient {
    */
   stream(conversation: ConversationName, turn: string, options?: StreamOptions): AsyncIterable<TurnProgress>;
   cancel(conversation: ConversationName, turn: string): Promise<TurnState>;
+  /** failed turns of all conversations, newest first, as long as their records are kept (7 days) */
+  failedTurns(input?: FailedInput): Promise<FailedTurn[]>;
+  /**
+   * brings a failed turn's input again, as a new turn at the tail. The same call again answers the same turn; another
+   * `operation` makes another. A failed pass needs none: `compactNow` asks for the next
+   */
+  redrive(conversation: ConversationName, turn: string, input?: RedriveInput): Promise<EnqueuedTurn>;
   /** brings results of tools that run elsewhere, or approvals, by call id */
   answer(
     conversation: ConversationName,
@@ -95,6 +104,8 @@ export function createClient(ports: ClientPorts): TurnfoldClient {
     result: (conversation, turn, options) => readResult(ports, conversation, turn, options?.waitMs),
     stream: (conversation, turn, options) => streamTurn(ports, conversation, turn, options),
     cancel: (conversation, turn) => cancelTurn(ports, conversation, turn),
+    failedTurns: (input) => listFailedTurns(ports, input),
+    redrive: (conversation, turn, input) => redriveTurn(ports, conversation, turn, input),
     answer: (conversation, turn, answers) => answerCalls(ports, conversation, turn, answers),
     append: (input) => appendMessages(ports, input),
     context: (conversation, at) => readContextView(ports, conversation, at),

@@ -1,4 +1,5 @@
 export { TurnfoldError } from '../domain/errors.ts';
+export type { FailedTurn } from '../domain/ports/turn-store.ts';
 export type { TurnView } from '../domain/turn.ts';
 export type { Version } from '../domain/version.ts';
 export type { Appended } from './appends.ts';
@@ -8,6 +9,7 @@ export type { Fork, ForkInput } from './forks.ts';
 export type { AppendInput, CallAnswer, ConversationName, EnqueueInput } from './input.ts';
 export { type ClientOptions, type OpenClient, openClient } from './open-client.ts';
 export type { ApprovalInput, DecisionView, ProposalView, RejectionInput } from './proposals.ts';
+export type { FailedInput, RedriveInput } from './redrive.ts';
 export type { StreamOptions, TurnProgress } from './stream.ts';
 export type { EnqueuedTurn } from './turns.ts';
 export type { RestoreInput, RollbackInput } from './versions.ts';

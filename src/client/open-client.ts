@@ -1,5 +1,7 @@
 import { monotonicFactory } from 'ulidx';
+import { type Durability, durabilitySchema } from '../domain/durability.ts';
 import { TurnfoldError } from '../domain/errors.ts';
+import { parseInput } from '../domain/parse.ts';
 import { openWakeQueue } from '../queue/wake-queue.ts';
 import { connectStore } from '../store/connect-store.ts';
 import { type Encoding, loadTokenCounter } from '../tokens/token-counter.ts';
@@ -13,6 +15,8 @@ export interface ClientOptions {
   readonly queueShards?: number;
   /** the encoding of an agent's model, where it is not `o200k_base` */
   readonly encodingOf?: (agent: string) => Encoding;
+  /** what accepts and appends wait for before they answer; past it they fail with `accepted_unsure` */
+  readonly durability?: Durability;
   /** told of connection trouble; calls report theirs themselves */
   readonly onError?: (error: unknown) => void;
 }
@@ -31,7 +35,9 @@ export interface OpenClient extends TurnfoldClient {
 export async function openClient(options: ClientOptions): Promise<OpenClient> {
   const { redisUrl: url, shards = 256, queueShards = 1, encodingOf = () => 'o200k_base' } = options;
   const onError = options.onError ?? (() => undefined);
-  const { store, notices, texts, close } = await inTime(connectStore({ url, shards, failsFast: true, onError }));
+  const { store, notices, texts, close } = await inTime(
+    connectStore({ url, shards, failsFast: true, onError, ...readDurability(options.durability) }),
+  );
   const wakes = openWakeQueue({ url, shards: queueShards, failsFast: true, onError });
   const next = monotonicFactory();
   // A wake carries no truth. What it tells of is in Redis before it is added, and the sweeper looks within seconds: one that
@@ -56,6 +62,11 @@ export async function openClient(options: ClientOptions): Promise<OpenClient> {
       await Promise.all([wakes.close(), close()]);
     },
   };
+}
+
+/** WAIT takes 0 ms for ever. @throws invalid_input */
+function readDurability(durability: Durability | undefined): { durability?: Durability } {
+  return durability === undefined ? {} : { durability: parseInput(durabilitySchema, durability, 'durability') };
 }
 
 /** A server that takes a connection and says nothing is given up in time; what may still become of it is closed. */

@@ -1,6 +1,7 @@
 import { TurnfoldError } from '../domain/errors.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { Forking } from '../domain/ports/version-store.ts';
+import type { TurnState } from '../domain/turn.ts';
 
 /** Whether to wait or to do something about it depends on whether anybody is still copying. */
 export function beingCopied(
@@ -21,5 +22,12 @@ export function beingCopied(
 export function versionGone({ id }: ConversationRef, version: number): TurnfoldError {
   return new TurnfoldError('version_gone', `version: version ${version} of ${id} is no longer kept`, {
     field: 'version',
+  });
+}
+
+export function notFailed(turn: string, state: TurnState): TurnfoldError {
+  return new TurnfoldError('turn_not_failed', `turn: ${turn} is ${state}; only a failed turn is re-driven`, {
+    field: 'turn',
+    details: { state },
   });
 }

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { TurnfoldError } from '../domain/errors.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import { parseInput } from '../domain/parse.ts';
+import type { AcceptRequest, AcceptResult } from '../domain/ports/turn-store.ts';
 import { isSettled, TURN_LIMITS, type TurnState, type TurnView } from '../domain/turn.ts';
 import { agentConflict } from './agent-conflict.ts';
 import {
@@ -17,7 +18,8 @@ import {
 } from './input.ts';
 import { noTurn } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
-import { beingCopied } from './refusals.ts';
+import { beingCopied, notFailed } from './refusals.ts';
+import { acceptedUnsure } from './unsure.ts';
 
 export interface EnqueuedTurn {
   readonly conversation: string;
@@ -34,41 +36,68 @@ export const waitSchema = z.number().min(0);
 
 /**
  * Accepts a turn. Once it answers, the turn is in Redis and will be settled exactly once, in order.
- * @throws invalid_input, message_too_large, turn_conflict, agent_conflict, conversation_forking, fork_abandoned, mailbox_full, redis_unavailable, redis_full
+ * @throws invalid_input, message_too_large, turn_conflict, agent_conflict, conversation_forking, fork_abandoned, mailbox_full, accepted_unsure, redis_unavailable, redis_full
  */
 export async function enqueueTurn(ports: ClientPorts, input: EnqueueInput): Promise<EnqueuedTurn> {
   const { conversation: id, tenant, agent, turn = ports.ids.next(), ...rest } = parseInput(enqueueSchema, input);
   const conversation = { tenant, id };
   const message = { role: 'user' as const, content: rest.input };
-  const wake = ports.ids.next();
-  const result = await ports.turns.accept({
+  return await acceptTurn(ports, {
     conversation,
     turn,
     agent,
-    wake,
     input: await weighMessage(await ports.counterFor(agent), message, 'input'),
-    payloadHash: createHash('sha256')
-      .update(JSON.stringify([agent, rest.input]))
-      .digest('hex')
-      .slice(0, 32),
+    payloadHash: hashPayload([agent, rest.input]),
     maxQueuedTurns: rest.maxQueuedTurns ?? TURN_LIMITS.maxQueuedTurns,
     ...(rest.delayMs !== undefined && { delayMs: rest.delayMs }),
+    ...(rest.priority !== undefined && { priority: rest.priority }),
   });
-  if (result.status === 'conflict') {
-    throw new TurnfoldError('turn_conflict', `turn: ${turn} was accepted with another payload`, { field: 'turn' });
+}
+
+export interface TurnToAccept extends Omit<AcceptRequest, 'wake'> {
+  readonly priority?: number;
+}
+
+/** Puts a turn into its mailbox and wakes whoever answers it. @throws as enqueueTurn, and turn_not_failed */
+export async function acceptTurn(ports: ClientPorts, { priority, ...request }: TurnToAccept): Promise<EnqueuedTurn> {
+  const { conversation, turn } = request;
+  const wake = ports.ids.next();
+  const result = await ports.turns.accept({ ...request, wake });
+  if (!('needsWake' in result)) throw refuseTurn(request, result);
+  if (result.needsWake) await ports.wakes.wake('turn', conversation, wake, priority === undefined ? {} : { priority });
+  if (result.shortfall !== undefined) throw acceptedUnsure('turn', turn, result.shortfall);
+  return { conversation: conversation.id, turn, state: result.state, isNew: result.status === 'accepted' };
+}
+
+/** What makes a turn sent again the same. */
+export function hashPayload(payload: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(payload)).digest('hex').slice(0, 32);
+}
+
+type Refused = Exclude<AcceptResult, { readonly status: 'accepted' | 'known' }>;
+
+function refuseTurn(
+  { conversation, turn, redriveOf = turn }: Omit<TurnToAccept, 'priority'>,
+  refused: Refused,
+): TurnfoldError {
+  switch (refused.status) {
+    case 'conflict':
+      return new TurnfoldError('turn_conflict', `turn: ${turn} was accepted with another payload`, { field: 'turn' });
+    case 'forking':
+      return beingCopied(conversation, refused);
+    case 'other_agent':
+      return agentConflict(conversation, refused.agent);
+    case 'full': {
+      const { queued } = refused;
+      const details = { queued };
+      return new TurnfoldError('mailbox_full', `conversation: ${queued} turns wait already`, {
+        field: 'conversation',
+        details,
+      });
+    }
+    case 'not_failed':
+      return refused.state === undefined ? noTurn(conversation, redriveOf) : notFailed(redriveOf, refused.state);
   }
-  if (result.status === 'forking') throw beingCopied(conversation, result);
-  if (result.status === 'other_agent') throw agentConflict(conversation, result.agent);
-  if (result.status === 'full') {
-    const { queued } = result;
-    throw new TurnfoldError('mailbox_full', `conversation: ${queued} turns wait already`, {
-      field: 'conversation',
-      details: { queued },
-    });
-  }
-  if (result.needsWake)
-    await ports.wakes.wake('turn', conversation, wake, rest.priority === undefined ? {} : { priority: rest.priority });
-  return { conversation: id, turn, state: result.state, isNew: result.status === 'accepted' };
 }
 
 /**

@@ -37,6 +37,8 @@ export interface Agent {
   readonly tools: readonly Tool[];
   readonly policy: PolicyInput;
   readonly maxSteps?: number;
+  /** ms that a turn may take from its first claim on, waits included (default: no limit); past it, it fails as `turn_timeout` */
+  readonly turnTimeoutMs?: number;
   /** a larger result is clipped before it enters the log; the whole stays under a reference (default 8,000) */
   readonly toolResultMaxTokens?: number;
   /** gives it the tool `recall`, which searches and reads the log of its conversation, what is archived first (default off) */

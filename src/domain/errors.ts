@@ -25,6 +25,10 @@ export const ERROR_CODES = {
   conflict: 'caller',
   /** An approval or rejection of what is no longer proposed, or no longer fits. Look at what is proposed now. */
   proposal_stale: 'caller',
+  /** A re-drive of a turn that has not failed. */
+  turn_not_failed: 'caller',
+  /** Compacted, the conversation would break a rule of its model's format. `details` holds the rules. Nothing was done. */
+  invalid_context: 'caller',
   /** A rollback of a turn that is not settled. */
   turn_running: 'caller',
   /** What would be restored is over the agent's hard limit. `details` holds the sum. */
@@ -55,13 +59,20 @@ export const ERROR_CODES = {
   context_overflow: 'turn',
   /** The model refused or broke its contract; a retry would not help. */
   model_failed: 'turn',
+  /** More time than a turn of its agent may take, waits included. */
+  turn_timeout: 'turn',
   /** A time limit of a step or a wait passed. */
   timeout: 'turn',
+  /**
+   * A turn or an append was written, and the durability that was asked for not reached in time. `details` names it; the same
+   * id again is safe, and answers once it is reached.
+   */
+  accepted_unsure: 'service',
   /** Redis does not answer. */
   redis_unavailable: 'service',
   /** Redis refuses writes: its memory limit is reached. */
   redis_full: 'service',
-  /** The database was written with other settings or a newer schema. */
+  /** The database was written with other settings or a newer schema, or its server may throw keys away. */
   incompatible_store: 'service',
   /** A setting of the environment that does not parse. */
   invalid_config: 'service',

@@ -81,7 +81,7 @@ type PassEvent =
       readonly code?: string;
       readonly strategy: 'trim' | 'summarize' | 'evict' | 'none';
       readonly reasons: readonly Reason[];
-      /** from its request to its end; absent where a claim ended a pass that nobody brought to one */
+      /** from its request to its end, under review to its proposal; absent where none was made or nobody brought it to an end */
       readonly durationMs?: number;
       readonly version?: number;
       readonly tokensBefore?: number;
@@ -141,6 +141,9 @@ type LossEvent = {
   readonly why?: 'fenced' | 'gone' | 'expired';
 };
 
+/** At a start: Redis has used so much of what it may that writes will soon be refused. */
+type MemoryEvent = { readonly type: 'redis_nearly_full'; readonly usedBytes: number; readonly limitBytes: number };
+
 type FailureEvent = { readonly type: 'worker_failed'; readonly where: string; readonly error: unknown };
 
 /**
@@ -148,6 +151,6 @@ type FailureEvent = { readonly type: 'worker_failed'; readonly where: string; re
  */
 export type WorkerEvent =
   | (EventScope & (TurnEvent | ModelEvent | PassEvent | RejectionEvent | LossEvent))
-  | (Partial<EventScope> & FailureEvent);
+  | (Partial<EventScope> & (FailureEvent | MemoryEvent));
 
 export type EventListener = (event: WorkerEvent) => void;

@@ -104,6 +104,10 @@ export interface TurnView {
   /** of a completed turn: seq and text of the answer; `end` where that is not complete */
   readonly answer?: { readonly seq: number; readonly content: string; readonly end?: AnswerEnd };
   readonly failure?: TurnFailure;
+  /** the failed turn whose input this one brings again */
+  readonly redriveOf?: string;
+  /** of a failed turn: the turn that brought its input again last */
+  readonly redrivenAs?: string;
   /** our own size of each model call's request, in order, in tokens */
   readonly requestTokens: readonly number[];
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number };

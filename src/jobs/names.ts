@@ -16,7 +16,15 @@ export const HIGHEST_PRIORITY = 1;
 export const DEFAULT_PRIORITY = 10;
 
 /** Times in ms. A killed worker's job is found within lock + stalled check. */
-export const QUEUE_TIMES = { lockMs: 10_000, stalledCheckMs: 5_000, inFlightDelayMs: 1_000 } as const;
+export const QUEUE_TIMES = {
+  lockMs: 10_000,
+  stalledCheckMs: 5_000,
+  inFlightDelayMs: 1_000,
+  newerDelayMs: 1_000,
+} as const;
+
+/** How often a worker leaves a job of a newer program to others: half a minute, in which one of those would have taken it. */
+export const NEWER_PAYLOAD_TRIES = 30;
 
 /** Runs of one summarization job before it answers its failure as a value. */
 export const SUMMARIZATION_ATTEMPTS = 3;

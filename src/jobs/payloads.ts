@@ -3,19 +3,22 @@ import { type ConversationRef, idSchema } from '../domain/ids.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { SummarizationTask } from '../domain/ports/queue.ts';
 
-/** Bump when an old worker could misread what a new service enqueues. */
-const PAYLOAD_VERSION = 1;
+/**
+ * Bump when an old worker could misread what a new program enqueues: it leaves such jobs to others. A field more needs none:
+ * who does not know it reads over it, and the job keeps it.
+ */
+export const PAYLOAD_VERSION = 1;
 
 const conversationFields = { v: z.literal(PAYLOAD_VERSION), tenant: idSchema, id: idSchema };
 
 /** A wake: which conversation to look at, nothing else. */
-export const wakePayloadSchema = z.strictObject(conversationFields);
+export const wakePayloadSchema = z.object(conversationFields);
 
 /** A summarization job: ids and small numbers, never content. */
-export const summarizationPayloadSchema = z.strictObject({
+export const summarizationPayloadSchema = z.object({
   ...conversationFields,
   passId: idSchema,
-  sequence: z.strictObject({
+  sequence: z.object({
     from: z.number().int().min(1),
     to: z.number().int().min(1),
     tokens: z.number().int().min(0),
@@ -25,6 +28,13 @@ export const summarizationPayloadSchema = z.strictObject({
 
 export type WakePayload = z.infer<typeof wakePayloadSchema>;
 export type SummarizationPayload = z.infer<typeof summarizationPayloadSchema>;
+
+const versionSchema = z.object({ v: z.number().gt(PAYLOAD_VERSION) });
+
+/** Written by a program newer than this one. */
+export function isNewerPayload(data: unknown): boolean {
+  return versionSchema.safeParse(data).success;
+}
 
 export function wakePayload({ tenant, id }: ConversationRef): WakePayload {
   return { v: PAYLOAD_VERSION, tenant, id };

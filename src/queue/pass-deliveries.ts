@@ -2,7 +2,7 @@ import { type Job, type Queue, WaitingChildrenError } from 'bullmq';
 import type { PassDeliveryResult, PassHandler } from '../domain/ports/handlers.ts';
 import { DEFAULT_PRIORITY, QUEUES, SUMMARIZATION_ATTEMPTS, SUMMARIZATION_BACKOFF_MS } from '../jobs/names.ts';
 import { readWake, summarizationPayload } from '../jobs/payloads.ts';
-import { type Delivery, type Report, readOrReport } from './delivery.ts';
+import { type Delivery, type Report, readJob } from './delivery.ts';
 import type { QueueSet } from './queue-set.ts';
 
 type Child = Extract<PassDeliveryResult, { status: 'parked' }>['children'][number];
@@ -13,7 +13,7 @@ type Child = Extract<PassDeliveryResult, { status: 'parked' }>['children'][numbe
  */
 export function deliverPasses(handler: PassHandler, queues: QueueSet, report: Report): Delivery {
   return async (job, token) => {
-    const conversation = readOrReport(readWake, job, report);
+    const conversation = await readJob({ read: readWake, report }, job, token);
     if (conversation === undefined) return;
     let haveChildrenEnded = await haveAllChildrenEnded(job);
     for (;;) {

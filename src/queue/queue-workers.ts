@@ -3,7 +3,7 @@ import type { PassHandler, SummarizationHandler, TurnHandler } from '../domain/p
 import { QUEUES, type QueueName } from '../jobs/names.ts';
 import type { Delivery } from './delivery.ts';
 import { deliverPasses } from './pass-deliveries.ts';
-import { QueueConnection, type QueueErrorListener } from './queue-connection.ts';
+import { openQueueConnection, type QueueConnection, type QueueErrorListener } from './queue-connection.ts';
 import { listShards, QueueSet } from './queue-set.ts';
 import { openQueueWorker } from './queue-worker.ts';
 import { type CloseOutcome, RunningWorkers } from './running-workers.ts';
@@ -47,7 +47,7 @@ export function openQueueWorkers(options: QueueWorkersOptions): QueueWorkers {
   return {
     async start() {
       if (running !== undefined || closing !== undefined) throw new Error('queue workers start once');
-      const connection = new QueueConnection(options);
+      const connection = openQueueConnection(options);
       running = new RunningWorkers(openWorkers(options, connection, lastCall.signal), connection, options.onError);
       await running.waitUntilReady();
     },

@@ -2,7 +2,7 @@ import { DelayedError } from 'bullmq';
 import type { SummarizationDelivery, SummarizationHandler, SummarizationResult } from '../domain/ports/handlers.ts';
 import { QUEUE_TIMES, SUMMARIZATION_ATTEMPTS } from '../jobs/names.ts';
 import { readSummarizationTask } from '../jobs/payloads.ts';
-import { type Delivery, type Report, readOrReport } from './delivery.ts';
+import { type Delivery, type Report, readJob } from './delivery.ts';
 
 type Outcome = Extract<SummarizationResult, { status: 'ended' }>['outcome'];
 
@@ -12,7 +12,7 @@ type Outcome = Extract<SummarizationResult, { status: 'ended' }>['outcome'];
  */
 export function deliverSummarizations(handler: SummarizationHandler, signal: AbortSignal, report: Report): Delivery {
   return async (job, token): Promise<Outcome> => {
-    const task = readOrReport(readSummarizationTask, job, report);
+    const task = await readJob({ read: readSummarizationTask, report }, job, token);
     if (task === undefined) return 'failed';
     const isLastAttempt = job.attemptsMade + 1 >= SUMMARIZATION_ATTEMPTS;
     const delivery = { task, askedAt: job.timestamp, isLastAttempt, signal };

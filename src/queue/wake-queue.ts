@@ -5,7 +5,7 @@ import { nameRedisError } from '../domain/redis-errors.ts';
 import { DEFAULT_PRIORITY, HIGHEST_PRIORITY, QUEUES, type QueueName } from '../jobs/names.ts';
 import { wakePayload } from '../jobs/payloads.ts';
 import { countJobs, type JobCount, type OldestWait, readOldestWaits } from './job-counts.ts';
-import { QueueConnection, type QueueErrorListener } from './queue-connection.ts';
+import { openQueueConnection, type QueueConnection, type QueueErrorListener } from './queue-connection.ts';
 import { QueueSet } from './queue-set.ts';
 
 export interface WakeQueueOptions {
@@ -36,7 +36,7 @@ const FAIL_FAST_MS = 900;
 /** Opens the adding side of the wake queues. Calls throw `redis_full` and, where they fail fast, `redis_unavailable`. */
 export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
   const { shards, namespace, onError, failsFast = false } = options;
-  const connection = new QueueConnection(options);
+  const connection = openQueueConnection(options);
   const queues = new QueueSet({ connection, names: Object.values(QUEUES), shards, namespace, onError, failsFast });
   const call = failsFast ? callWithinBudget : callNamed;
   return {

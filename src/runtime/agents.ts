@@ -28,9 +28,21 @@ export async function prepareAgents(
         field,
       });
     }
+    checkTimeout(agent);
     if (prepared.has(agent.name))
       throw new TurnfoldError('invalid_config', `${field}: two agents have this name`, { field });
     prepared.set(agent.name, await prepareAgent(agent, basePolicy, { loadCounter: loadTokenCounter, factorOf }));
   }
   return { all: [...prepared.values()], find: (name) => prepared.get(name) };
+}
+
+/** A longer one is none: timers of the process end there, 24.8 days, and fire at once beyond. */
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
+
+function checkTimeout({ name, turnTimeoutMs = LONGEST_TIMEOUT_MS }: Agent): void {
+  if (turnTimeoutMs > 0 && turnTimeoutMs <= LONGEST_TIMEOUT_MS) return;
+  const field = `agents.${name}.turnTimeoutMs`;
+  throw new TurnfoldError('invalid_config', `${field}: expected ms, more than 0 and at most ${LONGEST_TIMEOUT_MS}`, {
+    field,
+  });
 }

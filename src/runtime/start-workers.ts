@@ -6,7 +6,7 @@ import { QUEUES } from '../jobs/names.ts';
 import type { QueueErrorListener } from '../queue/queue-connection.ts';
 import { openQueueWorkers } from '../queue/queue-workers.ts';
 import { type OpenWakeQueue, openWakeQueue } from '../queue/wake-queue.ts';
-import { connectStore } from '../store/connect-store.ts';
+import { type ConnectedStore, connectStore } from '../store/connect-store.ts';
 import { combineListeners } from '../telemetry/listeners.ts';
 import type { Measures } from '../telemetry/measured-gauges.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
@@ -64,12 +64,13 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const summarizers = await createSummarizers(summarized, options.summarizers ?? []);
   const shadowed = options.shadow && (await prepareShadow(options.agents, options.shadow, factorOf));
   const onError = reportTo(onEvent);
-  const { store, close } = await connectStore({ url, shards, onError: (error) => onError(error, 'store') });
+  const { store, readMemory, close } = await connectStore({ url, shards, onError: (error) => onError(error, 'store') });
   const wakes = openWakeQueue({ url, shards: queueShards, onError });
   const closeConnections = async (): Promise<void> => void (await Promise.all([wakes.close(), close()]));
   try {
+    await tellOfMemory(readMemory, onEvent);
     await calibrations.start(store);
-    const parts = { store, wakes, agents, shadowed, calibrations, summarizers, onEvent, closeConnections };
+    const parts = { store, wakes, agents, shadowed, calibrations, summarizers, onEvent, readMemory, closeConnections };
     return await startRoles({ ...options, ...parts });
   } catch (error) {
     await closeConnections();
@@ -79,6 +80,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
 
 interface RoleParts extends Omit<WorkersOptions, 'agents' | 'summarizers' | 'onEvent'>, HandlerParts {
   readonly wakes: OpenWakeQueue;
+  readonly readMemory: ConnectedStore['readMemory'];
   readonly closeConnections: () => Promise<void>;
 }
 
@@ -88,6 +90,7 @@ async function startRoles({
   wakes,
   calibrations,
   summarizers,
+  readMemory,
   closeConnections,
   ...options
 }: RoleParts): Promise<Workers> {
@@ -95,6 +98,7 @@ async function startRoles({
     measures: {
       ...measureQueues(wakes),
       measureOverdue: () => store.measureOverdue(),
+      readMemory,
       readCalibrations: async () => calibrations.factors,
     },
     onEvent: options.onEvent,
@@ -131,6 +135,15 @@ async function startRoles({
       return outcome;
     },
   };
+}
+
+/** Of its limit: past this, Redis is a matter of hours. */
+const NEARLY_FULL = 0.8;
+
+async function tellOfMemory(readMemory: ConnectedStore['readMemory'], onEvent: EventListener): Promise<void> {
+  const use = await readMemory();
+  if (use === undefined || use.usedBytes < NEARLY_FULL * use.limitBytes) return;
+  onEvent({ type: 'redis_nearly_full', ...use });
 }
 
 function reportTo(onEvent: EventListener): QueueErrorListener {

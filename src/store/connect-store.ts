@@ -1,8 +1,10 @@
-import type { Redis } from 'ioredis';
+import type { Durability } from '../domain/durability.ts';
 import type { TextListener } from '../domain/ports/text-deltas.ts';
-import { outage } from '../domain/redis-errors.ts';
-import { openConnection } from './connection.ts';
+import { Barrier } from './barrier.ts';
+import { connect, openConnection } from './connection.ts';
 import { openDatabase } from './database.ts';
+import { guardIntake } from './guarded-intake.ts';
+import { type MemoryUse, readMemory } from './memory.ts';
 import { type Notices, openNotices } from './notices.ts';
 import { openStore, type Store } from './open-store.ts';
 import { Subscriber } from './subscriber.ts';
@@ -15,12 +17,16 @@ export interface StoreOptions {
   /** for services: no call takes longer than a second; workers wait until Redis is back */
   readonly failsFast?: boolean;
   readonly onError?: (error: Error) => void;
+  /** what accepts and appends wait for */
+  readonly durability?: Durability;
 }
 
 export interface ConnectedStore {
   readonly store: Store;
   readonly notices: Notices;
   readonly texts: TextListener;
+  /** for gauges; undefined where there is no limit */
+  readonly readMemory: () => Promise<MemoryUse | undefined>;
   readonly close: () => Promise<void>;
 }
 
@@ -28,7 +34,8 @@ export interface ConnectedStore {
 const FAIL_FAST_MS = 900;
 
 /** @throws invalid_config, incompatible_store; failing fast also redis_unavailable */
-export async function connectStore({ url, shards, failsFast = false, onError }: StoreOptions): Promise<ConnectedStore> {
+export async function connectStore(options: StoreOptions): Promise<ConnectedStore> {
+  const { url, shards, failsFast = false, onError, durability } = options;
   const redis = openConnection({
     url,
     failsFast,
@@ -38,36 +45,23 @@ export async function connectStore({ url, shards, failsFast = false, onError }: 
   try {
     if (failsFast) await connect(redis);
     const keyspace = await openDatabase(redis, { shards });
+    const barrier = durability && (await Barrier.open(redis, durability));
     const subscriber = new Subscriber(redis);
     const notices = openNotices(subscriber, keyspace);
     return {
-      store: openStore(redis, keyspace),
+      store: { ...openStore(redis, keyspace), ...(barrier && guardIntake(barrier, keyspace)) },
       notices,
+      readMemory: () => readMemory(redis),
       texts: openTextListener(redis, keyspace, subscriber),
       close: async () => {
         notices.close();
         subscriber.close();
+        barrier?.close();
         redis.disconnect();
       },
     };
   } catch (error) {
     redis.disconnect();
     throw error;
-  }
-}
-
-/** Where it fails ioredis says no more than that the connection is closed; why comes as an event. @throws redis_unavailable */
-async function connect(redis: Redis): Promise<void> {
-  let reason: Error | undefined;
-  const keepReason = (error: Error): void => {
-    reason = error;
-  };
-  redis.on('error', keepReason);
-  try {
-    await redis.connect();
-  } catch (error) {
-    throw outage(reason ?? (error as Error));
-  } finally {
-    redis.off('error', keepReason);
   }
 }

@@ -2,6 +2,7 @@ import { type Redis, ReplyError } from 'ioredis';
 import { TurnfoldError } from '../domain/errors.ts';
 import { callRedis } from './connection.ts';
 import { Keyspace, STORE_SCHEMA } from './keys.ts';
+import { checkEviction } from './memory.ts';
 import { bindScript, type ScriptDefinition } from './script.ts';
 
 export interface DatabaseSettings {
@@ -16,6 +17,7 @@ export interface DatabaseSettings {
  */
 export async function openDatabase(redis: Redis, { shards }: DatabaseSettings): Promise<Keyspace> {
   await checkNumber(redis);
+  await checkEviction(redis);
   const keyspace = new Keyspace(shards);
   const found = await bindScript(redis, readSettings(keyspace))({ shards });
   checkSchema(found.schema);

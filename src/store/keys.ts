@@ -35,8 +35,18 @@ export class Keyspace {
     return `{tf${shard}}:ready`;
   }
 
+  /** Failed turns as `tenant|id|turn`; scripts derive its name from `ready`. */
+  failed(shard: number): string {
+    return `{tf${shard}}:failed`;
+  }
+
   sweep(shard: number): string {
     return `{tf${shard}}:sweep`;
+  }
+
+  /** Written before each wait for replicas: see `Barrier`. */
+  barrier(conversation: ConversationRef): string {
+    return `${this.shardPrefix(this.shardOf(conversation))}barrier`;
   }
 
   /** Where the settings that must never change are kept. */

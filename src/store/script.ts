@@ -21,7 +21,7 @@ export interface Script<Input, Reply> extends ScriptDefinition<Input, Reply> {
 }
 
 /** Called when a store is opened, not at import. */
-function loadScript<Input, Reply>(definition: ScriptDefinition<Input, Reply>): Script<Input, Reply> {
+export function loadScript<Input, Reply>(definition: ScriptDefinition<Input, Reply>): Script<Input, Reply> {
   const lua = readLua(`${definition.file}.lua`);
   return { ...definition, lua, sha: createHash('sha1').update(lua).digest('hex') };
 }
@@ -32,10 +32,7 @@ export async function runScript<Input, Reply>(
   script: Script<Input, Reply>,
   input: Input,
 ): Promise<Reply> {
-  const keys = script.keys(input);
-  // One list: `evalsha(...args)` puts every argument on the stack, and the 80,000 of an append of 20,000 messages overflow
-  // it inside the connection's pipeline, which takes the process down.
-  const args = [keys.length, ...keys, ...script.args(input)];
+  const args = encodeArguments(script, input);
   const reply = await callRedis(async () => {
     try {
       return await redis.call('evalsha', [script.sha, ...args]);
@@ -45,6 +42,15 @@ export async function runScript<Input, Reply>(
     }
   });
   return script.decode(reply, input);
+}
+
+/**
+ * What follows a script's hash or text. One list: `evalsha(...args)` puts every argument on the stack, and the 80,000 of an
+ * append of 20,000 messages overflow it inside the connection's pipeline, which takes the process down.
+ */
+export function encodeArguments<Input, Reply>(script: Script<Input, Reply>, input: Input): (string | number)[] {
+  const keys = script.keys(input);
+  return [keys.length, ...keys, ...script.args(input)];
 }
 
 /** A script as the operation that it is, over one connection. */

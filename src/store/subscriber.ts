@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { duplicateConnection } from './connection.ts';
 
 export type Hear = (text: string) => void;
 
@@ -48,7 +49,7 @@ export class Subscriber {
 
   #connect(): Redis {
     if (this.#connection !== undefined) return this.#connection;
-    const connection = this.#redis.duplicate({
+    const connection = duplicateConnection(this.#redis, {
       enableOfflineQueue: true,
       maxRetriesPerRequest: null,
       enableAutoPipelining: false,

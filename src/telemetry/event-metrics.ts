@@ -32,6 +32,8 @@ const RECORDERS: Recorders = {
   summary_ended: recordSummary,
   version_rejected: ({ versionsRejected }, { by }) => versionsRejected.inc({ by }),
   lease_lost: ({ leasesLost }, { what, why }) => leasesLost.inc({ what, why: why ?? 'unknown' }),
+  // What it is now is a gauge.
+  redis_nearly_full: () => undefined,
   worker_failed: ({ workerFailures }, { where }) => workerFailures.inc({ where }),
 };
 

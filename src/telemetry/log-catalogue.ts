@@ -78,6 +78,11 @@ const LOG_LINES: LogLines = {
     fields: { version, codes, why: message, form },
   }),
   lease_lost: ({ what, why }) => ({ level: 'warn', message: `${what} is another owner's, or erased`, fields: { why } }),
+  redis_nearly_full: ({ usedBytes, limitBytes }) => ({
+    level: 'warn',
+    message: 'memory of Redis is nearly used up: at its maxmemory no turn is accepted, and none goes on',
+    fields: { usedBytes, limitBytes },
+  }),
   worker_failed: ({ where, error }) => ({ level: 'error', message: 'worker failed', fields: { where }, error }),
 };
 

@@ -11,6 +11,8 @@ export interface Measures {
   readonly measureOverdue?: () => Promise<{ readonly count: number; readonly oldestMs: number }>;
   /** model → how far counts are off for it */
   readonly readCalibrations?: () => Promise<ReadonlyMap<string, number>>;
+  /** undefined where Redis has no limit */
+  readonly readMemory?: () => Promise<{ readonly usedBytes: number; readonly limitBytes: number } | undefined>;
   /** conversations whose next turn waits for a worker: one wake each, however many turns are behind it */
   readonly measureWaiting?: () => Promise<{ readonly turns: number; readonly oldestMs: number }>;
 }
@@ -47,6 +49,13 @@ export function createMeasuredGauges(registry: Registry, measures: Measures, ter
     const read = readWith(terms, 'measureOverdue', measures.measureOverdue);
     createGauge(GAUGES.overdueEntries, registry, async (gauge) => show(gauge, (await read())?.count));
     createGauge(GAUGES.oldestOverdueEntry, registry, async (gauge) => showAge(gauge, (await read())?.oldestMs));
+  }
+  if (measures.readMemory !== undefined) {
+    const read = readWith(terms, 'readMemory', measures.readMemory);
+    createGauge(GAUGES.redisMemory, registry, async (gauge) => {
+      const use = await read();
+      show(gauge, use && use.usedBytes / use.limitBytes);
+    });
   }
   if (measures.measureWaiting !== undefined) {
     const read = readWith(terms, 'measureWaiting', measures.measureWaiting);

@@ -267,6 +267,12 @@ export const GAUGES = {
     help: 'How far the oldest such entry is past its time.',
     labels: [],
   },
+  redisMemory: {
+    type: 'gauge',
+    name: 'turnfold_redis_memory_ratio',
+    help: "Memory that Redis uses ÷ its maxmemory; absent where it has none. Of a Cluster's masters the highest.",
+    labels: [],
+  },
   /** named as by BullMQ's own exporter, whose dashboards then work as they are */
   jobs: {
     type: 'gauge',

@@ -45,18 +45,18 @@ test('any history: within the budget, or the sum of why not; sent as every forma
         const weighed = await weighConversation(given as Message[], prepared);
         const run = () =>
           compactConversation(weighed, prepared, summarizers).catch((error: unknown) => {
-            if (!isTurnfoldError(error, 'budget_infeasible')) throw error;
+            if (!isTurnfoldError(error, 'budget_infeasible') && !isTurnfoldError(error, 'invalid_context')) throw error;
             return error.toJSON();
           });
         const compacted = await run();
         expect(await run()).toStrictEqual(compacted);
         if ('code' in compacted) {
+          if (compacted.code === 'invalid_context') return;
           const { fixed, pinned, open, floor } = compacted.details as Record<string, number>;
           expect((fixed ?? 0) + (pinned ?? 0) + (open ?? 0) + (floor ?? 0)).toBeGreaterThan(maxTokens);
           return;
         }
         const { messages, report } = compacted;
-        if (report.refused !== undefined) return;
         expect(report.tokensAfter).toBeLessThanOrEqual(Math.min(maxTokens, report.tokensBefore));
         expect(violationsOf(messages)).toStrictEqual([]);
       },

@@ -20,6 +20,7 @@ describe('an environment that says nothing', () => {
     concurrency: { turn: 50, compaction: 10, summarization: 10 },
     metrics: { host: '127.0.0.1', port: 9464 },
     shutdownMs: 10_000,
+    durability: undefined,
     logLevel: 'info',
   };
 
@@ -43,6 +44,9 @@ test('every variable is read', () => {
     TURNFOLD_METRICS_HOST: '0.0.0.0',
     TURNFOLD_METRICS_PORT: '0',
     TURNFOLD_SHUTDOWN_MS: '500',
+    TURNFOLD_DURABLE_REPLICAS: '2',
+    TURNFOLD_DURABLE_TIMEOUT_MS: '300',
+    TURNFOLD_DURABLE_FSYNC: 'replica',
     TURNFOLD_LOG_LEVEL: 'silent',
   };
   expect(readConfig(env)).toStrictEqual({
@@ -52,6 +56,7 @@ test('every variable is read', () => {
     concurrency: { turn: 1, compaction: 2, summarization: 3 },
     metrics: { host: '0.0.0.0', port: 0 },
     shutdownMs: 500,
+    durability: { replicas: 2, timeoutMs: 300, fsync: 'replica' },
     logLevel: 'silent',
   });
 });
@@ -63,6 +68,12 @@ describe('what cannot be meant is refused with its name, and never with its valu
     ['REDIS_URL', 'redis://:s3cret@127.0.0.1:port'],
     ['REDIS_URL', 'redis://'],
     ['REDIS_URL', 'redis://s3cret.example/one'],
+    ['REDIS_URL', 'redis+sentinel://:s3cret@one:26379,two'],
+    ['REDIS_URL', 'redis+sentinel://one:port,s3cret/main'],
+    ['REDIS_URL', 'redis+cluster://:s3cret@one,two/1'],
+    ['TURNFOLD_DURABLE_REPLICAS', '-1'],
+    ['TURNFOLD_DURABLE_TIMEOUT_MS', '0'],
+    ['TURNFOLD_DURABLE_FSYNC', 's3cret'],
     ['TURNFOLD_SHARDS', '0'],
     ['TURNFOLD_SHARDS', '4097'],
     ['TURNFOLD_SHARDS', '2.5'],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { cutContext } from '../../src/domain/compaction/eviction.ts';
-import { layOut } from '../../src/domain/compaction/layout.ts';
+import { findLastSaid, layOut } from '../../src/domain/compaction/layout.ts';
 import { completePolicy, type EvictionStrategy, type PolicyInput } from '../../src/domain/policy.ts';
 import { contextOf, maskLine } from './alphabet.ts';
 
@@ -14,7 +14,10 @@ interface CutSetting extends PolicyInput {
 function cutLine(line: string, { excess = 0, excessBytes = 0, relax = false, strategy, ...policy }: CutSetting) {
   const { items } = contextOf(line);
   const first = items.find((item) => item.message.role === 'user')?.from;
-  const layout = layOut(items, completePolicy({ retentionWindow: 0, ...policy }), first);
+  const layout = layOut(items, completePolicy({ retentionWindow: 0, ...policy }), {
+    firstUserSeq: first,
+    lastSaidSeq: findLastSaid(items),
+  });
   const cut = cutContext(layout, {
     ...(strategy === undefined ? {} : { strategy }),
     excess: { tokens: excess, bytes: excessBytes },

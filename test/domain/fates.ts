@@ -51,29 +51,21 @@ export function droppablePositions(items: readonly ContextItem[]): Set<number> {
   return positionsOf(owners, new Set(owners.filter((owner) => !kept.has(owner))));
 }
 
-/** Positions that stay whatever the reasons: system, pinned groups, open rounds, the last user message. */
+/** Positions that stay whatever the reasons: system, pinned groups, open rounds, unread results, the last user message. */
 export function fixedPositions(items: readonly ContextItem[]): Set<number> {
   const owners = ownersOf(items);
   const lastUser = items.findLastIndex((item) => item.message.role === 'user');
+  const lastSaid = items.findLastIndex((item) => item.message.role === 'assistant');
   const answered = new Set(items.map((item) => item.message.toolCallId));
   const fixedOwners = new Set<number>();
   items.forEach(({ message }, position) => {
     const isOpen = message.toolCalls?.some((call) => !answered.has(call.id)) === true;
-    if (message.role === 'system' || message.pinned === true || isOpen || position === lastUser) {
+    const isUnread = message.role === 'tool' && position > lastSaid;
+    if (message.role === 'system' || message.pinned === true || isOpen || isUnread || position === lastUser) {
       fixedOwners.add(owners[position] as number);
     }
   });
   return positionsOf(owners, fixedOwners);
-}
-
-/** Positions of the floor that no reason takes: rounds with a result that the model has not read yet. */
-export function unreadPositions(pass: TakenPass): Set<number> {
-  const { items } = pass.request.context;
-  const owners = ownersOf(items);
-  const floor = floorPositions(pass);
-  const lastSaid = items.findLastIndex((item) => item.message.role === 'assistant');
-  const unread = owners.filter((owner, position) => position > lastSaid && floor.has(owner) && owner !== position);
-  return positionsOf(owners, new Set(unread));
 }
 
 /** Positions that stay with soft reasons: the retention window, with whole rounds, and the log's first user message. */

@@ -170,6 +170,19 @@ describe('clips', () => {
     expect(clipItem(item, 1_000, 80, () => expect.unreachable('weighed'))).toBeUndefined();
   });
 
+  test('leave numbers, keys and blanks of arguments as they are written', () => {
+    const long = 'word '.repeat(100);
+    const given = `{"id": 12345678901234567890,\t"rate":1.0, "most":1e400,"${long}": [true, "${long}", "\\"${long}\\""]}`;
+    const [call] = clipMessage(calls('c1', given), 20, 7).toolCalls ?? [];
+    const cut = (text: string) => JSON.stringify(clipMessage(says(text), 20, 7).content);
+    const quoted = cut(`"${long}"`);
+    expect(call?.arguments).toBe(
+      `{"id": 12345678901234567890,\t"rate":1.0, "most":1e400,"${long}": [true, ${cut(long)}, ${quoted}]}`,
+    );
+    const written = JSON.stringify({ text: 'a"\\'.repeat(300_000), ['k'.repeat(200_000)]: 1 });
+    expect(JSON.parse(clipMessage(calls('c1', written), 80, 7).toolCalls?.[0]?.arguments ?? '')).toHaveProperty('text');
+  });
+
   test('keep arguments a JSON object, and no half of a character', () => {
     fc.assert(
       fc.property(

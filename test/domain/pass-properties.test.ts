@@ -20,7 +20,6 @@ import {
   isSoft,
   maySummaryTake,
   ownersOf,
-  unreadPositions,
 } from './fates.ts';
 import { summaryOf, type TakenPass, takePass } from './passes.ts';
 import { cycleShares, playScenario, scenarios } from './scenarios.ts';
@@ -80,7 +79,7 @@ describe('of any history, policy and reasons', () => {
     });
   });
 
-  test('system, pins, open rounds and the live user message stay', () => {
+  test('system, pins, open rounds, unread results and the live user message stay', () => {
     forEachVersion((pass) => {
       const fates = fatesOf(pass);
       for (const position of fixedPositions(pass.request.context.items)) expect(fates[position]).toBe('kept');
@@ -107,13 +106,6 @@ describe('of any history, policy and reasons', () => {
         from <= firstUserSeq && firstUserSeq <= to && (role === 'user' || role === 'checkpoint');
       if (!pass.request.context.items.some(holdsIt)) return;
       expect(contextAfter(pass).items.some(holdsIt)).toBe(true);
-    });
-  });
-
-  test('results that the model has not read stay, whatever the reasons', () => {
-    forEachVersion((pass) => {
-      const fates = fatesOf(pass);
-      for (const position of unreadPositions(pass)) expect(fates[position]).toBe('kept');
     });
   });
 
@@ -199,7 +191,7 @@ describe('of any history, policy and reasons', () => {
       )
         return;
       const stays = fixedPositions(items);
-      for (const position of isSoft(pass) ? floorPositions(pass) : unreadPositions(pass)) stays.add(position);
+      for (const position of isSoft(pass) ? floorPositions(pass) : []) stays.add(position);
       const left = requestTokens(request, weighItems(items.filter((_, position) => stays.has(position))).tokens);
       expect(sum).toBe(upperBoundTokens(left, request.limits.upperBoundFactor));
     });

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { layOut } from '../../src/domain/compaction/layout.ts';
+import { findLastSaid, layOut } from '../../src/domain/compaction/layout.ts';
 import { findSequences } from '../../src/domain/compaction/sequences.ts';
 import { type Span, SpanIndex } from '../../src/domain/compaction/span-index.ts';
 import type { Context } from '../../src/domain/context.ts';
@@ -66,7 +66,7 @@ describe('sequences', () => {
       fc.property(scenarios, (scenario) => {
         const { context, firstUserSeq } = (playScenario(scenario)[0] as ReturnType<typeof playScenario>[number])
           .request;
-        const layout = layOut(context.items, policy, firstUserSeq);
+        const layout = layOut(context.items, policy, { firstUserSeq, lastSaidSeq: findLastSaid(context.items) });
         const isKept = (position: number): boolean =>
           layout.protections[layout.groupOf[position] as number] !== undefined;
         const { eligible } = findSequences(layout, policy, true);
@@ -86,7 +86,7 @@ describe('sequences', () => {
 
   const sequencesOf = (line: string, policy: PolicyInput): string[] => {
     const { context, policy: complete, firstUserSeq } = requestOver(contextOf(line), { policy });
-    const layout = layOut(context.items, complete, firstUserSeq);
+    const layout = layOut(context.items, complete, { firstUserSeq, lastSaidSeq: findLastSaid(context.items) });
     return findSequences(layout, complete, false).eligible.map(({ from, to }) => `${from}-${to}`);
   };
   const prefix = { scope: 'prefix', retentionWindow: 2, minSequenceTokens: 0 } as const;

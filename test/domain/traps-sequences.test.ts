@@ -31,7 +31,8 @@ interface Row {
 }
 
 const rows: readonly Row[] = [
-  { name: 'tool rounds belong to sequences', line: 'su(t:50 r:50)x4', plan: 'su11111111' },
+  { name: 'tool rounds belong to sequences', line: 'su(t:50 r:50)x4 a:50', plan: 'su111111111' },
+  { name: 'results that the model has not read yet are in none', line: 'su(t:200 r:200)x2', plan: 'su11tr' },
   { name: 'rounds are taken whole', line: 'su t:80 t:80 r:80 r:80 a:80', plan: 'su11111' },
   { name: 'the answer just given is kept by default', line: 'su(a:200)x3', setting: {}, plan: 'suaaa' },
   { name: 'an explicit window of 0 may summarize it', line: 'su(a:200)x3', plan: 'su111' },
@@ -50,8 +51,8 @@ const rows: readonly Row[] = [
   },
   {
     name: 'one that lies inside another is, where that other one is not cut by it',
-    line: 'su t1:200 t2:200 r2:200 u r1:200',
-    plan: 'sut11ur',
+    line: 'su t1:200 t2:200 r2:200 u r1:200 a:9',
+    plan: 'sut11ura',
   },
   {
     name: 'leaving out a round that does not lie whole leaves out what it cuts in two',
@@ -158,9 +159,11 @@ describe('summaries: what earlier systems got wrong', () => {
     }
     expect(story.version.segments.map(({ kind, from, to }) => [kind, from, to])).toStrictEqual([
       ['raw', 1, 2],
-      ['checkpoint', 3, 22],
+      ['checkpoint', 3, 20],
+      // The model has not read it yet.
+      ['raw', 21, 22],
     ]);
-    expect(Math.max(...sizes)).toBe(2);
+    expect(Math.max(...sizes)).toBe(3);
   });
 
   test('user messages are never merged: MySQL, and later Postgres, both stay in their words', () => {

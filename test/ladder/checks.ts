@@ -48,6 +48,16 @@ const CHECKS: Readonly<Record<string, (pass: SeenPass) => boolean>> = {
       .filter(({ isOpen }) => isOpen)
       .every(({ positions }) => positions.every((position) => kept.has(said[position] as Message)));
   },
+  'leaves what the model has not read, if shorter': ({ before, after, outcome }) => {
+    const seqs = new Map(after.items.map((item) => [item.from, item]));
+    const lastSaid = before.items.findLastIndex(({ message }) => message.role === 'assistant');
+    return before.items.slice(lastSaid + 1).every(({ from, message }) => {
+      const left = seqs.get(from);
+      if (message.role !== 'tool') return true;
+      if (left === undefined || left.message.toolCallId !== message.toolCallId) return false;
+      return left.message === message || (hasHardReason(outcome.reasons) && left.segment?.kind === 'clipped');
+    });
+  },
   'splits no round': ({ before, after }) => {
     const said = messagesOf(before.items);
     const left = new Set(after.items.map(({ from }) => from));

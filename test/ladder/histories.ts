@@ -87,7 +87,7 @@ function cutAt(given: readonly Message[], cuts: readonly number[]): Message[][] 
 }
 
 function workOn(turn: number, rounds: number, words: number): Message[] {
-  const worked = Array.from({ length: rounds }, (_, round): Message[] => {
+  const inTurn = Array.from({ length: rounds }, (_, round): Message[] => {
     const id = `w${turn}.${round}`;
     return [
       makeCall(id, { path: `src/part-${turn}/file-${round}.ts` }),
@@ -96,7 +96,7 @@ function workOn(turn: number, rounds: number, words: number): Message[] {
   });
   return [
     { role: 'user', content: `Question ${turn}: ${prose(5, turn)}` },
-    ...worked.flat(),
+    ...inTurn.flat(),
     { role: 'assistant', content: `Answer ${turn}: ${prose(Math.ceil(words / 2), turn + 7)}` },
   ];
 }

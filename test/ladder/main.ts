@@ -47,8 +47,8 @@ await check(scenarios, Number(values.runs));
 await check(longScenarios, Number(values.long));
 clearInterval(alive);
 const seconds = ((performance.now() - startMs) / 1_000).toFixed(0);
-console.log(
-  `${values.runs} histories and ${values.long} of 1,000 to 10,000 messages, seed ${seed}, ${seconds} s: none broken`,
+process.stdout.write(
+  `${values.runs} histories and ${values.long} of 1,000 to 10,000 messages, seed ${seed}, ${seconds} s: none broken\n`,
 );
 for (const [end, passes] of [...ends].toSorted(([, a], [, b]) => b - a))
-  console.log(`${String(passes).padStart(7)}  ${end}`);
+  process.stdout.write(`${String(passes).padStart(7)}  ${end}\n`);

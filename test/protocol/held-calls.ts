@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { toText } from './snapshot.ts';
+import { toEssence } from './snapshot.ts';
 
 /** Actors that live and die together. */
 export interface Process {
@@ -93,8 +93,8 @@ export class HeldCalls {
   }
 
   /** It takes effect, and whoever called stays without an answer for now. */
-  async actUnanswered(call: HeldCall): Promise<void> {
-    await call.act().catch(() => undefined);
+  async actUnanswered(call: HeldCall): Promise<unknown> {
+    return await call.act().catch((error: unknown) => error);
   }
 
   /** It comes to nothing, or to nothing more. */
@@ -113,12 +113,12 @@ export class HeldCalls {
     for (const call of this.#calls.filter(({ actor }) => actor.process === process)) this.#remove(call);
   }
 
-  #conclude(actor: Actor, name: string, reply: unknown, settle: () => void): void {
+  #conclude(actor: Actor, name: string, reply: unknown, tell: () => void): void {
     if (this.#tracksReplies) {
-      const heard = `${actor.seen} ${name} ${this.#clock.now()} ${toText(reply)}`;
+      const heard = `${actor.seen} ${name} ${this.#clock.now()} ${toEssence(reply)}`;
       actor.seen = createHash('md5').update(heard).digest('base64');
     }
-    settle();
+    tell();
   }
 
   #remove(call: HeldCall): void {

@@ -3,14 +3,43 @@ import type { MemoryDatabase } from '../fakes/store/database.ts';
 /** JSON in which maps and sets are lists; the same value gives the same text. */
 export function toText(value: unknown): string {
   return JSON.stringify(value, (_, one: unknown) => {
-    if (one instanceof Map) return [...one.entries()];
-    if (one instanceof Set) return [...one];
+    if (one instanceof Map) return [...(one as Map<unknown, unknown>)];
+    if (one instanceof Set) return [...(one as Set<unknown>)];
     if (one instanceof Error) return String(one);
     return one;
-  }) as string;
+  });
+}
+
+/** Times that are kept and shown, and by which nobody decides anything. */
+const MERE_TIMES: ReadonlySet<string> = new Set([
+  'acceptedAt',
+  'settledAt',
+  'requestedAt',
+  'at',
+  'timestamp',
+  'durationMs',
+]);
+
+/**
+ * As `toText`, but for what makes no difference to anything that may still happen.
+ * @param isKnown whether a wake may still come up: in a queue, or in somebody's hands
+ */
+export function toEssence(value: unknown, isKnown: (wake: string) => boolean = () => true): string {
+  return JSON.stringify(value, (key, one: unknown) => {
+    if (MERE_TIMES.has(key)) return 0;
+    if (key === 'wake' && typeof one === 'string' && !isKnown(one)) return '';
+    if (one instanceof Map) return [...(one as Map<unknown, unknown>)];
+    if (one instanceof Set) return [...(one as Set<unknown>)];
+    if (one instanceof Error) return String(one);
+    return one;
+  });
 }
 
 /** All that the stores hold, as text. */
 export function textOfDatabase({ conversations, gone, ready, sweeps, sweptAt }: MemoryDatabase): string {
-  return toText([conversations, gone, [...ready].toSorted(), [...sweeps].toSorted(), sweptAt]);
+  return toText([conversations, gone, sortEntries(ready), sortEntries(sweeps), sweptAt]);
+}
+
+export function sortEntries(map: ReadonlyMap<string, number>): (readonly [string, number])[] {
+  return [...map].toSorted(([a], [b]) => (a < b ? -1 : 1));
 }

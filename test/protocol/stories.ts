@@ -12,7 +12,7 @@ import { ref, type World } from './world.ts';
 const MODEL_MS = 2_500;
 const SMALL = { windowTokens: 2_500, outputCapTokens: 500 };
 
-export function words(count: number): string {
+function words(count: number): string {
   return ' word'.repeat(count);
 }
 
@@ -31,7 +31,7 @@ function answerIn({ messages, idempotencyKey, tokens }: ModelRequest, calls: rea
   return { content: 'Let me see.', toolCalls: calls.map((name) => ({ name, arguments: {} })), usage };
 }
 
-const TOOLS = [
+export const TOOLS = [
   defineTool({ name: 'read', description: '', input: z.object({}), run: async () => 'text' }),
   defineTool({ name: 'list', description: '', input: z.object({}), run: async () => 'names' }),
   defineTool({ name: 'remove', description: '', input: z.object({}), needsApproval: true, run: async () => 'removed' }),
@@ -55,7 +55,7 @@ const two = async (client: Client): Promise<void> => {
 };
 
 /** Writes the same short text for the same range. */
-export const brief: Summarizer = {
+const brief: Summarizer = {
   id: 'brief',
   summarize: async ({ range }) => ({ status: 'written', text: `what happened in ${range.from}-${range.to}` }),
 };
@@ -127,15 +127,22 @@ export const STORIES: readonly Story[] = [
     ],
   },
   {
-    name: 'a soft pass with two sequences behind a turn',
-    options: { surround: softly(brief), modelMs: MODEL_MS },
+    name: 'a soft pass with two sequences',
+    options: { surround: softly(brief) },
     before: LONG,
-    clients: [async (client) => void (await client.enqueue('t1', 'One.'))],
+    clients: [(client) => client.compact('token_threshold')],
   },
   {
     name: 'a soft pass, one summary of which fails',
     options: { surround: softly(halfDown) },
     before: LONG,
+    clients: [(client) => client.compact('token_threshold')],
+  },
+  {
+    name: 'a turn with a soft pass behind it',
+    options: { surround: softly(brief), modelMs: MODEL_MS },
+    before: LONG,
+    isRacing: true,
     clients: [async (client) => void (await client.enqueue('t1', 'One.'))],
   },
   {

@@ -1,9 +1,10 @@
 import { answerCalls, cancelTurn, type EnqueuedTurn, enqueueTurn } from '../../src/client/turns.ts';
+import type { Reason } from '../../src/domain/compaction/thresholds.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
 import type { Message } from '../../src/domain/message.ts';
-import type { MemoryTurn } from '../fakes/store/database.ts';
+import { requestPass } from '../../src/workers/pass-request.ts';
 import { type HeldCall, type Process, settle } from './held-calls.ts';
-import { textOfDatabase, toText } from './snapshot.ts';
+import { textOfDatabase } from './snapshot.ts';
 import { AGENT, openProcess, ref, World, type WorldOptions } from './world.ts';
 
 /** What a service does. It is played again from its beginning when its process dies. */
@@ -12,6 +13,8 @@ export interface Client {
   /** brings what the turn waits for; a turn that waits no longer has it already */
   answer(turn: string, answers: Readonly<Record<string, unknown>>): Promise<void>;
   cancel(turn: string): Promise<void>;
+  /** asks for a pass */
+  compact(reason: Reason): Promise<void>;
   /** until the world is so */
   until(isSo: (world: World) => boolean): Promise<void>;
 }
@@ -20,6 +23,8 @@ export interface Story {
   readonly name: string;
   readonly options: WorldOptions;
   readonly before?: readonly Message[];
+  /** turns and passes go on side by side: which of them is first may differ from run to run, and with it the versions */
+  readonly isRacing?: true;
   readonly clients: readonly ((client: Client) => Promise<void>)[];
 }
 
@@ -102,7 +107,8 @@ class Telling {
     }
     const silent = this.#tellers.filter(({ isDone }) => !isDone).map(({ name }) => name);
     if (silent.length > 0) throw new Error(`${silent.join()} waits for what never comes`);
-    if (failures.length > 0) throw failures[0];
+    const other = failures.find((failure) => failure !== OUTAGE);
+    if (other !== undefined) throw new Error('a delivery ended otherwise than by an outage', { cause: other });
     return { world: this.#world, calls: this.#names.length, mishaps: this.#struck, names: this.#names };
   }
 
@@ -153,6 +159,7 @@ class Telling {
     teller.play(client).then(
       () => {
         teller.isDone = true;
+        return undefined;
       },
       (error: unknown) => {
         if (process.isDead) return;
@@ -167,7 +174,13 @@ class Telling {
     const { ports } = this.#world.openClient(process);
     return {
       enqueue: (turn, input, delayMs) =>
-        enqueueTurn(ports, { conversation: ref.id, agent: AGENT, turn, input, ...(delayMs !== undefined && { delayMs }) }),
+        enqueueTurn(ports, {
+          conversation: ref.id,
+          agent: AGENT,
+          turn,
+          input,
+          ...(delayMs !== undefined && { delayMs }),
+        }),
       answer: async (turn, answers) => {
         try {
           await answerCalls(ports, ref, turn, answers as never);
@@ -175,6 +188,7 @@ class Telling {
           if (!isTurnfoldError(error) || error.code !== 'conflict') throw error;
         }
       },
+      compact: async (reason) => void (await requestPass({ ...ports, onEvent: () => undefined }, ref, [reason])),
       cancel: async (turn) => void (await cancelTurn(ports, ref, turn)),
       until: (isSo) => new Promise((go) => this.#conditions.push({ isSo, process, go })),
     };
@@ -212,51 +226,9 @@ class Telling {
     const due = [...db.ready.values()].map((at) => Math.max(at, this.#sweptAt + 1_000));
     const times = [clock.nextTimerAt, jobs.nextDueAt, ...due].filter((at) => at !== undefined);
     if (times.length === 0) return false;
-    clock.moveTo(Math.max(clock.now() + 1, Math.min(...times)));
+    const next = Math.min(...times);
+    if (next <= clock.now()) throw new Error('something is due that nobody takes up');
+    clock.moveTo(next);
     return true;
   }
-}
-
-/** All that lasts, without ids, times, epochs and attempts. */
-export function normalize({ db, jobs }: World): unknown {
-  const found = db.find(ref);
-  if (found === undefined) return 'nothing';
-  const { log, versions, checkpoints, version, pass, passed, gate, mailbox, turnRecords, openCalls, summaries } = found;
-  return {
-    log: sortRounds(log.map(({ message }) => message)),
-    weights: log.at(-1)?.total,
-    turns: [...turnRecords.values()].map(normalizeTurn),
-    versions: [...versions.values()].map((one) => ({ ...one, at: 0, durationMs: 0 })),
-    checkpoints: [...checkpoints],
-    summaries: [...summaries].map(([hash, one]) => [hash, one.kind === 'record' ? one.record : one.kind]).toSorted(),
-    settled: found.events.filter(({ type }) => type === 'turn_settled').map(({ fields }) => fields),
-    left: { pass, mailbox, openCalls: [...openCalls], ready: [...db.ready], jobs: jobs.all.map(({ id }) => id) },
-    version,
-    passed,
-    gate,
-  };
-}
-
-function normalizeTurn({ turn, state, inputSeq, answerSeq, failure, usage, requestTokens, steps, end }: MemoryTurn) {
-  const done = [...steps].flatMap(([key, one]) => (one.status === 'done' && one.seqs ? [key] : [])).toSorted();
-  return { turn, state, inputSeq, answerSeq, failure, usage, requestTokens, end, done };
-}
-
-/** Results of one round in the order of their calls: they are recorded as they come in. */
-function sortRounds(messages: readonly Message[]): Message[] {
-  const sorted: Message[] = [];
-  let round: Message[] = [];
-  const close = (): void => {
-    sorted.push(...round.toSorted((a, b) => (toText(a.toolCallId) < toText(b.toolCallId) ? -1 : 1)));
-    round = [];
-  };
-  for (const message of messages) {
-    if (message.role === 'tool') round.push(message);
-    else {
-      close();
-      sorted.push(message);
-    }
-  }
-  close();
-  return sorted;
 }

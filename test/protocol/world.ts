@@ -33,6 +33,8 @@ import { WORD_COUNTER } from './word-counter.ts';
 export const ref: ConversationRef = { tenant: '_', id: 'talk' };
 export const AGENT = 'guide';
 
+const CLIENT_WORK = { queue: 'client' } as unknown as StoredJob;
+
 type Ports = TurnDependencies & CompactionPorts & SummarizationPorts & SweeperPorts;
 
 /** What stands outside of turnfold, and how its agent is set up. Built anew for each world, on that world's clock. */
@@ -59,9 +61,9 @@ export interface WorldOptions {
  * deliveries of the queue, the client's ports, over stores and queues in memory. Each call between them is held.
  */
 export class World {
-  readonly clock = new WorldClock();
+  readonly clock: WorldClock;
   readonly db = new MemoryDatabase(() => this.clock.now());
-  readonly jobs = new MemoryJobs(this.clock);
+  readonly jobs: MemoryJobs;
   readonly held: HeldCalls;
   readonly agent: PreparedAgent;
   readonly store: Store;
@@ -74,6 +76,7 @@ export class World {
   private constructor(agent: PreparedAgent, surroundings: Surroundings, options: WorldOptions, clock: WorldClock) {
     const { tracksReplies = false, mutate = (store) => store } = options;
     this.clock = clock;
+    this.jobs = new MemoryJobs(clock);
     this.agent = agent;
     this.#surroundings = surroundings;
     this.#options = options;
@@ -108,7 +111,7 @@ export class World {
     const run = delivery(this.#jobAsSeen(actor, job), token);
     const end = (operation: 'end' | 'failAttempt', why?: unknown): void => {
       void this.held
-        .hold(actor, `job.${operation}`, [String(why ?? '')], async () => this.jobs[operation](job, token))
+        .hold(actor, `job.${operation}`, [why], async () => this.jobs[operation](job, token))
         .catch(() => undefined)
         .then(() => this.working.delete(actor));
     };
@@ -132,11 +135,18 @@ export class World {
       .then(() => this.working.delete(actor));
   }
 
+  /** Work that is under way until it ends: a client's, which no job stands for. */
+  begin(actor: Actor, run: Promise<unknown>): void {
+    this.working.set(actor, CLIENT_WORK);
+    void run.catch((error: unknown) => this.#note(error)).then(() => this.working.delete(actor));
+  }
+
   /** What a service holds in its hands. */
   openClient(process: Process): { readonly actor: Actor; readonly ports: ClientPorts } {
     const actor = openActor(process.name, process);
     const ports = {
       turns: this.held.bind(actor, 'turns', this.store),
+      passes: this.held.bind(actor, 'passes', this.store),
       wakes: this.#wakesOf(actor),
       ids: idsOf(actor),
       counterFor: async () => WORD_COUNTER,
@@ -215,8 +225,8 @@ export class World {
       },
     };
     const tools = agent.tools.map((tool): Tool => {
-      const { run } = tool;
-      if (run === undefined) return tool;
+      if (tool.run === undefined) return tool;
+      const run = tool.run.bind(tool);
       return {
         ...tool,
         run: (input, context) => this.held.hold(actor, 'tool.run', [tool.name, input], () => run(input, context)),

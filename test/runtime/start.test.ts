@@ -48,6 +48,12 @@ it('a policy that cannot work is refused before anything is opened', async () =>
     code: 'invalid_config',
     field: 'agents.a b',
   });
+  for (const turnTimeoutMs of [0, 2 ** 31, Number.NaN]) {
+    await expect(house.startWorkers({ ...agentOf(), turnTimeoutMs })).rejects.toMatchObject({
+      code: 'invalid_config',
+      field: 'agents.guide.turnTimeoutMs',
+    });
+  }
   await expectConnections(house, OWN_CONNECTIONS);
 });
 

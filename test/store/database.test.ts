@@ -31,8 +31,12 @@ test('a database of a newer turnfold is refused, with what to do', async () => {
   await expect(openDatabase(redis, { shards: 64 })).rejects.toMatchObject({
     code: 'incompatible_store',
     field: 'schema',
-    message: expect.stringContaining('Update turnfold'),
+    message: expect.stringMatching(
+      new RegExp(`schema ${STORE_SCHEMA + 1}, .* up to ${STORE_SCHEMA}\\. Update turnfold`),
+    ),
+    details: { found: STORE_SCHEMA + 1, supported: STORE_SCHEMA },
   });
+  expect(await redis.hget('{tf}:database', 'schema'), 'left as it is').toBe(String(STORE_SCHEMA + 1));
 });
 
 test('an older database is raised to this schema, so that older programs refuse it; one of other shards is left', async () => {

@@ -3,6 +3,7 @@ import { ulid } from 'ulidx';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import { TURN_LIMITS } from '../../src/domain/turn.ts';
+import { openContextStore } from '../../src/store/contexts/context-store.ts';
 import { STORE_SCHEMA } from '../../src/store/keys.ts';
 import { runScript } from '../../src/store/script.ts';
 import { CLOSING_RESULT } from '../../src/store/turns/closing-result.ts';
@@ -65,6 +66,24 @@ describe('keys of turns', () => {
     expect(await redis.hkeys(texts)).toEqual(['i:turn.2']);
     await store.cancel(conversation, 'turn.2', 'w');
     expect(await redis.exists(texts)).toBe(0);
+  });
+
+  test('of a failed turn its shard has one entry, as long as turns are kept; an erase takes it', async () => {
+    const conversation = newConversation();
+    const failed = keyspace.failed(keyspace.shardOf(conversation));
+    const member = (turn: string): string => `_|${conversation.id}|${turn}`;
+    await redis.zadd(failed, Date.now() - TURN_LIMITS.turnRetentionMs - 60_000, 'expired');
+    await redis.zadd(failed, Date.now() - TURN_LIMITS.turnRetentionMs + 60_000, 'kept');
+    for (const turn of ['turn.1', 'turn.2']) {
+      const { lease } = await acceptAndClaim(store, conversation, turn);
+      await store.settle(lease, { state: 'failed', failure: { code: 'model_failed', message: '' } }, 'w');
+    }
+    const members = async (): Promise<string[]> => redis.zrange(failed, 0, '-1');
+    expect(await members()).toEqual(expect.arrayContaining(['kept', member('turn.1'), member('turn.2')]));
+    expect(await members()).not.toContain('expired');
+    await openContextStore(redis, keyspace).erase(conversation);
+    expect((await members()).filter((name) => name.includes(conversation.id))).toEqual([]);
+    await redis.zrem(failed, 'kept');
   });
 
   test('the index forgets turns that have expired', async () => {

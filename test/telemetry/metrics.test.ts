@@ -92,6 +92,7 @@ const expected: { readonly [Type in WorkerEvent['type']]: Record<string, number>
   },
   version_rejected: { 'turnfold_versions_rejected_total{by="provider"}': 1 },
   lease_lost: { 'turnfold_leases_lost_total{what="turn",why="fenced"}': 1 },
+  redis_nearly_full: {},
   worker_failed: { 'turnfold_worker_failures_total{where="sweeper"}': 1 },
 };
 

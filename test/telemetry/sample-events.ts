@@ -97,5 +97,6 @@ export const samples: { readonly [Type in WorkerEvent['type']]: EventOf<Type> } 
     form: '{}',
   },
   lease_lost: { type: 'lease_lost', ...scope, what: 'turn', why: 'fenced' },
+  redis_nearly_full: { type: 'redis_nearly_full', usedBytes: 900, limitBytes: 1_000 },
   worker_failed: { type: 'worker_failed', ...scope, where: 'sweeper', error: new Error('it broke') },
 };

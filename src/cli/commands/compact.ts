@@ -64,7 +64,6 @@ function describeReport(id: string, { report, messages }: CompactedConversation)
     ...(evicted === 0 ? [] : [`${evicted} evicted`]),
     ...(clipped === 0 ? [] : [`${clipped} clipped`]),
     ...(floorRelaxed ? ['floor relaxed'] : []),
-    ...(report.refused === undefined ? [] : [`refused: ${report.refused.join(', ')}`]),
   ];
   return `${kind.padEnd(KIND_WIDTH)}  ${id}  (${reasons.join(', ')}; ${sizes})  ${what.join(', ')}`.trimEnd();
 }

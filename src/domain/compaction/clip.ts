@@ -90,19 +90,27 @@ function isSplit(text: string, at: number): boolean {
   return at > 0 && at < text.length && (text.codePointAt(at - 1) ?? 0) > 0xffff;
 }
 
-/** What is no JSON is sent as a JSON string within an object (X7), and is cut as text. */
+/** A string of a JSON text, and the colon behind it where it is a key. */
+const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?/g;
+
+/**
+ * What is no JSON is sent as a JSON string within an object (X7), and is cut as text. In the text itself, where numbers stay as
+ * they are written: parsed, an id of 20 digits would become another.
+ */
 function clipArguments(text: string, keepChars: number, seq: number): string {
   if (text.length <= keepChars) return text;
-  try {
-    return JSON.stringify(clipTexts(JSON.parse(text), keepChars, seq));
-  } catch {
-    return clipText(text, keepChars, seq);
-  }
+  if (!isJson(text)) return clipText(text, keepChars, seq);
+  return text.replace(STRING, (literal: string, colon: string | undefined) => {
+    const isShort = colon !== undefined || literal.length <= keepChars;
+    return isShort ? literal : JSON.stringify(clipText(JSON.parse(literal) as string, keepChars, seq));
+  });
 }
 
-function clipTexts(value: unknown, keepChars: number, seq: number): unknown {
-  if (typeof value === 'string') return clipText(value, keepChars, seq);
-  if (Array.isArray(value)) return value.map((inner) => clipTexts(inner, keepChars, seq));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, clipTexts(inner, keepChars, seq)]));
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -61,26 +61,14 @@ function evictionOrder({ groups, protections, items }: Layout): number[] {
   return [...droppable, ...others, ...checkpoints];
 }
 
-/**
- * The retention window oldest first; the log's first user message, which says what all this is about, goes last. Results
- * that the model has not read yet stay: without them it would make the same calls again, and the next pass would take them
- * again.
- */
-function floorOrder(layout: Layout): number[] {
-  const { groups, protections, firstUserGroup } = layout;
-  const unread = findUnreadRounds(layout);
+/** The retention window oldest first; the log's first user message, which says what all this is about, goes last. */
+function floorOrder({ groups, protections, firstUserGroup }: Layout): number[] {
   const floor = groups
     .keys()
-    .filter((index) => isFloor(protections[index]) && !unread.has(index))
+    .filter((index) => isFloor(protections[index]))
     .toArray();
   const isFirst = (index: number): boolean => index === firstUserGroup;
   return [...floor.filter((index) => !isFirst(index)), ...floor.filter(isFirst)];
-}
-
-/** The rounds with a result that came after the last thing the model said. */
-function findUnreadRounds({ items, groupOf }: Layout): ReadonlySet<number> {
-  const unread = items.findLastIndex((item) => item.message.role === 'assistant') + 1;
-  return new Set(groupOf.slice(unread).filter((_, offset) => items[unread + offset]?.message.role === 'tool'));
 }
 
 /** How many groups of `order` a strategy takes. Shares are of tokens, not of messages. */

@@ -5,7 +5,7 @@ import type { Policy } from '../policy.ts';
 import { NO_OVERHEAD } from '../size.ts';
 import { START_VERSION } from '../version.ts';
 import type { Weigh } from './clip.ts';
-import { layOut } from './layout.ts';
+import { findLastSaid, layOut } from './layout.ts';
 import { type PassPlan, planPass } from './plan.ts';
 import { requestTokens } from './request-size.ts';
 import { evaluateThresholds } from './thresholds.ts';
@@ -35,7 +35,7 @@ export function explainPlan(entries: readonly LogEntry[], policy: Policy, weigh:
   });
   const seen = firstUserSeq === undefined ? {} : { firstUserSeq };
   const plan = planPass({ context, policy, limits, overhead: NO_OVERHEAD, reasons, weigh, ...seen });
-  const layout = layOut(items, policy, firstUserSeq);
+  const layout = layOut(items, policy, { firstUserSeq, lastSaidSeq: findLastSaid(items) });
   const protectedPositions = items.flatMap((_, position) =>
     layout.protections[layout.groupOf[position] as number] === undefined ? [] : [position],
   );

@@ -16,7 +16,7 @@ export const budgetInfeasibleSchema = z.object({
   fixed: tokens,
   /** texts of the policy and messages */
   pinned: tokens,
-  /** open rounds and the last user message */
+  /** open rounds, those with a result that the model has not read, and the last user message */
   open: tokens,
   /** the retention window and the first user message, where they could not yield */
   floor: tokens,
@@ -39,7 +39,7 @@ export function explainInfeasible(
     }, 0);
   const bound = (sum: number): number => Math.floor(scaleTokens(sum, overhead.calibration * limits.upperBoundFactor));
   const [system, pins] = [tokensOf('system'), tokensOf('pin')];
-  const [live, retained] = [tokensOf('open_round', 'last_user'), tokensOf('retention', 'first_user')];
+  const [live, retained] = [tokensOf('open_round', 'unread', 'last_user'), tokensOf('retention', 'first_user')];
   const mean = requestTokens({ overhead }, system + pins + live + retained);
   const parts = { pinned: bound(pins + (overhead.pinTokens ?? 0)), open: bound(live), floor: bound(retained) };
   // The rest, so that rounding cannot make the sum another than the size it explains.

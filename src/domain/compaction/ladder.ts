@@ -3,7 +3,7 @@ import type { Weight } from '../message.ts';
 import type { EvictionStrategy } from '../policy.ts';
 import { clipItem } from './clip.ts';
 import { cutContext } from './eviction.ts';
-import { type Layout, layOut } from './layout.ts';
+import { findLastSaid, type Layout, layOut } from './layout.ts';
 import { isMaskable, maskedItem } from './mask.ts';
 import type { PlanRequest } from './plan-request.ts';
 import { excessWeight } from './request-size.ts';
@@ -30,6 +30,7 @@ const NARROW_CLIP = { tokens: 100, chars: 80 };
 export class Ladder {
   readonly #request: Omit<PlanRequest, 'context'>;
   readonly #steps: StepTaken[] = [];
+  readonly #lastSaidSeq: number;
   #items: readonly ContextItem[];
   #layout: Layout | undefined;
   #isFloorRelaxed = false;
@@ -37,6 +38,7 @@ export class Ladder {
   constructor({ context, ...request }: PlanRequest) {
     this.#request = request;
     this.#items = context.items;
+    this.#lastSaidSeq = findLastSaid(context.items);
   }
 
   get items(): readonly ContextItem[] {
@@ -45,7 +47,7 @@ export class Ladder {
 
   get layout(): Layout {
     const { policy, firstUserSeq } = this.#request;
-    this.#layout ??= layOut(this.#items, policy, firstUserSeq);
+    this.#layout ??= layOut(this.#items, policy, { firstUserSeq, lastSaidSeq: this.#lastSaidSeq });
     return this.#layout;
   }
 

@@ -4,10 +4,11 @@ import type { Weight } from '../message.ts';
 import type { Policy } from '../policy.ts';
 
 /**
- * Why a group stays. The first four hold always; `retention` and `first_user` are the floor, which yields to the budget
- * where a pass has a hard reason.
+ * Why a group stays. The first five hold always; `retention` and `first_user` are the floor, which yields to the budget
+ * where a pass has a hard reason. `unread` are rounds with a result that the model has not read: without it the model would
+ * make the same calls again, and the next pass would take them again. They may be clipped, no more.
  */
-export type Protection = 'system' | 'pin' | 'open_round' | 'last_user' | 'retention' | 'first_user';
+export type Protection = 'system' | 'pin' | 'open_round' | 'last_user' | 'unread' | 'retention' | 'first_user';
 
 const FLOOR: ReadonlySet<Protection> = new Set(['retention', 'first_user']);
 
@@ -25,14 +26,27 @@ export interface Layout {
   readonly firstUserGroup: number | undefined;
 }
 
-/** @param firstUserSeq seq of the log's first user message, where the log has one */
-export function layOut(items: readonly ContextItem[], policy: Policy, firstUserSeq?: number): Layout {
+/** Seqs that decide what stays, whatever of the context is left. */
+export interface Landmarks {
+  /** the log's first user message, where the log has one */
+  readonly firstUserSeq?: number | undefined;
+  /** the last message that the model said: what is behind it was not read */
+  readonly lastSaidSeq: number;
+}
+
+/** @param items of a context, whole */
+export function findLastSaid(items: readonly ContextItem[]): number {
+  return items.findLast((item) => item.message.role === 'assistant')?.to ?? 0;
+}
+
+export function layOut(items: readonly ContextItem[], policy: Policy, landmarks: Landmarks): Layout {
+  const { firstUserSeq } = landmarks;
   const groups = groupMessages(items.map((item) => item.message));
   const groupOf = indexGroups(groups, items.length);
   const groupWeights = groups.map(({ positions }) =>
     weighItems(positions.map((position) => items[position] as ContextItem)),
   );
-  const protections = protectGroups(items, groups, policy, firstUserSeq);
+  const protections = protectGroups(items, groups, policy, landmarks);
   const first = groups.findIndex(({ positions: [at = -1] }) => holdsFirstUser(items[at], firstUserSeq));
   const isKept = policy.keepFirstUser && isFloor(protections[first]);
   return { items, groups, groupOf, groupWeights, protections, firstUserGroup: isKept ? first : undefined };
@@ -46,7 +60,7 @@ function protectGroups(
   items: readonly ContextItem[],
   groups: readonly Group[],
   policy: Policy,
-  firstUserSeq: number | undefined,
+  { firstUserSeq, lastSaidSeq }: Landmarks,
 ): (Protection | undefined)[] {
   const lastUser = items.findLastIndex((item) => item.message.role === 'user');
   // A straddling round has a member in the window and is kept whole.
@@ -58,6 +72,7 @@ function protectGroups(
     if (group.positions.some((position) => items[position]?.message.pinned === true)) return 'pin';
     if (group.isOpen) return 'open_round';
     if (first === lastUser) return 'last_user';
+    if (group.kind === 'round' && (items[last] as ContextItem).from > lastSaidSeq) return 'unread';
     if (last >= windowStart) return 'retention';
     if (policy.keepFirstUser && holdsFirstUser(items[first], firstUserSeq)) return 'first_user';
     return undefined;

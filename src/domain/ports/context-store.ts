@@ -1,5 +1,6 @@
 import type { ContextSource } from '../context.ts';
 import type { ConversationState } from '../conversation.ts';
+import type { Shortfall } from '../durability.ts';
 import type { OpenCall } from '../history.ts';
 import type { ConversationRef } from '../ids.ts';
 import type { LogEntry, WeighedMessage } from '../message.ts';
@@ -33,7 +34,13 @@ export interface AppendRequest {
 }
 
 export type AppendResult =
-  | { readonly status: 'appended' | 'known'; readonly from: number; readonly to: number }
+  | {
+      readonly status: 'appended' | 'known';
+      readonly from: number;
+      readonly to: number;
+      /** a durability was asked for and not reached */
+      readonly shortfall?: Shortfall;
+    }
   /** the conversation is that agent's */
   | { readonly status: 'other_agent'; readonly agent: string }
   | { readonly status: 'busy' }

@@ -19,7 +19,7 @@ export interface SweepStore {
   readonly shards: number;
   /**
    * Claims the shards whose last sweep is a second or more ago and answers their due entries, each pushed out
-   * (5 s, doubling to 60 s), at most `limit` a shard.
+   * (1 s, doubling to 60 s), at most `limit` a shard.
    */
   sweepShards(shards: readonly number[], limit: number): Promise<DueEntry[]>;
   inspectTurn(conversation: ConversationRef): Promise<SweepDecision>;

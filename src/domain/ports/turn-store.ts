@@ -1,4 +1,5 @@
 import type { ConversationState } from '../conversation.ts';
+import type { Shortfall } from '../durability.ts';
 import type { OpenCall } from '../history.ts';
 import type { ConversationRef } from '../ids.ts';
 import type { Message, WeighedMessage } from '../message.ts';
@@ -32,6 +33,8 @@ export interface AcceptRequest {
   /** ms from the acceptance, for which the turn is `scheduled`; absent or 0: due at once */
   readonly delayMs?: number;
   readonly maxQueuedTurns: number;
+  /** a failed turn of the conversation, whose input this one brings again; any other is refused */
+  readonly redriveOf?: string;
 }
 
 export type AcceptResult =
@@ -39,12 +42,36 @@ export type AcceptResult =
       readonly status: 'accepted' | 'known';
       readonly state: TurnState /** add the wake named in the request */;
       readonly needsWake: boolean;
+      /** a durability was asked for and not reached */
+      readonly shortfall?: Shortfall;
     }
   | { readonly status: 'conflict' }
   | Forking
   /** the conversation is that agent's */
   | { readonly status: 'other_agent'; readonly agent: string }
-  | { readonly status: 'full'; readonly queued: number };
+  | { readonly status: 'full'; readonly queued: number }
+  /** the turn to re-drive; absent `state`: there is none */
+  | { readonly status: 'not_failed'; readonly state?: TurnState };
+
+/** Which failed turns to list. Their records are kept as long as those of all settled turns. */
+export interface FailedQuery {
+  /** ms since epoch: settled then or later */
+  readonly since: number;
+  readonly tenant?: string;
+  readonly code?: string;
+  readonly limit: number;
+}
+
+export interface FailedTurn {
+  readonly conversation: ConversationRef;
+  readonly turn: string;
+  readonly agent: string;
+  readonly failedAt: number;
+  readonly failure: TurnFailure;
+  readonly redriveOf?: string;
+  /** the turn that brought its input again last */
+  readonly redrivenAs?: string;
+}
 
 /** The head turn of a mailbox, handed to its owner with all that it needs to go on. */
 export interface ClaimedTurn {
@@ -53,6 +80,8 @@ export interface ClaimedTurn {
   /** claims since the last recorded outcome, this one included */
   readonly attempt: number;
   readonly acceptedAt: number;
+  /** by the store's clock, as every time of the log is */
+  readonly claimedAt: number;
   readonly inputSeq: number;
   /** the user message, while it is the log's last entry: whoever knows the log before it need not read it */
   readonly input?: Message;
@@ -163,6 +192,8 @@ export interface TurnIntake {
   resume(request: ResumeRequest): Promise<ResumeResult>;
   cancel(conversation: ConversationRef, turn: string, wake: string): Promise<CancelResult>;
   readTurn(conversation: ConversationRef, turn: string): Promise<TurnView | undefined>;
+  /** of all conversations, newest first */
+  listFailed(query: FailedQuery): Promise<FailedTurn[]>;
 }
 
 /** What a turn worker needs. Every write is fenced by the lease and idempotent by its key. */

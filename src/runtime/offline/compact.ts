@@ -3,14 +3,16 @@ import { requestTokens } from '../../domain/compaction/request-size.ts';
 import type { SettledContext } from '../../domain/compaction/settle.ts';
 import type { Reason } from '../../domain/compaction/thresholds.ts';
 import { weighItems } from '../../domain/context.ts';
+import { TurnfoldError } from '../../domain/errors.ts';
 import type { Message, WeighedMessage } from '../../domain/message.ts';
+import type { Refusal } from '../../workers/compaction/settle-sendable.ts';
 import type { PreparedAgent } from '../../workers/prepared-agent.ts';
 import { infeasibleError } from './infeasible-error.ts';
 import { OfflinePasses, type SummarizerChain } from './offline-pass.ts';
 
 import { renderSentMessages } from './sent-messages.ts';
 
-/** What a pass did. Tokens are means of the whole request, bytes those of its messages' texts. */
+/** What a pass did. Tokens are means of the whole request, bytes those of its texts: messages and pins. */
 export interface CompactionReport {
   readonly kind: SettledContext['strategy'] | 'none';
   readonly reasons: readonly Reason[];
@@ -27,8 +29,6 @@ export interface CompactionReport {
   readonly floorRelaxed: boolean;
   /** in order, with the size after each */
   readonly steps: readonly { readonly step: LadderStep; readonly tokens: number; readonly bytes: number }[];
-  /** rules of a format that the result would break: nothing was done */
-  readonly refused?: readonly string[];
 }
 
 export interface CompactedConversation {
@@ -40,7 +40,8 @@ export interface CompactedConversation {
 /**
  * One pass over a whole recorded conversation, as if an operator had asked for it: the budget wins over the floor.
  * @param weighed with the ids that a log gives
- * @throws budget_infeasible with the sum and what to change
+ * @throws budget_infeasible with the sum and what to change; invalid_context where what it came to would break a rule of a
+ * format: nothing was done
  */
 export async function compactConversation(
   weighed: readonly WeighedMessage[],
@@ -53,6 +54,7 @@ export async function compactConversation(
   const before = weighItems(conversation.context.items);
   const outcome = await passes.run(['manual']);
   if (outcome.kind === 'infeasible') throw infeasibleError(outcome.details);
+  if (outcome.kind === 'refused') throw refusedError(outcome.refusal);
   const { items, version } = conversation.context;
   const messages = renderSentMessages(
     items.map(({ message }) => message),
@@ -63,9 +65,15 @@ export async function compactConversation(
     return { messages, report: reportVersion(outcome.settled, reasons, prepared) };
   }
   const tokens = requestTokens(prepared, before.tokens);
-  const sizes = { tokensBefore: tokens, tokensAfter: tokens, bytesAfter: before.bytes };
-  const refused = outcome.kind === 'refused' ? { refused: outcome.refusal.codes } : {};
-  return { messages, report: { kind: 'none', reasons, ...sizes, ...NOTHING_DONE, ...refused } };
+  const sizes = { tokensBefore: tokens, tokensAfter: tokens, bytesAfter: before.bytes + prepared.overhead.bytes };
+  return { messages, report: { kind: 'none', reasons, ...sizes, ...NOTHING_DONE } };
+}
+
+function refusedError({ codes, message }: Refusal): TurnfoldError {
+  return new TurnfoldError('invalid_context', `messages: compacted they would break ${codes.join(', ')}: ${message}`, {
+    field: 'messages',
+    details: { rules: codes },
+  });
 }
 
 const NOTHING_DONE = {
@@ -93,6 +101,10 @@ function reportVersion(settled: SettledContext, reasons: readonly Reason[], prep
     evicted: lengthOf('evicted'),
     clipped: lengthOf('clipped'),
     floorRelaxed: settled.isFloorRelaxed,
-    steps: steps.map(({ step, tokens, bytes }) => ({ step, tokens: requestTokens(prepared, tokens), bytes })),
+    steps: steps.map(({ step, tokens, bytes }) => ({
+      step,
+      tokens: requestTokens(prepared, tokens),
+      bytes: bytes + prepared.overhead.bytes,
+    })),
   };
 }

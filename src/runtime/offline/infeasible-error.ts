@@ -6,14 +6,14 @@ type Part = 'fixed' | 'pinned' | 'open' | 'floor';
 const NAMES: Readonly<Record<Part, string>> = {
   fixed: 'system prompt and framing',
   pinned: 'pinned',
-  open: 'last user message and open rounds',
+  open: 'last user message, open rounds and unread results',
   floor: 'retention window and first user message',
 };
 
 const ADVICE: Readonly<Record<Part, string>> = {
   fixed: 'shorten the system prompt',
-  pinned: 'unpin a message',
-  open: 'shorten the last user message or the calls that have no result yet',
+  pinned: 'shorten the pins of the policy, or unpin a message',
+  open: 'shorten the last user message, or the calls and results behind it',
   floor: 'lower retentionWindow',
 };
 

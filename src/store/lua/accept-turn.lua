@@ -1,15 +1,15 @@
 -- Stores a turn, in the mailbox or scheduled (I1, I2). A known turn id answers its present state.
 -- ARGV: turn, agent, payload hash, input (`tokens bytes`, JSON behind them on the next line), wake, delayMs,
--- maxQueuedTurns, schema
+-- maxQueuedTurns, schema, the failed turn that it is a re-drive of or ''
 -- Reply: {'accepted'|'known', state, 1 where the wake is to be added} | {'conflict'} | {'other_agent', agent} |
--- {'forking', 1 where it was abandoned} | {'full', queued}
+-- {'forking', 1 where it was abandoned} | {'full', queued} | {'not_failed', state of the turn to re-drive or ''}
 -- @include keys
 -- @include ready
 -- @include wake
 -- @include create
 -- @include index
 -- @include push
-local turn, agent, hash, input, wake, delayMs, maxQueuedTurns, schema = unpack(ARGV)
+local turn, agent, hash, input, wake, delayMs, maxQueuedTurns, schema, original = unpack(ARGV)
 local key = tbase .. turn
 local is_gone = redis.call('EXISTS', gone) == 1
 local known = is_gone and {} or redis.call('HMGET', key, 'hash', 'state')
@@ -21,6 +21,10 @@ if known[1] then
 end
 local refusal = find_refusal(is_gone, agent)
 if refusal then return refusal end
+if original ~= '' then
+  local state = not is_gone and redis.call('HGET', tbase .. original, 'state') or ''
+  if state ~= 'failed' then return { 'not_failed', state } end
+end
 create_conversation(is_gone, schema, agent)
 local is_due = tonumber(delayMs) <= 0
 local queued = redis.call('LLEN', mb)
@@ -30,6 +34,10 @@ if is_due and queued >= tonumber(maxQueuedTurns) then return { 'full', queued } 
 redis.call('HSET', cp, 'i:' .. turn, input)
 redis.call('HSET', key, 'agent', agent, 'hash', hash, 'acceptedAt', string.format('%.0f', now),
   'state', is_due and 'queued' or 'scheduled')
+if original ~= '' then
+  redis.call('HSET', key, 'redriveOf', original)
+  redis.call('HSET', tbase .. original, 'redrivenAs', turn)
+end
 index_key(key)
 if is_due then return { 'accepted', 'queued', push_turn(turn, wake) } end
 local dueAt = now + tonumber(delayMs)

@@ -7,6 +7,7 @@
 -- Reply: {keys removed so far, 1 where more is left}
 -- @include keys
 -- @include ready
+-- @include failed
 if ARGV[1] == '1' then redis.call('SET', gone, 0, 'NX', 'PX', ARGV[3]) end
 if redis.call('EXISTS', gone) == 0 then return { 0, 0 } end
 local removed = redis.call('UNLINK', c, log, mb, ver, cp, pass, ev)
@@ -14,6 +15,6 @@ leave_alone(turn_member)
 leave_alone(pass_member)
 for _, key in ipairs(redis.call('SPOP', ix, ARGV[2])) do
   removed = removed + redis.call('UNLINK', key)
-  if string.sub(key, 1, #tbase) == tbase then leave_alone(scheduled_member(string.sub(key, #tbase + 1))) end
+  if string.sub(key, 1, #tbase) == tbase then forget_turn(string.sub(key, #tbase + 1)) end
 end
 return { redis.call('INCRBY', gone, removed), redis.call('EXISTS', ix) }

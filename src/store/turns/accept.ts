@@ -9,13 +9,14 @@ type Reply =
   | ['conflict']
   | ForkingReply
   | ['other_agent', string]
-  | ['full', number];
+  | ['full', number]
+  | ['not_failed', TurnState | ''];
 
 export function acceptTurn(keyspace: Keyspace): ScriptDefinition<AcceptRequest, AcceptResult> {
   return {
     file: 'accept-turn',
     keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ turn, agent, payloadHash, input, wake, delayMs, maxQueuedTurns }) => [
+    args: ({ turn, agent, payloadHash, input, wake, delayMs, maxQueuedTurns, redriveOf }) => [
       turn,
       agent,
       payloadHash,
@@ -24,6 +25,7 @@ export function acceptTurn(keyspace: Keyspace): ScriptDefinition<AcceptRequest, 
       delayMs ?? 0,
       maxQueuedTurns,
       STORE_SCHEMA,
+      redriveOf ?? '',
     ],
     decode: (reply) => {
       const answer = reply as Reply;
@@ -36,6 +38,8 @@ export function acceptTurn(keyspace: Keyspace): ScriptDefinition<AcceptRequest, 
           return { status: 'other_agent', agent: answer[1] };
         case 'full':
           return { status: 'full', queued: answer[1] };
+        case 'not_failed':
+          return { status: 'not_failed', ...(answer[1] !== '' && { state: answer[1] }) };
         case 'accepted':
         case 'known':
           return { status: answer[0], state: answer[1], needsWake: answer[2] === 1 };

@@ -1,6 +1,14 @@
 import type { Message } from '../../domain/message.ts';
 import type { ClaimedTurn, TurnLease } from '../../domain/ports/turn-store.ts';
-import type { AnswerEnd, StepRecord, TurnFailure, TurnState, TurnView, Waiting } from '../../domain/turn.ts';
+import {
+  type AnswerEnd,
+  type StepRecord,
+  TURN_LIMITS,
+  type TurnFailure,
+  type TurnState,
+  type TurnView,
+  type Waiting,
+} from '../../domain/turn.ts';
 import { decodeConversation } from '../conversation-record.ts';
 
 /**
@@ -10,7 +18,7 @@ import { decodeConversation } from '../conversation-record.ts';
  * `tokens bytes` and on the next line its JSON) · s:<step> (`started <at>` or `done <at> <from> <to> <end>`) sus:<step>
  * (suspensions) a:<callId> (answer that came in) · wfor wstep wuntil wcalls wful (what it waits for, and whether that has come;
  * kept past the claim, until used) · ui uo (tokens read and written) · rt (tokens of each model call's request) · settledAt
- * answerSeq (and how the answer ended, where it is not complete) failure canceledBy
+ * answerSeq (and how the answer ended, where it is not complete) failure canceledBy · redriveOf redrivenAs (ids of turns)
  */
 export function decodeClaimedTurn(
   lease: Omit<TurnLease, 'epoch'>,
@@ -24,6 +32,7 @@ export function decodeClaimedTurn(
     agent: turn.get('agent') ?? '',
     attempt: Number(conversation.get('attempts')),
     acceptedAt: Number(turn.get('acceptedAt')),
+    claimedAt: Number(conversation.get('lease')) - TURN_LIMITS.leaseMs,
     inputSeq: Number(turn.get('inputSeq')),
     ...(input !== '' && { input: JSON.parse(input) as Message }),
     conversation: decodeConversation(conversation),
@@ -49,6 +58,8 @@ export const VIEW_FIELDS = [
   'inputSeq',
   'answerSeq',
   'failure',
+  'redriveOf',
+  'redrivenAs',
   'ui',
   'uo',
   'rt',
@@ -77,9 +88,15 @@ export function decodeTurnView(turn: string, fields: ReadonlyMap<string, string>
     ...(inputSeq !== undefined && { inputSeq: Number(inputSeq) }),
     ...(answer !== undefined && { answer: { seq: Number(seq), content: answer, ...readEnd(end) } }),
     ...(failure !== undefined && { failure: JSON.parse(failure) as TurnFailure }),
+    ...readRedrive(fields),
     requestTokens: (fields.get('rt') ?? '').split(' ').filter(Boolean).map(Number),
     ...((fields.has('ui') || fields.has('uo')) && { usage }),
   };
+}
+
+export function readRedrive(fields: ReadonlyMap<string, string>): Pick<TurnView, 'redriveOf' | 'redrivenAs'> {
+  const [redriveOf, redrivenAs] = [fields.get('redriveOf'), fields.get('redrivenAs')];
+  return { ...(redriveOf !== undefined && { redriveOf }), ...(redrivenAs !== undefined && { redrivenAs }) };
 }
 
 function readEnd(end = ''): { readonly end?: AnswerEnd } {

@@ -6,6 +6,7 @@ import { acceptTurn } from './accept.ts';
 import { beatTurn } from './beat.ts';
 import { cancelTurn } from './cancel.ts';
 import { claimTurn } from './claim.ts';
+import { listFailed } from './list-failed.ts';
 import { readTurn } from './read-turn.ts';
 import { recordStep } from './record-step.ts';
 import { resumeTurn } from './resume.ts';
@@ -14,7 +15,7 @@ import { settleTurn } from './settle.ts';
 import { startSteps } from './start-steps.ts';
 import { suspendTurn } from './suspend.ts';
 
-/** Turns in Redis. Every operation is one script, but for `readTurn`, which only reads. */
+/** Turns in Redis. Every operation is one script, but for those that only read. */
 export function openTurnStore(redis: Redis, keyspace: Keyspace): TurnStore & TurnIntake {
   const accept = bindScript(redis, acceptTurn(keyspace));
   const claim = bindScript(redis, claimTurn(keyspace));
@@ -38,5 +39,6 @@ export function openTurnStore(redis: Redis, keyspace: Keyspace): TurnStore & Tur
     settle: (lease, settlement, wake) => settle({ lease, settlement, wake }),
     cancel: (conversation, turn, wake) => cancel({ conversation, turn, wake }),
     readTurn: (conversation, turn) => readTurn(redis, keyspace, conversation, turn),
+    listFailed: (query) => listFailed(redis, keyspace, query),
   };
 }

@@ -20,12 +20,12 @@ export function checkPinned(before: readonly Message[], after: readonly Message[
  */
 export function checkPins(
   { messages }: Pick<WireRequest, 'messages'>,
-  { body, marks }: Rendered<unknown>,
+  { body }: Pick<Rendered<unknown>, 'body'>,
   pins: readonly string[],
 ): Violation[] {
   const pinned = messages.flatMap((message, origin) => {
-    // What its provider wrote goes back as the provider wrote it, in blocks of its own.
-    if (message.pinned !== true || marks.raw.has(origin)) return [];
+    // What its provider wrote goes back in the provider's own blocks, of which one or the other may be left out.
+    if (message.pinned !== true || message.raw !== undefined) return [];
     return textsOf(message).map((text) => ({ path: `messages[${origin}]`, text: text.toWellFormed() }));
   });
   const sought = [...pins.map((text, index) => ({ path: `pins[${index}]`, text })), ...pinned];

@@ -46,7 +46,7 @@ interface CommittedPass {
 type Setup = Pick<PreparedAgent, 'policy' | 'overhead' | 'hashes' | 'texts'>;
 type EndedEvent = Extract<WorkerEvent, { type: 'pass_ended' }>;
 type Figures = Partial<
-  Pick<EndedEvent, 'version' | 'tokensBefore' | 'tokensAfter' | 'archived' | 'strategy' | 'sequences'>
+  Pick<EndedEvent, 'version' | 'tokensBefore' | 'tokensAfter' | 'archived' | 'strategy' | 'sequences' | 'durationMs'>
 >;
 
 /** Ends a pass, whatever its end: moves the gate, wakes the turn that waited for it, tells the listeners. */
@@ -120,6 +120,7 @@ export class PassEnding {
       tokensBefore,
       tokensAfter,
       archived,
+      durationMs: version.durationMs,
     });
   }
 
@@ -160,7 +161,6 @@ export class PassEnding {
       toolsHash,
       pinsHash,
       at: this.#ports.clock.now(),
-      durationMs: this.#durationMs(),
     };
     const texts = new Map(Object.entries(checkpoints));
     const outcome = { kind: 'approved', version: version.number } as const;
@@ -221,7 +221,8 @@ export class PassEnding {
       strategy: 'none',
       sequences: 0,
       reasons,
-      durationMs: this.#durationMs(),
+      // How long a person took says nothing of the pass.
+      ...(isReviewEnd(outcome) ? {} : { durationMs: this.#durationMs() }),
       ...figures,
     });
     return { status: 'ended', outcome: outcome.kind };
@@ -251,6 +252,10 @@ export class PassEnding {
   #durationMs(): number {
     return Math.max(0, this.#ports.clock.now() - this.#pass.requestedAt);
   }
+}
+
+function isReviewEnd({ kind }: PassOutcome): boolean {
+  return kind === 'approved' || kind === 'rejected' || kind === 'expired';
 }
 
 /** Those of the accepted checkpoints that what was settled names. */

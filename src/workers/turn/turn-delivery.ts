@@ -12,6 +12,7 @@ import { endTurn } from './turn-ending.ts';
 import { TurnJournal } from './turn-journal.ts';
 import { LeaseKeeper } from './turn-lease.ts';
 import { runTurn } from './turn-run.ts';
+import { runInTime } from './turn-time.ts';
 
 /** `lost`: the conversation went to another owner, or was erased; nothing more was written. */
 export type DeliveryOutcome = 'done' | 'lost';
@@ -82,7 +83,9 @@ export class TurnDelivery {
     const { agent } = claimed;
     const run = this.#openTurn(claimed, keeper);
     const end =
-      run === undefined ? failTurn('unknown_agent', `no agent ${agent} at this worker`, { agent }) : await runTurn(run);
+      run === undefined
+        ? failTurn('unknown_agent', `no agent ${agent} at this worker`, { agent })
+        : await runInTime(run, runTurn);
     const next = await endTurn(this.#ports, claimed, end, this.#hasShareLeft());
     return run !== undefined && end.kind === 'completed' ? await this.#compactBehind(run, next) : next;
   }

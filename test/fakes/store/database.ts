@@ -33,6 +33,8 @@ export interface MemoryTurn {
   answerSeq?: number;
   end?: AnswerEnd;
   failure?: TurnFailure;
+  readonly redriveOf?: string;
+  redrivenAs?: string;
   settledAt?: number;
   /** wake of the cancel that settled it */
   canceledBy?: string;

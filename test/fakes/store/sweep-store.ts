@@ -6,7 +6,7 @@ import { SWEEP_CLAIM_MS } from '../../../src/store/sweep/sweep-shard.ts';
 import type { MemoryDatabase } from './database.ts';
 import { headTurn, WAKE_GRACE_MS, wakeTurn } from './mailbox.ts';
 
-const FIRST_PUSH_MS = 5_000;
+const FIRST_PUSH_MS = 1_000;
 const LAST_PUSH_MS = 60_000;
 
 /** What is due, in memory, in one shard: the same answers as Redis, by the same contract suite. */

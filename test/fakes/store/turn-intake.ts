@@ -3,6 +3,8 @@ import type {
   AcceptRequest,
   AcceptResult,
   CancelResult,
+  FailedQuery,
+  FailedTurn,
   ResumeRequest,
   ResumeResult,
   TurnIntake,
@@ -24,11 +26,12 @@ export function openMemoryTurnIntake(db: MemoryDatabase): TurnIntake {
       const record = conversation?.turnRecords.get(turn);
       return conversation && record && viewTurn(conversation, record);
     },
+    listFailed: async (query) => listFailed(db, query),
   };
 }
 
 function accept(db: MemoryDatabase, request: AcceptRequest): AcceptResult {
-  const { conversation: ref, turn, agent, payloadHash, input, wake, delayMs = 0, maxQueuedTurns } = request;
+  const { conversation: ref, turn, agent, payloadHash, input, wake, delayMs = 0, maxQueuedTurns, redriveOf } = request;
   const known = db.isGone(ref) ? undefined : db.find(ref)?.turnRecords.get(turn);
   if (known !== undefined) {
     if (known.payloadHash !== payloadHash) return { status: 'conflict' };
@@ -39,13 +42,19 @@ function accept(db: MemoryDatabase, request: AcceptRequest): AcceptResult {
   if (forking !== undefined) return forking;
   const other = db.findOtherAgent(ref, agent);
   if (other !== undefined) return { status: 'other_agent', agent: other };
+  const original = redriveOf === undefined || db.isGone(ref) ? undefined : db.find(ref)?.turnRecords.get(redriveOf);
+  if (redriveOf !== undefined && original?.state !== 'failed') {
+    return { status: 'not_failed', ...(original && { state: original.state }) };
+  }
   const conversation = db.open(ref, agent);
   const { mailbox } = conversation;
   const isDue = delayMs <= 0;
   const dueAt = db.now() + delayMs;
   if (isDue && mailbox.length >= maxQueuedTurns) return { status: 'full', queued: mailbox.length };
   const state = isDue ? 'queued' : 'scheduled';
-  const record = { turn, agent, payloadHash, input, state, acceptedAt: db.now(), ...(!isDue && { dueAt }) } as const;
+  const extra = { ...(!isDue && { dueAt }), ...(redriveOf !== undefined && { redriveOf }) };
+  const record = { turn, agent, payloadHash, input, state, acceptedAt: db.now(), ...extra } as const;
+  if (original !== undefined) original.redrivenAs = turn;
   conversation.turnRecords.set(turn, { ...record, steps: new Map(), answers: new Map(), suspensions: new Map() });
   if (!isDue) {
     db.ready.set(scheduledMember(ref, turn), dueAt);
@@ -108,10 +117,28 @@ function viewTurn(conversation: MemoryConversation, record: MemoryTurn): TurnVie
     ...(inputSeq !== undefined && { inputSeq }),
     ...(answer && { answer: { seq: answer.seq, content: answer.message.content, ...(end && { end }) } }),
     ...(failure && { failure }),
+    ...readRedrive(record),
     requestTokens: record.requestTokens ?? [],
     ...(usage && { usage }),
     ...(state === 'waiting' && waiting && { waiting: withoutFulfilment(waiting) }),
   };
+}
+
+function readRedrive({ redriveOf, redrivenAs }: MemoryTurn): Pick<TurnView, 'redriveOf' | 'redrivenAs'> {
+  return { ...(redriveOf !== undefined && { redriveOf }), ...(redrivenAs !== undefined && { redrivenAs }) };
+}
+
+function listFailed(db: MemoryDatabase, { since, tenant, code, limit }: FailedQuery): FailedTurn[] {
+  const found = [...db.conversations.values()].flatMap(({ ref, turnRecords }) =>
+    [...turnRecords.values()].flatMap((record): FailedTurn[] => {
+      const { turn, agent, failure, settledAt = 0 } = record;
+      const isWanted =
+        settledAt >= since && (tenant ?? ref.tenant) === ref.tenant && (code ?? failure?.code) === failure?.code;
+      if (failure === undefined || !isWanted || db.isGone(ref)) return [];
+      return [{ conversation: ref, turn, agent, failedAt: settledAt, failure, ...readRedrive(record) }];
+    }),
+  );
+  return found.toSorted((a, b) => b.failedAt - a.failedAt).slice(0, limit);
 }
 
 function withoutFulfilment({ isFulfilled: _, ...waiting }: NonNullable<MemoryTurn['waiting']>) {

@@ -259,6 +259,7 @@ function claimedTurn(conversation: MemoryConversation, record: MemoryTurn): Clai
     agent: record.agent,
     attempt: attempts,
     acceptedAt: record.acceptedAt,
+    claimedAt: (conversation.leaseUntil ?? 0) - TURN_LIMITS.leaseMs,
     inputSeq: record.inputSeq ?? 0,
     ...(last?.seq === record.inputSeq && last && { input: last.message }),
     conversation: toConversationState(conversation),

@@ -59,20 +59,20 @@ export function describeSweepStore(harness: () => StoreHarness): void {
       expect(await sweep()).toEqual([{ kind: 'turn', conversation }]);
     });
 
-    test('pushes out by 5 s, doubling to 60 s; a claim starts anew', async () => {
+    test('pushes out by 1 s, doubling to 60 s; a claim starts anew', async () => {
       const { store, lapseLease } = harness();
       const conversation = newConversation();
       await store.accept(turnFor(conversation, 't1'));
       await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w' });
       for (const entry of ['t', 'p'] as const) {
         const pushes: number[] = [];
-        for (let sweeps = 0; sweeps < 6; sweeps += 1) pushes.push(await pushOut(conversation, entry));
-        expect(pushes.map((ms) => Math.ceil(ms / 5_000) * 5)).toEqual([5, 10, 20, 40, 60, 60]);
+        for (let sweeps = 0; sweeps < 8; sweeps += 1) pushes.push(await pushOut(conversation, entry));
+        expect(pushes.map((ms) => Math.ceil(ms / 1_000))).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
       }
       await store.claim(conversation, 'o', 'w');
       await store.claimPass(conversation, 'o', 'job', 'w');
       for (const kind of ['turn', 'pass'] as const) await lapseLease(kind, conversation);
-      for (const entry of ['t', 'p'] as const) expectAbout(await pushOut(conversation, entry), 5_000);
+      for (const entry of ['t', 'p'] as const) expectAbout(await pushOut(conversation, entry), 1_000);
     });
 
     test('takes so many of a shard, longest overdue first', async () => {
@@ -183,12 +183,12 @@ export function describeSweepStore(harness: () => StoreHarness): void {
       const conversation = newConversation();
       await store.accept(turnFor(conversation, 't1'));
       await pushOut(conversation, 't');
-      expectAbout(await pushOut(conversation, 't'), 10_000);
+      expectAbout(await pushOut(conversation, 't'), 2_000);
       for (let sent = 0; sent < 2; sent += 1) {
         expect(await store.recordWake({ kind: 'turn', conversation }, 'w9')).toBe(true);
         expect(await store.inspectTurn(conversation)).toEqual({ status: 'lapsed', recordedWake: 'w9' });
       }
-      expectAbout((await harness().dueIn(conversation, 't')) ?? 0, 10_000);
+      expectAbout((await harness().dueIn(conversation, 't')) ?? 0, 2_000);
     });
 
     test('not where a lease was taken meanwhile', async () => {

@@ -41,6 +41,8 @@ export function describeClaim(harness: () => TurnHarness): void {
       ]);
       expect(shape.turns['t1']).toMatchObject({ state: 'running', hasInput: false });
       expect(times.lease).toBeGreaterThan(times.now);
+      expect(claimed.claimedAt).toBeGreaterThanOrEqual(claimed.acceptedAt);
+      expect(claimed.claimedAt).toBeLessThanOrEqual(times.now);
       expect(times.ready['t'], 'looked at again when the lease ends').toBe(times.lease);
       await lapseLease(conversation);
       const second = await claimHead(store, conversation);

@@ -3,6 +3,7 @@ import type { TurnHarness } from '../turn-harness.ts';
 import { describeAccept } from './turn-accept.ts';
 import { describeClaim } from './turn-claim.ts';
 import { describeEnd } from './turn-end.ts';
+import { describeRedrive } from './turn-redrive.ts';
 import { describeSteps } from './turn-steps.ts';
 import { describeTransitions } from './turn-transitions.ts';
 import { describeWaits } from './turn-waits.ts';
@@ -24,6 +25,7 @@ export function describeTurnStore(name: string, open: () => TurnHarness): void {
     describeSteps(opened);
     describeWaits(opened);
     describeEnd(opened);
+    describeRedrive(opened);
     describeTransitions(opened);
   });
 }

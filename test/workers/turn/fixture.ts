@@ -26,6 +26,7 @@ export interface FixtureOptions {
   readonly tools?: readonly Tool[];
   readonly policy?: PolicyInput;
   readonly maxSteps?: number;
+  readonly turnTimeoutMs?: number;
   readonly toolResultMaxTokens?: number;
   readonly recall?: boolean;
   readonly settings?: TurnDependencies['settings'];
@@ -96,7 +97,7 @@ export class Fixture {
   }
 
   static async open(options: FixtureOptions): Promise<Fixture> {
-    const { model, tools = [], policy = {}, maxSteps, toolResultMaxTokens, recall } = options;
+    const { model, tools = [], policy = {}, maxSteps, turnTimeoutMs, toolResultMaxTokens, recall } = options;
     const agent = {
       name: 'guide',
       system: 'You guide.',
@@ -104,6 +105,7 @@ export class Fixture {
       tools,
       policy,
       ...(maxSteps !== undefined && { maxSteps }),
+      ...(turnTimeoutMs !== undefined && { turnTimeoutMs }),
       ...(toolResultMaxTokens !== undefined && { toolResultMaxTokens }),
       ...(recall !== undefined && { recall }),
     };

@@ -1,5 +1,6 @@
 -- Needs: keys, ready.
 -- @include forking
+-- @include failed
 
 -- The reply to who may not write here: the conversation is another agent's (one pass has one policy, and it is that
 -- agent's), or is being copied.
@@ -17,7 +18,7 @@ local function create_conversation(is_gone, schema, agent)
   if is_gone then
     for _, key in ipairs(redis.call('SMEMBERS', ix)) do
       redis.call('UNLINK', key)
-      if string.sub(key, 1, #tbase) == tbase then leave_alone(scheduled_member(string.sub(key, #tbase + 1))) end
+      if string.sub(key, 1, #tbase) == tbase then forget_turn(string.sub(key, #tbase + 1)) end
     end
     redis.call('UNLINK', c, log, mb, ver, cp, pass, ix, ev, gone)
     leave_alone(turn_member)

@@ -1,4 +1,5 @@
 -- Needs: keys, conversation, ready, wake, events. The end of a turn.
+-- @include failed
 local SETTLED = { completed = true, failed = true, canceled = true }
 
 -- Drops what only an unsettled turn needs, keeps the turn for its retention, tells who waits for it.
@@ -15,6 +16,7 @@ local function settle_turn(turn, state, retentionMs, field, value)
   end
   redis.call('HSET', key, 'state', state, 'settledAt', string.format('%.0f', now), field, value)
   redis.call('PEXPIRE', key, retentionMs)
+  if state == 'failed' then list_failed(turn, retentionMs) end
   emit('turn_settled', { 'turn', turn, 'state', state })
 end
 

@@ -1,0 +1,45 @@
+// Run as a process of its own by failover.ts: a turn worker that says on standard output which turns it takes and gives back.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { defineTool } from '../src/domain/agent.ts';
+import { scriptedModel } from '../src/models/scripted.ts';
+import { startWorkers } from '../src/runtime/start-workers.ts';
+
+/** A turn is so many model steps of that length, with a call between two: it stands at some step whenever its worker dies. */
+const STEPS = 5;
+const STEP_MS = 800;
+
+const [redisUrl = ''] = process.argv.slice(2);
+const look = defineTool({ name: 'look', description: '', input: z.object({}), run: async () => 'nothing new' });
+
+await startWorkers({
+  redisUrl,
+  agents: [
+    {
+      name: 'slow',
+      system: 'Look, then answer.',
+      tools: [look],
+      policy: { enabled: false },
+      model: scriptedModel({
+        profile: { windowTokens: 1_000_000 },
+        decide: async ({ idempotencyKey }) => {
+          await sleep(STEP_MS);
+          const isLast = idempotencyKey.endsWith(`model-${STEPS}`);
+          return isLast ? { content: 'done' } : { content: 'hm', toolCalls: [{ name: 'look', arguments: {} }] };
+        },
+      }),
+    },
+  ],
+  roles: ['turn'],
+  shards: 256,
+  queueShards: 1,
+  concurrency: { turn: 100, compaction: 1, summarization: 1 },
+  shutdownMs: 1_000,
+  onEvent: (event) => {
+    if (event.type !== 'turn_claimed' && event.type !== 'turn_settled') return;
+    const { type, conversation, turn } = event;
+    // A pipe is written at once, so that a kill loses no line of what came before it.
+    process.stdout.write(`${JSON.stringify({ type, turn: `${conversation.id}/${turn}`, at: Date.now() })}\n`);
+  },
+});
+process.stdout.write(`${JSON.stringify({ type: 'started', turn: '', at: Date.now() })}\n`);

@@ -1,0 +1,144 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { type OpenClient, openClient } from '../src/client/index.ts';
+import { isSettled } from '../src/domain/turn.ts';
+import { openBenchRedis } from './redis.ts';
+
+const WORKERS = 3;
+const CONVERSATIONS = 60;
+const KILLS = Number(process.argv.find((argument) => argument.startsWith('--kills='))?.slice(8) ?? 100);
+const KILL_EVERY_MS = 3_000;
+/** what a killed worker's turn may take until another claims it */
+const BOUND_MS = 12_000;
+const LONGEST_MS = 60_000;
+
+interface Line {
+  readonly type: 'started' | 'turn_claimed' | 'turn_settled';
+  readonly turn: string;
+  readonly at: number;
+}
+
+/** What the worker processes say, and from it how long killed turns stood still. */
+class Observer {
+  /** turn → the worker that has it */
+  readonly #owners = new Map<string, ChildProcess>();
+  /** turn → when its worker was killed, until somebody claims it */
+  readonly orphans = new Map<string, number>();
+  readonly waitsMs: number[] = [];
+  settled = 0;
+
+  hear(worker: ChildProcess, { type, turn, at }: Line): void {
+    if (type === 'started') return;
+    if (type === 'turn_settled') {
+      this.settled += 1;
+      this.#owners.delete(turn);
+      return;
+    }
+    const killedAt = this.orphans.get(turn);
+    if (killedAt !== undefined && at >= killedAt) {
+      this.waitsMs.push(at - killedAt);
+      this.orphans.delete(turn);
+    }
+    this.#owners.set(turn, worker);
+  }
+
+  orphan(worker: ChildProcess, at: number): void {
+    for (const [turn, owner] of this.#owners) {
+      if (owner !== worker) continue;
+      this.#owners.delete(turn);
+      this.orphans.set(turn, at);
+    }
+  }
+}
+
+async function startWorker(redisUrl: string, observer: Observer): Promise<ChildProcess> {
+  const script = fileURLToPath(new URL('./failover-worker.ts', import.meta.url));
+  const worker = spawn(process.execPath, [script, redisUrl], { stdio: ['ignore', 'pipe', 'inherit'] });
+  if (worker.stdout === null) throw new Error('its output is not piped');
+  const started = Promise.withResolvers<void>();
+  createInterface({ input: worker.stdout }).on('line', (text) => {
+    const line = JSON.parse(text) as Line;
+    if (line.type === 'started') started.resolve();
+    observer.hear(worker, line);
+  });
+  await Promise.race([started.promise, once(worker, 'exit')]);
+  return worker;
+}
+
+/** Keeps every conversation busy: two turns ahead, until told to stop. */
+async function keepBusy(client: OpenClient, conversation: string, isOver: () => boolean): Promise<void> {
+  const enqueue = (): Promise<{ turn: string }> => client.enqueueTurn({ conversation, agent: 'slow', input: 'look' });
+  let next = await enqueue();
+  while (!isOver()) {
+    const { turn } = next;
+    next = await enqueue();
+    await client.result(conversation, turn, { waitMs: 2 * LONGEST_MS });
+  }
+}
+
+/** Kills one worker after another, each with all that it has in hand, and starts another in its place. */
+async function killInTurns(workers: ChildProcess[], redisUrl: string, observer: Observer): Promise<void> {
+  for (let kill = 0; kill < KILLS; kill += 1) {
+    // Not in step with the beats.
+    await sleep(KILL_EVERY_MS + ((kill * 337) % 1_000) - 500);
+    const at = kill % WORKERS;
+    const victim = workers[at] as ChildProcess;
+    const exited = once(victim, 'close');
+    victim.kill('SIGKILL');
+    const killedAt = Date.now();
+    // Its last lines first: what it had settled stands still for nobody.
+    await exited;
+    observer.orphan(victim, killedAt);
+    workers[at] = await startWorker(redisUrl, observer);
+    if (kill % 10 === 9) process.stderr.write(`${kill + 1} kills, ${observer.waitsMs.length} turns went on\n`);
+  }
+}
+
+/** A turn that its dead worker had settled without having said so waits for nobody. */
+async function dropSettled(client: OpenClient, { orphans }: Observer): Promise<void> {
+  for (const turn of orphans.keys()) {
+    const [conversation = '', id = ''] = turn.split('/');
+    if (isSettled((await client.result(conversation, id)).state)) orphans.delete(turn);
+  }
+}
+
+async function main(): Promise<void> {
+  const redis = await openBenchRedis();
+  const observer = new Observer();
+  const client = await openClient({ redisUrl: redis.url });
+  const workers = await Promise.all(Array.from({ length: WORKERS }, () => startWorker(redis.url, observer)));
+  let isOver = false;
+  try {
+    const names = Array.from({ length: CONVERSATIONS }, (_, index) => `c${index}`);
+    const busy = Promise.all(names.map((name) => keepBusy(client, name, () => isOver)));
+    await killInTurns(workers, redis.url, observer);
+    isOver = true;
+    await Promise.race([busy, sleep(LONGEST_MS, undefined, { ref: false })]);
+    await dropSettled(client, observer);
+    report(observer, redis.description);
+  } finally {
+    for (const worker of workers) worker.kill('SIGKILL');
+    await client.close();
+    await redis.stop();
+  }
+}
+
+function report({ waitsMs, orphans, settled }: Observer, where: string): void {
+  const sorted = waitsMs.toSorted((a, b) => a - b);
+  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  const figures = { kills: KILLS, turns: sorted.length, p50: at(0.5), p99: at(0.99), max: at(1), stuck: orphans.size };
+  if (process.argv.includes('--json')) process.stdout.write(`${JSON.stringify({ ...figures, settled })}\n`);
+  else {
+    process.stdout.write(`${KILLS} SIGKILLs among ${WORKERS} workers, ${CONVERSATIONS} conversations, ${where}\n`);
+    process.stdout.write(
+      `from the kill to the next claim, ms: p50 ${figures.p50}, p99 ${figures.p99}, max ${figures.max} ` +
+        `(${figures.turns} turns; bound ${BOUND_MS}); ${figures.stuck} stuck, ${settled} settled\n`,
+    );
+  }
+  if (figures.p99 > BOUND_MS || figures.stuck > 0) process.exitCode = 1;
+}
+
+await main();

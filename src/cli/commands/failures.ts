@@ -1,0 +1,83 @@
+import { TurnfoldError } from '../../domain/errors.ts';
+import type { CommandContext } from '../command-context.ts';
+import { writeJson } from '../output.ts';
+import { describeTurn } from './follow-turn.ts';
+
+export interface FailedOptions {
+  /** without it those of all tenants */
+  readonly tenant?: string;
+  readonly code?: string;
+  /** `90s`, `30m`, `2h` or `7d` ago, or a date */
+  readonly since?: string;
+  readonly limit: number;
+  readonly json?: boolean;
+}
+
+/** Lists failed turns, newest first. @returns the exit code */
+export async function showFailed({ client, output }: CommandContext, options: FailedOptions): Promise<number> {
+  const { tenant, code, since, limit, json } = options;
+  const turns = await client.failedTurns({
+    limit,
+    ...(since !== undefined && { since: readSince(since, Date.now()) }),
+    ...(tenant !== undefined && { tenant }),
+    ...(code !== undefined && { code }),
+  });
+  for (const turn of turns) {
+    const { conversation, failedAt, failure, redrivenAs } = turn;
+    const again = redrivenAs === undefined ? '' : `  (re-driven as ${redrivenAs})`;
+    const name = conversation.tenant === '_' ? conversation.id : `${conversation.tenant}/${conversation.id}`;
+    const when = new Date(failedAt).toISOString();
+    if (json) writeJson(output, turn);
+    else output.line(`${when}  ${name}  ${turn.turn}  ${failure.code}: ${failure.message}${again}`);
+  }
+  if (turns.length === 0) output.note('no failed turn');
+  if (turns.length === limit) output.note(`the newest ${limit}; --limit shows more`);
+  return 0;
+}
+
+export interface RedriveOptions {
+  readonly tenant: string;
+  readonly operation?: string;
+  /** ms to wait for the answer; 0 returns once the turn is accepted */
+  readonly waitMs: number;
+  readonly json?: boolean;
+}
+
+/**
+ * Brings the input of a failed turn again, as a new turn. Without a turn: asks for a pass, as a failed one left none.
+ * @returns the exit code: 1 where it waited and there is no answer
+ */
+export async function redrive(
+  { client, output }: CommandContext,
+  id: string,
+  turn: string | undefined,
+  { tenant, operation, waitMs, json }: RedriveOptions,
+): Promise<number> {
+  if (turn === undefined) {
+    const pass = await client.compactNow({ tenant, id });
+    if (json) writeJson(output, { conversation: id, pass });
+    else output.line(`${pass}  pass requested`);
+    return 0;
+  }
+  const accepted = await client.redrive({ tenant, id }, turn, operation === undefined ? {} : { operation });
+  if (waitMs === 0) {
+    if (json) writeJson(output, accepted);
+    else output.line(`${accepted.turn}  ${accepted.state}${accepted.isNew ? '' : '  (was re-driven before)'}`);
+    return 0;
+  }
+  const view = await client.result({ tenant, id }, accepted.turn, { waitMs });
+  if (json) writeJson(output, view);
+  else output.line(view.answer?.content ?? describeTurn(view));
+  return view.state === 'completed' ? 0 : 1;
+}
+
+const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** @returns ms since epoch. @throws invalid_input */
+function readSince(text: string, now: number): number {
+  const [, count, unit = ''] = /^(\d+)([smhd])$/.exec(text) ?? [];
+  const since = count === undefined ? Date.parse(text) : now - Number(count) * (UNITS[unit] ?? 0);
+  if (Number.isFinite(since)) return Math.max(0, since);
+  const field = '--since';
+  throw new TurnfoldError('invalid_input', `${field}: '${text}' is neither 90s, 30m, 2h, 7d nor a date`, { field });
+}

@@ -1,0 +1,29 @@
+import { z } from 'zod';
+
+/**
+ * What must hold before an accept or an append is acknowledged. Without it the master's word is enough, and what it had not
+ * handed on is lost with it.
+ */
+export const durabilitySchema = z.strictObject({
+  /** how many replicas hold the write */
+  replicas: z.number().int().min(0).max(100),
+  /** how long a wait may take, in ms, and that of the one before it; 0 would wait for ever */
+  timeoutMs: z.number().int().min(1).max(600_000),
+  /** on disk as well: at the master (`local`), or there and at the replicas (`replica`). Redis 7.2 and later */
+  fsync: z.enum(['local', 'replica']).exactOptional(),
+});
+
+export type Durability = Readonly<z.output<typeof durabilitySchema>>;
+
+/** The write is made, and the barrier behind it was not reached. */
+export interface Shortfall {
+  readonly wanted: Barriers;
+  /** absent where no answer came */
+  readonly reached?: Barriers;
+}
+
+/** How many hold a write; `fsynced` counts the master's disk as one. */
+export interface Barriers {
+  readonly replicas: number;
+  readonly fsynced?: number;
+}

@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { type Agent, defineTool } from '../../src/domain/agent.ts';
+import type { Model } from '../../src/domain/model.ts';
+import type { PolicyInput } from '../../src/domain/policy.ts';
+import { chatModel } from '../../src/models/openai/chat-model.ts';
+
+export const AGENT = 'clerk';
+const PIN = 'Never quote a price in "dollars".';
+
+/** Small, so that conversations of a few dozen turns are compacted again and again; the window makes some turns wait. */
+const PROFILE = {
+  id: 'clerk-1',
+  encoding: 'o200k_base' as const,
+  windowTokens: 3_000,
+  outputCapTokens: 200,
+  upperBoundFactor: 1.1,
+};
+
+const POLICY: PolicyInput = {
+  maxTokens: 1_100,
+  tokenThreshold: 1_700,
+  retentionWindow: 4,
+  minSequenceTokens: 100,
+  pins: [PIN],
+  summarizer: { models: ['recorder'] },
+};
+
+/** What a turn's text asks for, and what the provider then has its model do. */
+export const PLANS = ['say', 'look', 'look twice', 'read', 'ask outside', 'pay'] as const;
+
+/** The tools behind the plans; what runs elsewhere has none. */
+const tools = [
+  defineTool({
+    name: 'look',
+    description: 'Looks a file up.',
+    input: z.object({ path: z.string() }),
+    run: async ({ path }) => `${path}: ${'the order was sent on the 14th of May. '.repeat(12)}`,
+  }),
+  defineTool({
+    name: 'read',
+    description: 'Reads a file.',
+    input: z.object({}),
+    run: async () => 'the order was sent on the 14th of May. '.repeat(80),
+  }),
+  defineTool({ name: 'ask_outside', description: 'Asks a person.', input: z.object({}) }),
+  defineTool({
+    name: 'pay',
+    description: 'Pays a bill.',
+    input: z.object({}),
+    needsApproval: true,
+    run: async () => 'paid',
+  }),
+];
+
+/** Of the workers: the same in each process. @param providerUrl of the local provider */
+export function createAgent(providerUrl: string): Agent {
+  return {
+    name: AGENT,
+    system: 'You are a clerk.',
+    model: chatModel({ profile: PROFILE, apiKey: 'sk-chaos', baseUrl: `${providerUrl}/v1` }),
+    tools,
+    policy: POLICY,
+  };
+}
+
+/** Writes the summaries. */
+export function createRecorder(providerUrl: string): Model {
+  const profile = { ...PROFILE, id: 'recorder', windowTokens: 32_000, outputCapTokens: 1_000 };
+  return chatModel({ profile, apiKey: 'sk-chaos', baseUrl: `${providerUrl}/v1` });
+}

@@ -1,0 +1,173 @@
+import { Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+import type { Message } from '../../src/domain/message.ts';
+import type { Segment } from '../../src/domain/version.ts';
+import { QUEUES, queuePrefix } from '../../src/jobs/names.ts';
+import { readConversation, readReady, type StoredConversation } from './read-database.ts';
+import type { AcceptedTurn } from './traffic.ts';
+
+/** Something that must not be. */
+export interface Finding {
+  readonly rule: string;
+  readonly conversation: string;
+  readonly detail: string;
+}
+
+type Check = (stored: StoredConversation, accepted: readonly AcceptedTurn[]) => Iterable<string>;
+
+const SETTLED = new Set(['completed', 'failed', 'canceled']);
+
+/** What must hold of each conversation once nothing is under way; names are those of the report. */
+const CHECKS: Readonly<Record<string, Check>> = {
+  *'every accepted turn is settled, once'(stored, accepted) {
+    for (const { turn } of accepted) {
+      const { state = 'not there' } = stored.turns.get(turn) ?? {};
+      if (!SETTLED.has(state)) yield `${turn} is ${state}`;
+      const inputs = stored.log.filter((entry) => entry.turn === turn && entry.message.role === 'user');
+      if (inputs.length > 1 || (state === 'completed' && inputs.length === 0)) yield `${turn}: ${inputs.length} inputs`;
+      const answers = stored.log.filter((entry) => entry.turn === turn && isFinal(entry.message));
+      if (answers.length > 1 || (state === 'completed' && answers.length === 0)) {
+        yield `${turn} is ${state} with ${answers.length} answers`;
+      }
+    }
+    const ends = stored.events.filter(({ type }) => type === 'turn_settled').map(({ turn }) => turn);
+    for (const [turn, all] of Map.groupBy(ends, (end) => end)) {
+      if (all.length > 1) yield `${turn} was settled ${all.length} times`;
+    }
+  },
+  *'turns are answered in the order in which they were accepted'(stored, accepted) {
+    const inOrder = accepted.filter(
+      ({ isDelayed, turn }) => !isDelayed && stored.turns.get(turn)?.['state'] !== 'canceled',
+    );
+    const seqs = inOrder.flatMap(({ turn }) => stored.log.find((entry) => entry.turn === turn)?.seq ?? []);
+    if (seqs.some((seq, index) => seq <= (seqs[index - 1] ?? 0))) yield `their inputs stand at ${seqs.join(' ')}`;
+    const inputs = new Map(
+      stored.log.flatMap(({ turn, seq, message }) =>
+        message.role === 'user' && turn !== undefined ? [[turn, seq]] : [],
+      ),
+    );
+    let lastInput = 0;
+    for (const { type, turn = '', state } of stored.events) {
+      const input = inputs.get(turn);
+      if (type !== 'turn_settled' || state === 'canceled' || input === undefined) continue;
+      if (input < lastInput) yield `${turn} was settled behind one that came after it`;
+      lastInput = input;
+    }
+    let last: string | undefined;
+    const seen = new Set<string>();
+    for (const { turn, seq } of stored.log) {
+      if (turn !== undefined && turn !== last && seen.has(turn)) yield `messages of ${turn} stand apart, at ${seq}`;
+      if (turn !== undefined) seen.add(turn);
+      last = turn;
+    }
+  },
+  *'the log has no gap, and its sums are right'({ log, fields }) {
+    if (log.length !== Number(fields['head'] ?? 0)) yield `${log.length} entries, head ${fields['head']}`;
+    let total = 0;
+    for (const [index, entry] of log.entries()) {
+      total += entry.tokens;
+      if (entry.seq !== index + 1) yield `entry ${index + 1} has seq ${entry.seq}`;
+      if (entry.total.tokens !== total) yield `at ${entry.seq} the sum is ${entry.total.tokens}, not ${total}`;
+    }
+  },
+  *'every call is answered once'({ log }) {
+    const open = new Set<string>();
+    for (const { seq, message } of log) {
+      for (const { id } of message.toolCalls ?? []) {
+        if (open.has(id)) yield `call ${id} is made twice`;
+        open.add(id);
+      }
+      if (message.toolCallId !== undefined && !open.delete(message.toolCallId)) {
+        yield `${seq} answers ${message.toolCallId}, which is not open`;
+      }
+    }
+    if (open.size > 0) yield `without a result: ${[...open].join(' ')}`;
+  },
+  *'versions follow each other, and those of passes are smaller'({ versions, events, fields }) {
+    const made = events.filter(({ type }) => type === 'version_committed').map(({ version }) => Number(version));
+    for (const [index, number] of made.entries()) {
+      const before = made[index - 1];
+      if (before !== undefined && number !== before + 1) yield `${number} was committed after ${before}`;
+    }
+    const live = Number(fields['version'] ?? 0);
+    if ((versions.at(-1)?.number ?? 0) !== live) yield `live is ${live}, the last one kept ${versions.at(-1)?.number}`;
+    for (const [index, { number, parent, cause, tokensBefore, tokensAfter }] of versions.entries()) {
+      const before = versions[index - 1]?.number ?? number - 1;
+      if (number !== before + 1 || parent !== number - 1) yield `${number} of ${parent} follows ${before}`;
+      if (cause === 'pass' && tokensAfter >= tokensBefore) yield `${number}: ${tokensBefore} → ${tokensAfter} tokens`;
+    }
+  },
+  *'every message is covered once, by texts that are there'({ versions, texts, log }) {
+    for (const { number, segments, base } of versions) {
+      let next = 1;
+      for (const { from, to } of segments) {
+        if (from !== next || to < from) yield `version ${number}: ${from}-${to} where ${next} is next`;
+        next = to + 1;
+      }
+      if (next !== base + 1 || base > log.length) yield `version ${number} covers up to ${next - 1} of ${base}`;
+      const missing = segments.filter((segment) => segment.kind === 'checkpoint' && !texts.has(`k:${segment.text}`));
+      if (missing.length > 0) yield `version ${number}: no text for ${missing.map(({ from }) => from).join(' ')}`;
+    }
+  },
+  *'pins are there as they are'({ versions, log }) {
+    const segments: readonly Segment[] = versions.at(-1)?.segments ?? [];
+    for (const { seq, message } of log) {
+      const holder = segments.find(({ from, to }) => from <= seq && seq <= to);
+      if (message.pinned === true && holder !== undefined && holder.kind !== 'raw') yield `${seq} is ${holder.kind}`;
+    }
+  },
+  *'nothing is left under way'({ fields, mailbox, pass }) {
+    if (mailbox.length > 0) yield `in the mailbox: ${mailbox.join(' ')}`;
+    for (const field of ['owner', 'lease', 'pass']) {
+      if ((fields[field] ?? '') !== '') yield `${field} is ${fields[field]}`;
+    }
+    if (Object.keys(pass).length > 0) yield `a pass ${pass['passId'] ?? ''} of ${pass['reasons'] ?? '?'}`;
+  },
+};
+
+/** All that Redis holds, and what of it must not be. */
+export interface Stored {
+  readonly conversations: readonly StoredConversation[];
+  readonly findings: readonly Finding[];
+}
+
+/** Reads every conversation that somebody was told a turn of is accepted. */
+export async function readFindings(redis: Redis, shards: number, accepted: readonly AcceptedTurn[]): Promise<Stored> {
+  const conversations: StoredConversation[] = [];
+  const findings: Finding[] = [];
+  for (const [id, own] of Map.groupBy(accepted, ({ conversation }) => conversation)) {
+    const stored = await readConversation(redis, shards, { id, turns: own.map(({ turn }) => turn) });
+    conversations.push(stored);
+    findings.push(...checkConversation(stored, own));
+  }
+  for (const member of await readReady(redis, shards)) {
+    const [, , conversation = ''] = member.split('|');
+    findings.push({ rule: 'nothing is left under way', conversation, detail: `ready: ${member}` });
+  }
+  findings.push(...(await checkQueues(redis)));
+  return { conversations, findings };
+}
+
+async function checkQueues(connection: Redis): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const name of Object.values(QUEUES)) {
+    const queue = new Queue(name, { connection, prefix: queuePrefix(0), skipVersionCheck: true });
+    const counts = await queue.getJobCounts('active', 'waiting-children', 'wait', 'prioritized', 'delayed');
+    await queue.close();
+    for (const [state, count] of Object.entries(counts)) {
+      if (count > 0)
+        findings.push({ rule: 'no job is left', conversation: '', detail: `${count} ${state} in ${name}` });
+    }
+  }
+  return findings;
+}
+
+function checkConversation(stored: StoredConversation, accepted: readonly AcceptedTurn[]): Finding[] {
+  return Object.entries(CHECKS).flatMap(([rule, check]) =>
+    [...check(stored, accepted)].map((detail) => ({ rule, conversation: stored.id, detail })),
+  );
+}
+
+function isFinal({ role, toolCalls }: Message): boolean {
+  return role === 'assistant' && toolCalls === undefined;
+}

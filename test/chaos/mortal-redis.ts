@@ -1,0 +1,65 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { findFreePort } from './ports.ts';
+
+const BINARY = 'redis-server';
+const READY_MS = 20_000;
+
+export const hasRedisServer = spawnSync(BINARY, ['--version']).status === 0;
+
+/** A Redis that is killed and started again on the same data: every write is in its AOF before it is answered. */
+export class MortalRedis {
+  readonly port: number;
+  readonly #folder: string;
+  #server: ChildProcess | undefined;
+
+  private constructor(port: number, folder: string) {
+    this.port = port;
+    this.#folder = folder;
+  }
+
+  static async start(): Promise<MortalRedis> {
+    const redis = new MortalRedis(await findFreePort(), await mkdtemp(join(tmpdir(), 'turnfold-chaos-')));
+    await redis.start();
+    return redis;
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`;
+  }
+
+  async start(): Promise<void> {
+    const own = ['--bind', '127.0.0.1', '--port', String(this.port), '--dir', this.#folder, '--save', ''];
+    const durable = ['--appendonly', 'yes', '--appendfsync', 'everysec', '--maxmemory-policy', 'noeviction'];
+    this.#server = spawn(BINARY, [...own, ...durable], { stdio: 'ignore' });
+    const client = new Redis(this.url, { maxRetriesPerRequest: null, retryStrategy: () => 50 });
+    client.on('error', () => undefined);
+    try {
+      const deadline = Date.now() + READY_MS;
+      while ((await client.ping().catch(() => '')) !== 'PONG') {
+        if (Date.now() > deadline) throw new Error('Redis does not come back');
+        await sleep(50);
+      }
+    } finally {
+      client.disconnect();
+    }
+  }
+
+  async kill(): Promise<void> {
+    const server = this.#server;
+    if (server === undefined || server.exitCode !== null || server.signalCode !== null) return;
+    const exited = once(server, 'exit');
+    server.kill('SIGKILL');
+    await exited;
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,71 @@
+import type { Redis } from 'ioredis';
+import type { LogEntry } from '../../src/domain/message.ts';
+import type { Version } from '../../src/domain/version.ts';
+import { Keyspace } from '../../src/store/keys.ts';
+import { decodeLogEntry } from '../../src/store/log-entry.ts';
+
+/** All that Redis holds of a conversation, as it lies there. */
+export interface StoredConversation {
+  readonly id: string;
+  readonly fields: Readonly<Record<string, string>>;
+  readonly log: readonly LogEntry[];
+  /** ascending */
+  readonly versions: readonly Version[];
+  /** names of the texts beside the log */
+  readonly texts: ReadonlySet<string>;
+  readonly mailbox: readonly string[];
+  readonly pass: Readonly<Record<string, string>>;
+  /** what was told of it durably, oldest first */
+  readonly events: readonly Readonly<Record<string, string>>[];
+  /** by id, the fields of a turn */
+  readonly turns: ReadonlyMap<string, Readonly<Record<string, string>>>;
+}
+
+/** Reads with plain commands: no code of the store that is looked at, but for names of keys and the line of a log entry. */
+export async function readConversation(
+  redis: Redis,
+  shards: number,
+  { id, turns }: { readonly id: string; readonly turns: readonly string[] },
+): Promise<StoredConversation> {
+  const keyspace = new Keyspace(shards);
+  const ref = { tenant: '_', id };
+  const key = (kind: 'c' | 'log' | 'ver' | 'cp' | 'mb' | 'pass' | 'ev'): string => keyspace.key(ref, kind);
+  const [fields, log, versions, texts, mailbox, pass, events] = await Promise.all([
+    redis.hgetall(key('c')),
+    redis.hgetall(key('log')),
+    redis.hvals(key('ver')),
+    redis.hkeys(key('cp')),
+    redis.lrange(key('mb'), 0, -1),
+    redis.hgetall(key('pass')),
+    redis.xrange(key('ev'), '-', '+'),
+  ]);
+  const records = await Promise.all(turns.map((turn) => redis.hgetall(keyspace.turn(ref, turn))));
+  return {
+    id,
+    fields,
+    log: Object.entries(log)
+      .map(([seq, text]) => decodeLogEntry(Number(seq), text))
+      .toSorted((a, b) => a.seq - b.seq),
+    versions: versions.map((text) => JSON.parse(text) as Version).toSorted((a, b) => a.number - b.number),
+    texts: new Set(texts),
+    mailbox,
+    pass,
+    events: events.map(([, flat]) => pair(flat)),
+    turns: new Map(turns.map((turn, index) => [turn, records[index] ?? {}])),
+  };
+}
+
+function pair(flat: readonly string[]): Record<string, string> {
+  const fields: Record<string, string> = {};
+  for (let at = 0; at < flat.length; at += 2) fields[flat[at] as string] = flat[at + 1] as string;
+  return fields;
+}
+
+/** Entries of every `ready` set: who must be looked at again. */
+export async function readReady(redis: Redis, shards: number): Promise<string[]> {
+  const keyspace = new Keyspace(shards);
+  const sets = await Promise.all(
+    keyspace.shardNumbers().map((shard) => redis.zrange(keyspace.ready(shard), '0', '-1')),
+  );
+  return sets.flat();
+}

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type OpenClient, openClient } from '../../src/client/index.ts';
+import type { Agent } from '../../src/domain/agent.ts';
+import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
+import { provideRedis } from '../../src/local-redis/provide-redis.ts';
+import { scriptedModel } from '../../src/models/scripted.ts';
+import { ROLES, startWorkers, type Workers } from '../../src/runtime/start-workers.ts';
+import { readJsonLines, runTurnfold } from './run-turnfold.ts';
+
+const WAIT = { waitMs: 20_000 };
+
+let redis: LocalRedis;
+let workers: Workers;
+let client: OpenClient;
+let isBroken = true;
+
+/** Fails what it is told while it is broken, and answers it later. */
+const agent: Agent = {
+  name: 'frail',
+  system: '',
+  tools: [],
+  policy: {},
+  model: scriptedModel({
+    decide: ({ messages }) =>
+      isBroken ? new Error('broken') : { content: `heard ${messages.at(-1)?.content}, ${messages.length} messages` },
+  }),
+};
+
+beforeAll(async () => {
+  redis = await provideRedis(process.env['TEST_REDIS'] === 'container' ? { sources: ['container'] } : {});
+  client = await openClient({ redisUrl: redis.url });
+  workers = await startWorkers({
+    redisUrl: redis.url,
+    agents: [agent],
+    roles: ROLES,
+    shards: 256,
+    queueShards: 1,
+    concurrency: { turn: 4, compaction: 2, summarization: 2 },
+    shutdownMs: 2_000,
+  });
+});
+afterAll(async () => {
+  await workers.close();
+  await client.close();
+  await redis.stop();
+});
+
+const turnfold = (...args: string[]) => runTurnfold(args, { env: { REDIS_URL: redis.url } });
+
+async function fail(conversation: string, name = 'frail'): Promise<void> {
+  isBroken = true;
+  await client.enqueueTurn({ conversation, agent: name, turn: 't1', input: 'hello' });
+  expect(await client.result(conversation, 't1', WAIT)).toMatchObject({ state: 'failed' });
+  isBroken = false;
+}
+
+describe('failed', () => {
+  test('lists failed turns with why, newest first, and those that are asked for', async () => {
+    await fail('l1');
+    await fail('l2', 'nobody');
+    const { code, stdout } = await turnfold('failed', '--json');
+    expect(code).toBe(0);
+    expect(readJsonLines(stdout)).toMatchObject([
+      { conversation: { id: 'l2' }, turn: 't1', agent: 'nobody', failure: { code: 'unknown_agent' } },
+      { conversation: { id: 'l1' }, turn: 't1', agent: 'frail', failure: { code: 'model_failed' } },
+    ]);
+    const some = await turnfold('failed', '--code', 'model_failed', '--since', '1h');
+    expect(some.stdout).toMatch(/^\d{4}-\S+ {2}l1 {2}t1 {2}model_failed: .*\n$/);
+    expect(await turnfold('failed', '--since', '2100-01-01')).toMatchObject({ stdout: '', stderr: 'no failed turn\n' });
+    expect((await turnfold('failed', '--limit', '1')).stderr).toContain('--limit shows more');
+    expect(await turnfold('failed', '--since', 'yesterday')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^turnfold: invalid_input: --since: /) as string,
+    });
+  });
+});
+
+describe('redrive', () => {
+  test('brings the input again, once', async () => {
+    await fail('r1');
+    const first = await turnfold('redrive', 'r1', 't1', '--wait', '20');
+    expect(first).toMatchObject({ code: 0, stderr: '', stdout: 'heard hello, 2 messages\n' });
+    const again = await turnfold('redrive', 'r1', 't1');
+    expect(again.stdout).toMatch(/^redrive-[0-9a-f]{32} {2}completed {2}\(was re-driven before\)\n$/);
+    const [turn = ''] = again.stdout.split(' ');
+    expect(await client.result('r1', turn)).toMatchObject({ redriveOf: 't1' });
+    expect(await client.result('r1', 't1')).toMatchObject({ state: 'failed', redrivenAs: turn });
+    expect((await turnfold('failed')).stdout).toContain(`(re-driven as ${turn})`);
+    expect((await client.log('r1')).map(({ message }) => message.role)).toEqual(['user', 'user', 'assistant']);
+
+    const other = await client.redrive('r1', 't1', { operation: 'once-more' });
+    expect(other).toMatchObject({ isNew: true });
+    expect(other.turn).not.toBe(turn);
+  });
+
+  test('refuses what has not failed, and what is not there', async () => {
+    isBroken = false;
+    await client.enqueueTurn({ conversation: 'r2', agent: 'frail', turn: 't1', input: 'hello' });
+    await client.result('r2', 't1', WAIT);
+    const refused = await turnfold('redrive', 'r2', 't1');
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toMatch(/^turnfold: turn_not_failed: turn: t1 is completed; /);
+    expect((await turnfold('redrive', 'r2', 't9')).stderr).toMatch(/^turnfold: not_found: turn: /);
+    await expect(client.redrive('r2', 't1', { operation: 'a b' })).rejects.toMatchObject({
+      code: 'invalid_input',
+      field: 'operation',
+    });
+    await fail('r3');
+    await client.erase('r3');
+    await expect(client.redrive('r3', 't1')).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  test('without a turn asks for a pass', async () => {
+    await client.enqueueTurn({ conversation: 'r4', agent: 'frail', turn: 't1', input: 'hello' });
+    await client.result('r4', 't1', WAIT);
+    expect((await turnfold('redrive', 'r4')).stdout).toMatch(/^\S+ {2}pass requested\n$/);
+    expect((await turnfold('redrive', 'nowhere')).stderr).toMatch(/^turnfold: not_found: /);
+  });
+});

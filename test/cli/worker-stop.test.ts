@@ -1,0 +1,162 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createInterface } from 'node:readline';
+import { expect, onTestFinished, test } from 'vitest';
+import { type OpenClient, openClient } from '../../src/client/index.ts';
+import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
+import { provideRedis } from '../../src/local-redis/provide-redis.ts';
+import { startTurnfold, writeTemporary } from './run-turnfold.ts';
+
+const SOURCE = new URL('../../src', import.meta.url).pathname;
+
+/** A provider that answers no call before the test says so, and the module of an agent that asks it. */
+interface HeldModel {
+  readonly agents: string;
+  /** calls that came in so far */
+  readonly calls: () => number;
+  /** resolves when so many calls have come in */
+  readonly untilCalled: (count: number) => Promise<void>;
+  /** answers what is held, and from now on at once */
+  readonly release: () => void;
+}
+
+async function openHeldModel(): Promise<HeldModel> {
+  const held: ServerResponse[] = [];
+  let calls = 0;
+  let isReleased = false;
+  const server = createServer((_, response) => {
+    calls += 1;
+    if (isReleased) response.end('ok');
+    else held.push(response);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { port } = server.address() as AddressInfo;
+  const agents = await writeTemporary(
+    'agents.ts',
+    `import { scriptedModel } from '${SOURCE}/models/scripted.ts';
+     const ask = async () => ({ content: await (await fetch('http://127.0.0.1:${port}/')).text() });
+     export const agents = [{ name: 'held', system: '', tools: [], policy: {}, model: scriptedModel({ decide: ask }) }];`,
+  );
+  return {
+    agents,
+    calls: () => calls,
+    untilCalled: async (count) => {
+      await expect.poll(() => calls, { timeout: 20_000, interval: 20 }).toBe(count);
+    },
+    release() {
+      isReleased = true;
+      for (const response of held.splice(0)) response.end('ok');
+    },
+  };
+}
+
+interface Stopping {
+  readonly worker: ChildProcess;
+  /** resolves when its log says that it stops */
+  readonly stopping: Promise<void>;
+  /** how it ended, by its log */
+  readonly outcome: Promise<unknown>;
+}
+
+function startWorker(redis: LocalRedis, model: HeldModel, shutdownMs: number): Stopping {
+  const env = { REDIS_URL: redis.url, TURNFOLD_SHUTDOWN_MS: String(shutdownMs) };
+  const worker = startTurnfold(['worker', '--agents', model.agents], env);
+  if (worker.stdout === null) throw new Error('its output is not piped');
+  const stopping = Promise.withResolvers<void>();
+  const stopped = Promise.withResolvers<unknown>();
+  createInterface({ input: worker.stdout }).on('line', (line) => {
+    const { msg, outcome } = JSON.parse(line) as Record<string, unknown>;
+    if (msg === 'worker stopping') stopping.resolve();
+    if (msg === 'worker stopped') stopped.resolve(outcome);
+  });
+  return { worker, stopping: stopping.promise, outcome: stopped.promise };
+}
+
+/** Tells a worker to stop and hears it out. */
+async function stop({ worker, outcome }: Stopping): Promise<{ code: number | null; outcome: unknown }> {
+  const exited = once(worker, 'exit');
+  worker.kill('SIGTERM');
+  await exited;
+  return { code: worker.exitCode, outcome: await outcome };
+}
+
+async function openOwnRedis(): Promise<LocalRedis & { readonly pid: number }> {
+  const redis = await provideRedis({ sources: ['path', 'package'] });
+  onTestFinished(() => redis.stop());
+  const { pid } = redis;
+  if (pid === undefined) throw new Error('a Redis that was started here has a pid');
+  return { ...redis, pid };
+}
+
+async function openTestClient({ url }: LocalRedis): Promise<OpenClient> {
+  const client = await openClient({ redisUrl: url });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+const enqueue = (client: OpenClient, conversation: string) =>
+  client.enqueueTurn({ conversation, agent: 'held', turn: 't1', input: 'hello' });
+
+test('SIGTERM: what is in hand is finished, what comes later is left to others', async () => {
+  const redis = await openOwnRedis();
+  const client = await openTestClient(redis);
+  const model = await openHeldModel();
+  const first = startWorker(redis, model, 20_000);
+  await enqueue(client, 'c1');
+  await model.untilCalled(1);
+  const stopped = stop(first);
+  await first.stopping;
+  await enqueue(client, 'c2');
+  model.release();
+  expect(await stopped).toEqual({ code: 0, outcome: 'closed' });
+  expect(await client.result('c1', 't1')).toMatchObject({ state: 'completed', answer: { content: 'ok' } });
+  expect(await client.result('c2', 't1')).toMatchObject({ state: 'queued' });
+
+  startWorker(redis, model, 20_000);
+  expect(await client.result('c2', 't1', { waitMs: 20_000 })).toMatchObject({ state: 'completed' });
+}, 60_000);
+
+test('SIGTERM: what does not end within the deadline is handed back, and goes on elsewhere', async () => {
+  const redis = await openOwnRedis();
+  const client = await openTestClient(redis);
+  const model = await openHeldModel();
+  const first = startWorker(redis, model, 300);
+  await enqueue(client, 'c1');
+  await model.untilCalled(1);
+  expect(await stop(first)).toEqual({ code: 0, outcome: 'deadline' });
+  expect(await client.result('c1', 't1')).toMatchObject({ state: 'running' });
+
+  model.release();
+  startWorker(redis, model, 20_000);
+  expect(await client.result('c1', 't1', { waitMs: 30_000 })).toMatchObject({ state: 'completed' });
+  expect(model.calls()).toBe(2);
+  expect(await client.log('c1')).toHaveLength(2);
+}, 60_000);
+
+test.each([
+  // A deadline that no test would wait for: a lost Redis ends the worker long before it.
+  ['was killed', 'SIGKILL', 600_000],
+  ['hangs', 'SIGSTOP', 500],
+] as const)(
+  'SIGTERM with a turn in hand while Redis %s: exit code 0',
+  async (_, signal, shutdownMs) => {
+    const redis = await openOwnRedis();
+    const client = await openTestClient(redis);
+    const model = await openHeldModel();
+    const first = startWorker(redis, model, shutdownMs);
+    await enqueue(client, 'c1');
+    await model.untilCalled(1);
+    process.kill(redis.pid, signal);
+    if (signal === 'SIGSTOP') onTestFinished(() => void process.kill(redis.pid, 'SIGCONT'));
+    const stopped = stop(first);
+    model.release();
+    expect(await stopped).toEqual({ code: 0, outcome: 'deadline' });
+  },
+  60_000,
+);

@@ -1,0 +1,155 @@
+import type { PassLease } from '../../src/domain/ports/pass-store.ts';
+import type { TurnLease } from '../../src/domain/ports/turn-store.ts';
+import { isSettled, type TurnState } from '../../src/domain/turn.ts';
+import { readyMember, scheduledMember } from '../../src/store/keys.ts';
+import type { MemoryConversation, MemoryDatabase } from '../fakes/store/database.ts';
+import type { HeldCall } from './held-calls.ts';
+import { textOfDatabase } from './snapshot.ts';
+import { ref } from './world.ts';
+
+/** The longest that a `ready` entry is pushed out while nothing holds the conversation, in ms. */
+const LAST_PUSH_MS = 60_000;
+
+const FENCED_BY_EPOCH: ReadonlySet<string> = new Set(['startSteps', 'recordStep', 'suspend', 'heartbeat', 'settle']);
+const FENCED_BY_PASS: ReadonlySet<string> = new Set([
+  'heartbeatPass',
+  'recordPlan',
+  'parkPass',
+  'endPass',
+  'commitVersion',
+]);
+
+/** One of DESIGN §4 does not hold. */
+class Broken extends Error {
+  readonly invariant: string;
+
+  constructor(invariant: string, what: string) {
+    super(`${invariant}: ${what}`);
+    this.invariant = invariant;
+  }
+}
+
+interface Before {
+  readonly epoch: number;
+  readonly states: ReadonlyMap<string, TurnState>;
+  readonly head: string | undefined;
+  readonly logged: number;
+  /** everything, where the call comes from somebody who owns nothing any more */
+  readonly whole: string | undefined;
+}
+
+/** Looks at one call from both sides: what it did is what its invariants allow. */
+export async function watch<T>(db: MemoryDatabase, call: HeldCall, act: () => Promise<T>): Promise<T> {
+  const before = look(db, call);
+  const reply = await act();
+  const conversation = db.find(ref);
+  if (conversation !== undefined) {
+    checkStep(db, call, { before, conversation, reply });
+    checkState(db, conversation);
+  }
+  return reply;
+}
+
+function look(db: MemoryDatabase, call: HeldCall): Before {
+  const { epoch = 0, mailbox = [], turnRecords = new Map(), log = [] } = db.find(ref) ?? {};
+  return {
+    epoch,
+    states: new Map([...turnRecords].map(([turn, { state }]) => [turn, state])),
+    head: mailbox[0],
+    logged: log.length,
+    whole: isOutdated(db, call) ? textOfDatabase(db) : undefined,
+  };
+}
+
+/** A write whose lease is not the present one. */
+function isOutdated(db: MemoryDatabase, { room, operation, args }: HeldCall): boolean {
+  const { epoch, owner, pass, mailbox = [] } = db.find(ref) ?? {};
+  if (room === 'turns' && FENCED_BY_EPOCH.has(operation)) {
+    const lease = args[0] as TurnLease;
+    return lease.epoch !== epoch || lease.owner !== owner || lease.turn !== mailbox[0];
+  }
+  if (room !== 'passes' || !FENCED_BY_PASS.has(operation)) return false;
+  const lease = args[0] as PassLease;
+  return lease.passId !== pass?.passId || lease.owner !== pass.owner;
+}
+
+interface Step {
+  readonly before: Before;
+  readonly conversation: MemoryConversation;
+  readonly reply: unknown;
+}
+
+function checkStep(db: MemoryDatabase, { operation }: HeldCall, { before, conversation, reply }: Step): void {
+  if (before.whole !== undefined && before.whole !== textOfDatabase(db)) {
+    throw new Broken('I4', `${operation} of somebody who lost the conversation changed it`);
+  }
+  if (conversation.epoch < before.epoch) throw new Broken('I4', `the epoch fell by ${operation}`);
+  if (conversation.log.length < before.logged) throw new Broken('I1', 'the log shrank');
+  for (const { turn, state } of conversation.turnRecords.values()) {
+    const was = before.states.get(turn);
+    if (was === undefined || was === state) continue;
+    if (isSettled(was)) throw new Broken('I2', `${turn} was ${was} and is ${state}`);
+    if ((state === 'completed' || state === 'failed') && before.head !== turn) {
+      throw new Broken('I4', `${turn} was settled as ${state} and is not the head`);
+    }
+    const raises =
+      before.head === turn && (state === 'canceled' || (reply as { status?: string } | undefined)?.status === 'poison');
+    if (raises && conversation.epoch === before.epoch) throw new Broken('I4', `${state} did not raise the epoch`);
+  }
+}
+
+/** What holds between any two scripts. */
+function checkState(db: MemoryDatabase, conversation: MemoryConversation): void {
+  checkCounts(conversation);
+  checkTurns(db, conversation);
+  checkReady(db, conversation);
+}
+
+function checkCounts({ log, turns, openCalls, versions, version, events }: MemoryConversation): void {
+  if (log.some(({ seq }, index) => seq !== index + 1)) throw new Broken('I1', 'seqs are not contiguous');
+  if (turns !== log.filter(({ message }) => message.role === 'user').length) throw new Broken('I1', 'turns miscounted');
+  let tokens = 0;
+  for (const entry of log) {
+    tokens += entry.tokens;
+    if (entry.total.tokens !== tokens) throw new Broken('I1', `the total at ${entry.seq} is not the sum`);
+  }
+  const made = log.flatMap(({ message }) => (message.toolCalls ?? []).map(({ id }) => id));
+  const answered = log.flatMap(({ message }) => (message.toolCallId === undefined ? [] : [message.toolCallId]));
+  if (new Set(answered).size !== answered.length) throw new Broken('I5', 'a call was answered twice');
+  const open = made.filter((id) => !answered.includes(id));
+  if (open.join() !== [...openCalls.keys()].join())
+    throw new Broken('I1', `open: ${open.join()}, kept: ${[...openCalls.keys()].join()}`);
+  if (version !== versions.size) throw new Broken('I4', `${versions.size} versions, and ${version} is the live one`);
+  const settled = events.filter(({ type }) => type === 'turn_settled').map(({ fields }) => fields['turn']);
+  if (new Set(settled).size !== settled.length) throw new Broken('I2', 'a turn was settled twice');
+}
+
+function checkTurns(db: MemoryDatabase, { mailbox, turnRecords, owner }: MemoryConversation): void {
+  if (new Set(mailbox).size !== mailbox.length) throw new Broken('I2', 'a turn is in the mailbox twice');
+  for (const { turn, state } of turnRecords.values()) {
+    const isIn = mailbox.includes(turn);
+    const isScheduled = db.ready.has(scheduledMember(ref, turn));
+    if (isIn !== (state === 'queued' || state === 'running' || state === 'waiting')) {
+      throw new Broken('I2', `${turn} is ${state} and ${isIn ? '' : 'not '}in the mailbox`);
+    }
+    if (isScheduled !== (state === 'scheduled')) throw new Broken('I2', `${turn} is ${state} and has a d| entry`);
+    if (state === 'running' && mailbox[0] !== turn) throw new Broken('I1', `${turn} runs and is not the head`);
+  }
+  if (owner !== undefined && mailbox.length === 0) throw new Broken('I1', 'an empty mailbox has an owner');
+}
+
+function checkReady(db: MemoryDatabase, conversation: MemoryConversation): void {
+  const { mailbox, pass, leaseUntil = 0, turnRecords } = conversation;
+  const latest = db.now() + LAST_PUSH_MS;
+  const due = db.ready.get(readyMember('t', ref));
+  if (mailbox.length > 0) {
+    if (due === undefined) throw new Broken('I3', 'the mailbox has turns and no t| entry');
+    const { waiting } = turnRecords.get(mailbox[0] ?? '') ?? {};
+    if (due > Math.max(latest, leaseUntil, waiting?.until ?? 0)) throw new Broken('I3', 'its t| entry is too late');
+  }
+  const passDue = db.ready.get(readyMember('p', ref));
+  if (pass === undefined) return;
+  if (passDue === undefined) throw new Broken('I6', 'a pass has no p| entry');
+  const { leaseUntil: heldUntil = 0, parked } = pass;
+  if (passDue > Math.max(latest, heldUntil, parked?.untilMs ?? 0)) throw new Broken('I6', 'its p| entry is too late');
+}

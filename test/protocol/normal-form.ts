@@ -1,0 +1,59 @@
+import type { Message } from '../../src/domain/message.ts';
+import type { MemoryTurn } from '../fakes/store/database.ts';
+import { toText } from './snapshot.ts';
+import { ref, type World } from './world.ts';
+
+/** All that lasts, without ids, times, epochs and attempts. */
+export function normalize({ db, jobs }: World) {
+  const found = db.find(ref);
+  if (found === undefined) throw new Error('nothing was written');
+  const { log, versions, checkpoints, version, pass, passed, gate, mailbox, turnRecords, openCalls, summaries } = found;
+  return {
+    log: sortRounds(log.map(({ message }) => message)),
+    weights: log.at(-1)?.total,
+    turns: [...turnRecords.values()].map(normalizeTurn),
+    versions: [...versions.values()].map((one) => ({ ...one, at: 0, durationMs: 0 })),
+    checkpoints: [...checkpoints],
+    summaries: new Map([...summaries].map(([hash, one]) => [hash, one.kind === 'record' ? one.record : one.kind])),
+    settled: found.events.filter(({ type }) => type === 'turn_settled').map(({ fields }) => fields),
+    left: { pass, mailbox, openCalls: [...openCalls], ready: [...db.ready], jobs: jobs.all.map(({ id }) => id) },
+    version,
+    passed,
+    gate,
+  };
+}
+
+/** Of that, what may not differ either where turns and passes race: what was said, how turns ended, that nothing is left. */
+export function normalizeOutcome(world: World): unknown {
+  const { log, turns, settled, left } = normalize(world);
+  return {
+    log,
+    turns: turns.map(({ turn, state, answerSeq, done }) => ({ turn, state, answerSeq, done })),
+    settled,
+    left,
+  };
+}
+
+function normalizeTurn({ turn, state, inputSeq, answerSeq, failure, usage, requestTokens, steps, end }: MemoryTurn) {
+  const done = [...steps].flatMap(([key, one]) => (one.status === 'done' && one.seqs ? [key] : [])).toSorted();
+  return { turn, state, inputSeq, answerSeq, failure, usage, requestTokens, end, done };
+}
+
+/** Results of one round in the order of their calls: they are recorded as they come in. */
+function sortRounds(messages: readonly Message[]): Message[] {
+  const sorted: Message[] = [];
+  let round: Message[] = [];
+  const close = (): void => {
+    sorted.push(...round.toSorted((a, b) => (toText(a.toolCallId) < toText(b.toolCallId) ? -1 : 1)));
+    round = [];
+  };
+  for (const message of messages) {
+    if (message.role === 'tool') round.push(message);
+    else {
+      close();
+      sorted.push(message);
+    }
+  }
+  close();
+  return sorted;
+}

@@ -1,0 +1,174 @@
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { type OpenClient, openClient } from '../../src/client/index.ts';
+import type { Durability } from '../../src/domain/durability.ts';
+import { hasServer, type Server, startReplicated, until } from './servers.ts';
+
+const TIMEOUT_MS = 300;
+const turn = { conversation: 'c', agent: 'guide', input: 'hello' };
+let master: Server;
+let replica: Server;
+
+describe.skipIf(!hasServer)('the durability barrier (skipped where PATH has no redis-server or valkey-server)', () => {
+  beforeAll(async () => {
+    [master, replica] = (await startReplicated(1)) as [Server, Server];
+  });
+  afterEach(async () => {
+    replica.signal('SIGCONT');
+    await until('the replica follows', async () => {
+      await master.redis.set('{test}:mark', '');
+      return (await master.redis.wait(1, 100)) === 1;
+    });
+    await master.redis.flushdb();
+  });
+  afterAll(async () => {
+    await Promise.all([master, replica].map((server) => server.stop()));
+  });
+
+  async function open(durability: Durability = { replicas: 1, timeoutMs: TIMEOUT_MS }): Promise<OpenClient> {
+    const client = await openClient({ redisUrl: master.url, shards: 4, durability });
+    onTestFinished(() => client.close());
+    return client;
+  }
+
+  test('an accept and an append are answered once the replica has them', async () => {
+    const client = await open();
+    const keys = async (): Promise<string[]> => (await replica.redis.keys('*:_:c:*')).toSorted();
+    expect(await client.enqueueTurn({ ...turn, turn: 'one' })).toMatchObject({ state: 'queued', isNew: true });
+    expect(await keys()).toEqual([expect.stringMatching(/:c:c$/)]);
+    const messages = [{ role: 'user' as const, content: 'hello' }];
+    expect(await client.append({ conversation: 'd', agent: 'guide', messages })).toEqual({ from: 1, to: 1 });
+    expect(await keys()).toHaveLength(2);
+  });
+
+  test('a replica that stands still makes it unsure, and so do the same calls again, on whatever connection; until it is back', async () => {
+    const client = await open();
+    // Each on a connection that has written, and none of them this turn.
+    await Promise.all(Array.from({ length: 8 }, (_, at) => client.enqueueTurn({ ...turn, conversation: `w${at}` })));
+    replica.signal('SIGSTOP');
+    const unsure = { code: 'accepted_unsure', field: 'turn', details: { turn: 'one', wanted: { replicas: 1 } } };
+    for (let times = 0; times < 6; times += 1) {
+      await expect(client.enqueueTurn({ ...turn, turn: 'one' })).rejects.toMatchObject(unsure);
+    }
+    await expect(client.enqueueTurn({ ...turn, turn: 'one', input: 'else' })).rejects.toMatchObject({
+      code: 'turn_conflict',
+    });
+    replica.signal('SIGCONT');
+    await until('the replica is back', () =>
+      client.enqueueTurn({ ...turn, turn: 'one' }).then(
+        ({ isNew, state }) => !isNew && state === 'queued',
+        () => false,
+      ),
+    );
+    expect(await replica.redis.lrange((await replica.redis.keys('*:mb:c'))[0] ?? '', 0, -1)).toEqual(['one']);
+  });
+
+  test('an append that is unsure names its operation, and the same again appends nothing more', async () => {
+    const client = await open();
+    replica.signal('SIGSTOP');
+    const append = {
+      conversation: 'c',
+      agent: 'guide',
+      operation: 'op-1',
+      messages: [{ role: 'user' as const, content: 'hi' }],
+    };
+    const unsure = { code: 'accepted_unsure', field: 'operation', details: { operation: 'op-1' } };
+    await expect(client.append(append)).rejects.toMatchObject(unsure);
+    await expect(client.append(append)).rejects.toMatchObject(unsure);
+    replica.signal('SIGCONT');
+    await until('the replica is back', () =>
+      client.append(append).then(
+        ({ to }) => to === 1,
+        () => false,
+      ),
+    );
+    expect(await client.log('c')).toHaveLength(1);
+  });
+
+  test('a wait stalls nothing but accepts and appends', async () => {
+    const client = await open({ replicas: 1, timeoutMs: 5_000 });
+    await client.enqueueTurn({ ...turn, turn: 'one' });
+    replica.signal('SIGSTOP');
+    const waiting = Promise.all(
+      Array.from({ length: 300 }, (_, at) => client.enqueueTurn({ ...turn, conversation: `n${at}` })),
+    );
+    let hasEnded = false;
+    const ended = waiting.finally(() => {
+      hasEnded = true;
+    });
+    for (let times = 0; times < 20; times += 1) await client.result('c', 'one');
+    await client.cancel('c', 'one');
+    expect(hasEnded).toBe(false);
+    replica.signal('SIGCONT');
+    expect(await ended).toHaveLength(300);
+  });
+
+  test('a server that has forgotten its scripts gets them again, behind no wait but their own', async () => {
+    const client = await open();
+    await client.enqueueTurn(turn);
+    await master.redis.script('FLUSH');
+    await client.enqueueTurn({ ...turn, conversation: 'again' });
+    expect(await replica.redis.keys('*:c:again')).toHaveLength(1);
+    await master.redis.script('FLUSH');
+    replica.signal('SIGSTOP');
+    await expect(client.enqueueTurn({ ...turn, conversation: 'third' })).rejects.toMatchObject({
+      code: 'accepted_unsure',
+    });
+  });
+
+  test('a connection that is cut while it waits does not turn unsure into sure', async () => {
+    const client = await open({ replicas: 1, timeoutMs: 3_000 });
+    await client.enqueueTurn(turn);
+    replica.signal('SIGSTOP');
+    const accepting = client.enqueueTurn({ ...turn, turn: 'cut' });
+    const outcome = accepting.then(
+      () => 'sure',
+      (error: { code: string }) => error.code,
+    );
+    const blocked = async (): Promise<string | undefined> =>
+      /id=(\d+) [^\n]*cmd=wait/.exec(String(await master.redis.client('LIST')))?.[1];
+    await until('it waits', async () => (await blocked()) !== undefined);
+    await master.redis.client('KILL', 'ID', (await blocked()) ?? '');
+    expect(await outcome).toMatch(/accepted_unsure|redis_unavailable/);
+    // Taken up again on a connection that came back.
+    await expect(client.enqueueTurn({ ...turn, turn: 'cut' })).rejects.toMatchObject({ code: 'accepted_unsure' });
+  });
+
+  test('a master that was demoted under its connections is not believed', async () => {
+    const client = await open();
+    await client.enqueueTurn(turn);
+    await replica.redis.replicaof('NO', 'ONE');
+    await master.redis.replicaof('127.0.0.1', replica.port);
+    try {
+      await expect(client.enqueueTurn({ ...turn, turn: 'late' })).rejects.toMatchObject({
+        code: 'redis_unavailable',
+      });
+    } finally {
+      await master.redis.replicaof('NO', 'ONE');
+      await replica.redis.replicaof('127.0.0.1', master.port);
+    }
+  });
+
+  test('disks are waited for where the server can, and refused where it cannot', async () => {
+    const knows = ((await master.redis.call('COMMAND', 'INFO', 'WAITAOF')) as unknown[])[0] !== null;
+    const opening = openClient({
+      redisUrl: master.url,
+      shards: 4,
+      durability: { replicas: 1, timeoutMs: TIMEOUT_MS, fsync: 'local' },
+    });
+    if (!knows) {
+      await expect(opening).rejects.toMatchObject({ code: 'invalid_config', field: 'durability.fsync' });
+      return;
+    }
+    const client = await opening;
+    onTestFinished(() => client.close());
+    await master.redis.config('SET', 'appendonly', 'yes');
+    await client.enqueueTurn(turn);
+  });
+
+  test('a wait without an end is refused', async () => {
+    await expect(open({ replicas: 1, timeoutMs: 0 })).rejects.toMatchObject({
+      code: 'invalid_input',
+      field: 'durability.timeoutMs',
+    });
+  });
+});

@@ -1,0 +1,179 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type OpenClient, openClient } from '../../src/client/index.ts';
+import type { Durability } from '../../src/domain/durability.ts';
+import { isTurnfoldError } from '../../src/domain/errors.ts';
+import { ROLES, startWorkers } from '../../src/runtime/start-workers.ts';
+import { agentOf } from '../runtime/agents.ts';
+import { until } from './servers.ts';
+
+const CONVERSATIONS = 12;
+const BEFORE_MS = 1_000;
+/** How far replicas are behind when the master dies. */
+const LAG_MS = 300;
+const AFTER_MS = 3_000;
+const GO_ON_MS = 30_000;
+const SHARDS = 4;
+
+export interface Failover {
+  readonly redisUrl: string;
+  readonly durability?: Durability;
+  /** replicas stand still from here */
+  lag(): void;
+  /** the master dies, and replicas go on */
+  fail(): void;
+}
+
+export interface Figures {
+  readonly acknowledged: number;
+  /** acknowledged, and nowhere after the failover */
+  readonly lost: number;
+  /** inputs that stand in a log more than once, or turns of a conversation in another order than they were accepted in */
+  readonly twice: number;
+  readonly outOfOrder: number;
+  /** told as unsure while the master was alive */
+  readonly unsure: number;
+  /** settled at the old master alone, and once more at the new one */
+  readonly settledAgain: number;
+  /** from the master's death to the next turn accepted, and the next settled */
+  readonly acceptedAfterMs: number;
+  readonly settledAfterMs: number;
+}
+
+/** Producers and workers before, during and after the death of a master; then what is left of what was acknowledged. */
+export async function measureFailover(failover: Failover): Promise<Figures> {
+  const { redisUrl, durability } = failover;
+  const settlements = new Map<string, number>();
+  const settledAt: number[] = [];
+  const open = () =>
+    startWorkers({
+      redisUrl,
+      agents: [agentOf()],
+      roles: ROLES,
+      shards: SHARDS,
+      queueShards: 1,
+      concurrency: { turn: 8, compaction: 2, summarization: 2 },
+      shutdownMs: 2_000,
+      onEvent: (event) => {
+        if (event.type !== 'turn_settled') return;
+        settledAt.push(Date.now());
+        settlements.set(event.turn ?? '', (settlements.get(event.turn ?? '') ?? 0) + 1);
+      },
+    });
+  const client = await openClient({ redisUrl, shards: SHARDS, ...(durability && { durability }) });
+  const workers = await Promise.all([open(), open()]);
+  try {
+    const producing = new AbortController();
+    const producers = Array.from({ length: CONVERSATIONS }, (_, at) => new Producer(client, `c${at}`));
+    const running = producers.map((producer) => producer.run(producing.signal));
+    await delay(BEFORE_MS);
+    failover.lag();
+    await delay(LAG_MS);
+    const failedAt = Date.now();
+    failover.fail();
+    await until('turns are accepted again', () => producers.some((p) => p.lastAt > failedAt + LAG_MS), GO_ON_MS);
+    await until('turns are settled again', () => settledAt.some((at) => at > failedAt + LAG_MS), GO_ON_MS);
+    await delay(AFTER_MS);
+    producing.abort();
+    await Promise.all(running);
+    const kept = await Promise.all(producers.map((producer) => producer.readKept()));
+    const acknowledged = producers.reduce((sum, { turns }) => sum + turns.length, 0);
+    return {
+      acknowledged,
+      lost: acknowledged - kept.flat().length,
+      twice: total(await Promise.all(producers.map((producer) => producer.countTwice()))),
+      outOfOrder: total(await Promise.all(producers.map((producer) => producer.countOutOfOrder()))),
+      unsure: total(producers.map(({ unsure }) => unsure)),
+      settledAgain: [...settlements.values()].filter((times) => times > 1).length,
+      acceptedAfterMs:
+        firstAfter(
+          producers.flatMap(({ acceptedAt }) => acceptedAt),
+          failedAt,
+        ) - failedAt,
+      settledAfterMs: firstAfter(settledAt, failedAt) - failedAt,
+    };
+  } finally {
+    await client.close();
+    await Promise.all(workers.map((worker) => worker.close()));
+  }
+}
+
+/** What a client hears of the dead master's last answers may come a moment later. */
+function firstAfter(times: readonly number[], failedAt: number): number {
+  return Math.min(...times.filter((at) => at > failedAt + LAG_MS));
+}
+
+function total(numbers: readonly number[]): number {
+  return numbers.reduce((all, one) => all + one, 0);
+}
+
+/** One caller of one conversation: the next turn once this one is acknowledged, the same one again where it was not. */
+class Producer {
+  readonly turns: string[] = [];
+  readonly acceptedAt: number[] = [];
+  unsure = 0;
+  readonly #client: OpenClient;
+  readonly #conversation: string;
+
+  constructor(client: OpenClient, conversation: string) {
+    this.#client = client;
+    this.#conversation = conversation;
+  }
+
+  get lastAt(): number {
+    return this.acceptedAt.at(-1) ?? 0;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    for (let number = 1; !signal.aborted; number += 1) {
+      const turn = `${this.#conversation}.${number}`;
+      while (!(await this.#tryEnqueue(turn))) {
+        if (signal.aborted) return;
+        await delay(50);
+      }
+      await delay(20);
+    }
+  }
+
+  async #tryEnqueue(turn: string): Promise<boolean> {
+    try {
+      await this.#client.enqueueTurn({ conversation: this.#conversation, agent: 'guide', turn, input: turn });
+    } catch (error) {
+      if (isTurnfoldError(error, 'accepted_unsure')) this.unsure += 1;
+      else if (!isTurnfoldError(error, 'redis_unavailable')) throw error;
+      return false;
+    }
+    this.turns.push(turn);
+    this.acceptedAt.push(Date.now());
+    return true;
+  }
+
+  /** Acknowledged turns that are there, once they are settled; one that is there and is never settled fails. */
+  async readKept(): Promise<string[]> {
+    const kept: string[] = [];
+    for (const turn of this.turns) {
+      const view = await this.#client.result(this.#conversation, turn, { waitMs: 20_000 }).catch((error: unknown) => {
+        if (isTurnfoldError(error, 'not_found')) return undefined;
+        throw error;
+      });
+      if (view === undefined) continue;
+      if (view.state !== 'completed') throw new Error(`${turn} is ${view.state}`);
+      kept.push(turn);
+    }
+    return kept;
+  }
+
+  async countTwice(): Promise<number> {
+    const inputs = await this.#readInputs();
+    return inputs.length - new Set(inputs).size;
+  }
+
+  async countOutOfOrder(): Promise<number> {
+    const numbers = (await this.#readInputs()).map((input) => Number(input.split('.')[1]));
+    return numbers.filter((number, at) => number < (numbers[at - 1] ?? 0)).length;
+  }
+
+  async #readInputs(): Promise<string[]> {
+    const log = await this.#client.log(this.#conversation);
+    return log.flatMap(({ message }) => (message.role === 'user' ? [message.content] : []));
+  }
+}

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { openClient } from '../../src/client/index.ts';
+import type { EventListener } from '../../src/domain/events.ts';
+import { startWorkers, type Workers } from '../../src/runtime/start-workers.ts';
+import { agentOf } from '../runtime/agents.ts';
+import { hasServer, type Server, startServer } from './servers.ts';
+
+let server: Server;
+const MIB = 1_048_576;
+
+describe.skipIf(!hasServer)('a server is looked at before it is used (skipped where PATH has none)', () => {
+  beforeAll(async () => {
+    server = await startServer({ args: ['--rename-command', 'CONFIG', 'hidden-config'] });
+  });
+  afterAll(() => server.stop());
+
+  async function start(onEvent: EventListener): Promise<Workers> {
+    const workers = await startWorkers({
+      redisUrl: server.url,
+      agents: [agentOf()],
+      roles: ['turn'],
+      shards: 4,
+      queueShards: 1,
+      concurrency: { turn: 1, compaction: 1, summarization: 1 },
+      metrics: { host: '127.0.0.1', port: 0 },
+      shutdownMs: 2_000,
+      onEvent,
+    });
+    onTestFinished(async () => void (await workers.close()));
+    return workers;
+  }
+
+  test.each(['allkeys-lru', 'volatile-ttl'])('%s is refused to services and workers, by name', async (policy) => {
+    await server.redis.call('hidden-config', 'SET', 'maxmemory-policy', policy);
+    const refusal = {
+      code: 'incompatible_store',
+      field: 'maxmemory-policy',
+      message: expect.stringContaining('Set it to noeviction'),
+      details: { found: policy, wanted: 'noeviction' },
+    };
+    await expect(openClient({ redisUrl: server.url, shards: 4 })).rejects.toMatchObject(refusal);
+    await expect(start(() => undefined)).rejects.toMatchObject(refusal);
+    await server.redis.call('hidden-config', 'SET', 'maxmemory-policy', 'noeviction');
+  });
+
+  test('a limit that is near is told once, and shown always; none is neither', async () => {
+    const told: string[] = [];
+    const readGauge = async ({ metricsUrl = '' }: Workers): Promise<number | undefined> => {
+      const page = await (await fetch(metricsUrl)).text();
+      const value = /^turnfold_redis_memory_ratio (.+)$/m.exec(page)?.[1];
+      return value === undefined ? undefined : Number(value);
+    };
+    expect(await readGauge(await start(({ type }) => told.push(type)))).toBeUndefined();
+    await server.redis.call('hidden-config', 'SET', 'maxmemory', 100 * MIB);
+    expect(await readGauge(await start(({ type }) => told.push(type)))).toBeLessThan(0.5);
+    expect(told).not.toContain('redis_nearly_full');
+    const used = Number(/^used_memory:(\d+)/m.exec(await server.redis.info('memory'))?.[1]);
+    await server.redis.call('hidden-config', 'SET', 'maxmemory', Math.floor(used * 1.15));
+    expect(await readGauge(await start(({ type }) => told.push(type)))).toBeGreaterThan(0.8);
+    expect(told.filter((type) => type === 'redis_nearly_full')).toHaveLength(1);
+    await server.redis.call('hidden-config', 'SET', 'maxmemory', 0);
+  });
+
+  test('who may not ask for it is let in', async () => {
+    await server.redis.acl('SETUSER', 'shut', 'on', '>word', '~*', '&*', '+@all', '-info');
+    const client = await openClient({
+      redisUrl: server.url.replace('//', '//shut:word@'),
+      shards: 4,
+    });
+    onTestFinished(() => client.close());
+    const turn = { conversation: 'shut', agent: 'guide', input: 'look' };
+    await expect(client.enqueueTurn(turn)).resolves.toMatchObject({ isNew: true });
+  });
+});

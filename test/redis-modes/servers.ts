@@ -1,0 +1,107 @@
+import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { findOnPath } from '../../src/local-redis/path.ts';
+import { launchServer } from '../../src/local-redis/server-process.ts';
+import { findClosedPort } from '../local-redis/fixture.ts';
+
+const READY_MS = 20_000;
+
+export interface Server {
+  readonly port: number;
+  readonly url: string;
+  readonly pid: number;
+  readonly dir: string;
+  /** a connection of the test's own */
+  readonly redis: Redis;
+  signal(name: NodeJS.Signals): void;
+  /** ends it, and removes its folder unless that was given */
+  stop(): Promise<void>;
+}
+
+export interface ServerOptions {
+  readonly port?: number;
+  /** kept when the server ends */
+  readonly dir?: string;
+  readonly args?: readonly string[];
+  /** a config file's text, for Sentinels, who write it anew */
+  readonly sentinelOf?: string;
+}
+
+const serverPath = await findOnPath(['redis-server', 'valkey-server'], process.env['PATH'] ?? '');
+/** Whether there is a server to start. */
+export const hasServer = serverPath !== undefined;
+
+/** A server on 127.0.0.1 that ends with this process, however that ends. */
+export async function startServer({ args = [], sentinelOf, ...options }: ServerOptions = {}): Promise<Server> {
+  const port = options.port ?? (await findClosedPort());
+  const own = await realpath(await mkdtemp(join(tmpdir(), 'turnfold-modes-')));
+  const dir = options.dir ?? own;
+  const config: string[] = [];
+  if (sentinelOf !== undefined) {
+    await writeFile(join(dir, 'sentinel.conf'), sentinelOf);
+    config.push(join(dir, 'sentinel.conf'), '--sentinel');
+  }
+  const address = ['--bind', '127.0.0.1', '--port', String(port), '--dir', dir];
+  const server = launchServer({
+    binary: serverPath ?? '',
+    args: [...config, '--save', '', ...args, ...address],
+    env: { PATH: process.env['PATH'], LC_ALL: 'C' },
+    folder: own,
+  });
+  const redis = new Redis({ host: '127.0.0.1', port, retryStrategy: () => 100, maxRetriesPerRequest: null });
+  redis.on('error', () => undefined);
+  const pid = await within(READY_MS, async () => {
+    if (server.ended.aborted) throw new Error(`a server did not start: ${server.lastOutput()}`);
+    return Number(/^process_id:(\d+)/m.exec(await redis.info('server'))?.[1]);
+  });
+  return {
+    port,
+    url: `redis://127.0.0.1:${port}`,
+    pid,
+    dir,
+    redis,
+    signal: (name) => void process.kill(pid, name),
+    async stop() {
+      redis.disconnect();
+      await server.stop();
+      await rm(own, { recursive: true, force: true });
+    },
+  };
+}
+
+async function within<T>(ms: number, run: () => Promise<T>): Promise<T> {
+  const ended = new AbortController();
+  const late = delay(ms, undefined, { signal: ended.signal }).then(() => {
+    throw new Error(`no answer within ${ms} ms`);
+  });
+  late.catch(() => undefined);
+  try {
+    return await Promise.race([run(), late]);
+  } finally {
+    ended.abort();
+  }
+}
+
+/** Looks until it is so. */
+export async function until(what: string, look: () => Promise<boolean> | boolean, ms = READY_MS): Promise<void> {
+  const deadline = Date.now() + ms;
+  while (!(await look())) {
+    if (Date.now() > deadline) throw new Error(`not within ${ms} ms: ${what}`);
+    await delay(20);
+  }
+}
+
+/** A master with so many replicas that have all it has. */
+export async function startReplicated(count: number, args: readonly string[] = []): Promise<Server[]> {
+  const master = await startServer({ args });
+  const replicas: Server[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const follow = ['--replicaof', `127.0.0.1 ${master.port}`, '--repl-diskless-sync-delay', '0'];
+    replicas.push(await startServer({ args: [...args, ...follow] }));
+  }
+  await until('replicas follow', async () => (await master.redis.wait(count, 100)) === count);
+  return [master, ...replicas];
+}

@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest';
+import type { ConversationRef } from '../../../src/domain/ids.ts';
+import { acceptAndClaim, claimHead, newConversation, turnFor } from '../samples.ts';
+import type { TurnHarness } from '../turn-harness.ts';
+
+const FAILURE = { code: 'model_failed', message: 'it broke: "[]"' };
+const POISON_CLAIMS = 4;
+
+export function describeRedrive(harness: () => TurnHarness): void {
+  async function fail(conversation: ConversationRef, turn: string, code = FAILURE.code): Promise<void> {
+    const { store } = harness();
+    const { lease } = await acceptAndClaim(store, conversation, turn);
+    await store.settle(lease, { state: 'failed', failure: { ...FAILURE, code } }, `w-${turn}`);
+  }
+
+  describe('a re-drive', () => {
+    test('of a failed turn goes to the tail, and both turns tell of it', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      await fail(conversation, 't1');
+      await store.accept(turnFor(conversation, 't2'));
+      const again = turnFor(conversation, 'again', { redriveOf: 't1' });
+      expect(await store.accept(again)).toEqual({ status: 'accepted', state: 'queued', needsWake: false });
+      expect(await store.readTurn(conversation, 't1')).toMatchObject({ state: 'failed', redrivenAs: 'again' });
+      expect(await store.readTurn(conversation, 'again')).toMatchObject({ state: 'queued', redriveOf: 't1' });
+      expect(await store.readTurn(conversation, 't2')).not.toHaveProperty('redriveOf');
+      const { lease } = await claimHead(store, conversation);
+      expect(lease.turn).toBe('t2');
+      await store.settle(lease, { state: 'completed', answerSeq: 1 }, 'w');
+      expect((await claimHead(store, conversation)).lease.turn).toBe('again');
+      expect(await store.readTurn(conversation, 'again')).toMatchObject({ redriveOf: 't1' });
+    });
+
+    test('sent again is known, however far it has come', async () => {
+      const { store, observe } = harness();
+      const conversation = newConversation();
+      await fail(conversation, 't1');
+      const again = turnFor(conversation, 'again', { redriveOf: 't1' });
+      await store.accept(again);
+      const before = await observe(conversation);
+      expect(await store.accept(again)).toEqual({ status: 'known', state: 'queued', needsWake: true });
+      expect((await observe(conversation)).shape).toEqual(before.shape);
+      const { lease } = await claimHead(store, conversation);
+      await store.settle(lease, { state: 'failed', failure: FAILURE }, 'w');
+      expect(await store.accept(again)).toEqual({ status: 'known', state: 'failed', needsWake: false });
+    });
+
+    test('of a turn that has not failed, or is not there, is refused and changes nothing', async () => {
+      const { store, observe, markGone } = harness();
+      const conversation = newConversation();
+      const again = turnFor(conversation, 'again', { redriveOf: 't1' });
+      expect(await store.accept(again)).toEqual({ status: 'not_failed' });
+      await store.accept(turnFor(conversation, 't1'));
+      const queued = await observe(conversation);
+      expect(await store.accept(again)).toEqual({ status: 'not_failed', state: 'queued' });
+      expect((await observe(conversation)).shape).toEqual(queued.shape);
+      const { lease } = await claimHead(store, conversation);
+      await store.settle(lease, { state: 'completed', answerSeq: 1 }, 'w');
+      expect(await store.accept(again)).toEqual({ status: 'not_failed', state: 'completed' });
+      await fail(conversation, 't2');
+      await markGone(conversation);
+      expect(await store.accept({ ...again, redriveOf: 't2' }), 'an erased one').toEqual({ status: 'not_failed' });
+      expect(await store.readTurn(conversation, 'again')).toBeUndefined();
+    });
+  });
+
+  describe('listFailed', () => {
+    /** A tenant of its own: others fail, too. */
+    function newTenant(): ConversationRef {
+      const { id } = newConversation();
+      return { tenant: id, id };
+    }
+
+    test('tells each failed turn and why, newest first; others not', async () => {
+      const { store, lapseLease } = harness();
+      const conversation = newTenant();
+      const { tenant } = conversation;
+      await fail(conversation, 't1');
+      const { lease } = await acceptAndClaim(store, conversation, 'done');
+      await store.settle(lease, { state: 'completed', answerSeq: 1 }, 'w');
+      await store.accept(turnFor(conversation, 'canceled'));
+      await store.cancel(conversation, 'canceled', 'w');
+      const failedAt = Date.now();
+      await expect.poll(() => Date.now(), { interval: 1 }).toBeGreaterThan(failedAt + 1);
+      await store.accept(turnFor(conversation, 'poisoned'));
+      for (let claims = 0; claims < POISON_CLAIMS; claims += 1) {
+        await store.claim(conversation, `o${claims}`, 'w');
+        await lapseLease(conversation);
+      }
+      const query = { since: 0, tenant, limit: 10 };
+      const listed = await store.listFailed(query);
+      expect(listed).toMatchObject([
+        { conversation, turn: 'poisoned', agent: 'agent', failure: { code: 'poison' } },
+        { conversation, turn: 't1', agent: 'agent', failure: FAILURE },
+      ]);
+      const [latest, first] = listed.map((turn) => turn.failedAt);
+      expect(latest).toBeGreaterThan(first ?? Number.POSITIVE_INFINITY);
+      expect(await store.listFailed({ ...query, code: 'poison' })).toMatchObject([{ turn: 'poisoned' }]);
+      expect(await store.listFailed({ ...query, limit: 1 })).toMatchObject([{ turn: 'poisoned' }]);
+      expect(await store.listFailed({ ...query, since: (latest ?? 0) + 1 })).toEqual([]);
+      expect(await store.listFailed({ ...query, tenant: 'nobody' })).toEqual([]);
+    });
+
+    test('says which were re-driven, and forgets those of an erased conversation', async () => {
+      const { store, markGone } = harness();
+      const conversation = newTenant();
+      const query = { since: 0, tenant: conversation.tenant, limit: 10 };
+      await fail(conversation, 't1');
+      await store.accept(turnFor(conversation, 'again', { redriveOf: 't1' }));
+      expect(await store.listFailed(query)).toMatchObject([{ turn: 't1', redrivenAs: 'again' }]);
+      await markGone(conversation);
+      await store.accept(turnFor(conversation, 't1'));
+      expect(await store.listFailed(query), 'it was made anew').toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openStore } from '../../src/store/open-store.ts';
+import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
+import { claimPass, commitOf, makeConversation } from './pass-samples.ts';
+import { acceptAndClaim, callsStep, resultStep, textStep } from './samples.ts';
+
+let suite: SuiteRedis;
+beforeAll(() => {
+  suite = openSuiteRedis();
+});
+afterAll(() => suite.close());
+
+/** What a program of a later time keeps beside our fields, where it need not raise the schema for it. */
+const LATER = { 'later.note': '{"list":[]}' };
+
+test('fields of a later program survive everything that this one writes', async () => {
+  const { redis, keyspace } = suite;
+  const store = openStore(redis, keyspace);
+  const conversation = await makeConversation(store, 4);
+  const record = keyspace.key(conversation, 'c');
+  await redis.hset(record, LATER);
+  const { lease: passLease } = await claimPass(store, conversation);
+  await redis.hset(keyspace.key(conversation, 'pass'), LATER);
+  expect(await store.commitVersion(passLease, commitOf(0, 2))).toEqual({ status: 'ended' });
+
+  const claimed = await acceptAndClaim(store, conversation, 't1');
+  const turn = keyspace.turn(conversation, 't1');
+  await redis.hset(turn, LATER);
+  const { lease } = claimed;
+  const { head } = claimed.conversation;
+  await store.recordStep(lease, callsStep('model-1', head, 1));
+  await store.suspend(lease, { for: 'tools', step: 'model-1', waitMs: 60_000, calls: [`c${head + 1}_0`] });
+  await store.resume({ conversation, turn: 't1', answers: new Map([[`c${head + 1}_0`, '{}']]), wake: 'w' });
+  const again = await store.claim(conversation, 'o2', 'w2');
+  if (again.status !== 'claimed') throw new Error(again.status);
+  await store.recordStep(again.turn.lease, resultStep(`tool-c${head + 1}_0`, `c${head + 1}_0`));
+  await store.recordStep(again.turn.lease, textStep('model-2', head + 2));
+  await store.settle(again.turn.lease, { state: 'completed', answerSeq: head + 3 }, 'w3');
+  expect(await store.readTurn(conversation, 't1')).toMatchObject({ state: 'completed' });
+  for (const key of [record, turn]) expect(await redis.hgetall(key)).toMatchObject(LATER);
+});

@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineTool, type Tool } from '../../../src/domain/agent.ts';
+import { ModelError } from '../../../src/domain/model.ts';
+import { type ScriptedOutcome, scriptedModel } from '../../../src/models/scripted.ts';
+import { Fixture, type FixtureOptions, ref } from './fixture.ts';
+import { settleTasks } from './manual-timers.ts';
+
+const TIMEOUT_MS = 100_000;
+const FAILED = { state: 'failed', failure: { code: 'turn_timeout', details: { turnTimeoutMs: TIMEOUT_MS } } };
+const never = new Promise<never>(() => undefined);
+const call: ScriptedOutcome = { toolCalls: [{ name: 'hold', arguments: {} }] };
+
+function toolOf(changes: Partial<Tool>): Tool[] {
+  return [{ ...defineTool({ name: 'hold', description: '', input: z.object({}) }), ...changes }];
+}
+
+async function openWorld(options: FixtureOptions): Promise<Fixture> {
+  const world = await Fixture.open({ turnTimeoutMs: TIMEOUT_MS, ...options });
+  await world.accept('t1', 'Hello');
+  await world.accept('t2', 'And this?');
+  return world;
+}
+
+/** Answers the second turn at once: it must go on, whatever became of the first. */
+function firstThen(first: () => ScriptedOutcome): FixtureOptions['model'] {
+  return scriptedModel({
+    decide: ({ idempotencyKey }) => (idempotencyKey.includes('/t2/') ? { content: 'yes' } : first()),
+  });
+}
+
+async function expectNext(world: Fixture): Promise<void> {
+  expect(await world.view('t1')).toMatchObject(FAILED);
+  expect(await world.view('t2')).toMatchObject({ state: 'completed', answer: { content: 'yes' } });
+  expect(await world.countTimers()).toBe(0);
+}
+
+describe('the time of a whole turn', () => {
+  it('ends a model call; the turn fails and the next one runs', async () => {
+    const world = await openWorld({ model: firstThen(() => never) });
+    const delivered = world.deliver();
+    await settleTasks();
+    await world.timers.advance(TIMEOUT_MS - 1);
+    expect(await world.view('t1')).toMatchObject({ state: 'running' });
+    await world.timers.advance(1);
+    // Its share of time is used up: the next turn gets a wake of its own.
+    expect(await delivered).toBe('done');
+    expect(world.eventsOf('model_called')).toMatchObject([{ outcome: 'timeout' }]);
+    expect(world.wakes.map(({ kind }) => kind)).toEqual(['turn']);
+    await world.deliver();
+    await expectNext(world);
+  });
+
+  it('ends tools, and answers the calls that they leave open', async () => {
+    const world = await openWorld({ model: firstThen(() => call), tools: toolOf({ run: () => never }) });
+    const delivered = world.deliver();
+    await settleTasks();
+    await world.timers.advance(TIMEOUT_MS);
+    await delivered;
+    expect(world.log).toMatchObject([
+      { role: 'user' },
+      { role: 'assistant' },
+      { role: 'tool', toolCallId: 'c2_0', isError: true },
+    ]);
+    await world.deliver();
+    await expectNext(world);
+  });
+
+  it('counts waits: one ends with it, and the turn fails without another step', async () => {
+    const world = await openWorld({ model: firstThen(() => call), tools: toolOf({ needsApproval: true }) });
+    await world.timers.advance(50_000);
+    await world.deliver();
+    const { until = 0 } = (await world.view('t1'))?.waiting ?? {};
+    expect(until - world.timers.now()).toBe(TIMEOUT_MS);
+    await world.timers.advance(TIMEOUT_MS);
+    await world.deliver();
+    expect(world.eventsOf('model_called')).toHaveLength(2);
+    await expectNext(world);
+  });
+
+  it('runs from the first claim on, over every claim behind it', async () => {
+    let retryAt = 0;
+    const world = await openWorld({ model: firstThen(() => new ModelError('retry', 'busy', { retryAt })) });
+    const startedAt = world.timers.now();
+    retryAt = startedAt + 60_000;
+    await world.deliver();
+    await world.timers.advance(60_000);
+    retryAt = startedAt + 1_000_000;
+    await world.deliver();
+    expect((await world.view('t1'))?.waiting?.until).toBe(startedAt + TIMEOUT_MS);
+    await world.timers.advance(40_000);
+    await world.deliver();
+    await expectNext(world);
+  });
+
+  it('ends none that is done in time, and none of an agent that sets none', async () => {
+    const done = await openWorld({ model: firstThen(() => ({ content: 'done' })) });
+    await done.deliver();
+    expect(await done.view('t1')).toMatchObject({ state: 'completed' });
+    expect(await done.countTimers()).toBe(0);
+
+    const world = await Fixture.open({ model: firstThen(() => call), tools: toolOf({ needsApproval: true }) });
+    await world.accept('t1', 'Hello');
+    await world.deliver();
+    expect((await world.view('t1'))?.waiting?.until).toBe(world.timers.now() + 86_400_000);
+  });
+
+  it('does not settle what another owner has by then', async () => {
+    const world = await openWorld({ model: firstThen(() => never) });
+    const delivered = world.deliver();
+    await settleTasks();
+    await world.store.cancel(ref, 't1', 'w');
+    await world.timers.advance(TIMEOUT_MS);
+    expect(await delivered).toBe('lost');
+    expect(await world.view('t1')).toMatchObject({ state: 'canceled' });
+  });
+});
