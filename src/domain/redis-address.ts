@@ -48,7 +48,8 @@ export function readRedisAddress(text: string): RedisAddress | undefined {
 function isSingle(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, pathname } = new URL(text);
-  return /^rediss?:$/.test(protocol) && hostname !== '' && /^(\/\d*)?$/.test(pathname);
+  // A comma names several, which one server is not.
+  return /^rediss?:$/.test(protocol) && /^[^,]+$/.test(hostname) && /^(\/\d*)?$/.test(pathname);
 }
 
 function readNode(text: string, defaultPort: number): RedisNode | undefined {

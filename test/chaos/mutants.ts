@@ -14,6 +14,7 @@ export interface Mutation {
 
 const CALM = { ...USUAL.moods, faults: 0, refusals: 0 };
 const UNHARMED = { kinds: [], pace: 1 } as const;
+const FAN_OUT = 'src/queue/pass-deliveries.ts';
 const SUMMARIES = 'src/queue/summarization-deliveries.ts';
 
 export const MUTATIONS: readonly Mutation[] = [
@@ -27,7 +28,7 @@ export const MUTATIONS: readonly Mutation[] = [
         put: "if redis.call('EXISTS', gone) == 0 then return nil end",
       },
     ],
-    options: { cancels: 0.5, moods: { ...CALM, clerkMs: 400 }, harm: UNHARMED },
+    options: { cancels: 0.7, conversations: 75, moods: { ...CALM, clerkMs: 1_000 }, harm: UNHARMED },
     rule: 'every accepted turn is settled, once',
   },
   {
@@ -39,7 +40,7 @@ export const MUTATIONS: readonly Mutation[] = [
         put: '',
       },
     ],
-    options: { byHand: 1, turns: 60, moods: { ...CALM, refusals: 1, recorderMs: 1_500 }, harm: UNHARMED },
+    options: { byHand: 1, turns: 60, moods: { ...CALM, refusals: 1, clerkMs: 600, recorderMs: 3_000 }, harm: UNHARMED },
     rule: 'versions follow each other, and those of passes are smaller',
   },
   {
@@ -49,6 +50,7 @@ export const MUTATIONS: readonly Mutation[] = [
     rule: 'every accepted turn is settled, once',
   },
   {
+    // A child that has failed is kept, and its parent waits for it: either of the two options would make up for the throw.
     name: 'child failures thrown',
     edits: [
       { file: SUMMARIES, find: 'if (!delivery.isLastAttempt) throw error;', put: 'throw error;' },
@@ -62,7 +64,8 @@ export const MUTATIONS: readonly Mutation[] = [
         find: 'if (!delivery.isLastAttempt) throw error;',
         put: 'throw error;',
       },
-      { file: 'src/queue/pass-deliveries.ts', find: 'ignoreDependencyOnFailure: true,', put: '' },
+      { file: FAN_OUT, find: 'ignoreDependencyOnFailure: true,', put: '' },
+      { file: FAN_OUT, find: 'removeOnFail: true,', put: '' },
     ],
     options: { byHand: 1, turns: 40, moods: { ...CALM, isRecorderAway: true }, harm: UNHARMED },
     rule: 'no job is left',

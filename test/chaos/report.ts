@@ -4,15 +4,16 @@ const SHOWN = 20;
 
 /** A run for people to read. */
 export function describeReport(report: ChaosReport): string {
-  const { turns, versions, passes, harm, provider, summaries, recoveries, findings } = report;
+  const { turns, failures, versions, passes, harm, provider, summaries, recoveries, findings } = report;
   const list = (counts: Readonly<Record<string, number>>): string =>
     Object.entries(counts)
       .map(([name, count]) => `${count} ${name}`)
       .join(', ');
+  const failed = list(failures);
   const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
   const lines = [
     `seed ${report.seed}, ${report.seconds} s; quiet ${seconds(report.quietMs)} after the last harm`,
-    `turns: ${list(turns)}, in ${report.conversations} conversations`,
+    `turns: ${list(turns)}, in ${report.conversations} conversations${failed === '' ? '' : `; failed: ${failed}`}`,
     `passes: ${list(passes)}; ${report.hardPasses} of them hard`,
     `versions: ${list(versions)}; summaries: ${summaries.made}, ${summaries.again} paid for again`,
     `harm: ${list({ ...harm })}; provider: ${list({ ...provider })}`,

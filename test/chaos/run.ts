@@ -45,6 +45,8 @@ export interface ChaosReport {
   readonly seconds: number;
   /** by state */
   readonly turns: Readonly<Record<string, number>>;
+  /** by code */
+  readonly failures: Readonly<Record<string, number>>;
   readonly conversations: number;
   /** versions in Redis, by cause */
   readonly versions: Readonly<Record<string, number>>;
@@ -109,6 +111,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       seed,
       seconds: Math.round((Date.now() - startMs) / 1_000),
       turns: countStates(stored),
+      failures: countFailures(stored),
       conversations: stored.conversations.length,
       versions: countCauses(stored),
       passes: tellings.passes,
@@ -159,6 +162,11 @@ function keysOf({ conversations }: Stored, state: string): Set<string> {
 
 function countStates({ conversations }: Stored): Record<string, number> {
   return tally(conversations.flatMap(({ turns }) => [...turns.values()].map(({ state = 'gone' }) => state)));
+}
+
+function countFailures({ conversations }: Stored): Record<string, number> {
+  const failures = conversations.flatMap(({ turns }) => [...turns.values()].flatMap(({ failure = [] }) => failure));
+  return tally(failures.map((failure) => (JSON.parse(failure) as { code: string }).code));
 }
 
 function countCauses({ conversations }: Stored): Record<string, number> {

@@ -28,7 +28,7 @@ export interface AcceptedTurn {
 const PAUSE_MS = 50;
 const WAIT_MS = 1_000;
 const PASS_WAIT_MS = 5_000;
-const CANCEL = { least: 0, most: 300 };
+const CANCEL = { least: 0, most: 1_000 };
 const MOST_WORK_AHEAD = 4;
 /** A refusal that another try would meet again: the harness itself is wrong. */
 const LASTING = new Set(['invalid_input', 'turn_conflict', 'agent_conflict', 'message_too_large', 'not_found']);
@@ -113,14 +113,21 @@ export class Traffic {
 
   /** Two passes, the second one under way when the next turn comes: a version may be refused, and rolled back, under it. */
   async #compactByHand(conversation: string, number: number): Promise<void> {
-    for (const part of ['a', 'b']) {
+    for (const [part, groups] of [
+      ['a', 3],
+      ['b', 2],
+    ] as const) {
       const operation = `hand-${number}-${part}`;
       const asked = { role: 'user' as const, content: `What of ${operation} in ${conversation}?` };
       const said = (place: number) => ({
         role: 'assistant' as const,
-        content: `${operation} ${place} of ${conversation}: ${'nothing new was found in the files. '.repeat(10)}`,
+        content: `${operation} ${place} of ${conversation}: ${'nothing new was found in the files. '.repeat(22)}`,
       });
-      const messages = [1, 2, 3].flatMap((place) => [asked, said(place), said(-place)]);
+      const messages = Array.from({ length: groups }, (_, place) => [
+        asked,
+        said(2 * place),
+        said(2 * place + 1),
+      ]).flat();
       await this.#retry(() => this.#client.append({ conversation, agent: AGENT, operation, messages }));
       await this.#retry(() => this.#client.compactNow(conversation));
       if (part === 'a') await this.#untilPassEnds(conversation);

@@ -32,6 +32,12 @@ interface Row {
 
 const rows: readonly Row[] = [
   { name: 'tool rounds belong to sequences', line: 'su(t:50 r:50)x4 a:50', plan: 'su111111111' },
+  {
+    name: 'a round whose answer lies under a checkpoint was read',
+    line: 'su t1:200 u r1:200 S:100 u',
+    setting: { policy: { retentionWindow: 0, maxTokens: 300 }, reasons: ['ratio'] },
+    plan: 'su.u.Su',
+  },
   { name: 'results that the model has not read yet are in none', line: 'su(t:200 r:200)x2', plan: 'su11tr' },
   { name: 'rounds are taken whole', line: 'su t:80 t:80 r:80 r:80 a:80', plan: 'su11111' },
   { name: 'the answer just given is kept by default', line: 'su(a:200)x3', setting: {}, plan: 'suaaa' },

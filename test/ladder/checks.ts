@@ -1,165 +1,169 @@
 import { isDeepStrictEqual } from 'node:util';
 import { requestTokens } from '../../src/domain/compaction/request-size.ts';
-import { hasHardReason, hasTokenReason } from '../../src/domain/compaction/thresholds.ts';
+import { hasHardReason } from '../../src/domain/compaction/thresholds.ts';
 import { type Context, type ContextItem, weighItems } from '../../src/domain/context.ts';
-import { type Group, groupMessages } from '../../src/domain/group.ts';
+import { groupMessages } from '../../src/domain/group.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { WIRE_FORMATS } from '../../src/domain/raw-items.ts';
-import { upperBoundTokens } from '../../src/domain/size.ts';
 import { wireFormats } from '../../src/wire/formats.ts';
-import type { TrialOutcome } from '../../src/workers/compaction/trial-pass.ts';
 import type { PreparedAgent } from '../../src/workers/prepared-agent.ts';
-
-/** A pass that made a version, and the contexts before and after it. */
-export interface SeenPass {
-  readonly prepared: PreparedAgent;
-  readonly before: Context;
-  readonly after: Context;
-  readonly outcome: Extract<TrialOutcome, { kind: 'version' }>;
-  /** the log's first user message */
-  readonly firstUserSeq: number | undefined;
-}
+import { type Held, type HeldGroup, holdGroups, holdsSeq, yieldOrder } from './floor.ts';
+import { isBudgetAGoal, isOverBudget, messagesOf, namesOfBroken, type SeenPass } from './seen-pass.ts';
 
 /** What every version must be, by name. Written without what plans and settles: from the messages and the policy alone. */
 const CHECKS: Readonly<Record<string, (pass: SeenPass) => boolean>> = {
   'is smaller than its parent': ({ outcome: { settled } }) => settled.tokensAfter < settled.tokensBefore,
+  'gains enough, with soft reasons': ({ prepared: { policy }, outcome: { settled, reasons } }) =>
+    hasHardReason(reasons) || settled.tokensBefore - settled.tokensAfter >= policy.minGain * settled.tokensBefore,
+  'is lighter with every step': ({ before, outcome: { settled } }) =>
+    settled.steps.every(
+      ({ tokens }, index) => tokens < (settled.steps[index - 1]?.tokens ?? weighItems(before.items).tokens),
+    ),
   'weighs what it says': ({ prepared, after, outcome: { settled } }) =>
     settled.tokensAfter === requestTokens(prepared, weighItems(after.items).tokens) &&
     isDeepStrictEqual(settled.weight, weighItems(after.items)),
   'is within the budget, or says why not': isWithinBudget,
+  'is above the budget only where nothing more may go': (pass) => {
+    if (!isBudgetAGoal(pass) || !isOverBudget(pass, weighItems(pass.after.items))) return true;
+    const isHard = hasHardReason(pass.outcome.reasons);
+    return holdGroups(heldAfter(pass)).every(
+      ({ hold }) => hold === 'fixed' || hold === 'unread' || (hold === 'floor' && !isHard),
+    );
+  },
   'is valid in three formats': ({ prepared, after }) =>
     WIRE_FORMATS.every((format) => isValid(prepared, after, format)),
   'holds every pin whole': ({ prepared, before, after }) =>
-    messagesOf(before.items)
+    messagesOf(before)
       .filter(({ pinned }) => pinned === true)
-      .every((message) => messagesOf(after.items).some((other) => isDeepStrictEqual(other, message))) &&
+      .every((message) => messagesOf(after).some((other) => isDeepStrictEqual(other, message))) &&
     prepared.policy.pins.every((pin) => prepared.system.includes(pin)),
   'holds the system messages and the live user message': ({ before, after }) => {
-    const kept = new Set(messagesOf(after.items));
-    const said = messagesOf(before.items);
+    const kept = new Set(messagesOf(after));
+    const said = messagesOf(before);
     const live = said.findLast(({ role }) => role === 'user');
     const fixed = said.filter((message) => message.role === 'system' || message === live);
     return fixed.every((message) => kept.has(message));
   },
   'leaves open rounds as they are': ({ before, after }) => {
-    const kept = new Set(messagesOf(after.items));
-    const said = messagesOf(before.items);
+    const kept = new Set(messagesOf(after));
+    const said = messagesOf(before);
     return groupMessages(said)
       .filter(({ isOpen }) => isOpen)
       .every(({ positions }) => positions.every((position) => kept.has(said[position] as Message)));
   },
-  'leaves what the model has not read, if shorter': ({ before, after, outcome }) => {
-    const seqs = new Map(after.items.map((item) => [item.from, item]));
-    const lastSaid = before.items.findLastIndex(({ message }) => message.role === 'assistant');
-    return before.items.slice(lastSaid + 1).every(({ from, message }) => {
-      const left = seqs.get(from);
-      if (message.role !== 'tool') return true;
-      if (left === undefined || left.message.toolCallId !== message.toolCallId) return false;
-      return left.message === message || (hasHardReason(outcome.reasons) && left.segment?.kind === 'clipped');
-    });
+  'leaves what the model has not read, if shorter': (pass) => {
+    const isStill = hasHardReason(pass.outcome.reasons) ? isThere : isSame;
+    return holdGroups(heldBefore(pass)).every((group) => group.hold !== 'unread' || isStill(pass, group));
   },
-  'splits no round': ({ before, after }) => {
-    const said = messagesOf(before.items);
-    const left = new Set(after.items.map(({ from }) => from));
-    return groupMessages(said).every(({ positions }) => {
-      const kept = positions.filter((position) => left.has(seqAt(before, position)) && isOwn(after, before, position));
+  'splits no round': (pass) =>
+    groupMessages(messagesOf(pass.before)).every(({ positions }) => {
+      const kept = positions.filter((position) => findOwn(pass, pass.before.items[position] as ContextItem));
       return kept.length === 0 || kept.length === positions.length;
-    });
-  },
+    }),
   'keeps the order of the log': ({ after: { items } }) =>
     items.every(({ from, to }, index) => from <= to && from > (items[index - 1]?.to ?? 0)),
+  'adds nothing but checkpoints, and changes nothing unsaid': isMadeOfBefore,
+  'masks and clips leave what a message answers and calls': (pass) =>
+    pass.after.items
+      .filter(({ segment }) => segment?.kind === 'masked' || segment?.kind === 'clipped')
+      .every((item) => {
+        const whole = pass.before.items.find(({ from }) => from === item.from)?.message;
+        return whole !== undefined && isDeepStrictEqual(frameOf(whole), frameOf(item.message));
+      }),
   'keeps the floor as written': keepsFloor,
+  'takes of the floor the oldest first': takesOldestFirst,
+  'says that the floor is relaxed where it is, and nowhere else': (pass) =>
+    pass.outcome.settled.isFloorRelaxed === yieldOrder(heldBefore(pass)).some((group) => isGone(pass, group)),
   'archives what it says': ({ before, after, outcome: { settled } }) =>
     settled.archived === countOwn(before.items) - countOwn(after.items),
 };
 
 /** Names of what a pass broke. */
 export function findBreaches(pass: SeenPass): string[] {
-  return Object.entries(CHECKS).flatMap(([name, holds]) => {
-    try {
-      return holds(pass) ? [] : [name];
-    } catch (error) {
-      return [`${name}: ${String(error)}`];
-    }
-  });
+  return namesOfBroken(CHECKS, pass);
 }
 
-function isWithinBudget({ prepared, after, outcome: { settled, reasons } }: SeenPass): boolean {
-  const { limits, overhead } = prepared;
-  const isTokenBound = hasTokenReason(reasons);
-  const whys: readonly string[] = isTokenBound ? ['retention_floor', 'nothing_removable'] : ['no_token_reason'];
-  const isExplained = settled.explained.some((why) => whys.includes(why));
-  const tokens = upperBoundTokens(settled.tokensAfter, limits.upperBoundFactor);
-  const { bytes } = weighItems(after.items);
-  const isOver = tokens > (limits.maxTokens ?? Infinity) || bytes + overhead.bytes > (limits.maxBytes ?? Infinity);
+function isWithinBudget(pass: SeenPass): boolean {
+  const { explained } = pass.outcome.settled;
+  const isOver = isOverBudget(pass, weighItems(pass.after.items));
+  if (!isBudgetAGoal(pass)) return !isOver || explained.includes('no_token_reason');
+  const isExplained = explained.some((why) => why === 'retention_floor' || why === 'nothing_removable');
   // Who asked for the budget itself is told that it cannot be had: no version is made then.
-  return !isOver || (isExplained && !reasons.includes('manual'));
+  return isOver === isExplained && !(isOver && pass.outcome.reasons.includes('manual'));
 }
 
-function isValid({ system, tools }: PreparedAgent, { version, items }: Context, format: (typeof WIRE_FORMATS)[number]) {
-  const messages = [...messagesOf(items), { role: 'user' as const, content: 'probe' }];
-  const request = { model: 'model-1', system, tools, messages, version: version.number, maxOutputTokens: 1 };
+function isValid({ system, tools }: PreparedAgent, context: Context, format: (typeof WIRE_FORMATS)[number]): boolean {
+  const messages = [...messagesOf(context), { role: 'user' as const, content: 'probe' }];
+  const request = { model: 'model-1', system, tools, messages, version: context.version.number, maxOutputTokens: 1 };
   const { render, validate } = wireFormats[format];
   return validate(render(request).body, { isProbed: true, isUncapped: true }).length === 0;
 }
 
-/**
- * Soft: nothing of the floor is gone or changed; a summary may take the first user message over. Hard: the same of what has
- * results that nobody has read; what is gone besides is the oldest of it, and that is said.
- */
+/** What stands there as itself is what stood there. */
+function isMadeOfBefore({ before, after }: SeenPass): boolean {
+  const found = new Map(before.items.map((item) => [item.from, item]));
+  return after.items.every((item) => {
+    if (item.segment !== undefined) return item.to <= before.head;
+    const was = found.get(item.from);
+    return was !== undefined && was.segment === undefined && isDeepStrictEqual(was.message, item.message);
+  });
+}
+
+/** Nothing of the floor is gone; with soft reasons nothing of it is changed either. A summary may take over the first user message. */
 function keepsFloor(pass: SeenPass): boolean {
-  const { before, after, outcome } = pass;
-  const said = messagesOf(before.items);
-  const groups = groupMessages(said).filter(isClosed);
-  const floor = groups.filter((group) => isOfFloor(pass, group));
-  const seqs = new Map(after.items.map((item) => [item.from, item]));
-  const isThere = ({ positions }: Group): boolean =>
-    positions.every((position) => seqs.get(seqAt(before, position))?.to === before.items[position]?.to);
-  const isSame = ({ positions }: Group): boolean =>
-    positions.every((position) => isDeepStrictEqual(seqs.get(seqAt(before, position))?.message, said[position]));
-  const isTaken = ({ positions }: Group): boolean => {
-    const seq = seqAt(before, positions[0] as number);
-    const holder = after.items.find(({ from, to }) => from <= seq && seq <= to);
-    return holder?.message.role === 'checkpoint' && seq === pass.firstUserSeq;
-  };
-  if (!hasHardReason(outcome.reasons)) {
-    return floor.every((group) => isSame(group) || isTaken(group) || isDroppable(said, group));
-  }
-  const isGone = (group: Group): boolean => !isThere(group) && !isTaken(group) && !isDroppable(said, group);
-  const gone = floor.filter(isGone);
-  return gone.length === 0 || outcome.settled.isFloorRelaxed;
+  if (pass.outcome.settled.isFloorRelaxed) return hasHardReason(pass.outcome.reasons);
+  const isSoft = !hasHardReason(pass.outcome.reasons);
+  return yieldOrder(heldBefore(pass)).every((group) => {
+    if (isTaken(pass, group)) return true;
+    return isSoft ? isSame(pass, group) : isThere(pass, group);
+  });
 }
 
-function isOfFloor({ prepared: { policy }, before, firstUserSeq }: SeenPass, { positions }: Group): boolean {
-  const windowStart = before.items.length - policy.retentionWindow;
-  const [first = 0] = positions;
-  const isFirstUser =
-    policy.keepFirstUser && seqAt(before, first) === firstUserSeq && before.items[first]?.message.role === 'user';
-  return (positions.at(-1) ?? 0) >= windowStart || isFirstUser;
+function takesOldestFirst(pass: SeenPass): boolean {
+  const order = yieldOrder(heldBefore(pass)).filter((group) => !isTaken(pass, group));
+  const lastGone = order.findLastIndex((group) => isGone(pass, group));
+  return order.slice(0, lastGone + 1).every((group) => isGone(pass, group));
 }
 
-function isDroppable(said: readonly Message[], { positions }: Group): boolean {
-  return positions.every((position) => said[position]?.droppable === true);
+function isGone(pass: SeenPass, group: HeldGroup): boolean {
+  return !isThere(pass, group) && !isTaken(pass, group);
 }
 
-function isClosed({ isOpen }: Group): boolean {
-  return !isOpen;
+/** All of it stands there as messages of their own, if shorter. */
+function isThere(pass: SeenPass, { items }: HeldGroup): boolean {
+  return items.every((item) => findOwn(pass, item) !== undefined);
 }
 
-function isOwn(after: Context, before: Context, position: number): boolean {
-  const seq = seqAt(before, position);
-  const item = after.items.find(({ from }) => from === seq);
-  return item?.message.role !== 'checkpoint' || before.items[position]?.message.role === 'checkpoint';
+function isSame(pass: SeenPass, { items }: HeldGroup): boolean {
+  return items.every((item) => isDeepStrictEqual(findOwn(pass, item)?.message, item.message));
 }
 
-function seqAt({ items }: Context, position: number): number {
-  return (items[position] as ContextItem).from;
+/** Whether it is the log's first user message, and lies under a checkpoint, which begins with it then. */
+function isTaken({ after, firstUserSeq }: SeenPass, { items }: HeldGroup): boolean {
+  const holder = after.items.find((item) => holdsSeq(item, firstUserSeq));
+  return holder?.message.role === 'checkpoint' && items.some((item) => holdsSeq(item, firstUserSeq));
+}
+
+function findOwn({ after }: SeenPass, { from, to, message }: ContextItem): ContextItem | undefined {
+  const isCheckpoint = message.role === 'checkpoint';
+  return after.items.find(
+    (item) => item.from === from && item.to === to && (item.message.role === 'checkpoint') === isCheckpoint,
+  );
+}
+
+/** Of a message what no shortening may touch. */
+function frameOf({ role, toolCallId, isError, toolCalls = [] }: Message): unknown {
+  return { role, toolCallId, isError, calls: toolCalls.map(({ id, name }) => [id, name]) };
+}
+
+function heldBefore({ prepared: { policy }, before, firstUserSeq }: SeenPass): Held {
+  return { policy, context: before, firstUserSeq };
+}
+
+function heldAfter({ prepared: { policy }, after, firstUserSeq }: SeenPass): Held {
+  return { policy, context: after, firstUserSeq };
 }
 
 function countOwn(items: readonly ContextItem[]): number {
   return items.filter(({ segment }) => segment?.kind !== 'checkpoint').length;
-}
-
-function messagesOf(items: readonly ContextItem[]): Message[] {
-  return items.map(({ message }) => message);
 }

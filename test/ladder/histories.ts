@@ -59,18 +59,28 @@ export const chunks: fc.Arbitrary<readonly (readonly Message[])[]> = fc
     fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 3 }),
   )
   .map(([parts, last, cuts]) => {
-    const messages = [...parts, last].flatMap((given, index) => renameCalls(given, String(index)));
-    return cutAt(messages, cuts);
+    return cutAt(joinParts([...parts, last]), cuts);
   });
 
-/** The same by the thousand: 1,000 to 10,000 messages before the first pass. */
+/** The same by the thousand: 1,000 to 10,000 messages before the first pass, of plain work or of everything, again and again. */
 export const longChunks: fc.Arbitrary<readonly (readonly Message[])[]> = fc
-  .tuple(fc.integer({ min: 1_000, max: 10_000 }), fc.integer({ min: 1, max: 4 }), chunks)
-  .map(([messages, rounds, behind]) => {
-    const turns = Math.floor(messages / (2 + 2 * rounds));
-    const before = Array.from({ length: turns }, (_, turn) => workOn(turn, rounds, 6)).flat();
+  .tuple(
+    fc.integer({ min: 1_000, max: 10_000 }),
+    fc.oneof(
+      fc.integer({ min: 1, max: 4 }).map((rounds) => workOn(0, rounds, 6)),
+      fc.array(fc.oneof(odd, odd, worked), { minLength: 2, maxLength: 6 }).map(joinParts),
+    ),
+    chunks,
+  )
+  .map(([least, given, behind]) => {
+    const times = Math.floor(least / Math.max(1, given.length));
+    const before = Array.from({ length: times }, (_, time) => renameCalls(given, `${time}`)).flat();
     return [renameCalls(before, 'long'), ...behind];
   });
+
+function joinParts(parts: readonly (readonly Message[])[]): Message[] {
+  return parts.flatMap((given, index) => renameCalls(given, String(index)));
+}
 
 /** A live log has calls without a result at its end only: a cut elsewhere moves on to where that is so. */
 function cutAt(given: readonly Message[], cuts: readonly number[]): Message[][] {

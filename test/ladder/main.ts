@@ -1,11 +1,12 @@
 /**
  * The ladder's properties over as many histories as are asked for: `npm run properties -- --runs 20000 [--long 200] [--seed 1]`.
- * Ends with 1 where one is broken, after it has printed the smallest history that breaks it.
+ * Each is played twice. Ends with 1 where one is broken, after it has printed the smallest history that breaks it.
  */
 import { parseArgs } from 'node:util';
 import * as fc from 'fast-check';
 import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
-import { longScenarios, type Played, play, type Scenario, scenarios } from './play.ts';
+import { longScenarios, playTwice, type Scenario, scenarios } from './play.ts';
+import { Tally } from './tally.ts';
 
 const { values } = parseArgs({
   options: {
@@ -16,24 +17,12 @@ const { values } = parseArgs({
 });
 const seed = Number(values.seed);
 const counter = await loadTokenCounter('o200k_base');
-const ends = new Map<string, number>();
-
-function count(played: Played | undefined): void {
-  const tally = (end: string): void => void ends.set(end, (ends.get(end) ?? 0) + 1);
-  if (played === undefined) return tally('refused at load');
-  for (const outcome of played.outcomes) {
-    tally(outcome.kind);
-    if (outcome.kind !== 'version') continue;
-    const { strategy, steps, explained, isFloorRelaxed } = outcome.settled;
-    for (const end of [strategy, ...explained, ...new Set(steps.map(({ step }) => step))]) tally(`  ${end}`);
-    if (isFloorRelaxed) tally('  floor relaxed');
-  }
-}
+const tally = new Tally();
 
 async function check(arbitrary: fc.Arbitrary<Scenario>, numRuns: number): Promise<void> {
   const property = fc.asyncProperty(arbitrary, async (scenario) => {
-    const played = await play(scenario, counter);
-    count(played);
+    const played = await playTwice(scenario, counter);
+    tally.add(played);
     const broken = played?.breaches ?? [];
     if (broken.length > 0) throw new Error(broken.join('\n'));
   });
@@ -48,7 +37,6 @@ await check(longScenarios, Number(values.long));
 clearInterval(alive);
 const seconds = ((performance.now() - startMs) / 1_000).toFixed(0);
 process.stdout.write(
-  `${values.runs} histories and ${values.long} of 1,000 to 10,000 messages, seed ${seed}, ${seconds} s: none broken\n`,
+  `${values.runs} histories and ${values.long} of 1,000 to 10,000 messages, each twice, seed ${seed}, ${seconds} s: none broken\n`,
 );
-for (const [end, passes] of [...ends].toSorted(([, a], [, b]) => b - a))
-  process.stdout.write(`${String(passes).padStart(7)}  ${end}\n`);
+for (const [end, passes] of tally.counts) process.stdout.write(`${String(passes).padStart(7)}  ${end}\n`);

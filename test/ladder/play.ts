@@ -1,16 +1,19 @@
+import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import type { Reason } from '../../src/domain/compaction/thresholds.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
 import { adoptMessages } from '../../src/domain/history.ts';
 import type { Message } from '../../src/domain/message.ts';
-import type { PolicyInput } from '../../src/domain/policy.ts';
+import type { EvictionStrategy, PolicyInput } from '../../src/domain/policy.ts';
 import { SCRIPTED_PROFILE, scriptedModel } from '../../src/models/scripted.ts';
 import { OfflinePasses } from '../../src/runtime/offline/offline-pass.ts';
 import type { TokenCounter } from '../../src/tokens/token-counter.ts';
 import type { TrialOutcome } from '../../src/workers/compaction/trial-pass.ts';
 import { type PreparedAgent, prepareAgent } from '../../src/workers/prepared-agent.ts';
-import { findBreaches, type SeenPass } from './checks.ts';
+import { findBreaches } from './checks.ts';
+import { findEndBreaches } from './ends.ts';
 import { chunks, longChunks } from './histories.ts';
+import type { SeenPass } from './seen-pass.ts';
 import { openChain, SUMMARIZERS } from './summarizers.ts';
 
 /** A history that grows chunk by chunk, with a pass after each, under one policy and one chain of summarizers. */
@@ -24,16 +27,27 @@ export interface Scenario {
   readonly isBacked: boolean;
 }
 
-const policies: fc.Arbitrary<PolicyInput> = fc
-  .record({
-    maxTokens: fc.oneof(fc.integer({ min: 60, max: 600 }), fc.integer({ min: 300, max: 6_000 })),
+const { strategy: strategies } = fc.letrec<{ strategy: EvictionStrategy; list: EvictionStrategy[] }>((tie) => ({
+  strategy: fc.oneof(
+    { maxDepth: 2, withCrossShrink: true },
+    fc.double({ min: 0.05, max: 1, noNaN: true }).map((evict) => ({ evict })),
+    fc.nat(20).map((retain) => ({ retain })),
+    tie('list').map((min) => ({ min })),
+    tie('list').map((max) => ({ max })),
+  ),
+  list: fc.array(tie('strategy'), { minLength: 1, maxLength: 3 }),
+}));
+
+const sizes = fc.record({
+  maxTokens: fc.oneof(fc.integer({ min: 60, max: 600 }), fc.integer({ min: 300, max: 6_000 })),
+  threshold: fc.constantFrom(1, 1.3, 1.3, 2),
+  strategy: strategies,
+});
+
+const settings: fc.Arbitrary<PolicyInput> = fc.record(
+  {
     retentionWindow: fc.nat(10),
-    scope: fc.constantFrom('sequences' as const, 'sequences' as const, 'prefix' as const),
-    strategy: fc.oneof(
-      fc.double({ min: 0.05, max: 1, noNaN: true }).map((evict) => ({ evict })),
-      fc.nat(20).map((retain) => ({ retain })),
-      fc.nat(20).map((retain) => ({ min: [{ retain }, { evict: 0.6 }] })),
-    ),
+    scope: fc.constantFrom('sequences', 'sequences', 'prefix'),
     keepFirstUser: fc.boolean(),
     maskToolResults: fc.boolean(),
     minSequenceMessages: fc.integer({ min: 1, max: 4 }),
@@ -41,10 +55,27 @@ const policies: fc.Arbitrary<PolicyInput> = fc
     minGain: fc.constantFrom(0, 0.1, 0.4),
     pins: fc.array(fc.constantFrom('Be kind.', 'Never "quote"\n\tprices. 😀'), { maxLength: 1 }),
     messageThreshold: fc.constantFrom(1, 5, 1_000),
-  })
-  .map((policy) => ({ ...policy, tokenThreshold: Math.ceil(policy.maxTokens * 1.3) }));
+    turnThreshold: fc.integer({ min: 1, max: 5 }),
+    onTurnEnd: fc.boolean(),
+    thresholdRatio: fc.constantFrom(0.6, 0.85, 1),
+    hardRatio: fc.constantFrom(0.7, 0.92, 1),
+    mode: fc.constantFrom('auto', 'auto', 'auto', 'review', 'manual'),
+  },
+  { requiredKeys: ['retentionWindow'] },
+);
 
-const reasons = fc.constantFrom<readonly Reason[]>([], ['turn_end'], ['manual'], ['hard_limit'], ['overflow']);
+const policies = fc.tuple(sizes, settings).map(([{ maxTokens, threshold, strategy }, given]): PolicyInput => {
+  return { ...given, maxTokens, tokenThreshold: Math.ceil(maxTokens * threshold), strategy };
+});
+
+const reasons = fc.constantFrom<readonly Reason[]>(
+  [],
+  [],
+  ['turn_end'],
+  ['manual'],
+  ['overflow'],
+  ['turn_end', 'manual'],
+);
 
 function scenariosOver(histories: Scenario['chunks'] extends infer C ? fc.Arbitrary<C> : never) {
   return histories.chain((given) =>
@@ -85,16 +116,27 @@ export async function play(scenario: Scenario, counter: TokenCounter): Promise<P
   for (const [index, given] of messages.entries()) {
     for (const message of given) passes.conversation.append(await prepared.weigh(message));
     const before = { ...passes.conversation.context, items: [...passes.conversation.context.items] };
-    const outcome = await passes.run(scenario.reasons[index] ?? []);
+    const requested = scenario.reasons[index] ?? [];
+    const outcome = await passes.run(requested);
     outcomes.push(outcome);
-    if (outcome.kind === 'infeasible' && !isArithmetic(outcome)) breaches.push(`${index}: infeasible without a sum`);
-    if (outcome.kind !== 'version') continue;
     const { context: after, firstUserSeq } = passes.conversation;
-    const seen = { prepared, before, after: { ...after, items: [...after.items] }, outcome, firstUserSeq };
-    versions.push(seen);
-    breaches.push(...findBreaches(seen).map((name) => `${index}: ${name}`));
+    const end = { prepared, before, outcome, requested, firstUserSeq };
+    const broken = findEndBreaches(end);
+    if (outcome.kind === 'version') {
+      const seen = { ...end, outcome, after: { ...after, items: [...after.items] } };
+      versions.push(seen);
+      broken.push(...findBreaches(seen));
+    }
+    breaches.push(...broken.map((name) => `${index}: ${name}`));
   }
   return { outcomes, versions, breaches };
+}
+
+/** The same scenario played again, from nothing, ends the same. */
+export async function playTwice(scenario: Scenario, counter: TokenCounter): Promise<Played | undefined> {
+  const [played, again] = [await play(scenario, counter), await play(scenario, counter)];
+  if (played === undefined || isDeepStrictEqual(played.outcomes, again?.outcomes)) return played;
+  return { ...played, breaches: [...played.breaches, 'the same does not come of it twice'] };
 }
 
 async function prepare(scenario: Scenario, counter: TokenCounter): Promise<PreparedAgent | undefined> {
@@ -136,9 +178,4 @@ function freeze<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   for (const inner of Object.values(value)) freeze(inner);
   return Object.freeze(value);
-}
-
-function isArithmetic({ details }: Extract<TrialOutcome, { kind: 'infeasible' }>): boolean {
-  const { fixed, pinned, open, floor, max, bytes } = details;
-  return fixed + pinned + open + floor > max || (bytes !== undefined && bytes.left > bytes.max);
 }

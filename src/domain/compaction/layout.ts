@@ -34,9 +34,9 @@ export interface Landmarks {
   readonly lastSaidSeq: number;
 }
 
-/** @param items of a context, whole */
+/** What lies under a checkpoint was said, too. @param items of a context, whole */
 export function findLastSaid(items: readonly ContextItem[]): number {
-  return items.findLast((item) => item.message.role === 'assistant')?.to ?? 0;
+  return items.findLast(({ message: { role } }) => role === 'assistant' || role === 'checkpoint')?.to ?? 0;
 }
 
 export function layOut(items: readonly ContextItem[], policy: Policy, landmarks: Landmarks): Layout {

@@ -24,8 +24,9 @@ export function checkPins(
   pins: readonly string[],
 ): Violation[] {
   const pinned = messages.flatMap((message, origin) => {
-    // What its provider wrote goes back in the provider's own blocks, of which one or the other may be left out.
-    if (message.pinned !== true || message.raw !== undefined) return [];
+    // What its provider wrote goes back in the provider's own blocks, of which one or the other may be left out; a checkpoint
+    // goes inside a tag that its text must not close.
+    if (message.pinned !== true || message.raw !== undefined || message.role === 'checkpoint') return [];
     return textsOf(message).map((text) => ({ path: `messages[${origin}]`, text: text.toWellFormed() }));
   });
   const sought = [...pins.map((text, index) => ({ path: `pins[${index}]`, text })), ...pinned];

@@ -71,6 +71,15 @@ test.each([undefined, 'anthropic', 'openai-chat', 'openai-responses'] as const)(
   },
 );
 
+test('X13: a pinned checkpoint is sent with its tags defused, and an answer of several blocks as it was', async () => {
+  const checkpoint: Message = { role: 'checkpoint', content: 'It said <checkpoint> and </checkpoint>.', pinned: true };
+  const items = ['First.', '\n', 'Second.'].map((text) => ({ type: 'text', text }));
+  const raw13 = { format: 'anthropic', model: SCRIPTED_PROFILE.id, items };
+  const answer: Message = { role: 'assistant', content: 'First.\nSecond.', raw: raw13, pinned: true };
+  expect(await check([ask, checkpoint, answer, ask], [raw(1, 4)])).toEqual([]);
+  expect(await check([ask, checkpoint, answer, ask], [raw(1, 4)], { format: 'anthropic' })).toEqual([]);
+});
+
 test('X9: more than the window by the upper bound, more bytes than the provider takes', async () => {
   const { windowTokens } = SCRIPTED_PROFILE;
   const weight = { tokens: windowTokens, bytes: 40 };

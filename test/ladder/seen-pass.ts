@@ -1,0 +1,60 @@
+import { requestTokens } from '../../src/domain/compaction/request-size.ts';
+import { hasTokenReason, type Reason } from '../../src/domain/compaction/thresholds.ts';
+import { type Context, weighItems } from '../../src/domain/context.ts';
+import { type Limits, limitsAfterOverflow } from '../../src/domain/limits.ts';
+import type { Message, Weight } from '../../src/domain/message.ts';
+import { upperBoundTokens } from '../../src/domain/size.ts';
+import type { TrialOutcome } from '../../src/workers/compaction/trial-pass.ts';
+import type { PreparedAgent } from '../../src/workers/prepared-agent.ts';
+
+/** A pass as it ended, over the context that it found. */
+export interface SeenEnd<Outcome extends TrialOutcome = TrialOutcome> {
+  readonly prepared: PreparedAgent;
+  readonly before: Context;
+  readonly outcome: Outcome;
+  /** what it was asked for with */
+  readonly requested: readonly Reason[];
+  /** the log's first user message */
+  readonly firstUserSeq: number | undefined;
+}
+
+/** A pass that made a version, and the context after it. */
+export interface SeenPass extends SeenEnd<Extract<TrialOutcome, { kind: 'version' }>> {
+  readonly after: Context;
+}
+
+/** Those of a pass: after an overflow the goal is half of what was refused. */
+export function limitsOf({ prepared, before, outcome: { reasons } }: SeenEnd): Limits {
+  const { limits, overhead } = prepared;
+  const tokens = requestTokens({ overhead }, weighItems(before.items).tokens);
+  return reasons.includes('overflow')
+    ? limitsAfterOverflow(limits, upperBoundTokens(tokens, limits.upperBoundFactor))
+    : limits;
+}
+
+/** Whether a request over items of this weight is above the goal of a pass, in tokens or in bytes. */
+export function isOverBudget(end: SeenEnd, { tokens, bytes }: Weight): boolean {
+  const { overhead } = end.prepared;
+  const { maxTokens = Infinity, maxBytes = Infinity, upperBoundFactor } = limitsOf(end);
+  const bound = upperBoundTokens(requestTokens({ overhead }, tokens), upperBoundFactor);
+  return bound > maxTokens || bytes + overhead.bytes > maxBytes;
+}
+
+export function isBudgetAGoal({ outcome: { reasons } }: SeenEnd): boolean {
+  return hasTokenReason(reasons);
+}
+
+export function messagesOf({ items }: Context): Message[] {
+  return items.map(({ message }) => message);
+}
+
+/** Names of the checks that do not hold; one that throws says how. */
+export function namesOfBroken<Seen>(checks: Readonly<Record<string, (seen: Seen) => boolean>>, seen: Seen): string[] {
+  return Object.entries(checks).flatMap(([name, holds]) => {
+    try {
+      return holds(seen) ? [] : [name];
+    } catch (error) {
+      return [`${name}: ${String(error)}`];
+    }
+  });
+}
