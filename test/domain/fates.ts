@@ -55,7 +55,8 @@ export function droppablePositions(items: readonly ContextItem[]): Set<number> {
 export function fixedPositions(items: readonly ContextItem[]): Set<number> {
   const owners = ownersOf(items);
   const lastUser = items.findLastIndex((item) => item.message.role === 'user');
-  const lastSaid = items.findLastIndex((item) => item.message.role === 'assistant');
+  // What lies under a checkpoint was said, too.
+  const lastSaid = items.findLastIndex(({ message: { role } }) => role === 'assistant' || role === 'checkpoint');
   const answered = new Set(items.map((item) => item.message.toolCallId));
   const fixedOwners = new Set<number>();
   items.forEach(({ message }, position) => {
