@@ -49,6 +49,7 @@ type SharedOptions = Pick<
   | 'retryStrategy'
   | 'commandTimeout'
   | 'autoResendUnfulfilledCommands'
+  | 'autoResubscribe'
   | 'reconnectOnError'
 >;
 

@@ -17,6 +17,7 @@ export class Subscriber {
   readonly #redis: Redis;
   readonly #channels = new Map<string, Channel>();
   #connection: Redis | undefined;
+  #isClosed = false;
 
   constructor(redis: Redis) {
     this.#redis = redis;
@@ -44,6 +45,7 @@ export class Subscriber {
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#connection?.disconnect();
   }
 
@@ -53,12 +55,21 @@ export class Subscriber {
       enableOfflineQueue: true,
       maxRetriesPerRequest: null,
       enableAutoPipelining: false,
+      // ioredis would not look at how that ends, and the process would die of a rejection that nobody hears.
+      autoResubscribe: false,
     });
     connection.on('error', () => undefined);
+    // The first time, what was joined waits in the connection's own queue.
+    connection.once('ready', () => connection.on('ready', () => this.#resubscribe(connection)));
     connection.on('message', (name: string, text: string) => {
       for (const hear of this.#channels.get(name)?.hearers ?? []) hear(text);
     });
     this.#connection = connection;
     return connection;
+  }
+  /** Without an answer the connection is as good as gone: the next one tries again. */
+  #resubscribe(connection: Redis): void {
+    const names = [...this.#channels.keys()];
+    if (names.length > 0) connection.subscribe(...names).catch(() => connection.disconnect(!this.#isClosed));
   }
 }

@@ -5,6 +5,8 @@ import type { PolicyInput } from '../../src/domain/policy.ts';
 import { chatModel } from '../../src/models/openai/chat-model.ts';
 
 export const AGENT = 'clerk';
+/** What each conversation begins with, and whose it is. */
+export const CUSTOMER = 'I am customer';
 const PIN = 'Never quote a price in "dollars".';
 
 /** Small, so that conversations of a few dozen turns are compacted again and again; the window makes some turns wait. */
@@ -18,7 +20,7 @@ const PROFILE = {
 
 const POLICY: PolicyInput = {
   maxTokens: 1_100,
-  tokenThreshold: 1_700,
+  tokenThreshold: 1_950,
   retentionWindow: 4,
   minSequenceTokens: 100,
   pins: [PIN],

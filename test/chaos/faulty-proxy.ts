@@ -11,7 +11,7 @@ interface Passage {
 export class FaultyProxy {
   readonly #server: Server;
   readonly #passages = new Set<Passage>();
-  #isSwallowing = false;
+  #isLost: (reply: string) => boolean = () => false;
 
   private constructor(targetPort: number) {
     this.#server = createServer((near) => this.#join(near, connect(targetPort, '127.0.0.1')));
@@ -28,13 +28,14 @@ export class FaultyProxy {
     return `redis://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** What Redis answers from now on is lost, whatever it has done; then every connection is cut. */
-  swallow(): void {
-    this.#isSwallowing = true;
+  /** What Redis answers from now on is lost, whatever it has done, until every connection is cut. @param isLost where only some is */
+  swallow(isLost: (reply: string) => boolean = () => true): void {
+    this.#isLost = isLost;
   }
 
-  cut(): void {
-    this.#isSwallowing = false;
+  /** Cuts every connection; answers come again, unless some are lost still. */
+  cut(options: { readonly isStillLossy?: boolean } = {}): void {
+    if (options.isStillLossy !== true) this.#isLost = () => false;
     for (const { near, far } of this.#passages) {
       near.destroy();
       far.destroy();
@@ -52,7 +53,7 @@ export class FaultyProxy {
     this.#passages.add(passage);
     near.on('data', (piece) => far.write(piece));
     far.on('data', (piece) => {
-      if (!this.#isSwallowing) near.write(piece);
+      if (!this.#isLost(piece.toString('latin1'))) near.write(piece);
     });
     for (const [socket, other] of [
       [near, far],

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { RECORD } from '../models/summarizer/fixture.ts';
 import { type Provider, startProvider } from '../provider/provider.ts';
 import type { Outcome, ProviderRequest } from '../provider/script.ts';
-import { PLANS } from './agent.ts';
+import { CUSTOMER, PLANS } from './agent.ts';
 import type { Random } from './random.ts';
 
 export interface Moods {
@@ -87,8 +87,10 @@ export class MoodyProvider {
 
   async #serve(messages: readonly SentMessage[]): Promise<Outcome> {
     await sleep(this.#random.between(0, this.#moods.clerkMs));
-    const summaries = messages.map(({ content }) => textOf(content)).filter((text) => text.includes(SUMMARY_MARK));
-    const form = hash(summaries);
+    const texts = messages.map(({ content }) => textOf(content));
+    const summaries = texts.filter((text) => text.includes(SUMMARY_MARK));
+    // Summaries are alike in all conversations; their customers are not.
+    const form = hash([texts.find((text) => text.includes(CUSTOMER)), summaries]);
     if (summaries.length > 0 && !this.#seen.has(form)) {
       this.#seen.add(form);
       if (this.#random.chance(this.#moods.refusals)) {

@@ -48,7 +48,7 @@ export interface ChaosReport {
   /** by code */
   readonly failures: Readonly<Record<string, number>>;
   readonly conversations: number;
-  /** versions in Redis, by cause */
+  /** versions in Redis, by strategy of their pass, or by cause */
   readonly versions: Readonly<Record<string, number>>;
   /** as the workers told; of one that was killed with its last word unsaid there is none */
   readonly passes: Readonly<Record<string, number>>;
@@ -170,7 +170,11 @@ function countFailures({ conversations }: Stored): Record<string, number> {
 }
 
 function countCauses({ conversations }: Stored): Record<string, number> {
-  return tally(conversations.flatMap(({ versions }) => versions.map(({ cause }) => cause)));
+  return tally(
+    conversations.flatMap(({ versions }) =>
+      versions.map(({ cause, strategy }) => (cause === 'pass' ? strategy : cause)),
+    ),
+  );
 }
 
 function tally(names: readonly string[]): Record<string, number> {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type OpenClient, openClient } from '../../src/client/index.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
 import { isSettled, type TurnView } from '../../src/domain/turn.ts';
-import { AGENT, PLANS } from './agent.ts';
+import { AGENT, CUSTOMER, PLANS } from './agent.ts';
 import type { Random } from './random.ts';
 
 export interface TrafficOptions {
@@ -79,7 +79,7 @@ export class Traffic {
   }
 
   async #talk(conversation: string, random: Random): Promise<void> {
-    const pinned = { role: 'user' as const, content: `I am customer ${conversation}.`, pinned: true };
+    const pinned = { role: 'user' as const, content: `${CUSTOMER} ${conversation}.`, pinned: true };
     const first = { conversation, agent: AGENT, operation: 'first', messages: [pinned] };
     await this.#retry(() => this.#client.append(first));
     let unsettled: Promise<void>[] = [];
@@ -115,7 +115,7 @@ export class Traffic {
   async #compactByHand(conversation: string, number: number): Promise<void> {
     for (const [part, groups] of [
       ['a', 3],
-      ['b', 2],
+      ['b', 1],
     ] as const) {
       const operation = `hand-${number}-${part}`;
       const asked = { role: 'user' as const, content: `What of ${operation} in ${conversation}?` };

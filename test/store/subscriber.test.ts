@@ -1,0 +1,69 @@
+import { Redis } from 'ioredis';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { Subscriber } from '../../src/store/subscriber.ts';
+import { FaultyProxy } from '../chaos/faulty-proxy.ts';
+import { openSuiteRedis } from './open-redis.ts';
+
+const COMMAND_TIMEOUT_MS = 200;
+
+async function openSubscriber() {
+  const { redis, close } = openSuiteRedis();
+  onTestFinished(close);
+  const proxy = await FaultyProxy.listen(redis.options.port ?? 0);
+  const client = new Redis(proxy.url, { commandTimeout: COMMAND_TIMEOUT_MS, maxRetriesPerRequest: 0 });
+  client.on('error', () => undefined);
+  const subscriber = new Subscriber(client);
+  onTestFinished(async () => {
+    subscriber.close();
+    client.disconnect();
+    await proxy.close();
+  });
+  return { redis, proxy, subscriber };
+}
+
+/** ioredis subscribes again by itself without looking at how that ends: a process would die of it. */
+test('listens again where the first attempt after a cut has no answer, and nothing is rejected unheard', async () => {
+  const unheard: unknown[] = [];
+  const note = (reason: unknown): void => void unheard.push(reason);
+  process.on('unhandledRejection', note);
+  onTestFinished(() => void process.off('unhandledRejection', note));
+  const { redis, proxy, subscriber } = await openSubscriber();
+  const heard: string[] = [];
+  await subscriber.join('news', (text) => heard.push(text));
+
+  let lost = 0;
+  proxy.swallow((reply) => {
+    const isLost = reply.includes('subscribe') && lost < 2;
+    if (isLost) lost += 1;
+    return isLost;
+  });
+  proxy.cut({ isStillLossy: true });
+
+  await vi.waitFor(() => expect(lost).toBe(2), { timeout: 10_000 });
+  await vi.waitFor(
+    async () => {
+      await redis.publish('news', 'again');
+      expect(heard).toContain('again');
+    },
+    { timeout: 10_000 },
+  );
+  // Others share the server: of this process's own, one connection listens.
+  await vi.waitFor(async () => expect(await redis.pubsub('NUMSUB', 'news')).toEqual(['news', 1]), { timeout: 10_000 });
+  expect(unheard).toEqual([]);
+});
+
+test('a subscription that began while nothing was answered is made up for', async () => {
+  const { redis, proxy, subscriber } = await openSubscriber();
+  await subscriber.join('first', () => undefined);
+  proxy.swallow();
+  const heard: string[] = [];
+  await expect(subscriber.join('second', (text) => heard.push(text))).rejects.toThrow();
+  proxy.cut();
+  await vi.waitFor(
+    async () => {
+      await redis.publish('second', 'news');
+      expect(heard).toContain('news');
+    },
+    { timeout: 10_000 },
+  );
+});
