@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { hasRedisServer } from './mortal-redis.ts';
-import { MUTATIONS, runMutation } from './mutants.ts';
 import { describeReport } from './report.ts';
 import { runChaos, USUAL } from './run.ts';
 
@@ -15,14 +14,4 @@ describe.skipIf(!hasRedisServer)('under harm of every kind (skipped without redi
     expect(completed, describeReport(report)).toBeGreaterThan(TURNS / 2);
     expect(report.harm.workerKills).toBeGreaterThan(3);
   }, 240_000);
-
-  // All five: `npm run chaos -- --mutations`.
-  test.each(MUTATIONS.filter(({ name }) => name === 'sweeper off'))(
-    'it is found out: $name',
-    async (mutation) => {
-      const report = await runMutation(mutation, 4);
-      expect(report.findings.map(({ rule }) => rule)).toContain(mutation.rule);
-    },
-    120_000,
-  );
 });

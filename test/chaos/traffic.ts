@@ -115,7 +115,7 @@ export class Traffic {
   async #compactByHand(conversation: string, number: number): Promise<void> {
     for (const [part, groups] of [
       ['a', 3],
-      ['b', 1],
+      ['b', 2],
     ] as const) {
       const operation = `hand-${number}-${part}`;
       const asked = { role: 'user' as const, content: `What of ${operation} in ${conversation}?` };
