@@ -1,6 +1,7 @@
 import { readConfig } from '../src/config.ts';
 import type { LocalRedis } from '../src/local-redis/local-redis.ts';
 import { provideRedis } from '../src/local-redis/provide-redis.ts';
+import { startCluster } from '../test/store/redis-cluster.ts';
 
 /** The Redis that a benchmark runs on: AOF everysec, as in production. Never one that somebody else uses. */
 export async function openBenchRedis(): Promise<LocalRedis> {
@@ -9,4 +10,21 @@ export async function openBenchRedis(): Promise<LocalRedis> {
     sources: ['path', 'container', 'package'],
     log: (line) => process.stderr.write(`${line}\n`),
   });
+}
+
+export interface BenchServers {
+  readonly url: string;
+  /** a url of each server */
+  readonly servers: readonly string[];
+  stop(): Promise<void>;
+}
+
+/** @param masters of a Cluster without replicas; 0: one server alone */
+export async function openBenchServers(masters: number): Promise<BenchServers> {
+  if (masters === 0) {
+    const { url, stop } = await openBenchRedis();
+    return { url, servers: [url], stop };
+  }
+  const { nodes, stop } = await startCluster(masters);
+  return { url: `redis+cluster://${nodes.map((url) => new URL(url).host).join(',')}`, servers: nodes, stop };
 }

@@ -100,7 +100,7 @@ export class Crew {
     const { redisUrl, providerUrl, shards, tellings, size } = this.#options;
     const roles = ROLES[size === 1 ? 0 : place % ROLES.length] as readonly Role[];
     const args = [this.#script, redisUrl, providerUrl, String(shards), roles.join(',')];
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'] });
     this.#started += 1;
     const worker: Worker = {
       number: this.#started,

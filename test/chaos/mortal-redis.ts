@@ -35,7 +35,8 @@ export class MortalRedis {
 
   async start(): Promise<void> {
     const own = ['--bind', '127.0.0.1', '--port', String(this.port), '--dir', this.#folder, '--save', ''];
-    const durable = ['--appendonly', 'yes', '--appendfsync', 'everysec', '--maxmemory-policy', 'noeviction'];
+    // Not `everysec`: while a sync is under way it holds back what it has acknowledged already, and dies with it.
+    const durable = ['--appendonly', 'yes', '--appendfsync', 'always', '--maxmemory-policy', 'noeviction'];
     this.#server = spawn(BINARY, [...own, ...durable], { stdio: 'ignore' });
     const client = new Redis(this.url, { maxRetriesPerRequest: null, retryStrategy: () => 50 });
     client.on('error', () => undefined);

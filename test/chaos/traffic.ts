@@ -31,7 +31,7 @@ const PASS_WAIT_MS = 5_000;
 const CANCEL = { least: 0, most: 1_000 };
 const MOST_WORK_AHEAD = 4;
 /** A refusal that another try would meet again: the harness itself is wrong. */
-const LASTING = new Set(['invalid_input', 'turn_conflict', 'agent_conflict', 'message_too_large', 'not_found']);
+const LASTING = new Set(['invalid_input', 'turn_conflict', 'agent_conflict', 'message_too_large']);
 
 /** Services that enqueue turns and bring what is waited for; each call is made again, with the same ids, until it is answered. */
 export class Traffic {
@@ -165,12 +165,13 @@ export class Traffic {
     await this.#client.answer(conversation, turn, answers).catch(() => undefined);
   }
 
-  /** Undefined only after `stop`. */
+  /** Undefined after `stop`, and of what is not there any more: the checks will say so. */
   async #retry<Result>(call: () => Promise<Result>): Promise<Result | undefined> {
     while (!this.#isOver) {
       try {
         return await call();
       } catch (error) {
+        if (isTurnfoldError(error, 'not_found')) return undefined;
         if (isTurnfoldError(error) && LASTING.has(error.code)) throw error;
         await sleep(PAUSE_MS);
       }

@@ -38,4 +38,6 @@ await startWorkers({
   shutdownMs: 5_000,
   onEvent: tellEvent,
 });
+// Whoever started this process holds the other end: dead, it takes its workers along.
+process.stdin.on('end', () => process.exit(1)).resume();
 tell({ type: 'started' });

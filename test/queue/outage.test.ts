@@ -1,6 +1,7 @@
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { OpenWakeQueue } from '../../src/queue/wake-queue.ts';
+import { FaultyProxy } from '../chaos/faulty-proxy.ts';
 import { findClosedPort } from '../local-redis/fixture.ts';
 import { conversation, freeze, startOwnRedis, useHouse } from './fixture.ts';
 
@@ -117,3 +118,27 @@ test.for([true, false])(
     expect(await wakes.isPending('turn', c1, 'w1')).toBe(false);
   },
 );
+
+test('many calls at once while a connection is being made are no leak to warn of', async (context) => {
+  const redis = await startOwnRedis(context);
+  const proxy = await FaultyProxy.listen(Number(new URL(redis.url).port));
+  onTestFinished(() => proxy.close());
+  const warnings: string[] = [];
+  const note = ({ name }: Error): void => void warnings.push(name);
+  process.on('warning', note);
+  onTestFinished(() => void process.off('warning', note));
+  const wakes = useHouse(proxy).openWakes({ failsFast: true });
+  await wakes.wake('turn', c1, 'w0');
+  proxy.swallow();
+  proxy.cut({ isStillLossy: true });
+
+  await expect
+    .poll(async () => {
+      const calls = Array.from({ length: 60 }, (_, index) => wakes.wake('turn', c1, `w${index}`));
+      const tookFrom = performance.now();
+      await Promise.allSettled(calls);
+      return performance.now() - tookFrom;
+    }, SOON)
+    .toBeGreaterThan(100); // They waited, for what is not answered.
+  expect(warnings).toEqual([]);
+});

@@ -1,0 +1,46 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { Said } from './scaling-process.ts';
+
+/** A process of scaling-process.ts, which ends with this one. */
+export class BenchProcess implements AsyncDisposable {
+  /** of a provider */
+  readonly url: string;
+  readonly #process: ChildProcess;
+  #cpuMs = 0;
+
+  private constructor(child: ChildProcess, url: string) {
+    this.#process = child;
+    this.url = url;
+  }
+
+  /** @throws where it ends before it is ready */
+  static async start(args: readonly string[]): Promise<BenchProcess> {
+    const script = fileURLToPath(new URL('./scaling-process.ts', import.meta.url));
+    const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    const ended = once(child, 'exit').then(([code]) => {
+      throw new Error(`${args[0]} ended with ${code}`);
+    });
+    const [said] = (await Promise.race([once(child, 'message'), ended])) as [Said];
+    ended.catch(() => undefined);
+    return new BenchProcess(child, ('url' in said ? said.url : undefined) ?? '');
+  }
+
+  /** CPU since the last reading. */
+  async readCpuMs(): Promise<number> {
+    const answered = once(this.#process, 'message');
+    this.#process.send('cpu');
+    const [said] = (await answered) as [Said];
+    const total = 'cpuMs' in said ? said.cpuMs : 0;
+    const usedMs = total - this.#cpuMs;
+    this.#cpuMs = total;
+    return usedMs;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const ended = once(this.#process, 'exit');
+    this.#process.kill('SIGKILL');
+    await ended;
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * Turns per second by worker processes, until it bends: `node bench/scaling.ts [--processes 1,2,4,8] [--seconds 15] [--runs 3]
+ * [--concurrency 10] [--latency 200] [--masters 0] [--json]`. Workers speak to a provider of their format, of that latency (ms),
+ * by its SDK; as many conversations as all workers have hands each ask for one turn after another. With masters all of it runs on
+ * a Cluster of so many, with as many queue shards.
+ */
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { openClient } from '../src/client/index.ts';
+import { BenchProcess } from './bench-process.ts';
+import { CpuMeter } from './cpu-meter.ts';
+import { openBenchServers } from './redis.ts';
+import { describeSpread, type Spread, spreadOf } from './spread.ts';
+
+const AGENT = 'clerk';
+const WARM_UP_MS = 3_000;
+const LONGEST_WAIT_MS = 30_000;
+
+const { values } = parseArgs({
+  options: {
+    processes: { type: 'string', default: '1,2,4,8' },
+    seconds: { type: 'string', default: '15' },
+    runs: { type: 'string', default: '3' },
+    concurrency: { type: 'string', default: '10' },
+    latency: { type: 'string', default: '200' },
+    masters: { type: 'string', default: '0' },
+    json: { type: 'boolean', default: false },
+  },
+});
+const [seconds, runs, concurrency, masters] = [values.seconds, values.runs, values.concurrency, values.masters].map(
+  Number,
+) as [number, number, number, number];
+const queueShards = Math.max(1, masters);
+
+/** CPU in cores, of a second each. */
+interface Measured {
+  readonly perSecond: number;
+  readonly p50: number;
+  readonly p99: number;
+  /** of the busiest server; there is one but in a Cluster */
+  readonly redis: number;
+  readonly workers: number;
+  /** provider and producers */
+  readonly others: number;
+}
+
+/** Redis, provider and `count` workers of their own, from warm to the end. */
+async function measure(count: number): Promise<Measured> {
+  await using stack = new AsyncDisposableStack();
+  const redis = stack.adopt(await openBenchServers(masters), (open) => open.stop());
+  const provider = stack.use(await BenchProcess.start(['provider', values.latency]));
+  const args = ['worker', redis.url, provider.url, String(queueShards), String(concurrency)];
+  const workers = await Promise.all(Array.from({ length: count }, () => BenchProcess.start(args)));
+  for (const worker of workers) stack.use(worker);
+  const client = stack.adopt(await openClient({ redisUrl: redis.url, queueShards }), (open) => open.close());
+  const meters = await Promise.all(redis.servers.map((url) => CpuMeter.open(url)));
+  stack.defer(() => {
+    for (const meter of meters) meter.close();
+  });
+  const spans: { readonly from: number; readonly to: number }[] = [];
+  let isOver = false;
+  const talk = async (conversation: string): Promise<void> => {
+    while (!isOver) {
+      const from = performance.now();
+      const { turn } = await client.enqueueTurn({ conversation, agent: AGENT, input: 'What of the order?' });
+      const { state } = await client.result(conversation, turn, { waitMs: LONGEST_WAIT_MS });
+      if (state !== 'completed') throw new Error(`${conversation}/${turn} is ${state}`);
+      spans.push({ from, to: performance.now() });
+    }
+  };
+  const readCpu = () =>
+    Promise.all([
+      Promise.all(meters.map((meter) => meter.read())),
+      Promise.all(workers.map((worker) => worker.readCpuMs())),
+      provider.readCpuMs(),
+    ]);
+  const talks = Promise.all(Array.from({ length: count * concurrency }, (_, at) => talk(`c${at}`)));
+  await Promise.race([talks, pause(WARM_UP_MS)]);
+  await readCpu();
+  const since = performance.now();
+  await Promise.race([talks, pause(seconds * 1_000)]);
+  const until = performance.now();
+  const [servings, workerMs, providerMs] = await readCpu();
+  isOver = true;
+  await talks;
+  const elapsedMs = until - since;
+  const took = spans
+    .filter(({ to }) => to > since && to <= until)
+    .map(({ from, to }) => to - from)
+    .toSorted((a, b) => a - b);
+  const at = (share: number): number => took[Math.ceil(took.length * share) - 1] ?? 0;
+  return {
+    perSecond: (took.length * 1_000) / elapsedMs,
+    p50: at(0.5),
+    p99: at(0.99),
+    redis: Math.max(...servings.map(({ redisMs }) => redisMs)) / elapsedMs,
+    workers: workerMs.reduce((sum, ms) => sum + ms, 0) / elapsedMs,
+    others: ((servings[0]?.nodeMs ?? 0) + providerMs) / elapsedMs,
+  };
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+type Row = { readonly processes: number } & { readonly [Name in keyof Measured]: Spread };
+
+/** Counts in turns, so that what else the machine does meets all of them. */
+async function main(): Promise<void> {
+  const counts = values.processes.split(',').map(Number);
+  const measured = new Map<number, Measured[]>(counts.map((count) => [count, []]));
+  for (let run = 1; run <= runs; run += 1) {
+    for (const count of counts) {
+      const figures = await measure(count);
+      measured.get(count)?.push(figures);
+      process.stderr.write(`run ${run}, ${count} processes: ${figures.perSecond.toFixed(0)} turns/s\n`);
+    }
+  }
+  const rows: Row[] = [...measured].map(([processes, all]) => {
+    const spread = (name: keyof Measured): Spread => spreadOf(all.map((figures) => figures[name]));
+    return {
+      processes,
+      perSecond: spread('perSecond'),
+      p50: spread('p50'),
+      p99: spread('p99'),
+      redis: spread('redis'),
+      workers: spread('workers'),
+      others: spread('others'),
+    };
+  });
+  if (values.json) process.stdout.write(`${JSON.stringify(rows)}\n`);
+  else process.stdout.write(describeRows(rows));
+}
+
+function describeRows(rows: readonly Row[]): string {
+  const first = rows[0]?.perSecond.median ?? 1;
+  const where = masters > 0 ? `a Cluster of ${masters} masters, ${queueShards} queue shards` : 'one Redis';
+  return [
+    `${concurrency} turns at a time in each process, provider ${values.latency} ms, ${where}, ${availableParallelism()} cores`,
+    '',
+    '| processes | turns/s | × one | p50 ms | p99 ms | CPU: Redis | workers | provider and producers |',
+    '|---|---|---|---|---|---|---|---|',
+    ...rows.map(({ processes, perSecond, p50, p99, redis, workers, others }) => {
+      const times = (perSecond.median / first).toFixed(1);
+      const cpu = [redis, workers, others].map((spread) => describeSpread(spread)).join(' | ');
+      return `| ${processes} | ${describeSpread(perSecond, 0)} | ${times} | ${describeSpread(p50, 0)} | ${describeSpread(p99, 0)} | ${cpu} |`;
+    }),
+    '',
+  ].join('\n');
+}
+
+await main();
