@@ -28,6 +28,8 @@ export class Tellings {
   readonly passes: Record<string, number> = {};
   /** of these, those for which a turn waited */
   hardPasses = 0;
+  /** ms since epoch, when a worker last said anything */
+  heardAt = Date.now();
   readonly #holders = new Map<string, number>();
   readonly #orphans = new Map<string, number>();
   readonly #recoveries: number[] = [];
@@ -36,6 +38,7 @@ export class Tellings {
 
   /** @param worker a number that no other process of the run has */
   hear(worker: number, { type, at, key = '', why, outcome = '', reasons = [] }: Telling): void {
+    this.heardAt = Date.now();
     switch (type) {
       case 'turn_claimed': {
         const killedAt = this.#orphans.get(key);
