@@ -1,7 +1,19 @@
 import { defineConfig } from 'vitest/config';
 
 /** Folders whose tests talk to a real Redis; test/setup/redis.ts provides its URL as `redisUrl`. */
-const integration = ['store', 'redis-modes', 'queue', 'client', 'cli', 'runtime', 'local-redis', 'demo', 'chaos'];
+const integration = [
+  'store',
+  'redis-modes',
+  'queue',
+  'client',
+  'cli',
+  'runtime',
+  'local-redis',
+  'demo',
+  'chaos',
+  'deploy',
+  'health',
+];
 const integrationFiles = integration.map((folder) => `test/${folder}/**/*.test.ts`);
 const gateFiles = ['test/gates/**/*.test.ts'];
 

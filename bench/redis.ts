@@ -22,8 +22,8 @@ export interface BenchServers {
 /** @param masters of a Cluster without replicas; 0: one server alone */
 export async function openBenchServers(masters: number): Promise<BenchServers> {
   if (masters === 0) {
-    const { url, stop } = await openBenchRedis();
-    return { url, servers: [url], stop };
+    const redis = await openBenchRedis();
+    return { url: redis.url, servers: [redis.url], stop: () => redis.stop() };
   }
   const { nodes, stop } = await startCluster(masters);
   return { url: `redis+cluster://${nodes.map((url) => new URL(url).host).join(',')}`, servers: nodes, stop };

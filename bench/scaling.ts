@@ -6,7 +6,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { openClient } from '../src/client/index.ts';
+import { type OpenClient, openClient } from '../src/client/index.ts';
 import { BenchProcess } from './bench-process.ts';
 import { CpuMeter } from './cpu-meter.ts';
 import { openBenchServers } from './redis.ts';
@@ -44,6 +44,46 @@ interface Measured {
   readonly others: number;
 }
 
+/** Conversations of which each asks for one turn after another. */
+class Producers {
+  readonly #client: OpenClient;
+  readonly #ended: { readonly at: number; readonly tookMs: number }[] = [];
+  readonly #over = new AbortController();
+  readonly #talks: Promise<unknown>;
+
+  constructor(client: OpenClient, conversations: number) {
+    this.#client = client;
+    this.#talks = Promise.all(Array.from({ length: conversations }, (_, at) => this.#talk(`c${at}`)));
+  }
+
+  /** Rejects where one of them fails meanwhile. */
+  async keepOn(ms: number): Promise<void> {
+    await Promise.race([this.#talks, new Promise((resolve) => setTimeout(resolve, ms))]);
+  }
+
+  async stop(): Promise<void> {
+    this.#over.abort();
+    await this.#talks;
+  }
+
+  /** How long the turns took that ended between the two, ascending. */
+  tookBetween(since: number, until: number): number[] {
+    const ended = this.#ended.filter(({ at }) => at > since && at <= until);
+    return ended.map(({ tookMs }) => tookMs).toSorted((a, b) => a - b);
+  }
+
+  async #talk(conversation: string): Promise<void> {
+    while (!this.#over.signal.aborted) {
+      const from = performance.now();
+      const { turn } = await this.#client.enqueueTurn({ conversation, agent: AGENT, input: 'What of the order?' });
+      const { state } = await this.#client.result(conversation, turn, { waitMs: LONGEST_WAIT_MS });
+      if (state !== 'completed') throw new Error(`${conversation}/${turn} is ${state}`);
+      const at = performance.now();
+      this.#ended.push({ at, tookMs: at - from });
+    }
+  }
+}
+
 /** Redis, provider and `count` workers of their own, from warm to the end. */
 async function measure(count: number): Promise<Measured> {
   await using stack = new AsyncDisposableStack();
@@ -52,42 +92,25 @@ async function measure(count: number): Promise<Measured> {
   const args = ['worker', redis.url, provider.url, String(queueShards), String(concurrency)];
   const workers = await Promise.all(Array.from({ length: count }, () => BenchProcess.start(args)));
   for (const worker of workers) stack.use(worker);
-  const client = stack.adopt(await openClient({ redisUrl: redis.url, queueShards }), (open) => open.close());
   const meters = await Promise.all(redis.servers.map((url) => CpuMeter.open(url)));
-  stack.defer(() => {
-    for (const meter of meters) meter.close();
-  });
-  const spans: { readonly from: number; readonly to: number }[] = [];
-  let isOver = false;
-  const talk = async (conversation: string): Promise<void> => {
-    while (!isOver) {
-      const from = performance.now();
-      const { turn } = await client.enqueueTurn({ conversation, agent: AGENT, input: 'What of the order?' });
-      const { state } = await client.result(conversation, turn, { waitMs: LONGEST_WAIT_MS });
-      if (state !== 'completed') throw new Error(`${conversation}/${turn} is ${state}`);
-      spans.push({ from, to: performance.now() });
-    }
-  };
+  for (const meter of meters) stack.defer(() => meter.close());
+  const client = stack.adopt(await openClient({ redisUrl: redis.url, queueShards }), (open) => open.close());
+  const producers = new Producers(client, count * concurrency);
   const readCpu = () =>
     Promise.all([
       Promise.all(meters.map((meter) => meter.read())),
       Promise.all(workers.map((worker) => worker.readCpuMs())),
       provider.readCpuMs(),
     ]);
-  const talks = Promise.all(Array.from({ length: count * concurrency }, (_, at) => talk(`c${at}`)));
-  await Promise.race([talks, pause(WARM_UP_MS)]);
+  await producers.keepOn(WARM_UP_MS);
   await readCpu();
   const since = performance.now();
-  await Promise.race([talks, pause(seconds * 1_000)]);
+  await producers.keepOn(seconds * 1_000);
   const until = performance.now();
   const [servings, workerMs, providerMs] = await readCpu();
-  isOver = true;
-  await talks;
+  await producers.stop();
   const elapsedMs = until - since;
-  const took = spans
-    .filter(({ to }) => to > since && to <= until)
-    .map(({ from, to }) => to - from)
-    .toSorted((a, b) => a - b);
+  const took = producers.tookBetween(since, until);
   const at = (share: number): number => took[Math.ceil(took.length * share) - 1] ?? 0;
   return {
     perSecond: (took.length * 1_000) / elapsedMs,
@@ -97,10 +120,6 @@ async function measure(count: number): Promise<Measured> {
     workers: workerMs.reduce((sum, ms) => sum + ms, 0) / elapsedMs,
     others: ((servings[0]?.nodeMs ?? 0) + providerMs) / elapsedMs,
   };
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 type Row = { readonly processes: number } & { readonly [Name in keyof Measured]: Spread };

@@ -8,7 +8,7 @@ import { checkLines, checkLua, checkName, checkTypeScript, type ProjectFile, typ
 
 const skippedFolder = /^(node_modules|dist|coverage|\.git|\.cache)$/;
 const skippedFile = /^(package-lock\.json|test\/fixtures\/.*)$/;
-const codeRoom = /^(src|test|bench|scripts)\/.*\.(ts|lua)$/;
+const codeRoom = /^(src|test|bench|scripts|deploy)\/.*\.(ts|lua)$/;
 
 function listFiles(folder = ''): string[] {
   return readdirSync(folder === '' ? '.' : folder, { withFileTypes: true }).flatMap((entry) => {

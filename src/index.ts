@@ -1,4 +1,5 @@
 export { type Agent, defineTool, type Tool, type ToolContext, type ToolOutput } from './domain/agent.ts';
+export type { ContentEvent, ContentListener } from './domain/contents.ts';
 export { type ErrorCode, TurnfoldError } from './domain/errors.ts';
 export type { EventListener, WorkerEvent } from './domain/events.ts';
 export { type Model, type ModelAnswer, ModelError, type ModelProfile, type ModelRequest } from './domain/model.ts';

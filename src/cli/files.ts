@@ -59,17 +59,20 @@ export async function readTextFile(path: string): Promise<string> {
  */
 export async function readPolicyFile(path: string | undefined, output: Output): Promise<PolicyInput> {
   if (path === undefined) return {};
+  const { policy, warnings } = readPolicy(await readPolicyYaml(path));
+  for (const warning of warnings) output.note(`turnfold: warning: ${warning}`);
+  return policy;
+}
+
+/** What a policy file says, whatever that is. @throws not_found, invalid_policy where it is no YAML */
+export async function readPolicyYaml(path: string): Promise<unknown> {
   const yaml = await readTextFile(path);
-  let value: unknown;
   try {
-    value = parseYaml(yaml);
+    return parseYaml(yaml);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message.split('\n')[0]?.replace(/:$/, '') : 'not YAML';
     throw new TurnfoldError('invalid_policy', `${nameFile(path)}: ${why}`, { field: path, cause });
   }
-  const { policy, warnings } = readPolicy(value);
-  for (const warning of warnings) output.note(`turnfold: warning: ${warning}`);
-  return policy;
 }
 
 /**

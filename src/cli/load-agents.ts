@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import type { Agent } from '../domain/agent.ts';
 import { TurnfoldError } from '../domain/errors.ts';
-import { parseInput } from '../domain/parse.ts';
+import { nameIssues } from '../domain/parse.ts';
 
 const callable = z.custom<unknown>((value) => typeof value === 'function', 'expected a function');
 
@@ -24,9 +24,24 @@ const agentsSchema = z
 
 /** Loads a module's `agents`. @throws invalid_config, with the field */
 export async function loadAgents(path: string): Promise<readonly Agent[]> {
+  const { agents, problems } = await examineModule(path);
+  if (problems[0] !== undefined) throw problems[0];
+  return agents;
+}
+
+export interface ExaminedModule {
+  /** empty where there are problems */
+  readonly agents: readonly Agent[];
+  /** invalid_config, each with its field */
+  readonly problems: readonly TurnfoldError[];
+}
+
+/** Loads a module, and tells of all that is wrong with its `agents`. @throws invalid_config where it cannot be loaded */
+export async function examineModule(path: string): Promise<ExaminedModule> {
   const { agents } = await loadModule(path);
-  parseInput(agentsSchema, agents, 'agents', 'invalid_config');
-  return agents as readonly Agent[];
+  const { success, error } = agentsSchema.safeParse(agents);
+  if (success) return { agents: agents as readonly Agent[], problems: [] };
+  return { agents: [], problems: nameIssues(error, 'agents', 'invalid_config') };
 }
 
 async function loadModule(path: string): Promise<{ readonly agents?: unknown }> {

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { Command } from 'commander';
+import { addCheckCommands } from './check-commands.ts';
 import { addOfflineCommands } from './offline-commands.ts';
 import { processOutput } from './output.ts';
 import { addProcessCommands } from './process-commands.ts';
@@ -11,15 +12,19 @@ To begin:
   turnfold dev                                       talk to an agent
   turnfold worker --agents agents.ts                 answer turns of the Redis at REDIS_URL
   turnfold enqueue talk-1 "list src" --agent a --wait 10
+  turnfold doctor                                    see what is wrong here, and what to do
 
-Environment:
-  REDIS_URL                                          redis://[user:password@]host[:port][/database]
+Environment (all of it: turnfold config print; in a file: docs/configuration.md):
+  REDIS_URL, or REDIS_URL_FILE                       redis://[user:password@]host[:port][/database]
+                                                     redis+sentinel://[user:password@]host[:port],…/master[/database]
+                                                     redis+cluster://[user:password@]host[:port],…
   TURNFOLD_SHARDS, TURNFOLD_QUEUE_SHARDS             the same for all processes of a database (256, 1)
   TURNFOLD_{TURN,COMPACTION,SUMMARIZATION}_CONCURRENCY
                                                      jobs at a time in a worker, by role (50, 10, 10)
-  TURNFOLD_METRICS_HOST, TURNFOLD_METRICS_PORT       a worker's metrics page (127.0.0.1, 9464)
+  TURNFOLD_METRICS_HOST, TURNFOLD_METRICS_PORT       a worker's /metrics, /health and /ready (127.0.0.1, 9464)
   TURNFOLD_SHUTDOWN_MS                               what a worker has to finish in after SIGTERM (10000)
-  TURNFOLD_LOG_LEVEL                                 debug, info, warn, error or silent (info)`;
+  TURNFOLD_LOG_LEVEL                                 debug, info, warn, error or silent (info)
+  LOG_CONTENT, TURNFOLD_TRACE_CONTENT                true: what was said is logged, and put into spans (false)`;
 
 // A reader that has seen enough (`| head`) closes the pipe: that is no failure.
 for (const stream of [process.stdout, process.stderr]) {
@@ -37,4 +42,5 @@ const program = new Command('turnfold')
 addProcessCommands(program, processOutput);
 addRedisCommands(program, processOutput);
 addOfflineCommands(program, processOutput);
+addCheckCommands(program, processOutput);
 await program.parseAsync();

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { readConfig } from '../config.ts';
+import { DEFAULT_REDIS_URL, readConfig } from '../config.ts';
 import type { CommandContext } from './command-context.ts';
 import type { FailedOptions } from './commands/failures.ts';
 import type { ForkOptions } from './commands/fork.ts';
@@ -8,8 +8,6 @@ import type { ReadOptions } from './commands/show.ts';
 import { explainError } from './explain-outage.ts';
 import type { Output } from './output.ts';
 import { runCommand } from './run-command.ts';
-
-const DEFAULT_REDIS_URL = 'redis://127.0.0.1:6379';
 
 type WithClient = (isJson: boolean | undefined, command: (context: CommandContext) => Promise<number>) => Promise<void>;
 

@@ -1,3 +1,4 @@
+import type { Told } from '../domain/durability.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import { type AdoptedMessages, adoptMessages } from '../domain/history.ts';
 import type { ConversationRef } from '../domain/ids.ts';
@@ -9,7 +10,7 @@ import { type AppendInput, appendSchema, weighMessage } from './input.ts';
 import { askForEvaluation } from './passes.ts';
 import type { ClientPorts } from './ports.ts';
 import { beingCopied } from './refusals.ts';
-import { acceptedUnsure } from './unsure.ts';
+import { checkHeld } from './unsure.ts';
 
 /** Seqs that the messages got. */
 export interface Appended {
@@ -49,7 +50,7 @@ function isWorthAnother(result: AppendResult, { expectedHead }: CheckedAppend): 
   return result.status === 'conflict' && expectedHead === undefined;
 }
 
-async function tryAppend(ports: ClientPorts, append: CheckedAppend): Promise<AppendResult> {
+async function tryAppend(ports: ClientPorts, append: CheckedAppend): Promise<Told<AppendResult>> {
   const { conversation, operation, agent, messages } = append;
   const state = await ports.contexts.readConversation(conversation);
   const expectedHead = append.expectedHead ?? state?.head ?? 0;
@@ -90,7 +91,7 @@ async function tryAppend(ports: ClientPorts, append: CheckedAppend): Promise<App
 async function concludeAppend(
   ports: ClientPorts,
   { conversation, operation }: CheckedAppend,
-  result: AppendResult,
+  result: Told<AppendResult>,
 ): Promise<Appended> {
   if (result.status === 'other_agent') throw agentConflict(conversation, result.agent);
   if (result.status === 'forking') throw beingCopied(conversation, result);
@@ -108,6 +109,6 @@ async function concludeAppend(
   }
   // The messages are in the log: what comes behind them must not tell the caller to append them again.
   await askForEvaluation(ports, conversation).catch(ports.onError);
-  if (result.shortfall !== undefined) throw acceptedUnsure('operation', operation, result.shortfall);
+  checkHeld(result, { field: 'operation', id: operation });
   return { from: result.from, to: result.to };
 }

@@ -9,6 +9,7 @@ import {
   type ContextView,
   describeConversation,
   diff,
+  eraseConversation,
   listVersions,
   readContextView,
   readWholeLog,
@@ -41,7 +42,8 @@ import { type RestoreInput, type RollbackInput, restore, rollBackTurn } from './
 
 /**
  * What other services use. Conversations are named by id, or by `{tenant, id}`. Every failure is a `TurnfoldError` with a
- * code; with Redis away a call fails with `redis_unavailable` within a second.
+ * code; with Redis away a call fails with `redis_unavailable` within a second. With a `durability`, each call that writes
+ * answers once what it wrote is held so, else fails with `accepted_unsure`, which names the id under which it may be made again.
  */
 export interface TurnfoldClient {
   /** durably accepts a turn; the same `turn` id again answers its present state */
@@ -94,7 +96,7 @@ export interface TurnfoldClient {
   approve(conversation: ConversationName, proposal: string, input?: ApprovalInput): Promise<DecisionView>;
   /** ends the pass that made a proposal; the same content is not proposed again before the context has grown by 15 % */
   reject(conversation: ConversationName, proposal: string, input?: RejectionInput): Promise<DecisionView>;
-  /** removes the conversation and everything that belongs to it */
+  /** removes the conversation and everything that belongs to it; made again, also what came under its name since */
   erase(conversation: ConversationName): Promise<{ readonly removedKeys: number }>;
 }
 
@@ -121,6 +123,6 @@ export function createClient(ports: ClientPorts): TurnfoldClient {
     proposal: (conversation) => readProposal(ports, conversation),
     approve: (conversation, proposal, input) => approveProposal(ports, conversation, proposal, input),
     reject: (conversation, proposal, input) => rejectProposal(ports, conversation, proposal, input),
-    erase: async (conversation) => await ports.contexts.erase(readConversationName(conversation)),
+    erase: (conversation) => eraseConversation(ports, conversation),
   };
 }

@@ -10,6 +10,7 @@ import { START_VERSION, type Version } from '../domain/version.ts';
 import { type ContextPoint, type ConversationName, contextPointSchema, readConversationName } from './input.ts';
 import { noConversation, noVersion } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
+import { checkHeld } from './unsure.ts';
 
 /** What every request of an agent holds before the messages. */
 export interface AgentSetup {
@@ -123,4 +124,15 @@ export async function diff(
     return version;
   };
   return diffVersions(await read(before), await read(after));
+}
+
+/** @throws invalid_input, accepted_unsure */
+export async function eraseConversation(
+  { contexts }: ClientPorts,
+  name: ConversationName,
+): Promise<{ readonly removedKeys: number }> {
+  const conversation = readConversationName(name);
+  const erased = await contexts.erase(conversation);
+  checkHeld(erased, { field: 'conversation', id: conversation.id });
+  return { removedKeys: erased.removedKeys };
 }

@@ -1,17 +1,19 @@
 import type { z } from 'zod';
 import { findVersionBefore } from '../domain/compaction/restore.ts';
+import type { Told } from '../domain/durability.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import type { OpenCall } from '../domain/history.ts';
 import { type ConversationRef, idSchema, seqOfCallId } from '../domain/ids.ts';
 import type { LogEntry } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
-import type { ForkBatch, ForkLost, ForkPlan, KeptTexts } from '../domain/ports/version-store.ts';
+import type { ForkBatch, ForkEndResult, ForkLost, ForkPlan, KeptTexts } from '../domain/ports/version-store.ts';
 import { START_VERSION, type Version } from '../domain/version.ts';
 import { describeConversation } from './contexts.ts';
 import { type ConversationName, contextPointSchema, readConversationName } from './input.ts';
 import { noVersion } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
 import { beingCopied, versionGone } from './refusals.ts';
+import { checkHeld } from './unsure.ts';
 
 const forkSchema = contextPointSchema.extend({
   /** the same again goes on where it was cut off, and answers the same once it is done */
@@ -37,7 +39,7 @@ const NO_TEXTS: KeptTexts = { checkpoints: new Map(), whole: new Map() };
  * end). Copied in batches, from one Cluster slot to another; until it is done the new one takes no turns.
  * One that was left off in the middle gives way to another operation once it has not been copied to for a minute.
  * @throws invalid_input, not_found, version_gone, conversation_forking or fork_abandoned where either of them is itself being copied,
- * conflict where `to` is there already, gone where it is erased meanwhile
+ * conflict where `to` is there already, gone where it is erased meanwhile, accepted_unsure
  */
 export async function forkConversation(
   ports: ClientPorts,
@@ -57,15 +59,23 @@ export async function forkConversation(
   }
   if (begun.status === 'forking') throw beingCopied(conversation, begun, 'to');
   const { plan } = begun;
-  if (begun.status === 'copying') {
-    const { copied } = begun;
-    const version = await readSourceVersion(ports, plan);
-    const fork = { conversation, operation, plan };
-    await copyTexts(ports, fork, version);
-    await copyLog(ports, fork, copied);
-    checkHeld(conversation, await ports.versions.endFork(conversation, operation, firstVersion(version, ports.now())));
-  }
+  const done = begun.status === 'done' ? begun : await copy(ports, { conversation, operation, plan }, begun.copied);
+  checkHeld(done, { field: 'operation', id: operation });
   return { conversation: conversation.id, head: plan.head };
+}
+
+/** Goes on behind `copied`. Where the end meets a log that a failover has cut, once more from there. */
+async function copy(ports: ClientPorts, fork: OpenFork, copied: number): Promise<Told<ForkEndResult>> {
+  const { conversation, operation, plan } = fork;
+  const version = await readSourceVersion(ports, plan);
+  await copyTexts(ports, fork, version);
+  for (let at = copied; ; ) {
+    await copyLog(ports, fork, at);
+    const ended = await ports.versions.endFork(conversation, operation, firstVersion(version, ports.now()));
+    checkOwned(conversation, ended);
+    if (ended.status !== 'incomplete') return ended;
+    at = ended.head;
+  }
 }
 
 interface OpenFork {
@@ -159,7 +169,7 @@ async function copyBatch(
     closes,
     ...batch,
   });
-  checkHeld(conversation, result);
+  checkOwned(conversation, result);
   return result.status === 'copied' ? result.head : batch.expectedHead;
 }
 
@@ -183,7 +193,7 @@ function callsOf(entries: readonly LogEntry[]): { readonly opens: OpenCall[]; re
   };
 }
 
-function checkHeld({ id }: ConversationRef, { status }: { readonly status: string } | ForkLost): void {
+function checkOwned({ id }: ConversationRef, { status }: { readonly status: string } | ForkLost): void {
   if (status === 'gone') throw new TurnfoldError('gone', `to: ${id} was erased`, { field: 'to' });
   if (status === 'superseded') throw new TurnfoldError('conflict', `to: ${id} is another's by now`, { field: 'to' });
 }

@@ -4,6 +4,7 @@ import { TurnfoldError } from '../domain/errors.ts';
 import { parseInput } from '../domain/parse.ts';
 import { openWakeQueue } from '../queue/wake-queue.ts';
 import { connectStore } from '../store/connect-store.ts';
+import { readCurrentTrace } from '../telemetry/trace-parent.ts';
 import { type Encoding, loadTokenCounter } from '../tokens/token-counter.ts';
 import { createClient, type TurnfoldClient } from './client.ts';
 
@@ -15,7 +16,7 @@ export interface ClientOptions {
   readonly queueShards?: number;
   /** the encoding of an agent's model, where it is not `o200k_base` */
   readonly encodingOf?: (agent: string) => Encoding;
-  /** what accepts and appends wait for before they answer; past it they fail with `accepted_unsure` */
+  /** what calls that write wait for before they answer; past it they fail with `accepted_unsure` */
   readonly durability?: Durability;
   /** told of connection trouble; calls report theirs themselves */
   readonly onError?: (error: unknown) => void;
@@ -53,6 +54,7 @@ export async function openClient(options: ClientOptions): Promise<OpenClient> {
     wakes: { wake: (...wake) => wakes.wake(...wake).catch(onError) },
     onError,
     counterFor: (agent) => loadTokenCounter(encodingOf(agent)),
+    currentTrace: readCurrentTrace,
     ids: { next: () => next() },
     now: () => Date.now(),
   });

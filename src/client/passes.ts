@@ -4,6 +4,7 @@ import { contextSize, NO_OVERHEAD } from '../domain/size.ts';
 import { noConversation } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
 import { beingCopied } from './refusals.ts';
+import { checkHeld } from './unsure.ts';
 
 /** Nobody runs a gate for appended messages: the compaction worker looks, unless the last look says that it need not. */
 export async function askForEvaluation(ports: ClientPorts, conversation: ConversationRef): Promise<void> {
@@ -15,6 +16,7 @@ export async function askForEvaluation(ports: ClientPorts, conversation: Convers
 /**
  * Asks for a pass. `isManual` states the reason itself; otherwise the compaction worker looks whether a threshold is met.
  * @returns the pass's id
+ * @throws not_found, conversation_forking, accepted_unsure: asked again, it joins the pass that it asked for, if that goes on
  */
 export async function requestPass(
   ports: ClientPorts,
@@ -30,6 +32,7 @@ export async function requestPass(
   });
   if (result.status === 'forking') throw beingCopied(conversation, result);
   if (!('passId' in result)) throw noConversation(conversation);
-  if (result.needsWake) await ports.wakes.wake('pass', conversation, wake);
+  if (result.needsWake) await ports.wakes.wake('pass', conversation, wake, { askedIn: ports.currentTrace() });
+  checkHeld(result, { field: 'conversation', id: conversation.id });
   return result.passId;
 }

@@ -7,6 +7,7 @@ import type { TextListener } from '../domain/ports/text-deltas.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
 import type { TurnIntake } from '../domain/ports/turn-store.ts';
 import type { VersionStore } from '../domain/ports/version-store.ts';
+import type { TraceParent } from '../domain/trace-parent.ts';
 
 /** What the client is made of. */
 export interface ClientPorts {
@@ -23,6 +24,8 @@ export interface ClientPorts {
   readonly counterFor: (agent: string) => Promise<TokenCounter>;
   /** told of what went wrong beside a call that succeeded */
   readonly onError: (error: unknown) => void;
+  /** the span of the caller, where one is active */
+  readonly currentTrace: () => TraceParent | undefined;
   readonly ids: IdSource;
   readonly now: () => number;
 }

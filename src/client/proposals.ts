@@ -14,6 +14,7 @@ import { noConversation } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
 import { beingCopied } from './refusals.ts';
 import { LOOK_MS, waitSchema } from './turns.ts';
+import { checkHeld } from './unsure.ts';
 
 const editSchema = z
   .string()
@@ -92,7 +93,7 @@ export async function readProposal(ports: ClientPorts, name: ConversationName): 
  * Has the very texts of a proposal committed, or others in the places of some. A worker checks again what it checked then, over
  * what was appended since; where that fails the proposal waits on.
  * @throws invalid_input, not_found, gone, conversation_forking, proposal_stale where that proposal does not wait any more or no
- * longer fits, conversation_busy where a model thinks over the context
+ * longer fits, conversation_busy where a model thinks over the context, accepted_unsure
  */
 export async function approveProposal(
   ports: ClientPorts,
@@ -107,7 +108,7 @@ export async function approveProposal(
   return await decide(ports, conversation, { proposal, verdict: { kind: 'approve', edits }, ...options });
 }
 
-/** @throws invalid_input, not_found, gone, conversation_forking, proposal_stale where that proposal does not wait any more */
+/** @throws invalid_input, not_found, gone, conversation_forking, accepted_unsure, proposal_stale where that proposal does not wait any more */
 export async function rejectProposal(
   ports: ClientPorts,
   name: ConversationName,
@@ -184,9 +185,10 @@ async function decide(
   parseInput(idSchema, proposal, 'proposal');
   const wake = ports.ids.next();
   const result = await ports.proposals.decideProposal({ conversation, operation, wake, ...decision });
+  if (result.status === 'decided' && result.needsWake) await ports.wakes.wake('pass', conversation, wake);
+  checkHeld(result, { field: 'operation', id: operation });
   if (result.status === 'concluded') return conclude(operation, proposal, result.answer);
   if (result.status !== 'decided') throw refusalOf(conversation, proposal, result);
-  if (result.needsWake) await ports.wakes.wake('pass', conversation, wake);
   const until = ports.now() + waitMs;
   for (;;) {
     const leftMs = until - ports.now();

@@ -19,7 +19,7 @@ import {
 import { noTurn } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
 import { beingCopied, notFailed } from './refusals.ts';
-import { acceptedUnsure } from './unsure.ts';
+import { checkHeld } from './unsure.ts';
 
 export interface EnqueuedTurn {
   readonly conversation: string;
@@ -54,7 +54,7 @@ export async function enqueueTurn(ports: ClientPorts, input: EnqueueInput): Prom
   });
 }
 
-export interface TurnToAccept extends Omit<AcceptRequest, 'wake'> {
+export interface TurnToAccept extends Omit<AcceptRequest, 'wake' | 'askedIn'> {
   readonly priority?: number;
 }
 
@@ -62,10 +62,10 @@ export interface TurnToAccept extends Omit<AcceptRequest, 'wake'> {
 export async function acceptTurn(ports: ClientPorts, { priority, ...request }: TurnToAccept): Promise<EnqueuedTurn> {
   const { conversation, turn } = request;
   const wake = ports.ids.next();
-  const result = await ports.turns.accept({ ...request, wake });
+  const result = await ports.turns.accept({ ...request, wake, askedIn: ports.currentTrace() });
   if (!('needsWake' in result)) throw refuseTurn(request, result);
   if (result.needsWake) await ports.wakes.wake('turn', conversation, wake, priority === undefined ? {} : { priority });
-  if (result.shortfall !== undefined) throw acceptedUnsure('turn', turn, result.shortfall);
+  checkHeld(result, { field: 'turn', id: turn });
   return { conversation: conversation.id, turn, state: result.state, isNew: result.status === 'accepted' };
 }
 
@@ -136,22 +136,27 @@ export async function untilSettled(
   }
 }
 
-/** Answers the state after the call: `canceled`, or how the turn was settled before. @throws invalid_input, not_found */
+/**
+ * Answers the state after the call: `canceled`, or how the turn was settled before.
+ * @throws invalid_input, not_found, accepted_unsure
+ */
 export async function cancelTurn(ports: ClientPorts, name: ConversationName, turn: string): Promise<TurnState> {
   const conversation = readConversationName(name);
   const result = await ports.turns.cancel(conversation, readTurnId(turn), ports.ids.next());
   if (result.status === 'not_found') {
     throw noTurn(conversation, turn);
   }
-  if (result.status === 'settled') return result.state;
-  if (result.wake !== undefined) await ports.wakes.wake('turn', conversation, result.wake);
-  return 'canceled';
+  if (result.status === 'canceled' && result.wake !== undefined) {
+    await ports.wakes.wake('turn', conversation, result.wake);
+  }
+  checkHeld(result, { field: 'turn', id: turn });
+  return result.status === 'settled' ? result.state : 'canceled';
 }
 
 /**
  * Brings what a waiting turn waits for: results of tools that run elsewhere, or approvals, by call id.
- * @returns `going_on` once nothing more is awaited
- * @throws invalid_input, message_too_large, not_found, conflict where the turn does not wait for these calls
+ * @returns `going_on` once nothing more is awaited; brought again they change nothing, and say so even after the turn
+ * @throws invalid_input, message_too_large, not_found, accepted_unsure, conflict where the turn does not wait for these calls
  */
 export async function answerCalls(
   ports: ClientPorts,
@@ -169,8 +174,10 @@ export async function answerCalls(
   switch (result.status) {
     case 'fulfilled':
       if (result.wake !== undefined) await ports.wakes.wake('turn', conversation, result.wake);
+      checkHeld(result, { field: 'turn', id: turn });
       return 'going_on';
     case 'partial':
+      checkHeld(result, { field: 'turn', id: turn });
       return 'still_waiting';
     case 'not_waiting':
       throw new TurnfoldError('conflict', `turn: ${turn} does not wait for these calls`, { field: 'turn' });

@@ -1,16 +1,30 @@
-import type { Shortfall } from '../domain/durability.ts';
+import type { Shortfall, Told } from '../domain/durability.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 
-/** It is written, and may be lost with the master until replicas hold it. The same id again asks for that once more. */
-export function acceptedUnsure(field: 'turn' | 'operation', id: string, shortfall: Shortfall): TurnfoldError {
-  const { wanted, reached } = shortfall;
-  const held =
-    reached === undefined
-      ? 'nobody could say who holds it'
-      : `${reached.replicas} of ${wanted.replicas} replicas hold it`;
-  return new TurnfoldError(
+/** What makes the same call again the same. */
+export interface CallName {
+  readonly field: 'turn' | 'operation' | 'conversation';
+  readonly id: string;
+}
+
+/**
+ * Lets pass what is held as was asked for. Called once the wakes are added: what is written goes on, sure or unsure.
+ * @throws accepted_unsure
+ */
+export function checkHeld({ shortfall }: Told<unknown>, { field, id }: CallName): void {
+  if (shortfall === undefined) return;
+  throw new TurnfoldError(
     'accepted_unsure',
-    `${field}: ${id} is written, but ${held} in time. The same ${field} again is safe, and answers once it is held.`,
+    `${field}: ${id}: what was asked for is written, but ${explain(shortfall)} in time. The same call again, with this ` +
+      `${field} where it named none, is safe, and answers once it is held.`,
     { field, details: { [field]: id, ...shortfall } },
   );
+}
+
+function explain({ wanted, reached }: Shortfall): string {
+  if (reached === undefined) return 'nobody could say who holds it';
+  const replicas = `${reached.replicas} of ${wanted.replicas} replicas hold it`;
+  return wanted.fsynced === undefined || reached.fsynced === undefined || reached.fsynced >= wanted.fsynced
+    ? replicas
+    : `${replicas}, and the master's disk does not`;
 }

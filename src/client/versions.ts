@@ -9,6 +9,7 @@ import {
   weighOutside,
 } from '../domain/compaction/restore.ts';
 import { type ConversationState, OPEN_GATE } from '../domain/conversation.ts';
+import type { Told } from '../domain/durability.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import { type ConversationRef, idSchema } from '../domain/ids.ts';
 import { NO_WEIGHT } from '../domain/message.ts';
@@ -22,6 +23,7 @@ import { type ConversationName, readConversationName, readTurnId } from './input
 import { noConversation, noTurn, noVersion } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
 import { beingCopied, versionGone } from './refusals.ts';
+import { checkHeld } from './unsure.ts';
 
 const rollbackSchema = z.strictObject({
   /** the same operation again changes nothing */
@@ -57,7 +59,8 @@ type Changes = Pick<VersionParts, 'cause' | 'target' | 'newer' | 'explained'>;
 /**
  * Shows an old version again: its segments, then everything newer as it is, or archived but for pins. Ends a pass in
  * progress; the next soft one waits until the context has grown by 15 %. The log keeps all.
- * @throws invalid_input, not_found, version_gone, over_hard_limit, conversation_busy, conversation_forking, conflict
+ * @throws invalid_input, not_found, version_gone, over_hard_limit, conversation_busy, conversation_forking, conflict,
+ * accepted_unsure
  */
 export async function restore(ports: ClientPorts, name: ConversationName, input: RestoreInput): Promise<Version> {
   const { version: number, newer, ...options } = parseInput(restoreSchema, input);
@@ -76,7 +79,7 @@ export async function restore(ports: ClientPorts, name: ConversationName, input:
  * The context as it was before a settled turn: the version that was live then, and all from the turn's first message on
  * archived but for pins, later turns too.
  * @throws invalid_input, not_found, turn_running, version_gone, over_hard_limit, conversation_busy,
- * conversation_forking, conflict where the turn never began
+ * conversation_forking, accepted_unsure, conflict where the turn never began
  */
 export async function rollBackTurn(
   ports: ClientPorts,
@@ -123,6 +126,7 @@ async function replaceLive(
   }
   if (result.status !== 'replaced' && result.status !== 'known') throw refusalOf(conversation, result);
   if (result.wakeTurn !== undefined) await ports.wakes.wake('turn', conversation, result.wakeTurn);
+  checkHeld(result, { field: 'operation', id: operation });
   const version = await ports.contexts.readVersion(conversation, result.version);
   if (version === undefined) throw noVersion(conversation, result.version);
   return version;
@@ -132,7 +136,7 @@ async function tryReplace(
   ports: ClientPorts,
   conversation: ConversationRef,
   { operation, hardTokens, keepsNewer, change }: ReplaceOptions & { readonly operation: string },
-): Promise<VersionReplacementResult> {
+): Promise<Told<VersionReplacementResult>> {
   const state = await describeConversation(ports, conversation);
   const versions = await ports.contexts.listVersions(conversation);
   const live = versions.find(({ number }) => number === state.size.version) ?? START_VERSION;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /**
- * What must hold before an accept or an append is acknowledged. Without it the master's word is enough, and what it had not
+ * What must hold before a caller is told that something is done. Without it the master's word is enough, and what it had not
  * handed on is lost with it.
  */
 export const durabilitySchema = z.strictObject({
@@ -14,6 +14,9 @@ export const durabilitySchema = z.strictObject({
 });
 
 export type Durability = Readonly<z.output<typeof durabilitySchema>>;
+
+/** A store's answer to a service; with `shortfall` where it tells of something as done that may still be lost. */
+export type Told<Answer> = Answer & { readonly shortfall?: Shortfall };
 
 /** The write is made, and the barrier behind it was not reached. */
 export interface Shortfall {

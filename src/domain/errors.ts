@@ -64,8 +64,8 @@ export const ERROR_CODES = {
   /** A time limit of a step or a wait passed. */
   timeout: 'turn',
   /**
-   * A turn or an append was written, and the durability that was asked for not reached in time. `details` names it; the same
-   * id again is safe, and answers once it is reached.
+   * What was asked for is written, and the durability that was asked for not reached in time. `details` names it; the same
+   * call again, under that id, is safe, and answers once it is reached.
    */
   accepted_unsure: 'service',
   /** Redis does not answer. */

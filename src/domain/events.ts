@@ -1,5 +1,6 @@
 import type { Reason } from './compaction/thresholds.ts';
 import type { ConversationRef } from './ids.ts';
+import type { ModelErrorKind } from './model.ts';
 import type { PassOutcome } from './pass.ts';
 import type { ApprovalRefusal } from './proposal.ts';
 import type { WaitKind } from './turn.ts';
@@ -12,22 +13,46 @@ export interface EventScope {
 }
 
 /** How a model call ended. `lost`: aborted, because its worker no longer owned the conversation. */
-export type ModelOutcome = 'answered' | 'overflow' | 'retry' | 'timeout' | 'invalid' | 'fatal' | 'lost';
+export const MODEL_OUTCOMES = ['answered', 'overflow', 'retry', 'timeout', 'invalid', 'fatal', 'lost'] as const;
+export type ModelOutcome = (typeof MODEL_OUTCOMES)[number];
 
 /** How a tool call was answered. All but `done` are error results. */
-export type ToolOutcome =
-  | 'done'
-  | 'failed'
-  | 'timeout'
-  | 'denied'
-  | 'unknown_tool'
-  | 'invalid_input'
-  | 'invalid_result'
-  | 'outcome_unknown';
+export const TOOL_OUTCOMES = [
+  'done',
+  'failed',
+  'timeout',
+  'denied',
+  'unknown_tool',
+  'invalid_input',
+  'invalid_result',
+  'outcome_unknown',
+] as const;
+export type ToolOutcome = (typeof TOOL_OUTCOMES)[number];
+
+export const SUMMARY_OUTCOMES = ['written', 'known', 'refused', 'failed', 'superseded'] as const;
+export type SummaryOutcome = (typeof SUMMARY_OUTCOMES)[number];
+
+/** Why no soft pass was asked for though there was a reason: the last one found nothing to do, or three gained too little. */
+export const PASS_HOLDS = ['gate_shut', 'breaker_open'] as const;
+export type PassHold = (typeof PASS_HOLDS)[number];
+
+/**
+ * Where a pass did less well than it planned. `summaries_missing`: sequences stay as they were; `evicted`: it was to summarize
+ * and no summary came; `floor_relaxed`: less is left than the retention window; `taken_over`: a turn had waited too long for it.
+ */
+export const PASS_FALLBACKS = ['summaries_missing', 'evicted', 'floor_relaxed', 'taken_over'] as const;
+export type PassFallback = (typeof PASS_FALLBACKS)[number];
 
 type TurnEvent =
-  /** `waitMs` runs from the acceptance to the first claim, and is there at that claim alone */
-  | { readonly type: 'turn_claimed'; readonly agent: string; readonly attempt: number; readonly waitMs?: number }
+  | {
+      readonly type: 'turn_claimed';
+      readonly agent: string;
+      readonly attempt: number;
+      /** from the acceptance to the first claim: there at that claim alone */
+      readonly waitMs?: number;
+      /** of a turn that was suspended, at the claim that goes on with it */
+      readonly suspended?: { readonly for: WaitKind; readonly ms: number };
+    }
   | {
       readonly type: 'turn_settled';
       readonly outcome: 'completed' | 'failed';
@@ -44,20 +69,36 @@ type TurnEvent =
       readonly durationMs: number;
     };
 
-type ModelEvent = {
-  readonly type: 'model_called';
-  readonly purpose: 'turn' | 'summary';
-  readonly model: string;
-  readonly outcome: ModelOutcome;
-  readonly durationMs: number;
-  /** our own size of the request */
-  readonly tokens: number;
-  /** `tokens` exceeds the usable window */
-  readonly isOverLimit: boolean;
-  /** as the provider counted them */
-  readonly inputTokens?: number;
-  readonly outputTokens?: number;
-};
+type ModelEvent =
+  | {
+      readonly type: 'model_called';
+      readonly purpose: 'turn' | 'summary';
+      readonly model: string;
+      readonly outcome: ModelOutcome;
+      readonly durationMs: number;
+      /** until the first text of the answer; absent where nobody listens, or there is none */
+      readonly firstTextMs?: number;
+      /** how long the provider wants to be left alone */
+      readonly retryAfterMs?: number;
+      /** our own size of the request */
+      readonly tokens: number;
+      /** `tokens` exceeds the usable window */
+      readonly isOverLimit: boolean;
+      /** as the provider counted them */
+      readonly inputTokens?: number;
+      readonly outputTokens?: number;
+      /** of `inputTokens` */
+      readonly cachedTokens?: number;
+      /** US dollars; absent where the model has no prices */
+      readonly cost?: number;
+    }
+  /** a model of a chain failed, and the next one was asked */
+  | {
+      readonly type: 'model_passed_over';
+      readonly purpose: 'turn' | 'summary';
+      readonly model: string;
+      readonly outcome: ModelErrorKind;
+    };
 
 /** What a policy makes of a context: two of the same pass can be compared. */
 export interface PassMeasure {
@@ -88,7 +129,14 @@ type PassEvent =
       readonly tokensAfter?: number;
       readonly archived?: number;
       readonly sequences: number;
+      readonly fallbacks?: readonly PassFallback[];
+      /** the third in a row that gained too little: no soft pass before the context has grown */
+      readonly opensBreaker?: boolean;
     }
+  /** a turn found a reason and asked for no pass, since none would gain anything */
+  | { readonly type: 'pass_held'; readonly why: PassHold }
+  /** a turn had waited for it past its deadline and ends it itself, with the summaries that are there */
+  | { readonly type: 'pass_taken_over' }
   /** under review: it waits for somebody to approve of the version that it has settled */
   | {
       readonly type: 'pass_proposed';
@@ -112,10 +160,12 @@ type PassEvent =
   | { readonly type: 'pass_shadowed'; readonly live: PassMeasure; readonly shadow?: PassMeasure }
   | {
       readonly type: 'summary_ended';
-      readonly outcome: 'written' | 'known' | 'refused' | 'failed' | 'superseded';
+      readonly outcome: SummaryOutcome;
       readonly durationMs: number;
       readonly sourceTokens: number;
       readonly tokens?: number;
+      /** who wrote it, and whether another of its chain was asked before */
+      readonly written?: { readonly by: string; readonly isFallback: boolean };
     };
 
 /**

@@ -8,15 +8,27 @@ import { type ErrorCode, TurnfoldError } from './errors.ts';
 export function parseInput<T>(schema: z.ZodType<T>, value: unknown, at = '', code: ErrorCode = 'invalid_input'): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const issue = result.error.issues[0];
-  const field = joinPath(at, issue === undefined ? [] : pathOf(issue));
-  throw new TurnfoldError(code, `${field === '' ? 'input' : field}: ${issue?.message ?? 'invalid'}`, { field });
+  const [first = new TurnfoldError(code, `${at || 'input'}: invalid`, { field: at })] = nameIssues(
+    result.error,
+    at,
+    code,
+  );
+  throw first;
 }
 
-/** An unknown key is an issue of the object that holds it; the caller looks for the key. */
-function pathOf(issue: z.core.$ZodIssue): readonly PropertyKey[] {
-  const [unknownKey] = issue.code === 'unrecognized_keys' ? issue.keys : [];
-  return unknownKey === undefined ? issue.path : [...issue.path, unknownKey];
+/** All that does not fit, each with its field. */
+export function nameIssues(error: z.ZodError, at: string, code: ErrorCode): TurnfoldError[] {
+  return error.issues.flatMap((issue) =>
+    listPaths(issue).map((path) => {
+      const field = joinPath(at, path);
+      return new TurnfoldError(code, `${field === '' ? 'input' : field}: ${issue.message}`, { field });
+    }),
+  );
+}
+
+/** Unknown keys are one issue of the object that holds them; the caller looks for each key. */
+function listPaths(issue: z.core.$ZodIssue): (readonly PropertyKey[])[] {
+  return issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
 }
 
 function joinPath(at: string, path: readonly PropertyKey[]): string {

@@ -1,5 +1,5 @@
 import { TurnfoldError } from './errors.ts';
-import { parseInput } from './parse.ts';
+import { nameIssues } from './parse.ts';
 import { type PolicyInput, policyInputSchema } from './policy.ts';
 
 export interface ReadPolicy {
@@ -14,46 +14,82 @@ export interface ReadPolicy {
  * @throws invalid_policy, with the field
  */
 export function readPolicy(value: unknown, at = ''): ReadPolicy {
-  if (value === null || value === undefined) return { policy: {}, warnings: [] };
+  const { problems, ...read } = examinePolicy(value, at);
+  if (problems[0] !== undefined) throw problems[0];
+  return read;
+}
+
+export interface PolicyExamination extends ReadPolicy {
+  /** invalid_policy, each with its field; where there are any, the policy is empty */
+  readonly problems: readonly TurnfoldError[];
+}
+
+/** Reads a policy as `readPolicy` does, and tells of all that is wrong instead of the first. */
+export function examinePolicy(value: unknown, at = ''): PolicyExamination {
+  if (value === null || value === undefined) return { policy: {}, warnings: [], problems: [] };
   if (typeof value !== 'object' || Array.isArray(value)) {
-    throw new TurnfoldError('invalid_policy', `${at || 'policy'}: expected a mapping of settings`, { field: at });
+    const error = new TurnfoldError('invalid_policy', `${at || 'policy'}: expected a mapping of settings`, {
+      field: at,
+    });
+    return { policy: {}, warnings: [], problems: [error] };
   }
-  const { transforms, ...fields } = camelCaseKeys(value as Record<string, unknown>, at);
+  const { keyed, problems: twice } = camelCaseKeys(value as Record<string, unknown>, at);
+  const { transforms, ...fields } = keyed;
   const warnings =
     transforms === undefined ? [] : ['`transforms` is retired and ignored; put the settings under `compact`'];
-  if (fields.compact === undefined) return { policy: parsePolicy(fields, at), warnings };
-  const { compact, ...others } = fields;
-  const stray = Object.keys(others)[0];
-  if (stray !== undefined) refuse(joinKeys(at, stray), 'stands beside `compact`; move it under it');
-  const inner = readPolicy(compact, joinKeys(at, 'compact'));
-  return { policy: inner.policy, warnings: [...warnings, ...inner.warnings] };
+  const inner = fields.compact === undefined ? examineFields(fields, at) : examineCompact(fields, at);
+  const problems = [...twice, ...inner.problems];
+  return { policy: problems.length > 0 ? {} : inner.policy, warnings: [...warnings, ...inner.warnings], problems };
 }
 
-function parsePolicy(fields: Record<string, unknown>, at: string): PolicyInput {
-  const unknownKey = Object.keys(fields).find((key) => !Object.hasOwn(policyInputSchema.shape, key));
-  if (unknownKey !== undefined) refuse(joinKeys(at, unknownKey), 'no such setting');
-  return parseInput(policyInputSchema, fields, at, 'invalid_policy');
+function examineCompact({ compact, ...others }: Record<string, unknown>, at: string): PolicyExamination {
+  const strays = Object.keys(others).map((key) =>
+    refusal(joinKeys(at, key), 'stands beside `compact`; move it under it'),
+  );
+  const inner = examinePolicy(compact, joinKeys(at, 'compact'));
+  return { ...inner, problems: [...strays, ...inner.problems] };
 }
 
-/** @throws invalid_policy where one setting stands in both spellings */
-function camelCaseKeys(value: Record<string, unknown>, at: string): Record<string, unknown> {
+function examineFields(fields: Record<string, unknown>, at: string): PolicyExamination {
+  const unknown = Object.keys(fields).filter((key) => !isKnown(key));
+  const strays = unknown.map((key) => refusal(joinKeys(at, key), 'no such setting'));
+  const known = Object.fromEntries(Object.entries(fields).filter(([key]) => isKnown(key)));
+  const { success, data, error } = policyInputSchema.safeParse(known);
+  const problems = [...strays, ...(success ? [] : nameIssues(error, at, 'invalid_policy'))];
+  return { policy: data ?? {}, warnings: [], problems };
+}
+
+function isKnown(key: string): boolean {
+  return Object.hasOwn(policyInputSchema.shape, key);
+}
+
+/** One setting in both spellings is a problem. */
+function camelCaseKeys(
+  value: Record<string, unknown>,
+  at: string,
+): { readonly keyed: Record<string, unknown>; readonly problems: readonly TurnfoldError[] } {
   // A map, so that `__proto__` is a key like any other: assigned to an object it would vanish without a word.
-  const result = new Map<string, unknown>();
+  const keyed = new Map<string, unknown>();
+  const problems: TurnfoldError[] = [];
   for (const [key, inner] of Object.entries(value)) {
     const camel = key.replace(/(?<=[a-z])_([a-z])/g, (_, letter: string) => letter.toUpperCase());
     const field = joinKeys(at, camel);
-    if (result.has(camel)) refuse(field, `set twice, as ${key} and in another spelling`);
-    result.set(camel, camel === 'summarizer' && isMapping(inner) ? camelCaseKeys(inner, field) : inner);
+    if (keyed.has(camel)) problems.push(refusal(field, `set twice, as ${key} and in another spelling`));
+    if (camel === 'summarizer' && isMapping(inner)) {
+      const nested = camelCaseKeys(inner, field);
+      problems.push(...nested.problems);
+      keyed.set(camel, nested.keyed);
+    } else keyed.set(camel, inner);
   }
-  return Object.fromEntries(result);
+  return { keyed: Object.fromEntries(keyed), problems };
 }
 
 function joinKeys(at: string, key: string): string {
   return at === '' ? key : `${at}.${key}`;
 }
 
-function refuse(field: string, why: string): never {
-  throw new TurnfoldError('invalid_policy', `${field}: ${why}`, { field });
+function refusal(field: string, why: string): TurnfoldError {
+  return new TurnfoldError('invalid_policy', `${field}: ${why}`, { field });
 }
 
 function isMapping(value: unknown): value is Record<string, unknown> {

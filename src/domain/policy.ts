@@ -47,43 +47,64 @@ const summarizerSchema = z.union([
 
 /** What a user may set. Nothing here has a default: a merge must see which fields were set. */
 export const policyInputSchema = z.strictObject({
-  /** what a pass brings the context down to, in tokens */
-  maxTokens: z.number().int().min(1).optional(),
-  /** a pass is wanted from this many tokens */
-  tokenThreshold: z.number().int().min(1).optional(),
-  /** a pass is wanted from this share of the usable window */
-  thresholdRatio: share.optional(),
-  /** a turn waits for its pass from this share of the usable window */
-  hardRatio: share.optional(),
-  /** a pass is wanted after this many turns since the last one */
-  turnThreshold: z.number().int().min(1).optional(),
-  /** a pass is wanted after this many messages since the last one */
-  messageThreshold: z.number().int().min(1).optional(),
-  onTurnEnd: z.boolean().optional(),
-  /** the last so many messages are not compacted */
-  retentionWindow: count.optional(),
-  /**
-   * What a summary stands for: one for each sequence between user messages, which stay; or one for everything older than the
-   * retention window, which takes the users' texts over
-   */
-  scope: z.enum(['sequences', 'prefix']).optional(),
-  /** texts that every request holds letter by letter, behind the system prompt; compaction never touches them */
-  pins: z.array(pin).optional(),
-  strategy: evictionStrategySchema.optional(),
-  keepFirstUser: z.boolean().optional(),
-  maskToolResults: z.boolean().optional(),
-  summarizer: summarizerSchema.optional(),
-  minSequenceMessages: z.number().int().min(1).optional(),
-  minSequenceTokens: count.optional(),
-  /** a soft pass that gains less than this share of the tokens before it commits nothing */
-  minGain: z.number().min(0).lt(1).optional(),
-  /** `manual`: no soft pass; `review`: a soft pass proposes its version and commits it once somebody approves */
-  mode: z.enum(['auto', 'manual', 'review']).optional(),
-  /** ms for which a proposal waits */
-  reviewTtl: z.number().int().min(1000).optional(),
-  enabled: z.boolean().optional(),
-  /** ms without activity after which a conversation is removed */
-  conversationTtl: z.number().int().min(1000).optional(),
+  maxTokens: z.number().int().min(1).optional().describe('what a pass brings the context down to, in tokens'),
+  tokenThreshold: z.number().int().min(1).optional().describe('a pass is wanted from this many tokens'),
+  thresholdRatio: share.optional().describe('a pass is wanted from this share of the usable window'),
+  hardRatio: share.optional().describe('a turn waits for its pass from this share of the usable window'),
+  turnThreshold: z
+    .number()
+    .int()
+    .min(1)
+    .optional()
+    .describe('a pass is wanted after this many turns since the last one'),
+  messageThreshold: z
+    .number()
+    .int()
+    .min(1)
+    .optional()
+    .describe('a pass is wanted after this many messages since the last one'),
+  onTurnEnd: z.boolean().optional().describe('a pass is wanted after each turn'),
+  retentionWindow: count.optional().describe('the last so many messages are not compacted'),
+  scope: z
+    .enum(['sequences', 'prefix'])
+    .optional()
+    .describe(
+      'what a summary stands for: one for each sequence between user messages, which stay; or one for everything older than the retention window, which takes the users’ texts over',
+    ),
+  pins: z
+    .array(pin)
+    .optional()
+    .describe(
+      'texts that every request holds letter by letter, behind the system prompt; compaction never touches them',
+    ),
+  strategy: evictionStrategySchema
+    .optional()
+    .describe(
+      'how much an eviction takes: evict, a share of the removable tokens; retain, what leaves so many messages',
+    ),
+  keepFirstUser: z.boolean().optional().describe('the first user message of the log stays'),
+  maskToolResults: z.boolean().optional().describe('old tool results are masked before anything is summarized'),
+  summarizer: summarizerSchema.optional().describe('who writes summaries'),
+  minSequenceMessages: z.number().int().min(1).optional().describe('a shorter sequence is not summarized'),
+  minSequenceTokens: count.optional().describe('a smaller sequence is not summarized'),
+  minGain: z
+    .number()
+    .min(0)
+    .lt(1)
+    .optional()
+    .describe('a soft pass that gains less than this share of the tokens before it commits nothing'),
+  mode: z
+    .enum(['auto', 'manual', 'review'])
+    .optional()
+    .describe('manual: no soft pass; review: a soft pass proposes its version and commits it once somebody approves'),
+  reviewTtl: z.number().int().min(1000).optional().describe('ms for which a proposal waits'),
+  enabled: z.boolean().optional().describe('false: no pass at all'),
+  conversationTtl: z
+    .number()
+    .int()
+    .min(1000)
+    .optional()
+    .describe('ms without activity after which a conversation is removed'),
 });
 
 export type PolicyInput = z.infer<typeof policyInputSchema>;

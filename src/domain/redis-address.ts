@@ -24,7 +24,7 @@ export type RedisAddress =
 
 /** For messages: an address that is none of these is never quoted, it may hold a password. */
 export const REDIS_ADDRESS_FORMS =
-  'redis://[user:password@]host[:port][/database], or redis+sentinel://[user:password@]host[:port],…/master[/database]; rediss for TLS';
+  'redis://[user:password@]host[:port][/database], redis+sentinel://[user:password@]host[:port],…/master[/database], or redis+cluster://[user:password@]host[:port],… without a database; rediss for TLS';
 
 const PORTS = { sentinel: 26_379, cluster: 6_379 } as const;
 const SEVERAL =
@@ -37,12 +37,34 @@ export function readRedisAddress(text: string): RedisAddress | undefined {
   const { scheme, kind, login = '', hosts = '', path = '' } = parts;
   const nodes = hosts.split(',').map((host) => readNode(host, PORTS[kind as keyof typeof PORTS]));
   if (!nodes.every((node) => node !== undefined)) return undefined;
-  const credentials = { ...readLogin(login), isTls: scheme === 'rediss' };
-  // The connections know a Cluster, and keys and queues are made for one; but a failover of one was not survived in tests yet.
-  if (kind === 'cluster') return undefined;
+  const credentials = readLogin(login);
+  if (credentials === undefined) return undefined;
+  const isTls = scheme === 'rediss';
+  // A Cluster has no databases but 0.
+  if (kind === 'cluster') return path === '' ? { kind: 'cluster', nodes, ...credentials, isTls } : undefined;
   const [, master, database = '0'] = /^([\w.-]+)(?:\/(\d+))?$/.exec(path) ?? [];
   if (master === undefined) return undefined;
-  return { kind: 'sentinel', nodes, master, database: Number(database), ...credentials };
+  return { kind: 'sentinel', nodes, master, database: Number(database), ...credentials, isTls };
+}
+
+/** The servers that are asked first. */
+export function listNodes(address: RedisAddress): readonly RedisNode[] {
+  if (address.kind !== 'single') return address.nodes;
+  const node = readNode(new URL(address.url).host, PORTS.cluster);
+  return node === undefined ? [] : [node];
+}
+
+/** As it may be shown: without user, password and query, which may hold a password too. */
+export function showAddress(address: RedisAddress): string {
+  if (address.kind === 'single') {
+    const { protocol, host, pathname, username, password } = new URL(address.url);
+    return `${protocol}//${username || password ? '***@' : ''}${host}${pathname}`;
+  }
+  const { kind, nodes, username, password, isTls } = address;
+  const login = username === undefined && password === undefined ? '' : '***@';
+  const hosts = nodes.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`);
+  const path = address.kind === 'sentinel' ? `/${address.master}/${address.database}` : '';
+  return `redis${isTls ? 's' : ''}+${kind}://${login}${hosts.join(',')}${path}`;
 }
 
 function isSingle(text: string): boolean {
@@ -59,10 +81,14 @@ function readNode(text: string, defaultPort: number): RedisNode | undefined {
   return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || (text.endsWith(':80') ? 80 : defaultPort)) };
 }
 
-function readLogin(login: string): Pick<Credentials, 'username' | 'password'> {
+function readLogin(login: string): Pick<Credentials, 'username' | 'password'> | undefined {
   const [username = '', ...rest] = login.split(':');
-  return {
-    ...(username !== '' && { username: decodeURIComponent(username) }),
-    ...(rest.length > 0 && { password: decodeURIComponent(rest.join(':')) }),
-  };
+  try {
+    return {
+      ...(username !== '' && { username: decodeURIComponent(username) }),
+      ...(rest.length > 0 && { password: decodeURIComponent(rest.join(':')) }),
+    };
+  } catch {
+    return undefined; // a bare %
+  }
 }

@@ -1,8 +1,18 @@
 import { TurnfoldError } from './errors.ts';
 
 /** What ioredis and the kernel say when there is nobody to talk to, and what a Redis says that cannot serve now. */
-const UNAVAILABLE =
-  /ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|Connection is closed|Command timed out|max retries per request|isn't writeable|LOADING|MASTERDOWN|CLUSTERDOWN|READONLY/;
+const UNAVAILABLE = new RegExp(
+  [
+    /ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|Socket timeout/,
+    /Connection is closed|connection close|Command timed out|max retries per request|isn't writeable/,
+    /LOADING|MASTERDOWN|READONLY/,
+    /sentinels are unreachable/,
+    // of a Cluster that has lost a master and has not voted yet
+    /CLUSTERDOWN|TRYAGAIN|Too many Cluster redirections|Cluster isn't ready|startup nodes|slots cache|Cluster is ended/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+);
 
 /** Whether an error says that Redis is away, and nothing about the call. */
 export function isOutage(error: unknown): boolean {
@@ -48,8 +58,10 @@ export function reportOutages(report: (error: Error) => void): {
   };
 }
 
-/** A refused connection to a name with several addresses has a code and no message. */
+/** A refused connection to a name with several addresses has a code and no message; a Cluster keeps what its last node did. */
 function describe(error: Error): string {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  return error.message.includes(code) ? error.message : `${code} ${error.message}`.trim();
+  const message = error.message.includes(code) ? error.message : `${code} ${error.message}`.trim();
+  const { lastNodeError } = error as { lastNodeError?: unknown };
+  return lastNodeError instanceof Error ? `${message} ${describe(lastNodeError)}` : message;
 }

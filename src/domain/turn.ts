@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { TraceParent } from './trace-parent.ts';
 
 export const TURN_STATES = ['scheduled', 'queued', 'running', 'waiting', 'completed', 'failed', 'canceled'] as const;
 export type TurnState = (typeof TURN_STATES)[number];
@@ -63,6 +64,8 @@ export type Waiting = z.infer<typeof waitingSchema>;
 export interface WaitRequest extends Omit<Waiting, 'until'> {
   /** from the suspension to the deadline */
   readonly waitMs: number;
+  /** the span that ends here, for the one that goes on */
+  readonly suspendedIn?: TraceParent | undefined;
 }
 
 export const ANSWER_ENDS = ['cut_off', 'refusal'] as const;

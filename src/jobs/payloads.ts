@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type ConversationRef, idSchema } from '../domain/ids.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { SummarizationTask } from '../domain/ports/queue.ts';
+import { type TraceParent, traceParentSchema } from '../domain/trace-parent.ts';
 
 /**
  * Bump when an old worker could misread what a new program enqueues: it leaves such jobs to others. A field more needs none:
@@ -9,7 +10,13 @@ import type { SummarizationTask } from '../domain/ports/queue.ts';
  */
 export const PAYLOAD_VERSION = 1;
 
-const conversationFields = { v: z.literal(PAYLOAD_VERSION), tenant: idSchema, id: idSchema };
+const conversationFields = {
+  v: z.literal(PAYLOAD_VERSION),
+  tenant: idSchema,
+  id: idSchema,
+  /** the span of who asks; one that cannot be read is none */
+  askedIn: traceParentSchema.optional().catch(undefined),
+};
 
 /** A wake: which conversation to look at, nothing else. */
 export const wakePayloadSchema = z.object(conversationFields);
@@ -36,8 +43,8 @@ export function isNewerPayload(data: unknown): boolean {
   return versionSchema.safeParse(data).success;
 }
 
-export function wakePayload({ tenant, id }: ConversationRef): WakePayload {
-  return { v: PAYLOAD_VERSION, tenant, id };
+export function wakePayload({ tenant, id }: ConversationRef, askedIn?: TraceParent): WakePayload {
+  return { v: PAYLOAD_VERSION, tenant, id, ...(askedIn !== undefined && { askedIn }) };
 }
 
 /** @throws invalid_input for data that this version does not know */
@@ -46,18 +53,26 @@ export function readWake(data: unknown): ConversationRef {
   return { tenant, id };
 }
 
+/** The span of who asked for the job. */
+export function readAskedIn(data: unknown): TraceParent | undefined {
+  const read = wakePayloadSchema.safeParse(data);
+  return read.success ? read.data.askedIn : undefined;
+}
+
 export function summarizationPayload({
   conversation,
   passId,
   sequence,
   hash,
+  askedIn,
 }: SummarizationTask): SummarizationPayload {
   const { from, to, tokens } = sequence;
-  return { ...wakePayload(conversation), passId, sequence: { from, to, tokens }, hash };
+  return { ...wakePayload(conversation, askedIn), passId, sequence: { from, to, tokens }, hash };
 }
 
 /** @throws invalid_input for data that this version does not know */
 export function readSummarizationTask(data: unknown): SummarizationTask {
-  const { tenant, id, passId, sequence, hash } = parseInput(summarizationPayloadSchema, data, 'job.data');
-  return { conversation: { tenant, id }, passId, sequence, hash };
+  const { tenant, id, askedIn, ...task } = parseInput(summarizationPayloadSchema, data, 'job.data');
+  const { passId, sequence, hash } = task;
+  return { conversation: { tenant, id }, passId, sequence, hash, ...(askedIn !== undefined && { askedIn }) };
 }

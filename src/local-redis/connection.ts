@@ -1,4 +1,6 @@
-import { Redis } from 'ioredis';
+import { Cluster, type Redis } from 'ioredis';
+import { readRedisAddress } from '../domain/redis-address.ts';
+import { openRedis } from '../redis/open-redis.ts';
 
 export interface ServerIdentity {
   readonly name: 'Redis' | 'Valkey';
@@ -8,35 +10,26 @@ export interface ServerIdentity {
 }
 
 /**
- * Opens one connection to `url`, runs `use` and closes it, all within `timeoutMs`.
+ * Opens one connection to `url`, to the master where it names Sentinels, runs `use` and closes it, all within `timeoutMs`.
  * Throws what the server or the network said; no retries, because the callers decide about those.
  */
 export async function withConnection<T>(
   url: string,
   timeoutMs: number,
-  use: (client: Redis) => Promise<T>,
+  use: (client: Redis | Cluster) => Promise<T>,
 ): Promise<T> {
-  const client = new Redis(url, {
-    lazyConnect: true,
-    connectTimeout: timeoutMs,
-    disconnectTimeout: 100, // ioredis waits 2 s for the other side to close
-    retryStrategy: () => null,
-    maxRetriesPerRequest: 0,
-    enableReadyCheck: false,
-    disableClientInfo: true,
-  });
-  // connect() rejects with "Connection is closed."; the reason arrives as an event.
+  const address = readRedisAddress(url);
+  if (address === undefined) throw new Error('no address of a Redis');
+  const client = openRedis(address, { failsFast: true, isLazy: true, isTriedOnce: true, connectTimeoutMs: timeoutMs });
+  // connect() rejects with "Connection is closed.", or over Sentinels not at all; the reason arrives as an event.
   let reason: Error | undefined;
   client.on('error', (error: Error) => {
     reason = error;
   });
-  const deadline = setTimeout(() => {
-    reason = new Error(`no answer within ${timeoutMs} ms`);
-    client.disconnect();
-  }, timeoutMs);
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const deadline = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
   try {
-    await client.connect();
-    return await use(client);
+    return await Promise.race([client.connect().then(() => use(client)), late]);
   } catch (error) {
     throw reason ?? error;
   } finally {
@@ -46,9 +39,15 @@ export async function withConnection<T>(
 }
 
 /** Proves that `client` answers PING and says who it is. INFO may be forbidden by an ACL, PING is what counts. */
-export async function identifyServer(client: Redis): Promise<ServerIdentity> {
+export async function identifyServer(client: Redis | Cluster): Promise<ServerIdentity> {
   await client.ping();
   return parseIdentity(await client.info('server').catch(() => ''));
+}
+
+/** Throws unless every server that takes writes answers; a Cluster that has lost one is not even connected to. */
+export async function pingMasters(client: Redis | Cluster): Promise<void> {
+  const masters = client instanceof Cluster ? client.nodes('master') : [client];
+  await Promise.all(masters.map((master) => master.ping()));
 }
 
 function parseIdentity(info: string): ServerIdentity {

@@ -21,5 +21,7 @@ export class SourceUnavailableError extends Error {
 /** The shortest honest text of anything thrown. */
 export function describeCause(cause: unknown): string {
   if (cause instanceof AggregateError) return cause.errors.map(describeCause).join('; ');
+  // of a Cluster, whose own words tell nothing
+  if (cause instanceof Error && 'lastNodeError' in cause) return describeCause(cause.lastNodeError);
   return cause instanceof Error ? cause.message || cause.name : String(cause);
 }

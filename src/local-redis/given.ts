@@ -1,3 +1,4 @@
+import { REDIS_ADDRESS_FORMS, readRedisAddress, showAddress } from '../domain/redis-address.ts';
 import { identifyServer, withConnection } from './connection.ts';
 import { describeCause, LocalRedisError } from './errors.ts';
 import type { LocalRedis } from './local-redis.ts';
@@ -35,19 +36,12 @@ export async function useGivenRedis(url: string): Promise<LocalRedis> {
   }
 }
 
-/** `url` as it may be shown: user, password and query (which may hold a password too) are left out. */
+/** `url` as it may be shown. @throws LocalRedisError, which does not repeat it: a mistyped address may still hold a password */
 export function redactUrl(url: string): string {
-  // Not the raw text: a mistyped address may still hold a password.
-  if (!URL.canParse(url)) throw invalidUrl('it is not a URL');
-  const { protocol, host, pathname, username, password } = new URL(url);
-  if (protocol !== 'redis:' && protocol !== 'rediss:') throw invalidUrl('its scheme is neither redis nor rediss');
-  if (host === '') throw invalidUrl('it names no host');
-  return `${protocol}//${username || password ? '***@' : ''}${host}${pathname}`;
-}
-
-function invalidUrl(reason: string): LocalRedisError {
-  return new LocalRedisError('redis_url_invalid', {
-    message: `REDIS_URL cannot be used: ${reason}.`,
-    hint: 'Write it as redis://[user:password@]host[:port][/database], or rediss:// for TLS.',
+  const address = readRedisAddress(url);
+  if (address !== undefined) return showAddress(address);
+  throw new LocalRedisError('redis_url_invalid', {
+    message: 'REDIS_URL cannot be used: it is no address of a Redis.',
+    hint: `Write it as ${REDIS_ADDRESS_FORMS}.`,
   });
 }

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { listNodes, type RedisNode, readRedisAddress } from '../domain/redis-address.ts';
 
 /** It says so at once; another Redis says nothing until it is asked. */
 const SPEECH_MS = 1_000;
-const DEFAULT_PORT = 6379;
 
 /** For people: why, and what to do. */
 export const PROTECTED_MODE = {
@@ -13,15 +13,18 @@ export const PROTECTED_MODE = {
 };
 
 /**
- * Whether a Redis refuses us as a client from another machine. It says so unasked and hangs up, and whatever ioredis sent
+ * Whether a Redis, or one of several, refuses us as a client from another machine. It says so unasked and hangs up, and whatever ioredis sent
  * meanwhile makes the kernel drop the words: EPIPE, ECONNRESET or "Connection is closed" is all that a client gets to see.
  * So this one listens and says nothing. Over TLS it is not found out.
  */
 export async function isInProtectedMode(url: string): Promise<boolean> {
-  if (!URL.canParse(url)) return false;
-  const { protocol, hostname, port } = new URL(url);
-  if (protocol !== 'redis:') return false;
-  const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || DEFAULT_PORT) });
+  const address = readRedisAddress(url);
+  if (address === undefined || (address.kind === 'single' ? url.startsWith('rediss:') : address.isTls)) return false;
+  return (await Promise.all(listNodes(address).map(doesRefuse))).includes(true);
+}
+
+async function doesRefuse(node: RedisNode): Promise<boolean> {
+  const socket = connect(node);
   const enough = new AbortController();
   try {
     const [words] = await Promise.race([

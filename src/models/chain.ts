@@ -35,6 +35,7 @@ export function modelChain(
         } catch (error) {
           if (!isPassedOver(error)) throw error;
           failures.push(error);
+          if (!isLast) request.onPassedOver?.(model.profile.id, error.kind);
         }
       }
       throw soonest(failures);

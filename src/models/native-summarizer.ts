@@ -3,6 +3,7 @@ import type { Model, ModelCompaction, ModelUsage, ToolDescription } from '../dom
 import type { Clock } from '../domain/ports/clock.ts';
 import type { Summarizer, SummaryAnswer, SummaryRequest } from '../domain/ports/summarizer.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
+import type { Tracing } from '../domain/ports/tracing.ts';
 import { type RawItem, type RawItems, readRawItems } from '../domain/raw-items.ts';
 import { hashTexts, timeCall } from './summarizer/model-call.ts';
 
@@ -13,6 +14,7 @@ export interface NativeSummarizerOptions {
   readonly tools: readonly ToolDescription[];
   readonly counter: TokenCounter;
   readonly clock: Clock;
+  readonly tracing?: Tracing | undefined;
   /** writes the text beside a sealed compaction, for people and for other models */
   readonly fallback: Summarizer;
   /** for one call (default 40 s, as for every summarizer) */
@@ -50,21 +52,25 @@ export function createNativeSummarizer(options: NativeSummarizerOptions): Summar
 }
 
 async function askForCompaction(options: NativeSummarizerOptions, request: SummaryRequest) {
-  const { model, system, tools, counter, clock, callTimeoutMs: timeoutMs = CALL_TIMEOUT_MS } = options;
+  const { model, system, tools, counter, clock, tracing, callTimeoutMs: timeoutMs = CALL_TIMEOUT_MS } = options;
   const messages = contextOf(request);
   const texts = [system, JSON.stringify(tools), ...messages.map(textOf)];
   const tokens = await counter.count(texts.join('\n'));
   const { outputCapTokens: maxOutputTokens } = model.profile;
-  return await timeCall<ModelCompaction>({ model, clock, timeoutMs }, { tokens, maxOutputTokens }, request, (signal) =>
-    model.compact({
-      system,
-      tools,
-      messages,
-      tokens,
-      version: request.opensVersion ?? 0,
-      idempotencyKey: `compaction-${hashTexts(...texts)}`,
-      signal,
-    }),
+  return await timeCall<ModelCompaction>(
+    { model, clock, timeoutMs, tracing },
+    { tokens, maxOutputTokens },
+    request,
+    (signal) =>
+      model.compact({
+        system,
+        tools,
+        messages,
+        tokens,
+        version: request.opensVersion ?? 0,
+        idempotencyKey: `compaction-${hashTexts(...texts)}`,
+        signal,
+      }),
   );
 }
 

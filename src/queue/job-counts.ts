@@ -1,8 +1,9 @@
 import type { Queue } from 'bullmq';
 import type { QueueName } from '../jobs/names.ts';
+import type { OldestWait } from './oldest-waits.ts';
 import type { QueueSet } from './queue-set.ts';
 
-const STATES = ['waiting', 'prioritized', 'delayed', 'active', 'waiting-children', 'failed'] as const;
+export const STATES = ['waiting', 'prioritized', 'delayed', 'active', 'waiting-children', 'failed'] as const;
 
 export type JobState = (typeof STATES)[number];
 
@@ -11,12 +12,6 @@ export interface JobCount {
   readonly state: JobState;
   /** summed over the shards */
   readonly count: number;
-}
-
-export interface OldestWait {
-  readonly queue: QueueName;
-  /** of the job that is next, the longest of all shards; 0 where none waits. Jobs of equal priority go oldest first. */
-  readonly waitMs: number;
 }
 
 /** Lengths only, so it costs the same however long the queues are. */
@@ -30,14 +25,18 @@ export async function countJobs(queues: QueueSet): Promise<JobCount[]> {
   return counts.flat();
 }
 
+/** Of the job that is next in one shard. */
+export interface ShardWait extends OldestWait {
+  readonly shard: number;
+}
+
 /** Reads one job a shard. Clocks are those of whoever added the job and of this process. */
-export async function readOldestWaits(queues: QueueSet): Promise<OldestWait[]> {
+export async function readShardWaits(queues: QueueSet): Promise<ShardWait[]> {
   const now = Date.now();
   return await Promise.all(
-    [...queues.entries()].map(async ([queue, shards]) => {
-      const waits = await Promise.all(shards.map((shard) => readNextWait(shard, now)));
-      return { queue, waitMs: Math.max(0, ...waits) };
-    }),
+    [...queues.entries()].flatMap(([queue, shards]) =>
+      shards.map(async (next, shard) => ({ queue, shard, waitMs: Math.max(0, await readNextWait(next, now)) })),
+    ),
   );
 }
 

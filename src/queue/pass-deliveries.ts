@@ -1,7 +1,7 @@
 import { type Job, type Queue, WaitingChildrenError } from 'bullmq';
 import type { PassDeliveryResult, PassHandler } from '../domain/ports/handlers.ts';
 import { DEFAULT_PRIORITY, QUEUES, SUMMARIZATION_ATTEMPTS, SUMMARIZATION_BACKOFF_MS } from '../jobs/names.ts';
-import { readWake, summarizationPayload } from '../jobs/payloads.ts';
+import { readAskedIn, readWake, summarizationPayload } from '../jobs/payloads.ts';
 import { type Delivery, type Report, readJob } from './delivery.ts';
 import type { QueueSet } from './queue-set.ts';
 
@@ -15,9 +15,10 @@ export function deliverPasses(handler: PassHandler, queues: QueueSet, report: Re
   return async (job, token) => {
     const conversation = await readJob({ read: readWake, report }, job, token);
     if (conversation === undefined) return;
+    const askedIn = readAskedIn(job.data);
     let haveChildrenEnded = await haveAllChildrenEnded(job);
     for (;;) {
-      const result = await handler({ conversation, job: jobIdOf(job), haveChildrenEnded });
+      const result = await handler({ conversation, job: jobIdOf(job), haveChildrenEnded, askedIn });
       if (result.status === 'done') return;
       if (haveChildrenEnded && result.children.length === 0) throw new Error('a pass was parked on no children, twice');
       await addChildren(queues.of(QUEUES.summarization, conversation), job, result.children);

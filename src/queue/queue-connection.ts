@@ -1,7 +1,8 @@
-import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
 import { TurnfoldError } from '../domain/errors.ts';
-import { REDIS_ADDRESS_FORMS, type RedisAddress, readRedisAddress } from '../domain/redis-address.ts';
+import { REDIS_ADDRESS_FORMS, readRedisAddress } from '../domain/redis-address.ts';
 import { reportOutages } from '../domain/redis-errors.ts';
+import { openRedis } from '../redis/open-redis.ts';
 
 /** Told of what went wrong outside of any call; `where` is a queue's name or `connection`. */
 export type QueueErrorListener = (error: unknown, where: string) => void;
@@ -30,69 +31,25 @@ export function openQueueConnection({ url, onError, failsFast = false }: QueueCo
     const field = 'redisUrl';
     throw new TurnfoldError('invalid_config', `${field}: must be ${REDIS_ADDRESS_FORMS}`, { field });
   }
-  const connection = connectTo(address, failsFast);
+  const classes = { Redis: QueueRedis, Cluster: QueueCluster };
+  const connection = openRedis(address, { failsFast }, classes) as QueueConnection;
+  // Calls that wait for a connection listen each: so many at once are no leak. BullMQ counts up and down from here.
+  connection.setMaxListeners(Number.POSITIVE_INFINITY);
   const outages = reportOutages((error) => onError(error, 'connection'));
   connection.on('error', outages.onError);
   connection.on('ready', outages.onReady);
   return connection;
 }
 
-function connectTo(address: RedisAddress, failsFast: boolean): QueueConnection {
-  const shared = {
-    maxRetriesPerRequest: failsFast ? 0 : null,
-    // A closed socket never says so again, and ioredis would wait two seconds for it.
-    disconnectTimeout: 100,
-    connectTimeout: 5_000,
-    retryStrategy: backOff,
-    reconnectOnError: isDemoted,
-  };
-  const enableOfflineQueue = !failsFast;
-  if (address.kind === 'single') return new QueueRedis(address.url, { ...shared, enableOfflineQueue });
-  const { nodes, username, password, isTls } = address;
-  const login = { ...(username !== undefined && { username }), ...(password !== undefined && { password }) };
-  const tls = isTls ? { tls: {} } : {};
-  if (address.kind === 'cluster') {
-    return new QueueCluster([...nodes], {
-      redisOptions: { ...shared, ...login, ...tls },
-      enableOfflineQueue,
-      clusterRetryStrategy: backOff,
-      slotsRefreshTimeout: LOOKUP_MS,
-      maxRedirections: failsFast ? 4 : 100,
-      retryDelayOnFailover: 200,
-      retryDelayOnClusterDown: 200,
-    });
-  }
-  return new QueueRedis({
-    ...shared,
-    ...login,
-    ...tls,
-    enableOfflineQueue,
-    sentinels: [...nodes],
-    name: address.master,
-    db: address.database,
-    sentinelRetryStrategy: backOff,
-    sentinelCommandTimeout: LOOKUP_MS,
-    failoverDetector: true,
-    ...(isTls && { enableTLSForSentinelMode: true, sentinelTLS: {} }),
-  });
-}
-
-const LOOKUP_MS = 500;
-
-function backOff(times: number): number {
-  return Math.min(50 * times, 1_000);
-}
-
-/** A master that was demoted may keep our connection, and would refuse every write: look again for who is master, and send again. */
-function isDemoted(error: Error): 2 | false {
-  return error.message.includes('READONLY') ? 2 : false;
-}
+/** Of several servers a silent one is left; on a copy BullMQ blocks, for ten seconds at most. */
+const BLOCKED_MS = 12_000;
 
 class QueueRedis extends Redis {
   readonly #copies: Redis[] = [];
 
   override duplicate(override?: Partial<RedisOptions>): Redis {
-    const copy = super.duplicate(override);
+    const isOneOfSeveral = this.options.socketTimeout !== undefined;
+    const copy = super.duplicate({ ...override, ...(isOneOfSeveral && { socketTimeout: BLOCKED_MS }) });
     copy.on('error', ignoreSameOutage);
     this.#copies.push(copy);
     return copy;
@@ -106,8 +63,9 @@ class QueueRedis extends Redis {
 class QueueCluster extends Cluster {
   readonly #copies: Cluster[] = [];
 
-  override duplicate(...override: Parameters<Cluster['duplicate']>): Cluster {
-    const copy = super.duplicate(...override);
+  override duplicate(nodes?: Parameters<Cluster['duplicate']>[0], override: ClusterOptions = {}): Cluster {
+    const redisOptions = { ...this.options.redisOptions, ...override.redisOptions, socketTimeout: BLOCKED_MS };
+    const copy = super.duplicate(nodes, { ...override, redisOptions } as Parameters<Cluster['duplicate']>[1]);
     copy.on('error', ignoreSameOutage);
     this.#copies.push(copy);
     return copy;

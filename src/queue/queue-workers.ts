@@ -2,6 +2,7 @@ import type { Worker } from 'bullmq';
 import type { PassHandler, SummarizationHandler, TurnHandler } from '../domain/ports/handlers.ts';
 import { QUEUES, type QueueName } from '../jobs/names.ts';
 import type { Delivery } from './delivery.ts';
+import { Intake } from './intake.ts';
 import { deliverPasses } from './pass-deliveries.ts';
 import { openQueueConnection, type QueueConnection, type QueueErrorListener } from './queue-connection.ts';
 import { listShards, QueueSet } from './queue-set.ts';
@@ -37,18 +38,24 @@ export interface QueueWorkers {
   close(): Promise<CloseOutcome>;
   /** started, not closing, and every worker is taking jobs */
   isRunning(): boolean;
+  /** what it takes, of each shard of each queue */
+  readonly intakes: readonly Intake[];
 }
 
 /** The workers of all roles of a process. */
 export function openQueueWorkers(options: QueueWorkersOptions): QueueWorkers {
   const lastCall = new AbortController();
+  const intakes: Intake[] = [];
   let running: RunningWorkers | undefined;
   let closing: Promise<CloseOutcome> | undefined;
   return {
     async start() {
       if (running !== undefined || closing !== undefined) throw new Error('queue workers start once');
       const connection = openQueueConnection(options);
-      running = new RunningWorkers(openWorkers(options, connection, lastCall.signal), connection, options.onError);
+      const opened = openWorkers(options, connection, lastCall.signal);
+      intakes.push(...opened.map(({ intake }) => intake));
+      const workers = opened.map(({ worker }) => worker);
+      running = new RunningWorkers(workers, connection, options.onError);
       await running.waitUntilReady();
     },
     async close() {
@@ -56,20 +63,29 @@ export function openQueueWorkers(options: QueueWorkersOptions): QueueWorkers {
       return await closing;
     },
     isRunning: () => closing === undefined && running?.isRunning() === true,
+    intakes,
   };
 }
 
-function openWorkers(options: QueueWorkersOptions, connection: QueueConnection, lastCall: AbortSignal): Worker[] {
+interface OpenedWorker {
+  readonly worker: Worker;
+  readonly intake: Intake;
+}
+
+function openWorkers(options: QueueWorkersOptions, connection: QueueConnection, lastCall: AbortSignal): OpenedWorker[] {
   const { roles, shards, namespace, onError } = options;
   const { turn, compaction, summarization } = roles;
   const reportTo = (name: QueueName) => (error: unknown) => onError(error, name);
-  const open = (name: QueueName, role: { readonly concurrency: number }, deliver: Delivery): Worker[] => {
+  const open = (name: QueueName, role: { readonly concurrency: number }, deliver: Delivery): OpenedWorker[] => {
     const concurrency = Math.ceil(role.concurrency / shards);
-    return listShards(shards).map((shard) =>
-      openQueueWorker({ name, shard, namespace, connection, concurrency, deliver, onError }),
-    );
+    return listShards(shards).map((shard) => {
+      const intake = new Intake({ queue: name, shard, concurrency });
+      const counted = intake.count(deliver);
+      const worker = openQueueWorker({ name, shard, namespace, connection, concurrency, deliver: counted, onError });
+      return { worker, intake };
+    });
   };
-  const workers: Worker[] = [];
+  const workers: OpenedWorker[] = [];
   if (turn !== undefined) {
     workers.push(...open(QUEUES.turn, turn, deliverTurns(turn.handler, reportTo(QUEUES.turn))));
   }

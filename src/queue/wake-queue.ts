@@ -4,8 +4,10 @@ import type { WakeKind, WakeQueue } from '../domain/ports/queue.ts';
 import { nameRedisError } from '../domain/redis-errors.ts';
 import { DEFAULT_PRIORITY, HIGHEST_PRIORITY, QUEUES, type QueueName } from '../jobs/names.ts';
 import { wakePayload } from '../jobs/payloads.ts';
-import { countJobs, type JobCount, type OldestWait, readOldestWaits } from './job-counts.ts';
+import { countJobs, type JobCount, readShardWaits, type ShardWait } from './job-counts.ts';
+import { type OldestWait, readOldestWaits } from './oldest-waits.ts';
 import { openQueueConnection, type QueueConnection, type QueueErrorListener } from './queue-connection.ts';
+import { type QueueReport, reportQueues } from './queue-reports.ts';
 import { QueueSet } from './queue-set.ts';
 
 export interface WakeQueueOptions {
@@ -20,8 +22,12 @@ export interface WakeQueueOptions {
 export interface OpenWakeQueue extends WakeQueue {
   /** for gauges, so within a second in any case: how many jobs there are, by queue and state */
   countJobs(): Promise<JobCount[]>;
-  /** for gauges, too: how long the job that is next has waited, by queue */
+  /** for gauges, too: how long the job that has waited longest has, by queue */
   readOldestWaits(): Promise<OldestWait[]>;
+  /** for readiness: how long the job that is next has, by queue and shard */
+  readShardWaits(): Promise<ShardWait[]>;
+  /** for doctors */
+  reportQueues(): Promise<QueueReport[]>;
   close(): Promise<void>;
 }
 
@@ -40,9 +46,9 @@ export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
   const queues = new QueueSet({ connection, names: Object.values(QUEUES), shards, namespace, onError, failsFast });
   const call = failsFast ? callWithinBudget : callNamed;
   return {
-    wake(kind, conversation, wake, { priority = DEFAULT_PRIORITY } = {}) {
+    wake(kind, conversation, wake, { priority = DEFAULT_PRIORITY, askedIn } = {}) {
       return call(connection, async () => {
-        await queues.of(QUEUE_OF[kind], conversation).add(kind, wakePayload(conversation), {
+        await queues.of(QUEUE_OF[kind], conversation).add(kind, wakePayload(conversation, askedIn), {
           jobId: jobIdOf(wake),
           priority: Math.max(HIGHEST_PRIORITY, priority),
           // A finished job would swallow a wake of its id. Ids are fresh, but nobody reads finished wakes either.
@@ -58,7 +64,9 @@ export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
       });
     },
     countJobs: () => callWithinBudget(connection, () => countJobs(queues)),
-    readOldestWaits: () => callWithinBudget(connection, () => readOldestWaits(queues)),
+    readOldestWaits: () => callWithinBudget(connection, () => readOldestWaits(queues, connection)),
+    readShardWaits: () => callWithinBudget(connection, () => readShardWaits(queues)),
+    reportQueues: () => callWithinBudget(connection, () => reportQueues(queues)),
     async close() {
       await queues.close();
       connection.disconnectAll();

@@ -1,8 +1,10 @@
+import type { ContentListener } from '../domain/contents.ts';
 import type { EventListener } from '../domain/events.ts';
 import type { Policy } from '../domain/policy.ts';
 import type { PassHandler, SummarizationHandler, TurnHandler } from '../domain/ports/handlers.ts';
 import type { WakeQueue } from '../domain/ports/queue.ts';
 import type { Summarizer } from '../domain/ports/summarizer.ts';
+import type { Tracing } from '../domain/ports/tracing.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Calibrations } from '../workers/calibrations.ts';
 import { createPassHandler, takeOverPass } from '../workers/compaction/pass-delivery.ts';
@@ -22,6 +24,9 @@ export interface HandlerParts {
   /** the chain for a policy: tried in order, the structural summarizer last */
   readonly summarizers: (policy: Policy, agent: string) => readonly Summarizer[];
   readonly onEvent: EventListener;
+  /** told what was said; absent: nobody has asked for that */
+  readonly onContent?: ContentListener | undefined;
+  readonly tracing: Tracing;
   /** the agents under a second policy, to be measured beside the live one */
   readonly shadowed?: PreparedAgents | undefined;
 }

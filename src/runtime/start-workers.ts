@@ -2,27 +2,30 @@ import type { Agent } from '../domain/agent.ts';
 import type { EventListener } from '../domain/events.ts';
 import type { Model } from '../domain/model.ts';
 import type { PolicyInput } from '../domain/policy.ts';
-import { QUEUES } from '../jobs/names.ts';
+import { LoopWatch } from '../health/loop-watch.ts';
 import type { QueueErrorListener } from '../queue/queue-connection.ts';
-import { openQueueWorkers } from '../queue/queue-workers.ts';
+import { openQueueWorkers, type QueueWorkers } from '../queue/queue-workers.ts';
 import { type OpenWakeQueue, openWakeQueue } from '../queue/wake-queue.ts';
 import { type ConnectedStore, connectStore } from '../store/connect-store.ts';
 import { combineListeners } from '../telemetry/listeners.ts';
-import type { Measures } from '../telemetry/measured-gauges.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
-import { serveMetrics } from '../telemetry/metrics-server.ts';
 import { Calibrations } from '../workers/calibrations.ts';
 import { systemTimers } from '../workers/timers.ts';
 import { prepareAgents } from './agents.ts';
-import { createHandlers, type HandlerParts } from './handlers.ts';
+import { createHandlers, type HandlerParts, type Handlers } from './handlers.ts';
+import { type ListeningOptions, openListening } from './listening.ts';
+import { createMeasures } from './measures.ts';
+import { MeasuringLease } from './measuring-lease.ts';
 import { prepareShadow } from './shadow.ts';
 import { createSummarizers } from './summarizers.ts';
-import { systemClock } from './system.ts';
+import { createIdSource, systemClock } from './system.ts';
+import { listWorkerChecks } from './worker-checks.ts';
+import { openWorkerPages, type WorkerPages } from './worker-pages.ts';
 
 export const ROLES = ['turn', 'compaction', 'summarization'] as const;
 export type Role = (typeof ROLES)[number];
 
-export interface WorkersOptions {
+export interface WorkersOptions extends ListeningOptions {
   readonly redisUrl: string;
   readonly agents: readonly Agent[];
   readonly roles: readonly Role[];
@@ -36,11 +39,12 @@ export interface WorkersOptions {
   readonly queueShards: number;
   /** jobs at a time in this process, by role */
   readonly concurrency: Readonly<Record<Role, number>>;
-  /** absent: no metrics page */
+  /** absent: no pages for metrics and health */
   readonly metrics?: { readonly host: string; readonly port: number };
   /** ms that a close waits for what is under way */
   readonly shutdownMs: number;
-  readonly onEvent?: EventListener;
+  /** ms that work may wait for a worker with free hands, until that one is not ready (a minute) */
+  readonly stuckMs?: number;
 }
 
 export interface Workers {
@@ -55,34 +59,45 @@ export interface Workers {
  * @throws invalid_config, invalid_policy, incompatible_store before anything is taken; nothing stays open then
  */
 export async function startWorkers(options: WorkersOptions): Promise<Workers> {
-  const { redisUrl: url, shards, queueShards, onEvent = () => undefined } = options;
+  const { redisUrl: url, shards, queueShards } = options;
+  const listening = openListening(options);
+  const { onEvent, tracing } = listening;
   const calibrations = new Calibrations({ clock: systemClock, timers: systemTimers, onEvent });
   const factorOf = (model: string): number => calibrations.factorOf(model);
   const agents = await prepareAgents(options.agents, options.policy ?? {}, factorOf);
   // Others need not know the summarizers, nor hold their keys.
   const summarized = options.roles.includes('summarization') ? agents.all : [];
-  const summarizers = await createSummarizers(summarized, options.summarizers ?? []);
+  const summarizers = await createSummarizers(summarized, options.summarizers ?? [], tracing);
   const shadowed = options.shadow && (await prepareShadow(options.agents, options.shadow, factorOf));
   const onError = reportTo(onEvent);
-  const { store, readMemory, close } = await connectStore({ url, shards, onError: (error) => onError(error, 'store') });
+  const pages = await openWorkerPages(options.metrics);
+  const connecting = connectStore({ url, shards, onError: (error) => onError(error, 'store') });
+  const { store, readMemory, measures, checkServer, close } = await connecting.catch(async (error: unknown) => {
+    await pages.close();
+    throw error;
+  });
   const wakes = openWakeQueue({ url, shards: queueShards, onError });
-  const closeConnections = async (): Promise<void> => void (await Promise.all([wakes.close(), close()]));
+  const closeAll = async (): Promise<void> => void (await Promise.all([pages.close(), wakes.close(), close()]));
   try {
     await tellOfMemory(readMemory, onEvent);
     await calibrations.start(store);
-    const parts = { store, wakes, agents, shadowed, calibrations, summarizers, onEvent, readMemory, closeConnections };
-    return await startRoles({ ...options, ...parts });
+    const connections = { store, wakes, measures, checkServer, pages, closeAll };
+    return await startRoles({ ...options, ...listening, ...connections, agents, shadowed, calibrations, summarizers });
   } catch (error) {
-    await closeConnections();
+    await closeAll();
     throw error;
   }
 }
 
-interface RoleParts extends Omit<WorkersOptions, 'agents' | 'summarizers' | 'onEvent'>, HandlerParts {
+interface RoleParts extends Omit<WorkersOptions, 'agents' | 'summarizers' | keyof ListeningOptions>, HandlerParts {
   readonly wakes: OpenWakeQueue;
-  readonly readMemory: ConnectedStore['readMemory'];
-  readonly closeConnections: () => Promise<void>;
+  readonly measures: ConnectedStore['measures'];
+  readonly checkServer: ConnectedStore['checkServer'];
+  readonly pages: WorkerPages;
+  readonly closeAll: () => Promise<void>;
 }
+
+const STUCK_MS = 60_000;
 
 /** All that runs over the open connections. */
 async function startRoles({
@@ -90,17 +105,23 @@ async function startRoles({
   wakes,
   calibrations,
   summarizers,
-  readMemory,
-  closeConnections,
+  measures,
+  checkServer,
+  pages,
+  closeAll,
   ...options
 }: RoleParts): Promise<Workers> {
+  const lease = new MeasuringLease({
+    measures,
+    timers: systemTimers,
+    clock: systemClock,
+    owner: createIdSource().next(),
+  });
   const metrics = createMetrics({
-    measures: {
-      ...measureQueues(wakes),
-      measureOverdue: () => store.measureOverdue(),
-      readMemory,
-      readCalibrations: async () => calibrations.factors,
-    },
+    measures: createMeasures({ store, measures, wakes, calibrations, lease }),
+    concurrency: Object.fromEntries(
+      ROLES.map((role) => [role, options.roles.includes(role) ? options.concurrency[role] : 0]),
+    ),
     onEvent: options.onEvent,
   });
   const onEvent = combineListeners(metrics.listener, options.onEvent);
@@ -111,30 +132,46 @@ async function startRoles({
     summarizers,
     agents: options.agents,
     shadowed: options.shadowed,
+    onContent: options.onContent,
+    tracing: options.tracing,
     onEvent,
   });
-  const workers = openQueueWorkers({
-    url: options.redisUrl,
-    shards: options.queueShards,
-    roles: Object.fromEntries(
-      options.roles.map((role) => [role, { handler: handlers[role], concurrency: options.concurrency[role] }]),
-    ),
-    onError: reportTo(onEvent),
-    deadlineMs: options.shutdownMs,
-  });
-  const page = options.metrics === undefined ? undefined : await serveMetrics({ ...options.metrics, metrics });
+  const workers = openRoles(options, handlers, onEvent);
+  const loop = new LoopWatch();
+  const { stuckMs = STUCK_MS } = options;
+  pages.begin({ metrics, checks: listWorkerChecks({ checkServer, wakes, workers, loop, stuckMs }) });
   await workers.start();
   sweeper.start();
   return {
-    metricsUrl: page === undefined ? undefined : `http://${page.host}:${page.port}/metrics`,
+    metricsUrl: pages.metricsUrl,
     async close() {
+      pages.stop();
+      lease.end();
       sweeper.stop();
       calibrations.stop();
       const outcome = await workers.close();
-      await Promise.all([page?.close(), closeConnections()]);
+      loop.stop();
+      await closeAll();
       return outcome;
     },
   };
+}
+
+type RoleOptions = Pick<WorkersOptions, 'redisUrl' | 'queueShards' | 'roles' | 'concurrency' | 'shutdownMs'>;
+
+/** Takes the jobs of each role; `start` begins. */
+function openRoles(
+  { redisUrl, queueShards, roles, concurrency, shutdownMs }: RoleOptions,
+  handlers: Pick<Handlers, Role>,
+  onEvent: EventListener,
+): QueueWorkers {
+  return openQueueWorkers({
+    url: redisUrl,
+    shards: queueShards,
+    roles: Object.fromEntries(roles.map((role) => [role, { handler: handlers[role], concurrency: concurrency[role] }])),
+    onError: reportTo(onEvent),
+    deadlineMs: shutdownMs,
+  });
 }
 
 /** Of its limit: past this, Redis is a matter of hours. */
@@ -148,24 +185,4 @@ async function tellOfMemory(readMemory: ConnectedStore['readMemory'], onEvent: E
 
 function reportTo(onEvent: EventListener): QueueErrorListener {
   return (error, where) => onEvent({ type: 'worker_failed', where, error });
-}
-
-/**
- * A conversation whose turns wait for a worker has one wake in the turn queue, however many turns it has: those behind the
- * first could not be taken by another worker. To count them, too, every accept and every end of a turn would have to.
- */
-function measureQueues(wakes: OpenWakeQueue): Measures {
-  return {
-    countJobs: () => wakes.countJobs(),
-    measureWaiting: async () => {
-      const [counts, waits] = await Promise.all([wakes.countJobs(), wakes.readOldestWaits()]);
-      const waiting = counts.filter(
-        ({ queue, state }) => queue === QUEUES.turn && state !== 'active' && state !== 'failed',
-      );
-      return {
-        turns: waiting.reduce((sum, { count }) => sum + count, 0),
-        oldestMs: waits.find(({ queue }) => queue === QUEUES.turn)?.waitMs ?? 0,
-      };
-    },
-  };
 }

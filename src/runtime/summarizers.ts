@@ -2,6 +2,7 @@ import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
 import type { Model } from '../domain/model.ts';
 import type { Policy } from '../domain/policy.ts';
 import type { Summarizer } from '../domain/ports/summarizer.ts';
+import type { Tracing } from '../domain/ports/tracing.ts';
 import { createNativeSummarizer, type NativeSummarizerOptions } from '../models/native-summarizer.ts';
 import { createStructuralSummarizer } from '../models/structural/structural-summarizer.ts';
 import { createModelSummarizer } from '../models/summarizer/model-summarizer.ts';
@@ -23,6 +24,7 @@ interface NamedModel {
 export async function createSummarizers(
   agents: readonly PreparedAgent[],
   models: readonly Model[],
+  tracing?: Tracing,
 ): Promise<(policy: Policy, agent: string) => readonly Summarizer[]> {
   const counter = await loadTokenCounter('o200k_base');
   const structural = createStructuralSummarizer({ countTokens: (text) => counter.count(text) });
@@ -33,7 +35,9 @@ export async function createSummarizers(
   const native = new Map<string, Summarizer>();
   for (const prepared of agents) {
     const { agent, policy } = prepared;
-    if (policy.summarizer === 'native') native.set(agent.name, nativeSummarizer(prepared, structural));
+    if (policy.summarizer === 'native') {
+      native.set(agent.name, nativeSummarizer(prepared, structural, tracing));
+    }
     if (typeof policy.summarizer === 'string') continue;
     for (const [index, name] of policy.summarizer.models.entries()) {
       const field = `agents.${agent.name}.policy.summarizer.models[${index}]`;
@@ -49,14 +53,18 @@ export async function createSummarizers(
     const { prompt } = summarizer;
     const chain = summarizer.models.flatMap((name) => {
       const found = named.get(name);
-      return found === undefined ? [] : [createModelSummarizer({ ...found, clock: systemClock, prompt })];
+      return found === undefined ? [] : [createModelSummarizer({ ...found, clock: systemClock, tracing, prompt })];
     });
     return [...chain, structural];
   };
 }
 
 /** @throws invalid_policy where the agent's provider has no compaction of its own, or its policy leaves no place for it */
-function nativeSummarizer({ agent, policy, system, tools, counter }: PreparedAgent, fallback: Summarizer): Summarizer {
+function nativeSummarizer(
+  { agent, policy, system, tools, counter }: PreparedAgent,
+  fallback: Summarizer,
+  tracing: Tracing | undefined,
+): Summarizer {
   const { model } = agent;
   const field = `agents.${agent.name}.policy.summarizer`;
   if (!hasCompaction(model)) {
@@ -67,7 +75,7 @@ function nativeSummarizer({ agent, policy, system, tools, counter }: PreparedAge
     const why = 'what a provider compacts has to open the context: set scope to prefix';
     throw new TurnfoldError('invalid_policy', `${field}: native: ${why}`, { field });
   }
-  return createNativeSummarizer({ model, system, tools, counter, clock: systemClock, fallback });
+  return createNativeSummarizer({ model, system, tools, counter, clock: systemClock, tracing, fallback });
 }
 
 function hasCompaction(model: Model): model is NativeSummarizerOptions['model'] {

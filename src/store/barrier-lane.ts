@@ -34,8 +34,9 @@ const MAX_BATCH = 200;
  *
  * WAIT covers what its own connection wrote, and so:
  * B1. writes, a mark and WAIT go out as one pipeline of one connection; none is sent again by itself.
- * B2. the mark is a write in any case. A turn that is known already was written elsewhere, and WAIT alone would ask for
- *     nothing; behind the mark, which comes later in the same stream, it covers that turn too.
+ * B2. the mark is a write in any case. A turn that is known already was written elsewhere, and since Redis 7.2 WAIT asks for
+ *     nothing then (before, any command made it ask for all that was written); behind the mark, which comes later in the
+ *     same stream, it covers that turn too.
  * B3. a server that is no longer the master refuses the mark, and then the wait counts for nothing.
  */
 export class BarrierLane {

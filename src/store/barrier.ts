@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { Durability, Shortfall } from '../domain/durability.ts';
+import type { Durability, Told } from '../domain/durability.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import { BarrierLane } from './barrier-lane.ts';
 import { callRedis, connect, duplicateConnection } from './connection.ts';
@@ -13,7 +13,14 @@ const LANES = 4;
 /** What an answer may take besides the wait, as anywhere else where calls fail fast. */
 const ANSWER_MS = 900;
 
-export type Guarded<Reply> = Reply & { readonly shortfall?: Shortfall };
+export type GuardedScript<Input, Reply> = (input: Input) => Promise<Told<Reply>>;
+
+interface Guard<Input, Reply> {
+  /** a key of the script's slot, to be written before the wait */
+  readonly markOf: (input: Input) => string;
+  /** whether a reply tells of something as done; any other is answered as it is */
+  readonly tellsOfDone: (reply: Reply) => boolean;
+}
 
 /** Runs scripts whose answers count only once replicas, or disks, hold what they wrote. It owns its connections. */
 export class Barrier {
@@ -25,7 +32,7 @@ export class Barrier {
     this.#lanes = connections.map((connection) => new BarrierLane(connection, durability));
   }
 
-  /** @throws redis_unavailable; invalid_config where the server cannot wait for its disks */
+  /** @throws redis_unavailable; invalid_config where the server cannot wait for its disk */
   static async open(redis: Redis, durability: Durability): Promise<Barrier> {
     const timeoutMs = durability.timeoutMs * (durability.fsync === 'local' ? 2 : 1);
     const connections = Array.from({ length: LANES }, () =>
@@ -54,23 +61,18 @@ export class Barrier {
     }
   }
 
-  /**
-   * A script as an operation behind the barrier.
-   * @param markOf a key of the script's slot, to be written before the wait
-   * @param holds whether a reply tells of something that is held; any other is answered as it is
-   */
+  /** A script as an operation behind the barrier. */
   bind<Input, Reply extends object>(
     definition: ScriptDefinition<Input, Reply>,
-    markOf: (input: Input) => string,
-    holds: (reply: Reply) => boolean,
-  ): (input: Input) => Promise<Guarded<Reply>> {
+    { markOf, tellsOfDone }: Guard<Input, Reply>,
+  ): GuardedScript<Input, Reply> {
     const script = loadScript(definition);
     return async (input) => {
       const { reply, shortfall } = await callRedis(() =>
         this.#pickLane().run({ script, args: encodeArguments(script, input), mark: markOf(input) }),
       );
       const decoded = script.decode(reply, input);
-      return shortfall === undefined || !holds(decoded) ? decoded : { ...decoded, shortfall };
+      return shortfall === undefined || !tellsOfDone(decoded) ? decoded : { ...decoded, shortfall };
     };
   }
 
@@ -85,13 +87,17 @@ export class Barrier {
 
 async function checkKnowsDisks(redis: Redis): Promise<void> {
   try {
-    await callRedis(() => redis.call('waitaof', [0, 0, 1]));
+    await callRedis(() => redis.call('waitaof', [1, 0, 1]));
   } catch (cause) {
-    if (!(cause instanceof Error) || !/unknown command/i.test(cause.message)) throw cause;
+    const need = NEEDS.find(({ error }) => cause instanceof Error && error.test(cause.message))?.need;
+    if (need === undefined) throw cause;
     const field = 'durability.fsync';
-    throw new TurnfoldError('invalid_config', `${field}: needs WAITAOF, which this Redis does not know (7.2 does)`, {
-      field,
-      cause,
-    });
+    throw new TurnfoldError('invalid_config', `${field}: needs ${need}`, { field, cause });
   }
 }
+
+/** What an error of WAITAOF asks for. */
+const NEEDS = [
+  { error: /unknown command/i, need: 'WAITAOF, which this Redis does not know (7.2 does)' },
+  { error: /appendonly is disabled/i, need: 'appendonly yes, which this Redis has not' },
+] as const;

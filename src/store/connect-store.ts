@@ -1,9 +1,11 @@
 import type { Durability } from '../domain/durability.ts';
 import type { TextListener } from '../domain/ports/text-deltas.ts';
 import { Barrier } from './barrier.ts';
+import { checkServer } from './check-server.ts';
 import { connect, openConnection } from './connection.ts';
 import { openDatabase } from './database.ts';
-import { guardIntake } from './guarded-intake.ts';
+import { guardStore } from './guarded-store.ts';
+import { openMeasures, type StoreMeasures } from './measures/measures.ts';
 import { type MemoryUse, readMemory } from './memory.ts';
 import { type Notices, openNotices } from './notices.ts';
 import { openStore, type Store } from './open-store.ts';
@@ -17,7 +19,7 @@ export interface StoreOptions {
   /** for services: no call takes longer than a second; workers wait until Redis is back */
   readonly failsFast?: boolean;
   readonly onError?: (error: Error) => void;
-  /** what accepts and appends wait for */
+  /** what writes that services ask for wait for */
   readonly durability?: Durability;
 }
 
@@ -27,6 +29,10 @@ export interface ConnectedStore {
   readonly texts: TextListener;
   /** for gauges; undefined where there is no limit */
   readonly readMemory: () => Promise<MemoryUse | undefined>;
+  /** for readiness: @throws redis_unavailable, at once where there is no connection; incompatible_store */
+  readonly checkServer: () => Promise<void>;
+  /** for gauges */
+  readonly measures: StoreMeasures;
   readonly close: () => Promise<void>;
 }
 
@@ -48,10 +54,13 @@ export async function connectStore(options: StoreOptions): Promise<ConnectedStor
     const barrier = durability && (await Barrier.open(redis, durability));
     const subscriber = new Subscriber(redis);
     const notices = openNotices(subscriber, keyspace);
+    const store = openStore(redis, keyspace);
     return {
-      store: { ...openStore(redis, keyspace), ...(barrier && guardIntake(barrier, keyspace)) },
+      store: barrier === undefined ? store : guardStore(store, barrier, keyspace),
       notices,
       readMemory: () => readMemory(redis),
+      checkServer: () => checkServer(redis),
+      measures: openMeasures(redis, keyspace),
       texts: openTextListener(redis, keyspace, subscriber),
       close: async () => {
         notices.close();

@@ -40,6 +40,11 @@ export class Keyspace {
     return `{tf${shard}}:failed`;
   }
 
+  /** Passes that wait for a worker or have one, by when they were asked for; scripts derive its name from `ready`. */
+  openPasses(shard: number): string {
+    return `{tf${shard}}:passes`;
+  }
+
   sweep(shard: number): string {
     return `{tf${shard}}:sweep`;
   }
@@ -57,6 +62,11 @@ export class Keyspace {
   /** How far counts are off, per model. */
   calibrations(): string {
     return '{tf}:calibrations';
+  }
+
+  /** Who measures the shared state, until when. */
+  measuring(): string {
+    return '{tf}:measuring';
   }
 
   /**

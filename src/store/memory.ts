@@ -1,6 +1,6 @@
-import type { Cluster, Redis } from 'ioredis';
-import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
-import { callRedis } from './connection.ts';
+import type { Redis } from 'ioredis';
+import { TurnfoldError } from '../domain/errors.ts';
+import { askMasters, readField, unlessForbidden } from './server-info.ts';
 
 /** Of the server that is nearest to its limit. */
 export interface MemoryUse {
@@ -38,31 +38,12 @@ interface Server extends MemoryUse {
   readonly policy: string | undefined;
 }
 
-/** INFO tells all of it, and is allowed where CONFIG is not: managed servers hide that. */
+/** INFO tells all of it, and is allowed where CONFIG is not. Of a server that may not be asked nothing is known, and nothing refused. */
 async function readServers(redis: Redis): Promise<Server[]> {
-  // Before a Cluster has answered once, all the nodes of its address pass for masters.
-  if (redis.isCluster) await callRedis(() => redis.exists('{tf}:database'));
-  const masters = redis.isCluster ? (redis as unknown as Cluster).nodes('master') : [redis];
-  const infos = await Promise.all(masters.map((master) => readInfo(master, redis.isCluster)));
-  return infos.flatMap((info) => (info === undefined ? [] : [parseInfo(info)]));
-}
-
-/** undefined where the user may not ask, or one node of several is away: then nothing is known of it, and nothing refused. */
-async function readInfo(redis: Redis, isOneOfSeveral: boolean): Promise<string | undefined> {
-  try {
-    return await callRedis(() => redis.info('memory'));
-  } catch (error) {
-    if (error instanceof Error && /^(NOPERM|ERR unknown command)/.test(error.message)) return undefined;
-    if (isOneOfSeveral && isTurnfoldError(error, 'redis_unavailable')) return undefined;
-    throw error;
-  }
-}
-
-function parseInfo(info: string): Server {
-  const field = (name: string): string | undefined => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
-  return {
-    policy: field('maxmemory_policy'),
-    usedBytes: Number(field('used_memory') ?? 0),
-    limitBytes: Number(field('maxmemory') ?? 0),
-  };
+  const infos = await askMasters(redis, (master) => unlessForbidden(master.info('memory')));
+  return infos.map((info) => ({
+    policy: readField(info, 'maxmemory_policy'),
+    usedBytes: Number(readField(info, 'used_memory') ?? 0),
+    limitBytes: Number(readField(info, 'maxmemory') ?? 0),
+  }));
 }

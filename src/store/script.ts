@@ -76,7 +76,7 @@ export function decodeHash(flat: unknown): Map<string, string> {
 }
 
 /** A file under `lua/`, with the shared parts that it includes in their places. */
-function readLua(path: string): string {
+export function readLua(path: string): string {
   const text = readFileSync(new URL(`./lua/${path}`, import.meta.url), 'utf8');
   return text.replace(/^-- @include (\S+)$/gm, (_, part: string) => readLua(`shared/${part}.lua`));
 }

@@ -1,5 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { duplicateConnection } from './connection.ts';
+import { publish } from './publish.ts';
+
+/** A mark may be lost, as anything that is published. */
+const MARK_MS = 250;
 
 export type Hear = (text: string) => void;
 
@@ -39,14 +44,34 @@ export class Subscriber {
     this.#connection?.unsubscribe(name).catch(() => undefined);
   }
 
-  /** What was published before this call is heard once it resolves: the answer comes behind it. @throws where none comes */
-  async catchUp(): Promise<void> {
-    await this.#connection?.ping();
+  /** What was published on a channel before this call is heard once it resolves. @throws where there is no answer */
+  async catchUp(name: string): Promise<void> {
+    if (this.#redis.isCluster) await this.#hearMark(name);
+    // The answer comes behind it.
+    else await this.#connection?.ping();
   }
 
   close(): void {
     this.#isClosed = true;
     this.#connection?.disconnect();
+  }
+
+  /** In a Cluster what is published comes by other nodes than an answer: a mark of our own goes its way, behind it. */
+  async #hearMark(name: string): Promise<void> {
+    const mark = randomUUID();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, MARK_MS);
+    const hear = (text: string): void => {
+      if (text === mark) resolve();
+    };
+    try {
+      await this.join(name, hear);
+      await publish(this.#redis, name, mark);
+      await promise;
+    } finally {
+      clearTimeout(timer);
+      this.leave(name, hear);
+    }
   }
 
   #connect(): Redis {
@@ -67,6 +92,7 @@ export class Subscriber {
     this.#connection = connection;
     return connection;
   }
+
   /** Without an answer the connection is as good as gone: the next one tries again. */
   #resubscribe(connection: Redis): void {
     const names = [...this.#channels.keys()];

@@ -3,13 +3,14 @@ import type { ConversationRef } from '../domain/ids.ts';
 import { type TextDelta, type TextListener, type TextPublisher, textDeltaSchema } from '../domain/ports/text-deltas.ts';
 import { callRedis } from './connection.ts';
 import type { Keyspace } from './keys.ts';
+import { publish } from './publish.ts';
 import type { Subscriber } from './subscriber.ts';
 
 /** Over the connection of the scripts, so that what is recorded is never told of before its text. */
 export function openTextPublisher(redis: Redis, keyspace: Keyspace): TextPublisher {
   return {
     async publishText(conversation, delta) {
-      await callRedis(() => redis.publish(nameChannel(redis, keyspace, conversation), JSON.stringify(delta)));
+      await callRedis(() => publish(redis, nameChannel(redis, keyspace, conversation), JSON.stringify(delta)));
     },
   };
 }
@@ -25,7 +26,7 @@ export function openTextListener(redis: Redis, keyspace: Keyspace, subscriber: S
       // Not awaited: a subscription that fails costs pieces, nothing else.
       subscriber.join(name, hearText).catch(() => undefined);
       return {
-        catchUp: () => subscriber.catchUp().catch(() => undefined),
+        catchUp: () => subscriber.catchUp(name).catch(() => undefined),
         stop: () => subscriber.leave(name, hearText),
       };
     },

@@ -6,7 +6,7 @@ const MAX_CAUSES = 3;
 /**
  * An error as a log line carries it. Only a coded error's message is known to hold no contents: `JSON.parse` quotes what it
  * could not read, a provider the request that it refused. Of any other the name, the code and the place say what failed;
- * the message and the stack, which repeats it, are for whoever asked for them.
+ * the message and the stack, which repeats it, are for whoever has asked for contents.
  * @param isVerbose with messages and stacks of every error, whatever they quote
  */
 export function describeError(error: unknown, isVerbose: boolean, depth = 0): Record<string, unknown> {

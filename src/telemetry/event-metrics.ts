@@ -1,4 +1,4 @@
-import type { EventListener, WorkerEvent } from '../domain/events.ts';
+import { type EventListener, MODEL_OUTCOMES, type WorkerEvent } from '../domain/events.ts';
 import type { Instruments } from './instruments.ts';
 import { findTrigger } from './pass-trigger.ts';
 
@@ -7,8 +7,10 @@ type Recorders = { readonly [Type in WorkerEvent['type']]: (instruments: Instrum
 
 /** Which metrics an event moves. Every type has its entry, or this does not compile. */
 const RECORDERS: Recorders = {
-  turn_claimed: ({ turnWait }, { waitMs }) => {
+  turn_claimed: ({ turnWait, turnSuspended, turnReclaims }, { waitMs, suspended, attempt }) => {
     if (waitMs !== undefined) turnWait.observe(toSeconds(waitMs));
+    if (suspended !== undefined) turnSuspended.observe({ waits_for: suspended.for }, toSeconds(suspended.ms));
+    if (attempt > 1) turnReclaims.inc();
   },
   turn_settled: ({ turns, turnDuration }, { outcome, code, durationMs }) => {
     turns.inc({ outcome, code: code ?? 'none' });
@@ -20,9 +22,13 @@ const RECORDERS: Recorders = {
     toolCallDuration.observe(toSeconds(durationMs));
   },
   model_called: recordModelCall,
+  model_passed_over: ({ modelFallbacks }, { purpose, model, outcome }) =>
+    modelFallbacks.inc({ purpose, model, outcome }),
   pass_requested: ({ passRequests }, { reasons }) => {
     for (const reason of reasons) passRequests.inc({ reason });
   },
+  pass_held: ({ passHolds }, { why }) => passHolds.inc({ why }),
+  pass_taken_over: ({ passFallbacks }) => passFallbacks.inc({ fallback: 'taken_over' }),
   pass_fanned_out: ({ passFanOut }, { jobs }) => passFanOut.observe(jobs),
   pass_proposed: ({ passProposals }, { strategy, reasons }) =>
     passProposals.inc({ strategy, trigger: findTrigger(reasons) }),
@@ -46,23 +52,43 @@ export function recordEvents(instruments: Instruments): EventListener {
 }
 
 function recordModelCall(instruments: Instruments, event: EventOf<'model_called'>): void {
-  const { purpose, model, outcome, durationMs, isOverLimit, inputTokens, outputTokens } = event;
+  const { purpose, model, outcome, durationMs, firstTextMs, retryAfterMs, isOverLimit, tokens } = event;
+  const { inputTokens, outputTokens, cachedTokens, cost } = event;
+  startOutcomes(instruments, { purpose, model });
   instruments.modelRequests.inc({ purpose, model, outcome });
   instruments.modelRequestDuration.observe({ purpose, model }, toSeconds(durationMs));
-  if (isOverLimit) instruments.modelRequestsOverLimit.inc({ purpose, model });
+  if (firstTextMs !== undefined) instruments.modelFirstText.observe({ model }, toSeconds(firstTextMs));
+  if (retryAfterMs !== undefined) instruments.modelRetryAfter.observe({ purpose, model }, toSeconds(retryAfterMs));
+  instruments.modelRequestsOverLimit.inc({ purpose, model }, isOverLimit ? 1 : 0); // 0 from the first request on
   if (inputTokens !== undefined) instruments.modelTokens.inc({ purpose, model, direction: 'input' }, inputTokens);
   if (outputTokens !== undefined) instruments.modelTokens.inc({ purpose, model, direction: 'output' }, outputTokens);
+  if (cachedTokens !== undefined) instruments.modelCachedTokens.inc({ purpose, model }, cachedTokens);
+  if (cost !== undefined) instruments.modelCost.inc({ purpose, model }, cost);
+  if (inputTokens !== undefined && inputTokens > 0) {
+    instruments.modelSizeEstimate.observe({ purpose, model }, tokens / inputTokens);
+  }
+}
+
+/** Models are met, not known beforehand: a failure is seen from 0 on unless it is the first thing that one does. */
+function startOutcomes({ modelRequests }: Instruments, of: { purpose: string; model: string }): void {
+  for (const outcome of MODEL_OUTCOMES) modelRequests.inc({ ...of, outcome }, 0);
 }
 
 /** A pass without a version left the context as it was, so that its sizes are none of a compaction. */
 function recordPass(instruments: Instruments, event: EventOf<'pass_ended'>): void {
-  const { strategy, outcome, reasons, durationMs, sequences, tokensBefore, tokensAfter, archived } = event;
+  const { strategy, outcome, reasons, durationMs, sequences, fallbacks = [], opensBreaker } = event;
+  const { tokensBefore, tokensAfter, archived } = event;
   instruments.passes.inc({ strategy, trigger: findTrigger(reasons), outcome });
   if (durationMs !== undefined) instruments.passDuration.observe({ strategy, outcome }, toSeconds(durationMs));
   instruments.passSequences.observe(sequences);
+  for (const fallback of fallbacks) instruments.passFallbacks.inc({ fallback });
+  if (opensBreaker === true) instruments.breakerOpenings.inc();
   if (outcome !== 'committed' && outcome !== 'approved') return;
   if (tokensBefore !== undefined) instruments.passTokensBefore.observe({ strategy }, tokensBefore);
   if (tokensAfter !== undefined) instruments.passTokensAfter.observe({ strategy }, tokensAfter);
+  if (tokensBefore !== undefined && tokensAfter !== undefined) {
+    instruments.passSavedTokens.observe({ strategy }, tokensBefore - tokensAfter);
+  }
   if (archived !== undefined) instruments.archivedMessages.inc({ strategy }, archived);
 }
 
@@ -81,9 +107,12 @@ function recordShadow(instruments: Instruments, { live, shadow }: EventOf<'pass_
 }
 
 function recordSummary(instruments: Instruments, event: EventOf<'summary_ended'>): void {
-  const { outcome, durationMs, sourceTokens, tokens } = event;
+  const { outcome, durationMs, sourceTokens, tokens, written } = event;
   instruments.summarizationJobs.inc({ outcome });
   instruments.summarizationDuration.observe({ outcome }, toSeconds(durationMs));
+  if (written !== undefined) {
+    instruments.summariesWritten.inc({ summarizer: written.by, choice: written.isFallback ? 'fallback' : 'first' });
+  }
   if (tokens === undefined) return;
   instruments.summarySourceTokens.observe(sourceTokens);
   instruments.summaryTokens.observe(tokens);

@@ -16,9 +16,16 @@ export function createInstruments(registry: Registry): Instruments {
 }
 
 function createInstrument(spec: MetricSpec, registry: Registry): Counter | Histogram {
-  const { type, buckets } = spec;
+  const { type, buckets = [], start = [] } = spec;
   const common = describeMetric(spec, registry);
-  return type === 'counter' ? new Counter(common) : new Histogram({ ...common, buckets: [...(buckets ?? [])] });
+  if (type === 'counter') {
+    const counter = new Counter(common);
+    for (const labels of start) counter.inc(labels, 0);
+    return counter;
+  }
+  const histogram = new Histogram({ ...common, buckets: [...buckets] });
+  for (const labels of start) histogram.zero(labels);
+  return histogram;
 }
 
 /** @param collect sets the gauge, at every reading */

@@ -1,3 +1,4 @@
+import type { ContentEvent } from '../domain/contents.ts';
 import type { EventScope, PassMeasure, WorkerEvent } from '../domain/events.ts';
 
 type EventOf<Type extends WorkerEvent['type']> = Extract<WorkerEvent, { type: Type }>;
@@ -44,6 +45,21 @@ const LOG_LINES: LogLines = {
     level: 'debug',
     message: isJoined ? 'reasons added to the pass in progress' : 'pass requested',
     fields: { reasons },
+  }),
+  model_passed_over: ({ purpose, model, outcome }) => ({
+    level: 'warn',
+    message: 'model passed over for the next of its chain',
+    fields: { purpose, model, outcome },
+  }),
+  pass_held: ({ why }) => ({
+    level: 'debug',
+    message: 'no pass asked for: none would gain anything',
+    fields: { why },
+  }),
+  pass_taken_over: () => ({
+    level: 'warn',
+    message: 'pass taken over by the turn that waited for it past its deadline',
+    fields: {},
   }),
   pass_fanned_out: ({ jobs, sequences }) => ({
     level: 'debug',
@@ -145,4 +161,25 @@ function describePass(event: EventOf<'pass_ended'>): LogLine {
       sequences,
     },
   };
+}
+
+type ContentOf<Type extends ContentEvent['type']> = Extract<ContentEvent, { type: Type }>;
+type ContentLine = Pick<LogLine, 'message'> & { readonly fields: Readonly<Record<string, unknown>> };
+type ContentLines = { readonly [Type in ContentEvent['type']]: (event: ContentOf<Type>) => ContentLine };
+
+/** Every line that says what was said: written only where contents are asked for. */
+const CONTENT_LINES: ContentLines = {
+  model_asked: ({ system, messages }) => ({ message: 'model asked', fields: { system, messages } }),
+  model_answered: ({ content, toolCalls }) => ({ message: 'model answered', fields: { content, toolCalls } }),
+  tool_asked: (event) => ({
+    message: 'tool asked',
+    fields: { tool: event.name, call: event.call, arguments: event.arguments },
+  }),
+  tool_answered: ({ name, call, content }) => ({ message: 'tool answered', fields: { tool: name, call, content } }),
+};
+
+export function describeContent(event: ContentEvent): ContentLine {
+  const describe = CONTENT_LINES[event.type] as (event: ContentEvent) => ContentLine;
+  const { message, fields } = describe(event);
+  return { message, fields: { event: event.type, ...readScope(event), ...fields } };
 }

@@ -1,13 +1,18 @@
+import { isSpanContextValid, trace } from '@opentelemetry/api';
 import { type DestinationStream, type Logger, destination as openFile, pino } from 'pino';
+import type { ContentListener } from '../domain/contents.ts';
 import type { EventListener } from '../domain/events.ts';
 import { describeError } from './error-description.ts';
-import { describeEvent } from './log-catalogue.ts';
+import { describeContent, describeEvent } from './log-catalogue.ts';
 import { prettyLines } from './pretty-lines.ts';
-import { hideUrlCredentials, REDACTED, SECRET_PATHS } from './secrets.ts';
+import { createRedaction, REDACTED, SECRET_PATHS } from './secrets.ts';
 
 export interface LoggerOptions {
-  /** `debug` also tells messages and stacks of errors, which may quote contents */
   readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent';
+  /** also messages and stacks of errors that could quote contents (default: not at any level) */
+  readonly showsContent?: boolean;
+  /** never written, whatever they look like */
+  readonly secrets?: readonly string[];
   /** lines for a terminal instead of JSON */
   readonly isPretty?: boolean;
   /** standard output unless told */
@@ -16,18 +21,31 @@ export interface LoggerOptions {
 
 const STDOUT = 1;
 
-/** Writes one line an entry: JSON with `time` in ms since epoch and `level` as a word. Secrets are redacted. */
-export function createLogger({ level, isPretty = false, destination = openFile(STDOUT) }: LoggerOptions): Logger {
+/**
+ * Writes one line an entry: JSON with `time` in ms since epoch and `level` as a word, `trace_id` and `span_id` where a span is
+ * active. Secrets are redacted, whatever else is shown.
+ */
+export function createLogger(options: LoggerOptions): Logger {
+  const { level, showsContent = false, secrets = [], isPretty = false, destination = openFile(STDOUT) } = options;
+  const describe = (error: unknown) => describeError(error, showsContent);
   return pino(
     {
       level,
       redact: { paths: [...SECRET_PATHS], censor: REDACTED },
       formatters: { level: (label) => ({ level: label }) },
-      serializers: { err: (error: unknown) => describeError(error, level === 'debug') },
-      hooks: { streamWrite: hideUrlCredentials },
+      mixin: readSpanIds,
+      serializers: { err: describe, error: describe },
+      hooks: { streamWrite: createRedaction(secrets) },
     },
     isPretty ? prettyLines(destination) : destination,
   );
+}
+
+/** Under the names that OpenTelemetry has for them in logs, by which a trace's lines are found. */
+function readSpanIds(): { readonly trace_id?: string; readonly span_id?: string } {
+  const active = trace.getActiveSpan()?.spanContext();
+  if (active === undefined || !isSpanContextValid(active)) return {};
+  return { trace_id: active.traceId, span_id: active.spanId };
 }
 
 /** Writes the catalogue's line of every event. */
@@ -35,7 +53,14 @@ export function logEvents(logger: Logger): EventListener {
   return (event) => {
     const { level, message, fields, error } = describeEvent(event);
     if (!logger.isLevelEnabled(level)) return;
-    const told = error === undefined ? {} : { error: describeError(error, logger.isLevelEnabled('debug')) };
-    logger[level]({ ...fields, ...told }, message);
+    logger[level]({ ...fields, ...(error !== undefined && { error }) }, message);
+  };
+}
+
+/** Writes what was said, at `info`: whoever gives it contents has been asked for them. */
+export function logContents(logger: Logger): ContentListener {
+  return (event) => {
+    const { message, fields } = describeContent(event);
+    logger.info(fields, message);
   };
 }

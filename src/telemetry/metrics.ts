@@ -1,15 +1,19 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { EventListener } from '../domain/events.ts';
 import { recordEvents } from './event-metrics.ts';
-import { createInstruments } from './instruments.ts';
+import { createGauge, createInstruments } from './instruments.ts';
 import { combineListeners } from './listeners.ts';
-import { createMeasuredGauges, type Measures } from './measured-gauges.ts';
+import { createMeasuredGauges } from './measured-gauges.ts';
+import type { Measures } from './measures.ts';
+import { WORKER_GAUGES } from './metric-catalogue.ts';
 
 /** Well below the 10 s that Prometheus waits for a page. */
 const MEASURE_DEADLINE_MS = 2_000;
 
 export interface MetricsOptions {
   readonly measures?: Measures;
+  /** role → jobs that this worker takes at a time */
+  readonly concurrency?: Readonly<Record<string, number>>;
   /** a measure that takes longer counts as failed */
   readonly measureDeadlineMs?: number;
   /** told why a measure failed; the page only says that it did */
@@ -31,7 +35,7 @@ export interface Metrics {
 
 /** The metrics of one worker process, those of Node (event-loop lag, heap, garbage collection) included. */
 export function createMetrics(options: MetricsOptions = {}): Metrics {
-  const { measures = {}, measureDeadlineMs = MEASURE_DEADLINE_MS } = options;
+  const { measures = {}, measureDeadlineMs = MEASURE_DEADLINE_MS, concurrency } = options;
   const registry = new Registry();
   const instruments = createInstruments(registry);
   const tell = combineListeners(...(options.onEvent === undefined ? [] : [options.onEvent]));
@@ -42,10 +46,17 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
       tell({ type: 'worker_failed', where: `measure ${measure}`, error });
     },
   });
+  if (concurrency !== undefined) showConcurrency(registry, concurrency);
   collectDefaultMetrics({ register: registry, prefix: 'turnfold_' });
   return {
     listener: recordEvents(instruments),
     registry,
     render: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
   };
+}
+
+function showConcurrency(registry: Registry, concurrency: Readonly<Record<string, number>>): void {
+  createGauge(WORKER_GAUGES.concurrency, registry, async (gauge) => {
+    for (const [role, jobs] of Object.entries(concurrency)) gauge.set({ role }, jobs);
+  });
 }

@@ -21,10 +21,51 @@ export const SECRET_PATHS: readonly string[] = SECRET_KEYS.flatMap((key) => {
   return [path, `*${path}`, `*.*${path}`];
 });
 
+/** Keys of providers and of well-known services: they say themselves what they are, whatever they stand in. */
+const SECRET_FORMS =
+  /\b(?:sk-[\w-]{16,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|xox[a-z]-[\w-]{10,}|AKIA[A-Z0-9]{16}|AIza[\w-]{30,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,})/g;
+
+const NAMES = 'api[_-]?key|access[_-]?token|authorization|cookie|password|passwd|secret';
+/** up to the next quote, space or bracket; what JSON says without quotes is none, and a line has to stay JSON */
+const VALUE = String.raw`(?!\[redacted|(?:true|false|null|\d+)[,}\]])[^\s\\"',;}\]]{3,}`;
+
 /**
- * `redis://user:password@host` → `redis://[redacted]@host`, wherever it stands in a line: an address is quoted in messages
- * under no key that a path could name.
+ * `Bearer …`, and a secret under its name: `"password":"…"` (quotes may be escaped, where a line quotes a text that is JSON),
+ * `password: …`, `OPENAI_API_KEY=…`.
  */
-export function hideUrlCredentials(line: string): string {
-  return line.replaceAll(/(?<=:\/\/)[^\s/"]+(?=@)/g, REDACTED);
+const NAMED_SECRETS = new RegExp(
+  [
+    String.raw`(\bbearer\s+`,
+    String.raw`\b(?:${NAMES})\b[\\"']*\s*[:=]\s*[\\"']*(?:(?:bearer|basic)\s+)?`,
+    String.raw`\b\w+(?:api_key|token|secret|password)=["']?)${VALUE}`,
+  ].join('|'),
+  'gi',
+);
+
+/** Shorter ones would blank out words that are none. */
+const MIN_SECRET_CHARS = 8;
+
+export type Redact = (text: string) => string;
+
+/**
+ * Takes secrets out of texts.
+ * @param known the process's own: taken out whatever they look like, as they are and as JSON writes them
+ */
+export function createRedaction(known: readonly string[]): Redact {
+  const forms = known
+    .filter(({ length }) => length >= MIN_SECRET_CHARS)
+    .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]);
+  return (text) => redactSecrets(forms.reduce((left, form) => left.replaceAll(form, REDACTED), text));
+}
+
+/**
+ * A text without secrets: keys by their form or by the name before them, and addresses without their credentials
+ * (`redis://user:password@host` → `redis://[redacted]@host`), wherever they stand.
+ */
+function redactSecrets(text: string): string {
+  return hideUrlCredentials(text).replaceAll(SECRET_FORMS, REDACTED).replaceAll(NAMED_SECRETS, `$1${REDACTED}`);
+}
+
+function hideUrlCredentials(text: string): string {
+  return text.replaceAll(/(?<=:\/\/)[^\s/"]+(?=@)/g, REDACTED);
 }

@@ -1,15 +1,17 @@
 import type { Reason } from '../domain/compaction/thresholds.ts';
-import type { EventListener } from '../domain/events.ts';
+import type { EventListener, PassHold } from '../domain/events.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { IdSource } from '../domain/ports/clock.ts';
 import type { PassIntake } from '../domain/ports/pass-store.ts';
 import type { WakeQueue } from '../domain/ports/queue.ts';
+import type { Tracing } from '../domain/ports/tracing.ts';
 
 interface RequestPorts {
   readonly passes: PassIntake;
   readonly wakes: Pick<WakeQueue, 'wake'>;
   readonly ids: IdSource;
   readonly onEvent: EventListener;
+  readonly tracing: Pick<Tracing, 'current'>;
 }
 
 /**
@@ -17,7 +19,7 @@ interface RequestPorts {
  * @param refusedTokens with `overflow`: upper bound of the request that was refused
  */
 export async function requestPass(
-  { passes, wakes, ids, onEvent }: RequestPorts,
+  { passes, wakes, ids, onEvent, tracing }: RequestPorts,
   conversation: ConversationRef,
   reasons: readonly Reason[],
   refusedTokens?: number,
@@ -25,8 +27,17 @@ export async function requestPass(
   const wake = ids.next();
   const result = await passes.requestPass({ conversation, reasons, refusedTokens, passId: ids.next(), wake });
   if (result.status !== 'requested' && result.status !== 'joined') return undefined;
-  if (result.needsWake) await wakes.wake('pass', conversation, wake);
+  if (result.needsWake) await wakes.wake('pass', conversation, wake, { askedIn: tracing.current() });
   const isJoined = result.status === 'joined';
   onEvent({ type: 'pass_requested', conversation, passId: result.passId, reasons, isJoined });
   return result.passId;
+}
+
+/** The counterpart: there was a reason, and why no pass was asked for. */
+export function tellOfHold(
+  { onEvent }: Pick<RequestPorts, 'onEvent'>,
+  conversation: ConversationRef,
+  why: PassHold,
+): void {
+  onEvent({ type: 'pass_held', conversation, why });
 }

@@ -16,15 +16,19 @@ export const hasRedisServer = spawnSync(BINARY, ['--version']).status === 0;
 export class MortalRedis {
   readonly port: number;
   readonly #folder: string;
+  readonly #fsync: string;
   #server: ChildProcess | undefined;
 
-  private constructor(port: number, folder: string) {
+  private constructor(port: number, folder: string, fsync: string) {
     this.port = port;
     this.#folder = folder;
+    this.#fsync = fsync;
   }
 
-  static async start(): Promise<MortalRedis> {
-    const redis = new MortalRedis(await findFreePort(), await mkdtemp(join(tmpdir(), 'turnfold-chaos-')));
+  /** @param fsync not `everysec`: while an fsync is under way it holds back what it has acknowledged already, and dies with it */
+  static async start(fsync: 'always' | 'everysec' = 'always'): Promise<MortalRedis> {
+    const folder = await mkdtemp(join(tmpdir(), 'turnfold-chaos-'));
+    const redis = new MortalRedis(await findFreePort(), folder, fsync);
     await redis.start();
     return redis;
   }
@@ -35,8 +39,7 @@ export class MortalRedis {
 
   async start(): Promise<void> {
     const own = ['--bind', '127.0.0.1', '--port', String(this.port), '--dir', this.#folder, '--save', ''];
-    // Not `everysec`: while a sync is under way it holds back what it has acknowledged already, and dies with it.
-    const durable = ['--appendonly', 'yes', '--appendfsync', 'always', '--maxmemory-policy', 'noeviction'];
+    const durable = ['--appendonly', 'yes', '--appendfsync', this.#fsync, '--maxmemory-policy', 'noeviction'];
     this.#server = spawn(BINARY, [...own, ...durable], { stdio: 'ignore' });
     const client = new Redis(this.url, { maxRetriesPerRequest: null, retryStrategy: () => 50 });
     client.on('error', () => undefined);

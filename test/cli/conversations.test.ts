@@ -10,6 +10,7 @@ import type { Message } from '../../src/domain/message.ts';
 import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { ROLES, startWorkers, type Workers } from '../../src/runtime/start-workers.ts';
+import { readRedisSource } from '../setup/redis-source.ts';
 import { endOf, readJsonLines, runTurnfold, startTurnfold, tracePath, writeTemporary } from './run-turnfold.ts';
 
 const AGENTS = fileURLToPath(new URL('../../src/demo/agents.ts', import.meta.url));
@@ -17,7 +18,7 @@ const AGENTS = fileURLToPath(new URL('../../src/demo/agents.ts', import.meta.url
 let redis: LocalRedis;
 let workers: Workers;
 beforeAll(async () => {
-  redis = await provideRedis(process.env['TEST_REDIS'] === 'container' ? { sources: ['container'] } : {});
+  redis = await provideRedis(readRedisSource());
   workers = await startWorkers({
     redisUrl: redis.url,
     agents: [createWorkspaceAgent(process.cwd())],

@@ -5,6 +5,7 @@ import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { ROLES, startWorkers, type Workers } from '../../src/runtime/start-workers.ts';
+import { readRedisSource } from '../setup/redis-source.ts';
 import { readJsonLines, runTurnfold } from './run-turnfold.ts';
 
 const WAIT = { waitMs: 20_000 };
@@ -27,7 +28,7 @@ const agent: Agent = {
 };
 
 beforeAll(async () => {
-  redis = await provideRedis(process.env['TEST_REDIS'] === 'container' ? { sources: ['container'] } : {});
+  redis = await provideRedis(readRedisSource());
   client = await openClient({ redisUrl: redis.url });
   workers = await startWorkers({
     redisUrl: redis.url,

@@ -1,60 +1,12 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
 import { type OpenClient, openClient } from '../../src/client/index.ts';
 import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
-import { provideRedis } from '../../src/local-redis/provide-redis.ts';
-import { startTurnfold, writeTemporary } from './run-turnfold.ts';
-
-const SOURCE = new URL('../../src', import.meta.url).pathname;
-
-/** A provider that answers no call before the test says so, and the module of an agent that asks it. */
-interface HeldModel {
-  readonly agents: string;
-  /** calls that came in so far */
-  readonly calls: () => number;
-  /** resolves when so many calls have come in */
-  readonly untilCalled: (count: number) => Promise<void>;
-  /** answers what is held, and from now on at once */
-  readonly release: () => void;
-}
-
-async function openHeldModel(): Promise<HeldModel> {
-  const held: ServerResponse[] = [];
-  let calls = 0;
-  let isReleased = false;
-  const server = createServer((_, response) => {
-    calls += 1;
-    if (isReleased) response.end('ok');
-    else held.push(response);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const { port } = server.address() as AddressInfo;
-  const agents = await writeTemporary(
-    'agents.ts',
-    `import { scriptedModel } from '${SOURCE}/models/scripted.ts';
-     const ask = async () => ({ content: await (await fetch('http://127.0.0.1:${port}/')).text() });
-     export const agents = [{ name: 'held', system: '', tools: [], policy: {}, model: scriptedModel({ decide: ask }) }];`,
-  );
-  return {
-    agents,
-    calls: () => calls,
-    untilCalled: async (count) => {
-      await expect.poll(() => calls, { timeout: 20_000, interval: 20 }).toBe(count);
-    },
-    release() {
-      isReleased = true;
-      for (const response of held.splice(0)) response.end('ok');
-    },
-  };
-}
+import { type HeldModel, openHeldModel } from './held-model.ts';
+import { openOwnRedis } from './own-redis.ts';
+import { startTurnfold } from './run-turnfold.ts';
 
 interface Stopping {
   readonly worker: ChildProcess;
@@ -84,14 +36,6 @@ async function stop({ worker, outcome }: Stopping): Promise<{ code: number | nul
   worker.kill('SIGTERM');
   await exited;
   return { code: worker.exitCode, outcome: await outcome };
-}
-
-async function openOwnRedis(): Promise<LocalRedis & { readonly pid: number }> {
-  const redis = await provideRedis({ sources: ['path', 'package'] });
-  onTestFinished(() => redis.stop());
-  const { pid } = redis;
-  if (pid === undefined) throw new Error('a Redis that was started here has a pid');
-  return { ...redis, pid };
 }
 
 async function openTestClient({ url }: LocalRedis): Promise<OpenClient> {

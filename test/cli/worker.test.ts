@@ -10,11 +10,12 @@ import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
 import { findOnPath } from '../../src/local-redis/path.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { isGone } from '../local-redis/fixture.ts';
+import { readRedisSource } from '../setup/redis-source.ts';
 import { endOf, runTurnfold, startTurnfold, writeTemporary } from './run-turnfold.ts';
 
 let redis: LocalRedis;
 beforeAll(async () => {
-  redis = await provideRedis(process.env['TEST_REDIS'] === 'container' ? { sources: ['container'] } : {});
+  redis = await provideRedis(readRedisSource());
 });
 afterAll(() => redis.stop());
 

@@ -7,6 +7,7 @@ import type { ModelRequest } from '../../src/domain/model.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../src/models/scripted.ts';
 import { ROLES, startWorkers } from '../../src/runtime/start-workers.ts';
+import { readRedisSource } from '../setup/redis-source.ts';
 
 /** Few, so that a sweep is small. */
 export const SHARDS = 4;
@@ -26,7 +27,7 @@ export interface House {
  * suite would answer this one's turns.
  */
 export async function openHouse(): Promise<House> {
-  const server = await provideRedis(process.env['TEST_REDIS'] === 'container' ? { sources: ['container'] } : {});
+  const server = await provideRedis(readRedisSource());
   const closers: (() => Promise<unknown>)[] = [() => server.stop()];
   const open = async (redisUrl = server.url): Promise<OpenClient> => {
     const client = await openClient({ redisUrl, shards: SHARDS });

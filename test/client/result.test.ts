@@ -40,6 +40,7 @@ async function openClientWith(change: (real: SettlementNotices) => SettlementNot
     texts,
     wakes,
     onError,
+    currentTrace: () => undefined,
     counterFor: () => loadTokenCounter('o200k_base'),
     ids: { next: monotonicFactory() },
     now: () => Date.now(),

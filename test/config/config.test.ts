@@ -20,8 +20,11 @@ describe('an environment that says nothing', () => {
     concurrency: { turn: 50, compaction: 10, summarization: 10 },
     metrics: { host: '127.0.0.1', port: 9464 },
     shutdownMs: 10_000,
+    stuckMs: 60_000,
     durability: undefined,
     logLevel: 'info',
+    logsContent: false,
+    tracesContent: false,
   };
 
   test('gets the defaults', () => {
@@ -44,10 +47,13 @@ test('every variable is read', () => {
     TURNFOLD_METRICS_HOST: '0.0.0.0',
     TURNFOLD_METRICS_PORT: '0',
     TURNFOLD_SHUTDOWN_MS: '500',
+    TURNFOLD_STUCK_MS: '5000',
     TURNFOLD_DURABLE_REPLICAS: '2',
     TURNFOLD_DURABLE_TIMEOUT_MS: '300',
     TURNFOLD_DURABLE_FSYNC: 'replica',
     TURNFOLD_LOG_LEVEL: 'silent',
+    LOG_CONTENT: 'true',
+    TURNFOLD_TRACE_CONTENT: 'true',
   };
   expect(readConfig(env)).toStrictEqual({
     redisUrl: env.REDIS_URL,
@@ -56,8 +62,11 @@ test('every variable is read', () => {
     concurrency: { turn: 1, compaction: 2, summarization: 3 },
     metrics: { host: '0.0.0.0', port: 0 },
     shutdownMs: 500,
+    stuckMs: 5_000,
     durability: { replicas: 2, timeoutMs: 300, fsync: 'replica' },
     logLevel: 'silent',
+    logsContent: true,
+    tracesContent: true,
   });
 });
 
@@ -85,6 +94,7 @@ describe('what cannot be meant is refused with its name, and never with its valu
     ['TURNFOLD_METRICS_PORT', 's3cret'],
     ['TURNFOLD_SHUTDOWN_MS', '0'],
     ['TURNFOLD_SHUTDOWN_MS', 'Infinity'],
+    ['TURNFOLD_STUCK_MS', '999'],
     ['TURNFOLD_LOG_LEVEL', 's3cret'],
   ])('%s=%s', (name, value) => {
     const refusal = refusalOf({ [name]: value });

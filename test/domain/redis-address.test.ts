@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readRedisAddress } from '../../src/domain/redis-address.ts';
+import { listNodes, readRedisAddress, showAddress } from '../../src/domain/redis-address.ts';
 
 test('one server keeps its url', () => {
   expect(readRedisAddress('rediss://u:p@host:6380/2')).toEqual({ kind: 'single', url: 'rediss://u:p@host:6380/2' });
@@ -22,12 +22,56 @@ test('Sentinels name their master, and may name its database and login', () => {
   });
 });
 
+test('a Cluster is named by some of its nodes, and may have a login', () => {
+  expect(readRedisAddress('rediss+cluster://:secret@one,two:7000')).toEqual({
+    kind: 'cluster',
+    nodes: [
+      { host: 'one', port: 6379 },
+      { host: 'two', port: 7000 },
+    ],
+    password: 'secret',
+    isTls: true,
+  });
+  expect(readRedisAddress('redis+cluster://one/')).toMatchObject({ kind: 'cluster', nodes: [{ host: 'one' }] });
+});
+
+test.each([
+  ['redis+sentinel://me:hush@one:1,[::1]:2/main', 'redis+sentinel://***@one:1,[::1]:2/main/0'],
+  ['rediss+cluster://:hush@one,two:7000', 'rediss+cluster://***@one:6379,two:7000'],
+  ['redis+cluster://one', 'redis+cluster://one:6379'],
+  ['redis://me@one/2?password=hush', 'redis://***@one/2'],
+])('%s is shown as %s', (text, shown) => {
+  const address = readRedisAddress(text);
+  expect(address && showAddress(address)).toBe(shown);
+});
+
+test.each([
+  ['redis://one', [{ host: 'one', port: 6379 }]],
+  ['redis://[::1]:7', [{ host: '::1', port: 7 }]],
+  [
+    'redis+cluster://one,two:2',
+    [
+      { host: 'one', port: 6379 },
+      { host: 'two', port: 2 },
+    ],
+  ],
+])('%s is asked at its nodes', (text, nodes) => {
+  const address = readRedisAddress(text);
+  expect(address && listNodes(address)).toEqual(nodes);
+});
+
 test.each([
   'redis+sentinel://one',
   'redis+sentinel://one/',
   'redis+sentinel://one/main/x',
-  'redis+cluster://one,two',
   'redis+cluster://',
+  'redis+cluster://one,',
+  'redis+cluster://one:port',
+  // A Cluster has no databases, and Sentinels have the masters.
+  'redis+cluster://one,two/0',
+  'redis+cluster://one/main',
+  'redis+cluster://me:hush%@one',
+  'redis+clusters://one',
   'http://one',
   'redis://one,two',
 ])('%s is no address', (text) => {

@@ -12,6 +12,13 @@ describe('the failure of a call', () => {
     'Command timed out',
     'LOADING Redis is loading the dataset in memory',
     "READONLY You can't write against a read only replica.",
+    'Command aborted due to connection close',
+    'CLUSTERDOWN The cluster is down',
+    'Too many Cluster redirections. Last error: ReplyError: MOVED 4887 127.0.0.1:36709',
+    "Cluster isn't ready and enableOfflineQueue options is false",
+    'None of startup nodes is available',
+    'All sentinels are unreachable. Retrying from scratch after 50ms.',
+    'Failed to refresh slots cache.',
   ])('%s: Redis is away', (message) => {
     const cause = new Error(message);
     expect(isOutage(cause)).toBe(true);
@@ -25,6 +32,13 @@ describe('the failure of a call', () => {
   test('a code without a message is told', () => {
     const cause = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' });
     expect(nameRedisError(cause)).toMatchObject({ message: 'Redis does not answer: ECONNREFUSED' });
+  });
+
+  test('of a Cluster is told with what its last node did', () => {
+    const cause = Object.assign(new Error('Failed to refresh slots cache.'), { lastNodeError: AWAY });
+    expect(nameRedisError(cause)).toMatchObject({
+      message: `Redis does not answer: Failed to refresh slots cache. ${AWAY.message}`,
+    });
   });
 
   test('a full Redis is not one that is away', () => {

@@ -1,11 +1,15 @@
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
+import { readRedisSource } from '../setup/redis-source.ts';
 
 test.skipIf(process.env['TEST_REDIS'] !== 'container')(
   'a Redis in a container asks for its password and ends with stop (runs with TEST_REDIS=container)',
   async () => {
-    const redis = await provideRedis({ sources: ['container'], serverArgs: ['--maxmemory', '64mb'] });
+    const redis = await provideRedis({
+      serverArgs: ['--maxmemory', '64mb'],
+      ...readRedisSource(),
+    });
     onTestFinished(() => redis.stop());
     const client = new Redis(redis.url);
     onTestFinished(() => client.disconnect());

@@ -30,6 +30,21 @@ it.each([new ModelError('retry', 'overloaded'), new ModelError('fatal', 'the key
   },
 );
 
+it('tells who was passed over, and why, but of the last one, which is nobody’s to leave', async () => {
+  const told: (readonly [string, string])[] = [];
+  const onPassedOver = (model: string, why: string): void => void told.push([model, why]);
+  const limited = says(new ModelError('retry', 'limit'), { id: 'a' });
+  const keyless = says(new ModelError('fatal', 'no key'), { id: 'b' });
+  const chain = modelChain([limited, modelChain([keyless, says('third', { id: 'c' })])]);
+  await chain.generate({ ...ask([user]), onPassedOver });
+  await expect(modelChain([limited, keyless]).generate({ ...ask([user]), onPassedOver })).rejects.toThrow('limit');
+  expect(told).toEqual([
+    ['a', 'retry'],
+    ['b', 'fatal'],
+    ['a', 'retry'],
+  ]);
+});
+
 it('asks the first one first, and no other where it answers', async () => {
   const second = says('second');
   expect((await modelChain([says('first'), second]).generate(ask([user]))).content).toBe('first');

@@ -1,9 +1,9 @@
-import { QUEUES } from '../../src/jobs/names.ts';
 import type { HeldCall } from './held-calls.ts';
 import { nameCall } from './held-calls.ts';
 import { watch } from './invariants.ts';
 import type { StoredJob } from './memory-jobs.ts';
 import { textOfDatabase } from './snapshot.ts';
+import { ID_MARK } from './templates.ts';
 import { openProcess, type World } from './world.ts';
 
 /** What may go wrong, and how often in one run; together no more than `all`. */
@@ -19,40 +19,72 @@ export interface Faults {
   readonly all: number;
 }
 
+export const NO_FAULTS: Faults = { lostWakes: 0, lostReplies: 0, deaths: 0, lapses: 0, all: 0 };
+
 export type Fault = Exclude<keyof Faults, 'all'>;
 
 export interface Choice {
   readonly name: string;
+  readonly kind: 'act' | 'lost wake' | 'lost reply' | 'death' | 'take' | 'sweep' | 'lapse' | 'time';
+  readonly call?: HeldCall;
+  readonly job?: StoredJob;
   readonly fault?: Fault;
   readonly happen: () => Promise<void>;
 }
 
+/** What is left of the faults, and how far the sweeps are: goes on with a saved world. */
+export interface Ledger {
+  readonly left: Readonly<Faults>;
+  readonly sweptAt: number;
+  readonly sweeps: number;
+}
+
 /** Longer than a lease and than a lock with its look at stalled jobs. */
 const LAPSE_MS = 15_001;
-
-/** Jobs at a time: two turn workers, a pass worker and another for when the first is lost, one that summarizes. */
-const WIDTH: Readonly<Record<string, number>> = { [QUEUES.turn]: 2, [QUEUES.compaction]: 2, [QUEUES.summarization]: 1 };
+const SWEEP_MS = 1_000;
 
 /**
  * What may happen next in a world. Calls that touch nothing shared (a model, a tool, the log behind us, which never changes) happen at
- * once: in which order they do makes no difference to anybody else.
+ * once: in which order they do makes no difference to anybody else. There are as many workers as jobs: a wake more never waits.
  */
 export class Choices {
   readonly #world: World;
   readonly #left: Record<keyof Faults, number>;
-  readonly #resent = new WeakSet<HeldCall>();
-  #sweptAt = Number.NEGATIVE_INFINITY;
-  #sweeps = 0;
+  #sweptAt: number;
+  #sweeps: number;
 
-  constructor(world: World, faults: Faults) {
+  constructor(world: World, { left, sweptAt, sweeps }: Ledger) {
     this.#world = world;
-    this.#left = { ...faults };
+    this.#left = { ...left };
+    this.#sweptAt = sweptAt;
+    this.#sweeps = sweeps;
   }
 
-  /** what is left of the faults, and calls that took effect already: part of the state */
-  get state(): string {
-    const resent = this.#world.held.all.map((call) => (this.#resent.has(call) ? 1 : 0)).join('');
-    return `${Object.values(this.#left).join()} ${resent} ${this.#sweptAt}`;
+  static begin(world: World, faults: Faults): Choices {
+    return new Choices(world, { left: faults, sweptAt: Number.NEGATIVE_INFINITY, sweeps: 0 });
+  }
+
+  save(): Ledger {
+    return { left: { ...this.#left }, sweptAt: this.#sweptAt, sweeps: this.#sweeps };
+  }
+
+  /** Its part of the state. */
+  describe(): string {
+    const sweptMs = Math.min(this.#world.clock.now() - this.#sweptAt, SWEEP_MS);
+    return `${Object.values(this.#left).join()} ${sweptMs}`;
+  }
+
+  /** No lease and no lock lapses any more but by time passing, and that waits until nobody has anything to do. */
+  get isTimeStill(): boolean {
+    return !this.#has('lapses');
+  }
+
+  /** Whether somebody may look before time passes again which wakes are in the queue. */
+  mayLook(mayBeDueAtOnce: boolean): boolean {
+    const { db, clock } = this.#world;
+    if (this.#isSweeping()) return true;
+    if (this.#sweptAt + SWEEP_MS > clock.now()) return false;
+    return mayBeDueAtOnce || [...db.ready.values()].some((at) => at <= clock.now());
   }
 
   /** A call that commutes with everything else. */
@@ -75,29 +107,29 @@ export class Choices {
   #choicesOf(call: HeldCall): Choice[] {
     const { db, held } = this.#world;
     const name = nameCall(call);
-    const happen = (act: () => Promise<unknown>) => async (): Promise<void> => void (await watch(db, call, act));
-    const choices: Choice[] = [{ name, happen: happen(() => held.release(call)) }];
+    const act = async (): Promise<void> => void (await watch(db, call, () => held.release(call)));
+    const choices: Choice[] = [{ name, kind: 'act', call, happen: act }];
     const isScript = call.room !== 'job' && call.room !== 'queue' && call.room !== 'wakes';
-    const isWrite = !/^(read|inspect|isPending)/.test(call.operation);
+    const isWrite = !/^(read|list|inspect|isPending)/.test(call.operation);
     if (call.operation === 'wake' && this.#has('lostWakes')) {
       const lose = async (): Promise<void> => {
         held.drop(call);
         call.answer(undefined);
       };
-      choices.push({ name: `lost wake ${name}`, fault: 'lostWakes', happen: lose });
+      choices.push({ name: `lost wake ${name}`, kind: 'lost wake', call, fault: 'lostWakes', happen: lose });
     }
     // A read that is sent again, or whose reader dies behind it, is no other than one that happens later, or before it.
-    if (isScript && isWrite && this.#has('lostReplies') && !this.#resent.has(call)) {
-      const act = async (): Promise<void> => {
+    if (isScript && isWrite && this.#has('lostReplies') && !call.isResent) {
+      const resend = async (): Promise<void> => {
         await watch(db, call, () => held.actUnanswered(call));
-        this.#resent.add(call);
+        call.isResent = true;
         await this.#checkTwice(call);
       };
-      choices.push({ name: `lost reply ${name}`, fault: 'lostReplies', happen: act });
+      choices.push({ name: `lost reply ${name}`, kind: 'lost reply', call, fault: 'lostReplies', happen: resend });
     }
     if (this.#has('deaths') && (isWrite || call.room === 'job')) {
       const die = async (): Promise<void> => held.kill(call.actor.process);
-      choices.push({ name: `death before ${name}`, fault: 'deaths', happen: die });
+      choices.push({ name: `death before ${name}`, kind: 'death', call, fault: 'deaths', happen: die });
     }
     return choices.map((choice) => this.#paid(choice));
   }
@@ -110,29 +142,29 @@ export class Choices {
   }
 
   #takeable(): Choice[] {
-    const { jobs, working } = this.#world;
-    const busy = [...working].filter(([actor]) => !actor.process.isDead).map(([, { queue }]) => queue);
-    const isFree = ({ queue }: StoredJob) => busy.filter((one) => one === queue).length < (WIDTH[queue] ?? 1);
-    return jobs
-      .takeable()
-      .filter(isFree)
-      .map((job) => ({
-        name: `take ${job.id}`,
-        happen: async () => this.#world.deliver(openProcess(`${job.id}.${job.deliveries + 1}`), job),
-      }));
+    return this.#world.jobs.takeable().map((job) => ({
+      name: `take ${job.id}`,
+      kind: 'take',
+      job,
+      happen: async () => this.#world.deliver(openProcess(`${job.id}.${job.deliveries + 1}`), job),
+    }));
   }
 
   #sweep(): Choice[] {
-    const { db, clock, working } = this.#world;
-    const isAtIt = [...working].some(([actor, job]) => !actor.process.isDead && job.queue === undefined);
+    const { db, clock } = this.#world;
     const isDue = [...db.ready.values()].some((at) => at <= clock.now());
-    if (isAtIt || !isDue || this.#sweptAt + 1_000 > clock.now()) return [];
+    if (this.#isSweeping() || !isDue || this.#sweptAt + SWEEP_MS > clock.now()) return [];
     const happen = async (): Promise<void> => {
       this.#sweptAt = clock.now();
       this.#sweeps += 1;
-      this.#world.sweep(openProcess(`s${this.#sweeps}`), `s${this.#sweeps}`);
+      const name = `${ID_MARK}s${this.#sweeps}`;
+      this.#world.sweep(openProcess(name), name);
     };
-    return [{ name: 'sweep', happen }];
+    return [{ name: 'sweep', kind: 'sweep', happen }];
+  }
+
+  #isSweeping(): boolean {
+    return [...this.#world.working].some(({ process, origin }) => !process.isDead && origin.kind === 'sweep');
   }
 
   #lapse(): Choice[] {
@@ -141,17 +173,17 @@ export class Choices {
     const isHeld = conversations.some(({ owner, pass }) => owner !== undefined || pass?.owner !== undefined);
     if (!isHeld || !this.#has('lapses')) return [];
     const happen = async (): Promise<void> => clock.moveTo(clock.now() + LAPSE_MS);
-    return [this.#paid({ name: 'lapse', fault: 'lapses', happen })];
+    return [this.#paid({ name: 'lapse', kind: 'lapse', fault: 'lapses', happen })];
   }
 
   /** Nobody has anything to do: time passes to where somebody has. */
   #waitOn(): Choice[] {
     const { clock, jobs, db } = this.#world;
-    const due = [...db.ready.values()].map((at) => Math.max(at, this.#sweptAt + 1_000));
+    const due = [...db.ready.values()].map((at) => Math.max(at, this.#sweptAt + SWEEP_MS));
     const times = [...due, jobs.nextDueAt].filter((at) => at !== undefined);
     if (times.length === 0) return [];
     const happen = async (): Promise<void> => clock.moveTo(Math.max(clock.now() + 1, Math.min(...times)));
-    return [{ name: 'time passes', happen }];
+    return [{ name: 'time passes', kind: 'time', happen }];
   }
 
   #has(fault: Fault): boolean {

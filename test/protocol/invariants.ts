@@ -5,7 +5,6 @@ import { readyMember, scheduledMember } from '../../src/store/keys.ts';
 import type { MemoryConversation, MemoryDatabase } from '../fakes/store/database.ts';
 import type { HeldCall } from './held-calls.ts';
 import { textOfDatabase } from './snapshot.ts';
-import { ref } from './world.ts';
 
 /** The longest that a `ready` entry is pushed out while nothing holds the conversation, in ms. */
 const LAST_PUSH_MS = 60_000;
@@ -34,42 +33,40 @@ interface Before {
   readonly states: ReadonlyMap<string, TurnState>;
   readonly head: string | undefined;
   readonly logged: number;
-  /** everything, where the call comes from somebody who owns nothing any more */
-  readonly whole: string | undefined;
 }
+
+const NOTHING: Before = { epoch: 0, states: new Map(), head: undefined, logged: 0 };
 
 /** Looks at one call from both sides: what it did is what its invariants allow. */
 export async function watch<T>(db: MemoryDatabase, call: HeldCall, act: () => Promise<T>): Promise<T> {
-  const before = look(db, call);
+  const whole = isOutdated(db, call) ? textOfDatabase(db) : undefined;
+  const before = new Map([...db.conversations].map(([name, conversation]) => [name, look(conversation)]));
   const reply = await act();
-  const conversation = db.find(ref);
-  if (conversation !== undefined) {
-    checkStep(db, call, { before, conversation, reply });
+  if (whole !== undefined && whole !== textOfDatabase(db)) {
+    throw new Broken('I4', `${call.operation} of somebody who lost the conversation changed it`);
+  }
+  for (const [name, conversation] of db.conversations) {
+    checkStep(call, { before: before.get(name) ?? NOTHING, conversation, reply });
     checkState(db, conversation);
   }
   return reply;
 }
 
-function look(db: MemoryDatabase, call: HeldCall): Before {
-  const { epoch = 0, mailbox = [], turnRecords = new Map(), log = [] } = db.find(ref) ?? {};
-  return {
-    epoch,
-    states: new Map([...turnRecords].map(([turn, { state }]) => [turn, state])),
-    head: mailbox[0],
-    logged: log.length,
-    whole: isOutdated(db, call) ? textOfDatabase(db) : undefined,
-  };
+function look({ epoch, mailbox, turnRecords, log }: MemoryConversation): Before {
+  const states = new Map([...turnRecords].map(([turn, { state }]) => [turn, state]));
+  return { epoch, states, head: mailbox[0], logged: log.length };
 }
 
 /** A write whose lease is not the present one. */
 function isOutdated(db: MemoryDatabase, { room, operation, args }: HeldCall): boolean {
-  const { epoch, owner, pass, mailbox = [] } = db.find(ref) ?? {};
   if (room === 'turns' && FENCED_BY_EPOCH.has(operation)) {
     const lease = args[0] as TurnLease;
+    const { epoch, owner, mailbox = [] } = db.find(lease.conversation) ?? {};
     return lease.epoch !== epoch || lease.owner !== owner || lease.turn !== mailbox[0];
   }
   if (room !== 'passes' || !FENCED_BY_PASS.has(operation)) return false;
   const lease = args[0] as PassLease;
+  const { pass } = db.find(lease.conversation) ?? {};
   return lease.passId !== pass?.passId || lease.owner !== pass.owner;
 }
 
@@ -79,10 +76,7 @@ interface Step {
   readonly reply: unknown;
 }
 
-function checkStep(db: MemoryDatabase, { operation }: HeldCall, { before, conversation, reply }: Step): void {
-  if (before.whole !== undefined && before.whole !== textOfDatabase(db)) {
-    throw new Broken('I4', `${operation} of somebody who lost the conversation changed it`);
-  }
+function checkStep({ operation }: HeldCall, { before, conversation, reply }: Step): void {
   if (conversation.epoch < before.epoch) throw new Broken('I4', `the epoch fell by ${operation}`);
   if (conversation.log.length < before.logged) throw new Broken('I1', 'the log shrank');
   for (const { turn, state } of conversation.turnRecords.values()) {
@@ -124,7 +118,7 @@ function checkCounts({ log, turns, openCalls, versions, version, events }: Memor
   if (new Set(settled).size !== settled.length) throw new Broken('I2', 'a turn was settled twice');
 }
 
-function checkTurns(db: MemoryDatabase, { mailbox, turnRecords, owner }: MemoryConversation): void {
+function checkTurns(db: MemoryDatabase, { ref, mailbox, turnRecords, owner }: MemoryConversation): void {
   if (new Set(mailbox).size !== mailbox.length) throw new Broken('I2', 'a turn is in the mailbox twice');
   for (const { turn, state } of turnRecords.values()) {
     const isIn = mailbox.includes(turn);
@@ -139,7 +133,7 @@ function checkTurns(db: MemoryDatabase, { mailbox, turnRecords, owner }: MemoryC
 }
 
 function checkReady(db: MemoryDatabase, conversation: MemoryConversation): void {
-  const { mailbox, pass, leaseUntil = 0, turnRecords } = conversation;
+  const { ref, mailbox, pass, leaseUntil = 0, turnRecords } = conversation;
   const latest = db.now() + LAST_PUSH_MS;
   const due = db.ready.get(readyMember('t', ref));
   if (mailbox.length > 0) {

@@ -29,6 +29,18 @@ export interface StoredJob {
   ended: number;
 }
 
+/** A job as the worker got it that took it. */
+export interface TakenJob {
+  readonly id: string;
+  readonly queue: QueueName;
+  readonly data: unknown;
+  readonly timestamp: number;
+  readonly attemptsMade: number;
+  readonly parent: string | undefined;
+  /** under which it is held */
+  readonly token: string;
+}
+
 interface NewJob {
   readonly data: unknown;
   readonly opts: { readonly jobId: string; readonly parent?: { readonly id: string } };
@@ -49,6 +61,15 @@ export class MemoryJobs {
 
   constructor(clock: { now(): number }) {
     this.#clock = clock;
+  }
+
+  /** Those of another world, as they stand. */
+  adopt(others: MemoryJobs): void {
+    for (const job of others.all) this.#jobs.set(job.id, { ...job, pending: new Set(job.pending) });
+  }
+
+  find(id: string): StoredJob | undefined {
+    return this.#jobs.get(id);
   }
 
   get all(): readonly StoredJob[] {
@@ -88,17 +109,19 @@ export class MemoryJobs {
     return this.all.filter(({ state, dueAt }) => state === 'waiting' || (state === 'delayed' && dueAt <= now));
   }
 
-  /** @returns the token under which it is held */
-  take(job: StoredJob): string {
+  /** Of the takeable ones. */
+  take(job: StoredJob): TakenJob {
     job.state = 'active';
     job.deliveries += 1;
-    this.lock(job);
-    return tokenOf(job);
+    job.lockedUntil = this.#clock.now() + STALLED_MS;
+    const { id, queue, data, timestamp, attemptsMade, parent } = job;
+    return { id, queue, data, timestamp, attemptsMade, parent, token: tokenOf(job) };
   }
 
   /** As a living worker does while it holds a job. */
-  lock(job: StoredJob): void {
-    job.lockedUntil = this.#clock.now() + STALLED_MS;
+  extendLock(taken: TakenJob): void {
+    const job = this.#jobs.get(taken.id);
+    if (job !== undefined && tokenOf(job) === taken.token) job.lockedUntil = this.#clock.now() + STALLED_MS;
   }
 
   /** Jobs whose worker is gone go back to be taken. */
@@ -115,22 +138,22 @@ export class MemoryJobs {
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  moveToWaitingChildren(job: StoredJob, token: string): boolean {
-    this.#check(job, token);
+  moveToWaitingChildren(taken: TakenJob): boolean {
+    const job = this.#held(taken);
     if (job.pending.size === 0) return false;
     job.state = 'waiting-children';
     return true;
   }
 
-  moveToDelayed(job: StoredJob, token: string, delayMs: number): void {
-    this.#check(job, token);
+  moveToDelayed(taken: TakenJob, delayMs: number): void {
+    const job = this.#held(taken);
     job.state = 'delayed';
     job.dueAt = this.#clock.now() + delayMs;
   }
 
   /** Ended, and removed as all of ours are. */
-  end(job: StoredJob, token: string): void {
-    this.#check(job, token);
+  end(taken: TakenJob): void {
+    const job = this.#held(taken);
     this.#jobs.delete(job.id);
     const parent = this.#jobs.get(job.parent ?? '');
     if (parent === undefined || !parent.pending.delete(job.id)) return;
@@ -139,18 +162,24 @@ export class MemoryJobs {
   }
 
   /** Its delivery threw: again, while attempts remain. */
-  failAttempt(job: StoredJob, token: string): void {
-    this.#check(job, token);
+  failAttempt(taken: TakenJob): void {
+    const job = this.#held(taken);
     job.attemptsMade += 1;
     const attempts = job.queue === QUEUES.summarization ? SUMMARIZATION_ATTEMPTS : 1;
-    if (job.attemptsMade < attempts) this.moveToDelayed(job, token, SUMMARIZATION_BACKOFF_MS);
-    else this.end(job, token);
+    if (job.attemptsMade < attempts) this.moveToDelayed(taken, SUMMARIZATION_BACKOFF_MS);
+    else this.end(taken);
   }
 
-  /** Somebody else holds it now, or it is gone. */
-  #check(job: StoredJob, token: string): void {
-    const isHeld = this.#jobs.get(job.id) === job && job.state === 'active' && tokenOf(job) === token;
-    if (!isHeld) throw new Error(`missing lock for job ${job.id}`);
+  /** Whether it is still the worker's that took it so. Once it is not, it never is again. */
+  isHeld({ id, token }: TakenJob): boolean {
+    const job = this.#jobs.get(id);
+    return job?.state === 'active' && tokenOf(job) === token;
+  }
+
+  #held(taken: TakenJob): StoredJob {
+    const job = this.#jobs.get(taken.id);
+    if (job === undefined || !this.isHeld(taken)) throw new Error(`missing lock for job ${taken.id}`);
+    return job;
   }
 
   #put(queue: QueueName, id: string, data: unknown, parent?: string): void {
@@ -161,6 +190,6 @@ export class MemoryJobs {
   }
 }
 
-function tokenOf({ id, deliveries }: StoredJob): string {
+export function tokenOf({ id, deliveries }: StoredJob): string {
   return `${id}/${deliveries}`;
 }

@@ -8,6 +8,7 @@ export function normalize({ db, jobs }: World) {
   const found = db.find(ref);
   if (found === undefined) throw new Error('nothing was written');
   const { log, versions, checkpoints, version, pass, passed, gate, mailbox, turnRecords, openCalls, summaries } = found;
+  const copies = [...db.conversations.values()].filter((one) => one !== found);
   return {
     log: sortRounds(log.map(({ message }) => message)),
     weights: log.at(-1)?.total,
@@ -15,6 +16,8 @@ export function normalize({ db, jobs }: World) {
     versions: [...versions.values()].map((one) => ({ ...one, at: 0, durationMs: 0 })),
     checkpoints: [...checkpoints],
     summaries: new Map([...summaries].map(([hash, one]) => [hash, one.kind === 'record' ? one.record : one.kind])),
+    decisions: [...found.decisions],
+    copies: copies.map((copy) => ({ log: copy.log.map(({ message }) => message), isOpen: copy.fork?.isOpen })),
     settled: found.events.filter(({ type }) => type === 'turn_settled').map(({ fields }) => fields),
     left: { pass, mailbox, openCalls: [...openCalls], ready: [...db.ready], jobs: jobs.all.map(({ id }) => id) },
     version,
@@ -25,11 +28,12 @@ export function normalize({ db, jobs }: World) {
 
 /** Of that, what may not differ either where turns and passes race: what was said, how turns ended, that nothing is left. */
 export function normalizeOutcome(world: World): unknown {
-  const { log, turns, settled, left } = normalize(world);
+  const { log, turns, settled, copies, left } = normalize(world);
   return {
     log,
     turns: turns.map(({ turn, state, answerSeq, done }) => ({ turn, state, answerSeq, done })),
     settled,
+    copies,
     left,
   };
 }

@@ -1,4 +1,5 @@
 import type { MemoryDatabase } from '../fakes/store/database.ts';
+import { ID_MARK } from './templates.ts';
 
 /** JSON in which maps and sets are lists; the same value gives the same text. */
 export function toText(value: unknown): string {
@@ -21,12 +22,14 @@ const MERE_TIMES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * As `toText`, but for what makes no difference to anything that may still happen.
+ * As `toText`, but for what makes no difference to anything that may still happen. An epoch is a name: a new one is larger than
+ * all before it, and else they are only compared.
  * @param isKnown whether a wake may still come up: in a queue, or in somebody's hands
  */
 export function toEssence(value: unknown, isKnown: (wake: string) => boolean = () => true): string {
   return JSON.stringify(value, (key, one: unknown) => {
     if (MERE_TIMES.has(key)) return 0;
+    if (key === 'epoch' && typeof one === 'number') return one === 0 ? 0 : `${ID_MARK}e${one}`;
     if (key === 'wake' && typeof one === 'string' && !isKnown(one)) return '';
     if (one instanceof Map) return [...(one as Map<unknown, unknown>)];
     if (one instanceof Set) return [...(one as Set<unknown>)];

@@ -1,10 +1,13 @@
 import { z } from 'zod';
 import { defineTool, type Tool } from '../../src/domain/agent.ts';
+import { isTurnfoldError } from '../../src/domain/errors.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { ModelError, type ModelRequest } from '../../src/domain/model.ts';
+import type { PolicyInput } from '../../src/domain/policy.ts';
 import type { Summarizer } from '../../src/domain/ports/summarizer.ts';
 import type { WaitKind } from '../../src/domain/turn.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../src/models/scripted.ts';
+import type { MemoryPass } from '../fakes/store/database.ts';
 import type { WorldClock } from './clock.ts';
 import type { Client, Story } from './story.ts';
 import { ref, type World } from './world.ts';
@@ -55,13 +58,13 @@ const two = async (client: Client): Promise<void> => {
 };
 
 /** Writes the same short text for the same range. */
-const brief: Summarizer = {
+export const brief: Summarizer = {
   id: 'brief',
   summarize: async ({ range }) => ({ status: 'written', text: `what happened in ${range.from}-${range.to}` }),
 };
 
 /** One sequence of two that nobody can summarize: it throws, as a service that is down. */
-const halfDown: Summarizer = {
+export const halfDown: Summarizer = {
   id: 'half-down',
   summarize: async (request) => {
     if (request.range.from === 2) throw new Error('down');
@@ -69,11 +72,34 @@ const halfDown: Summarizer = {
   },
 };
 
-const softly = (summarizer: Summarizer) => () => ({
-  model: scriptedModel({ profile: { windowTokens: 100_000 }, decide: answerIn }),
-  policy: { tokenThreshold: 1_000, maxTokens: 600, retentionWindow: 2 },
-  summarizers: [summarizer],
-});
+const softly =
+  (summarizer: Summarizer, policy: PolicyInput = {}) =>
+  () => ({
+    model: scriptedModel({ profile: { windowTokens: 100_000 }, decide: answerIn }),
+    policy: { tokenThreshold: 1_000, maxTokens: 600, retentionWindow: 2, ...policy },
+    summarizers: [summarizer],
+  });
+
+const compact = (client: Client): Promise<void> => client.compact('token_threshold');
+
+/** The pass has come to where it is of use here; or it is over: two mishaps too many, and it has failed. */
+const untilPass = (isThere: (pass: MemoryPass) => boolean) => (world: World) => {
+  const { pass, version = 0, events = [] } = world.db.find(ref) ?? {};
+  const isOver = version > 0 || events.some(({ type }) => type === 'pass_ended');
+  return isOver || (pass !== undefined && isThere(pass));
+};
+const isProposed = untilPass(({ review }) => review !== undefined);
+
+/** Something else has come first, whenever it is asked. */
+async function approveInVain(client: Client): Promise<void> {
+  try {
+    await client.approve('long-gone');
+  } catch (error) {
+    if (isTurnfoldError(error) && error.code === 'proposal_stale') return;
+    throw error;
+  }
+  throw new Error('a stale proposal was approved');
+}
 
 /** Its provider wants to be left alone for the first five seconds. */
 function limited(clock: WorldClock) {
@@ -83,7 +109,8 @@ function limited(clock: WorldClock) {
   return { model: scriptedModel({ decide }) };
 }
 
-const LONG = talk('u20 a300 a300 u20 a300 a300 u20 a20');
+/** Two sequences to be summarized. */
+export const LONG = 'u20 a300 a300 u20 a300 a300 u20 a20';
 
 export const STORIES: readonly Story[] = [
   { name: 'two plain turns', options: { surround: calling(), modelMs: MODEL_MS }, clients: [two] },
@@ -129,19 +156,19 @@ export const STORIES: readonly Story[] = [
   {
     name: 'a soft pass with two sequences',
     options: { surround: softly(brief) },
-    before: LONG,
-    clients: [(client) => client.compact('token_threshold')],
+    before: talk(LONG),
+    clients: [compact],
   },
   {
     name: 'a soft pass, one summary of which fails',
     options: { surround: softly(halfDown) },
-    before: LONG,
-    clients: [(client) => client.compact('token_threshold')],
+    before: talk(LONG),
+    clients: [compact],
   },
   {
     name: 'a turn with a soft pass behind it',
     options: { surround: softly(brief), modelMs: MODEL_MS },
-    before: LONG,
+    before: talk(LONG),
     isRacing: true,
     clients: [async (client) => void (await client.enqueue('t1', 'One.'))],
   },
@@ -153,6 +180,68 @@ export const STORIES: readonly Story[] = [
       async (client) => {
         await client.until(waitsFor('tools'));
         await client.cancel('t1');
+      },
+    ],
+  },
+  {
+    name: 'a cancel while the turn is at work',
+    options: { surround: calling(), modelMs: MODEL_MS },
+    clients: [
+      two,
+      async (client) => {
+        await client.until(({ db }) => db.find(ref)?.turnRecords.get('t1')?.inputSeq !== undefined);
+        await client.cancel('t1');
+      },
+    ],
+  },
+  {
+    name: 'a turn whose wake is lost',
+    options: { surround: calling(), modelMs: MODEL_MS },
+    lostWakes: 1,
+    clients: [two],
+  },
+  {
+    name: 'a proposal that is approved',
+    options: { surround: softly(brief, { mode: 'review' }) },
+    before: talk(LONG),
+    clients: [
+      compact,
+      async (client) => {
+        await client.until(isProposed);
+        await client.approve();
+      },
+    ],
+  },
+  {
+    name: 'a proposal that a restore makes stale',
+    options: { surround: softly(brief, { mode: 'review' }) },
+    before: talk(LONG),
+    clients: [
+      compact,
+      async (client) => {
+        await client.until(isProposed);
+        await client.restoreAll();
+        await approveInVain(client);
+      },
+    ],
+  },
+  {
+    name: 'a fork while a pass of its parent runs',
+    options: { surround: softly(brief) },
+    before: talk(LONG),
+    isRacing: true,
+    clients: [compact, (client) => client.fork('copy')],
+  },
+  {
+    name: 'a restore while a pass runs',
+    options: { surround: softly(brief) },
+    before: talk(LONG),
+    isRacing: true,
+    clients: [
+      compact,
+      async (client) => {
+        await client.until(untilPass(({ parked }) => parked !== undefined));
+        await client.restoreAll();
       },
     ],
   },

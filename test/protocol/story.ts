@@ -1,7 +1,11 @@
+import { forkConversation } from '../../src/client/forks.ts';
+import { approveProposal } from '../../src/client/proposals.ts';
 import { answerCalls, cancelTurn, type EnqueuedTurn, enqueueTurn } from '../../src/client/turns.ts';
+import { restore } from '../../src/client/versions.ts';
 import type { Reason } from '../../src/domain/compaction/thresholds.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
 import type { Message } from '../../src/domain/message.ts';
+import { noTracing } from '../../src/domain/ports/tracing.ts';
 import { requestPass } from '../../src/workers/pass-request.ts';
 import { type HeldCall, type Process, settle } from './held-calls.ts';
 import { textOfDatabase } from './snapshot.ts';
@@ -15,6 +19,12 @@ export interface Client {
   cancel(turn: string): Promise<void>;
   /** asks for a pass */
   compact(reason: Reason): Promise<void>;
+  /** approves of the proposal that waits, if one does. @throws what it is refused for */
+  approve(proposal?: string): Promise<void>;
+  /** shows the whole log again, and ends a pass in progress */
+  restoreAll(): Promise<void>;
+  /** copies the conversation */
+  fork(to: string): Promise<void>;
   /** until the world is so */
   until(isSo: (world: World) => boolean): Promise<void>;
 }
@@ -25,6 +35,8 @@ export interface Story {
   readonly before?: readonly Message[];
   /** turns and passes go on side by side: which of them is first may differ from run to run, and with it the versions */
   readonly isRacing?: true;
+  /** so many wakes are answered and never were added, the first ones */
+  readonly lostWakes?: number;
   readonly clients: readonly ((client: Client) => Promise<void>)[];
 }
 
@@ -39,7 +51,16 @@ export type Mishap = (typeof MISHAPS)[number];
 export type Mishaps = ReadonlyMap<number, Mishap>;
 
 /** Rooms whose calls are answered by Redis. A model, a tool or a summarizer is not asked again behind its caller's back. */
-const REDIS_ROOMS: ReadonlySet<string> = new Set(['turns', 'passes', 'contexts', 'summaries', 'sweep', 'wakes']);
+const REDIS_ROOMS: ReadonlySet<string> = new Set([
+  'turns',
+  'passes',
+  'contexts',
+  'summaries',
+  'sweep',
+  'wakes',
+  'versions',
+  'proposals',
+]);
 const OUTAGE = new Error('the connection was lost');
 
 const MOST_CALLS = 2_000;
@@ -75,6 +96,7 @@ export async function tell(story: Story, mishaps: Mishaps = new Map()): Promise<
 }
 
 class Telling {
+  readonly #story: Story;
   readonly #world: World;
   readonly #mishaps: Mishaps;
   readonly #tellers: readonly Teller[];
@@ -83,10 +105,12 @@ class Telling {
   #workers = openProcess('w1');
   #dead = 0;
   #struck = 0;
+  #lost = 0;
   #sweeps = 0;
   #sweptAt = Number.NEGATIVE_INFINITY;
 
   constructor(story: Story, world: World, mishaps: Mishaps) {
+    this.#story = story;
     this.#world = world;
     this.#mishaps = mishaps;
     this.#tellers = story.clients.map((play, index) => {
@@ -119,7 +143,8 @@ class Telling {
     const mishap = this.#mishaps.get(this.#names.length);
     const isOfRedis = REDIS_ROOMS.has(call.room);
     if (mishap === undefined || (!isOfRedis && (mishap === 'again' || mishap === 'unanswered'))) {
-      await held.release(call);
+      if (call.operation === 'wake' && this.#lost < (this.#story.lostWakes ?? 0)) this.#lose(call);
+      else await held.release(call);
       return;
     }
     this.#struck += 1;
@@ -131,6 +156,12 @@ class Telling {
       if (mishap === 'after') await held.actUnanswered(call);
       this.#die(call.actor.process);
     }
+  }
+
+  #lose(call: HeldCall): void {
+    this.#lost += 1;
+    this.#world.held.drop(call);
+    call.answer(undefined);
   }
 
   /** I5: the second time changes nothing. */
@@ -171,7 +202,7 @@ class Telling {
   }
 
   #openClient(process: Process): Client {
-    const { ports } = this.#world.openClient(process);
+    const ports = this.#world.openClient(process);
     return {
       enqueue: (turn, input, delayMs) =>
         enqueueTurn(ports, {
@@ -188,8 +219,15 @@ class Telling {
           if (!isTurnfoldError(error) || error.code !== 'conflict') throw error;
         }
       },
-      compact: async (reason) => void (await requestPass({ ...ports, onEvent: () => undefined }, ref, [reason])),
+      compact: async (reason) =>
+        void (await requestPass({ ...ports, onEvent: () => undefined, tracing: noTracing }, ref, [reason])),
       cancel: async (turn) => void (await cancelTurn(ports, ref, turn)),
+      approve: async (proposal) => {
+        const id = proposal ?? (await ports.proposals.readProposal(ref))?.proposal.id;
+        if (id !== undefined) await approveProposal(ports, ref.id, id, { operation: 'approval' });
+      },
+      restoreAll: async () => void (await restore(ports, ref.id, { version: 0, newer: 'keep', operation: 'restore' })),
+      fork: async (to) => void (await forkConversation(ports, ref.id, to, { operation: 'fork' })),
       until: (isSo) => new Promise((go) => this.#conditions.push({ isSo, process, go })),
     };
   }
@@ -222,7 +260,9 @@ class Telling {
   #passTime(): boolean {
     const { clock, jobs, db, working } = this.#world;
     if (clock.fireNext()) return true;
-    for (const [actor, job] of working) if (!actor.process.isDead && job.queue !== undefined) jobs.lock(job);
+    for (const { process, origin } of working) {
+      if (!process.isDead && origin.kind === 'job') jobs.extendLock(origin.job);
+    }
     const due = [...db.ready.values()].map((at) => Math.max(at, this.#sweptAt + 1_000));
     const times = [clock.nextTimerAt, jobs.nextDueAt, ...due].filter((at) => at !== undefined);
     if (times.length === 0) return false;

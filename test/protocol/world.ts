@@ -7,13 +7,13 @@ import type { Model } from '../../src/domain/model.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
 import type { WakeQueue } from '../../src/domain/ports/queue.ts';
 import type { Summarizer } from '../../src/domain/ports/summarizer.ts';
+import { noTracing } from '../../src/domain/ports/tracing.ts';
 import { QUEUES, type QueueName } from '../../src/jobs/names.ts';
 import type { Delivery } from '../../src/queue/delivery.ts';
 import { deliverPasses } from '../../src/queue/pass-deliveries.ts';
 import type { QueueSet } from '../../src/queue/queue-set.ts';
 import { deliverSummarizations } from '../../src/queue/summarization-deliveries.ts';
 import { deliverTurns } from '../../src/queue/turn-deliveries.ts';
-import type { Store } from '../../src/store/open-store.ts';
 import { createPassHandler, takeOverPass } from '../../src/workers/compaction/pass-delivery.ts';
 import type { CompactionPorts } from '../../src/workers/compaction/ports.ts';
 import { type PreparedAgent, prepareAgent } from '../../src/workers/prepared-agent.ts';
@@ -23,17 +23,15 @@ import { createSweeper, type SweeperPorts } from '../../src/workers/sweeper/swee
 import type { Timers } from '../../src/workers/timers.ts';
 import { createTurnHandler } from '../../src/workers/turn/turn-delivery.ts';
 import type { TurnDependencies } from '../../src/workers/turn/turn-dependencies.ts';
-import { MemoryDatabase } from '../fakes/store/database.ts';
-import { openMemoryStore } from '../fakes/store/open-memory-store.ts';
 import { WorldClock } from './clock.ts';
-import { type Actor, HeldCalls, type Process } from './held-calls.ts';
-import { MemoryJobs, type StoredJob } from './memory-jobs.ts';
+import { type Actor, HeldCalls, type Origin, type Process } from './held-calls.ts';
+import type { MemoryJobs, StoredJob, TakenJob } from './memory-jobs.ts';
+import { copyShared, type Mutate, openShared, type Shared } from './shared.ts';
+import { ID_MARK } from './templates.ts';
 import { WORD_COUNTER } from './word-counter.ts';
 
 export const ref: ConversationRef = { tenant: '_', id: 'talk' };
 export const AGENT = 'guide';
-
-const CLIENT_WORK = { queue: 'client' } as unknown as StoredJob;
 
 type Ports = TurnDependencies & CompactionPorts & SummarizationPorts & SweeperPorts;
 
@@ -52,8 +50,26 @@ export interface WorldOptions {
   readonly tracksReplies?: boolean;
   /** timers of workers; those of the world's clock unless given */
   readonly timers?: Timers;
-  /** breaks the store, to see that it is noticed */
-  readonly mutate?: (store: Store, db: MemoryDatabase) => Store;
+  readonly mutate?: Mutate;
+  /** what services do, each on its own */
+  readonly clients?: readonly ((ports: ClientPorts) => Promise<unknown>)[];
+}
+
+/** What does not change while a world goes on. */
+interface Setting {
+  readonly options: WorldOptions;
+  readonly surroundings: Surroundings;
+  readonly agent: PreparedAgent;
+}
+
+/** A world to come back to: what all share, and who is at work in it. Its actors' timers are not in it: see NO_TIMERS. */
+export interface SavedWorld {
+  readonly setting: Setting;
+  readonly now: number;
+  readonly shared: Shared;
+  readonly actors: readonly Pick<Actor, 'name' | 'origin' | 'begunAt' | 'heard'>[];
+  /** calls that took effect and are not answered: actor and number */
+  readonly resent: ReadonlySet<string>;
 }
 
 /**
@@ -62,60 +78,124 @@ export interface WorldOptions {
  */
 export class World {
   readonly clock: WorldClock;
-  readonly db = new MemoryDatabase(() => this.clock.now());
-  readonly jobs: MemoryJobs;
+  readonly shared: Shared;
   readonly held: HeldCalls;
-  readonly agent: PreparedAgent;
-  readonly store: Store;
-  readonly working = new Map<Actor, StoredJob>();
+  readonly working = new Set<Actor>();
   /** what no delivery may end with: anything but an outage */
   readonly failures: unknown[] = [];
-  readonly #surroundings: Surroundings;
-  readonly #options: WorldOptions;
+  readonly #setting: Setting;
 
-  private constructor(agent: PreparedAgent, surroundings: Surroundings, options: WorldOptions, clock: WorldClock) {
-    const { tracksReplies = false, mutate = (store) => store } = options;
+  private constructor(setting: Setting, clock: WorldClock, shared: Shared) {
     this.clock = clock;
-    this.jobs = new MemoryJobs(clock);
-    this.agent = agent;
-    this.#surroundings = surroundings;
-    this.#options = options;
-    this.held = new HeldCalls(clock, tracksReplies);
-    this.store = mutate(openMemoryStore(this.db), this.db);
+    this.shared = shared;
+    this.#setting = setting;
+    this.held = new HeldCalls(shared, clock, setting.options.tracksReplies ?? false);
   }
 
   static async open(options: WorldOptions): Promise<World> {
     const clock = new WorldClock();
     const surroundings = options.surround(clock);
     const { model, tools = [], policy = {} } = surroundings;
-    const agent = { name: AGENT, system: 'You guide.', model, tools, policy };
-    const prepared = await prepareAgent(agent, {}, { loadCounter: async () => WORD_COUNTER });
-    return new World(prepared, surroundings, options, clock);
+    const given = { name: AGENT, system: 'You guide.', model, tools, policy };
+    const agent = await prepareAgent(given, {}, { loadCounter: async () => WORD_COUNTER });
+    return new World({ options, surroundings, agent }, clock, openShared(clock, options.mutate));
+  }
+
+  /** What was saved goes on here. Those who were at work begin anew and hear at once all that they had heard. */
+  static async restore({ setting, now, shared, actors, resent }: SavedWorld): Promise<World> {
+    const clock = new WorldClock(now);
+    const world = new World(setting, clock, copyShared(shared, clock, setting.options.mutate));
+    const again = actors.map((saved) => world.#openActor(saved.name, openProcess(saved.name), saved));
+    for (const actor of again) world.#begin(actor);
+    await world.held.retell(again);
+    for (const call of world.held.all) call.isResent = resent.has(`${call.actor.name}#${call.number}`);
+    return world;
+  }
+
+  save(): SavedWorld {
+    const { held, working, clock } = this;
+    const atWork = [...new Set([...working, ...held.all.map(({ actor }) => actor)])];
+    const living = atWork.filter(({ process }) => !process.isDead);
+    const resent = held.all.filter(({ isResent }) => isResent).map(({ actor, number }) => `${actor.name}#${number}`);
+    return {
+      setting: this.#setting,
+      now: clock.now(),
+      shared: copyShared(this.shared, clock),
+      actors: living.map(({ name, origin, begunAt, heard }) => ({ name, origin, begunAt, heard: [...heard] })),
+      resent: new Set(resent),
+    };
+  }
+
+  get db(): Shared['db'] {
+    return this.shared.db;
+  }
+
+  get jobs(): MemoryJobs {
+    return this.shared.jobs;
+  }
+
+  /** A copy of what all share, to try something out on it. */
+  copyShared(): Shared {
+    return copyShared(this.shared, this.clock, this.#setting.options.mutate);
   }
 
   /** Messages that are there before anything begins. */
   async write(messages: readonly Message[]): Promise<void> {
-    const weighed = await Promise.all(messages.map((message) => this.agent.weigh(message)));
+    const weighed = await Promise.all(messages.map((message) => this.#setting.agent.weigh(message)));
     const request = { conversation: ref, operation: 'before', agent: AGENT, expectedHead: 0, opens: [], closes: [] };
-    const { status } = await this.store.append({ ...request, messages: weighed });
+    const { status } = await this.shared.store.append({ ...request, messages: weighed });
     if (status !== 'appended') throw new Error(`not written: ${status}`);
   }
 
   /** Takes a job and begins to work on it. */
   deliver(process: Process, job: StoredJob): void {
-    const token = this.jobs.take(job);
-    const actor = openActor(`${job.id}.${job.deliveries}`, process);
-    this.working.set(actor, job);
-    const ports = this.#openPorts(actor);
-    const delivery = this.#deliveryOf(job.queue, actor, ports);
-    const run = delivery(this.#jobAsSeen(actor, job), token);
+    const taken = this.jobs.take(job);
+    this.#begin(this.#openActor(`${job.id}.${job.deliveries}`, process, { origin: { kind: 'job', job: taken } }));
+  }
+
+  /** One look at what is due. */
+  sweep(process: Process, name: string): void {
+    this.#begin(this.#openActor(name, process, { origin: { kind: 'sweep' } }));
+  }
+
+  /** One of the services begins with what it does. */
+  beginClient(index: number): void {
+    const name = `c${index + 1}`;
+    this.#begin(this.#openActor(name, openProcess(name), { origin: { kind: 'client', index } }));
+  }
+
+  /** What a service holds in its hands that is no part of the world: it is played again by whoever opens it. */
+  openClient(process: Process): ClientPorts {
+    return this.#clientPorts(this.#openActor(process.name, process, { origin: { kind: 'client', index: -1 } }));
+  }
+
+  #begin(actor: Actor): void {
+    const { origin } = actor;
+    this.working.add(actor);
+    if (origin.kind === 'job') this.#beginDelivery(actor, origin.job);
+    else {
+      this.#run(actor, origin)
+        .catch((error: unknown) => this.#note(error))
+        .finally(() => this.working.delete(actor));
+    }
+  }
+
+  #run(actor: Actor, origin: Exclude<Origin, { kind: 'job' }>): Promise<unknown> {
+    if (origin.kind === 'sweep') return createSweeper(this.#openPorts(actor)).sweepOnce();
+    const play = this.#setting.options.clients?.[origin.index];
+    if (play === undefined) throw new Error(`no client ${origin.index}`);
+    return play(this.#clientPorts(actor));
+  }
+
+  #beginDelivery(actor: Actor, job: TakenJob): void {
+    const delivery = this.#deliveryOf(job.queue, actor, this.#openPorts(actor));
     const end = (operation: 'end' | 'failAttempt', why?: unknown): void => {
       void this.held
-        .hold(actor, `job.${operation}`, [why], async () => this.jobs[operation](job, token))
+        .hold(actor, `job.${operation}`, [why], async ({ jobs }) => jobs[operation](job))
         .catch(() => undefined)
         .then(() => this.working.delete(actor));
     };
-    run.then(
+    delivery(this.#jobAsSeen(actor, job), job.token).then(
       () => end('end'),
       (error: unknown) => {
         if (error instanceof WaitingChildrenError || error instanceof DelayedError) this.working.delete(actor);
@@ -124,34 +204,21 @@ export class World {
     );
   }
 
-  /** One look at what is due. */
-  sweep(process: Process, name: string): void {
-    const actor = openActor(name, process);
-    const job = { id: name } as StoredJob;
-    this.working.set(actor, job);
-    void createSweeper(this.#openPorts(actor))
-      .sweepOnce()
-      .catch((error: unknown) => this.#note(error))
-      .then(() => this.working.delete(actor));
-  }
-
-  /** Work that is under way until it ends: a client's, which no job stands for. */
-  begin(actor: Actor, run: Promise<unknown>): void {
-    this.working.set(actor, CLIENT_WORK);
-    void run.catch((error: unknown) => this.#note(error)).then(() => this.working.delete(actor));
-  }
-
-  /** What a service holds in its hands. */
-  openClient(process: Process): { readonly actor: Actor; readonly ports: ClientPorts } {
-    const actor = openActor(process.name, process);
+  #clientPorts(actor: Actor): ClientPorts {
+    const bind = (room: string) => this.held.bind(actor, room, ({ store }) => store);
     const ports = {
-      turns: this.held.bind(actor, 'turns', this.store),
-      passes: this.held.bind(actor, 'passes', this.store),
+      turns: bind('turns'),
+      passes: bind('passes'),
+      contexts: bind('contexts'),
+      versions: bind('versions'),
+      proposals: bind('proposals'),
       wakes: this.#wakesOf(actor),
       ids: idsOf(actor),
+      now: () => actor.sees ?? this.clock.now(),
       counterFor: async () => WORD_COUNTER,
+      currentTrace: () => undefined,
     };
-    return { actor, ports: ports as unknown as ClientPorts };
+    return ports as unknown as ClientPorts;
   }
 
   #deliveryOf(queue: QueueName, actor: Actor, ports: Ports): Delivery {
@@ -161,60 +228,64 @@ export class World {
       return deliverSummarizations(createSummarizationHandler(ports), new AbortController().signal, () => undefined);
     }
     const addBulk = (children: Parameters<MemoryJobs['addChildren']>[0]) =>
-      this.held.hold(actor, 'queue.addBulk', children, async () => this.jobs.addChildren(children));
+      this.held.hold(actor, 'queue.addBulk', children, async ({ jobs }) => jobs.addChildren(children));
     return deliverPasses(createPassHandler(ports), { of: () => ({ addBulk }) } as unknown as QueueSet, report);
   }
 
   /** As far as deliveries look at a job of BullMQ's. */
-  #jobAsSeen(actor: Actor, job: StoredJob): Job<unknown> {
-    const { held, jobs } = this;
+  #jobAsSeen(actor: Actor, job: TakenJob): Job<unknown> {
+    const { held } = this;
     const seen = {
       id: job.id,
       data: job.data,
       timestamp: job.timestamp,
       attemptsMade: job.attemptsMade,
       queueQualifiedName: job.queue,
-      getDependenciesCount: () => held.hold(actor, 'job.count', [], async () => jobs.countChildren(job.id)),
-      moveToWaitingChildren: (token: string) =>
-        held.hold(actor, 'job.wait', [], async () => jobs.moveToWaitingChildren(job, token)),
+      getDependenciesCount: () => held.hold(actor, 'job.count', [], async ({ jobs }) => jobs.countChildren(job.id)),
+      moveToWaitingChildren: () =>
+        held.hold(actor, 'job.wait', [], async ({ jobs }) => jobs.moveToWaitingChildren(job)),
       // By the process's own clock, as the delivery counts.
-      moveToDelayed: (at: number, token: string) => {
+      moveToDelayed: (at: number) => {
         const delayMs = Math.max(1_000, Math.round((at - Date.now()) / 1_000) * 1_000);
-        return held.hold(actor, 'job.delay', [], async () => jobs.moveToDelayed(job, token, delayMs));
+        return held.hold(actor, 'job.delay', [delayMs], async ({ jobs }) => jobs.moveToDelayed(job, delayMs));
       },
     };
     return seen as unknown as Job<unknown>;
   }
 
   #openPorts(actor: Actor): Ports {
-    const { held, store, clock } = this;
-    const timers = this.#options.timers ?? clock.timersOf(() => !actor.process.isDead);
-    const { summarizers = [] } = this.#surroundings;
+    const { held, clock } = this;
+    const { options, surroundings } = this.#setting;
+    const { summarizers = [] } = surroundings;
+    const timers = options.timers ?? clock.timersOf(() => !actor.process.isDead);
     const prepared = this.#openAgent(actor, timers);
+    const bind = (room: string) => held.bind(actor, room, ({ store }) => store);
     const ports: Ports = {
-      turns: held.bind(actor, 'turns', store),
-      passes: held.bind(actor, 'passes', store),
-      contexts: held.bind(actor, 'contexts', store),
-      summaries: held.bind(actor, 'summaries', store),
-      sweep: held.bind(actor, 'sweep', store),
+      turns: bind('turns'),
+      passes: bind('passes'),
+      contexts: bind('contexts'),
+      summaries: bind('summaries'),
+      sweep: bind('sweep'),
       texts: { publishText: async () => undefined },
       wakes: this.#wakesOf(actor),
       takeover: { settleNow: (conversation) => takeOverPass(ports, conversation) },
-      summarizers: () => summarizers.map((summarizer) => held.bind(actor, 'summarizer', summarizer)),
+      summarizers: () => summarizers.map((summarizer) => held.bind(actor, 'summarizer', () => summarizer)),
       calibrations: { observe: async () => undefined },
       agents: { find: (name) => (name === AGENT ? prepared : undefined) },
-      clock,
+      clock: { now: () => actor.sees ?? clock.now() },
       ids: idsOf(actor),
       timers,
       onEvent: () => undefined,
+      tracing: noTracing,
     };
     return ports;
   }
 
   /** The agent, with a model and tools that are called as from outside. */
   #openAgent(actor: Actor, timers: Timers): PreparedAgent {
-    const { agent } = this.agent;
-    const { modelMs = 0 } = this.#options;
+    const prepared = this.#setting.agent;
+    const { agent } = prepared;
+    const { modelMs = 0 } = this.#setting.options;
     const model: Model = {
       profile: agent.model.profile,
       generate: async (request) => {
@@ -232,15 +303,30 @@ export class World {
         run: (input, context) => this.held.hold(actor, 'tool.run', [tool.name, input], () => run(input, context)),
       };
     });
-    return { ...this.agent, agent: { ...agent, model, tools } };
+    return { ...prepared, agent: { ...agent, model, tools } };
   }
 
   #wakesOf(actor: Actor): WakeQueue {
-    const wakes: WakeQueue = {
-      wake: async (kind, conversation, wake) => this.jobs.add(kind, conversation, wake),
-      isPending: async (_kind, _conversation, wake) => this.jobs.isPending(wake),
-    };
-    return this.held.bind(actor, 'wakes', wakes);
+    return this.held.bind(
+      actor,
+      'wakes',
+      ({ jobs }): WakeQueue => ({
+        wake: async (kind, conversation, wake) => jobs.add(kind, conversation, wake),
+        isPending: async (_kind, _conversation, wake) => jobs.isPending(wake),
+      }),
+    );
+  }
+
+  #openActor(
+    name: string,
+    process: Process,
+    {
+      origin,
+      begunAt = this.clock.now(),
+      heard = [],
+    }: Pick<Actor, 'origin'> & Partial<Pick<Actor, 'begunAt' | 'heard'>>,
+  ): Actor {
+    return { name, process, origin, begunAt, heard: [...heard], calls: 0, ids: 0, sees: undefined };
   }
 
   #note(error: unknown): void {
@@ -252,16 +338,13 @@ export function openProcess(name: string): Process {
   return { name, isDead: false };
 }
 
-function openActor(name: string, process: Process): Actor {
-  return { name, process, seen: '', calls: 0, ids: 0 };
-}
-
 /** Ids that depend on nothing but who asks for them and how often he has. */
 function idsOf(actor: Actor): { next(): string } {
+  const mark = actor.name.startsWith(ID_MARK) ? actor.name : `${ID_MARK}${actor.name}`;
   return {
     next: () => {
       actor.ids += 1;
-      return `${actor.name}-${actor.ids}`;
+      return `${mark}-${actor.ids}`;
     },
   };
 }

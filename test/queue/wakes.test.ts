@@ -171,8 +171,27 @@ test('counts are by queue and state over all shards, and tell how long the next 
   expect(counts).toContainEqual({ queue: 'compaction', state: 'prioritized', count: 1 });
   expect(counts).toContainEqual({ queue: 'summarization', state: 'delayed', count: 1 });
   expect(counts).toContainEqual({ queue: 'turn', state: 'waiting-children', count: 0 });
+  const shardWaits = await wakes.readShardWaits();
+  expect(shardWaits.find(({ queue, shard }) => queue === 'turn' && shard === 1)?.waitMs).toBeGreaterThan(3_500_000);
   const waits = new Map((await wakes.readOldestWaits()).map(({ queue, waitMs }) => [queue, waitMs]));
   expect(waits.get('turn')).toBeGreaterThanOrEqual(3_600_000);
   expect(waits.get('compaction')).toBeLessThan(60_000);
   expect(waits.get('summarization')).toBe(0);
+});
+
+test('a job behind others of a higher priority is the one that has waited longest, though it is not next', async () => {
+  const house = useHouse();
+  const wakes = house.openWakes();
+  const raw = house.openRaw('turn');
+  const now = Date.now();
+  const ages = { 1: 1_000, 7: 3_600_000, 200_000: 60_000 };
+  for (const [priority, ageMs] of Object.entries(ages)) {
+    const options = { priority: Number(priority), timestamp: now - ageMs };
+    await raw.add('turn', {}, { ...options, jobId: `oldest-${priority}` });
+    await raw.add('turn', {}, { ...options, jobId: `newer-${priority}`, timestamp: now });
+  }
+  const [next] = (await wakes.readShardWaits()).filter(({ queue }) => queue === 'turn');
+  expect(next?.waitMs).toBeLessThan(60_000);
+  const oldest = (await wakes.readOldestWaits()).find(({ queue }) => queue === 'turn');
+  expect(oldest?.waitMs).toBeGreaterThanOrEqual(3_600_000);
 });

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type OpenClient, openClient } from '../../src/client/index.ts';
+import type { Agent } from '../../src/domain/agent.ts';
 import type { Durability } from '../../src/domain/durability.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
 import { ROLES, startWorkers } from '../../src/runtime/start-workers.ts';
@@ -11,12 +12,16 @@ const BEFORE_MS = 1_000;
 /** How far replicas are behind when the master dies. */
 const LAG_MS = 300;
 const AFTER_MS = 3_000;
+/** of a producer, between two turns */
+const PAUSE_MS = 50;
 const GO_ON_MS = 30_000;
 const SHARDS = 4;
 
 export interface Failover {
   readonly redisUrl: string;
   readonly durability?: Durability;
+  /** `guide`, which otherwise repeats what it is told */
+  readonly agent?: Agent;
   /** replicas stand still from here */
   lag(): void;
   /** the master dies, and replicas go on */
@@ -34,28 +39,33 @@ export interface Figures {
   readonly unsure: number;
   /** settled at the old master alone, and once more at the new one */
   readonly settledAgain: number;
-  /** from the master's death to the next turn accepted, and the next settled */
+  /** from the master's death until a turn of every conversation was accepted again, and one settled */
   readonly acceptedAfterMs: number;
   readonly settledAfterMs: number;
+  /** ended after the failover, with a job for each of their sequences */
+  readonly fannedOutPasses: number;
 }
 
 /** Producers and workers before, during and after the death of a master; then what is left of what was acknowledged. */
 export async function measureFailover(failover: Failover): Promise<Figures> {
-  const { redisUrl, durability } = failover;
+  const { redisUrl, durability, agent = agentOf() } = failover;
   const settlements = new Map<string, number>();
-  const settledAt: number[] = [];
+  const settledAt = new Map<string, number[]>();
+  const fannedOutAt: number[] = [];
   const open = () =>
     startWorkers({
       redisUrl,
-      agents: [agentOf()],
+      agents: [agent],
       roles: ROLES,
       shards: SHARDS,
       queueShards: 1,
       concurrency: { turn: 8, compaction: 2, summarization: 2 },
       shutdownMs: 2_000,
       onEvent: (event) => {
+        if (event.type === 'pass_ended' && event.sequences > 0) fannedOutAt.push(Date.now());
         if (event.type !== 'turn_settled') return;
-        settledAt.push(Date.now());
+        const { id } = event.conversation;
+        settledAt.set(id, [...(settledAt.get(id) ?? []), Date.now()]);
         settlements.set(event.turn ?? '', (settlements.get(event.turn ?? '') ?? 0) + 1);
       },
     });
@@ -64,17 +74,21 @@ export async function measureFailover(failover: Failover): Promise<Figures> {
   try {
     const producing = new AbortController();
     const producers = Array.from({ length: CONVERSATIONS }, (_, at) => new Producer(client, `c${at}`));
-    const running = producers.map((producer) => producer.run(producing.signal));
+    const running = Promise.all(producers.map((producer) => producer.run(producing.signal)));
+    running.catch(() => undefined); // awaited below
     await delay(BEFORE_MS);
     failover.lag();
     await delay(LAG_MS);
     const failedAt = Date.now();
     failover.fail();
-    await until('turns are accepted again', () => producers.some((p) => p.lastAt > failedAt + LAG_MS), GO_ON_MS);
-    await until('turns are settled again', () => settledAt.some((at) => at > failedAt + LAG_MS), GO_ON_MS);
+    const haveGoneOn = (times: readonly (readonly number[])[]): boolean =>
+      times.length === CONVERSATIONS && times.every((at) => firstAfter(at, failedAt) !== undefined);
+    const listAccepted = (): number[][] => producers.map(({ acceptedAt }) => acceptedAt);
+    await until('turns are accepted again', () => haveGoneOn(listAccepted()), GO_ON_MS);
+    await until('turns are settled again', () => haveGoneOn([...settledAt.values()]), GO_ON_MS);
     await delay(AFTER_MS);
     producing.abort();
-    await Promise.all(running);
+    await running;
     const kept = await Promise.all(producers.map((producer) => producer.readKept()));
     const acknowledged = producers.reduce((sum, { turns }) => sum + turns.length, 0);
     return {
@@ -84,12 +98,9 @@ export async function measureFailover(failover: Failover): Promise<Figures> {
       outOfOrder: total(await Promise.all(producers.map((producer) => producer.countOutOfOrder()))),
       unsure: total(producers.map(({ unsure }) => unsure)),
       settledAgain: [...settlements.values()].filter((times) => times > 1).length,
-      acceptedAfterMs:
-        firstAfter(
-          producers.flatMap(({ acceptedAt }) => acceptedAt),
-          failedAt,
-        ) - failedAt,
-      settledAfterMs: firstAfter(settledAt, failedAt) - failedAt,
+      acceptedAfterMs: lastToGoOn(listAccepted(), failedAt),
+      settledAfterMs: lastToGoOn([...settledAt.values()], failedAt),
+      fannedOutPasses: fannedOutAt.filter((at) => at > failedAt + LAG_MS).length,
     };
   } finally {
     await client.close();
@@ -98,8 +109,12 @@ export async function measureFailover(failover: Failover): Promise<Figures> {
 }
 
 /** What a client hears of the dead master's last answers may come a moment later. */
-function firstAfter(times: readonly number[], failedAt: number): number {
-  return Math.min(...times.filter((at) => at > failedAt + LAG_MS));
+function firstAfter(times: readonly number[], failedAt: number): number | undefined {
+  return times.find((at) => at > failedAt + LAG_MS);
+}
+
+function lastToGoOn(times: readonly (readonly number[])[], failedAt: number): number {
+  return Math.max(...times.map((at) => firstAfter(at, failedAt) ?? Number.NaN)) - failedAt;
 }
 
 function total(numbers: readonly number[]): number {
@@ -119,10 +134,6 @@ class Producer {
     this.#conversation = conversation;
   }
 
-  get lastAt(): number {
-    return this.acceptedAt.at(-1) ?? 0;
-  }
-
   async run(signal: AbortSignal): Promise<void> {
     for (let number = 1; !signal.aborted; number += 1) {
       const turn = `${this.#conversation}.${number}`;
@@ -130,7 +141,7 @@ class Producer {
         if (signal.aborted) return;
         await delay(50);
       }
-      await delay(20);
+      await delay(PAUSE_MS);
     }
   }
 

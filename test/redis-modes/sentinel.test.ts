@@ -1,43 +1,7 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { measureFailover } from './failover.ts';
-import { hasServer, type Server, startReplicated, startServer, until } from './servers.ts';
-
-const SENTINELS = 3;
-const DOWN_AFTER_MS = 1_000;
-
-interface Sentinels {
-  readonly url: string;
-  readonly master: Server;
-  readonly replicas: readonly Server[];
-}
-
-async function startSentinels(): Promise<Sentinels> {
-  const [master, ...replicas] = (await startReplicated(2)) as [Server, ...Server[]];
-  const sentinels: Server[] = [];
-  onTestFinished(async () => {
-    await Promise.all([...sentinels, master, ...replicas].map((server) => server.stop()));
-  });
-  const sentinelOf = [
-    `sentinel monitor main 127.0.0.1 ${master.port} 2`,
-    `sentinel down-after-milliseconds main ${DOWN_AFTER_MS}`,
-    'sentinel failover-timeout main 5000',
-    '',
-  ].join('\n');
-  for (let at = 0; at < SENTINELS; at += 1) sentinels.push(await startServer({ sentinelOf }));
-  await until('the Sentinels know each other and the replicas', async () => {
-    const states = await Promise.all(sentinels.map(({ redis }) => redis.call('SENTINEL', 'MASTER', 'main')));
-    return states.every((state) => {
-      const fields = state as string[];
-      const read = (name: string): number => Number(fields[fields.indexOf(name) + 1]);
-      return read('num-other-sentinels') === SENTINELS - 1 && read('num-slaves') === 2;
-    });
-  });
-  return {
-    url: `redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/main`,
-    master,
-    replicas,
-  };
-}
+import { startSentinels } from './sentinels.ts';
+import { hasServer } from './servers.ts';
 
 describe.skipIf(!hasServer)('a failover by Sentinels (skipped where PATH has no server)', () => {
   test.each([

@@ -13,6 +13,7 @@ import { isSettled, type TurnView } from '../../src/domain/turn.ts';
 import { type QueueName, queuePrefix } from '../../src/jobs/names.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { ROLES, type Role, startWorkers, type Workers } from '../../src/runtime/start-workers.ts';
+import { readRedisSource } from '../setup/redis-source.ts';
 
 /** Few, so that a sweep is small. */
 export const SHARDS = 4;
@@ -28,6 +29,7 @@ export interface StartOptions {
   readonly roles?: readonly Role[];
   readonly metricsPort?: number;
   readonly shadow?: PolicyInput;
+  readonly tracesContent?: boolean;
 }
 
 /** A Redis, a client and workers: all that runs in production, in one test's hands. */
@@ -49,8 +51,7 @@ export interface House {
  * of another suite would answer this one's turns.
  */
 export async function openHouse(): Promise<House> {
-  const isContainerForced = process.env['TEST_REDIS'] === 'container';
-  const server = await provideRedis(isContainerForced ? { sources: ['container'] } : {});
+  const server = await provideRedis(readRedisSource());
   const closers: (() => Promise<unknown>)[] = [() => server.stop()];
   const later = (close: () => Promise<unknown>): void => void closers.push(close);
   const redisUrl = server.url;
@@ -62,7 +63,7 @@ export async function openHouse(): Promise<House> {
     redisUrl,
     redis,
     client,
-    async startWorkers(agent, { roles = ROLES, metricsPort, shadow } = {}) {
+    async startWorkers(agent, { roles = ROLES, metricsPort, shadow, tracesContent = false } = {}) {
       const events: WorkerEvent[] = [];
       const workers = await startWorkers({
         redisUrl,
@@ -73,6 +74,7 @@ export async function openHouse(): Promise<House> {
         concurrency: { turn: 8, compaction: 4, summarization: 4 },
         shutdownMs: 5_000,
         onEvent: (event) => events.push(event),
+        tracesContent,
         ...(shadow && { shadow }),
         ...(metricsPort !== undefined && { metrics: { host: '127.0.0.1', port: metricsPort } }),
       });

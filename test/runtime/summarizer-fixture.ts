@@ -3,6 +3,7 @@ import type { ContextSource } from '../../src/domain/context.ts';
 import type { EventListener } from '../../src/domain/events.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { Model } from '../../src/domain/model.ts';
+import { noTracing } from '../../src/domain/ports/tracing.ts';
 import { createStructuralSummarizer } from '../../src/models/structural/structural-summarizer.ts';
 import { createModelSummarizer } from '../../src/models/summarizer/model-summarizer.ts';
 import { openQueueWorkers } from '../../src/queue/queue-workers.ts';
@@ -57,6 +58,7 @@ export async function openSummarizers(
     ids: createIdSource(),
     timers: systemTimers,
     onEvent,
+    tracing: noTracing,
   });
   const workers = openQueueWorkers({
     url,

@@ -1,10 +1,14 @@
-import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { forkConversation } from '../../src/client/forks.ts';
 import type { ClientPorts } from '../../src/client/ports.ts';
 import type { ConversationRef } from '../../src/domain/ids.ts';
+import { checkEviction, readMemory } from '../../src/store/memory.ts';
 import { openStore } from '../../src/store/open-store.ts';
+import { Subscriber } from '../../src/store/subscriber.ts';
+import { openTextListener, openTextPublisher } from '../../src/store/text-deltas.ts';
 import { describeStore, STORE_ROOMS } from './contract/store.ts';
+import { describeTextDeltas } from './contract/text-deltas.ts';
 import { describeTurnStore } from './contract/turn-store.ts';
 import { SuiteKeyspace, type SuiteRedis } from './open-redis.ts';
 import { claimPass, commitOf, makeConversation } from './pass-samples.ts';
@@ -14,6 +18,7 @@ import { openRedisStoreHarness } from './store-harness.ts';
 import { openRedisHarness } from './turn-harness.ts';
 
 const NODES = 3;
+const MEMORY_LIMIT = 1_000_000_000;
 const isThere = await hasServer();
 
 /** Each script gets all its keys, and they lie in one slot: else the server of that slot refuses it. */
@@ -32,6 +37,34 @@ describe.skipIf(!isThere)('a Cluster (skipped where PATH has no redis-server or 
 
   for (const room of STORE_ROOMS) describeStore(room, 'a Cluster', () => openRedisStoreHarness(openClusterRedis));
   describeTurnStore('a Cluster', () => openRedisHarness(openClusterRedis));
+
+  describe('what is told', () => {
+    let subscriber: Subscriber | undefined;
+    afterAll(() => subscriber?.close());
+    describeTextDeltas('a Cluster', () => {
+      const { redis, keyspace } = openClusterRedis();
+      subscriber = new Subscriber(redis);
+      return {
+        publisher: openTextPublisher(redis, keyspace),
+        listener: openTextListener(redis, keyspace, subscriber),
+      };
+    });
+  });
+
+  test('each of its masters is looked at before it is used', async () => {
+    const { cluster, nodes } = opened as RedisCluster;
+    const redis = cluster as unknown as Redis;
+    await expect(checkEviction(redis)).resolves.toBeUndefined();
+    expect(await readMemory(redis)).toBeUndefined();
+    const last = new Redis(nodes.at(-1) ?? '');
+    onTestFinished(async () => {
+      await last.config('SET', 'maxmemory-policy', 'noeviction', 'maxmemory', 0);
+      last.disconnect();
+    });
+    await last.config('SET', 'maxmemory-policy', 'allkeys-lru', 'maxmemory', MEMORY_LIMIT);
+    await expect(checkEviction(redis)).rejects.toMatchObject({ field: 'maxmemory-policy' });
+    expect(await readMemory(redis)).toMatchObject({ limitBytes: MEMORY_LIMIT });
+  });
 
   test('a fork from each node to each', async () => {
     const { redis, keyspace } = openClusterRedis();

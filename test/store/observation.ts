@@ -82,7 +82,8 @@ export function checkInvariants({ shape, times }: Observation, before?: Observat
   expect(times.epoch, 'I4: epochs never fall').toBeGreaterThanOrEqual(before?.times.epoch ?? 0);
   checkLog(shape);
   for (const turn of Object.values(turns).filter(({ state }) => isSettled(state))) {
-    expect([turn.hasInput, turn.answers, turn.suspensions, turn.waiting]).toEqual([false, {}, {}, undefined]);
+    const texts = Object.values(turn.answers).filter((text) => text !== '');
+    expect([turn.hasInput, texts, turn.suspensions, turn.waiting]).toEqual([false, [], {}, undefined]);
   }
 }
 

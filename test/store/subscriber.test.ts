@@ -9,8 +9,13 @@ const COMMAND_TIMEOUT_MS = 200;
 async function openSubscriber() {
   const { redis, close } = openSuiteRedis();
   onTestFinished(close);
-  const proxy = await FaultyProxy.listen(redis.options.port ?? 0);
-  const client = new Redis(proxy.url, { commandTimeout: COMMAND_TIMEOUT_MS, maxRetriesPerRequest: 0 });
+  const { port = 0, password } = redis.options;
+  const proxy = await FaultyProxy.listen(port);
+  const client = new Redis(proxy.url, {
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    maxRetriesPerRequest: 0,
+    ...(password && { password }), // a Redis in a container asks for one
+  });
   client.on('error', () => undefined);
   const subscriber = new Subscriber(client);
   onTestFinished(async () => {
@@ -57,7 +62,7 @@ test('a subscription that began while nothing was answered is made up for', asyn
   await subscriber.join('first', () => undefined);
   proxy.swallow();
   const heard: string[] = [];
-  await expect(subscriber.join('second', (text) => heard.push(text))).rejects.toThrow();
+  await expect(subscriber.join('second', (text) => heard.push(text))).rejects.toThrow('Command timed out');
   proxy.cut();
   await vi.waitFor(
     async () => {

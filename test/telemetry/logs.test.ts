@@ -1,10 +1,22 @@
-import { describe, expect, test } from 'vitest';
+import { trace } from '@opentelemetry/api';
+import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ContentEvent } from '../../src/domain/contents.ts';
 import { TurnfoldError } from '../../src/domain/errors.ts';
 import type { WorkerEvent } from '../../src/domain/events.ts';
-import { createLogger, type LoggerOptions, logEvents } from '../../src/telemetry/logs.ts';
+import { createLogger, type LoggerOptions, logContents, logEvents } from '../../src/telemetry/logs.ts';
 import { samples, scope } from './sample-events.ts';
 
 type Line = Record<string, unknown>;
+type ContentOf<Type extends ContentEvent['type']> = Extract<ContentEvent, { type: Type }>;
+
+/** One of every type. */
+const contents: { readonly [Type in ContentEvent['type']]: ContentOf<Type> } = {
+  model_asked: { type: 'model_asked', ...scope, system: 'private rules', messages: [] },
+  model_answered: { type: 'model_answered', ...scope, content: 'private', toolCalls: [] },
+  tool_asked: { type: 'tool_asked', ...scope, name: 'look', call: 'c2_0', arguments: '{"at":"private"}' },
+  tool_answered: { type: 'tool_answered', ...scope, name: 'look', call: 'c2_0', content: 'private' },
+};
 
 function capture(options: Partial<LoggerOptions> = {}) {
   const written: string[] = [];
@@ -19,9 +31,10 @@ function logAll(level: LoggerOptions['level'], ...events: readonly WorkerEvent[]
   return written.map((line) => JSON.parse(line) as Line);
 }
 
-function logError(level: LoggerOptions['level'], error: unknown): Line {
-  const [line] = logAll(level, { type: 'worker_failed', where: 'sweeper', error });
-  return line?.['error'] as Line;
+function logError(options: Partial<LoggerOptions>, error: unknown): Line {
+  const { logger, written } = capture(options);
+  logEvents(logger)({ type: 'worker_failed', where: 'sweeper', error });
+  return (JSON.parse(written.join('')) as Line)['error'] as Line;
 }
 
 function parseFailure(text: string): unknown {
@@ -89,7 +102,16 @@ describe('log catalogue', () => {
   test('what happens for each step is not written at info', () => {
     const levels = logAll('info', ...Object.values(samples)).map((line) => line['event']);
     const passes = ['pass_proposed', 'approval_refused', 'pass_ended', 'pass_shadowed', 'version_rejected'];
-    const shown = ['turn_settled', 'turn_suspended', ...passes, 'lease_lost', 'redis_nearly_full', 'worker_failed'];
+    const before = ['model_passed_over', 'pass_taken_over'];
+    const shown = [
+      'turn_settled',
+      'turn_suspended',
+      ...before,
+      ...passes,
+      'lease_lost',
+      'redis_nearly_full',
+      'worker_failed',
+    ];
     expect(levels).toEqual(shown);
   });
 
@@ -124,7 +146,7 @@ describe('errors in logs', () => {
   test('a coded one is told with its code, message and details', () => {
     const cause = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:6379'), { code: 'ECONNREFUSED' });
     const error = new TurnfoldError('redis_unavailable', 'Redis does not answer', { details: { tries: 3 }, cause });
-    const line = logError('info', error);
+    const line = logError({}, error);
     expect(line).toEqual({
       code: 'redis_unavailable',
       message: 'Redis does not answer',
@@ -133,13 +155,15 @@ describe('errors in logs', () => {
     });
   });
 
-  test('any other one could quote contents: its message is written at debug alone', () => {
+  test('any other one could quote contents: its message is written where those are asked for, at no level else', () => {
     const error = parseFailure('my private text');
     expect((error as Error).message).toContain('private'); // the trap is there
-    const line = logError('info', error);
-    expect(JSON.stringify(line)).not.toContain('private');
-    expect(line).toEqual({ name: 'SyntaxError', at: expect.stringContaining('JSON.parse') });
-    expect(logError('debug', error)).toMatchObject({
+    for (const level of ['debug', 'info'] as const) {
+      const line = logError({ level }, error);
+      expect(JSON.stringify(line)).not.toContain('private');
+      expect(line).toEqual({ name: 'SyntaxError', at: expect.stringContaining('JSON.parse') });
+    }
+    expect(logError({ level: 'info', showsContent: true }, error)).toMatchObject({
       message: expect.stringContaining('private'),
       stack: expect.stringContaining('logs.test.ts'),
     });
@@ -148,27 +172,27 @@ describe('errors in logs', () => {
   test('a message that looks like a stack is not taken for one', () => {
     const error = new Error('oops\n    at private text');
     const place = expect.stringContaining('logs.test.ts');
-    expect(logError('info', error)).toEqual({ name: 'Error', at: place });
+    expect(logError({}, error)).toEqual({ name: 'Error', at: place });
     error.message = 'changed later';
-    expect(logError('info', error)).toEqual({ name: 'Error' });
+    expect(logError({}, error)).toEqual({ name: 'Error' });
   });
 
   test("Redis' own code is the first word of its answer", () => {
     const error = Object.assign(new Error("READONLY You can't write against a read only replica."), {
       name: 'ReplyError',
     });
-    expect(logError('info', error)).toMatchObject({ name: 'ReplyError', code: 'READONLY' });
+    expect(logError({}, error)).toMatchObject({ name: 'ReplyError', code: 'READONLY' });
   });
 
   test('what is no error is told by its type', () => {
-    expect(logError('debug', 'my private text')).toEqual({ name: 'string' });
-    expect(logError('debug', null)).toEqual({ name: 'object' });
+    expect(logError({}, 'my private text')).toEqual({ name: 'string' });
+    expect(logError({}, null)).toEqual({ name: 'object' });
   });
 
   test('causes in a circle end', () => {
     const error = new Error('one');
     error.cause = error;
-    expect(JSON.stringify(logError('info', error)).match(/"name":"Error"/g)).toHaveLength(4);
+    expect(JSON.stringify(logError({}, error)).match(/"name":"Error"/g)).toHaveLength(4);
   });
 });
 
@@ -211,10 +235,104 @@ describe('secrets', () => {
     }
   });
 
+  test.each([
+    ['a key of Anthropic', 'sk-ant-api03-0123456789abcdefghij'],
+    ['a token of GitHub', 'ghp_0123456789abcdefghijABCDEFGHIJ'],
+    ['a key of AWS', 'AKIA0123456789ABCDEF'],
+    ['a JSON Web Token', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTYifQ.c2lnbmF0dXJl'],
+  ])('%s says itself what it is, wherever it stands', (_, secret) => {
+    const { logger, written } = capture({ showsContent: true });
+    logContents(logger)({ ...contents.tool_answered, content: `found ${secret}, in "${secret}"` });
+    expect(written.join('')).not.toContain(secret);
+    expect(JSON.parse(written.join(''))).toMatchObject({ content: 'found [redacted], in "[redacted]"' });
+  });
+
+  test.each([
+    ['{"user":"bob","password":"hunter2!","id":7}', '{"user":"bob","password":"[redacted]","id":7}'],
+    ['{"api_key": "abc-def", "secret": null}', '{"api_key": "[redacted]", "secret": null}'],
+    ['password: hunter2!\nuser: bob', 'password: [redacted]\nuser: bob'],
+    ['OPENAI_API_KEY=abc-def PATH=/bin', 'OPENAI_API_KEY=[redacted] PATH=/bin'],
+    ['Authorization: Bearer abc.def', 'Authorization: Bearer [redacted]'],
+    ['authorization: Basic Ym9iOmh1bnRlcjI=', 'authorization: Basic [redacted]'],
+    ['ask for the password, it is a secret', 'ask for the password, it is a secret'],
+  ])('a secret under its name is redacted in what was said: %s', (said, shown) => {
+    const { logger, written } = capture({ showsContent: true });
+    const messages = [{ role: 'user' as const, content: said }];
+    logContents(logger)({ ...contents.model_asked, system: said, messages });
+    expect(JSON.parse(written.join(''))).toMatchObject({ system: shown, messages: [{ content: shown }] });
+  });
+
+  test("the process's own are redacted whatever they look like, and as JSON writes them", () => {
+    const secret = 'plain "word"';
+    const { logger, written } = capture({ showsContent: true, secrets: [secret, 'short'] });
+    logger.info({ said: `it is ${secret}` }, `not ${secret}; short stays`);
+    expect(written.join('')).not.toContain('plain');
+    expect(JSON.parse(written.join(''))).toMatchObject({
+      said: 'it is [redacted]',
+      msg: 'not [redacted]; short stays',
+    });
+  });
+
+  test('a line stays JSON, whatever is redacted in it', () => {
+    const { logger, written } = capture();
+    logger.info(
+      { deep: { er: { password: true, secret: 12, cookie: null, token: ['a'] } }, apiKey: 'abcdef' },
+      'start',
+    );
+    expect(JSON.parse(written.join(''))).toMatchObject({ apiKey: '[redacted]', msg: 'start' });
+  });
+
   test('an error of which the logger is told itself follows the same rule', () => {
     const { logger, written } = capture({ level: 'info' });
     logger.error({ err: parseFailure('my private text') }, 'start failed');
     expect(written.join('')).not.toContain('private');
+  });
+});
+
+describe('what was said', () => {
+  test.each(Object.values(contents).map((event) => [event.type, event] as const))(
+    '%s is told with its ids',
+    (_, event) => {
+      const { logger, written } = capture({ level: 'info', showsContent: true });
+      logContents(logger)(event);
+      expect(JSON.parse(written.join(''))).toMatchObject({
+        event: event.type,
+        conversation: 'conv-4711',
+        turn: 'turn-4712',
+        level: 'info',
+      });
+      expect(written.join('')).toContain('private');
+    },
+  );
+
+  test.each(Object.values(samples).map((event) => [event.type, event] as const))(
+    'is in no line of %s, at any level',
+    (_, event) => {
+      const error = new Error('my private text', { cause: new Error('private too') });
+      const said = { content: 'private', messages: ['private'], arguments: 'private' };
+      const lines = logAll('debug', Object.assign(said, event, 'error' in event && { error }));
+      expect(lines).toHaveLength(1);
+      expect(JSON.stringify(lines)).not.toContain('private');
+    },
+  );
+});
+
+describe('lines within a span', () => {
+  const spans = new NodeTracerProvider();
+  beforeAll(() => spans.register());
+  afterAll(() => spans.shutdown());
+
+  test('carry its ids, and others none', () => {
+    const { logger, written } = capture();
+    const ids = trace.getTracer('service').startActiveSpan('work', (span) => {
+      logEvents(logger)(samples.turn_settled);
+      span.end();
+      return span.spanContext();
+    });
+    logEvents(logger)(samples.turn_settled);
+    const [within = '', outside = ''] = written;
+    expect(JSON.parse(within)).toMatchObject({ trace_id: ids.traceId, span_id: ids.spanId });
+    expect(JSON.parse(outside)).not.toHaveProperty('trace_id');
   });
 });
 

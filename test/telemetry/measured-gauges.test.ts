@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { WorkerEvent } from '../../src/domain/events.ts';
+import type { ShardFigures, WaitingWork } from '../../src/telemetry/measures.ts';
 import { GAUGES } from '../../src/telemetry/metric-catalogue.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 import { listSeries, parseExposition } from './exposition.ts';
@@ -17,6 +18,14 @@ async function countFailures(metrics: Metrics, measure: string): Promise<number 
   return series.get(`turnfold_measure_failures_total{measure="${measure}"}`);
 }
 
+const shards: ShardFigures = {
+  overdue: { turn: 3, pass: 0 },
+  oldestOverdueMs: 1_500,
+  openPasses: 2,
+  oldestOpenPassMs: 4_000,
+  failedTurns: 5,
+};
+
 describe('measured gauges', () => {
   test('show what is measured, in base units, at every reading', async () => {
     let turns = 7;
@@ -26,17 +35,28 @@ describe('measured gauges', () => {
           { queue: 'turn', state: 'prioritized', count: 4 },
           { queue: 'compaction', state: 'waiting-children', count: 2 },
         ],
-        measureOverdue: async () => ({ count: 3, oldestMs: 1_500 }),
-        measureWaiting: async () => ({ turns, oldestMs: 60_000 }),
+        measureShards: async () => shards,
+        measureWaiting: async () => ({ turns, oldestMs: new Map([['turn', 60_000]]) }),
+        measureServers: async () => ({ usedBytes: 600, usedRatio: 0.6, evictedKeys: 1 }),
+        readCalibrations: async () => new Map([['m', 1.25]]),
       },
     });
     expect(await readGauges(metrics)).toEqual({
       'bullmq_job_count{queue="turn",state="prioritized"}': 4,
       'bullmq_job_count{queue="compaction",state="waiting-children"}': 2,
-      turnfold_overdue_entries: 3,
+      'turnfold_overdue_entries{kind="turn"}': 3,
+      'turnfold_overdue_entries{kind="pass"}': 0,
       turnfold_oldest_overdue_entry_age_seconds: 1.5,
+      turnfold_open_passes: 2,
+      turnfold_oldest_open_pass_age_seconds: 4,
+      turnfold_failed_turns: 5,
       turnfold_waiting_turns: 7,
       turnfold_oldest_waiting_turn_age_seconds: 60,
+      'turnfold_oldest_waiting_job_age_seconds{queue="turn"}': 60,
+      turnfold_redis_memory_bytes: 600,
+      turnfold_redis_memory_ratio: 0.6,
+      turnfold_redis_evicted_keys: 1,
+      'turnfold_model_calibration_ratio{model="m"}': 1.25,
     });
     turns = 8;
     expect((await readGauges(metrics))['turnfold_waiting_turns']).toBe(8);
@@ -56,11 +76,61 @@ describe('measured gauges', () => {
   test('both gauges of a measure show one and the same measure', async () => {
     let calls = 0;
     const metrics = createMetrics({
-      measures: { measureWaiting: async () => ({ turns: ++calls, oldestMs: calls * 1_000 }) },
+      measures: { measureWaiting: async () => ({ turns: ++calls, oldestMs: new Map([['turn', calls * 1_000]]) }) },
     });
     const shown = await readGauges(metrics);
-    expect(shown).toEqual({ turnfold_waiting_turns: 1, turnfold_oldest_waiting_turn_age_seconds: 1 });
+    expect(shown).toMatchObject({ turnfold_waiting_turns: 1, turnfold_oldest_waiting_turn_age_seconds: 1 });
     expect(calls).toBe(1);
+  });
+});
+
+describe('the shared state', () => {
+  const measures = { countJobs: async () => [{ queue: 'turn', state: 'active', count: 1 }] };
+
+  test('is shown by the worker that measures it, from one reading to the next', async () => {
+    let isOurs = true;
+    const metrics = createMetrics({ measures: { ...measures, isMeasuring: async () => isOurs } });
+    const job = 'bullmq_job_count{queue="turn",state="active"}';
+    expect(await readGauges(metrics)).toEqual({ [job]: 1, turnfold_worker_measures_shared_state: 1 });
+    isOurs = false;
+    expect(await readGauges(metrics)).toEqual({ turnfold_worker_measures_shared_state: 0 });
+    isOurs = true;
+    expect(await readGauges(metrics)).toMatchObject({ [job]: 1 });
+  });
+
+  test('is asked for once a reading', async () => {
+    const isMeasuring = vi.fn<() => Promise<boolean>>(async () => true);
+    const countJobs = vi.fn<() => Promise<[]>>(async () => []);
+    const measureShards = async (): Promise<ShardFigures> => shards;
+    await readGauges(createMetrics({ measures: { isMeasuring, countJobs, measureShards } }));
+    expect(isMeasuring).toHaveBeenCalledTimes(1);
+    expect(countJobs).toHaveBeenCalledTimes(1);
+  });
+
+  test("is nobody's to show where that cannot be told", async () => {
+    const isMeasuring = (): Promise<boolean> => Promise.reject(new Error('Redis is away'));
+    expect(await readGauges(createMetrics({ measures: { ...measures, isMeasuring } }))).toEqual({
+      turnfold_worker_measures_shared_state: 0,
+    });
+  });
+});
+
+describe('a worker', () => {
+  test('says whether Redis answers it, and how fast', async () => {
+    let ping = (): Promise<void> => Promise.resolve();
+    const metrics = createMetrics({ measures: { ping: () => ping() } });
+    const shown = await readGauges(metrics);
+    expect(shown).toMatchObject({ turnfold_redis_up: 1 });
+    expect(shown['turnfold_redis_ping_seconds']).toBeLessThan(1);
+    ping = () => Promise.reject(new Error('Redis is away'));
+    expect(await readGauges(metrics)).toEqual({ turnfold_redis_up: 0 });
+  });
+
+  test('says how much it takes at a time', async () => {
+    expect(await readGauges(createMetrics({ concurrency: { turn: 50, compaction: 0 } }))).toEqual({
+      'turnfold_worker_concurrency{role="turn"}': 50,
+      'turnfold_worker_concurrency{role="compaction"}': 0,
+    });
   });
 });
 
@@ -75,11 +145,11 @@ describe('a measure that fails', () => {
           if (isAway) throw away;
           return [{ queue: 'turn', state: 'active', count: 1 }];
         },
-        measureOverdue: () => {
+        measureShards: () => {
           if (isAway) throw away; // before there is a promise
-          return Promise.resolve({ count: 0, oldestMs: 0 });
+          return Promise.resolve(shards);
         },
-        measureWaiting: async () => ({ turns: 5, oldestMs: 0 }),
+        measureWaiting: async () => ({ turns: 5, oldestMs: new Map() }),
       },
     });
     const whole = await readGauges(metrics);
@@ -91,7 +161,7 @@ describe('a measure that fails', () => {
     isAway = false;
     expect(await readGauges(metrics)).toEqual(whole);
     expect(await countFailures(metrics, 'countJobs')).toBe(1);
-    expect(await countFailures(metrics, 'measureOverdue')).toBe(1);
+    expect(await countFailures(metrics, 'measureShards')).toBe(1);
     expect(await countFailures(metrics, 'measureWaiting')).toBeUndefined();
   });
 
@@ -105,15 +175,15 @@ describe('a measure that fails', () => {
   });
 
   test('by hanging does not hang the page, and is not begun again before it ends', async () => {
-    const gate = Promise.withResolvers<{ turns: number; oldestMs: number }>();
-    const measureWaiting = vi.fn<() => Promise<{ turns: number; oldestMs: number }>>(() => gate.promise);
+    const gate = Promise.withResolvers<WaitingWork>();
+    const measureWaiting = vi.fn<() => Promise<WaitingWork>>(() => gate.promise);
     const metrics = createMetrics({ measures: { measureWaiting }, measureDeadlineMs: 1 });
     expect(await readGauges(metrics)).toEqual({});
     expect(await readGauges(metrics)).toEqual({});
     expect(measureWaiting).toHaveBeenCalledTimes(1);
     expect(await countFailures(metrics, 'measureWaiting')).toBe(1);
 
-    gate.resolve({ turns: 1, oldestMs: 0 });
+    gate.resolve({ turns: 1, oldestMs: new Map() });
     await vi.waitFor(async () => {
       expect(await readGauges(metrics)).toMatchObject({ turnfold_waiting_turns: 1 });
     });

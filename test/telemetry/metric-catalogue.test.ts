@@ -7,6 +7,18 @@ test('every name stands once', () => {
   expect(new Set(specs.map(({ name }) => name)).size).toBe(specs.length);
 });
 
+test('what is there from the start has the labels of its metric, once', () => {
+  for (const { name, labels, start = [] } of specs) {
+    for (const set of start) expect(Object.keys(set).toSorted(), name).toEqual([...labels].toSorted());
+    expect(new Set(start.map((set) => JSON.stringify(set))).size, name).toBe(start.length);
+  }
+});
+
+test('a fresh page stays small', () => {
+  const series = specs.flatMap(({ buckets, start = [] }) => start.map(() => (buckets?.length ?? -2) + 3));
+  expect(series.reduce((sum, count) => sum + count, 0)).toBeLessThan(1_000);
+});
+
 describe.each(specs.map((spec) => [spec.name, spec] as const))('%s', (name, { type, help, labels, buckets }) => {
   test('follows the conventions of Prometheus', () => {
     expect(name).toMatch(/^(turnfold_[a-z]+(_[a-z]+)*|bullmq_job_count)$/);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { REASONS } from '../../src/domain/compaction/thresholds.ts';
 import type { WorkerEvent } from '../../src/domain/events.ts';
-import { METRICS } from '../../src/telemetry/metric-catalogue.ts';
+import { METRICS, type MetricSpec } from '../../src/telemetry/metric-catalogue.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 import { findTrigger } from '../../src/telemetry/pass-trigger.ts';
 import { listSeries, parseExposition } from './exposition.ts';
@@ -25,7 +25,12 @@ async function measureEffect(...events: readonly WorkerEvent[]): Promise<Record<
 }
 
 const expected: { readonly [Type in WorkerEvent['type']]: Record<string, number> } = {
-  turn_claimed: { turnfold_turn_wait_seconds_sum: 1.5, turnfold_turn_wait_seconds_count: 1 },
+  turn_claimed: {
+    turnfold_turn_wait_seconds_sum: 1.5,
+    turnfold_turn_wait_seconds_count: 1,
+    'turnfold_turn_suspended_seconds_sum{waits_for="compaction"}': 3,
+    'turnfold_turn_suspended_seconds_count{waits_for="compaction"}': 1,
+  },
   turn_settled: {
     'turnfold_turns_total{code="step_limit",outcome="failed"}': 1,
     'turnfold_turn_duration_seconds_sum{outcome="failed"}': 2.5,
@@ -44,11 +49,22 @@ const expected: { readonly [Type in WorkerEvent['type']]: Record<string, number>
     'turnfold_model_requests_over_limit_total{model="scripted",purpose="turn"}': 1,
     'turnfold_model_tokens_total{direction="input",model="scripted",purpose="turn"}': 32_500,
     'turnfold_model_tokens_total{direction="output",model="scripted",purpose="turn"}': 700,
+    'turnfold_model_cached_tokens_total{model="scripted",purpose="turn"}': 30_000,
+    'turnfold_model_cost_dollars_total{model="scripted",purpose="turn"}': 0.25,
+    'turnfold_model_first_text_seconds_sum{model="scripted"}': 0.8,
+    'turnfold_model_first_text_seconds_count{model="scripted"}': 1,
+    'turnfold_model_retry_after_seconds_sum{model="scripted",purpose="turn"}': 30,
+    'turnfold_model_retry_after_seconds_count{model="scripted",purpose="turn"}': 1,
+    'turnfold_model_size_estimate_ratio_sum{model="scripted",purpose="turn"}': 33_000 / 32_500,
+    'turnfold_model_size_estimate_ratio_count{model="scripted",purpose="turn"}': 1,
   },
+  model_passed_over: { 'turnfold_model_fallbacks_total{model="scripted",outcome="retry",purpose="turn"}': 1 },
   pass_requested: {
     'turnfold_pass_requests_total{reason="ratio"}': 1,
     'turnfold_pass_requests_total{reason="hard_limit"}': 1,
   },
+  pass_held: { 'turnfold_pass_holds_total{why="breaker_open"}': 1 },
+  pass_taken_over: { 'turnfold_pass_fallbacks_total{fallback="taken_over"}': 1 },
   pass_fanned_out: { turnfold_pass_fan_out_jobs_sum: 3, turnfold_pass_fan_out_jobs_count: 1 },
   pass_proposed: { 'turnfold_pass_proposals_total{strategy="summarize",trigger="ratio"}': 1 },
   approval_refused: { 'turnfold_approvals_refused_total{code="invalid_input"}': 1 },
@@ -62,7 +78,12 @@ const expected: { readonly [Type in WorkerEvent['type']]: Record<string, number>
     'turnfold_pass_before_tokens_count{strategy="summarize"}': 1,
     'turnfold_pass_after_tokens_sum{strategy="summarize"}': 12_000,
     'turnfold_pass_after_tokens_count{strategy="summarize"}': 1,
+    'turnfold_pass_saved_tokens_sum{strategy="summarize"}': 18_000,
+    'turnfold_pass_saved_tokens_count{strategy="summarize"}': 1,
     'turnfold_archived_messages_total{strategy="summarize"}': 41,
+    'turnfold_pass_fallbacks_total{fallback="summaries_missing"}': 1,
+    'turnfold_pass_fallbacks_total{fallback="floor_relaxed"}': 1,
+    turnfold_breaker_openings_total: 1,
   },
   pass_shadowed: {
     'turnfold_shadow_passes_total{outcome="committed",policy="live",strategy="summarize"}': 1,
@@ -85,6 +106,7 @@ const expected: { readonly [Type in WorkerEvent['type']]: Record<string, number>
     'turnfold_summarization_jobs_total{outcome="written"}': 1,
     'turnfold_summarization_job_duration_seconds_sum{outcome="written"}': 0.3,
     'turnfold_summarization_job_duration_seconds_count{outcome="written"}': 1,
+    'turnfold_summaries_written_total{choice="fallback",summarizer="structural"}': 1,
     turnfold_summarization_source_tokens_sum: 6_000,
     turnfold_summarization_source_tokens_count: 1,
     turnfold_summarization_result_tokens_sum: 900,
@@ -102,13 +124,19 @@ describe('an event moves exactly its metrics', () => {
   });
 
   test('together they move every metric of the catalogue but the failed measures', async () => {
-    const moved = Object.keys(await measureEffect(...Object.values(samples)));
+    const reclaimed = { ...samples.turn_claimed, attempt: 2 };
+    const moved = Object.keys(await measureEffect(...Object.values(samples), reclaimed));
     const still = Object.values(METRICS).filter(({ name }) => !moved.some((series) => series.startsWith(name)));
     expect(still).toEqual([METRICS.measureFailures]);
   });
 
-  test('a later claim has no wait', async () => {
-    expect(await measureEffect({ type: 'turn_claimed', ...scope, agent: 'support', attempt: 2 })).toEqual({});
+  test('a claim of a turn whose last one had no outcome is counted as such', async () => {
+    const effect = await measureEffect({ type: 'turn_claimed', ...scope, agent: 'support', attempt: 2 });
+    expect(effect).toEqual({ turnfold_turn_reclaims_total: 1 });
+  });
+
+  test('a claim that is neither the first nor a second try moves nothing', async () => {
+    expect(await measureEffect({ type: 'turn_claimed', ...scope, agent: 'support', attempt: 1 })).toEqual({});
   });
 
   test('a poison turn, settled by a claim, has no duration', async () => {
@@ -210,16 +238,36 @@ describe('page', () => {
     expect(failures?.samples).toEqual([{ name: METRICS.workerFailures.name, labels: { where }, value: 1 }]);
   });
 
+  test('has from the start what `rate` is to see the first of, at 0', async () => {
+    const series = await readSeries(createMetrics());
+    for (const { name, type, start = [] } of Object.values<MetricSpec>(METRICS)) {
+      for (const labels of start) {
+        const pairs = Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1));
+        const set = pairs.length === 0 ? '' : `{${pairs.map(([label, value]) => `${label}="${value}"`).join(',')}}`;
+        expect(series.get(`${name}${type === 'histogram' ? '_count' : ''}${set}`), name + set).toBe(0);
+      }
+    }
+    expect(series.get('turnfold_turns_total{code="poison",outcome="failed"}')).toBe(0);
+  });
+
+  test('has all outcomes of a model from its first request on', async () => {
+    const metrics = createMetrics();
+    metrics.listener(samples.model_called);
+    const series = await readSeries(metrics);
+    expect(series.get('turnfold_model_requests_total{model="scripted",outcome="fatal",purpose="turn"}')).toBe(0);
+  });
+
   test('two of them in one process do not meet', async () => {
     const [one, other] = [createMetrics(), createMetrics()];
     one.listener(samples.lease_lost);
     expect((await readSeries(one)).get('turnfold_leases_lost_total{what="turn",why="fenced"}')).toBe(1);
-    expect((await readSeries(other)).get('turnfold_leases_lost_total{what="turn",why="fenced"}')).toBeUndefined();
+    expect((await readSeries(other)).get('turnfold_leases_lost_total{what="turn",why="fenced"}')).toBe(0);
   });
 
   test('shows no id', async () => {
     const metrics = createMetrics();
     for (const event of Object.values(samples)) metrics.listener(event);
-    expect((await metrics.render()).body).not.toMatch(/471[123]|acme|read_file/);
+    // Of values any could look like an id.
+    expect([...(await readSeries(metrics)).keys()].join()).not.toMatch(/471[123]|acme|read_file/);
   });
 });

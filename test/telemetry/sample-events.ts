@@ -10,7 +10,14 @@ export const scope = {
 
 /** One event of every type, with every field set. */
 export const samples: { readonly [Type in WorkerEvent['type']]: EventOf<Type> } = {
-  turn_claimed: { type: 'turn_claimed', ...scope, agent: 'support', attempt: 1, waitMs: 1_500 },
+  turn_claimed: {
+    type: 'turn_claimed',
+    ...scope,
+    agent: 'support',
+    attempt: 1,
+    waitMs: 1_500,
+    suspended: { for: 'compaction', ms: 3_000 },
+  },
   turn_settled: { type: 'turn_settled', ...scope, outcome: 'failed', code: 'step_limit', durationMs: 2_500 },
   turn_suspended: { type: 'turn_suspended', ...scope, for: 'approval', waitMs: 86_400_000 },
   tool_called: { type: 'tool_called', ...scope, name: 'read_file', outcome: 'invalid_input', durationMs: 250 },
@@ -23,10 +30,17 @@ export const samples: { readonly [Type in WorkerEvent['type']]: EventOf<Type> } 
     durationMs: 4_000,
     tokens: 33_000,
     isOverLimit: true,
+    firstTextMs: 800,
+    retryAfterMs: 30_000,
     inputTokens: 32_500,
     outputTokens: 700,
+    cachedTokens: 30_000,
+    cost: 0.25,
   },
+  model_passed_over: { type: 'model_passed_over', ...scope, purpose: 'turn', model: 'scripted', outcome: 'retry' },
   pass_requested: { type: 'pass_requested', ...scope, reasons: ['ratio', 'hard_limit'], isJoined: false },
+  pass_held: { type: 'pass_held', ...scope, why: 'breaker_open' },
+  pass_taken_over: { type: 'pass_taken_over', ...scope },
   pass_fanned_out: { type: 'pass_fanned_out', ...scope, jobs: 3, sequences: 5 },
   pass_proposed: {
     type: 'pass_proposed',
@@ -58,6 +72,8 @@ export const samples: { readonly [Type in WorkerEvent['type']]: EventOf<Type> } 
     tokensAfter: 12_000,
     archived: 41,
     sequences: 5,
+    fallbacks: ['summaries_missing', 'floor_relaxed'],
+    opensBreaker: true,
   },
   pass_shadowed: {
     type: 'pass_shadowed',
@@ -86,6 +102,7 @@ export const samples: { readonly [Type in WorkerEvent['type']]: EventOf<Type> } 
     durationMs: 300,
     sourceTokens: 6_000,
     tokens: 900,
+    written: { by: 'structural', isFallback: true },
   },
   version_rejected: {
     type: 'version_rejected',

@@ -1,10 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
-import { readConfig } from '../../config.ts';
+import { listSecrets } from '../../config/list-secrets.ts';
+import { readConfig, readEnvironment } from '../../config.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
 import type { EventListener } from '../../domain/events.ts';
 import { untilAnswer } from '../../local-redis/until-answer.ts';
 import { ROLES, type Role, startWorkers } from '../../runtime/start-workers.ts';
-import { createLogger, logEvents } from '../../telemetry/logs.ts';
+import { createLogger, logContents, logEvents } from '../../telemetry/logs.ts';
 import { foldOutages } from '../../telemetry/outages.ts';
 import { explainError, findRefusal } from '../explain-outage.ts';
 import { readPolicyFile, readTrialPolicy } from '../files.ts';
@@ -23,7 +24,7 @@ export interface WorkerOptions {
 /** Runs the workers of this process until SIGTERM or SIGINT; then finishes or hands back what is under way. */
 export async function runWorker(options: WorkerOptions, output: Output): Promise<number> {
   const roles = readRoles(options.roles);
-  const { redisUrl, metrics, logLevel, ...config } = readConfig();
+  const { redisUrl, metrics, logLevel, logsContent, ...config } = readConfig();
   if (redisUrl === undefined) {
     throw new TurnfoldError('invalid_config', 'REDIS_URL: not set; a worker needs to know its Redis', {
       field: 'REDIS_URL',
@@ -32,7 +33,8 @@ export async function runWorker(options: WorkerOptions, output: Output): Promise
   const policy = await readPolicyFile(options.policy, output);
   const shadow = options.shadow === undefined ? {} : { shadow: await readTrialPolicy(options.shadow, output) };
   const agents = await loadAgents(options.agents);
-  const logger = createLogger({ level: logLevel });
+  const secrets = listSecrets(readEnvironment());
+  const logger = createLogger({ level: logLevel, showsContent: logsContent, secrets });
   const { interruption } = listenForSignals();
   const onEvent = foldOutages({
     logger,
@@ -50,6 +52,8 @@ export async function runWorker(options: WorkerOptions, output: Output): Promise
     agents,
     roles,
     onEvent,
+    secrets,
+    ...(logsContent && { onContent: logContents(logger) }),
   });
   // While Redis is away a start waits for it, however long: told to stop, it is left, for it has taken nothing yet.
   const workers = await Promise.race([started, interruption.then(() => undefined)]);

@@ -1,9 +1,16 @@
 import { type Gate, OPEN_GATE } from '../conversation.ts';
+import type { PassHold } from '../events.ts';
 import { PASS_LIMITS, type PassOutcome } from '../pass.ts';
 
 /** Whether a soft pass is not worth asking for: nothing was to be done at this size, or three passes in a row gained too little. */
 export function isGateShut(gate: Gate, tokens: number): boolean {
-  return tokens < gate.shutBelowTokens || tokens < gate.breakerTokens;
+  return findHold(gate, tokens) !== undefined;
+}
+
+/** What shuts the gate; undefined where it is open. */
+export function findHold({ breakerTokens, shutBelowTokens }: Gate, tokens: number): PassHold | undefined {
+  if (tokens < breakerTokens) return 'breaker_open';
+  return tokens < shutBelowTokens ? 'gate_shut' : undefined;
 }
 
 /**

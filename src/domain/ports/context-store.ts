@@ -1,6 +1,6 @@
 import type { ContextSource } from '../context.ts';
 import type { ConversationState } from '../conversation.ts';
-import type { Shortfall } from '../durability.ts';
+import type { Told } from '../durability.ts';
 import type { OpenCall } from '../history.ts';
 import type { ConversationRef } from '../ids.ts';
 import type { LogEntry, WeighedMessage } from '../message.ts';
@@ -38,8 +38,6 @@ export type AppendResult =
       readonly status: 'appended' | 'known';
       readonly from: number;
       readonly to: number;
-      /** a durability was asked for and not reached */
-      readonly shortfall?: Shortfall;
     }
   /** the conversation is that agent's */
   | { readonly status: 'other_agent'; readonly agent: string }
@@ -49,10 +47,10 @@ export type AppendResult =
 
 /** What services need of contexts and versions. */
 export interface ContextStore extends ContextReader {
-  append(request: AppendRequest): Promise<AppendResult>;
+  append(request: AppendRequest): Promise<Told<AppendResult>>;
   /** kept versions, newest first */
   listVersions(conversation: ConversationRef): Promise<Version[]>;
   readVersion(conversation: ConversationRef, number: number): Promise<Version | undefined>;
   /** removes every key of the conversation; what still writes to it is answered `gone` */
-  erase(conversation: ConversationRef): Promise<{ readonly removedKeys: number }>;
+  erase(conversation: ConversationRef): Promise<Told<{ readonly removedKeys: number }>>;
 }

@@ -1,4 +1,5 @@
 import type { ConversationRef } from '../ids.ts';
+import type { TraceParent } from '../trace-parent.ts';
 import type { SummarizationTask } from './queue.ts';
 
 /** What a queue delivers to a turn worker. It throws only where its own service fails (Redis away). */
@@ -11,6 +12,8 @@ export interface PassDelivery {
   readonly job: string;
   /** its children have all ended: settle with what they brought */
   readonly haveChildrenEnded: boolean;
+  /** the span of who asked for the pass */
+  readonly askedIn?: TraceParent | undefined;
 }
 
 export type PassDeliveryResult =

@@ -1,5 +1,6 @@
 import type { Reason } from '../compaction/thresholds.ts';
 import type { ConversationState, Gate } from '../conversation.ts';
+import type { Told } from '../durability.ts';
 import type { ConversationRef } from '../ids.ts';
 import type { PassOutcome } from '../pass.ts';
 import type { ApprovalRefusal, Proposal, Verdict } from '../proposal.ts';
@@ -105,7 +106,7 @@ export type VersionCommitResult = PassEndResult | { readonly status: 'version_ch
 
 /** What asks for passes: turn workers, clients. */
 export interface PassIntake {
-  requestPass(request: PassRequest): Promise<PassRequestResult>;
+  requestPass(request: PassRequest): Promise<Told<PassRequestResult>>;
 }
 
 /** What a compaction worker needs. Every write names the pass that it is for. */

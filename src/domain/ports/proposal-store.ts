@@ -1,4 +1,5 @@
 import type { Reason } from '../compaction/thresholds.ts';
+import type { Told } from '../durability.ts';
 import type { ConversationRef } from '../ids.ts';
 import type { ApprovalRefusal, Proposal, Verdict } from '../proposal.ts';
 import type { Forking } from './version-store.ts';
@@ -49,7 +50,7 @@ export type DecisionResult =
 export interface ProposalStore {
   readProposal(conversation: ConversationRef): Promise<WaitingProposal | undefined>;
   /** stores the verdict with the pass, for a compaction worker to act on */
-  decideProposal(decision: Decision): Promise<DecisionResult>;
+  decideProposal(decision: Decision): Promise<Told<DecisionResult>>;
   /** undefined: no such decision, or more than a day ago */
   readDecision(conversation: ConversationRef, operation: string): Promise<DecisionAnswer | undefined>;
 }

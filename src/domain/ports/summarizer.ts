@@ -1,5 +1,6 @@
 import type { EventScope, WorkerEvent } from '../events.ts';
 import type { Message } from '../message.ts';
+import type { ModelRequest } from '../model.ts';
 import type { RawItems } from '../raw-items.ts';
 import type { SeqRange } from '../version.ts';
 
@@ -43,6 +44,7 @@ export interface SummaryRequest {
   readonly parts?: SummaryParts;
   /** told after every model call, whatever came of it */
   readonly onCall?: (call: SummaryCall) => void;
+  readonly onPassedOver?: ModelRequest['onPassedOver'];
 }
 
 export type SummaryAnswer =

@@ -14,6 +14,19 @@ export type SweepDecision =
   /** a valid lease, a wait, or nothing left: leave alone */
   | { readonly status: 'quiet' };
 
+/** How much waits, and how long has the oldest. Ages in ms, 0 where there is nothing. */
+export interface ShardMeasure {
+  /** entries past their time now: somebody should have looked */
+  readonly overdue: Readonly<Record<DueEntry['kind'], number>>;
+  readonly oldestOverdueMs: number;
+  /** passes requested or in progress; not those that wait for somebody's decision */
+  readonly openPasses: number;
+  /** since its request */
+  readonly oldestOpenPassMs: number;
+  /** that are kept, brought again or not */
+  readonly failedTurns: number;
+}
+
 /** What the sweeper needs. */
 export interface SweepStore {
   readonly shards: number;
@@ -28,6 +41,6 @@ export interface SweepStore {
   recordWake(entry: DueEntry, wake: string): Promise<boolean>;
   /** moves a scheduled turn that is due to the tail of its mailbox; `needsWake`: add the wake */
   promoteScheduled(conversation: ConversationRef, turn: string, wake: string): Promise<{ readonly needsWake: boolean }>;
-  /** entries past their time now, and the age of the oldest, in ms; over all shards */
-  measureOverdue(): Promise<{ readonly count: number; readonly oldestMs: number }>;
+  /** for gauges; over all shards */
+  measureShards(): Promise<ShardMeasure>;
 }

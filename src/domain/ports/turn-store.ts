@@ -1,9 +1,10 @@
 import type { ConversationState } from '../conversation.ts';
-import type { Shortfall } from '../durability.ts';
+import type { Told } from '../durability.ts';
 import type { OpenCall } from '../history.ts';
 import type { ConversationRef } from '../ids.ts';
 import type { Message, WeighedMessage } from '../message.ts';
 import type { SizeAnchor } from '../size.ts';
+import type { TraceParent } from '../trace-parent.ts';
 import type { AnswerEnd, StepRecord, TurnFailure, TurnState, TurnView, Waiting, WaitRequest } from '../turn.ts';
 import type { Version } from '../version.ts';
 import type { Forking } from './version-store.ts';
@@ -33,6 +34,8 @@ export interface AcceptRequest {
   /** ms from the acceptance, for which the turn is `scheduled`; absent or 0: due at once */
   readonly delayMs?: number;
   readonly maxQueuedTurns: number;
+  /** the span of who enqueues it */
+  readonly askedIn?: TraceParent | undefined;
   /** a failed turn of the conversation, whose input this one brings again; any other is refused */
   readonly redriveOf?: string;
 }
@@ -42,8 +45,6 @@ export type AcceptResult =
       readonly status: 'accepted' | 'known';
       readonly state: TurnState /** add the wake named in the request */;
       readonly needsWake: boolean;
-      /** a durability was asked for and not reached */
-      readonly shortfall?: Shortfall;
     }
   | { readonly status: 'conflict' }
   | Forking
@@ -80,6 +81,7 @@ export interface ClaimedTurn {
   /** claims since the last recorded outcome, this one included */
   readonly attempt: number;
   readonly acceptedAt: number;
+  readonly askedIn?: TraceParent;
   /** by the store's clock, as every time of the log is */
   readonly claimedAt: number;
   readonly inputSeq: number;
@@ -87,8 +89,9 @@ export interface ClaimedTurn {
   readonly input?: Message;
   readonly conversation: ConversationState;
   readonly steps: ReadonlyMap<string, StepRecord>;
-  /** what the turn was suspended for, where it was; `isFulfilled` false: the deadline passed */
-  readonly waited?: Waiting & { readonly isFulfilled: boolean };
+  /** what the turn was suspended for, where it was, and since when; `isFulfilled` false: the deadline passed */
+  readonly waited?: Waiting &
+    Pick<WaitRequest, 'suspendedIn'> & { readonly isFulfilled: boolean; readonly since?: number };
   /** answers and approvals that came in while it waited, by call id: JSON as brought by `resume` */
   readonly answers: ReadonlyMap<string, string>;
 }
@@ -175,6 +178,7 @@ export interface ResumeRequest {
 }
 
 export type ResumeResult =
+  /** nothing more is awaited; also of answers that were brought before, whatever became of the turn since */
   | { readonly status: 'fulfilled'; readonly wake?: string }
   /** recorded; other calls are still awaited */
   | { readonly status: 'partial' }
@@ -188,9 +192,9 @@ export type CancelResult =
 
 /** What services need: turns in, turns out. */
 export interface TurnIntake {
-  accept(request: AcceptRequest): Promise<AcceptResult>;
-  resume(request: ResumeRequest): Promise<ResumeResult>;
-  cancel(conversation: ConversationRef, turn: string, wake: string): Promise<CancelResult>;
+  accept(request: AcceptRequest): Promise<Told<AcceptResult>>;
+  resume(request: ResumeRequest): Promise<Told<ResumeResult>>;
+  cancel(conversation: ConversationRef, turn: string, wake: string): Promise<Told<CancelResult>>;
   readTurn(conversation: ConversationRef, turn: string): Promise<TurnView | undefined>;
   /** of all conversations, newest first */
   listFailed(query: FailedQuery): Promise<FailedTurn[]>;

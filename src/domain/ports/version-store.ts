@@ -1,4 +1,5 @@
 import type { Gate } from '../conversation.ts';
+import type { Told } from '../durability.ts';
 import type { OpenCall } from '../history.ts';
 import type { ConversationRef } from '../ids.ts';
 import type { LogEntry } from '../message.ts';
@@ -88,25 +89,27 @@ export interface KeptTexts {
 /** The fork was ended, or its conversation erased. */
 export type ForkLost = { readonly status: 'superseded' | 'gone' };
 
+export type ForkEndResult =
+  | { readonly status: 'done' }
+  /** it ends at `head`, before the plan does: a failover has lost batches that were answered. Nothing was written */
+  | { readonly status: 'incomplete'; readonly head: number }
+  | ForkLost;
+
 /** Versions that services ask for. No operation touches two conversations: they may lie in different slots. */
 export interface VersionStore {
-  replaceVersion(replacement: VersionReplacement): Promise<VersionReplacementResult>;
+  replaceVersion(replacement: VersionReplacement): Promise<Told<VersionReplacementResult>>;
   /** a few texts, from `cursor` on (`0` first); `next` is `0` once all were answered */
   readTexts(conversation: ConversationRef, cursor: string): Promise<KeptTexts & { readonly next: string }>;
   /**
    * makes the conversation, which accepts nothing but this fork's batches until its end; in the place of one that another
    * operation abandoned. Begin and batches hold it for a lease each.
    */
-  beginFork(begin: ForkBegin): Promise<ForkBeginResult>;
+  beginFork(begin: ForkBegin): Promise<Told<ForkBeginResult>>;
   copyToFork(
     conversation: ConversationRef,
     operation: string,
     batch: ForkBatch,
   ): Promise<{ readonly status: 'copied'; readonly head: number } | ForkLost>;
   /** puts the first version and opens the conversation; sent again it answers the same */
-  endFork(
-    conversation: ConversationRef,
-    operation: string,
-    version: Version,
-  ): Promise<{ readonly status: 'done' } | ForkLost>;
+  endFork(conversation: ConversationRef, operation: string, version: Version): Promise<Told<ForkEndResult>>;
 }

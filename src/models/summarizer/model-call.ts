@@ -4,11 +4,15 @@ import { FRAMING_TOKENS } from '../../domain/limits.ts';
 import { type Model, type ModelAnswer, ModelError } from '../../domain/model.ts';
 import type { Clock } from '../../domain/ports/clock.ts';
 import type { SummaryRequest } from '../../domain/ports/summarizer.ts';
+import { noTracing, type Tracing } from '../../domain/ports/tracing.ts';
+import { describeUsage } from '../../domain/usage.ts';
 
 export interface ModelCallSetup {
   readonly model: Model;
   readonly clock: Clock;
   readonly timeoutMs: number;
+  /** of its calls; none unless given */
+  readonly tracing?: Tracing | undefined;
 }
 
 export interface ModelCallInput {
@@ -34,7 +38,7 @@ const FRAME_TOKENS = 4 + FRAMING_TOKENS;
 export async function callModel(
   setup: ModelCallSetup,
   { system, content, maxOutputTokens, ...input }: ModelCallInput,
-  request: Pick<SummaryRequest, 'signal' | 'onCall'>,
+  request: Pick<SummaryRequest, 'signal' | 'onCall' | 'onPassedOver'>,
 ): Promise<ModelCallResult> {
   const tokens = input.tokens + FRAME_TOKENS;
   return await timeCall(setup, { tokens, maxOutputTokens }, request, (signal) =>
@@ -46,6 +50,7 @@ export async function callModel(
       maxOutputTokens,
       idempotencyKey: `summary-${hashTexts(system, content)}`,
       signal,
+      ...(request.onPassedOver && { onPassedOver: request.onPassedOver }),
     }),
   );
 }
@@ -55,34 +60,50 @@ export function hashTexts(...texts: readonly string[]): string {
   return createHash('sha256').update(texts.join('\n')).digest('hex').slice(0, 32);
 }
 
+type CallEnd = Partial<Pick<ModelAnswer, 'usage'> & Pick<ModelError, 'retryAt'>>;
+
 /**
  * One call, within its deadline, whether or not the model heeds its signal.
  * @throws ModelError of kind `retry`; the signal's reason
  */
-export async function timeCall<Answer extends Pick<ModelAnswer, 'usage'>>(
+export function timeCall<Answer extends Pick<ModelAnswer, 'usage'>>(
+  setup: ModelCallSetup,
+  input: Pick<ModelCallInput, 'tokens' | 'maxOutputTokens'>,
+  request: Pick<SummaryRequest, 'signal' | 'onCall'>,
+  call: (signal: AbortSignal) => Promise<Answer>,
+): Promise<ModelCallResult<Answer>> {
+  const { model, tracing = noTracing } = setup;
+  const { maxOutputTokens } = input;
+  // What is read here is the log, not a context.
+  const about = { kind: 'model_call', profile: model.profile, maxOutputTokens, isCompacted: false } as const;
+  return tracing.inSpan(about, () => runCall(setup, input, request, call));
+}
+
+async function runCall<Answer extends Pick<ModelAnswer, 'usage'>>(
   { model, clock, timeoutMs }: ModelCallSetup,
   { tokens, maxOutputTokens }: Pick<ModelCallInput, 'tokens' | 'maxOutputTokens'>,
   { signal: ended, onCall }: Pick<SummaryRequest, 'signal' | 'onCall'>,
   call: (signal: AbortSignal) => Promise<Answer>,
 ): Promise<ModelCallResult<Answer>> {
   const startedAt = clock.now();
-  const report = (outcome: ModelOutcome, usage?: ModelAnswer['usage']): void =>
+  const report = (outcome: ModelOutcome, { usage, retryAt }: CallEnd): void =>
     onCall?.({
       model: model.profile.id,
       outcome,
       durationMs: clock.now() - startedAt,
+      ...(retryAt !== undefined && { retryAfterMs: Math.max(0, retryAt - clock.now()) }),
       tokens,
       isOverLimit: tokens > model.profile.windowTokens - maxOutputTokens,
-      ...(usage && { inputTokens: usage.inputTotal, outputTokens: usage.output }),
+      ...(usage && describeUsage(model.profile, usage)),
     });
   const timeout = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([ended, timeout]);
   try {
     const answer = await untilAborted(signal, () => call(signal));
-    report('answered', answer.usage);
+    report('answered', answer);
     return { status: 'answered', answer };
   } catch (error) {
-    report(nameOutcome(error, ended, timeout));
+    report(nameOutcome(error, ended, timeout), error instanceof ModelError ? error : {});
     if (ended.aborted) throw error;
     if (timeout.aborted) return { status: 'failed', why: `no answer within ${timeoutMs} ms` };
     return readFailure(error, tokens);

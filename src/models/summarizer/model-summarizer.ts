@@ -2,6 +2,7 @@ import type { Model } from '../../domain/model.ts';
 import type { Clock } from '../../domain/ports/clock.ts';
 import type { Summarizer } from '../../domain/ports/summarizer.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
+import type { Tracing } from '../../domain/ports/tracing.ts';
 import { readCallFacts } from './call-facts.ts';
 import { renderSystem } from './instructions.ts';
 import { RecordWriting, type Written } from './record-writing.ts';
@@ -12,6 +13,7 @@ export interface ModelSummarizerOptions {
   /** of the model's encoding */
   readonly counter: TokenCounter;
   readonly clock: Clock;
+  readonly tracing?: Tracing | undefined;
   /** what the record has to take care of besides, in words to the model */
   readonly prompt?: string | undefined;
   /** for one call; a pass waits a minute for its summaries, and the next in the chain needs time too (default 40 s) */

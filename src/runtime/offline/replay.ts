@@ -62,8 +62,8 @@ export class Replay {
     if (asked.length > 0) await this.#pass(asked);
     this.#append(weighed);
     if (toolCalls !== undefined) return;
-    const ended = decideTurnEnd(this.#prepared, conversation.state);
-    if (ended.length > 0) await this.#pass(['turn_end']);
+    const { reasons } = decideTurnEnd(this.#prepared, conversation.state);
+    if (reasons.length > 0) await this.#pass(['turn_end']);
   }
 
   /** What it came to, once the last message was added; where a request would come next, its gate is passed. */

@@ -5,7 +5,7 @@ import { decodeConversation } from '../conversation-record.ts';
 import type { Keyspace } from '../keys.ts';
 import { bindScript } from '../script.ts';
 import { appendLog } from './append.ts';
-import { bindErase } from './erase.ts';
+import { bindErase, eraseBatch } from './erase.ts';
 import { bindReadContext } from './read-context.ts';
 import { readLog } from './read-log.ts';
 import { listVersions, readVersion } from './versions.ts';
@@ -24,6 +24,6 @@ export function openContextStore(redis: Redis, keyspace: Keyspace): ContextStore
     append: bindScript(redis, appendLog(keyspace)),
     listVersions: (conversation) => listVersions(redis, keyspace, conversation),
     readVersion: (conversation, number) => readVersion(redis, keyspace, conversation, number),
-    erase: bindErase(redis, keyspace),
+    erase: bindErase(bindScript(redis, eraseBatch(keyspace))),
   };
 }

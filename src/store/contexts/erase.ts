@@ -1,8 +1,8 @@
-import type { Redis } from 'ioredis';
+import type { Told } from '../../domain/durability.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { ContextStore } from '../../domain/ports/context-store.ts';
 import type { Keyspace } from '../keys.ts';
-import { bindScript, type ScriptDefinition } from '../script.ts';
+import type { ScriptDefinition } from '../script.ts';
 
 /** How long writers of an erased conversation are told so. */
 const GONE_MS = 86_400_000;
@@ -19,21 +19,24 @@ interface EraseProgress {
   readonly hasMore: boolean;
 }
 
-/** Removes batch after batch. One that was cut off is gone on with by the next erase, or by the accept that makes anew. */
-export function bindErase(redis: Redis, keyspace: Keyspace): ContextStore['erase'] {
-  const eraseBatch = bindScript(redis, eraseScript(keyspace));
+/**
+ * Removes batch after batch, until one is unsure. One that was cut off is gone on with by the next erase, or by the accept that
+ * makes anew.
+ */
+export function bindErase(run: (batch: EraseRequest) => Promise<Told<EraseProgress>>): ContextStore['erase'] {
   return async (conversation) => {
-    let { removedKeys, hasMore } = await eraseBatch({ conversation, isFirst: true });
-    while (hasMore) {
-      const progress = await eraseBatch({ conversation, isFirst: false });
-      hasMore = progress.hasMore;
+    let progress = await run({ conversation, isFirst: true });
+    let { removedKeys } = progress;
+    while (progress.hasMore && progress.shortfall === undefined) {
+      progress = await run({ conversation, isFirst: false });
       removedKeys = Math.max(removedKeys, progress.removedKeys);
     }
-    return { removedKeys };
+    const { shortfall } = progress;
+    return { removedKeys, ...(shortfall !== undefined && { shortfall }) };
   };
 }
 
-function eraseScript(keyspace: Keyspace): ScriptDefinition<EraseRequest, EraseProgress> {
+export function eraseBatch(keyspace: Keyspace): ScriptDefinition<EraseRequest, EraseProgress> {
   return {
     file: 'erase',
     keys: ({ conversation }) => keyspace.conversation(conversation),

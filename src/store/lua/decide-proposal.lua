@@ -24,5 +24,6 @@ if held[5] ~= (state[4] or '0') then return { 'stale', 'version_changed' } end
 redis.call('HSET', pass, 'decision', operation, 'verdict', verdict, 'wake', wake)
 redis.call('HDEL', pass, 'parked', 'parkedBy', 'parkedUntil')
 look_again(pass_member, now + WAKE_GRACE_MS)
+count_as_open()
 emit('proposal_decided', { unpack(ARGV, 5) })
 return { 'decided', 1 }

@@ -1,6 +1,7 @@
--- Puts the first version of a fork and opens it. Thresholds of turns and messages count from here.
+-- Puts the first version of a fork and opens it. Thresholds of turns and messages count from here. One whose last batches
+-- went with a master that did not hand them on is not opened.
 -- ARGV: operation; then as put_version
--- Reply: {'done'} | {'superseded'} | {'gone'}
+-- Reply: {'done'} | {'incomplete', its head} | {'superseded'} | {'gone'}
 -- @include keys
 -- @include events
 -- @include args
@@ -12,8 +13,10 @@ if loss then
   local by = string.match(redis.call('HGET', c, 'forked') or '', '^%S+')
   return { loss == 'superseded' and by == operation and 'done' or loss }
 end
-put_version()
 local state = redis.call('HMGET', c, 'forking', 'head', 'turns', 'forkAgent')
+local head, planned = tonumber(state[2] or 0), tonumber(string.match(state[1], '^%S+ %S+ (%S+)'))
+if head < planned then return { 'incomplete', head } end
+put_version()
 redis.call('HSET', c, 'forked', state[1], 'passed', state[2] .. ' ' .. (state[3] or 0), 'agent', state[4])
 redis.call('HDEL', c, 'forking', 'forkUntil', 'forkAgent')
 return { 'done' }

@@ -8,11 +8,13 @@
 -- @include keys
 -- @include ready
 -- @include failed
+-- @include open-passes
 if ARGV[1] == '1' then redis.call('SET', gone, 0, 'NX', 'PX', ARGV[3]) end
 if redis.call('EXISTS', gone) == 0 then return { 0, 0 } end
 local removed = redis.call('UNLINK', c, log, mb, ver, cp, pass, ev)
 leave_alone(turn_member)
 leave_alone(pass_member)
+count_no_more()
 for _, key in ipairs(redis.call('SPOP', ix, ARGV[2])) do
   removed = removed + redis.call('UNLINK', key)
   if string.sub(key, 1, #tbase) == tbase then forget_turn(string.sub(key, #tbase + 1)) end

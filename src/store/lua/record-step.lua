@@ -63,5 +63,5 @@ if is_used then
   for _, call in ipairs(cjson.decode(known[6])) do is_awaited[call] = true end
   for _, call in ipairs(read_open_calls()) do is_used = is_used and not is_awaited[call.id] end
 end
-if is_used then redis.call('HDEL', key, 'wfor', 'wstep', 'wuntil', 'wcalls', 'wful') end
+if is_used then redis.call('HDEL', key, 'wfor', 'wstep', 'wsince', 'wuntil', 'wcalls', 'wful') end
 return { 'recorded', redis.call('HGETALL', c) }

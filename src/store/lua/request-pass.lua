@@ -42,5 +42,6 @@ if current[1] then
 end
 redis.call('HSET', pass, 'passId', passId, 'wake', wake, 'attempts', 0, 'requestedAt', string.format('%.0f', now))
 redis.call('HSET', c, 'pass', passId)
+count_as_open()
 look_again(pass_member, now + WAKE_GRACE_MS)
 return { 'requested', passId, 1 }

@@ -12,16 +12,21 @@ local wait = redis.call('HMGET', key, 'state', 'wfor', 'wful', 'wcalls')
 if not wait[1] then return { 'not_found' } end
 local is_waiting, kind = wait[1] == 'waiting', wait[2]
 -- A fulfilled wait that a worker has gone on from answers a resume sent again as before.
-if (kind ~= 'tools' and kind ~= 'approval') or not (is_waiting or wait[3]) then return { 'not_waiting' } end
+local is_open = (kind == 'tools' or kind == 'approval') and (is_waiting or wait[3])
 
-local awaited, is_any_awaited, is_any_missing = {}, false, false
-for _, call in ipairs(cjson.decode(wait[4])) do awaited[call] = true end
+local awaited, is_any_awaited, is_any_missing, is_any_new = {}, false, false, #ARGV < 3
+for _, call in ipairs(is_open and cjson.decode(wait[4]) or {}) do awaited[call] = true end
 for at = 3, #ARGV, 2 do
+  local answer = 'a:' .. ARGV[at]
   if awaited[ARGV[at]] then
     is_any_awaited = true
-    redis.call('HSETNX', key, 'a:' .. ARGV[at], ARGV[at + 1])
+    redis.call('HSETNX', key, answer, ARGV[at + 1])
+  else
+    is_any_new = is_any_new or redis.call('HEXISTS', key, answer) == 0
   end
 end
+-- Brought again, after the turn has gone on with all of them.
+if not is_any_awaited and not is_any_new then return { 'fulfilled', 0 } end
 if not is_any_awaited then return { 'not_waiting' } end
 for call in pairs(awaited) do
   is_any_missing = is_any_missing or redis.call('HEXISTS', key, 'a:' .. call) == 0

@@ -1,5 +1,5 @@
 -- Gives the lease back and keeps the head until what it waits for has come, or its deadline.
--- ARGV: turn, owner, epoch, for, step, waitMs, calls as JSON, maxSuspensions
+-- ARGV: turn, owner, epoch, for, step, waitMs, calls as JSON, maxSuspensions, span that ends here or ''
 -- Reply: 'suspended' | 'exhausted' | 'fenced' | 'gone'
 -- @include keys
 -- @include conversation
@@ -30,8 +30,9 @@ if kind == 'tools' or kind == 'approval' then
 end
 local untilMs = now + tonumber(waitMs)
 redis.call('HSET', key, 'state', 'waiting', 'sus', 1, 'sus:' .. step, count, 'wfor', kind, 'wstep', step,
-  'wuntil', string.format('%.0f', untilMs), 'wcalls', calls)
-redis.call('HDEL', key, 'wful')
+  'wsince', string.format('%.0f', now), 'wuntil', string.format('%.0f', untilMs), 'wcalls', calls)
+redis.call('HDEL', key, 'wful', 'wtrace')
+if ARGV[9] ~= '' then redis.call('HSET', key, 'wtrace', ARGV[9]) end
 if is_fulfilled then redis.call('HSET', key, 'wful', 1) end
 redis.call('HDEL', c, 'owner', 'lease', 'attempts')
 look_again(turn_member, is_fulfilled and now or untilMs)

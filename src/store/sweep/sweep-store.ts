@@ -3,7 +3,7 @@ import type { SweepStore } from '../../domain/ports/sweep-store.ts';
 import type { Keyspace } from '../keys.ts';
 import { bindScript } from '../script.ts';
 import { inspect } from './inspect.ts';
-import { measureOverdue, sumOverdue } from './measure-overdue.ts';
+import { joinMeasures, measureShard } from './measure-shard.ts';
 import { promoteTurn } from './promote.ts';
 import { recordWake } from './record-wake.ts';
 import { sweepShard } from './sweep-shard.ts';
@@ -14,7 +14,7 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
   const look = bindScript(redis, inspect(keyspace));
   const record = bindScript(redis, recordWake(keyspace));
   const promote = bindScript(redis, promoteTurn(keyspace));
-  const measure = bindScript(redis, measureOverdue(keyspace));
+  const measure = bindScript(redis, measureShard(keyspace));
   return {
     shards: keyspace.shards,
     sweepShards: async (shards, limit) => (await Promise.all(shards.map((shard) => sweep({ shard, limit })))).flat(),
@@ -23,6 +23,6 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
     recordWake: async ({ kind, conversation }, wake) =>
       kind !== 'scheduled' && (await record({ kind, conversation, wake })),
     promoteScheduled: (conversation, turn, wake) => promote({ conversation, turn, wake }),
-    measureOverdue: async () => sumOverdue(await Promise.all(keyspace.shardNumbers().map((shard) => measure(shard)))),
+    measureShards: async () => joinMeasures(await Promise.all(keyspace.shardNumbers().map((shard) => measure(shard)))),
   };
 }

@@ -16,7 +16,7 @@ export function acceptTurn(keyspace: Keyspace): ScriptDefinition<AcceptRequest, 
   return {
     file: 'accept-turn',
     keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ turn, agent, payloadHash, input, wake, delayMs, maxQueuedTurns, redriveOf }) => [
+    args: ({ turn, agent, payloadHash, input, wake, delayMs, maxQueuedTurns, redriveOf, askedIn }) => [
       turn,
       agent,
       payloadHash,
@@ -26,6 +26,7 @@ export function acceptTurn(keyspace: Keyspace): ScriptDefinition<AcceptRequest, 
       maxQueuedTurns,
       STORE_SCHEMA,
       redriveOf ?? '',
+      askedIn ?? '',
     ],
     decode: (reply) => {
       const answer = reply as Reply;

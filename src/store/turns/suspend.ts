@@ -22,6 +22,7 @@ export function suspendTurn(keyspace: Keyspace): ScriptDefinition<SuspendRequest
       wait.waitMs,
       JSON.stringify(wait.calls),
       TURN_LIMITS.maxSuspensions,
+      wait.suspendedIn ?? '',
     ],
     decode: (reply) => ({ status: reply as 'suspended' | 'exhausted' | Lost['status'] }),
   };

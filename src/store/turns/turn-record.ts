@@ -1,5 +1,6 @@
 import type { Message } from '../../domain/message.ts';
 import type { ClaimedTurn, TurnLease } from '../../domain/ports/turn-store.ts';
+import type { TraceParent } from '../../domain/trace-parent.ts';
 import {
   type AnswerEnd,
   type StepRecord,
@@ -8,15 +9,16 @@ import {
   type TurnState,
   type TurnView,
   type Waiting,
+  type WaitRequest,
 } from '../../domain/turn.ts';
 import { decodeConversation } from '../conversation-record.ts';
 
 /**
  * Fields of `t:<id>:<turn>`.
  *
- * agent hash acceptedAt dueAt state · inputSeq (once the input is in the log; until then it lies under `cp:` as i:<turn>,
+ * agent hash acceptedAt dueAt state trace (the span of who enqueued it, where there was one; under 64 bytes as all of the hash) · inputSeq (once the input is in the log; until then it lies under `cp:` as i:<turn>,
  * `tokens bytes` and on the next line its JSON) · s:<step> (`started <at>` or `done <at> <from> <to> <end>`) sus:<step>
- * (suspensions) a:<callId> (answer that came in) · wfor wstep wuntil wcalls wful (what it waits for, and whether that has come;
+ * (suspensions) a:<callId> (answer that came in) · wfor wstep wsince wuntil wcalls wful wtrace (what it waits for, whether that has come, and the span that was suspended;
  * kept past the claim, until used) · ui uo (tokens read and written) · rt (tokens of each model call's request) · settledAt
  * answerSeq (and how the answer ended, where it is not complete) failure canceledBy · redriveOf redrivenAs (ids of turns)
  */
@@ -32,12 +34,15 @@ export function decodeClaimedTurn(
     agent: turn.get('agent') ?? '',
     attempt: Number(conversation.get('attempts')),
     acceptedAt: Number(turn.get('acceptedAt')),
+    ...(turn.has('trace') && { askedIn: turn.get('trace') as TraceParent }),
     claimedAt: Number(conversation.get('lease')) - TURN_LIMITS.leaseMs,
     inputSeq: Number(turn.get('inputSeq')),
     ...(input !== '' && { input: JSON.parse(input) as Message }),
     conversation: decodeConversation(conversation),
     steps: new Map(withPrefix(turn, 's:').map(([key, record]) => [key, decodeStep(record)])),
-    ...(waiting && { waited: { ...waiting, isFulfilled: turn.has('wful') } }),
+    ...(waiting && {
+      waited: { ...waiting, isFulfilled: turn.has('wful'), ...readSince(turn), ...readSuspendedIn(turn) },
+    }),
     answers: new Map(withPrefix(turn, 'a:')),
   };
 }
@@ -103,6 +108,11 @@ function readEnd(end = ''): { readonly end?: AnswerEnd } {
   return end === '' ? {} : { end: end as AnswerEnd };
 }
 
+function readSuspendedIn(fields: ReadonlyMap<string, string>): Pick<WaitRequest, 'suspendedIn'> {
+  const suspendedIn = fields.get('wtrace');
+  return suspendedIn === undefined ? {} : { suspendedIn };
+}
+
 function decodeWaiting(fields: ReadonlyMap<string, string>): Waiting | undefined {
   const kind = fields.get('wfor');
   if (kind === undefined) return undefined;
@@ -112,6 +122,12 @@ function decodeWaiting(fields: ReadonlyMap<string, string>): Waiting | undefined
     until: Number(fields.get('wuntil')),
     calls: JSON.parse(fields.get('wcalls') ?? '[]') as string[],
   };
+}
+
+/** Turns that an older program suspended do not know it. */
+function readSince(fields: ReadonlyMap<string, string>): { readonly since?: number } {
+  const since = fields.get('wsince');
+  return since === undefined ? {} : { since: Number(since) };
 }
 
 function withPrefix(fields: ReadonlyMap<string, string>, prefix: string): [string, string][] {

@@ -1,6 +1,6 @@
 import type { ConversationRef } from '../../domain/ids.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
-import type { ForkLost } from '../../domain/ports/version-store.ts';
+import type { ForkEndResult } from '../../domain/ports/version-store.ts';
 import type { Version } from '../../domain/version.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
@@ -12,13 +12,16 @@ interface EndRequest {
   readonly version: Version;
 }
 
-type Ended = { readonly status: 'done' } | ForkLost;
+type Reply = ['incomplete', number] | [Exclude<ForkEndResult['status'], 'incomplete'>];
 
-export function endFork(keyspace: Keyspace): ScriptDefinition<EndRequest, Ended> {
+export function endFork(keyspace: Keyspace): ScriptDefinition<EndRequest, ForkEndResult> {
   return {
     file: 'end-fork',
     keys: ({ conversation }) => keyspace.conversation(conversation),
     args: ({ operation, version }) => [operation, ...versionArgs(version, PASS_LIMITS.keepVersions)],
-    decode: (reply) => ({ status: (reply as [Ended['status']])[0] }),
+    decode: (reply) => {
+      const answer = reply as Reply;
+      return answer[0] === 'incomplete' ? { status: 'incomplete', head: answer[1] } : { status: answer[0] };
+    },
   };
 }

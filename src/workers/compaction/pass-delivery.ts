@@ -2,6 +2,8 @@ import type { ConversationRef } from '../../domain/ids.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { PassDeliveryResult, PassHandler } from '../../domain/ports/handlers.ts';
 import type { ClaimedPass, PassClaimResult } from '../../domain/ports/pass-store.ts';
+import type { Traced } from '../../domain/ports/tracing.ts';
+import type { TraceParent } from '../../domain/trace-parent.ts';
 import { PassEnding } from './pass-ending.ts';
 import { type Fanning, type FanOut, PassRun } from './pass-run.ts';
 import type { CompactionPorts } from './ports.ts';
@@ -10,14 +12,17 @@ const DONE: PassDeliveryResult = { status: 'done' };
 
 /** Handles wakes for passes: claims, advances, and either ends the pass or parks it on its children. */
 export function createPassHandler(ports: CompactionPorts): PassHandler {
-  return async ({ conversation, job, haveChildrenEnded }) => {
+  return async ({ conversation, job, haveChildrenEnded, askedIn }) => {
     const claim = await ports.passes.claimPass(conversation, ports.ids.next(), job, ports.ids.next());
     if (claim.status !== 'claimed') {
       await reportFailedClaim(ports, conversation, claim);
       return DONE;
     }
-    const advanced = await advancePass(ports, claim.pass, fanningOf(claim.pass, haveChildrenEnded));
-    return advanced?.status === 'fan_out' ? await park(ports, claim.pass, job, advanced) : DONE;
+    const { pass } = claim;
+    return await ports.tracing.inSpan(describeSpan(pass, askedIn), async () => {
+      const advanced = await advancePass(ports, pass, fanningOf(pass, haveChildrenEnded));
+      return advanced?.status === 'fan_out' ? await park(ports, pass, job, advanced) : DONE;
+    });
   };
 }
 
@@ -33,7 +38,20 @@ function fanningOf({ attempt, isResumed }: ClaimedPass, haveChildrenEnded: boole
  */
 export async function takeOverPass(ports: CompactionPorts, conversation: ConversationRef): Promise<void> {
   const claim = await ports.passes.takeOverPass(conversation, ports.ids.next(), ports.ids.next());
-  if (claim.status === 'claimed') await advancePass(ports, claim.pass, 'never');
+  if (claim.status !== 'claimed') return;
+  const { pass } = claim;
+  ports.onEvent({ type: 'pass_taken_over', conversation, passId: pass.lease.passId });
+  await ports.tracing.inSpan(describeSpan(pass, ports.tracing.current()), async () => {
+    await advancePass(ports, pass, 'never');
+  });
+}
+
+function describeSpan(
+  { lease, conversation: { agent }, attempt, reasons }: ClaimedPass,
+  askedIn?: TraceParent,
+): Traced {
+  const { conversation, passId } = lease;
+  return { kind: 'pass', conversation, passId, agent, attempt, reasons, askedIn };
 }
 
 async function advancePass(ports: CompactionPorts, pass: ClaimedPass, fanning: Fanning): Promise<FanOut | undefined> {
@@ -70,7 +88,8 @@ async function park(
   const { conversation, passId } = lease;
   const { children, sequences } = fanOut;
   ports.onEvent({ type: 'pass_fanned_out', conversation, passId, jobs: children.length, sequences });
-  return { status: 'parked', children };
+  const askedIn = ports.tracing.current();
+  return { status: 'parked', children: children.map((child) => ({ ...child, askedIn })) };
 }
 
 async function reportFailedClaim(

@@ -2,8 +2,8 @@ import { nextGate } from '../../domain/compaction/breaker.ts';
 import type { PassPlan } from '../../domain/compaction/plan.ts';
 import type { SettledContext, Settlement } from '../../domain/compaction/settle.ts';
 import type { Reason } from '../../domain/compaction/thresholds.ts';
-import type { ConversationState } from '../../domain/conversation.ts';
-import type { WorkerEvent } from '../../domain/events.ts';
+import type { ConversationState, Gate } from '../../domain/conversation.ts';
+import type { PassFallback, WorkerEvent } from '../../domain/events.ts';
 import { PASS_LIMITS, type PassOutcome } from '../../domain/pass.ts';
 import type { ClaimedPass, PassEnd, PassEndResult, PassLost } from '../../domain/ports/pass-store.ts';
 import type { ApprovalRefusal, Proposal } from '../../domain/proposal.ts';
@@ -11,6 +11,7 @@ import { contextSize } from '../../domain/size.ts';
 import type { Checkpoint, Version } from '../../domain/version.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { buildVersion } from './build-version.ts';
+import { findFallbacks } from './pass-fallbacks.ts';
 import type { CompactionPorts } from './ports.ts';
 import type { Refusal } from './settle-sendable.ts';
 
@@ -41,12 +42,16 @@ interface CommittedPass {
   readonly setup: Setup;
   readonly reasons: readonly Reason[];
   readonly sequences: number;
+  readonly fallbacks?: readonly PassFallback[];
 }
 
 type Setup = Pick<PreparedAgent, 'policy' | 'overhead' | 'hashes' | 'texts'>;
 type EndedEvent = Extract<WorkerEvent, { type: 'pass_ended' }>;
 type Figures = Partial<
-  Pick<EndedEvent, 'version' | 'tokensBefore' | 'tokensAfter' | 'archived' | 'strategy' | 'sequences' | 'durationMs'>
+  Pick<
+    EndedEvent,
+    'version' | 'tokensBefore' | 'tokensAfter' | 'archived' | 'strategy' | 'sequences' | 'durationMs' | 'fallbacks'
+  >
 >;
 
 /** Ends a pass, whatever its end: moves the gate, wakes the turn that waited for it, tells the listeners. */
@@ -96,12 +101,13 @@ export class PassEnding {
     const version = await this.#buildVersion({ ...pass, checkpoints }, settled);
     if (version === undefined) return this.lose('gone');
     const outcome: PassOutcome = { kind: 'committed', version: version.number };
-    return await this.#commitVersion(version, { outcome, checkpoints, setup: pass.setup, reasons, sequences });
+    const figures = { sequences, ...findFallbacks(plan, settled) };
+    return await this.#commitVersion(version, { outcome, checkpoints, setup: pass.setup, reasons, ...figures });
   }
 
   async #commitVersion(
     version: Version,
-    { outcome, checkpoints, setup, reasons, sequences }: CommittedPass,
+    { outcome, checkpoints, setup, reasons, ...figures }: CommittedPass,
   ): Promise<EndedPass | undefined> {
     const result = await this.#ports.passes.commitVersion(this.#pass.lease, {
       ...this.#end(outcome),
@@ -114,8 +120,8 @@ export class PassEnding {
     if (result.status === 'version_changed' || result.status === 'reasons_added') return undefined;
     const { strategy, tokensBefore, tokensAfter, archived } = version;
     return await this.#finish(result, outcome, reasons, {
+      ...figures,
       strategy,
-      sequences,
       version: version.number,
       tokensBefore,
       tokensAfter,
@@ -194,13 +200,21 @@ export class PassEnding {
 
   #end(outcome: PassOutcome): PassEnd {
     const wakeTurn = this.#ports.ids.next();
-    const { gate, size } = this.#seen;
     // A failure ends the pass whoever waits for it.
     const seen = outcome.kind === 'failed' ? {} : { seenReasons: this.#seenReasons };
-    if (this.#prepared === undefined) return { outcome, gate, wakeTurn };
+    return { outcome, gate: this.#nextGate(outcome), wakeTurn, ...seen };
+  }
+
+  #nextGate(outcome: PassOutcome): Gate {
+    const { gate, size } = this.#seen;
+    if (this.#prepared === undefined) return gate;
     const { policy, overhead } = this.#prepared;
-    const { tokens } = contextSize(size, overhead);
-    return { outcome, gate: nextGate(gate, outcome, tokens, policy.minSequenceTokens), wakeTurn, ...seen };
+    return nextGate(gate, outcome, contextSize(size, overhead).tokens, policy.minSequenceTokens);
+  }
+
+  /** Who does not approve of a proposal shuts the gate, too, which is no breaker. */
+  #opensBreaker(outcome: PassOutcome): boolean {
+    return outcome.kind === 'no_gain' && this.#nextGate(outcome).breakerTokens > this.#seen.gate.breakerTokens;
   }
 
   async #finish(
@@ -223,6 +237,7 @@ export class PassEnding {
       reasons,
       // How long a person took says nothing of the pass.
       ...(isReviewEnd(outcome) ? {} : { durationMs: this.#durationMs() }),
+      ...(this.#opensBreaker(outcome) && { opensBreaker: true }),
       ...figures,
     });
     return { status: 'ended', outcome: outcome.kind };

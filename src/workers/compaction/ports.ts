@@ -4,6 +4,7 @@ import type { ContextReader } from '../../domain/ports/context-store.ts';
 import type { PassStore } from '../../domain/ports/pass-store.ts';
 import type { WakeQueue } from '../../domain/ports/queue.ts';
 import type { SummaryStore } from '../../domain/ports/summary-store.ts';
+import type { Tracing } from '../../domain/ports/tracing.ts';
 import type { PreparedAgents } from '../prepared-agent.ts';
 import type { Timers } from '../timers.ts';
 import type { Shadow } from './shadow.ts';
@@ -19,6 +20,7 @@ export interface CompactionPorts {
   readonly ids: IdSource;
   readonly timers: Timers;
   readonly onEvent: EventListener;
+  readonly tracing: Tracing;
   /** a second policy, measured at every pass that ends here */
   readonly shadow?: Shadow;
 }

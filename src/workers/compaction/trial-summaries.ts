@@ -3,6 +3,7 @@ import type { EventListener } from '../../domain/events.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { SummarizationHandler } from '../../domain/ports/handlers.ts';
 import type { SummaryRecord } from '../../domain/ports/summary-store.ts';
+import { noTracing } from '../../domain/ports/tracing.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import type { SummarizationPorts } from '../summarization/ports.ts';
 import { createSummarizationHandler } from '../summarization/summarization-delivery.ts';
@@ -39,6 +40,7 @@ export class TrialSummaries {
       summaries: this.#store(),
       agents: { find: () => prepared },
       onEvent,
+      tracing: noTracing,
     });
   }
 

@@ -4,6 +4,7 @@ import type { Clock, IdSource } from '../../domain/ports/clock.ts';
 import type { ContextReader } from '../../domain/ports/context-store.ts';
 import type { Summarizer } from '../../domain/ports/summarizer.ts';
 import type { SummaryStore } from '../../domain/ports/summary-store.ts';
+import type { Tracing } from '../../domain/ports/tracing.ts';
 import type { PreparedAgents } from '../prepared-agent.ts';
 import type { Timers } from '../timers.ts';
 
@@ -21,4 +22,5 @@ export interface SummarizationPorts {
   readonly ids: IdSource;
   readonly timers: Timers;
   readonly onEvent: EventListener;
+  readonly tracing: Tracing;
 }

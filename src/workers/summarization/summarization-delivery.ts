@@ -1,4 +1,5 @@
 import type { ConversationState } from '../../domain/conversation.ts';
+import type { WorkerEvent } from '../../domain/events.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { SummarizationDelivery, SummarizationHandler, SummarizationResult } from '../../domain/ports/handlers.ts';
 import type { SummarizationTask } from '../../domain/ports/queue.ts';
@@ -13,41 +14,56 @@ import { summarizeSequence } from './summarize-sequence.ts';
  * source asked for by two jobs is summarized once.
  */
 export function createSummarizationHandler(ports: SummarizationPorts): SummarizationHandler {
-  return async (delivery) => {
-    const startedAt = ports.clock.now();
-    const { task } = delivery;
-    const result = await runTask(ports, delivery);
-    if (result.status === 'ended') {
-      const { conversation, passId, sequence } = task;
-      ports.onEvent({
-        type: 'summary_ended',
-        conversation,
-        passId,
-        outcome: result.outcome,
-        durationMs: ports.clock.now() - startedAt,
-        sourceTokens: sequence.tokens,
-        ...(result.tokens === undefined ? {} : { tokens: result.tokens }),
-      });
-    }
-    return result;
+  return (delivery) => {
+    const { conversation, passId, sequence, askedIn } = delivery.task;
+    const about = { kind: 'summary', conversation, passId, sourceTokens: sequence.tokens, askedIn } as const;
+    return ports.tracing.inSpan(about, () => answerTask(ports, delivery));
   };
 }
 
-type TaskResult = SummarizationResult & { readonly tokens?: number };
+async function answerTask(ports: SummarizationPorts, delivery: SummarizationDelivery): Promise<SummarizationResult> {
+  const startedAt = ports.clock.now();
+  const { result, written } = await runTask(ports, delivery);
+  if (result.status === 'ended') {
+    const { conversation, passId, sequence } = delivery.task;
+    ports.onEvent({
+      type: 'summary_ended',
+      conversation,
+      passId,
+      outcome: result.outcome,
+      durationMs: ports.clock.now() - startedAt,
+      sourceTokens: sequence.tokens,
+      ...written,
+    });
+  }
+  return result;
+}
 
-async function runTask(ports: SummarizationPorts, delivery: SummarizationDelivery): Promise<TaskResult> {
+interface TaskEnd {
+  readonly result: SummarizationResult;
+  /** what the event tells of a summary that was written */
+  readonly written?: Pick<Extract<WorkerEvent, { readonly type: 'summary_ended' }>, 'tokens' | 'written'>;
+}
+
+type EndedOutcome = Extract<SummarizationResult, { readonly status: 'ended' }>['outcome'];
+
+function endedAs(outcome: EndedOutcome): TaskEnd {
+  return { result: { status: 'ended', outcome } };
+}
+
+async function runTask(ports: SummarizationPorts, delivery: SummarizationDelivery): Promise<TaskEnd> {
   const { task } = delivery;
   const state = await ports.contexts.readConversation(task.conversation);
-  if (state?.passId !== task.passId) return { status: 'ended', outcome: 'superseded' };
+  if (state?.passId !== task.passId) return endedAs('superseded');
   const owner = ports.ids.next();
   const claim = await ports.summaries.claimSummary(task.conversation, task.hash, owner);
   switch (claim.status) {
     case 'in_flight':
-      return { status: 'in_flight' };
+      return { result: { status: 'in_flight' } };
     case 'known':
-      return { status: 'ended', outcome: claim.record.status === 'accepted' ? 'known' : 'refused' };
+      return endedAs(claim.record.status === 'accepted' ? 'known' : 'refused');
     case 'gone':
-      return { status: 'ended', outcome: 'superseded' };
+      return endedAs('superseded');
     case 'claimed':
       return await runClaimed(ports, delivery, state, owner);
   }
@@ -58,7 +74,7 @@ async function runClaimed(
   delivery: SummarizationDelivery,
   state: ConversationState,
   owner: string,
-): Promise<TaskResult> {
+): Promise<TaskEnd> {
   const { conversation, hash } = delivery.task;
   const beat = ports.timers.every(PASS_LIMITS.beatMs, async () => {
     await ports.summaries.beatSummary(conversation, hash, owner);
@@ -67,19 +83,20 @@ async function runClaimed(
     const prepared = ports.agents.find(state.agent);
     const policy = prepared && summaryPolicy(prepared.policy, state);
     const setup = policy && { prepared: { ...prepared, policy }, state };
+    const first = policy && ports.summarizers(policy, prepared.agent.name)[0]?.id;
     const record = setup && (await summarizeSequence(attendChain(ports, delivery), setup, delivery));
     if (record === undefined) {
       await ports.summaries.releaseSummary(conversation, hash, owner);
-      return { status: 'ended', outcome: 'failed' };
+      return endedAs('failed');
     }
-    return await recordOutcome(ports, delivery.task, record);
+    return await recordOutcome(ports, delivery.task, record, first);
   } catch (error) {
     await ports.summaries.releaseSummary(conversation, hash, owner);
     const retryAt = readRetryAt(error);
-    if (retryAt !== undefined) return { status: 'limited', retryAt };
+    if (retryAt !== undefined) return { result: { status: 'limited', retryAt } };
     if (!delivery.isLastAttempt) throw error;
     ports.onEvent({ type: 'worker_failed', where: 'summarization', conversation, passId: delivery.task.passId, error });
-    return { status: 'ended', outcome: 'failed' };
+    return endedAs('failed');
   } finally {
     beat.stop();
   }
@@ -93,14 +110,17 @@ function attendChain(ports: SummarizationPorts, delivery: SummarizationDelivery)
   };
 }
 
+/** @param first id of the summarizer that the policy asks before all others */
 async function recordOutcome(
   ports: SummarizationPorts,
   task: SummarizationTask,
   record: SummaryRecord,
-): Promise<TaskResult> {
+  first: string | undefined,
+): Promise<TaskEnd> {
   const recorded = await ports.summaries.recordSummary(task.conversation, task.hash, record);
-  if (recorded === 'gone') return { status: 'ended', outcome: 'superseded' };
-  return record.status === 'accepted'
-    ? { status: 'ended', outcome: 'written', tokens: record.weight.tokens }
-    : { status: 'ended', outcome: 'refused' };
+  if (recorded === 'gone') return endedAs('superseded');
+  if (record.status === 'refused') return endedAs('refused');
+  const { model } = record.checkpoint;
+  const written = { by: model, isFallback: model !== first };
+  return { ...endedAs('written'), written: { tokens: record.weight.tokens, written } };
 }

@@ -49,6 +49,8 @@ export async function createRequest(
     maxTokens,
     signal,
     onCall: (call) => onEvent({ type: 'model_called', purpose: 'summary', conversation, passId, ...call }),
+    onPassedOver: (model, outcome) =>
+      onEvent({ type: 'model_passed_over', purpose: 'summary', conversation, passId, model, outcome }),
     ...(asked === undefined ? {} : { asked }),
     ...(earlier === undefined ? {} : { earlier: earlier.checkpoints }),
     ...(opensVersion === undefined ? {} : { opensVersion }),

@@ -9,6 +9,8 @@ type Contexts = Pick<TurnDependencies['contexts'], 'readContext' | 'readLog'>;
 
 export interface SentContext {
   readonly version: number;
+  /** it is shorter than its log, or says less */
+  readonly isCompacted: boolean;
   readonly head: number;
   readonly messages: readonly Message[];
 }
@@ -51,7 +53,8 @@ export class ContextCache {
     const source = await this.#contexts.readContext(this.#conversation);
     if (source === undefined) throw new LostTurn('gone');
     const { version, head, items } = buildContext(source);
-    this.#cached = { version: version.number, head, messages: items.map(({ message }) => message) };
+    const isCompacted = version.segments.some(({ kind }) => kind !== 'raw');
+    this.#cached = { version: version.number, isCompacted, head, messages: items.map(({ message }) => message) };
     return this.#cached;
   }
 }

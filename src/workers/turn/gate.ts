@@ -1,16 +1,23 @@
-import { isGateShut } from '../../domain/compaction/breaker.ts';
+import { findHold } from '../../domain/compaction/breaker.ts';
 import { evaluateThresholds, hasHardReason, isSendable, type Reason } from '../../domain/compaction/thresholds.ts';
 import { type ConversationState, sinceLastPass } from '../../domain/conversation.ts';
+import type { PassHold } from '../../domain/events.ts';
 import type { Weight } from '../../domain/message.ts';
 import { contextSize } from '../../domain/size.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
 type Sized = Pick<PreparedAgent, 'policy' | 'limits' | 'overhead'>;
 
+/** Reasons for a pass that nobody waits for; empty where none is worth asking for. `hold`: why, though there were some. */
+export interface SoftPass {
+  readonly reasons: readonly Reason[];
+  readonly hold?: PassHold;
+}
+
 /** What a turn does before it sends a request of this size. */
 export type GateDecision =
   /** send; with reasons: ask for a soft pass, which runs behind the turn */
-  | { readonly kind: 'send'; readonly size: Weight; readonly reasons: readonly Reason[] }
+  | ({ readonly kind: 'send'; readonly size: Weight } & SoftPass)
   /** ask for a pass and wait for its end */
   | { readonly kind: 'wait'; readonly size: Weight; readonly reasons: readonly Reason[] }
   /** larger than the window, and nothing is left to wait for */
@@ -24,14 +31,14 @@ export function decideStep(agent: Sized, state: ConversationState, hasWaited: bo
   const { size, reasons } = evaluate(agent, state, false);
   if (hasHardReason(reasons) && !hasWaited) return { kind: 'wait', size, reasons };
   if (!isSendable(agent.limits, size.tokens)) return { kind: 'refuse', size };
-  const isSoft = !hasHardReason(reasons) && isOpen(state, size);
-  return { kind: 'send', size, reasons: isSoft ? reasons : [] };
+  // A hard one has waited already, and is not helped by a pass behind it.
+  return { kind: 'send', size, ...(hasHardReason(reasons) ? { reasons: [] } : passGate(state, size, reasons)) };
 }
 
-/** Reasons for a pass once a turn is completed; empty where none is worth asking for. Nobody waits for it. */
-export function decideTurnEnd(agent: Sized, state: ConversationState): readonly Reason[] {
+/** Whether to ask for a pass once a turn is completed. */
+export function decideTurnEnd(agent: Sized, state: ConversationState): SoftPass {
   const { size, reasons } = evaluate(agent, state, true);
-  return isOpen(state, size) ? reasons : [];
+  return passGate(state, size, reasons);
 }
 
 function evaluate(agent: Sized, state: ConversationState, hasTurnEnded: boolean): { size: Weight; reasons: Reason[] } {
@@ -40,6 +47,8 @@ function evaluate(agent: Sized, state: ConversationState, hasTurnEnded: boolean)
   return { size, reasons: evaluateThresholds(agent.policy, agent.limits, measures) };
 }
 
-function isOpen({ passId, gate }: ConversationState, { tokens }: Weight): boolean {
-  return passId === undefined && !isGateShut(gate, tokens);
+function passGate({ passId, gate }: ConversationState, { tokens }: Weight, reasons: readonly Reason[]): SoftPass {
+  if (reasons.length === 0 || passId !== undefined) return { reasons: [] };
+  const hold = findHold(gate, tokens);
+  return hold === undefined ? { reasons } : { reasons: [], hold };
 }

@@ -1,5 +1,5 @@
+import type { ContentListener } from '../../domain/contents.ts';
 import type { EventListener, ModelOutcome } from '../../domain/events.ts';
-import type { ConversationRef } from '../../domain/ids.ts';
 import type { Limits } from '../../domain/limits.ts';
 import {
   type Model,
@@ -9,6 +9,9 @@ import {
   type ModelRequest,
 } from '../../domain/model.ts';
 import type { Clock } from '../../domain/ports/clock.ts';
+import type { Tracing } from '../../domain/ports/tracing.ts';
+import type { TurnLease } from '../../domain/ports/turn-store.ts';
+import { describeUsage } from '../../domain/usage.ts';
 import { LostTurn } from './lost-turn.ts';
 import { callWithin, type StepDeadline, StepTimeout } from './step-deadline.ts';
 
@@ -29,28 +32,63 @@ export type ModelCallResult =
   | { readonly status: 'failed'; readonly failure: ModelFailure };
 
 export interface ModelCall {
-  readonly conversation: ConversationRef;
+  readonly lease: Pick<TurnLease, 'conversation' | 'turn'>;
   readonly model: Model;
   readonly limits: Limits;
   readonly request: Omit<ModelRequest, 'signal'>;
   readonly deadline: StepDeadline;
+  /** the request's context is shorter than its log */
+  readonly isCompacted: boolean;
   readonly clock: Clock;
   readonly onEvent: EventListener;
+  readonly onContent: ContentListener | undefined;
+  readonly tracing: Tracing;
 }
 
 /** @throws LostTurn, when the turn ends under the call */
-export async function callModel(call: ModelCall): Promise<ModelCallResult> {
-  const { model, request, deadline, clock } = call;
+export function callModel(call: ModelCall): Promise<ModelCallResult> {
+  const { model, isCompacted, request, tracing } = call;
+  const { maxOutputTokens } = request;
+  const about = { kind: 'model_call', profile: model.profile, maxOutputTokens, isCompacted } as const;
+  return tracing.inSpan(about, () => askModel(call));
+}
+
+async function askModel(call: ModelCall): Promise<ModelCallResult> {
+  const { lease, model, request, deadline, clock, onContent } = call;
+  const { conversation, turn } = lease;
   const startedAt = clock.now();
+  const { observed, firstText } = observeRequest(call);
+  onContent?.({ type: 'model_asked', conversation, turn, system: request.system, messages: request.messages });
   try {
-    const answer = await callWithin(deadline, (signal) => model.generate({ ...request, signal }));
-    reportCall(call, 'answered', { startedAt, answer });
+    const answer = await callWithin(deadline, (signal) => model.generate({ ...observed, signal }));
+    reportCall(call, 'answered', { startedAt, firstTextAt: firstText.at, answer });
+    const { content, toolCalls } = answer;
+    onContent?.({ type: 'model_answered', conversation, turn, content, toolCalls });
     return { status: 'answered', answer };
   } catch (error) {
-    reportCall(call, outcomeOf(error), { startedAt });
+    reportCall(call, outcomeOf(error), { startedAt, firstTextAt: firstText.at, error });
     if (deadline.signal.aborted) throw error;
     return { status: 'failed', failure: classifyFailure(error) };
   }
+}
+
+/** The request, with somebody who listens to what comes before its answer. */
+function observeRequest({ lease: { conversation }, request, clock, onEvent }: ModelCall) {
+  const firstText: { at?: number } = {};
+  const { onText } = request;
+  const onPassedOver = (model: string, outcome: ModelErrorKind): void =>
+    onEvent({ type: 'model_passed_over', conversation, purpose: 'turn', model, outcome });
+  const observed = {
+    ...request,
+    onPassedOver,
+    ...(onText && {
+      onText(piece: string) {
+        firstText.at ??= clock.now();
+        return onText(piece);
+      },
+    }),
+  };
+  return { observed, firstText };
 }
 
 /** An error that no adapter coded could quote the request, so that only its name is kept. */
@@ -69,12 +107,21 @@ function outcomeOf(error: unknown): ModelOutcome {
   return error instanceof ModelError ? error.kind : 'fatal';
 }
 
+interface CallEnd {
+  readonly startedAt: number;
+  readonly firstTextAt: number | undefined;
+  readonly answer?: ModelAnswer;
+  readonly error?: unknown;
+}
+
 function reportCall(
-  { conversation, model, limits, request, clock, onEvent }: ModelCall,
+  { lease: { conversation }, model, limits, request, clock, onEvent }: ModelCall,
   outcome: ModelOutcome,
-  { startedAt, answer }: { readonly startedAt: number; readonly answer?: ModelAnswer },
+  { startedAt, firstTextAt, answer, error }: CallEnd,
 ): void {
+  const now = clock.now();
   const usage = answer?.usage;
+  const retryAt = error instanceof ModelError ? error.retryAt : undefined;
   onEvent({
     type: 'model_called',
     conversation,
@@ -82,8 +129,10 @@ function reportCall(
     model: answer?.model ?? model.profile.id,
     outcome,
     tokens: request.tokens,
-    durationMs: clock.now() - startedAt,
+    durationMs: now - startedAt,
+    ...(firstTextAt !== undefined && { firstTextMs: firstTextAt - startedAt }),
+    ...(retryAt !== undefined && { retryAfterMs: Math.max(0, retryAt - now) }),
     isOverLimit: limits.usable !== undefined && request.tokens > limits.usable,
-    ...(usage && { inputTokens: usage.inputTotal, outputTokens: usage.output }),
+    ...(usage && describeUsage(model.profile, usage)),
   });
 }

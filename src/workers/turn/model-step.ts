@@ -3,7 +3,7 @@ import type { Message } from '../../domain/message.ts';
 import type { ModelAnswer, ModelUsage } from '../../domain/model.ts';
 import { contextSize, upperBoundTokens } from '../../domain/size.ts';
 import { type AnswerEnd, TURN_LIMITS } from '../../domain/turn.ts';
-import { requestPass } from '../pass-request.ts';
+import { requestPass, tellOfHold } from '../pass-request.ts';
 import { decideStep } from './gate.ts';
 import { LostTurn } from './lost-turn.ts';
 import { type AnsweredStep, readAnswer } from './model-answer.ts';
@@ -39,10 +39,11 @@ export async function takeModelStep(run: RunningTurn): Promise<Answered | TurnEn
   if (decision.kind === 'refuse') return failAsTooLarge(run, size.tokens);
   if (decision.kind === 'wait') return suspendForPass(run, step, decision.reasons);
   if (decision.reasons.length > 0) await askForPass(run, decision.reasons);
+  if (decision.hold !== undefined) tellOfHold(run.ports, run.keeper.lease.conversation, decision.hold);
 
   const sent = await run.context.read(journal.conversation);
-  const { version, messages } = sent;
-  const result = await sendRequest(run, { number, version, messages, tokens: size.tokens });
+  const { version } = sent;
+  const result = await sendRequest(run, { ...sent, number, tokens: size.tokens });
   if (result.status === 'failed') return goOnAfter(run, { step, version, tokens: size.tokens }, result.failure);
   const { setup } = prepared.overhead;
   const answered = { key: step, head: journal.conversation.head, version, setup };
@@ -53,20 +54,21 @@ interface SentRequest {
   /** of the model step, from 1 */
   readonly number: number;
   readonly version: number;
+  readonly isCompacted: boolean;
   readonly messages: readonly Message[];
   readonly tokens: number;
 }
 
 async function sendRequest(
   run: RunningTurn,
-  { number, version, messages, tokens }: SentRequest,
+  { number, version, isCompacted, messages, tokens }: SentRequest,
 ): Promise<ModelCallResult> {
   const { prepared, keeper, ports, settings } = run;
-  const { texts, timers, clock, onEvent } = ports;
+  const { texts, timers, clock, onEvent, onContent, tracing } = ports;
   const teller = new TextTeller({ texts, timers, lease: keeper.lease, step: number, onEvent });
   try {
     return await callModel({
-      conversation: keeper.lease.conversation,
+      lease: keeper.lease,
       model: prepared.agent.model,
       limits: prepared.limits,
       request: {
@@ -79,8 +81,11 @@ async function sendRequest(
         onText: (piece) => teller.add(piece),
       },
       deadline: { timers, timeoutMs: settings.stepTimeoutMs, signal: keeper.signal },
+      isCompacted,
       clock,
       onEvent,
+      onContent,
+      tracing,
     });
   } finally {
     teller.end();

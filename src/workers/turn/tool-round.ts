@@ -37,7 +37,7 @@ export async function answerCalls(run: RunningTurn, answered: Answered): Promise
   if (toRun.length > 0) await journal.start(toRun.map(({ call }) => toolKey(call.id)));
   await settleAll(
     run,
-    decided.filter(isAnswerable).map((one) => answerCall(run, one)),
+    decided.filter(isAnswerable).map((one) => traceCall(run, one)),
   );
   return suspendForCalls(answered.step, decided);
 }
@@ -53,12 +53,28 @@ function toolsOf({ prepared, ports, claimed, journal }: RunningTurn): readonly T
   ];
 }
 
-async function answerCall(run: RunningTurn, { call, decision }: AnswerableCall): Promise<void> {
+/** Also of a call that is answered without a run: who looks for it finds why. */
+function traceCall(run: RunningTurn, one: AnswerableCall): Promise<void> {
+  const about = { kind: 'tool_call', name: nameTool(one), call: one.call.id } as const;
+  return run.ports.tracing.inSpan(about, () => answerCall(run, one));
+}
+
+/** A name that a model made up is none: there is no end of them. */
+function nameTool({ call, decision }: AnswerableCall): string {
+  return decision.kind === 'answer' && decision.outcome === 'unknown_tool' ? 'unknown' : call.name;
+}
+
+async function answerCall(run: RunningTurn, one: AnswerableCall): Promise<void> {
+  const { call, decision } = one;
   const { journal, prepared, ports, keeper } = run;
+  const { conversation, turn } = keeper.lease;
+  const said = { conversation, turn, name: nameTool(one), call: call.id };
+  ports.onContent?.({ type: 'tool_asked', ...said, arguments: call.arguments });
   const startedAt = ports.clock.now();
   const given: ToolAnswer = decision.kind === 'run' ? await runTool(run, call, decision) : decision;
   const maxTokens = prepared.agent.toolResultMaxTokens ?? TOOL_RESULT_MAX_TOKENS;
   const { content, whole } = await clipResult(prepared.counter, given.output.content, maxTokens);
+  ports.onContent?.({ type: 'tool_answered', ...said, content });
   const isError = given.output.isError === true;
   const message: Message = { role: 'tool', content, toolCallId: call.id, ...(isError ? { isError } : {}) };
   await journal.record({
@@ -68,12 +84,11 @@ async function answerCall(run: RunningTurn, { call, decision }: AnswerableCall):
     closes: [call.id],
     ...(whole === undefined ? {} : { texts: new Map([[whole.hash, whole.text]]) }),
   });
-  const { conversation, turn } = keeper.lease;
   ports.onEvent({
     type: 'tool_called',
     conversation,
     turn,
-    name: given.outcome === 'unknown_tool' ? 'unknown' : call.name,
+    name: said.name,
     outcome: given.outcome,
     durationMs: ports.clock.now() - startedAt,
   });

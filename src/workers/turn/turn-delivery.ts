@@ -1,7 +1,9 @@
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { TurnHandler } from '../../domain/ports/handlers.ts';
+import type { Traced } from '../../domain/ports/tracing.ts';
 import type { ClaimedTurn, ClaimResult } from '../../domain/ports/turn-store.ts';
-import { requestPass } from '../pass-request.ts';
+import type { WaitKind } from '../../domain/turn.ts';
+import { requestPass, tellOfHold } from '../pass-request.ts';
 import { ContextCache } from './context-cache.ts';
 import { decideTurnEnd } from './gate.ts';
 import { LostTurn } from './lost-turn.ts';
@@ -53,8 +55,9 @@ export class TurnDelivery {
       if (claim.status === 'poison') await this.#passOn(claim);
       let turn = claim.status === 'claimed' ? claim.turn : undefined;
       while (turn !== undefined) {
+        const claimed = turn;
         this.#claims += 1;
-        turn = await this.#answer(turn);
+        turn = await this.#ports.tracing.inSpan(describeSpan(claimed), () => this.#answer(claimed));
       }
       return 'done';
     } catch (error) {
@@ -108,7 +111,8 @@ export class TurnDelivery {
     { prepared, journal }: RunningTurn,
     next: ClaimedTurn | undefined,
   ): Promise<ClaimedTurn | undefined> {
-    const reasons = decideTurnEnd(prepared, journal.conversation);
+    const { reasons, hold } = decideTurnEnd(prepared, journal.conversation);
+    if (hold !== undefined) tellOfHold(this.#ports, this.#conversation, hold);
     if (reasons.length === 0) return next;
     try {
       const passId = await requestPass(this.#ports, this.#conversation, reasons);
@@ -130,15 +134,31 @@ export class TurnDelivery {
     if (wake !== undefined) await wakes.wake('turn', conversation, wake);
   }
 
-  #reportClaim({ lease, agent, attempt, acceptedAt, steps, waited }: ClaimedTurn): void {
+  #reportClaim(claimed: ClaimedTurn): void {
+    const { lease, agent, attempt, acceptedAt, steps, waited } = claimed;
     const { conversation, turn } = lease;
+    const suspended = readSuspension(claimed);
     const isFirst = attempt === 1 && steps.size === 0 && waited === undefined;
     const waitMs = Math.max(0, this.#ports.clock.now() - acceptedAt);
-    this.#ports.onEvent({ type: 'turn_claimed', conversation, turn, agent, attempt, ...(isFirst && { waitMs }) });
+    const times = { ...(isFirst && { waitMs }), ...(suspended && { suspended }) };
+    this.#ports.onEvent({ type: 'turn_claimed', conversation, turn, agent, attempt, ...times });
   }
 
   #hasShareLeft(): boolean {
     const { maxTurns, maxDeliveryMs } = this.#settings;
     return this.#claims < maxTurns && this.#ports.clock.now() - this.#startedAt < maxDeliveryMs;
   }
+}
+
+function describeSpan({ lease, agent, attempt, askedIn, waited }: ClaimedTurn): Traced {
+  const { conversation, turn } = lease;
+  return { kind: 'turn', conversation, turn, agent, attempt, askedIn, suspendedIn: waited?.suspendedIn };
+}
+
+/** How long the turn was suspended, at the claim that goes on with it: a later one finds steps that came after it. */
+function readSuspension({ waited, claimedAt, steps, attempt }: ClaimedTurn): { for: WaitKind; ms: number } | undefined {
+  const since = waited?.since;
+  if (waited === undefined || since === undefined || attempt > 1) return undefined;
+  const hasGoneOn = [...steps.values()].some(({ at }) => at > since);
+  return hasGoneOn ? undefined : { for: waited.for, ms: Math.max(0, claimedAt - since) };
 }

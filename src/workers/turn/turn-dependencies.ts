@@ -1,3 +1,4 @@
+import type { ContentListener } from '../../domain/contents.ts';
 import type { EventListener } from '../../domain/events.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { Clock, IdSource } from '../../domain/ports/clock.ts';
@@ -5,6 +6,7 @@ import type { ContextStore } from '../../domain/ports/context-store.ts';
 import type { PassIntake } from '../../domain/ports/pass-store.ts';
 import type { WakeQueue } from '../../domain/ports/queue.ts';
 import type { TextPublisher } from '../../domain/ports/text-deltas.ts';
+import type { Tracing } from '../../domain/ports/tracing.ts';
 import type { TurnStore } from '../../domain/ports/turn-store.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import type { Calibrations } from '../calibrations.ts';
@@ -49,5 +51,8 @@ export interface TurnDependencies {
   readonly ids: IdSource;
   readonly timers: Timers;
   readonly onEvent: EventListener;
+  /** told what was said, where somebody has asked for that */
+  readonly onContent?: ContentListener | undefined;
+  readonly tracing: Tracing;
   readonly settings?: Partial<TurnSettings>;
 }

@@ -3,7 +3,7 @@ import { LostTurn } from './lost-turn.ts';
 import type { TurnDependencies } from './turn-dependencies.ts';
 import { failTurn, type TurnEnd } from './turn-end.ts';
 
-type EndingPorts = Pick<TurnDependencies, 'turns' | 'wakes' | 'clock' | 'ids' | 'onEvent'>;
+type EndingPorts = Pick<TurnDependencies, 'turns' | 'wakes' | 'clock' | 'ids' | 'onEvent' | 'tracing'>;
 
 /**
  * Writes how the work on a claimed turn ended: the one write that gives the lease back.
@@ -20,7 +20,7 @@ export async function endTurn(
   if (end.kind === 'suspended') {
     const { lease } = claimed;
     const { wait } = end;
-    const { status } = await ports.turns.suspend(lease, wait);
+    const { status } = await ports.turns.suspend(lease, { ...wait, suspendedIn: ports.tracing.current() });
     if (status === 'fenced' || status === 'gone') throw new LostTurn(status);
     if (status === 'exhausted') return endTurn(ports, claimed, exhausted(wait), mayClaimNext);
     const { conversation, turn } = lease;

@@ -9,7 +9,8 @@ import type { SummaryRecord } from '../../../src/domain/ports/summary-store.ts';
 import type { Forking, ForkPlan } from '../../../src/domain/ports/version-store.ts';
 import type { Proposal, Verdict } from '../../../src/domain/proposal.ts';
 import type { SizeAnchor } from '../../../src/domain/size.ts';
-import type { AnswerEnd, StepRecord, TurnFailure, TurnState, Waiting } from '../../../src/domain/turn.ts';
+import type { TraceParent } from '../../../src/domain/trace-parent.ts';
+import type { AnswerEnd, StepRecord, TurnFailure, TurnState, Waiting, WaitRequest } from '../../../src/domain/turn.ts';
 import type { Checkpoint, Version } from '../../../src/domain/version.ts';
 
 /** `t:<id>:<turn>` */
@@ -18,6 +19,7 @@ export interface MemoryTurn {
   readonly agent: string;
   readonly payloadHash: string;
   readonly acceptedAt: number;
+  readonly askedIn?: TraceParent | undefined;
   readonly dueAt?: number;
   /** until it is in the log */
   input?: WeighedMessage | undefined;
@@ -27,7 +29,7 @@ export interface MemoryTurn {
   readonly answers: Map<string, string>;
   readonly suspensions: Map<string, number>;
   /** kept past the claim that goes on, until its step is recorded */
-  waiting?: (Waiting & { isFulfilled: boolean }) | undefined;
+  waiting?: (Waiting & Pick<WaitRequest, 'suspendedIn'> & { isFulfilled: boolean; since: number }) | undefined;
   usage?: { inputTokens: number; outputTokens: number };
   requestTokens?: number[];
   answerSeq?: number;

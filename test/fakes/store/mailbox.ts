@@ -46,7 +46,7 @@ type End =
 
 /** As lua/shared/settle.lua. */
 export function settleRecord(db: MemoryDatabase, conversation: MemoryConversation, record: MemoryTurn, end: End): void {
-  record.answers.clear();
+  for (const call of record.answers.keys()) record.answers.set(call, '');
   record.suspensions.clear();
   record.input = undefined;
   record.waiting = undefined;

@@ -1,5 +1,5 @@
 import type { ConversationRef } from '../../../src/domain/ids.ts';
-import type { SweepDecision, SweepStore } from '../../../src/domain/ports/sweep-store.ts';
+import type { DueEntry, ShardMeasure, SweepDecision, SweepStore } from '../../../src/domain/ports/sweep-store.ts';
 import { readyMember, scheduledMember } from '../../../src/store/keys.ts';
 import { decodeDueEntry } from '../../../src/store/sweep/due-entry.ts';
 import { SWEEP_CLAIM_MS } from '../../../src/store/sweep/sweep-shard.ts';
@@ -25,10 +25,24 @@ export function openMemorySweepStore(db: MemoryDatabase): SweepStore {
       return true;
     },
     promoteScheduled: async (ref, turn, wake) => ({ needsWake: promote(db, ref, turn, wake) }),
-    measureOverdue: async () => {
-      const ages = [...db.ready.values()].map((dueAt) => db.now() - dueAt).filter((age) => age > 0);
-      return { count: ages.length, oldestMs: Math.max(0, ...ages) };
-    },
+    measureShards: async () => measure(db),
+  };
+}
+
+function measure(db: MemoryDatabase): ShardMeasure {
+  const overdue = [...db.ready].filter(([, dueAt]) => dueAt < db.now());
+  const count = (kind: DueEntry['kind']): number =>
+    overdue.filter(([member]) => decodeDueEntry(member).kind === kind).length;
+  const passes = [...db.conversations.values()].flatMap(({ pass }) =>
+    pass === undefined || (pass.review !== undefined && pass.review.decision === undefined) ? [] : [pass],
+  );
+  const turns = [...db.conversations.values()].flatMap(({ turnRecords }) => [...turnRecords.values()]);
+  return {
+    overdue: { turn: count('turn'), pass: count('pass'), scheduled: count('scheduled') },
+    oldestOverdueMs: Math.max(0, ...overdue.map(([, dueAt]) => db.now() - dueAt)),
+    openPasses: passes.length,
+    oldestOpenPassMs: Math.max(0, ...passes.map(({ requestedAt }) => db.now() - requestedAt)),
+    failedTurns: turns.filter(({ state }) => state === 'failed').length,
   };
 }
 

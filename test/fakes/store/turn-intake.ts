@@ -31,7 +31,18 @@ export function openMemoryTurnIntake(db: MemoryDatabase): TurnIntake {
 }
 
 function accept(db: MemoryDatabase, request: AcceptRequest): AcceptResult {
-  const { conversation: ref, turn, agent, payloadHash, input, wake, delayMs = 0, maxQueuedTurns, redriveOf } = request;
+  const {
+    conversation: ref,
+    turn,
+    agent,
+    payloadHash,
+    input,
+    wake,
+    delayMs = 0,
+    maxQueuedTurns,
+    redriveOf,
+    askedIn,
+  } = request;
   const known = db.isGone(ref) ? undefined : db.find(ref)?.turnRecords.get(turn);
   if (known !== undefined) {
     if (known.payloadHash !== payloadHash) return { status: 'conflict' };
@@ -52,7 +63,7 @@ function accept(db: MemoryDatabase, request: AcceptRequest): AcceptResult {
   const dueAt = db.now() + delayMs;
   if (isDue && mailbox.length >= maxQueuedTurns) return { status: 'full', queued: mailbox.length };
   const state = isDue ? 'queued' : 'scheduled';
-  const extra = { ...(!isDue && { dueAt }), ...(redriveOf !== undefined && { redriveOf }) };
+  const extra = { ...(!isDue && { dueAt }), ...(redriveOf !== undefined && { redriveOf }), askedIn };
   const record = { turn, agent, payloadHash, input, state, acceptedAt: db.now(), ...extra } as const;
   if (original !== undefined) original.redrivenAs = turn;
   conversation.turnRecords.set(turn, { ...record, steps: new Map(), answers: new Map(), suspensions: new Map() });
@@ -74,10 +85,13 @@ function resume(db: MemoryDatabase, { conversation: ref, turn, answers, wake }: 
   if (conversation === undefined || record === undefined) return { status: 'not_found' };
   const { waiting } = record;
   const isWaiting = record.state === 'waiting';
-  if (waiting?.for !== 'tools' && waiting?.for !== 'approval') return { status: 'not_waiting' };
-  if (!isWaiting && !waiting.isFulfilled) return { status: 'not_waiting' };
-  const awaited = [...answers].filter(([call]) => waiting.calls.includes(call));
-  if (awaited.length === 0) return { status: 'not_waiting' };
+  const isForAnswers = waiting?.for === 'tools' || waiting?.for === 'approval';
+  const isOpen = isForAnswers && (isWaiting || waiting.isFulfilled);
+  const awaited = isOpen ? [...answers].filter(([call]) => waiting.calls.includes(call)) : [];
+  if (!isOpen || awaited.length === 0) {
+    const isKnown = answers.size > 0 && [...answers.keys()].every((call) => record.answers.has(call));
+    return { status: isKnown ? 'fulfilled' : 'not_waiting' };
+  }
   for (const [call, answer] of awaited) if (!record.answers.has(call)) record.answers.set(call, answer);
   if (!waiting.calls.every((call) => record.answers.has(call))) return { status: 'partial' };
   fulfilWait(db, conversation, waiting.for, wake);
@@ -141,6 +155,7 @@ function listFailed(db: MemoryDatabase, { since, tenant, code, limit }: FailedQu
   return found.toSorted((a, b) => b.failedAt - a.failedAt).slice(0, limit);
 }
 
-function withoutFulfilment({ isFulfilled: _, ...waiting }: NonNullable<MemoryTurn['waiting']>) {
-  return waiting;
+function withoutFulfilment(waiting: NonNullable<MemoryTurn['waiting']>) {
+  const { isFulfilled: _isFulfilled, since: _since, suspendedIn: _suspendedIn, ...shown } = waiting;
+  return shown;
 }

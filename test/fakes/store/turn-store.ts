@@ -175,7 +175,7 @@ function suspend(
     (waiting.for === 'compaction' && conversation.pass === undefined) ||
     (isForCalls && waiting.calls.every((call) => record.answers.has(call)));
   record.suspensions.set(waiting.step, count);
-  record.waiting = { ...waiting, isFulfilled };
+  record.waiting = { ...waiting, isFulfilled, since: db.now() };
   record.state = 'waiting';
   conversation.owner = undefined;
   conversation.leaseUntil = undefined;
@@ -259,6 +259,7 @@ function claimedTurn(conversation: MemoryConversation, record: MemoryTurn): Clai
     agent: record.agent,
     attempt: attempts,
     acceptedAt: record.acceptedAt,
+    ...(record.askedIn !== undefined && { askedIn: record.askedIn }),
     claimedAt: (conversation.leaseUntil ?? 0) - TURN_LIMITS.leaseMs,
     inputSeq: record.inputSeq ?? 0,
     ...(last?.seq === record.inputSeq && last && { input: last.message }),

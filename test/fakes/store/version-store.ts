@@ -4,6 +4,7 @@ import type {
   ForkBatch,
   ForkBegin,
   ForkBeginResult,
+  ForkEndResult,
   ForkLost,
   VersionReplacement,
   VersionReplacementResult,
@@ -119,14 +120,16 @@ function endFork(
   db: MemoryDatabase,
   ref: ConversationRef,
   { operation, version }: { readonly operation: string; readonly version: Version },
-): { readonly status: 'done' } | ForkLost {
+): ForkEndResult {
   const conversation = holdFork(db, ref, operation);
   if ('status' in conversation) {
     const isDone = conversation.status === 'superseded' && db.find(ref)?.fork?.operation === operation;
     return isDone ? { status: 'done' } : conversation;
   }
+  const head = conversation.log.length;
+  if (head < (conversation.fork?.plan.head ?? 0)) return { status: 'incomplete', head };
   putVersion(conversation, version, PASS_LIMITS.keepVersions);
-  conversation.passed = { head: conversation.log.length, turns: conversation.turns };
+  conversation.passed = { head, turns: conversation.turns };
   if (conversation.fork !== undefined) conversation.fork = { ...conversation.fork, isOpen: false };
   return { status: 'done' };
 }

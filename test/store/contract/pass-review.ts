@@ -57,6 +57,21 @@ export function describePassReview(harness: () => StoreHarness): void {
       ]);
     });
 
+    test('is no open pass while somebody decides, and one again once somebody has', async () => {
+      const { store } = harness();
+      const { conversation, proposal } = await propose();
+      expect(await store.measureShards()).toMatchObject({ openPasses: 0, oldestOpenPassMs: 0 });
+      await store.decideProposal(decisionOf(conversation, proposal.id));
+      expect(await store.measureShards()).toMatchObject({ openPasses: 1 });
+    });
+
+    test('is an open pass again once a hard reason has taken it away', async () => {
+      const { store } = harness();
+      const { conversation } = await propose();
+      await store.requestPass({ conversation, passId: 'hard', reasons: ['hard_limit'], wake: 'w' });
+      expect(await store.measureShards()).toMatchObject({ openPasses: 1 });
+    });
+
     test('past its time it is claimed as nobody decided', async () => {
       const { store, expireProposal } = harness();
       const { conversation, proposal } = await propose();

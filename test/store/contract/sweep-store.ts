@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { OPEN_GATE } from '../../../src/domain/conversation.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { DueEntry, SweepDecision } from '../../../src/domain/ports/sweep-store.ts';
 import { claimPass, makeConversation, waitForPass } from '../pass-samples.ts';
@@ -247,19 +248,50 @@ export function describeSweepStore(harness: () => StoreHarness): void {
     });
   });
 
-  describe('measureOverdue', () => {
+  describe('measureShards', () => {
+    const nothing = {
+      overdue: { turn: 0, pass: 0, scheduled: 0 },
+      oldestOverdueMs: 0,
+      openPasses: 0,
+      oldestOpenPassMs: 0,
+      failedTurns: 0,
+    };
+
     test('counts what is past its time and tells how long the oldest is', async () => {
       const { store, makeOverdue } = harness();
-      expect(await store.measureOverdue()).toEqual({ count: 0, oldestMs: 0 });
+      expect(await store.measureShards()).toEqual(nothing);
       const conversations = [newConversation(), newConversation(), newConversation()];
       for (const conversation of conversations) await store.accept(turnFor(conversation, 't1'));
-      expect(await store.measureOverdue()).toEqual({ count: 0, oldestMs: 0 });
+      expect(await store.measureShards()).toEqual(nothing);
       await makeOverdue(conversations[0] as ConversationRef, 't', 60_000);
       await makeOverdue(conversations[1] as ConversationRef, 't', 5_000);
-      const { count, oldestMs } = await store.measureOverdue();
-      expect(count).toBe(2);
-      expect(oldestMs).toBeGreaterThanOrEqual(60_000);
-      expect(oldestMs).toBeLessThan(60_000 + SLACK_MS);
+      const { overdue, oldestOverdueMs } = await store.measureShards();
+      expect(overdue).toEqual({ turn: 2, pass: 0, scheduled: 0 });
+      expect(oldestOverdueMs).toBeGreaterThanOrEqual(60_000);
+      expect(oldestOverdueMs).toBeLessThan(60_000 + SLACK_MS);
+    });
+
+    test('a pass is open from its request to its end, however often it is asked for', async () => {
+      const { store } = harness();
+      const conversation = await makeConversation(store);
+      for (const passId of ['p1', 'p2']) {
+        await store.requestPass({ conversation, passId, reasons: ['ratio'], wake: passId });
+      }
+      const { openPasses, oldestOpenPassMs } = await store.measureShards();
+      expect(openPasses).toBe(1);
+      expect(oldestOpenPassMs).toBeLessThan(SLACK_MS);
+      const { lease } = await claimPass(store, conversation);
+      expect(await store.measureShards()).toMatchObject({ openPasses: 1 });
+      await store.endPass(lease, { outcome: { kind: 'none' }, gate: OPEN_GATE, wakeTurn: 'w' });
+      expect(await store.measureShards()).toEqual(nothing);
+    });
+
+    test('an erased pass is not open', async () => {
+      const { store } = harness();
+      const conversation = await makeConversation(store);
+      await store.requestPass({ conversation, passId: 'p1', reasons: ['ratio'], wake: 'w' });
+      await store.erase(conversation);
+      expect(await store.measureShards()).toEqual(nothing);
     });
   });
 }

@@ -108,7 +108,8 @@ export function describeEnd(harness: () => TurnHarness): void {
       const again = await claimHead(store, conversation);
       await store.settle(again.lease, { state: 'failed', failure: FAILURE }, 'w');
       const turn = (await observe(conversation)).shape.turns['t1'];
-      expect([turn?.answers, turn?.suspensions, turn?.waiting, turn?.hasInput]).toEqual([{}, {}, undefined, false]);
+      expect(turn, 'of answers it stays known that they came').toMatchObject({ answers: { c2_0: '' } });
+      expect([turn?.suspensions, turn?.waiting, turn?.hasInput]).toEqual([{}, undefined, false]);
       expect(turn?.steps).toMatchObject({ 'model.1': { status: 'done' } });
     });
   });

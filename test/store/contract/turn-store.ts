@@ -5,6 +5,7 @@ import { describeClaim } from './turn-claim.ts';
 import { describeEnd } from './turn-end.ts';
 import { describeRedrive } from './turn-redrive.ts';
 import { describeSteps } from './turn-steps.ts';
+import { describeTraces } from './turn-traces.ts';
 import { describeTransitions } from './turn-transitions.ts';
 import { describeWaits } from './turn-waits.ts';
 
@@ -26,6 +27,7 @@ export function describeTurnStore(name: string, open: () => TurnHarness): void {
     describeWaits(opened);
     describeEnd(opened);
     describeRedrive(opened);
+    describeTraces(opened);
     describeTransitions(opened);
   });
 }

@@ -178,8 +178,38 @@ export function describeWaits(harness: () => TurnHarness): void {
       expect(before.times.ready['t']).toBeLessThan(before.times.now + DAY_MS / 2);
       const { waited, answers } = await claimHead(store, conversation);
       expect(waited).toMatchObject({ for: 'tools', isFulfilled: true });
+      expect(waited?.since).toBe((waited?.until ?? 0) - DAY_MS);
       expect(answers).toEqual(new Map([answer('c2_0'), answer('c2_1')]));
       expect(await store.resume(second), 'after the claim: no wake any more').toEqual({ status: 'fulfilled' });
+    });
+
+    test('brought again after the turn has gone on, waits once more or is settled, they are known', async () => {
+      const { store, observe } = harness();
+      const { conversation } = await waitForTools();
+      const known = { conversation, turn: 't1', answers: new Map([answer('c2_0'), answer('c2_1')]), wake: 'w1' };
+      const late = { ...known, answers: new Map([answer('c2_0'), answer('c9_0')]) };
+      await store.resume(known);
+      const { lease } = await claimHead(store, conversation);
+      await store.recordStep(lease, resultStep('step.1', 'c2_0'));
+      await store.recordStep(lease, resultStep('tool:c2_1', 'c2_1'));
+      const check = async (): Promise<void> => {
+        const before = await observe(conversation);
+        expect(await store.resume(known)).toEqual({ status: 'fulfilled' });
+        expect(await store.resume(late), 'one of them never came').toEqual({ status: 'not_waiting' });
+        expect((await observe(conversation)).shape).toEqual(before.shape);
+      };
+      await check();
+      await store.recordStep(lease, callsStep('model.2', 4, 1));
+      await store.suspend(lease, waitFor('tools', ['c5_0'], 'step.2'));
+      await check();
+      expect(await store.resume({ ...known, answers: new Map([answer('c5_0')]) })).toMatchObject({
+        status: 'fulfilled',
+      });
+      const again = await claimHead(store, conversation);
+      await store.recordStep(again.lease, resultStep('step.2', 'c5_0'));
+      await store.recordStep(again.lease, textStep('model.3', 6));
+      await store.settle(again.lease, { state: 'completed', answerSeq: 7 }, 'w2');
+      await check();
     });
 
     test('the first answer to a call counts', async () => {

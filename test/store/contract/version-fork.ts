@@ -112,10 +112,23 @@ export function describeVersionFork(harness: () => StoreHarness): void {
         isAbandoned: false,
       });
       expect(await store.beginFork({ ...again, conversation: source })).toEqual({ status: 'exists' });
+      await store.copyToFork(conversation, OPERATION, await batchOf(source, 4, 6));
       await store.endFork(conversation, OPERATION, firstVersion(START_VERSION));
       expect(await store.beginFork(again)).toEqual({ status: 'done', plan: { source, version: 0, head: 6 } });
       expect(await store.beginFork({ ...again, operation: 'fork.2' })).toEqual({ status: 'exists' });
       expect(await store.endFork(conversation, OPERATION, firstVersion(START_VERSION))).toEqual({ status: 'done' });
+    });
+
+    test('one that ends before its plan is not opened', async () => {
+      const { store } = harness();
+      const source = await makeConversation(store, 4);
+      const fork = await beginFork(source, 4);
+      await store.copyToFork(fork, OPERATION, await batchOf(source, 1, 3));
+      const incomplete = { status: 'incomplete', head: 3 };
+      expect(await store.endFork(fork, OPERATION, firstVersion(START_VERSION))).toEqual(incomplete);
+      expect(await store.accept(turnFor(fork, 't1'))).toMatchObject({ status: 'forking' });
+      await store.copyToFork(fork, OPERATION, await batchOf(source, 4, 4));
+      expect(await store.endFork(fork, OPERATION, firstVersion(START_VERSION))).toEqual({ status: 'done' });
     });
 
     test('calls that the log leaves open are open in the fork, until a turn closes them', async () => {
@@ -141,9 +154,10 @@ export function describeVersionFork(harness: () => StoreHarness): void {
       const superseded = { status: 'superseded' };
       expect(await store.copyToFork(fork, 'fork.2', batch)).toEqual(superseded);
       expect(await store.endFork(fork, 'fork.2', firstVersion(START_VERSION))).toEqual(superseded);
+      await store.copyToFork(fork, OPERATION, batch);
       await store.endFork(fork, OPERATION, firstVersion(START_VERSION));
-      expect(await store.copyToFork(fork, OPERATION, batch)).toEqual(superseded);
-      expect(await store.readConversation(fork)).toMatchObject({ head: 0 });
+      expect(await store.copyToFork(fork, OPERATION, { ...batch, expectedHead: 2 })).toEqual(superseded);
+      expect(await store.readConversation(fork)).toMatchObject({ head: 2 });
     });
 
     test('it is nobody’s before its end, and says that not all of it is there', async () => {

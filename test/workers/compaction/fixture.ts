@@ -13,6 +13,7 @@ import type {
 } from '../../../src/domain/ports/handlers.ts';
 import type { PassRequest } from '../../../src/domain/ports/pass-store.ts';
 import type { Summarizer, SummaryRequest } from '../../../src/domain/ports/summarizer.ts';
+import { noTracing } from '../../../src/domain/ports/tracing.ts';
 import { TURN_LIMITS } from '../../../src/domain/turn.ts';
 import { type Segment, START_VERSION, type Version } from '../../../src/domain/version.ts';
 import { scriptedModel } from '../../../src/models/scripted.ts';
@@ -108,6 +109,7 @@ export class Fixture {
       ids: { next: () => this.nextId() },
       timers,
       onEvent: (event) => this.events.push(event),
+      tracing: noTracing,
     });
     this.turn = createTurnHandler(this.ports);
     this.compaction = createPassHandler(this.ports);

@@ -58,6 +58,7 @@ describe('several passes in a row', () => {
       if (pass < 3) await world.append('u256 a0 a0');
     }
     expect(world.version).toBeUndefined();
+    expect(world.eventsOf('pass_ended').map(({ opensBreaker = false }) => opensBreaker)).toEqual([false, false, true]);
     const { breakerTokens = 0, shutBelowTokens = 0 } = gate() ?? {};
     expect(breakerTokens).toBeGreaterThan(shutBelowTokens - 256);
 

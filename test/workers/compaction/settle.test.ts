@@ -118,7 +118,8 @@ describe('a pass whose children have ended', () => {
     await world.deliver('job1', true);
     expect(world.version).toMatchObject({ archived: 8, explained: ['summaries_missing'] });
     expect(world.segments).toContain('raw 7-10');
-    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed', sequences: 5, archived: 8 }]);
+    const figures = { sequences: 5, archived: 8, fallbacks: ['summaries_missing'] };
+    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed', ...figures }]);
   });
 
   it.each([
@@ -128,6 +129,7 @@ describe('a pass whose children have ended', () => {
     const world = await openPass({ summarizers });
     await world.runPass();
     expect(world.version).toMatchObject({ strategy: 'evict', explained: ['summaries_missing'] });
+    expect(world.eventsOf('pass_ended')).toMatchObject([{ fallbacks: ['evicted'] }]);
     expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_000);
   });
 

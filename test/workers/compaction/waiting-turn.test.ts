@@ -147,6 +147,7 @@ describe('a turn over the hard limit', () => {
     await world.turn(ref);
     expect(await world.store.readTurn(ref, 't1')).toMatchObject({ state: 'completed', answer: { content: 'ok' } });
     expect(world.version).toMatchObject({ strategy: 'evict', explained: ['summaries_missing'] });
+    expect(world.eventsOf('pass_taken_over')).toHaveLength(1);
     expect(summarizer.requests).toEqual([]);
 
     // Who worked on it under its old id has nothing left to write.

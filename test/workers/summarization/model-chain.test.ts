@@ -53,6 +53,10 @@ describe('a model in the chain', () => {
       { ...call, ...counted },
       { ...call, ...counted },
     ]);
+    expect(world.eventsOf('summary_ended').map(({ written }) => written)).toEqual([
+      { by: 'small', isFallback: false },
+      { by: 'small', isFallback: false },
+    ]);
   });
 
   it('under a rate limit is waited for while attempts remain, then passed over, never taken for a refusal', async () => {
@@ -64,6 +68,7 @@ describe('a model in the chain', () => {
     expect(await world.summarize(child, true)).toMatchObject({ outcome: 'written' });
     expect(await world.store.readSummaries(ref, [child.hash])).toMatchObject([{ checkpoint: { model: 'structural' } }]);
     expect(world.eventsOf('model_called').map(({ outcome }) => outcome)).toEqual(['retry', 'retry']);
+    expect(world.eventsOf('summary_ended')).toMatchObject([{ written: { by: 'structural', isFallback: true } }]);
   });
 
   it('that cannot be had is passed over at once, and asked again by the next pass where nothing else served', async () => {

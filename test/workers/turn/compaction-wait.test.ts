@@ -113,6 +113,7 @@ describe('a hard pass', () => {
     await world.endPass(1);
     await world.deliver();
     expect(await world.view('t2')).toMatchObject({ state: 'completed', answer: { content: 'saw 1' } });
+    expect(world.eventsOf('turn_claimed').at(-1)).toMatchObject({ suspended: { for: 'compaction', ms: 0 } });
     expect(world.takeovers).toBe(0);
   });
 
@@ -155,6 +156,10 @@ describe('a hard pass', () => {
     expect(world.takeovers).toBe(1);
     expect(world.db.find(ref)?.pass?.passId).not.toBe(passId);
     expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+    expect(world.eventsOf('turn_claimed').map(({ suspended }) => suspended)).toEqual([
+      undefined,
+      { for: 'compaction', ms: 20_000 },
+    ]);
     expect(await world.countTimers()).toBe(0);
   });
 

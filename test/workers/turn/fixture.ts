@@ -7,6 +7,7 @@ import type { Model } from '../../../src/domain/model.ts';
 import type { PolicyInput } from '../../../src/domain/policy.ts';
 import type { PassRequest } from '../../../src/domain/ports/pass-store.ts';
 import type { TextDelta } from '../../../src/domain/ports/text-deltas.ts';
+import { noTracing } from '../../../src/domain/ports/tracing.ts';
 import type { TurnView } from '../../../src/domain/turn.ts';
 import { type Segment, START_VERSION, type Version } from '../../../src/domain/version.ts';
 import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
@@ -92,6 +93,7 @@ export class Fixture {
       ids: { next: () => this.nextId() },
       timers: this.timers,
       onEvent: (event) => this.events.push(event),
+      tracing: noTracing,
       ...(settings && { settings }),
     });
   }

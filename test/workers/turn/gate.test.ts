@@ -91,14 +91,17 @@ describe('the gate before a step', () => {
 
 describe('the gate after a turn', () => {
   it('counts the end of the turn as a reason where the policy says so', () => {
-    expect(decideTurnEnd(agentWith(), stateOf(100))).toEqual([]);
-    expect(decideTurnEnd(agentWith({ onTurnEnd: true }), stateOf(100))).toEqual(['turn_end']);
-    expect(decideTurnEnd(agentWith({ onTurnEnd: true }), stateOf(7_650))).toEqual(['ratio', 'turn_end']);
+    expect(decideTurnEnd(agentWith(), stateOf(100))).toEqual({ reasons: [] });
+    expect(decideTurnEnd(agentWith({ onTurnEnd: true }), stateOf(100))).toEqual({ reasons: ['turn_end'] });
+    expect(decideTurnEnd(agentWith({ onTurnEnd: true }), stateOf(7_650))).toEqual({ reasons: ['ratio', 'turn_end'] });
   });
 
   it('asks for nothing where a pass is in progress or the gate is shut', () => {
-    expect(decideTurnEnd(agentWith({ onTurnEnd: true }), stateOf(100, { passId: 'p' }))).toEqual([]);
+    expect(decideTurnEnd(agentWith({ onTurnEnd: true }), stateOf(100, { passId: 'p' }))).toEqual({ reasons: [] });
     const shut = { gate: { ...OPEN_GATE, shutBelowTokens: 9_000 } };
-    expect(decideTurnEnd(agentWith(), stateOf(8_500, shut))).toEqual([]);
+    expect(decideTurnEnd(agentWith(), stateOf(8_500, shut))).toEqual({ reasons: [], hold: 'gate_shut' });
+    const open = { gate: { ...OPEN_GATE, shutBelowTokens: 9_000, breakerTokens: 8_600 } };
+    expect(decideTurnEnd(agentWith(), stateOf(8_500, open))).toEqual({ reasons: [], hold: 'breaker_open' });
+    expect(decideTurnEnd(agentWith(), stateOf(100, shut)), 'without a reason nothing is held').toEqual({ reasons: [] });
   });
 });

@@ -156,6 +156,7 @@ describe('a delivery', () => {
         model: 'scripted',
         outcome: 'answered',
         durationMs: 0,
+        firstTextMs: 0,
         tokens: expect.any(Number),
         isOverLimit: false,
         inputTokens: 120,

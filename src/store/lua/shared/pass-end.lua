@@ -7,6 +7,7 @@ local function end_pass(passId, outcome, wake)
   redis.call('DEL', pass)
   redis.call('HDEL', c, 'pass')
   leave_alone(pass_member)
+  count_no_more()
   local is_awaited = fulfil_wait('compaction', wake) and 1 or 0
   redis.call('HSET', c, 'lp', passId, 'lw', wake, 'lf', is_awaited)
   if outcome ~= 'no_reason' then

@@ -1,11 +1,13 @@
 -- Needs: keys, ready, index. A pass whose proposal waits for somebody's decision is parked, under no job's id: nobody claims
 -- it before it expires, a decision comes or a hard reason takes the proposal away.
+-- @include open-passes
 local REVIEW, DECISION_MS = 'review:', 86400000
 
 local function await_review(owner, untilMs)
   redis.call('HDEL', pass, 'owner', 'lease')
   redis.call('HSET', pass, 'attempts', 0, 'parked', REVIEW, 'parkedBy', owner, 'parkedUntil', untilMs)
   look_again(pass_member, untilMs)
+  count_no_more()
 end
 
 -- Sent again: nobody has claimed since.
@@ -29,4 +31,5 @@ local function drop_proposal()
   redis.call('HDEL', pass, 'proposal', 'proposalId', 'proposedOver', 'proposedAt', 'expiresAt', 'plan', 'parked',
     'parkedBy', 'parkedUntil')
   redis.call('HSET', pass, 'attempts', 0)
+  count_as_open()
 end

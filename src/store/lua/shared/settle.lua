@@ -7,11 +7,13 @@ local function settle_turn(turn, state, retentionMs, field, value)
   local key = tbase .. turn
   local kept = redis.call('HMGET', key, 'inputSeq', 'sus')
   if not kept[1] then redis.call('HDEL', cp, 'i:' .. turn) end
-  -- Only a turn that was suspended has answers, counts of suspensions and what it waited for.
+  -- Only a turn that was suspended has answers, counts of suspensions and what it waited for. Of answers it stays known that
+  -- they came: one that is brought again is told so.
   if kept[2] then
     for _, name in ipairs(redis.call('HKEYS', key)) do
-      local is_dropped = string.find(name, '^a:') or string.find(name, '^sus') or string.find(name, '^w')
+      local is_dropped = string.find(name, '^sus') or string.find(name, '^w')
       if is_dropped then redis.call('HDEL', key, name) end
+      if string.find(name, '^a:') then redis.call('HSET', key, name, '') end
     end
   end
   redis.call('HSET', key, 'state', state, 'settledAt', string.format('%.0f', now), field, value)

@@ -1,0 +1,9 @@
+import { COMPACTION } from './compaction.ts';
+import type { Dashboard } from './dashboard.ts';
+import { OVERVIEW } from './overview.ts';
+import { PROVIDERS } from './providers.ts';
+import { QUEUES } from './queues.ts';
+import { TURNS } from './turns.ts';
+
+/** In the order in which somebody looks who was woken up. */
+export const DASHBOARDS: readonly Dashboard[] = [OVERVIEW, TURNS, COMPACTION, QUEUES, PROVIDERS];

@@ -1,0 +1,34 @@
+import type { MetricSpec } from '../../../src/telemetry/metric-catalogue.ts';
+
+/** Metrics of each worker's Node process, named by prom-client. */
+export const PROCESS = {
+  eventLoopLag: {
+    type: 'gauge',
+    name: 'turnfold_nodejs_eventloop_lag_p99_seconds',
+    help: 'How late timers fired, 99th percentile since the last scrape.',
+    labels: [],
+  },
+  residentMemory: {
+    type: 'gauge',
+    name: 'turnfold_process_resident_memory_bytes',
+    help: 'Memory of the process.',
+    labels: [],
+  },
+  cpu: { type: 'counter', name: 'turnfold_process_cpu_seconds_total', help: 'Time on CPUs.', labels: [] },
+  start: {
+    type: 'gauge',
+    name: 'turnfold_process_start_time_seconds',
+    help: 'When the process started, seconds since epoch. There from the first scrape on.',
+    labels: [],
+  },
+} as const satisfies Record<string, MetricSpec>;
+
+/** Of Prometheus itself. */
+export const PROMETHEUS = {
+  alerts: {
+    type: 'gauge',
+    name: 'ALERTS',
+    help: 'Alerts of its rules, while they are pending or firing.',
+    labels: ['alertname', 'alertstate'],
+  },
+} as const satisfies Record<string, MetricSpec>;

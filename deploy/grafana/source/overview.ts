@@ -1,0 +1,150 @@
+import { GAUGES, METRICS } from '../../../src/telemetry/metric-catalogue.ts';
+import type { Dashboard } from './dashboard.ts';
+import { PROCESS } from './foreign-metrics.ts';
+import { graph, type Panel } from './panel.ts';
+import { each, quantile, rate, shared, total } from './promql.ts';
+import {
+  alertsFiring,
+  FIRING,
+  failedRequests,
+  failedTurns,
+  oldestOpenPass,
+  oldestOverdueEntry,
+  oldestWaitingTurn,
+  redisMemory,
+  workersByRole,
+} from './verdicts.ts';
+
+const VERDICT: readonly Panel[] = [
+  alertsFiring(3),
+  workersByRole(4),
+  oldestWaitingTurn(3),
+  failedTurns(3),
+  oldestOpenPass(3),
+  failedRequests(3),
+  redisMemory(3),
+  oldestOverdueEntry(2),
+];
+
+const TURNS: readonly Panel[] = [
+  graph({
+    title: 'Turns settled',
+    description: 'By outcome. Falling while turns wait: workers or providers are slow.',
+    unit: 'turns/s',
+    width: 8,
+    isStacked: true,
+    colors: { completed: 'green', failed: 'red' },
+    queries: [{ expr: rate(METRICS.turns, { by: ['outcome'] }), legend: '{{outcome}}' }],
+  }),
+  graph({
+    title: 'Duration of turns',
+    description: 'From acceptance to the answer, waits for tools and approvals included.',
+    unit: 's',
+    width: 8,
+    queries: [
+      { expr: quantile(0.5, METRICS.turnDuration), legend: 'p50' },
+      { expr: quantile(0.95, METRICS.turnDuration), legend: 'p95' },
+      { expr: quantile(0.99, METRICS.turnDuration), legend: 'p99' },
+    ],
+  }),
+  graph({
+    title: 'Waiting turns',
+    description: 'Conversations whose next turn nobody has taken yet. A queue that does not shrink needs turn workers.',
+    unit: 'short',
+    width: 8,
+    queries: [{ expr: shared(GAUGES.waitingTurns), legend: 'waiting' }],
+  }),
+];
+
+const WORK: readonly Panel[] = [
+  graph({
+    title: 'Passes ended',
+    description: 'By outcome. Committed ones made a version; failed and infeasible ones need a look: Compaction.',
+    unit: 'passes/s',
+    width: 8,
+    isStacked: true,
+    colors: { committed: 'green', failed: 'red', infeasible: 'orange' },
+    queries: [{ expr: rate(METRICS.passes, { by: ['outcome'] }), legend: '{{outcome}}' }],
+  }),
+  graph({
+    title: 'Requests to models',
+    description: 'By outcome: retry is a limit or an overload, overflow a context that the provider found too long.',
+    unit: 'requests/s',
+    width: 8,
+    isStacked: true,
+    colors: { answered: 'green', fatal: 'red', retry: 'orange' },
+    queries: [{ expr: rate(METRICS.modelRequests, { by: ['outcome'] }), legend: '{{outcome}}' }],
+  }),
+  graph({
+    title: 'Cost',
+    description:
+      'Dollars an hour by the prices of the profiles, for turns and for summaries; models without prices left out.',
+    unit: 'currencyUSD',
+    width: 8,
+    isStacked: true,
+    queries: [{ expr: `${rate(METRICS.modelCost, { by: ['purpose'] })} * 3600`, legend: '{{purpose}} an hour' }],
+  }),
+];
+
+const ALERTS: readonly Panel[] = [
+  graph({
+    title: 'Alerts',
+    description: 'Which ones fire, and since when. Each name is an entry of docs/runbook.md.',
+    unit: 'short',
+    width: 24,
+    isStacked: true,
+    queries: [{ expr: `count by (alertname) (${FIRING})`, legend: '{{alertname}}' }],
+  }),
+];
+
+const HOUSE: readonly Panel[] = [
+  graph({
+    title: 'Slots',
+    description: 'Jobs that the workers take at a time, by role. A step down: workers have gone.',
+    unit: 'short',
+    width: 6,
+    queries: [{ expr: total(GAUGES.concurrency, { by: ['role'] }), legend: '{{role}}' }],
+  }),
+  graph({
+    title: 'Leases lost and turns reclaimed',
+    description:
+      'Workers that froze, died or lost Redis. Some at a deployment; all the time: blocked event loops, or Redis.',
+    unit: 'events/s',
+    width: 6,
+    queries: [
+      { expr: rate(METRICS.leasesLost, { by: ['what'] }), legend: 'lost {{what}}' },
+      { expr: rate(METRICS.turnReclaims), legend: 'reclaimed turn' },
+    ],
+  }),
+  graph({
+    title: 'Redis ping',
+    description:
+      'Time that Redis took to answer each worker. Above some ms it is busy or far, and everything waits for it.',
+    unit: 's',
+    width: 6,
+    thresholds: [{ from: 0.05, color: 'red' }],
+    queries: [{ expr: each(GAUGES.redisPing), legend: '{{job}} {{instance}}' }],
+  }),
+  graph({
+    title: 'Event-loop lag',
+    description:
+      'How late timers fire in each worker, 99th percentile. One that is blocked for 8 s has lost all that it held.',
+    unit: 's',
+    width: 6,
+    thresholds: [{ from: 0.5, color: 'red' }],
+    queries: [{ expr: each(PROCESS.eventLoopLag), legend: '{{job}} {{instance}}' }],
+  }),
+];
+
+export const OVERVIEW: Dashboard = {
+  name: 'overview',
+  title: 'Overview',
+  description: 'Is it well, and if not, where to look.',
+  rows: [
+    { title: 'Is it well?', panels: VERDICT },
+    { title: 'Turns', panels: TURNS },
+    { title: 'Compaction and models', panels: WORK },
+    { title: 'Workers and Redis', panels: HOUSE },
+    { title: 'What fires', panels: ALERTS },
+  ],
+};

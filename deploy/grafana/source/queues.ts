@@ -1,0 +1,163 @@
+import { GAUGES, METRICS } from '../../../src/telemetry/metric-catalogue.ts';
+import type { Dashboard } from './dashboard.ts';
+import { PROCESS } from './foreign-metrics.ts';
+import { graph, type Panel, stat } from './panel.ts';
+import { each, rate, rateOfEach, shared, sharedLately, total } from './promql.ts';
+import { oldestOverdueEntry, redisMemory, workersByRole } from './verdicts.ts';
+
+const NAMES = ['turn', 'compaction', 'summarization'] as const;
+
+const VERDICT: readonly Panel[] = [
+  workersByRole(6),
+  stat({
+    title: 'Oldest waiting job',
+    description:
+      'How long the next job of each queue has waited. Growing in one: its role has too few workers, or none.',
+    unit: 's',
+    width: 7,
+    decimals: 1,
+    thresholds: [
+      { from: 10, color: 'orange' },
+      { from: 30, color: 'red' },
+    ],
+    without: 'not measured',
+    queries: [{ expr: sharedLately(GAUGES.oldestWaitingJob, { by: ['queue'] }), legend: '{{queue}}' }],
+  }),
+  oldestOverdueEntry(3),
+  redisMemory(4),
+  stat({
+    title: 'Redis answers',
+    description: 'The least of what the workers say: 0 where one of them has no answer from Redis.',
+    unit: 'short',
+    width: 4,
+    thresholds: [{ from: 1, color: 'green' }],
+    without: 'no worker answers',
+    queries: [{ expr: `min (${each(GAUGES.redisUp)})`, legend: 'answers' }],
+  }),
+];
+
+const DEPTHS: readonly Panel[] = NAMES.map((queue) =>
+  graph({
+    title: `Jobs of ${queue}`,
+    description:
+      'By state. waiting and prioritized wait for a worker; active is at work; delayed and waiting-children wait for something else.',
+    unit: 'short',
+    width: 8,
+    isStacked: true,
+    queries: [{ expr: shared(GAUGES.jobs, { by: ['state'], where: { queue: `="${queue}"` } }), legend: '{{state}}' }],
+  }),
+);
+
+const PRESSURE: readonly Panel[] = [
+  graph({
+    title: 'Oldest waiting job',
+    description: 'By queue. Depth alone says little: a deep queue that is young is a burst, an old one a backlog.',
+    unit: 's',
+    width: 8,
+    queries: [{ expr: shared(GAUGES.oldestWaitingJob, { by: ['queue'] }), legend: '{{queue}}' }],
+  }),
+  graph({
+    title: 'Slots in use',
+    description:
+      'Jobs at work ÷ those that all workers take at a time. At 100 % the next one waits: add workers of that role.',
+    unit: 'percentunit',
+    width: 8,
+    max: 1,
+    queries: [useOfSlots('turn'), useOfSlots('compaction'), useOfSlots('summarization')],
+  }),
+  graph({
+    title: 'Overdue entries',
+    description:
+      'Past their time, by kind. The sweepers find them: some after a crash, always some where wakes get lost.',
+    unit: 'short',
+    width: 8,
+    queries: [{ expr: shared(GAUGES.overdueEntries, { by: ['kind'] }), legend: '{{kind}}' }],
+  }),
+];
+
+const REDIS: readonly Panel[] = [
+  graph({
+    title: 'Redis ping',
+    description:
+      'Time that Redis took to answer each worker. Above some ms it is busy or far, and everything waits for it.',
+    unit: 's',
+    width: 6,
+    thresholds: [{ from: 0.05, color: 'red' }],
+    queries: [{ expr: each(GAUGES.redisPing), legend: '{{job}} {{instance}}' }],
+  }),
+  graph({
+    title: 'Redis memory',
+    description:
+      'What is used; of a Cluster the fullest master. Grows with conversations kept: their time to live is in the policy.',
+    unit: 'bytes',
+    width: 6,
+    queries: [{ expr: shared(GAUGES.redisMemoryBytes), legend: 'used' }],
+  }),
+  graph({
+    title: 'Evicted keys',
+    description: 'Since Redis started. Any is lost data: its maxmemory-policy has to be noeviction.',
+    unit: 'short',
+    width: 6,
+    thresholds: [{ from: 1, color: 'red' }],
+    queries: [{ expr: shared(GAUGES.redisEvictedKeys), legend: 'evicted' }],
+  }),
+  graph({
+    title: 'Who measures',
+    description: 'One worker at a time measures what all share. None for minutes: those panels stand empty.',
+    unit: 'short',
+    width: 6,
+    queries: [{ expr: total(GAUGES.isMeasuring), legend: 'workers that measure' }],
+  }),
+];
+
+const WORKERS: readonly Panel[] = [
+  graph({
+    title: 'Event-loop lag',
+    description:
+      'How late timers fire in each worker, 99th percentile. One that is blocked for 8 s has lost all that it held.',
+    unit: 's',
+    width: 6,
+    thresholds: [{ from: 0.5, color: 'red' }],
+    queries: [{ expr: each(PROCESS.eventLoopLag), legend: '{{job}} {{instance}}' }],
+  }),
+  graph({
+    title: 'CPU',
+    description: 'Of each worker. One that stays near 1 core has as many slots as it can serve: add workers.',
+    unit: 'cores',
+    width: 6,
+    thresholds: [{ from: 0.9, color: 'red' }],
+    queries: [{ expr: rateOfEach(PROCESS.cpu), legend: '{{job}} {{instance}}' }],
+  }),
+  graph({
+    title: 'Memory',
+    description: 'Of each worker. A steady rise over hours is a leak; a saw tooth is not.',
+    unit: 'bytes',
+    width: 6,
+    queries: [{ expr: each(PROCESS.residentMemory), legend: '{{job}} {{instance}}' }],
+  }),
+  graph({
+    title: 'Failures around the work',
+    description: 'Failures that belong to no turn: a sweep, a connection, a calibration. The log says each one.',
+    unit: 'events/s',
+    width: 6,
+    queries: [{ expr: rate(METRICS.workerFailures, { by: ['where'] }), legend: '{{where}}' }],
+  }),
+];
+
+export const QUEUES: Dashboard = {
+  name: 'queues',
+  title: 'Queues, workers and Redis',
+  description: 'Is there somebody for the work, and does Redis carry it?',
+  rows: [
+    { title: 'Is there somebody for the work?', panels: VERDICT },
+    { title: 'What lies in the queues', panels: DEPTHS },
+    { title: 'Whether that is too much', panels: PRESSURE },
+    { title: 'Redis', panels: REDIS },
+    { title: 'Workers', panels: WORKERS },
+  ],
+};
+
+function useOfSlots(role: (typeof NAMES)[number]) {
+  const active = shared(GAUGES.jobs, { where: { queue: `="${role}"`, state: '="active"' } });
+  return { expr: `${active} / ${total(GAUGES.concurrency, { where: { role: `="${role}"` } })}`, legend: role };
+}

@@ -1,0 +1,153 @@
+import { GAUGES, METRICS } from '../../../src/telemetry/metric-catalogue.ts';
+import { PROMETHEUS } from './foreign-metrics.ts';
+import { type Panel, stat } from './panel.ts';
+import { each, rate, ratio, sharedLately } from './promql.ts';
+
+/** Answers to "is it well?", each one number. They open the overview and the dashboard that says why; red is where an alert is. */
+
+/** Outcomes of requests that are the provider's doing. */
+export const FAILED = '=~"retry|timeout|invalid|fatal"';
+
+export const FIRING = `${PROMETHEUS.alerts.name}{alertname=~"Turnfold.+", alertstate="firing"}`;
+
+export function alertsFiring(width: number): Panel {
+  return stat({
+    title: 'Alerts firing',
+    description:
+      'Alerts of turnfold that fire now. docs/runbook.md has an entry for each: what it means and what to do.',
+    unit: 'short',
+    width,
+    thresholds: [{ from: 1, color: 'red' }],
+    without: 'none',
+    queries: [{ expr: `count (${FIRING}) or vector(0)`, legend: 'firing' }],
+  });
+}
+
+export function workersByRole(width: number): Panel {
+  return stat({
+    title: 'Workers by role',
+    description: 'Worker processes that answer Prometheus. At 0 nobody does that work: turns or passes wait for ever.',
+    unit: 'short',
+    width,
+    thresholds: [{ from: 1, color: 'green' }],
+    without: 'no worker answers',
+    queries: [{ expr: `sum by (role) (${each(GAUGES.concurrency)} > bool 0)`, legend: '{{role}}' }],
+  });
+}
+
+export function oldestWaitingTurn(width: number): Panel {
+  return stat({
+    title: 'Oldest waiting turn',
+    description:
+      'How long the next turn has waited for a worker. Growing: too few turn workers, or they hang. Next: Turns and latency, then Queues.',
+    unit: 's',
+    width,
+    decimals: 1,
+    thresholds: [
+      { from: 10, color: 'orange' },
+      { from: 30, color: 'red' },
+    ],
+    without: 'not measured',
+    queries: [{ expr: sharedLately(GAUGES.oldestWaitingTurn), legend: 'age' }],
+  });
+}
+
+export function failedTurns(width: number): Panel {
+  return stat({
+    title: 'Failed turns',
+    description: 'Share of the turns of the last 5 minutes that failed. Next: Turns and latency, failures by code.',
+    unit: 'percentunit',
+    width,
+    decimals: 1,
+    thresholds: [
+      { from: 0.02, color: 'orange' },
+      { from: 0.05, color: 'red' },
+    ],
+    without: 'no turns',
+    queries: [
+      {
+        expr: ratio(
+          rate(METRICS.turns, { where: { outcome: '="failed"' }, window: '5m' }),
+          rate(METRICS.turns, { window: '5m' }),
+        ),
+        legend: 'failed',
+      },
+    ],
+  });
+}
+
+export function oldestOpenPass(width: number): Panel {
+  return stat({
+    title: 'Oldest open pass',
+    description:
+      'How long ago the oldest pass in progress was requested. Growing: compaction does not keep up. Next: Compaction.',
+    unit: 's',
+    width,
+    decimals: 1,
+    thresholds: [
+      { from: 60, color: 'orange' },
+      { from: 120, color: 'red' },
+    ],
+    without: 'not measured',
+    queries: [{ expr: sharedLately(GAUGES.oldestOpenPass), legend: 'age' }],
+  });
+}
+
+export function failedRequests(width: number): Panel {
+  return stat({
+    title: 'Failed requests',
+    description:
+      'Share of the requests to models in the last 5 minutes that failed; overflow aside, which a pass answers. Next: Providers and cost.',
+    unit: 'percentunit',
+    width,
+    decimals: 1,
+    thresholds: [
+      { from: 0.02, color: 'orange' },
+      { from: 0.1, color: 'red' },
+    ],
+    without: 'no requests',
+    queries: [
+      {
+        expr: ratio(
+          rate(METRICS.modelRequests, { where: { outcome: FAILED }, window: '5m' }),
+          rate(METRICS.modelRequests, { window: '5m' }),
+        ),
+        legend: 'failed',
+      },
+    ],
+  });
+}
+
+export function redisMemory(width: number): Panel {
+  return stat({
+    title: 'Redis memory',
+    description: 'Of its maxmemory; when that is full, writes are refused and turns stop. No value: it has no limit.',
+    unit: 'percentunit',
+    width,
+    decimals: 0,
+    max: 1,
+    thresholds: [
+      { from: 0.7, color: 'orange' },
+      { from: 0.8, color: 'red' },
+    ],
+    without: 'no limit set',
+    queries: [{ expr: sharedLately(GAUGES.redisMemory), legend: 'used' }],
+  });
+}
+
+export function oldestOverdueEntry(width: number): Panel {
+  return stat({
+    title: 'Overdue',
+    description:
+      'How far the oldest due entry is past its time. Sweepers look each second: minutes mean that none works.',
+    unit: 's',
+    width,
+    decimals: 0,
+    thresholds: [
+      { from: 15, color: 'orange' },
+      { from: 60, color: 'red' },
+    ],
+    without: 'not measured',
+    queries: [{ expr: sharedLately(GAUGES.oldestOverdueEntry), legend: 'age' }],
+  });
+}

@@ -1,0 +1,44 @@
+import type { Command } from 'commander';
+import type { CheckOptions } from './commands/config.ts';
+import type { DoctorCommandOptions } from './commands/doctor.ts';
+import type { Output } from './output.ts';
+import { runCommand } from './run-command.ts';
+
+/** Commands that look whether all is well, and change nothing. */
+export function addCheckCommands(program: Command, output: Output): void {
+  program
+    .command('doctor')
+    .description('look at this machine, its Redis and its settings, and say what to do; exit code 1 where one is wrong')
+    .option('--redis <url>', 'another Redis than that of REDIS_URL')
+    .option('--providers', 'ask the providers whose keys are set, too; it costs no tokens')
+    .option('--json', 'print JSON, failures too')
+    .action((options: DoctorCommandOptions) =>
+      runCommand(output, options.json, async () => (await import('./commands/doctor.ts')).runDoctor(options, output)),
+    );
+  addConfigCommands(program.command('config').description('check, print or describe the settings'), output);
+}
+
+function addConfigCommands(config: Command, output: Output): void {
+  config
+    .command('check')
+    .description('tell of all that is wrong with the environment, a policy and agents; exit code 1 where something is')
+    .option('--policy <file>', 'policy as YAML')
+    .option('--agents <file>', 'module that exports `agents`')
+    .option('--json', 'print JSON, failures too')
+    .action((options: CheckOptions) =>
+      runCommand(output, options.json, async () => (await import('./commands/config.ts')).checkConfig(options, output)),
+    );
+  config
+    .command('print')
+    .description('print every setting as it takes effect, and where it is from; secrets are masked')
+    .option('--json', 'print JSON, failures too')
+    .action((options: { json?: boolean }) =>
+      runCommand(output, options.json, async () => (await import('./commands/config.ts')).printConfig(options, output)),
+    );
+  config
+    .command('schema [what]')
+    .description('print a JSON Schema for editors: of the settings (an environment), or of a policy file')
+    .action((what = 'settings') =>
+      runCommand(output, false, async () => (await import('./commands/config.ts')).printSchema(what, output)),
+    );
+}

@@ -1,0 +1,43 @@
+import { isTurnfoldError, type TurnfoldError } from '../domain/errors.ts';
+import { fileVariable, readSetting, type SettingSource } from './read-setting.ts';
+import { SETTING_NAMES, settingOf } from './settings.ts';
+
+export interface SettingsReport {
+  /** each with its variable, and no value */
+  readonly errors: readonly TurnfoldError[];
+  /** what is set and has no effect */
+  readonly warnings: readonly string[];
+}
+
+/** Reads every setting, and tells of all that is wrong, not of the first alone. */
+export function checkSettings(source: SettingSource): SettingsReport {
+  const errors = SETTING_NAMES.flatMap((name) => {
+    try {
+      readSetting(source, name);
+      return [];
+    } catch (error) {
+      if (isTurnfoldError(error)) return [error];
+      throw error;
+    }
+  });
+  return { errors, warnings: [...listStrays(source), ...listUnreadFiles(source)] };
+}
+
+/** A name with a slip of the pen is a default in its place, and nobody says so. */
+function listStrays({ env }: SettingSource): string[] {
+  const known = new Set<string>(listVariables());
+  return Object.keys(env)
+    .filter((name) => name.startsWith('TURNFOLD_') && !known.has(name))
+    .map((name) => `${name}: no such setting`);
+}
+
+function listUnreadFiles({ env }: SettingSource): string[] {
+  return SETTING_NAMES.filter(
+    (name) => settingOf(name).hasFile && env[name]?.trim() && env[fileVariable(name)]?.trim(),
+  ).map((name) => `${fileVariable(name)}: not read, because ${name} is set, too`);
+}
+
+/** All that is read, those for files included. */
+export function listVariables(): string[] {
+  return SETTING_NAMES.flatMap((name) => (settingOf(name).hasFile ? [name, fileVariable(name)] : [name]));
+}

@@ -1,0 +1,21 @@
+import { findText, type SettingSource } from './read-setting.ts';
+import { SETTING_NAMES, settingOf } from './settings.ts';
+
+const PASSWORD = /:\/\/[^@/]*:(?<password>[^@/]+)@/;
+
+/**
+ * Every secret that the environment holds: keys, and passwords of addresses as they stand there. For those who write texts and
+ * must leave them out.
+ * @throws invalid_config where a file cannot be read
+ */
+export function listSecrets(source: SettingSource): string[] {
+  return SETTING_NAMES.flatMap((name) => {
+    const { show, hasFile } = settingOf(name);
+    if (show === undefined) return [];
+    const { text } = findText(source, name);
+    if (text === undefined) return [];
+    const password = PASSWORD.exec(text)?.groups?.['password'];
+    if (password !== undefined) return [password];
+    return hasFile === true && !text.includes('://') ? [text] : [];
+  });
+}

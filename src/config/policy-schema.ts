@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { POLICY_DEFAULTS, policyInputSchema } from '../domain/policy.ts';
+import type { JsonSchema } from './settings-schema.ts';
+
+/** JSON Schema of a policy file as `readPolicy` takes it, in both spellings and with or without `compact`: for editors. */
+export function describePolicy(): JsonSchema {
+  const { $schema, $defs, properties = {}, ...object } = z.toJSONSchema(policyInputSchema, { io: 'input' });
+  const withDefaults = Object.entries(properties).map(([name, schema]) => [name, withDefault(name, schema)] as const);
+  return {
+    ...($schema !== undefined && { $schema }),
+    title: 'Policy of turnfold',
+    anyOf: [{ $ref: '#/$defs/policy' }, { $ref: '#/$defs/file' }],
+    $defs: {
+      ...$defs,
+      policy: { ...object, properties: { ...spellTwice(Object.fromEntries(withDefaults)), transforms: RETIRED } },
+      file: {
+        type: 'object',
+        properties: { compact: { $ref: '#/$defs/policy' }, transforms: RETIRED },
+        required: ['compact'],
+        additionalProperties: false,
+      },
+    },
+  };
+}
+
+const RETIRED: JsonSchema = { deprecated: true, description: 'Retired and ignored: put the settings under `compact`.' };
+
+function withDefault(name: string, schema: JsonSchema | boolean): JsonSchema {
+  const described = typeof schema === 'boolean' ? {} : schema;
+  return Object.hasOwn(POLICY_DEFAULTS, name)
+    ? { ...described, default: POLICY_DEFAULTS[name as keyof typeof POLICY_DEFAULTS] }
+    : described;
+}
+
+/** Each setting as `maxTokens` and as `max_tokens`; so those inside a summarizer. */
+function spellTwice(properties: Readonly<Record<string, JsonSchema | boolean>>): Record<string, JsonSchema | boolean> {
+  return Object.fromEntries(
+    Object.entries(properties).flatMap(([name, schema]) => {
+      const spelled = name === 'summarizer' && typeof schema !== 'boolean' ? spellMembersTwice(schema) : schema;
+      const snake = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+      return snake === name
+        ? [[name, spelled]]
+        : [
+            [name, spelled],
+            [snake, spelled],
+          ];
+    }),
+  );
+}
+
+function spellMembersTwice(schema: JsonSchema): JsonSchema {
+  const { anyOf = [] } = schema;
+  return {
+    ...schema,
+    anyOf: anyOf.map((member) =>
+      typeof member === 'object' && member.properties !== undefined
+        ? { ...member, properties: spellTwice(member.properties) }
+        : member,
+    ),
+  };
+}

@@ -1,0 +1,147 @@
+import { z } from 'zod';
+import { REDIS_ADDRESS_FORMS, readRedisAddress, showAddress } from '../domain/redis-address.ts';
+
+/** One variable of the environment: how its text is read, and what to tell people of it. */
+export interface Setting<Value = unknown> {
+  readonly schema: z.ZodType<Value>;
+  readonly about: string;
+  /** `NAME_FILE` may name a file that holds it: how a secret gets into a container */
+  readonly hasFile?: true;
+  /** as it may be shown; without it, as it is */
+  readonly show?: (text: string) => string;
+}
+
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+const SWITCH = ['true', 'false'] as const;
+const FSYNCS = ['none', 'local', 'replica'] as const;
+
+/** All that turnfold reads of the environment, but for where the demo looks for a Redis of its own. */
+export const SETTINGS = {
+  REDIS_URL: {
+    schema: z
+      .string()
+      .refine((text) => readRedisAddress(text) !== undefined, `must be ${REDIS_ADDRESS_FORMS}`)
+      .optional(),
+    about: `Where Redis is: ${REDIS_ADDRESS_FORMS}. \`worker\` insists on it; commands try redis://127.0.0.1:6379 without it; \`dev\` and \`demo\` start their own.`,
+    hasFile: true,
+    show: showRedisAddress,
+  },
+  TURNFOLD_SHARDS: {
+    schema: wholeNumber(1, 4_096).default(256),
+    about:
+      'How many slots conversations are spread over. Written once to the database: the same for all its processes.',
+  },
+  TURNFOLD_QUEUE_SHARDS: {
+    schema: wholeNumber(1, 64).default(1),
+    about: 'How many shards each queue has: the same for all processes of a database.',
+  },
+  TURNFOLD_TURN_CONCURRENCY: {
+    schema: wholeNumber(1, 1_000).default(50),
+    about: 'Turns at a time in a worker.',
+  },
+  TURNFOLD_COMPACTION_CONCURRENCY: {
+    schema: wholeNumber(1, 1_000).default(10),
+    about: 'Passes at a time in a worker.',
+  },
+  TURNFOLD_SUMMARIZATION_CONCURRENCY: {
+    schema: wholeNumber(1, 1_000).default(10),
+    about: 'Summaries at a time in a worker.',
+  },
+  TURNFOLD_METRICS_PORT: {
+    schema: wholeNumber(0, 65_535).default(9464),
+    about: 'Port of a worker’s pages (`/metrics`, `/health`, `/ready`); 0 takes any free one.',
+  },
+  TURNFOLD_METRICS_HOST: {
+    schema: z.string().default('127.0.0.1'),
+    about: 'Address that they are bound to. They have no access control of their own.',
+  },
+  TURNFOLD_SHUTDOWN_MS: {
+    schema: wholeNumber(1, 600_000).default(10_000),
+    about: 'What a worker has after SIGTERM to finish what it holds. Whoever sends the SIGKILL must wait longer.',
+  },
+  TURNFOLD_STUCK_MS: {
+    schema: wholeNumber(1_000, 3_600_000).default(60_000),
+    about: 'A worker with free hands that leaves work in its queue for so long is not ready.',
+  },
+  TURNFOLD_DURABLE_REPLICAS: {
+    schema: wholeNumber(0, 100).default(0),
+    about: 'Replicas that must hold an accept or an append before it is acknowledged; 0: the master’s word is enough.',
+  },
+  TURNFOLD_DURABLE_TIMEOUT_MS: {
+    schema: wholeNumber(1, 600_000).default(1_000),
+    about: 'How long a caller waits for those replicas, or disks.',
+  },
+  TURNFOLD_DURABLE_FSYNC: {
+    schema: oneOf(FSYNCS, 'must be none, local or replica').default('none'),
+    about: 'Whose disks must hold it, too: the master’s (`local`), or the replicas’ as well. Redis 7.2 or later.',
+  },
+  TURNFOLD_LOG_LEVEL: {
+    schema: oneOf(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
+    about: 'The least that a worker logs.',
+  },
+  LOG_CONTENT: {
+    schema: oneOf(SWITCH, 'must be true or false').default('false'),
+    about:
+      'Whether a worker logs what was said to models and tools and by them, and errors that could quote it. Secrets stay out.',
+  },
+  TURNFOLD_TRACE_CONTENT: {
+    schema: oneOf(SWITCH, 'must be true or false').default('false'),
+    about: 'Whether its spans hold the same: traces go elsewhere than logs, and are kept there for others.',
+  },
+  ANTHROPIC_API_KEY: keyOf('Anthropic'),
+  ANTHROPIC_BASE_URL: addressOf('Anthropic'),
+  OPENAI_API_KEY: keyOf('OpenAI'),
+  OPENAI_BASE_URL: addressOf('OpenAI'),
+} as const satisfies Readonly<Record<string, Setting>>;
+
+export type SettingName = keyof typeof SETTINGS;
+export type SettingValue<Name extends SettingName> = z.output<(typeof SETTINGS)[Name]['schema']>;
+
+export const SETTING_NAMES = Object.keys(SETTINGS) as readonly SettingName[];
+
+/** The setting without the types of its value, for what treats all of them alike. */
+export function settingOf(name: SettingName): Setting {
+  return SETTINGS[name];
+}
+
+/** A whole number. The message is one for all that is wrong, so that it says what is right. */
+function wholeNumber(least: number, most: number): z.ZodCoercedNumber {
+  const error = `must be a whole number from ${least} to ${most}`;
+  return z.coerce.number({ error }).int({ error }).min(least, { error }).max(most, { error });
+}
+
+function oneOf<const Values extends readonly [string, ...string[]]>(values: Values, error: string) {
+  return z.enum(values, { error });
+}
+
+function keyOf(provider: string) {
+  return {
+    schema: z.string().optional(),
+    about: `Key of ${provider}, for agents whose model is there.`,
+    hasFile: true,
+    show: () => '***',
+  } as const;
+}
+
+function addressOf(provider: string) {
+  return {
+    schema: z.string().refine(isHttpAddress, 'must be an http(s) address').optional(),
+    about: `Where ${provider}’s API is, or what speaks it.`,
+    show: showHttpAddress,
+  } as const;
+}
+
+function isHttpAddress(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+}
+
+/** Without user, password and query: each of them may be a secret. */
+function showHttpAddress(text: string): string {
+  const { origin, pathname, username, password } = new URL(text);
+  return username || password ? `${origin.replace('//', '//***@')}${pathname}` : `${origin}${pathname}`;
+}
+
+function showRedisAddress(text: string): string {
+  const address = readRedisAddress(text);
+  return address === undefined ? '***' : showAddress(address);
+}

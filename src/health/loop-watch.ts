@@ -1,0 +1,31 @@
+/** How often it looks, and for how long it remembers what it saw. */
+const TICK_MS = 250;
+const MEMORY_MS = 10_000;
+
+/** Remembers how late timers were: a blocked event loop answers nobody, and as soon as it answers it looks well again. */
+export class LoopWatch {
+  #lates: { readonly at: number; readonly lateMs: number }[] = [];
+  #expectedAt = performance.now() + TICK_MS;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor() {
+    this.#timer = setInterval(() => this.#tick(), TICK_MS);
+    this.#timer.unref();
+  }
+
+  /** the longest that the loop was held in the last ten seconds, in ms */
+  get worstMs(): number {
+    return Math.max(0, ...this.#lates.map(({ lateMs }) => lateMs));
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #tick(): void {
+    const at = performance.now();
+    this.#lates = this.#lates.filter((late) => late.at > at - MEMORY_MS);
+    this.#lates.push({ at, lateMs: Math.max(0, at - this.#expectedAt) });
+    this.#expectedAt = at + TICK_MS;
+  }
+}

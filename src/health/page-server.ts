@@ -1,0 +1,84 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { TurnfoldError } from '../domain/errors.ts';
+
+export interface PageContent {
+  /** 200 unless told */
+  readonly status?: number;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+export type Page = () => PageContent | Promise<PageContent>;
+
+export interface PageServerOptions {
+  /** 0 takes any free port */
+  readonly port: number;
+  /** `127.0.0.1` unless told: pages have no access control of their own */
+  readonly host?: string;
+  /** by path, each for GET */
+  readonly pages: Readonly<Record<string, Page>>;
+}
+
+export interface PageServer {
+  readonly host: string;
+  readonly port: number;
+  /** ends open connections too: a scraper keeps its own alive for minutes */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves pages to machines that watch this process.
+ * @throws invalid_config (`metrics.port`) where the address cannot be bound
+ */
+export async function servePages({ port, host = '127.0.0.1', pages }: PageServerOptions): Promise<PageServer> {
+  const byPath = new Map(Object.entries(pages));
+  const server = createServer((request, response) => {
+    void answer(byPath, request, response);
+  });
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new TurnfoldError('invalid_config', `metrics cannot be served: ${why}`, { field: 'metrics.port', cause });
+  }
+  // Out of file descriptors, say: a page that nobody can read must not end the worker.
+  server.on('error', () => undefined);
+  return {
+    host,
+    port: (server.address() as AddressInfo).port,
+    close: async () => {
+      if (!server.listening) return;
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function answer(
+  pages: ReadonlyMap<string, Page>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const [path = ''] = (request.url ?? '').split('?', 1);
+  const page = request.method === 'GET' ? pages.get(path) : undefined;
+  try {
+    send(response, page === undefined ? tell(404, 'not found') : await page());
+  } catch {
+    send(response, tell(500, 'the page could not be rendered'));
+  }
+}
+
+/** A page of one line. */
+export function tell(status: number, line: string): PageContent {
+  return { status, contentType: 'text/plain; charset=utf-8', body: `${line}\n` };
+}
+
+function send(response: ServerResponse, { status = 200, contentType, body }: PageContent): void {
+  response.writeHead(status, { 'content-type': contentType });
+  response.end(body);
+}

@@ -1,0 +1,34 @@
+import { openClient as openAnthropic } from './anthropic/client.ts';
+import { openClient as openOpenAi } from './openai/client.ts';
+import { openAgent } from './provider-client.ts';
+
+export interface ProbedProvider {
+  readonly maker: 'anthropic' | 'openai';
+  readonly apiKey: string;
+  readonly baseUrl?: string | undefined;
+}
+
+export type ProbeOutcome =
+  | { readonly kind: 'answered' }
+  /** an HTTP status other than success: the provider was reached */
+  | { readonly kind: 'refused'; readonly status: number }
+  | { readonly kind: 'unreachable' };
+
+const ANSWER_MS = 10_000;
+
+/** Asks for the list of models: it needs the key, and costs no tokens. Never throws; what a provider says is not repeated. */
+export async function probeProvider({ maker, apiKey, baseUrl }: ProbedProvider): Promise<ProbeOutcome> {
+  const dispatcher = openAgent();
+  const connection = { apiKey, ...(baseUrl !== undefined && { baseUrl }) };
+  const options = { signal: AbortSignal.timeout(ANSWER_MS) };
+  try {
+    if (maker === 'anthropic') await openAnthropic(connection, dispatcher).models.list({ limit: 1 }, options);
+    else await openOpenAi(connection, dispatcher).models.list(options);
+    return { kind: 'answered' };
+  } catch (error) {
+    const status = error instanceof Error && 'status' in error ? error.status : undefined;
+    return typeof status === 'number' ? { kind: 'refused', status } : { kind: 'unreachable' };
+  } finally {
+    await dispatcher.destroy();
+  }
+}

@@ -1,0 +1,38 @@
+import { type Queue, RedisConnection } from 'bullmq';
+import { readShardWaits, type ShardWait } from './job-counts.ts';
+import type { QueueSet } from './queue-set.ts';
+
+/** One shard of a queue, as somebody sees it who takes no part. */
+export interface QueueReport extends ShardWait {
+  readonly isPaused: boolean;
+  /** connected now; undefined where the server does not tell */
+  readonly workers: number | undefined;
+}
+
+/** The Redis that queues insist on, and the one that they ask for. */
+export const QUEUE_REDIS = {
+  least: RedisConnection.minimumVersion,
+  recommended: RedisConnection.recommendedMinimumVersion,
+} as const;
+
+export async function reportQueues(queues: QueueSet): Promise<QueueReport[]> {
+  const shards = new Map(queues.entries());
+  const waits = await readShardWaits(queues);
+  return await Promise.all(
+    waits.map(async (wait) => {
+      const queue = shards.get(wait.queue)?.[wait.shard] as Queue;
+      return { ...wait, isPaused: await queue.isPaused(), workers: await countWorkers(queue) };
+    }),
+  );
+}
+
+/** Where clients cannot be listed, BullMQ answers one that says so; where this user may not, it throws. */
+async function countWorkers(queue: Queue): Promise<number | undefined> {
+  try {
+    const workers = await queue.getWorkers();
+    return workers.some(({ name }) => name?.startsWith('GCP')) ? undefined : workers.length;
+  } catch (error) {
+    if (error instanceof Error && error.message.startsWith('NOPERM')) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,93 @@
+import { checkSettings } from '../../config/check-settings.ts';
+import type { SettingSource } from '../../config/read-setting.ts';
+import { type Config, DEFAULT_REDIS_URL, readConfig, readProviderSettings } from '../../config.ts';
+import { isTurnfoldError, type TurnfoldError } from '../../domain/errors.ts';
+import { type Finding, findOk, findWarning, findWrong } from '../../health/finding.ts';
+import { openWakeQueue } from '../../queue/wake-queue.ts';
+import { type Inspection, openInspection } from '../../store/inspection/open-inspection.ts';
+import { examineDatabase } from './database.ts';
+import { examineDisk } from './disk.ts';
+import { examineMachine } from './machine.ts';
+import { examineProviders } from './providers.ts';
+import { examineQueues } from './queues.ts';
+import { examineServers } from './server.ts';
+
+export interface DoctorOptions {
+  readonly source: SettingSource;
+  /** over REDIS_URL */
+  readonly redisUrl?: string | undefined;
+  /** ask the providers, too */
+  readonly asksProviders: boolean;
+  /** an outage in words that say more, where there are any */
+  readonly explain: (error: unknown, url: string) => Promise<unknown>;
+}
+
+/** Looks at all that turnfold stands on, and writes nothing. Never throws for what it finds. */
+export async function examine({ source, redisUrl, asksProviders, explain }: DoctorOptions): Promise<Finding[]> {
+  const env = { ...source.env, ...(redisUrl !== undefined && { REDIS_URL: redisUrl }) };
+  const settings = examineSettings({ ...source, env });
+  // Half of the settings would be a guess at the rest.
+  if (settings.some(({ state }) => state === 'wrong')) return settings;
+  const config = readConfig(env, source.readFile);
+  const providers = readProviderSettings(env, source.readFile);
+  return [
+    ...settings,
+    ...(await examineMachine(config, providers)),
+    ...(asksProviders ? await examineProviders(providers) : []),
+    ...(await examineRedis(config, explain)),
+  ];
+}
+
+function examineSettings(source: SettingSource): Finding[] {
+  const name = 'settings';
+  const { errors, warnings } = checkSettings(source);
+  const findings = [
+    ...errors.map(({ message }) => findWrong(name, message, 'Correct it; turnfold config print shows all of them.')),
+    ...warnings.map((warning) => findWarning(name, warning, 'turnfold config schema names all there are.')),
+  ];
+  return findings.length > 0 ? findings : [findOk(name, 'all of them can be read')];
+}
+
+async function examineRedis(config: Config, explain: DoctorOptions['explain']): Promise<Finding[]> {
+  const { redisUrl: url = DEFAULT_REDIS_URL, durability, shards, queueShards, stuckMs } = config;
+  let inspection: Inspection;
+  try {
+    inspection = await openInspection(url);
+  } catch (error) {
+    return [describe('redis', await explain(error, url))];
+  }
+  const wakes = openWakeQueue({ url, shards: queueShards, onError: () => undefined, failsFast: true });
+  try {
+    const groups = [
+      await look('redis', () => examineServers(inspection, durability)),
+      await look('disk', () => examineDisk(inspection)),
+      await look('database', () => examineDatabase(inspection, { shards, stuckMs })),
+      await look('queues', async () => examineQueues(await wakes.reportQueues(), stuckMs)),
+    ];
+    return groups.flat();
+  } finally {
+    inspection.close();
+    await wakes.close();
+  }
+}
+
+/** One look that fails is a finding, and the others go on. */
+async function look(name: string, examineOne: () => Promise<Finding[]>): Promise<Finding[]> {
+  try {
+    return await examineOne();
+  } catch (error) {
+    return [describe(name, error)];
+  }
+}
+
+const REMEDIES: Partial<Record<TurnfoldError['code'], string>> = {
+  redis_unavailable: 'Start Redis, or correct REDIS_URL (or --redis).',
+  invalid_config: 'Correct it.',
+};
+
+function describe(name: string, error: unknown): Finding {
+  if (isTurnfoldError(error)) return findWrong(name, error.message, REMEDIES[error.code] ?? 'See docs/operations.md.');
+  // What Redis says of a command that is refused (NOPERM, NOAUTH) holds no secret.
+  const what = error instanceof Error ? error.message : String(error);
+  return findWrong(name, what, 'See that this user may run it: an ACL of Redis, or a managed one that hides it.');
+}

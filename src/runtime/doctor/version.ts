@@ -1,0 +1,13 @@
+/** Whether one version is as new as another; both of numbers and dots, what follows a dash left aside. */
+export function isAtLeast(version: string, least: string): boolean {
+  const found = toNumbers(version);
+  for (const [place, wanted] of toNumbers(least).entries()) {
+    const there = found[place] ?? 0;
+    if (there !== wanted) return there > wanted;
+  }
+  return true;
+}
+
+function toNumbers(version: string): number[] {
+  return (version.split('-', 1)[0] ?? '').split('.').map(Number);
+}

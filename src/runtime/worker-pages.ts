@@ -1,0 +1,57 @@
+import { type Finding, findWrong } from '../health/finding.ts';
+import { createHealthPages } from '../health/health-pages.ts';
+import { type Page, servePages, tell } from '../health/page-server.ts';
+import { type Check, createReadiness } from '../health/readiness.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+
+/** `/metrics`, `/health` and `/ready` of a worker process: there before Redis is, and until the last job is done. */
+export interface WorkerPages {
+  /** undefined where no pages are served */
+  readonly metricsUrl: string | undefined;
+  /** shows what is measured from now on, and judges by these checks */
+  begin(work: { readonly metrics: Pick<Metrics, 'render'>; readonly checks: readonly Check[] }): void;
+  /** not ready from now on, whatever the checks say */
+  stop(): void;
+  close(): Promise<void>;
+}
+
+const STARTING = findWrong(
+  'start',
+  'it has not started: it waits for Redis',
+  'Start Redis, or correct REDIS_URL. The worker waits for it, however long.',
+);
+
+const STOPPING = findWrong('stop', 'it was told to stop, and finishes what it holds', 'Nothing: others take over.');
+
+const NO_PAGES: WorkerPages = {
+  metricsUrl: undefined,
+  begin: () => undefined,
+  stop: () => undefined,
+  close: async () => undefined,
+};
+
+const tellToWait: Page = () => tell(503, 'not started yet');
+const tellStarting = async (): Promise<Finding[]> => [STARTING];
+const tellStopping = async (): Promise<Finding[]> => [STOPPING];
+
+/** @param address absent: none are served. @throws invalid_config (`metrics.port`) where it cannot be bound */
+export async function openWorkerPages(
+  address: { readonly host: string; readonly port: number } | undefined,
+): Promise<WorkerPages> {
+  if (address === undefined) return NO_PAGES;
+  let render: Page = tellToWait;
+  let look: () => Promise<readonly Finding[]> = tellStarting;
+  const pages = { '/metrics': () => render(), ...createHealthPages(() => look()) };
+  const server = await servePages({ ...address, pages });
+  return {
+    metricsUrl: `http://${server.host}:${server.port}/metrics`,
+    begin({ metrics, checks }) {
+      render = () => metrics.render();
+      look = createReadiness(checks);
+    },
+    stop() {
+      look = tellStopping;
+    },
+    close: () => server.close(),
+  };
+}

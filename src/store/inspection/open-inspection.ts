@@ -1,0 +1,64 @@
+import type { Redis } from 'ioredis';
+import type { ShardMeasure } from '../../domain/ports/sweep-store.ts';
+import { callRedis, connect, openConnection } from '../connection.ts';
+import { Keyspace, STORE_SCHEMA } from '../keys.ts';
+import { unlessForbidden } from '../server-info.ts';
+import { openSweepStore } from '../sweep/sweep-store.ts';
+import { type AnswerTimes, measureAnswers } from './answer-times.ts';
+import { loadScripts } from './load-scripts.ts';
+import { readServerFacts, type ServerFacts } from './server-facts.ts';
+
+export interface DatabaseFacts {
+  readonly schema: number;
+  readonly shards: number;
+  /** the newest schema that this program knows */
+  readonly knownSchema: number;
+}
+
+/** A look at a Redis and at the database in it. Nothing is written, whatever is found. */
+export interface Inspection {
+  readServers(): Promise<readonly ServerFacts[]>;
+  measureAnswers(count: number): Promise<AnswerTimes>;
+  /** whether it can wait for disks (WAITAOF); undefined where that may not be asked */
+  canWaitForDisks(): Promise<boolean | undefined>;
+  loadScripts(): Promise<number>;
+  /** undefined where there is no database yet */
+  readDatabase(): Promise<DatabaseFacts | undefined>;
+  /** of a database that was made with so many shards */
+  measureShards(shards: number): Promise<ShardMeasure>;
+  close(): void;
+}
+
+const ANSWER_MS = 5_000;
+
+/** @throws invalid_config, redis_unavailable */
+export async function openInspection(url: string): Promise<Inspection> {
+  const redis = openConnection({ url, failsFast: true, commandTimeoutMs: ANSWER_MS });
+  try {
+    await connect(redis);
+  } catch (error) {
+    redis.disconnect();
+    throw error;
+  }
+  return {
+    readServers: () => readServerFacts(redis),
+    measureAnswers: (count) => measureAnswers(redis, count),
+    canWaitForDisks: () => canWaitForDisks(redis),
+    loadScripts: () => loadScripts(redis),
+    readDatabase: () => readDatabase(redis),
+    measureShards: (shards) => openSweepStore(redis, new Keyspace(shards)).measureShards(),
+    close: () => redis.disconnect(),
+  };
+}
+
+async function canWaitForDisks(redis: Redis): Promise<boolean | undefined> {
+  const answer = await callRedis(() => unlessForbidden(redis.call('command', ['info', 'waitaof'])));
+  return answer === undefined ? undefined : Array.isArray(answer) && answer[0] !== null;
+}
+
+async function readDatabase(redis: Redis): Promise<DatabaseFacts | undefined> {
+  const key = new Keyspace(1).database();
+  const [schema, shards] = await callRedis(() => redis.hmget(key, 'schema', 'shards'));
+  if (!schema || !shards) return undefined;
+  return { schema: Number(schema), shards: Number(shards), knownSchema: STORE_SCHEMA };
+}

@@ -1,0 +1,24 @@
+import type { Redis } from 'ioredis';
+import type { Keyspace } from '../keys.ts';
+import { bindScript } from '../script.ts';
+import { holdMeasuring } from './hold-measuring.ts';
+import { measureServerLoad, pingServers, type ServerLoad } from './server-load.ts';
+
+/** What gauges need of Redis besides the store. */
+export interface StoreMeasures {
+  /** undefined where no server may be asked */
+  measureServers(): Promise<ServerLoad | undefined>;
+  /** ends when every server has answered */
+  ping(): Promise<void>;
+  /** the lease on measuring the shared state: whether the owner holds it now; for 0 ms it gives it back */
+  holdMeasuring(owner: string, leaseMs: number): Promise<boolean>;
+}
+
+export function openMeasures(redis: Redis, keyspace: Keyspace): StoreMeasures {
+  const hold = bindScript(redis, holdMeasuring(keyspace));
+  return {
+    measureServers: () => measureServerLoad(redis),
+    ping: () => pingServers(redis),
+    holdMeasuring: (owner, leaseMs) => hold({ owner, leaseMs }),
+  };
+}

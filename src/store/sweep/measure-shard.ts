@@ -1,0 +1,38 @@
+import type { ShardMeasure } from '../../domain/ports/sweep-store.ts';
+import { TURN_LIMITS } from '../../domain/turn.ts';
+import type { Keyspace } from '../keys.ts';
+import type { ScriptDefinition } from '../script.ts';
+
+/** More than this are not told apart by kind: that many overdue in one shard are trouble enough. */
+const COUNTED = 1_000;
+
+type Reply = [number, number, number, number, number, number, number];
+
+export function measureShard(keyspace: Keyspace): ScriptDefinition<number, ShardMeasure> {
+  return {
+    file: 'measure-shard',
+    keys: (shard) => [keyspace.ready(shard), keyspace.openPasses(shard), keyspace.failed(shard)],
+    args: () => [COUNTED, TURN_LIMITS.turnRetentionMs],
+    decode: (reply) => {
+      const [turn, pass, scheduled, oldestOverdueMs, openPasses, oldestOpenPassMs, failedTurns] = reply as Reply;
+      return { overdue: { turn, pass, scheduled }, oldestOverdueMs, openPasses, oldestOpenPassMs, failedTurns };
+    },
+  };
+}
+
+/** Of all shards: counts added up, the oldest of the oldest. */
+export function joinMeasures(shards: readonly ShardMeasure[]): ShardMeasure {
+  const sum = (of: (shard: ShardMeasure) => number): number => shards.reduce((total, shard) => total + of(shard), 0);
+  const most = (of: (shard: ShardMeasure) => number): number => Math.max(0, ...shards.map(of));
+  return {
+    overdue: {
+      turn: sum(({ overdue }) => overdue.turn),
+      pass: sum(({ overdue }) => overdue.pass),
+      scheduled: sum(({ overdue }) => overdue.scheduled),
+    },
+    oldestOverdueMs: most(({ oldestOverdueMs }) => oldestOverdueMs),
+    openPasses: sum(({ openPasses }) => openPasses),
+    oldestOpenPassMs: most(({ oldestOpenPassMs }) => oldestOpenPassMs),
+    failedTurns: sum(({ failedTurns }) => failedTurns),
+  };
+}

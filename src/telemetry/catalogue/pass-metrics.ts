@@ -1,0 +1,142 @@
+import { REASONS } from '../../domain/compaction/thresholds.ts';
+import { PASS_FALLBACKS, PASS_HOLDS } from '../../domain/events.ts';
+import type { ApprovalRefusal } from '../../domain/proposal.ts';
+import { CALL_SECONDS, CONTEXT_TOKENS, COUNTS, cross, type MetricSpec, ONE } from './metric-spec.ts';
+
+const MADE = ['trim', 'summarize', 'evict'] as const;
+const TRIGGERS = ['none', ...REASONS] as const;
+/** Without a version a pass has no strategy. */
+const FRUITLESS = [
+  'rejected',
+  'expired',
+  'no_reason',
+  'none',
+  'no_gain',
+  'infeasible',
+  'failed',
+  'superseded',
+] as const;
+
+const REFUSALS = [
+  'invalid_input',
+  'proposal_stale',
+  'conversation_busy',
+] as const satisfies readonly ApprovalRefusal['code'][];
+
+/** Is compaction asked for, does it get through, what does it save, and where does it fall back? */
+export const PASS_METRICS = {
+  passRequests: {
+    type: 'counter',
+    name: 'turnfold_pass_requests_total',
+    help: 'Requests for compaction passes, by reason; a request counts once for each of its reasons.',
+    labels: ['reason'],
+    start: cross({ reason: REASONS }),
+  },
+  passHolds: {
+    type: 'counter',
+    name: 'turnfold_pass_holds_total',
+    help: 'Times that there was a reason for a pass and the gate was shut: nothing to gain, or the breaker is open.',
+    labels: ['why'],
+    start: cross({ why: PASS_HOLDS }),
+  },
+  breakerOpenings: {
+    type: 'counter',
+    name: 'turnfold_breaker_openings_total',
+    help: 'Breakers that opened: three passes of a conversation in a row gained too little.',
+    labels: [],
+    start: ONE,
+  },
+  passes: {
+    type: 'counter',
+    name: 'turnfold_passes_total',
+    help: 'Ended compaction passes; trigger is the strongest of the reasons (none: the pass failed before any was read).',
+    labels: ['strategy', 'trigger', 'outcome'],
+    start: [
+      ...cross({ strategy: MADE, trigger: REASONS, outcome: ['committed', 'approved'] }),
+      ...cross({ strategy: ['none'], trigger: TRIGGERS, outcome: FRUITLESS }),
+    ],
+  },
+  passFallbacks: {
+    type: 'counter',
+    name: 'turnfold_pass_fallbacks_total',
+    help: 'Passes that did less well than planned: summaries were missing, it evicted instead, kept less than it should, or a turn took it over.',
+    labels: ['fallback'],
+    start: cross({ fallback: PASS_FALLBACKS }),
+  },
+  passProposals: {
+    type: 'counter',
+    name: 'turnfold_pass_proposals_total',
+    help: 'Versions that passes under review proposed instead of committing them; trigger as for passes.',
+    labels: ['strategy', 'trigger'],
+    start: cross({ strategy: MADE, trigger: REASONS }),
+  },
+  approvalsRefused: {
+    type: 'counter',
+    name: 'turnfold_approvals_refused_total',
+    help: 'Approvals of proposals that could not be carried out; the proposal waits on.',
+    labels: ['code'],
+    start: cross({ code: REFUSALS }),
+  },
+  passDuration: {
+    type: 'histogram',
+    name: 'turnfold_pass_duration_seconds',
+    help: 'Time from the request of a compaction pass to its end.',
+    labels: ['strategy', 'outcome'],
+    buckets: CALL_SECONDS,
+    start: cross({ strategy: MADE, outcome: ['committed'] }),
+  },
+  passTokensBefore: {
+    type: 'histogram',
+    name: 'turnfold_pass_before_tokens',
+    help: 'Size of the context that a committed pass found.',
+    labels: ['strategy'],
+    buckets: CONTEXT_TOKENS,
+    start: cross({ strategy: MADE }),
+  },
+  passTokensAfter: {
+    type: 'histogram',
+    name: 'turnfold_pass_after_tokens',
+    help: 'Size of the context that a committed pass left.',
+    labels: ['strategy'],
+    buckets: CONTEXT_TOKENS,
+    start: cross({ strategy: MADE }),
+  },
+  passSavedTokens: {
+    type: 'histogram',
+    name: 'turnfold_pass_saved_tokens',
+    help: 'Tokens by which a committed pass made its context smaller: every later request is without them.',
+    labels: ['strategy'],
+    buckets: CONTEXT_TOKENS,
+    start: cross({ strategy: MADE }),
+  },
+  archivedMessages: {
+    type: 'counter',
+    name: 'turnfold_archived_messages_total',
+    help: 'Messages that committed passes took out of the context; the log keeps them.',
+    labels: ['strategy'],
+    start: cross({ strategy: MADE }),
+  },
+  passSequences: {
+    type: 'histogram',
+    name: 'turnfold_pass_sequences',
+    help: 'Sequences that a pass planned to summarize (0: none were eligible).',
+    labels: [],
+    buckets: COUNTS,
+    start: ONE,
+  },
+  passFanOut: {
+    type: 'histogram',
+    name: 'turnfold_pass_fan_out_jobs',
+    help: 'Summarization jobs that a pass fanned out at once.',
+    labels: [],
+    buckets: COUNTS,
+    start: ONE,
+  },
+  versionsRejected: {
+    type: 'counter',
+    name: 'turnfold_versions_rejected_total',
+    help: 'Versions whose form was refused, by our own check before the commit or by the provider (then rolled back).',
+    labels: ['by'],
+    start: cross({ by: ['check', 'provider'] }),
+  },
+} as const satisfies Record<string, MetricSpec>;

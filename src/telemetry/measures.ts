@@ -1,0 +1,48 @@
+/** Where the gauges' figures come from. Ages in ms, 0 where there is nothing. What has no measure has no gauge. */
+export interface Measures extends SharedMeasures {
+  /** whether the shared state is this worker's to measure; absent: it is */
+  readonly isMeasuring?: () => Promise<boolean>;
+  /** ends when Redis has answered */
+  readonly ping?: () => Promise<void>;
+}
+
+/** Of the state that all workers share. */
+export interface SharedMeasures {
+  /** jobs by queue and state */
+  readonly countJobs?: () => Promise<readonly JobCount[]>;
+  readonly measureWaiting?: () => Promise<WaitingWork>;
+  /** what is past its time, which passes are open, which turns have failed */
+  readonly measureShards?: () => Promise<ShardFigures>;
+  /** model → how far counts are off for it */
+  readonly readCalibrations?: () => Promise<ReadonlyMap<string, number>>;
+  /** undefined where Redis may not be asked */
+  readonly measureServers?: () => Promise<ServerFigures | undefined>;
+}
+
+export interface JobCount {
+  readonly queue: string;
+  readonly state: string;
+  readonly count: number;
+}
+
+export interface WaitingWork {
+  /** conversations whose next turn waits for a worker: one wake each, however many turns are behind it */
+  readonly turns: number;
+  /** queue → how long the job that has waited longest has */
+  readonly oldestMs: ReadonlyMap<string, number>;
+}
+
+export interface ShardFigures {
+  readonly overdue: Readonly<Record<string, number>>;
+  readonly oldestOverdueMs: number;
+  readonly openPasses: number;
+  readonly oldestOpenPassMs: number;
+  readonly failedTurns: number;
+}
+
+export interface ServerFigures {
+  readonly usedBytes: number;
+  /** absent where Redis has no limit */
+  readonly usedRatio?: number;
+  readonly evictedKeys: number;
+}

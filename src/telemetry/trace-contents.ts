@@ -1,0 +1,57 @@
+import type { Attributes } from '@opentelemetry/api';
+import type { ContentEvent } from '../domain/contents.ts';
+import type { Message, ToolCall } from '../domain/message.ts';
+import type { Redact } from './secrets.ts';
+import { GEN_AI_CONTENTS } from './trace-names.ts';
+
+type ContentOf<Type extends ContentEvent['type']> = Extract<ContentEvent, { type: Type }>;
+type Contents = {
+  readonly [Type in ContentEvent['type']]: (event: ContentOf<Type>) => Readonly<Record<string, string>>;
+};
+
+/** A part of a message as the conventions for generative AI have it; attributes are text, so JSON of a list. */
+type Part =
+  | { readonly type: 'text'; readonly content: string }
+  | { readonly type: 'tool_call'; readonly id: string; readonly name: string; readonly arguments: string }
+  | { readonly type: 'tool_call_response'; readonly id: string; readonly response: string };
+
+const CONTENTS: Contents = {
+  model_asked: ({ system, messages }) => ({
+    [GEN_AI_CONTENTS.system]: write([textPart(system)]),
+    [GEN_AI_CONTENTS.input]: write(messages.map(describeMessage)),
+  }),
+  model_answered: ({ content, toolCalls }) => ({
+    [GEN_AI_CONTENTS.output]: write([{ role: 'assistant', parts: partsOf(content, toolCalls) }]),
+  }),
+  tool_asked: (event) => ({ [GEN_AI_CONTENTS.toolArguments]: event.arguments }),
+  tool_answered: ({ content }) => ({ [GEN_AI_CONTENTS.toolResult]: content }),
+};
+
+/** What was said, as attributes. */
+export function describeContent(event: ContentEvent, redact: Redact): Attributes {
+  // The table pairs each entry with its own type, which an index by the union cannot express.
+  const describe = CONTENTS[event.type] as (event: ContentEvent) => Readonly<Record<string, string>>;
+  return Object.fromEntries(Object.entries(describe(event)).map(([name, text]) => [name, redact(text)]));
+}
+
+/** A checkpoint is sent as a user's message. Pictures and the like stay out: their text stands in `content`. */
+function describeMessage({ role, content, toolCalls = [], toolCallId }: Message) {
+  if (toolCallId !== undefined)
+    return { role, parts: [{ type: 'tool_call_response', id: toolCallId, response: content } satisfies Part] };
+  return { role: role === 'checkpoint' ? 'user' : role, parts: partsOf(content, toolCalls) };
+}
+
+function partsOf(content: string, toolCalls: readonly ToolCall[]): Part[] {
+  const calls = toolCalls.map(
+    ({ id, name, arguments: given }): Part => ({ type: 'tool_call', id, name, arguments: given }),
+  );
+  return content === '' ? calls : [textPart(content), ...calls];
+}
+
+function textPart(content: string): Part {
+  return { type: 'text', content };
+}
+
+function write(value: unknown): string {
+  return JSON.stringify(value);
+}

@@ -1,0 +1,76 @@
+/**
+ * Every name that our spans carry. Those of OpenTelemetry's conventions for generative AI are written out: they are still
+ * marked as in development and have left the package of the stable ones, so that a rename is a change of this file.
+ */
+export const SPAN_NAMES = {
+  turn: 'invoke_agent',
+  model_call: 'chat',
+  tool_call: 'execute_tool',
+  pass: 'turnfold.pass',
+  summary: 'turnfold.summarization',
+} as const;
+
+export const GEN_AI = {
+  operation: 'gen_ai.operation.name',
+  provider: 'gen_ai.provider.name',
+  conversation: 'gen_ai.conversation.id',
+  /** true on a model call over a compacted context, else absent: the convention has no false */
+  isCompacted: 'gen_ai.conversation.compacted',
+  agent: 'gen_ai.agent.name',
+  requestModel: 'gen_ai.request.model',
+  maxOutputTokens: 'gen_ai.request.max_tokens',
+  responseModel: 'gen_ai.response.model',
+  inputTokens: 'gen_ai.usage.input_tokens',
+  outputTokens: 'gen_ai.usage.output_tokens',
+  cachedTokens: 'gen_ai.usage.cache_read.input_tokens',
+  /** in seconds */
+  timeToFirstText: 'gen_ai.response.time_to_first_chunk',
+  tool: 'gen_ai.tool.name',
+  toolType: 'gen_ai.tool.type',
+  toolCall: 'gen_ai.tool.call.id',
+} as const;
+
+/** Contents, which are sent only where they are asked for. */
+export const GEN_AI_CONTENTS = {
+  system: 'gen_ai.system_instructions',
+  input: 'gen_ai.input.messages',
+  output: 'gen_ai.output.messages',
+  toolArguments: 'gen_ai.tool.call.arguments',
+  toolResult: 'gen_ai.tool.call.result',
+} as const;
+
+export const ERROR_TYPE = 'error.type';
+
+/** Our own, for what no convention names. Sizes in tokens. */
+export const TURNFOLD = {
+  tenant: 'turnfold.tenant',
+  turn: 'turnfold.turn.id',
+  pass: 'turnfold.pass.id',
+  attempt: 'turnfold.attempt',
+  outcome: 'turnfold.outcome',
+  waitsFor: 'turnfold.waits_for',
+  /** our own size of a request */
+  requestTokens: 'turnfold.request.tokens',
+  purpose: 'turnfold.request.purpose',
+  reasons: 'turnfold.pass.reasons',
+  strategy: 'turnfold.pass.strategy',
+  version: 'turnfold.pass.version',
+  tokensBefore: 'turnfold.pass.tokens_before',
+  tokensAfter: 'turnfold.pass.tokens_after',
+  archived: 'turnfold.pass.archived_messages',
+  sequences: 'turnfold.pass.sequences',
+  jobs: 'turnfold.pass.jobs',
+  sourceTokens: 'turnfold.summary.source_tokens',
+  summaryTokens: 'turnfold.summary.tokens',
+} as const;
+
+/** Things that happen inside a span. */
+export const SPAN_EVENTS = {
+  passRequested: 'turnfold.pass_requested',
+  versionRejected: 'turnfold.version_rejected',
+  modelPassedOver: 'turnfold.model_passed_over',
+} as const;
+
+/** `gen_ai.provider.name` by the format in which a model is asked. A model without one is nobody's we know. */
+export const PROVIDERS = { anthropic: 'anthropic', 'openai-chat': 'openai', 'openai-responses': 'openai' } as const;
+export const OTHER_PROVIDER = '_OTHER';

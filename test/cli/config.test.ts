@@ -1,0 +1,103 @@
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { runTurnfold, writeTemporary } from './run-turnfold.ts';
+
+const AGENTS = fileURLToPath(new URL('../../src/demo/agents.ts', import.meta.url));
+const SOURCE = new URL('../../src', import.meta.url).pathname;
+
+/** Of two agents, with a policy each. */
+async function writeAgents(...policies: readonly object[]): Promise<string> {
+  const agents = policies.map(
+    (policy, index) =>
+      `{ name: 'agent-${index}', system: '', tools: [], policy: ${JSON.stringify(policy)}, model: scriptedModel({ decide: () => ({ content: '' }) }) }`,
+  );
+  return await writeTemporary(
+    'agents.ts',
+    `import { scriptedModel } from '${SOURCE}/models/scripted.ts';\nexport const agents = [${agents.join(', ')}];`,
+  );
+}
+
+describe('config check', () => {
+  test('finds nothing where nothing is wrong', async () => {
+    const policy = await writeTemporary('policy.yaml', 'retention_window: 4');
+    const run = await runTurnfold(['config', 'check', '--policy', policy, '--agents', AGENTS]);
+    expect(run).toMatchObject({
+      code: 0,
+      stderr: '',
+      stdout: `ok       the environment, ${policy}, ${AGENTS} can be read\n`,
+    });
+  });
+
+  test('tells of all that is wrong, wherever it stands, and of no value', async () => {
+    const policy = await writeTemporary('policy.yaml', 'max_tokens: s3cret\nhard_ratio: 3\ntokens: 1\ntransforms: []');
+    const agents = await writeAgents(
+      { maxTokens: 100, tokenThreshold: 10 },
+      {},
+      { maxTokens: 200, tokenThreshold: 20 },
+    );
+    const env = { REDIS_URL: 's3cret', TURNFOLD_SHARDS: 's3cret', TURNFOLD_SHADRS: '5' };
+    const run = await runTurnfold(['config', 'check', '--json', '--policy', policy, '--agents', agents], { env });
+    expect(run).toMatchObject({ code: 1, stderr: '' });
+    expect(run.stdout).not.toContain('s3cret');
+    const { errors, warnings } = JSON.parse(run.stdout) as { errors: { field: string }[]; warnings: string[] };
+    expect(errors.map(({ field }) => field)).toEqual([
+      'REDIS_URL',
+      'TURNFOLD_SHARDS',
+      'tokens',
+      'maxTokens',
+      'hardRatio',
+      'agents.agent-0.tokenThreshold',
+      'agents.agent-2.tokenThreshold',
+    ]);
+    expect(warnings).toEqual(['TURNFOLD_SHADRS: no such setting', expect.stringContaining('`transforms` is retired')]);
+  });
+
+  test.each([
+    ['a policy that is not there', ['--policy', '/nowhere/policy.yaml'], 'not_found: /nowhere/policy.yaml'],
+    ['agents that are not there', ['--agents', '/nowhere/agents.ts'], 'invalid_config: --agents'],
+  ])('%s is wrong', async (_, args, says) => {
+    const run = await runTurnfold(['config', 'check', ...args]);
+    expect(run.code).toBe(1);
+    expect(run.stdout).toContain(`wrong    ${says}`);
+  });
+
+  test('a module is told of whole, too', async () => {
+    const agents = await writeTemporary('agents.ts', 'export const agents = [{ name: 5 }, { system: 5 }];');
+    const run = await runTurnfold(['config', 'check', '--agents', agents]);
+    for (const field of ['agents[0].name', 'agents[0].model', 'agents[1].system', 'agents[1].policy']) {
+      expect(run.stdout).toContain(`invalid_config: ${field}: `);
+    }
+  });
+});
+
+test('config print shows what takes effect, where it is from, and no secret', async () => {
+  const file = await writeTemporary('redis', 'redis://:s3cret@redis/1\n');
+  const env = { REDIS_URL_FILE: file, OPENAI_API_KEY: 's3cret', TURNFOLD_METRICS_PORT: '' };
+  const run = await runTurnfold(['config', 'print'], { env });
+  expect(run).toMatchObject({ code: 0, stderr: '' });
+  expect(run.stdout).toMatch(/^REDIS_URL +file +redis:\/\/\*\*\*@redis\/1$/m);
+  expect(run.stdout).toMatch(/^OPENAI_API_KEY +env +\*\*\*$/m);
+  expect(run.stdout).toMatch(/^TURNFOLD_METRICS_PORT +default +9464$/m);
+  expect(run.stdout).not.toContain('s3cret');
+
+  const json = await runTurnfold(['config', 'print', '--json'], { env: { ...env, TURNFOLD_SHARDS: 's3cret' } });
+  expect(json.code).toBe(1);
+  expect(json.stdout).not.toContain('s3cret');
+  expect(JSON.parse(json.stdout)).toContainEqual({ name: 'REDIS_URL', value: 'redis://***@redis/1', origin: 'file' });
+});
+
+test.each([
+  [['schema'], 'Environment of turnfold'],
+  [['schema', 'settings'], 'Environment of turnfold'],
+  [['schema', 'policy'], 'Policy of turnfold'],
+])('config %j is a JSON Schema', async (args, title) => {
+  const run = await runTurnfold(['config', ...args]);
+  expect(run).toMatchObject({ code: 0, stderr: '' });
+  expect(JSON.parse(run.stdout)).toMatchObject({ $schema: 'https://json-schema.org/draft/2020-12/schema', title });
+});
+
+test('there is no other schema', async () => {
+  const run = await runTurnfold(['config', 'schema', 'agents']);
+  expect(run).toMatchObject({ code: 1, stdout: '' });
+  expect(run.stderr).toContain("invalid_input: what: 'agents' has no schema");
+});

@@ -1,0 +1,209 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { Queue } from 'bullmq';
+import { Redis } from 'ioredis';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Finding } from '../../src/health/finding.ts';
+import { QUEUES, queuePrefix } from '../../src/jobs/names.ts';
+import { findClosedPort } from '../local-redis/fixture.ts';
+import { hasServer, startCluster } from '../store/redis-cluster.ts';
+import { openOwnRedis } from './own-redis.ts';
+import { runTurnfold, startTurnfold, writeTemporary } from './run-turnfold.ts';
+
+const AGENTS = fileURLToPath(new URL('../../src/demo/agents.ts', import.meta.url));
+
+interface Examination {
+  readonly code: number | null;
+  readonly state: Finding['state'];
+  readonly checks: readonly Finding[];
+}
+
+async function examine(env: Record<string, string>, ...args: string[]): Promise<Examination> {
+  const { code, stdout, stderr } = await runTurnfold(['doctor', '--json', ...args], { env });
+  expect(stderr.replaceAll(/^Skipping the ready check.*$/gm, '').trim()).toBe(''); // ioredis, of a user without INFO
+  expect(stdout).not.toContain('s3cret');
+  return { code, ...(JSON.parse(stdout) as Omit<Examination, 'code'>) };
+}
+
+/** name → state; of several of one name, the last */
+function statesOf({ checks }: Examination): Record<string, Finding['state']> {
+  return Object.fromEntries(checks.map(({ name, state }) => [name, state]));
+}
+
+function openRedis(url: string): Redis {
+  const redis = new Redis(url, { maxRetriesPerRequest: null });
+  onTestFinished(() => redis.disconnect());
+  return redis;
+}
+
+test('a machine as it should be: nothing is wrong, nothing is to do, nothing is written', async () => {
+  const { url } = await openOwnRedis('--maxmemory', '100mb');
+  const redis = openRedis(url);
+  const before = await examine({ REDIS_URL: url });
+  expect(await redis.dbsize()).toBe(0);
+  expect(before).toMatchObject({ code: 0, state: 'warning' });
+  expect(before.checks.filter(({ state }) => state !== 'ok').map(({ name }) => name)).toEqual([
+    'turn workers',
+    'compaction workers',
+    'summarization workers',
+  ]);
+
+  const worker = startTurnfold(['worker', '--agents', AGENTS], { REDIS_URL: url });
+  if (worker.stdout === null) throw new Error('its output is not piped');
+  for await (const line of createInterface({ input: worker.stdout })) if (line.includes('worker started')) break;
+  const { code, state, checks } = await examine({ REDIS_URL: url });
+  expect(checks.filter((check) => check.state !== 'ok')).toEqual([]);
+  expect({ code, state }).toEqual({ code: 0, state: 'ok' });
+  expect(checks).toContainEqual({ name: 'turn workers', state: 'ok', what: '1 connected' });
+  expect(checks).toContainEqual({ name: 'shards', state: 'ok', what: '256, as it was made with' });
+
+  const { stdout } = await runTurnfold(['doctor', '--redis', url], { env: {} });
+  for (const { name } of checks) expect(stdout).toMatch(new RegExp(`^ok +${name} `, 'm'));
+}, 60_000);
+
+test('whatever is wrong is told of at once, each with what to do', async () => {
+  const args = ['--maxmemory-policy', 'volatile-lru', '--appendonly', 'no', '--notify-keyspace-events', 'KEA'];
+  const { url } = await openOwnRedis(...args);
+  const redis = openRedis(url);
+  await redis.hset('{tf}:database', { schema: 99, shards: 16 });
+  await redis.zadd('{tf3}:ready', Date.now() - 300_000, 't|_|c1');
+  const queue = new Queue(QUEUES.turn, { connection: redis, prefix: queuePrefix(0) });
+  onTestFinished(() => queue.close());
+  await queue.pause();
+  await redis.config('SET', 'maxmemory', '1mb'); // less than an empty one takes; no key here is volatile
+  const env = { REDIS_URL: url, TURNFOLD_DURABLE_REPLICAS: '1', TURNFOLD_TURN_CONCURENCY: '9' };
+  const examination = await examine(env);
+  expect(examination).toMatchObject({ code: 1, state: 'wrong' });
+  expect(statesOf(examination)).toMatchObject({
+    settings: 'warning',
+    node: 'ok',
+    eviction: 'wrong',
+    memory: 'wrong',
+    'append-only file': 'warning',
+    'keyspace notifications': 'warning',
+    replicas: 'wrong',
+    schema: 'wrong',
+    shards: 'wrong',
+    'overdue entries': 'wrong',
+    scripts: 'ok',
+    latency: 'ok',
+    clock: 'ok',
+    'queue turn': 'wrong',
+    'queue compaction': 'ok',
+    'turn workers': 'warning',
+  });
+  for (const { state, remedy } of examination.checks) expect(remedy === undefined).toBe(state === 'ok');
+}, 60_000);
+
+test('that a disk can be waited for is asked of the server itself', async () => {
+  const { url } = await openOwnRedis();
+  const knows = ((await openRedis(url).call('command', 'info', 'waitaof')) as unknown[])[0] !== null;
+  const { checks } = await examine({ REDIS_URL: url, TURNFOLD_DURABLE_FSYNC: 'local' });
+  expect(checks).toContainEqual(expect.objectContaining({ name: 'waiting for disks', state: knows ? 'ok' : 'wrong' }));
+}, 60_000);
+
+test('a user who may ask for little gets to know the rest', async () => {
+  const { url } = await openOwnRedis();
+  const redis = openRedis(url);
+  await redis.call('ACL', 'SETUSER', 'small', 'on', '>s3cret', '~*', '&*', '+@all', '-info', '-config', '-client|list');
+  const examination = await examine({ REDIS_URL: url.replace('redis://', 'redis://small:s3cret@') });
+  expect(examination).toMatchObject({ code: 0, state: 'warning' });
+  expect(statesOf(examination)).toMatchObject({
+    redis: 'warning',
+    database: 'ok',
+    scripts: 'ok',
+    'turn workers': 'ok',
+  });
+}, 60_000);
+
+describe('where it cannot go on', () => {
+  test('a Redis that is away is wrong, and the machine is looked at all the same', async () => {
+    const port = await findClosedPort();
+    const passwordFile = await writeTemporary('redis', `redis://:s3cret@127.0.0.1:${port}\n`);
+    const examination = await examine({ REDIS_URL_FILE: passwordFile });
+    expect(examination).toMatchObject({ code: 1 });
+    expect(statesOf(examination)).toMatchObject({ settings: 'ok', node: 'ok', 'metrics port': 'ok', redis: 'wrong' });
+    expect(examination.checks.at(-1)).toMatchObject({ what: expect.stringContaining('ECONNREFUSED') });
+  });
+
+  test('settings that cannot be read are told of, all of them', async () => {
+    const examination = await examine({ REDIS_URL: 's3cret', TURNFOLD_SHARDS: 's3cret' });
+    expect(examination.code).toBe(1);
+    expect(examination.checks.map(({ what }) => what.split(':')[0])).toEqual(['REDIS_URL', 'TURNFOLD_SHARDS']);
+  });
+});
+
+/** Answers every request with one status, and keeps what it was asked. */
+async function serve(status: number, asked: string[] = []): Promise<Server> {
+  const server = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ object: 'list', data: [], error: { message: 's3cret' } }));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return server;
+}
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port;
+}
+
+test('a port that another program holds is no port for a worker', async () => {
+  const port = portOf(await serve(200));
+  const { checks } = await examine({ TURNFOLD_METRICS_PORT: String(port) }, '--redis', 'redis://127.0.0.1:1');
+  expect(checks.find(({ name }) => name === 'metrics port')).toMatchObject({
+    state: 'warning',
+    what: expect.stringContaining('EADDRINUSE'),
+  });
+});
+
+test.each([
+  [200, 'ok'],
+  [401, 'wrong'],
+  [404, 'warning'],
+  [500, 'warning'],
+  [undefined, 'wrong'],
+])('providers are asked where that is wanted; status %s is %s', async (status, state) => {
+  const asked: string[] = [];
+  const port = status === undefined ? await findClosedPort() : portOf(await serve(status, asked));
+  const env = {
+    OPENAI_API_KEY: 's3cret',
+    OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`,
+    ANTHROPIC_API_KEY: 's3cret',
+    ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`,
+  };
+  const { checks } = await examine(env, '--providers', '--redis', 'redis://127.0.0.1:1');
+  expect(checks).toContainEqual(expect.objectContaining({ name: 'openai', state }));
+  expect(checks).toContainEqual(expect.objectContaining({ name: 'anthropic', state }));
+  expect(asked.toSorted()).toEqual(status === undefined ? [] : ['GET /v1/models', 'GET /v1/models?limit=1']);
+});
+
+test.skipIf(!(await hasServer()))(
+  'of a Cluster every master is looked at (skipped where PATH has no server)',
+  async () => {
+    const { cluster, nodes, stop } = await startCluster(3);
+    onTestFinished(stop);
+    const env = { REDIS_URL: `redis+cluster://${nodes.map((url) => new URL(url).host).join(',')}` };
+    const well = await examine(env);
+    expect(well).toMatchObject({ code: 0, state: 'warning' });
+    expect(statesOf(well)).toMatchObject({ redis: 'ok', eviction: 'ok', scripts: 'ok', 'queue turn': 'ok' });
+    const [master] = cluster.nodes('master');
+    await master?.config('SET', 'maxmemory-policy', 'allkeys-lru');
+    const ill = await examine(env);
+    expect(ill.code).toBe(1);
+    const evictions = ill.checks.filter(({ name }) => name === 'eviction');
+    expect(evictions.map(({ state }) => state).toSorted()).toEqual(['ok', 'ok', 'wrong']);
+    const { host, port } = master?.options ?? {};
+    expect(evictions.find(({ state }) => state === 'wrong')?.what).toMatch(
+      `${host}:${port}: maxmemory-policy is allkeys-lru`,
+    );
+  },
+  60_000,
+);

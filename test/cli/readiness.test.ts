@@ -1,0 +1,166 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { Queue } from 'bullmq';
+import { Redis } from 'ioredis';
+import { expect, onTestFinished, test } from 'vitest';
+import { openClient } from '../../src/client/index.ts';
+import type { Finding } from '../../src/health/finding.ts';
+import { QUEUES, queuePrefix } from '../../src/jobs/names.ts';
+import { findClosedPort } from '../local-redis/fixture.ts';
+import { openHeldModel } from './held-model.ts';
+import { openOwnRedis } from './own-redis.ts';
+import { startTurnfold } from './run-turnfold.ts';
+
+const AGENTS = fileURLToPath(new URL('../../src/demo/agents.ts', import.meta.url));
+
+/** An answer of a worker's page. */
+interface Answer {
+  readonly status: number;
+  readonly body: { readonly status: string; readonly checks?: readonly Finding[] };
+}
+
+async function ask(url: string): Promise<Answer> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(5_000) });
+  return { status: response.status, body: (await response.json()) as Answer['body'] };
+}
+
+const READY = { status: 200, body: { status: 'ready' } };
+const ALIVE = { status: 200, body: { status: 'ok' } };
+
+/** What `/ready` says where one check alone is wrong. */
+function notReady(name: string, what: unknown): unknown {
+  return {
+    status: 503,
+    body: {
+      status: 'not_ready',
+      checks: expect.arrayContaining([
+        expect.objectContaining({ name, state: 'wrong', what, remedy: expect.any(String) }),
+      ]),
+    },
+  };
+}
+
+async function untilReady(pages: string, answer: unknown): Promise<void> {
+  await expect.poll(() => ask(`${pages}/ready`), { timeout: 20_000, interval: 50 }).toMatchObject(answer as object);
+}
+
+/** A worker that has begun to take turns. @returns the address of its pages */
+async function startWorker(
+  agents: string,
+  env: Record<string, string>,
+): Promise<{ worker: ChildProcess; pages: string }> {
+  const worker = startTurnfold(['worker', '--agents', agents], env);
+  if (worker.stdout === null) throw new Error('its output is not piped');
+  const lines = createInterface({ input: worker.stdout });
+  const pages = await new Promise<string>((resolve, reject) => {
+    lines.on('line', (line) => {
+      const { msg, metrics } = JSON.parse(line) as { msg?: string; metrics?: string };
+      if (msg === 'worker started') resolve(new URL('/', metrics).origin);
+    });
+    lines.on('close', () => reject(new Error('it ended before it had started')));
+  });
+  return { worker, pages };
+}
+
+test('before Redis is there it is alive and not ready, and SIGTERM ends it', async () => {
+  const port = await findClosedPort();
+  const env = { REDIS_URL: 'redis://:s3cret@127.0.0.1:1', TURNFOLD_METRICS_PORT: String(port) };
+  const worker = startTurnfold(['worker', '--agents', AGENTS], env);
+  worker.stdout?.resume();
+  const pages = `http://127.0.0.1:${port}`;
+  await expect.poll(() => ask(`${pages}/health`).catch(() => undefined), { timeout: 20_000 }).toMatchObject(ALIVE);
+  const answer = await ask(`${pages}/ready`);
+  expect(answer).toMatchObject(notReady('start', expect.stringContaining('waits for Redis')) as object);
+  expect(JSON.stringify(answer)).not.toContain('s3cret');
+  expect((await fetch(`${pages}/metrics`)).status).toBe(503);
+  worker.kill('SIGTERM');
+  await once(worker, 'exit');
+  expect(worker.exitCode).toBe(0);
+}, 60_000);
+
+test('it is ready while Redis is well, and alive whatever Redis does', async () => {
+  const redis = await openOwnRedis();
+  const { pages } = await startWorker(AGENTS, { REDIS_URL: redis.url });
+  await untilReady(pages, READY);
+
+  const admin = new Redis(redis.url, { maxRetriesPerRequest: 0, retryStrategy: () => null });
+  admin.on('error', () => undefined);
+  onTestFinished(() => admin.disconnect());
+  await admin.config('SET', 'maxmemory-policy', 'allkeys-lru');
+  expect(await ask(`${pages}/ready`)).toMatchObject(
+    notReady('redis', expect.stringContaining('allkeys-lru')) as object,
+  );
+  await admin.config('SET', 'maxmemory-policy', 'noeviction');
+  expect(await ask(`${pages}/ready`)).toMatchObject(READY);
+
+  process.kill(redis.pid, 'SIGSTOP');
+  try {
+    expect(await ask(`${pages}/ready`)).toMatchObject(notReady('redis', 'no answer in time') as object);
+    expect(await ask(`${pages}/health`)).toEqual(ALIVE);
+  } finally {
+    process.kill(redis.pid, 'SIGCONT');
+  }
+  await untilReady(pages, READY);
+
+  process.kill(redis.pid, 'SIGKILL');
+  await untilReady(pages, notReady('redis', expect.stringMatching(/redis_unavailable|no answer in time/)));
+  expect(await ask(`${pages}/health`)).toEqual(ALIVE);
+}, 60_000);
+
+test('work that waits while it has free hands makes it not ready, until it is taken', async () => {
+  const redis = await openOwnRedis();
+  const { pages } = await startWorker(AGENTS, { REDIS_URL: redis.url, TURNFOLD_STUCK_MS: '1000' });
+  await untilReady(pages, READY);
+  const connection = new Redis(redis.url, { maxRetriesPerRequest: null });
+  const queue = new Queue(QUEUES.turn, { connection, prefix: queuePrefix(0) });
+  const client = await openClient({ redisUrl: redis.url });
+  onTestFinished(async () => {
+    await Promise.all([client.close(), queue.close()]);
+    connection.disconnect();
+  });
+  await queue.pause();
+  await client.enqueueTurn({ conversation: 'c1', agent: 'workspace', turn: 't1', input: 'hello' });
+  await untilReady(pages, notReady('intake', expect.stringContaining('the queue turn has waited')));
+  await queue.resume();
+  expect(await client.result('c1', 't1', { waitMs: 20_000 })).toMatchObject({ state: 'completed' });
+  await untilReady(pages, READY);
+}, 60_000);
+
+test('with all hands full it is ready, however long other work waits', async () => {
+  const redis = await openOwnRedis();
+  const model = await openHeldModel();
+  const env = { REDIS_URL: redis.url, TURNFOLD_STUCK_MS: '1000', TURNFOLD_TURN_CONCURRENCY: '1' };
+  const { pages } = await startWorker(model.agents, env);
+  const client = await openClient({ redisUrl: redis.url });
+  onTestFinished(() => client.close());
+  await client.enqueueTurn({ conversation: 'c1', agent: 'held', turn: 't1', input: 'hello' });
+  await model.untilCalled(1);
+  await client.enqueueTurn({ conversation: 'c2', agent: 'held', turn: 't1', input: 'hello' });
+  const acceptedAt = Date.now();
+  // Twice as long as it would take to be stuck: an absence has no event to wait for.
+  await expect.poll(() => Date.now() - acceptedAt, { timeout: 10_000 }).toBeGreaterThan(2_000);
+  expect(await ask(`${pages}/ready`)).toMatchObject(READY);
+  model.release();
+  expect(await client.result('c2', 't1', { waitMs: 20_000 })).toMatchObject({ state: 'completed' });
+}, 60_000);
+
+test('SIGTERM with a turn in hand: not ready at once, and the turn is finished', async () => {
+  const redis = await openOwnRedis();
+  const model = await openHeldModel();
+  const { worker, pages } = await startWorker(model.agents, { REDIS_URL: redis.url, TURNFOLD_SHUTDOWN_MS: '20000' });
+  const client = await openClient({ redisUrl: redis.url });
+  onTestFinished(() => client.close());
+  await client.enqueueTurn({ conversation: 'c1', agent: 'held', turn: 't1', input: 'hello' });
+  await model.untilCalled(1);
+  expect(await ask(`${pages}/ready`)).toMatchObject(READY);
+  worker.kill('SIGTERM');
+  await untilReady(pages, notReady('stop', expect.stringContaining('told to stop')));
+  expect(await ask(`${pages}/health`)).toEqual(ALIVE);
+  expect(await client.result('c1', 't1')).toMatchObject({ state: 'running' });
+  model.release();
+  await once(worker, 'exit');
+  expect(worker.exitCode).toBe(0);
+  expect(await client.result('c1', 't1')).toMatchObject({ state: 'completed', answer: { content: 'ok' } });
+}, 60_000);

@@ -1,0 +1,44 @@
+import { monotonicFactory } from 'ulidx';
+import { expect, test } from 'vitest';
+import { createClient } from '../../src/client/client.ts';
+import type { VersionStore } from '../../src/domain/ports/version-store.ts';
+import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
+import { MemoryDatabase } from '../fakes/store/database.ts';
+import { openMemoryStore } from '../fakes/store/open-memory-store.ts';
+
+const MESSAGES = 450;
+
+test('a fork whose last batches went with a master is copied on before it is opened', async () => {
+  const db = new MemoryDatabase();
+  const store = openMemoryStore(db);
+  const ends: number[] = [];
+  const endFork: VersionStore['endFork'] = async (conversation, ...rest) => {
+    const { log = [] } = db.find(conversation) ?? {};
+    ends.push(log.length);
+    // A failover, to a replica that is two batches behind.
+    if (ends.length === 1) log.splice(100);
+    return await store.endFork(conversation, ...rest);
+  };
+  const client = createClient({
+    turns: store,
+    contexts: store,
+    passes: store,
+    versions: { ...store, endFork },
+    proposals: store,
+    notices: { wait: async () => undefined },
+    texts: { listen: () => ({ catchUp: async () => undefined, stop: () => undefined }) },
+    wakes: { wake: async () => undefined },
+    onError: (error) => {
+      throw error;
+    },
+    counterFor: () => loadTokenCounter('o200k_base'),
+    ids: { next: monotonicFactory() },
+    now: () => Date.now(),
+    currentTrace: () => undefined,
+  });
+  const messages = Array.from({ length: MESSAGES }, (_, at) => ({ role: 'user' as const, content: `message ${at}` }));
+  await client.append({ conversation: 'source', agent: 'guide', messages });
+  expect(await client.fork('source', 'copy')).toEqual({ conversation: 'copy', head: MESSAGES });
+  expect(ends).toEqual([MESSAGES, MESSAGES]);
+  expect(await client.log('copy')).toEqual(await client.log('source'));
+});

@@ -1,0 +1,107 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Building the image included: two installations of the packages and a compilation. */
+const CALL_MS = 420_000;
+
+const WORKERS_IMAGE = 'turnfold:local';
+/** Named, because an image is wanted of a service that is scaled to 0, too. */
+const WITHOUT_GRAFANA = ['redis', 'turn-worker', 'compaction-worker', 'summarization-worker', 'prometheus'];
+
+/** The house of docker-compose.yml under a name of this run's own, on ports that are free. */
+export interface Compose {
+  /** Grafana is left out where its image is not here */
+  readonly hasGrafana: boolean;
+  /** builds the workers' image, once: not every compose sees that three services have the same */
+  build(): Promise<void>;
+  up(...options: readonly string[]): Promise<void>;
+  /** ids of a service's containers */
+  list(service: string): Promise<string[]>;
+  /** host:port where a service's port is on this machine */
+  findAddress(service: string, port: number): Promise<string>;
+  inspect(container: string): Promise<ContainerState>;
+  docker(...args: readonly string[]): Promise<string>;
+  /** with all that it wrote */
+  down(): Promise<void>;
+}
+
+const stateSchema = z
+  .array(
+    z.object({
+      State: z.object({
+        Status: z.string(),
+        ExitCode: z.number(),
+        Health: z.object({ Status: z.string() }).optional(),
+      }),
+      RestartCount: z.number(),
+    }),
+  )
+  .length(1);
+export type ContainerState = z.infer<typeof stateSchema>[number];
+
+/**
+ * Answers why there can be none here, as a text: no engine, no compose, or images that would have to be pulled first. A test
+ * neither starts an engine nor waits for a registry.
+ * @param images that must be here
+ */
+export async function openCompose(images: readonly string[]): Promise<Compose | string> {
+  const docker = async (...args: readonly string[]): Promise<string> =>
+    (await run('docker', [...args], { cwd: root, timeout: CALL_MS, maxBuffer: 64 * 1024 * 1024 })).stdout.trim();
+  const can = async (...args: readonly string[]): Promise<boolean> =>
+    await docker(...args).then(
+      () => true,
+      () => false,
+    );
+  if (!(await can('info', '--format', '{{.ServerVersion}}'))) return 'no Docker engine answers';
+  const missing: string[] = [];
+  for (const image of images) if (!(await can('image', 'inspect', image))) missing.push(image);
+  const needed = missing.filter((image) => !image.startsWith('grafana/'));
+  if (needed.length > 0) {
+    return `not here: ${needed.join(', ')} (docker compose pull, or deploy/stand-ins/build.sh)`;
+  }
+  const program = await findProgram(can);
+  if (program === undefined) return 'neither `docker compose` nor `docker-compose` is here';
+
+  const hasGrafana = missing.length === 0;
+  const project = `turnfold-test-${process.pid}`;
+  const env = { ...process.env, REDIS_PORT: '0', PROMETHEUS_PORT: '0', GRAFANA_PORT: '0' };
+  const compose = async (...args: readonly string[]): Promise<string> => {
+    const [command, ...first] = program;
+    const options = { cwd: root, env, timeout: CALL_MS, maxBuffer: 64 * 1024 * 1024 };
+    return (await run(command, [...first, '--project-name', project, ...args], options)).stdout.trim();
+  };
+  return {
+    hasGrafana,
+    docker,
+    build: async () => void (await docker('build', '--tag', WORKERS_IMAGE, '.')),
+    async up(...options) {
+      await compose('up', '--detach', ...options, ...(hasGrafana ? [] : WITHOUT_GRAFANA));
+    },
+    list: async (service) => (await compose('ps', '--quiet', service)).split('\n').filter((id) => id !== ''),
+    findAddress: async (service, port) => await compose('port', service, String(port)),
+    async inspect(container) {
+      const [state] = stateSchema.parse(JSON.parse(await docker('inspect', container)));
+      if (state === undefined) throw new Error(`${container}: no such container`);
+      return state;
+    },
+    async down() {
+      await compose('down', '--volumes', '--timeout', '5');
+    },
+  };
+}
+
+async function findProgram(
+  can: (...args: readonly string[]) => Promise<boolean>,
+): Promise<readonly [string, ...string[]] | undefined> {
+  if (await can('compose', 'version')) return ['docker', 'compose'];
+  const first = await run('docker-compose', ['version']).then(
+    () => true,
+    () => false,
+  );
+  return first ? ['docker-compose'] : undefined;
+}

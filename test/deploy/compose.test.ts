@@ -1,0 +1,181 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { loadAgents } from '../../src/cli/load-agents.ts';
+import { listVariables } from '../../src/config/check-settings.ts';
+import { readConfig } from '../../src/config.ts';
+import { ROLES } from '../../src/runtime/start-workers.ts';
+
+const serviceSchema = z.object({
+  image: z.string().optional(),
+  build: z.string().optional(),
+  command: z.array(z.string()).default([]),
+  environment: z.record(z.string(), z.coerce.string()).default({}),
+  healthcheck: z.object({ test: z.array(z.string()) }).optional(),
+  stop_grace_period: z
+    .string()
+    .regex(/^\d+s$/)
+    .transform((text) => Number.parseInt(text, 10) * 1_000)
+    .optional(),
+  ports: z.array(z.string()).default([]),
+  volumes: z.array(z.string()).default([]),
+  secrets: z.array(z.string()).default([]),
+  read_only: z.boolean().optional(),
+  init: z.boolean().optional(),
+  cap_drop: z.array(z.string()).default([]),
+  security_opt: z.array(z.string()).default([]),
+  mem_limit: z.string().optional(),
+  cpus: z.number().optional(),
+  pids_limit: z.number().optional(),
+});
+const fileSchema = z.object({
+  services: z.record(z.string(), serviceSchema),
+  secrets: z.record(z.string(), z.object({ file: z.string() })).default({}),
+});
+
+const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+const readCompose = (path: string): z.infer<typeof fileSchema> => fileSchema.parse(parse(read(path), { merge: true }));
+
+const { services } = readCompose('docker-compose.yml');
+const { redis } = services;
+const workers = Object.entries(services).filter(([, { build }]) => build !== undefined);
+const dockerfile = read('Dockerfile');
+
+/** These files name options, settings and files that nothing compiles: here they are held to the code. */
+describe('docker-compose.yml', () => {
+  test('its workers have each role once, and agents that load', async () => {
+    expect(workers.flatMap(([, { command }]) => optionOf(command, '--roles').split(',')).toSorted()).toEqual(
+      [...ROLES].toSorted(),
+    );
+    for (const [, { command }] of workers) {
+      const source = optionOf(command, '--agents').replace(/^dist\/(.*)\.js$/, 'src/$1.ts');
+      expect(await loadAgents(source)).not.toEqual([]);
+    }
+  });
+
+  test.each(workers)('the settings of %s are read, and it has the time to close', (_, worker) => {
+    expect(listVariables()).toEqual(expect.arrayContaining(Object.keys(worker.environment)));
+    const { redisUrl, shutdownMs } = readConfig(worker.environment);
+    expect(redisUrl).toBe('redis://redis:6379');
+    expect(worker.stop_grace_period).toBeGreaterThan(shutdownMs);
+    expect(worker.init).toBe(true);
+  });
+
+  test('its Redis keeps what it acknowledged and lets the workers in', () => {
+    const { command = [] } = redis ?? {};
+    expect(optionOf(command, '--appendonly')).toBe('yes');
+    expect(optionOf(command, '--maxmemory-policy')).toBe('noeviction');
+    expect(optionOf(command, '--protected-mode')).toBe('no');
+  });
+
+  test.each(Object.entries(services))('%s is contained, has limits, and is asked for its health', (_, service) => {
+    expect(service).toMatchObject({ read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] });
+    expect(service.mem_limit).toMatch(/^\d+[mg]$/);
+    expect(service.cpus).toBeGreaterThan(0);
+    expect(service.pids_limit).toBeGreaterThan(0);
+    expect(service.stop_grace_period).toBeGreaterThan(0);
+    // Of an image that is built here the check is the image's own.
+    if (service.build === undefined) expect(service.healthcheck?.test.length).toBeGreaterThan(1);
+    for (const port of service.ports) expect(port).toMatch(/^127\.0\.0\.1:/);
+  });
+
+  test('what it mounts read-only is there', () => {
+    const mounted = Object.values(services).flatMap(({ volumes }) =>
+      volumes.filter((volume) => volume.startsWith('./')).map((volume) => volume.split(':')),
+    );
+    expect(mounted.length).toBeGreaterThan(0);
+    for (const [path = '', , mode] of mounted) {
+      expect(mode).toBe('ro');
+      expect(() => readFileSync(new URL(`../../${path}`, import.meta.url))).toThrow(/EISDIR/);
+    }
+  });
+});
+
+describe('images', () => {
+  test.each([
+    ...Object.values(services).flatMap(({ build, image = '' }) => (build === undefined ? [image] : [])),
+    baseImage(),
+  ])('%s is an exact version', (image) => {
+    expect(image).toMatch(/:v?\d+\.\d+\.\d+(-[\w.-]+)?(@sha256:[0-9a-f]{64})?$/);
+  });
+
+  test('the image has the Node that the tests run on', () => {
+    const lock = z
+      .object({ packages: z.record(z.string(), z.object({ version: z.string().optional() })) })
+      .parse(JSON.parse(read('package-lock.json')));
+    expect(baseImage()).toContain(`:${lock.packages['node_modules/node']?.version}-`);
+  });
+
+  test('the workers’ image runs as no root, is told to stop by SIGTERM, and asks itself', () => {
+    expect(dockerfile).toMatch(/^USER [1-9]\d*:[1-9]\d*$/m);
+    expect(dockerfile).toMatch(/^STOPSIGNAL SIGTERM$/m);
+    const [, check = ''] = /^HEALTHCHECK .*CMD \["node", "(.*)"\]$/m.exec(dockerfile) ?? [];
+    expect(read(check)).toContain('/health');
+  });
+
+  test('what the Dockerfile copies passes .dockerignore', () => {
+    const passed = read('.dockerignore')
+      .split('\n')
+      .flatMap((line) => (line.startsWith('!') ? [line.slice(1)] : []));
+    const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, paths = '']) =>
+      paths.split(' '),
+    );
+    expect([...new Set(copied)].toSorted()).toEqual(passed.toSorted());
+  });
+});
+
+describe('deploy/compose/secrets.yml', () => {
+  const over = readCompose('deploy/compose/secrets.yml');
+
+  test('names services that are there, and secrets that it declares', () => {
+    for (const [name, { secrets }] of Object.entries(over.services)) {
+      expect(Object.keys(services)).toContain(name);
+      expect(secrets.length).toBeGreaterThan(0);
+      for (const secret of secrets) expect(Object.keys(over.secrets)).toContain(secret);
+    }
+  });
+
+  test('every worker reads the address of its Redis from a file', () => {
+    expect(workers.map(([name]) => name).filter((name) => over.services[name] === undefined)).toEqual([]);
+    for (const [name] of workers) {
+      const { environment, secrets } = over.services[name] ?? { environment: {}, secrets: [] };
+      expect(environment).toEqual({ REDIS_URL: '', REDIS_URL_FILE: '/run/secrets/redis_url' });
+      expect(listVariables()).toEqual(expect.arrayContaining(Object.keys(environment)));
+      expect(secrets).toContain('redis_url');
+    }
+  });
+
+  test('Redis is run as without a password, but for the password', () => {
+    const options = (command: readonly string[]): readonly string[] => command.slice(command.indexOf('--save'));
+    expect(options(over.services['redis']?.command ?? [])).toEqual(options(redis?.command ?? []));
+  });
+});
+
+test('Prometheus finds every worker by the addresses of its service', () => {
+  const configSchema = z.object({
+    scrape_configs: z.array(
+      z.object({
+        job_name: z.string(),
+        dns_sd_configs: z
+          .array(z.object({ names: z.array(z.string()), type: z.string(), port: z.number() }))
+          .default([]),
+      }),
+    ),
+  });
+  const { scrape_configs } = configSchema.parse(parse(read('deploy/prometheus/prometheus.yml')));
+  const found = scrape_configs.flatMap(({ job_name, dns_sd_configs }) =>
+    dns_sd_configs.flatMap(({ names, type, port }) => names.map((name) => ({ job_name, name, type, port }))),
+  );
+  const { metrics } = readConfig({});
+  expect(found).toEqual(workers.map(([name]) => ({ job_name: 'turnfold', name, type: 'A', port: metrics.port })));
+});
+
+function baseImage(): string {
+  return /^ARG NODE_IMAGE=(.*)$/m.exec(dockerfile)?.[1] ?? '';
+}
+
+function optionOf(command: readonly string[], name: string): string {
+  const at = command.indexOf(name);
+  return at === -1 ? `no ${name}` : (command[at + 1] ?? '');
+}

@@ -1,0 +1,143 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { printDashboard } from '../../deploy/grafana/source/dashboard.ts';
+import { DASHBOARDS } from '../../deploy/grafana/source/dashboards.ts';
+import { SHARED_GAUGES } from '../../src/telemetry/metric-catalogue.ts';
+import { type DashboardFile, dashboardSchema, listPanels, listQueries } from './dashboard-schema.ts';
+import { findUnknownNames, listKnownMetrics } from './known-metrics.ts';
+import { readSelectors } from './promql-names.ts';
+import { ALERTS } from './rule-files.ts';
+
+const folder = new URL('../../deploy/grafana/', import.meta.url);
+const read = (path: string): string => readFileSync(new URL(path, folder), 'utf8');
+const readDashboard = (file: string): DashboardFile => dashboardSchema.parse(JSON.parse(read(file)));
+
+const names = DASHBOARDS.map(({ name }) => name);
+const known = await listKnownMetrics();
+
+it('there is a file for each dashboard, and none besides', () => {
+  expect(readdirSync(new URL('dashboards/', folder)).toSorted()).toEqual(
+    names.map((name) => `${name}.json`).toSorted(),
+  );
+});
+
+describe.each(names)('%s', (name) => {
+  const dashboard = readDashboard(`dashboards/${name}.json`);
+  const panels = listPanels(dashboard);
+
+  it('is what `node deploy/grafana/build.ts` writes', () => {
+    const source = DASHBOARDS.find((candidate) => candidate.name === name);
+    expect(source && printDashboard(source)).toBe(read(`dashboards/${name}.json`));
+  });
+
+  it('has ids that are unique, and panels that do not overlap', () => {
+    expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
+    const cells = dashboard.panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+      Array.from({ length: w * h }, (_, index) => `${x + (index % w)}/${y + Math.floor(index / w)}`),
+    );
+    expect(new Set(cells).size).toBe(cells.length);
+    for (const { gridPos } of dashboard.panels) expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
+  });
+
+  it('opens with a row of numbers that fills one line and asks a question', () => {
+    const [row, ...others] = dashboard.panels;
+    const end = others.findIndex(({ type }) => type !== 'stat');
+    const stats = others.slice(0, end);
+    expect(row).toMatchObject({ type: 'row', title: expect.stringMatching(/\?$/) });
+    expect(others[end]?.type).toBe('row');
+    expect(stats.reduce((sum, { gridPos }) => sum + gridPos.w, 0)).toBe(24);
+  });
+
+  it('has panels that say what they show, in a unit, with a legend', () => {
+    for (const { title, description, fieldConfig, targets, type, options } of panels) {
+      expect(description, title).toMatch(/^.{12,}\.$/);
+      expect(type === 'heatmap' ? options['yAxis'] : fieldConfig.defaults, title).toHaveProperty('unit');
+      for (const { legendFormat } of targets) expect(legendFormat, title).not.toBe('');
+      expect(new Set(targets.map(({ refId }) => refId)).size, title).toBe(targets.length);
+    }
+  });
+
+  it('asks the data source that is chosen, which is the provisioned one at first', () => {
+    const chosen = dashboard.templating.list.find((variable) => variable.name === 'datasource');
+    const provisioned = provisionedSchema.parse(parse(read('provisioning/datasources/prometheus.yml')));
+    expect(chosen).toMatchObject({ type: 'datasource', current: { value: provisioned.datasources[0].uid } });
+    const asked = panels.flatMap(({ datasource, targets }) => [datasource, ...targets.map((one) => one.datasource)]);
+    for (const { uid } of asked) expect(uid).toBe('$datasource');
+  });
+
+  it('uses no variable that it does not have', () => {
+    const own = dashboard.templating.list.map((variable) => `$${variable.name}`);
+    for (const query of listQueries(dashboard)) {
+      const used = query.match(/\$\w+/g) ?? [];
+      expect([...own, '$__rate_interval', '$__range'], query).toEqual(expect.arrayContaining(used));
+    }
+  });
+
+  it('names no metric and no label that the catalogue lacks', () => {
+    const queries = listQueries(dashboard);
+    expect(queries.length).toBeGreaterThan(panels.length);
+    expect(queries.flatMap((query) => findUnknownNames(query, known))).toEqual([]);
+  });
+
+  it('has legends of labels that the query keeps', () => {
+    for (const { title, targets } of panels) {
+      for (const { expr, legendFormat } of targets) {
+        const named = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = '']) => label);
+        for (const { metric, grouped, within } of readSelectors(expr)) {
+          const isAggregated = within.some((around) => /^(sum|max|min|count|avg)$/.test(around));
+          const kept = isAggregated ? grouped : ['job', 'instance', ...(known.get(metric)?.labels ?? [])];
+          expect(kept, `${title}: ${expr}`).toEqual(expect.arrayContaining(named));
+        }
+      }
+    }
+  });
+
+  it('takes the max of what all workers share, and the rate of what counts', () => {
+    const shared = new Set<string>(Object.values(SHARED_GAUGES).map((gauge) => gauge.name));
+    for (const query of listQueries(dashboard)) {
+      for (const { metric, within } of readSelectors(query)) {
+        if (shared.has(metric))
+          expect(
+            within.find((around) => around !== 'max_over_time'),
+            query,
+          ).toBe('max');
+        const isCounter = known.get(metric)?.type === 'counter';
+        expect(within[0] === 'rate' || within[0] === 'increase', query).toBe(isCounter);
+      }
+    }
+  });
+});
+
+it('counts on as many seconds between scrapes as there are', () => {
+  const { datasources } = provisionedSchema.parse(parse(read('provisioning/datasources/prometheus.yml')));
+  const { global } = scrapeSchema.parse(parse(read('../prometheus/prometheus.yml')));
+  expect(datasources[0].jsonData.timeInterval).toBe(global.scrape_interval);
+});
+
+it('finds every alert by its name', () => {
+  expect(ALERTS.length).toBeGreaterThan(0);
+  for (const { alert } of ALERTS) expect(alert).toMatch(/^Turnfold.+$/);
+  expect(read('dashboards/overview.json')).toContain(String.raw`alertname=~\"Turnfold.+\"`);
+});
+
+describe('findUnknownNames', () => {
+  it.each([
+    ['a metric', 'sum (rate(turnfold_turns[5m]))', 'turnfold_turns'],
+    ['a label that is matched', 'sum (rate(turnfold_turns_total{result="x"}[5m]))', 'turnfold_turns_total: result'],
+    ['a label that is grouped by', 'sum by (model) (rate(turnfold_turns_total[5m]))', 'turnfold_turns_total: model'],
+    ['a bucket of a counter', 'sum by (le) (rate(turnfold_turns_total_bucket[5m]))', 'turnfold_turns_total_bucket'],
+    ['a histogram without its suffix', 'max (turnfold_turn_wait_seconds)', 'turnfold_turn_wait_seconds'],
+    ['the second of two', 'max (turnfold_waiting_turns) / (sum (turnfold_worker_slots) > 0)', 'turnfold_worker_slots'],
+  ])('finds %s', (_what, query, unknown) => {
+    expect(findUnknownNames(query, known)).toEqual([`${unknown} in ${query}`]);
+  });
+});
+
+const scrapeSchema = z.object({ global: z.object({ scrape_interval: z.string() }) });
+const provisionedSchema = z.object({
+  datasources: z.tuple([
+    z.object({ uid: z.string(), type: z.literal('prometheus'), jsonData: z.object({ timeInterval: z.string() }) }),
+  ]),
+});

@@ -1,0 +1,122 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, expect, it } from 'vitest';
+import { DASHBOARDS } from '../../deploy/grafana/source/dashboards.ts';
+import type { Workers } from '../../src/runtime/start-workers.ts';
+import { eventually, type House, openHouse } from '../runtime/fixture.ts';
+import { dashboardSchema, listPanels, listVariablesAndAnnotations } from './dashboard-schema.ts';
+import { findPrometheusProgram, type Prometheus, type Series, startPrometheus } from './prometheus.ts';
+import { pathOf, RECORDINGS, RULE_FILES } from './rule-files.ts';
+import { openTraffic } from './traffic.ts';
+
+const TRAFFIC_MS = 15_000;
+
+const files = DASHBOARDS.map(({ name }) => new URL(`../../deploy/grafana/dashboards/${name}.json`, import.meta.url));
+const dashboards = files.map((file) => dashboardSchema.parse(JSON.parse(readFileSync(file, 'utf8'))));
+
+/** What counts that something went wrong which does not go wrong here. */
+const MAY_STAY_AT_0 = [
+  'Leases lost and turns reclaimed',
+  'Turns reclaimed',
+  'Leases of turns lost',
+  'Overdue',
+  'Failed passes',
+  'Passes held',
+  'Evicted keys',
+  'Requests over the window: over the window',
+  'oldest_overdue_entry',
+];
+
+interface Asked {
+  readonly where: string;
+  readonly query: string;
+  readonly legend: string;
+}
+
+const panelQueries: readonly Asked[] = dashboards.flatMap((dashboard) =>
+  listPanels(dashboard).flatMap(({ title, targets }) =>
+    targets.map(({ expr, legendFormat }) => ({
+      where: `${dashboard.title}, ${title}: ${legendFormat}`,
+      query: expr,
+      legend: legendFormat,
+    })),
+  ),
+);
+
+const otherQueries: readonly Asked[] = dashboards.flatMap((dashboard) =>
+  listVariablesAndAnnotations(dashboard).map((query) => ({ where: `${dashboard.title}: ${query}`, query, legend: '' })),
+);
+
+const recordings: readonly Asked[] = RECORDINGS.map(({ record }) => ({ where: record, query: record, legend: '' }));
+
+let house: House | undefined;
+let workers: readonly Workers[] = [];
+let prometheus: Prometheus;
+let startedAt: number;
+
+afterAll(async () => {
+  await prometheus?.stop();
+  await Promise.all(workers.map((one) => one.close()));
+  await house?.close();
+});
+
+/** Scraped from before the first turn, since no rate sees what came before it, until the last one has been counted. */
+async function scrapeTraffic(program: string): Promise<void> {
+  house = await openHouse();
+  const traffic = await openTraffic(house);
+  workers = traffic.workers;
+  const targets = workers.map(({ metricsUrl = '' }) => new URL(metricsUrl).host);
+  prometheus = await startPrometheus({ program, targets, ruleFiles: RULE_FILES.map(pathOf) });
+  startedAt = Date.now();
+  await untilLast('sum(up{job="turnfold"})', (value) => expect(value).toBe(targets.length));
+  await traffic.queueUp();
+  await untilLast('max(turnfold_waiting_turns)', (value) => expect(value).toBeGreaterThan(0));
+  const settled = await traffic.drive(AbortSignal.timeout(TRAFFIC_MS));
+  await untilLast('sum(turnfold_turns_total)', (value) => expect(value).toBe(settled));
+}
+
+async function untilLast(query: string, check: (value: number) => void): Promise<void> {
+  await eventually(
+    () => ask(query),
+    ([series]) => check(Number(series?.values.at(-1)?.[1])),
+  );
+}
+
+/** As Grafana would, with all workers chosen, over all that was scraped. */
+function ask(query: string): Promise<Series[]> {
+  const complete = query
+    .replaceAll('$__rate_interval', '15s')
+    .replaceAll('$__range', '1m')
+    .replaceAll(/\$(job|instance)/g, '.+');
+  return prometheus.queryRange(complete, startedAt);
+}
+
+function hasValue({ values }: Series): boolean {
+  return values.some(([, value]) => Number.isFinite(Number(value)));
+}
+
+function hasMoved({ values }: Series): boolean {
+  return values.some(([, value]) => Number(value) > 0);
+}
+
+it('every query of every panel, and every recording, has a result after a run of every kind', async ({ skip }) => {
+  const program = await findPrometheusProgram('prometheus');
+  if (program === undefined) return skip('no prometheus on PATH, and no apt that could download it');
+  await scrapeTraffic(program);
+  const answers = await Promise.all(
+    [...panelQueries, ...otherQueries, ...recordings].map(async (asked) => ({
+      ...asked,
+      series: await ask(asked.query),
+    })),
+  );
+  const without = (has: (series: Series) => boolean): string[] =>
+    answers.filter(({ series }) => !series.some(has)).map(({ where }) => where);
+  expect(without(hasValue)).toEqual([]);
+  // A matcher that matches none of what happens shows 0 where the series begin at 0.
+  expect(without(hasMoved).filter((where) => !MAY_STAY_AT_0.some((title) => where.includes(title)))).toEqual([]);
+  for (const { where, legend, series } of answers) {
+    const labels = [...legend.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = '']) => label);
+    for (const { metric } of series) {
+      for (const label of labels) expect(metric[label], where).toBeDefined();
+    }
+  }
+}, 120_000);

@@ -1,0 +1,141 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import { hasApt, openApt } from '../../src/local-redis/apt.ts';
+import { findOnPath } from '../../src/local-redis/path.ts';
+import { launchServer } from '../../src/local-redis/server-process.ts';
+import { findFreePort } from '../chaos/ports.ts';
+
+const run = promisify(execFile);
+
+const LOOK_MS = 100;
+const START_MS = 20_000;
+const DOWNLOAD_MS = 120_000;
+
+/**
+ * A program of Debian's package `prometheus`: from PATH, else unpacked from the package into the cache folder, where it
+ * stays. Undefined where this machine has neither it nor apt.
+ */
+export async function findPrometheusProgram(name: 'prometheus' | 'promtool'): Promise<string | undefined> {
+  const installed = await findOnPath([name], process.env['PATH'] ?? '');
+  if (installed !== undefined) return installed;
+  if (!hasApt()) return undefined;
+  const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
+  const folder = join(cache, 'turnfold', `prometheus-${process.arch}`);
+  const program = join(folder, 'usr/bin', name);
+  if (!(await canRun(program))) await fillCache(folder, program);
+  return (await canRun(program)) ? program : undefined;
+}
+
+async function canRun(program: string): Promise<boolean> {
+  return await run(program, ['--version']).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Whole or absent, by one rename. Programs in Go: they need no library of the packages that are named beside them. */
+async function fillCache(folder: string, program: string): Promise<void> {
+  const parent = dirname(folder);
+  await mkdir(parent, { recursive: true });
+  const staging = await mkdtemp(join(parent, '.staging-'));
+  try {
+    const signal = AbortSignal.timeout(DOWNLOAD_MS);
+    const apt = openApt(staging, { env: process.env, signal, log: () => undefined });
+    const [file = ''] = await apt.download(['prometheus']);
+    const tree = join(staging, 'tree');
+    await apt.unpack(file, tree);
+    // Looked at only now: another run may have put it there meanwhile, and may run it.
+    if (await canRun(program)) return;
+    await rename(folder, `${tree}-before`).catch(() => undefined); // of another system, or not there
+    await rename(tree, folder);
+  } catch {
+    // No network, or another run was faster: whoever asks looks whether it is there now.
+  } finally {
+    await rm(staging, { recursive: true, force: true });
+  }
+}
+
+const answerSchema = z.object({ status: z.literal('success'), data: z.unknown() });
+const matrixSchema = z.object({
+  resultType: z.literal('matrix'),
+  result: z.array(
+    z.object({ metric: z.record(z.string(), z.string()), values: z.array(z.tuple([z.number(), z.string()])) }),
+  ),
+});
+
+export type Series = z.infer<typeof matrixSchema>['result'][number];
+
+export interface Prometheus {
+  readonly url: string;
+  /** each second from `from` to now, in ms since epoch */
+  queryRange(query: string, from: number): Promise<Series[]>;
+  stop(): Promise<void>;
+}
+
+export interface PrometheusOptions {
+  readonly program: string;
+  /** host:port of metrics pages, under the job `turnfold` */
+  readonly targets: readonly string[];
+  /** absolute */
+  readonly ruleFiles?: readonly string[];
+}
+
+/** A Prometheus that scrapes each second, and is gone with its data when this process is. */
+export async function startPrometheus({ program, targets, ruleFiles = [] }: PrometheusOptions): Promise<Prometheus> {
+  const folder = await mkdtemp(join(tmpdir(), 'turnfold-prometheus-'));
+  const port = await findFreePort();
+  const config = {
+    global: { scrape_interval: '1s', evaluation_interval: '1s' },
+    rule_files: ruleFiles,
+    scrape_configs: [{ job_name: 'turnfold', static_configs: [{ targets }] }],
+  };
+  await writeFile(join(folder, 'prometheus.yml'), JSON.stringify(config)); // JSON is YAML
+  const server = launchServer({
+    binary: program,
+    args: [
+      `--config.file=${join(folder, 'prometheus.yml')}`,
+      `--storage.tsdb.path=${join(folder, 'data')}`,
+      `--web.listen-address=127.0.0.1:${port}`,
+      '--log.level=warn',
+    ],
+    env: { ...process.env, GOMAXPROCS: '1' },
+    folder,
+  });
+  const url = `http://127.0.0.1:${port}`;
+
+  async function ask(path: string, parameters: Record<string, string>): Promise<unknown> {
+    const response = await fetch(`${url}${path}?${new URLSearchParams(parameters).toString()}`);
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${path}: ${text}`);
+    return answerSchema.parse(JSON.parse(text)).data;
+  }
+
+  const deadline = Date.now() + START_MS;
+  while (!(await isReady(url))) {
+    if (Date.now() > deadline || server.ended.aborted) {
+      await server.stop();
+      throw new Error(`Prometheus does not answer: ${server.lastOutput()}`);
+    }
+    await setTimeout(LOOK_MS);
+  }
+  return {
+    url,
+    async queryRange(query, from) {
+      const [start, end] = [from / 1_000, Date.now() / 1_000].map(String) as [string, string];
+      return matrixSchema.parse(await ask('/api/v1/query_range', { query, start, end, step: '1' })).result;
+    },
+    stop: () => server.stop(),
+  };
+}
+
+async function isReady(url: string): Promise<boolean> {
+  return await fetch(`${url}/-/ready`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}

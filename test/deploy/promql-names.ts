@@ -1,0 +1,63 @@
+/** What a query reads: `metric{label="…"}`, and the labels that an aggregation around it keeps. */
+export interface Selector {
+  readonly metric: string;
+  readonly matched: readonly string[];
+  readonly grouped: readonly string[];
+  /** functions and aggregations around it, innermost first */
+  readonly within: readonly string[];
+}
+
+const TOKEN = /"(?:[^"\\]|\\.)*"|[a-zA-Z_$][\w:$]*|\d[\w.]*|[!=~<>]+|\S/g;
+const IDENTIFIER = /^[a-zA-Z_][\w:]*$/;
+const GROUPING = new Set(['by', 'without', 'on', 'ignoring', 'group_left', 'group_right']);
+const OPERATOR = new Set(['and', 'or', 'unless', 'bool', 'offset', 'inf', 'nan']);
+
+interface Frame {
+  readonly name: string;
+  readonly labels: readonly string[];
+}
+
+/**
+ * Reads the selectors of a query, enough of PromQL to tell names apart. Groupings stand before what they group, as in
+ * `sum by (label) (…)`.
+ * @throws Error where they stand behind it, or where brackets do not meet
+ */
+export function readSelectors(query: string): Selector[] {
+  const tokens: readonly string[] = query.match(TOKEN) ?? [];
+  const found: Selector[] = [];
+  const frames: Frame[] = [];
+  let pending: Frame = { name: '', labels: [] };
+  for (let at = 0; at < tokens.length; at += 1) {
+    const token = tokens[at] ?? '';
+    if (token === '(') {
+      frames.push(pending);
+      pending = { name: '', labels: [] };
+    } else if (token === ')') {
+      if (frames.pop() === undefined) throw new Error(`a bracket too many: ${query}`);
+      if (tokens[at + 1] === 'by' || tokens[at + 1] === 'without') throw new Error(`grouping behind: ${query}`);
+    } else if (token === '[') {
+      at = tokens.indexOf(']', at);
+    } else if (GROUPING.has(token)) {
+      const end = tokens.indexOf(')', at);
+      const labels = tokens.slice(at + 2, end).filter((part) => part !== ',');
+      pending = { ...pending, labels: [...pending.labels, ...labels] };
+      at = end;
+    } else if (IDENTIFIER.test(token) && !OPERATOR.has(token)) {
+      if (tokens[at + 1] === '(' || tokens[at + 1] === 'by' || tokens[at + 1] === 'without') {
+        pending = { name: token, labels: [] };
+        continue;
+      }
+      const end = tokens[at + 1] === '{' ? tokens.indexOf('}', at) : at;
+      const inside = tokens.slice(at + 2, end);
+      found.push({
+        metric: token,
+        matched: inside.filter((part, index) => IDENTIFIER.test(part) && /^[!=~]+$/.test(inside[index + 1] ?? '')),
+        grouped: frames.flatMap(({ labels }) => labels),
+        within: frames.flatMap(({ name }) => (name === '' ? [] : [name])).toReversed(),
+      });
+      at = end;
+    }
+  }
+  if (frames.length > 0) throw new Error(`a bracket too few: ${query}`);
+  return found;
+}

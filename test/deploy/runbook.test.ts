@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { describe, expect, test } from 'vitest';
+import { addCheckCommands } from '../../src/cli/check-commands.ts';
+import { addOfflineCommands } from '../../src/cli/offline-commands.ts';
+import type { Output } from '../../src/cli/output.ts';
+import { addProcessCommands } from '../../src/cli/process-commands.ts';
+import { addRedisCommands } from '../../src/cli/redis-commands.ts';
+import { SETTING_NAMES } from '../../src/config/settings.ts';
+import { policyInputSchema } from '../../src/domain/policy.ts';
+import { listKnownMetrics } from './known-metrics.ts';
+import { ALERTS } from './rule-files.ts';
+
+const text = readFileSync(new URL('../../docs/runbook.md', import.meta.url), 'utf8');
+const [preface = '', ...sections] = text.split(/^### /m);
+const entries = new Map(sections.map((section) => [section.split('\n', 1)[0] ?? '', section.split(/^## /m)[0] ?? '']));
+
+/** `turnfold …` between backticks or on a line of its own, its remark cut off. */
+function listCommands(): string[] {
+  const quoted = [...text.matchAll(/`(turnfold [^`]+)`/g)].map(([, command = '']) => command);
+  const lines = text.split('\n').filter((line) => line.startsWith('turnfold '));
+  return [...quoted, ...lines].map((line) => line.replace(/\s+(#|>).*$/, '').trim());
+}
+
+/** The program, its actions replaced: what a command line means, without doing it. */
+function parseCommand(line: string): void {
+  const program = new Command('turnfold');
+  const output = { line: () => undefined, note: () => undefined } as unknown as Output;
+  for (const add of [addProcessCommands, addRedisCommands, addOfflineCommands, addCheckCommands]) add(program, output);
+  disarm(program);
+  program.parse(line.split(' ').slice(1), { from: 'user' });
+}
+
+function disarm(command: Command): void {
+  command.exitOverride().configureOutput({ writeErr: () => undefined, writeOut: () => undefined });
+  for (const child of command.commands) {
+    if (child.commands.length === 0) child.action(() => undefined);
+    disarm(child);
+  }
+}
+
+describe('the runbook', () => {
+  test('has an entry for every alert, in the place that the alert names, and none besides', () => {
+    expect([...entries.keys()].toSorted()).toEqual(ALERTS.map(({ alert }) => alert).toSorted());
+    for (const { alert, annotations } of ALERTS) {
+      expect(annotations.runbook_url).toBe(`docs/runbook.md#${alert.toLowerCase()}`);
+    }
+  });
+
+  test.each([...entries])('%s: what it means, what to look at, what to do', (_alert, entry) => {
+    const parts = [...entry.matchAll(/^\*\*(\w+)\.\*\* \S/gm)].map(([, part]) => part);
+    expect(parts).toEqual(['Means', 'Look', 'Do']);
+  });
+
+  test('refers to entries that are there', () => {
+    const named = [...text.matchAll(/Turnfold[A-Z]\w+/g)].map(([name]) => name);
+    expect(named.filter((name) => !entries.has(name))).toEqual([]);
+  });
+
+  test('begins with what helps whatever it is', () => {
+    expect(preface).toContain('turnfold doctor');
+  });
+
+  test.each([...new Set(listCommands())])('its command exists: %s', (line) => {
+    expect(() => parseCommand(line)).not.toThrow();
+  });
+
+  test.each([
+    ['turnfold mend', 'unknown command'],
+    ['turnfold failed --oldest', 'unknown option'],
+    ['turnfold redrive', 'missing required argument'],
+    ['turnfold validate a.json', 'required option'],
+  ])('one that does not would be found: %s', (line, why) => {
+    expect(() => parseCommand(line)).toThrow(why);
+  });
+
+  test('names settings, metrics and fields of a policy that exist', async () => {
+    const settings = [...text.matchAll(/\b(TURNFOLD_[A-Z_]+)\b/g)].map(([, name]) => name);
+    expect(settings.filter((name) => !SETTING_NAMES.includes(name as never))).toEqual([]);
+    const known = await listKnownMetrics();
+    const metrics = [...text.matchAll(/\b(turnfold_[a-z_]+)\b/g)].map(([, name = '']) => name);
+    expect(metrics.filter((name) => !known.has(name) && !known.has(`${name}_count`))).toEqual([]);
+    const fields = [...text.matchAll(/`([a-z]+[A-Z][A-Za-z]+)`/g)].map(([, name = '']) => name);
+    expect(fields.filter((name) => !(name in policyInputSchema.shape))).toEqual([]);
+    expect(settings.length * metrics.length * fields.length).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest';
+import { describeUsage, priceUsage } from '../../src/domain/usage.ts';
+
+const prices = { input: 4, cachedInput: 0.5, cacheWrite: 5, output: 20 };
+
+it('cached and newly cached input have prices of their own', () => {
+  const usage = { inputTotal: 1_000_000, cachedInput: 600_000, cacheWrite: 100_000, output: 50_000, outputKept: 0 };
+  expect(priceUsage(prices, usage)).toBeCloseTo(0.3 * 4 + 0.6 * 0.5 + 0.1 * 5 + 0.05 * 20, 10);
+});
+
+it('a provider that counts more as cached than it counts in all is not owed money', () => {
+  const usage = { inputTotal: 10, cachedInput: 1_000_000, output: 0, outputKept: 0 };
+  expect(priceUsage(prices, usage)).toBeCloseTo(0.5, 10);
+});
+
+it('tells no cost where there are no prices, and nothing of a cache that the provider says nothing of', () => {
+  const usage = { inputTotal: 7, output: 3, outputKept: 3 };
+  expect(describeUsage({}, usage)).toEqual({ inputTokens: 7, outputTokens: 3 });
+  const told = describeUsage({ prices }, { ...usage, cachedInput: 2 });
+  expect(told).toEqual({ inputTokens: 7, outputTokens: 3, cachedTokens: 2, cost: expect.closeTo(81e-6, 12) });
+});

@@ -1,0 +1,76 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import { type PageServer, servePages } from '../../src/health/page-server.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { listSeries, parseExposition } from '../telemetry/exposition.ts';
+import { samples } from '../telemetry/sample-events.ts';
+
+const servers: PageServer[] = [];
+
+async function serve(metrics = createMetrics()): Promise<PageServer> {
+  const server = await servePages({ port: 0, pages: { '/metrics': () => metrics.render() } });
+  servers.push(server);
+  return server;
+}
+
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.close()));
+});
+
+test('serves the page on a free port of 127.0.0.1', async () => {
+  const metrics = createMetrics();
+  metrics.listener(samples.lease_lost);
+  const { host, port } = await serve(metrics);
+  expect(host).toBe('127.0.0.1');
+  const response = await fetch(`http://127.0.0.1:${port}/metrics?collect=all`);
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+  const series = listSeries(parseExposition(await response.text()));
+  expect(series.get('turnfold_leases_lost_total{what="turn",why="fenced"}')).toBe(1);
+});
+
+test.each([
+  ['GET', '/'],
+  ['GET', '/metrics/'],
+  ['GET', '/metricsx'],
+  ['GET', '/constructor'],
+  ['GET', '/../metrics'],
+  ['POST', '/metrics'],
+  ['DELETE', '/metrics'],
+])('answers 404 to %s %s', async (method, path) => {
+  const { port } = await serve();
+  const sent = request({ host: '127.0.0.1', port, method, path }).end(); // fetch would normalize the path
+  const [response] = (await once(sent, 'response')) as [import('node:http').IncomingMessage];
+  response.resume();
+  expect(response.statusCode).toBe(404);
+});
+
+test('a page that cannot be rendered is a 500 without details', async () => {
+  const { port } = await serve({ ...createMetrics(), render: () => Promise.reject(new Error('secret detail')) });
+  const response = await fetch(`http://127.0.0.1:${port}/metrics`);
+  expect(response.status).toBe(500);
+  expect(await response.text()).toBe('the page could not be rendered\n');
+});
+
+test('close ends connections that are kept alive, and may be called twice', async () => {
+  const server = await serve();
+  const socket = connect(server.port, '127.0.0.1');
+  socket.write('GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  await once(socket, 'data');
+  const ended = once(socket.resume(), 'close');
+  await server.close();
+  await ended;
+  await server.close();
+  await expect(fetch(`http://127.0.0.1:${server.port}/metrics`)).rejects.toThrow('fetch failed');
+});
+
+test('a port in use is a coded error', async () => {
+  const { port } = await serve();
+  await expect(servePages({ port, pages: {} })).rejects.toMatchObject({
+    code: 'invalid_config',
+    field: 'metrics.port',
+    message: expect.stringContaining('EADDRINUSE'),
+  });
+});

@@ -1,0 +1,66 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { TurnfoldError } from '../../src/domain/errors.ts';
+import { findOk, findWarning, worstState } from '../../src/health/finding.ts';
+import { createHealthPages } from '../../src/health/health-pages.ts';
+import { LoopWatch } from '../../src/health/loop-watch.ts';
+import { type Check, createReadiness } from '../../src/health/readiness.ts';
+
+function checkOf(name: string, look: Check['look']): Check {
+  return { name, look, remedy: `mend ${name}` };
+}
+
+test('all checks are told of, in their order, whatever becomes of each', async () => {
+  const look = createReadiness(
+    [
+      checkOf('well', () => findOk('well', 'fine')),
+      checkOf('coded', () =>
+        Promise.reject(new TurnfoldError('redis_unavailable', 'Redis does not answer: ECONNREFUSED')),
+      ),
+      checkOf('foreign', () => {
+        throw new Error('connect redis://:s3cret@host');
+      }),
+      checkOf('silent', () => new Promise(() => undefined)),
+    ],
+    20,
+  );
+  const findings = await look();
+  expect(findings).toEqual([
+    { name: 'well', state: 'ok', what: 'fine' },
+    {
+      name: 'coded',
+      state: 'wrong',
+      what: 'redis_unavailable: Redis does not answer: ECONNREFUSED',
+      remedy: 'mend coded',
+    },
+    { name: 'foreign', state: 'wrong', what: 'it failed', remedy: 'mend foreign' },
+    { name: 'silent', state: 'wrong', what: 'no answer in time', remedy: 'mend silent' },
+  ]);
+  expect(worstState(findings)).toBe('wrong');
+});
+
+test('a look that hangs is not begun again, however many ask', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const look = vi.fn<() => Promise<ReturnType<typeof findOk>>>(async () => {
+    await promise;
+    return findOk('slow', 'back');
+  });
+  const ready = createReadiness([checkOf('slow', look)], 20);
+  for (let asked = 0; asked < 5; asked += 1) expect((await ready())[0]).toMatchObject({ state: 'wrong' });
+  expect(look).toHaveBeenCalledTimes(1);
+  resolve();
+  await promise;
+  await expect.poll(async () => (await ready())[0]).toMatchObject({ state: 'ok', what: 'back' });
+});
+
+test('a warning is no reason to be taken out', async () => {
+  const pages = createHealthPages(async () => [findWarning('memory', 'nearly full', 'free some')]);
+  expect(await pages['/ready']?.()).toMatchObject({ status: 200, body: expect.stringContaining('nearly full') });
+});
+
+test('a loop that was held is remembered once it is free again', async () => {
+  const loop = new LoopWatch();
+  onTestFinished(() => loop.stop());
+  const until = performance.now() + 700;
+  while (performance.now() < until);
+  await expect.poll(() => loop.worstMs).toBeGreaterThan(300);
+});

@@ -1,0 +1,194 @@
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { type OpenClient, openClient } from '../../src/client/index.ts';
+import { type Edit, makeMutant } from './mutant.ts';
+import { hasServer, type Server, startReplicated, until } from './servers.ts';
+
+const TIMEOUT_MS = 300;
+const SHARDS = 4;
+const turn = { conversation: 'c', agent: 'guide', input: 'hello', turn: 'one' };
+const unsure = expect.stringMatching(/^(accepted_unsure|redis_unavailable)$/);
+const LANE = 'src/store/barrier-lane.ts';
+const BARRIER = 'src/store/barrier.ts';
+const EXEC = 'results = (await pipeline.exec()) ?? [];';
+const NO_WAIT_IN_PIPELINE = {
+  file: LANE,
+  find: 'for (const [command, ...args] of this.#waits()) pipeline.call(command, args);',
+  put: '',
+};
+
+type Open = (timeoutMs?: number) => Promise<OpenClient>;
+
+/** What a call ended with: a code, or that it is sure. */
+function outcomeOf(call: Promise<unknown>): Promise<string> {
+  return call.then(
+    () => 'sure',
+    ({ code }: { readonly code: string }) => code,
+  );
+}
+
+interface Rule {
+  readonly name: string;
+  /** fails where the clients that `open` gives break it */
+  readonly check: (open: Open) => Promise<void>;
+  /** what breaks it */
+  readonly edits: readonly Edit[];
+  /** the mark is the only write of a connection's since 7.2; before, a read moved what WAIT asks for as well */
+  readonly needsForgetfulWait?: boolean;
+}
+
+const RULES: readonly Rule[] = [
+  {
+    name: 'the answer of the wait counts',
+    check: async (open) => {
+      const client = await open();
+      replica.signal('SIGSTOP');
+      expect(await outcomeOf(client.enqueueTurn(turn))).toEqual('accepted_unsure');
+    },
+    edits: [{ file: LANE, find: 'const isReached = ', put: 'const isReached = true || ' }],
+  },
+  {
+    name: 'B1: who waits has written',
+    check: async (open) => {
+      const client = await open();
+      replica.signal('SIGSTOP');
+      expect(await outcomeOf(client.enqueueTurn(turn))).toEqual('accepted_unsure');
+    },
+    edits: [
+      NO_WAIT_IN_PIPELINE,
+      {
+        file: LANE,
+        find: EXEC,
+        put: `${EXEC}
+          const other = this.#redis.duplicate({ enableOfflineQueue: true, lazyConnect: false });
+          for (const [command, ...args] of this.#waits()) results = [...results, [null, await other.call(command, args)]];
+          other.disconnect();`,
+      },
+    ],
+    needsForgetfulWait: true,
+  },
+  {
+    name: 'B1: a wait is not sent again',
+    check: async (open) => {
+      const client = await open(3_000);
+      await client.enqueueTurn({ ...turn, turn: 'before' });
+      replica.signal('SIGSTOP');
+      const outcome = outcomeOf(client.enqueueTurn(turn));
+      await cutWaiting();
+      expect(await outcome).toEqual(unsure);
+      // Taken up again on a connection that came back.
+      expect(await outcomeOf(client.enqueueTurn(turn))).toBe('accepted_unsure');
+    },
+    edits: [
+      // Of a pipeline ioredis sends nothing again once a part of it is answered; a WAIT by itself it would.
+      NO_WAIT_IN_PIPELINE,
+      {
+        file: LANE,
+        find: EXEC,
+        put: `${EXEC}
+          for (const [command, ...args] of this.#waits()) {
+            results = [...results, [null, await this.#redis.call(command, args)]];
+          }`,
+      },
+      { file: BARRIER, find: 'autoResendUnfulfilledCommands: false', put: 'autoResendUnfulfilledCommands: true' },
+      { file: BARRIER, find: 'maxRetriesPerRequest: 0', put: 'maxRetriesPerRequest: null' },
+    ],
+    needsForgetfulWait: true,
+  },
+  {
+    name: 'B2: writes of others are covered',
+    check: async (open) => {
+      const [writer, other] = [await open(), await open()];
+      replica.signal('SIGSTOP');
+      expect(await outcomeOf(writer.enqueueTurn(turn))).toBe('accepted_unsure');
+      expect(await outcomeOf(other.enqueueTurn(turn))).toBe('accepted_unsure');
+    },
+    edits: [
+      { file: LANE, find: "pipeline.set(calls[0]?.mark ?? '', '');", put: '' },
+      { file: LANE, find: 'results.slice(1).map(', put: 'results.map(' },
+    ],
+    needsForgetfulWait: true,
+  },
+  {
+    name: 'B3: a demoted master is not believed',
+    check: async (open) => {
+      const client = await open();
+      await client.enqueueTurn(turn);
+      await replica.redis.replicaof('NO', 'ONE');
+      await master.redis.replicaof('127.0.0.1', replica.port);
+      // It knows the turn, and can say so without a write.
+      expect(await outcomeOf(client.enqueueTurn(turn))).toEqual(unsure);
+      expect(await outcomeOf(client.enqueueTurn({ ...turn, turn: 'late' }))).toBe('redis_unavailable');
+    },
+    edits: [
+      {
+        file: LANE,
+        find: 'if (results.some(([error]) => error !== null)) return { wanted };',
+        put: 'if (results.some(([error]) => error !== null)) return undefined;',
+      },
+    ],
+  },
+];
+
+let master: Server;
+let replica: Server;
+/** Whether WAIT asks for a connection's writes alone, as since 7.2. */
+let isForgetful: boolean;
+
+/** Ends the connection that a WAIT blocks. */
+async function cutWaiting(): Promise<void> {
+  await until('one waits', async () => {
+    const id = /id=(\d+) [^\n]*flags=b [^\n]*cmd=wait/.exec(String(await master.redis.client('LIST')))?.[1];
+    return id !== undefined && (await master.redis.client('KILL', 'ID', id)) === 1;
+  });
+}
+
+async function followAgain(): Promise<void> {
+  replica.signal('SIGCONT');
+  await master.redis.replicaof('NO', 'ONE');
+  await replica.redis.replicaof('127.0.0.1', master.port);
+  await until('the replica follows', async () => {
+    await master.redis.set('{test}:mark', '');
+    return (await master.redis.wait(1, 100)) === 1;
+  });
+}
+
+describe.skipIf(!hasServer)('rules of the durability barrier (skipped where PATH has no server)', () => {
+  beforeAll(async () => {
+    [master, replica] = (await startReplicated(1)) as [Server, Server];
+    replica.signal('SIGSTOP');
+    await master.redis.set('{test}:mark', '');
+    const reader = new Redis(master.url);
+    await reader.get('{test}:mark');
+    isForgetful = (await reader.wait(1, 100)) === 1;
+    reader.disconnect();
+    await followAgain();
+  });
+  afterEach(async () => {
+    await followAgain();
+    await master.redis.flushdb();
+  });
+  afterAll(async () => {
+    await Promise.all([master, replica].map((server) => server?.stop()));
+  });
+
+  function opener(open: typeof openClient): Open {
+    return async (timeoutMs = TIMEOUT_MS) => {
+      const client = await open({ redisUrl: master.url, shards: SHARDS, durability: { replicas: 1, timeoutMs } });
+      onTestFinished(() => client.close());
+      return client;
+    };
+  }
+
+  test.each(RULES)('$name', async ({ check }) => {
+    await expect(check(opener(openClient))).resolves.toBeUndefined();
+  });
+
+  test.for(RULES)('$name: found where it is broken', async ({ check, edits, needsForgetfulWait = false }, { skip }) => {
+    if (needsForgetfulWait && !isForgetful)
+      skip('WAIT of this server covers what others wrote too: Redis 7.2 ends that');
+    const mutant = await makeMutant(edits);
+    onTestFinished(() => mutant.remove());
+    await expect(check(opener(mutant.openClient))).rejects.toThrow(/expected .*sure/);
+  });
+});

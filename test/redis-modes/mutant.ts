@@ -1,0 +1,36 @@
+import { cp, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { openClient } from '../../src/client/index.ts';
+
+export interface Edit {
+  readonly file: string;
+  readonly find: string;
+  readonly put: string;
+}
+
+export interface Mutant {
+  readonly openClient: typeof openClient;
+  remove(): Promise<void>;
+}
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** The client out of a copy of the code, with the edits. @throws where the code no longer says once what is edited */
+export async function makeMutant(edits: readonly Edit[]): Promise<Mutant> {
+  const root = await realpath(await mkdtemp(join(tmpdir(), 'turnfold-mutant-')));
+  await cp(join(ROOT, 'src'), join(root, 'src'), { recursive: true });
+  await cp(join(ROOT, 'package.json'), join(root, 'package.json'));
+  await symlink(join(ROOT, 'node_modules'), join(root, 'node_modules'));
+  for (const { file, find, put } of edits) {
+    const code = await readFile(join(root, file), 'utf8');
+    if (code.split(find).length !== 2) throw new Error(`${file} no longer says once what is mutated: ${find}`);
+    await writeFile(
+      join(root, file),
+      code.replace(find, () => put),
+    );
+  }
+  const module = (await import(pathToFileURL(join(root, 'src/client/index.ts')).href)) as Pick<Mutant, 'openClient'>;
+  return { openClient: module.openClient, remove: () => rm(root, { recursive: true, force: true }) };
+}

@@ -1,0 +1,86 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
+import { findClosedPort, makeFolder, removeFolder } from '../local-redis/fixture.ts';
+import { type Server, type ServerOptions, startServer, until } from './servers.ts';
+
+const MASTERS = 3;
+const SLOTS = 16_384;
+const NODE_TIMEOUT_MS = 1_000;
+
+export interface Node extends Server {
+  /** what it was started with */
+  readonly options: ServerOptions;
+}
+
+export interface SixNodes {
+  readonly url: string;
+  /** the node that has a key, and its replica */
+  ownersOf(key: string): Promise<{ readonly master: Node; readonly replica: Node }>;
+}
+
+/** A Cluster of three masters with a replica each, until the test is over. */
+export async function startSixNodes(): Promise<SixNodes> {
+  const nodes: Node[] = [];
+  const busPorts: number[] = [];
+  for (let at = 0; at < 2 * MASTERS; at += 1) {
+    const dir = await makeFolder();
+    onTestFinished(() => removeFolder(dir));
+    const busPort = await findClosedPort();
+    busPorts.push(busPort);
+    const cluster = ['--cluster-enabled', 'yes', '--cluster-port', String(busPort)];
+    const times = ['--cluster-node-timeout', String(NODE_TIMEOUT_MS), '--repl-diskless-sync-delay', '0'];
+    nodes.push(await startNode({ dir, args: [...cluster, ...times] }));
+  }
+  await shareSlots(nodes);
+  await introduce(nodes, busPorts);
+  await replicate(nodes);
+  const [first] = nodes as [Node, ...Node[]];
+  return {
+    url: `redis+cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`,
+    async ownersOf(key) {
+      const at = Math.floor(((await first.redis.cluster('KEYSLOT', key)) * MASTERS) / SLOTS);
+      return { master: nodes[at] as Node, replica: nodes[at + MASTERS] as Node };
+    },
+  };
+}
+
+/** As it was, until the test is over. A dead one comes back to the place that the others know. */
+export async function startNode(options: ServerOptions): Promise<Node> {
+  const server = await startServer(options);
+  onTestFinished(() => server.stop());
+  return { ...server, options: { ...options, port: server.port } };
+}
+
+async function shareSlots(nodes: readonly Node[]): Promise<void> {
+  for (const [at, { redis }] of nodes.slice(0, MASTERS).entries()) {
+    const [from, to] = [at, at + 1].map((share) => Math.floor((share * SLOTS) / MASTERS)) as [number, number];
+    await redis.call('CLUSTER', 'ADDSLOTSRANGE', from, to - 1);
+    await redis.call('CLUSTER', 'SET-CONFIG-EPOCH', at + 1);
+  }
+}
+
+async function introduce([first, ...others]: readonly Node[], busPorts: readonly number[]): Promise<void> {
+  for (const [at, { port }] of others.entries()) {
+    await first?.redis.call('CLUSTER', 'MEET', '127.0.0.1', port, busPorts[at + 1] ?? 0);
+  }
+}
+
+async function replicate(nodes: readonly Node[]): Promise<void> {
+  const ids = await Promise.all(nodes.map(({ redis }) => redis.call('CLUSTER', 'MYID') as Promise<string>));
+  const replicas = nodes.slice(MASTERS);
+  for (const [at, { redis }] of replicas.entries()) {
+    const master = ids[at] ?? '';
+    await until('the replica has heard of its master', async () =>
+      String(await redis.call('CLUSTER', 'NODES')).includes(master),
+    );
+    await redis.call('CLUSTER', 'REPLICATE', master);
+  }
+  await until('the Cluster is whole', async () => {
+    const infos = await Promise.all(nodes.map(({ redis }) => redis.call('CLUSTER', 'INFO')));
+    const links = await Promise.all(replicas.map(({ redis }) => redis.info('replication')));
+    const isWhole = (info: unknown): boolean => /cluster_state:ok[^]*cluster_known_nodes:6\r/.test(String(info));
+    return infos.every(isWhole) && links.every((link) => link.includes('master_link_status:up'));
+  });
+  // All have heard who is whose replica, or a node may not be asked to vote.
+  await delay(NODE_TIMEOUT_MS);
+}

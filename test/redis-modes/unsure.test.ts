@@ -1,0 +1,264 @@
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { type OpenClient, openClient } from '../../src/client/index.ts';
+import { ROLES, startWorkers, type Workers } from '../../src/runtime/start-workers.ts';
+import { createTalker } from '../client/fixture.ts';
+import { hasServer, type Server, startReplicated, until } from './servers.ts';
+
+const SHARDS = 4;
+const LATER_MS = 3_600_000;
+const agent = 'talker';
+const reviewed = 'reviewed';
+const said = 'I have looked at one of the files. '.repeat(60);
+const history = ['one', 'two', 'three', 'four'].flatMap((part) => [
+  { role: 'user' as const, content: `look at part ${part}` },
+  { role: 'assistant' as const, content: `${part}: ${said}` },
+  { role: 'assistant' as const, content: `more of ${part}: ${said}` },
+]);
+
+interface Write {
+  readonly name: keyof OpenClient;
+  /** what there must be, held by the replica, before the call */
+  readonly prepare?: (client: OpenClient, conversation: string) => Promise<unknown>;
+  /** @param id that the first call was named by, where the caller gave none */
+  readonly call: (client: OpenClient, conversation: string, id?: string) => Promise<unknown>;
+  readonly field: 'turn' | 'operation' | 'conversation';
+  readonly answer: unknown;
+  /** what would be there twice */
+  readonly look: (client: OpenClient, conversation: string) => Promise<unknown>;
+  readonly once: unknown;
+}
+
+const givenTurn = (turn: string | undefined) => (turn === undefined ? {} : { turn });
+const givenOperation = (operation: string | undefined) => (operation === undefined ? {} : { operation });
+const countLog = async (client: OpenClient, conversation: string) => (await client.log(conversation)).length;
+const countVersions = async (client: OpenClient, conversation: string) => (await client.versions(conversation)).length;
+
+async function enqueue(client: OpenClient, conversation: string, input: string, more = {}): Promise<void> {
+  await client.enqueueTurn({ conversation, agent, input, turn: 't', ...more });
+}
+
+async function ask(client: OpenClient, conversation: string, input: string, more = {}): Promise<void> {
+  await enqueue(client, conversation, input, more);
+  await client.result(conversation, 't', { waitMs: 20_000 });
+}
+
+async function propose(client: OpenClient, conversation: string): Promise<void> {
+  await client.append({ conversation, agent: reviewed, messages: history });
+  await until('it is proposed', async () => (await client.proposal(conversation)) !== undefined);
+}
+
+/** The proposal as long as it waits, and what was decided on after it went. */
+const proposals = new Map<string, string>();
+async function proposalOf(client: OpenClient, conversation: string): Promise<string> {
+  const waiting = await client.proposal(conversation);
+  if (waiting !== undefined) proposals.set(conversation, waiting.proposal);
+  return proposals.get(conversation) ?? '';
+}
+
+const WRITES: readonly Write[] = [
+  {
+    name: 'enqueueTurn',
+    call: (client, conversation, id) =>
+      client.enqueueTurn({ conversation, agent, input: 'hello', delayMs: LATER_MS, ...givenTurn(id) }),
+    field: 'turn',
+    answer: { state: 'scheduled', isNew: false },
+    look: async (_, conversation) => (await master.redis.keys(`*:t:${conversation}:*`)).length,
+    once: 1,
+  },
+  {
+    name: 'redrive',
+    prepare: (client, conversation) => ask(client, conversation, 'hello', { agent: 'nobody' }),
+    call: (client, conversation) => client.redrive(conversation, 't'),
+    field: 'turn',
+    answer: { isNew: false },
+    look: async (_, conversation) => (await master.redis.keys(`*:t:${conversation}:*`)).length,
+    once: 2,
+  },
+  {
+    name: 'cancel',
+    prepare: (client, conversation) => enqueue(client, conversation, 'hello', { delayMs: LATER_MS }),
+    call: (client, conversation) => client.cancel(conversation, 't'),
+    field: 'turn',
+    answer: 'canceled',
+    look: async (client, conversation) => (await client.result(conversation, 't')).state,
+    once: 'canceled',
+  },
+  {
+    name: 'answer',
+    prepare: async (client, conversation) => {
+      await enqueue(client, conversation, 'call ask');
+      await until('it waits', async () => (await client.result(conversation, 't')).state === 'waiting');
+    },
+    // The worker has gone on with it, and settled the turn, before it is brought again.
+    call: (client, conversation) => client.answer(conversation, 't', { c2_0: { content: 'the answer' } }),
+    field: 'turn',
+    answer: 'going_on',
+    look: async (client, conversation) => {
+      const { answer } = await client.result(conversation, 't', { waitMs: 20_000 });
+      return [answer?.content, await countLog(client, conversation)];
+    },
+    once: ['the answer', 4],
+  },
+  {
+    name: 'append',
+    call: (client, conversation, id) =>
+      client.append({ conversation, agent, messages: history, ...givenOperation(id) }),
+    field: 'operation',
+    answer: { from: 1, to: 12 },
+    look: countLog,
+    once: 12,
+  },
+  {
+    name: 'restore',
+    prepare: (client, conversation) => client.append({ conversation, agent, messages: history }),
+    call: (client, conversation, id) =>
+      client.restore(conversation, { version: 0, newer: 'keep', ...givenOperation(id) }),
+    field: 'operation',
+    answer: { number: 1, cause: 'restore' },
+    look: countVersions,
+    once: 1,
+  },
+  {
+    name: 'rollBackTurn',
+    prepare: (client, conversation) => ask(client, conversation, 'hello'),
+    call: (client, conversation, id) => client.rollBackTurn(conversation, 't', givenOperation(id)),
+    field: 'operation',
+    answer: { number: 1, cause: 'rollback' },
+    look: countVersions,
+    once: 1,
+  },
+  {
+    name: 'fork',
+    prepare: (client, conversation) => client.append({ conversation, agent, messages: history }),
+    call: (client, conversation, id) => client.fork(conversation, `${conversation}.fork`, givenOperation(id)),
+    field: 'operation',
+    answer: { head: 12 },
+    look: async (client, conversation) => [
+      await countLog(client, `${conversation}.fork`),
+      await countVersions(client, `${conversation}.fork`),
+    ],
+    once: [12, 1],
+  },
+  {
+    name: 'compactNow',
+    prepare: (client, conversation) => client.append({ conversation, agent, messages: history }),
+    call: (client, conversation) => client.compactNow(conversation),
+    field: 'conversation',
+    answer: expect.any(String),
+    // Asked again after its pass has ended it is another one, which finds less to do or nothing; the log keeps all.
+    look: countLog,
+    once: 12,
+  },
+  {
+    name: 'approve',
+    prepare: propose,
+    call: async (client, conversation, id) =>
+      client.approve(conversation, await proposalOf(client, conversation), { ...givenOperation(id), waitMs: 20_000 }),
+    field: 'operation',
+    answer: { state: 'approved', version: 1 },
+    look: countVersions,
+    once: 1,
+  },
+  {
+    name: 'reject',
+    prepare: propose,
+    call: async (client, conversation, id) =>
+      client.reject(conversation, await proposalOf(client, conversation), { ...givenOperation(id), waitMs: 20_000 }),
+    field: 'operation',
+    answer: { state: 'rejected' },
+    look: countVersions,
+    once: 0,
+  },
+  {
+    name: 'erase',
+    prepare: (client, conversation) => client.append({ conversation, agent, messages: history }),
+    call: (client, conversation) => client.erase(conversation),
+    field: 'conversation',
+    answer: { removedKeys: expect.any(Number) },
+    look: (client, conversation) => client.describe(conversation).catch(({ code }: { readonly code: string }) => code),
+    once: 'not_found',
+  },
+];
+
+let master: Server;
+let replica: Server;
+let workers: Workers;
+
+describe.skipIf(!hasServer)('while a replica stands still (skipped where PATH has no server)', () => {
+  beforeAll(async () => {
+    [master, replica] = (await startReplicated(1)) as [Server, Server];
+    workers = await startWorkers({
+      redisUrl: master.url,
+      agents: [
+        createTalker(),
+        { ...createTalker(), name: reviewed, policy: { mode: 'review', messageThreshold: 10, retentionWindow: 2 } },
+      ],
+      roles: ROLES,
+      shards: SHARDS,
+      queueShards: 1,
+      concurrency: { turn: 4, compaction: 2, summarization: 2 },
+      shutdownMs: 2_000,
+    });
+  });
+  afterEach(() => replica.signal('SIGCONT'));
+  afterAll(async () => {
+    await workers?.close();
+    await Promise.all([master, replica].map((server) => server?.stop()));
+  });
+
+  async function open(timeoutMs: number): Promise<OpenClient> {
+    const durability = { replicas: 1, timeoutMs };
+    const client = await openClient({ redisUrl: master.url, shards: SHARDS, durability });
+    onTestFinished(() => client.close());
+    return client;
+  }
+
+  test.each(WRITES)('$name is unsure, and done once however often it is called', async (write) => {
+    const { name: conversation, field } = write;
+    await write.prepare?.(await open(5_000), conversation);
+    const client = await open(200);
+    replica.signal('SIGSTOP');
+    const first = await write.call(client, conversation).catch((error: unknown) => error);
+    expect(first).toMatchObject({ code: 'accepted_unsure', field, details: { wanted: { replicas: 1 } } });
+    const { details } = first as { readonly details: Readonly<Record<string, string>> };
+    const id = details[field];
+    expect(id).toBeTypeOf('string');
+    // Once more, on connections of another client, which have not written it.
+    const other = await open(200);
+    await expect(write.call(other, conversation, id)).rejects.toMatchObject({
+      code: 'accepted_unsure',
+      field,
+      details: { [field]: id },
+    });
+    replica.signal('SIGCONT');
+    let answer: unknown;
+    await until('the replica is back', async () => {
+      answer = await write.call(client, conversation, id).catch(({ code }) => {
+        expect(code).toBe('accepted_unsure');
+      });
+      return answer !== undefined;
+    });
+    const expected = write.answer;
+    if (typeof expected === 'object' && !('asymmetricMatch' in (expected as object))) {
+      expect(answer).toMatchObject(expected as object);
+    } else expect(answer).toEqual(expected);
+    expect(await write.look(client, conversation)).toEqual(write.once);
+  });
+
+  test('a client without durability hears of nothing', async () => {
+    const client = await openClient({ redisUrl: master.url, shards: SHARDS });
+    onTestFinished(() => client.close());
+    replica.signal('SIGSTOP');
+    await expect(client.append({ conversation: 'plain', agent, messages: history })).resolves.toEqual({
+      from: 1,
+      to: 12,
+    });
+  });
+
+  test('each call that writes is one of these', async () => {
+    const client = await open(200);
+    const reads = ['result', 'stream', 'failedTurns', 'context', 'show', 'versions', 'diff', 'log', 'describe'];
+    const known = [...WRITES.map(({ name }) => name), ...reads, 'proposal', 'close'];
+    expect(Object.keys(client).toSorted()).toEqual(known.toSorted());
+  });
+});

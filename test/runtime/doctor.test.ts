@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import type { QueueReport } from '../../src/queue/queue-reports.ts';
+import { examineNode } from '../../src/runtime/doctor/machine.ts';
+import { examineQueues } from '../../src/runtime/doctor/queues.ts';
+import { isAtLeast } from '../../src/runtime/doctor/version.ts';
+
+test.each([
+  ['7.0.15', '7.0.15', true],
+  ['7.0.15', '6.2.0', true],
+  ['10.0.0', '9.9.9', true],
+  ['6.2', '6.2.0', true],
+  ['6.2.0', '6.2.1', false],
+  ['5.9.9', '6.0', false],
+  ['8.0-rc1', '8.0.0', true],
+])('%s is at least %s: %s', (version, least, isSo) => {
+  expect(isAtLeast(version, least)).toBe(isSo);
+});
+
+test('a Node that is too old is wrong, and the one that is needed is named', () => {
+  expect(examineNode(process.version.slice(1))).toMatchObject({ state: 'ok' });
+  expect(examineNode('22.21.9')).toMatchObject({ state: 'wrong', remedy: expect.stringContaining('22.22.0') });
+});
+
+const report = (of: Partial<QueueReport>): QueueReport => ({
+  queue: 'turn',
+  shard: 0,
+  waitMs: 0,
+  isPaused: false,
+  workers: 1,
+  ...of,
+});
+
+test.each<[string, Partial<QueueReport>, string, string]>([
+  ['nothing waits', {}, 'ok', 'ok'],
+  ['what waits is on its way', { waitMs: 900 }, 'ok', 'ok'],
+  ['it waits too long', { waitMs: 61_000 }, 'warning', 'ok'],
+  ['it is paused', { isPaused: true, waitMs: 61_000 }, 'wrong', 'ok'],
+  ['nobody is there', { workers: 0 }, 'ok', 'warning'],
+  ['nobody is there, and work waits', { workers: 0, waitMs: 900 }, 'ok', 'wrong'],
+  ['nobody may say who is there', { workers: undefined, waitMs: 900 }, 'ok', 'ok'],
+])('of two shards the worse is told: %s', (_, of, intake, workers) => {
+  const findings = examineQueues([report({}), report({ shard: 1, ...of })], 60_000);
+  expect(findings.map(({ name, state }) => [name, state])).toEqual([
+    ['queue turn', intake],
+    ['turn workers', workers],
+  ]);
+});

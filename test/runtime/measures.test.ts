@@ -1,0 +1,82 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { SHARED_GAUGES } from '../../src/telemetry/metric-catalogue.ts';
+import { listSeries, parseExposition } from '../telemetry/exposition.ts';
+import { agentOf } from './agents.ts';
+import { eventually, type House, openHouse, type RunningWorkers, settled } from './fixture.ts';
+
+let house: House;
+beforeEach(async () => {
+  house = await openHouse();
+});
+afterEach(() => house.close());
+
+const start = (): Promise<RunningWorkers> => house.startWorkers(agentOf(), { metricsPort: 0 });
+
+async function readPage({ metricsUrl = '' }: RunningWorkers): Promise<Map<string, number>> {
+  const response = await fetch(metricsUrl);
+  return listSeries(parseExposition(await response.text()));
+}
+
+/** Names of the shared gauges that a page shows. */
+async function listShared(workers: RunningWorkers): Promise<string[]> {
+  const names = new Set([...(await readPage(workers)).keys()].map((series) => series.replace(/\{.*/, '')));
+  return Object.values(SHARED_GAUGES).flatMap(({ name }) => (names.has(name) ? [name] : []));
+}
+
+/** No model has been called, and the Redis of these tests has no limit. */
+const ABSENT: readonly string[] = [SHARED_GAUGES.modelCalibration.name, SHARED_GAUGES.redisMemory.name];
+const ALL = Object.values(SHARED_GAUGES).flatMap(({ name }) => (ABSENT.includes(name) ? [] : [name]));
+
+test('the shared state is on one page, however many workers there are', async () => {
+  const workers = [await start(), await start(), await start()];
+  expect(await listShared(workers[0] as RunningWorkers)).toEqual(ALL);
+  for (let round = 0; round < 3; round += 1) {
+    const pages = await Promise.all(workers.map(listShared));
+    expect(pages).toEqual([ALL, [], []]);
+  }
+  const measuring = await Promise.all(workers.map(async (one) => (await readPage(one)).get(MEASURING)));
+  expect(measuring).toEqual([1, 0, 0]);
+});
+
+test('a worker that ends hands it on at once', async () => {
+  const [first, second] = [await start(), await start()];
+  expect(await listShared(first)).toEqual(ALL);
+  expect(await listShared(second)).toEqual([]);
+  await first.close();
+  expect(await listShared(second)).toEqual(ALL);
+});
+
+test('of one that died the lease lapses, and another has it', async () => {
+  await house.redis.set('{tf}:measuring', 'of a worker that is no more', 'PX', 1_500);
+  const workers = await start();
+  expect(await listShared(workers)).toEqual([]);
+  await eventually(
+    () => listShared(workers),
+    (shown) => expect(shown).toEqual(ALL),
+  );
+});
+
+test('who is not read does not hold it', async () => {
+  await start();
+  expect(await house.redis.exists('{tf}:measuring')).toBe(0);
+});
+
+test('each page says of its own worker what it takes, and whether Redis answers it', async () => {
+  const workers = await house.startWorkers(agentOf(), { roles: ['turn'], metricsPort: 0 });
+  const page = await readPage(workers);
+  expect(page.get('turnfold_worker_concurrency{role="turn"}')).toBe(8);
+  expect(page.get('turnfold_worker_concurrency{role="compaction"}')).toBe(0);
+  expect(page.get('turnfold_redis_up')).toBe(1);
+  expect(page.get('turnfold_redis_ping_seconds')).toBeGreaterThan(0);
+});
+
+test('a failed turn is among those that can be brought again', async () => {
+  const workers = await start();
+  await house.client.enqueueTurn({ conversation: 'c', turn: 't', agent: 'nobody', input: 'hello' });
+  await settled(house, 'c', 't');
+  const page = await readPage(workers);
+  expect(page.get('turnfold_failed_turns')).toBe(1);
+  expect(page.get('turnfold_turns_total{code="unknown_agent",outcome="failed"}')).toBe(1);
+});
+
+const MEASURING = 'turnfold_worker_measures_shared_state';

@@ -1,0 +1,289 @@
+import { SpanKind, trace } from '@opentelemetry/api';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { AppendInput } from '../../src/client/index.ts';
+import type { Agent } from '../../src/domain/agent.ts';
+import { ModelError, type ModelRequest } from '../../src/domain/model.ts';
+import { agentOf, countSteps, toolOf, words } from './agents.ts';
+import { eventually, type House, openHouse, type RunningWorkers, type StartOptions, settled } from './fixture.ts';
+import { endOf, idOf, Spans, traceOf } from './spans.ts';
+
+const RECORD = '## Goal\nFind the word.\n## Next step\nSay it again.';
+const SECRET = 'sk-live-0123456789abcdefghij';
+
+const spans = Spans.register();
+const tracer = trace.getTracer('service');
+let house: House;
+let workers: RunningWorkers | undefined;
+
+beforeAll(async () => {
+  house = await openHouse();
+});
+
+afterEach(async () => {
+  await workers?.close();
+  workers = undefined;
+  spans.reset();
+});
+
+afterAll(async () => {
+  await house.close();
+  await spans.provider.shutdown();
+});
+
+async function start(agent: Agent, options: StartOptions = {}): Promise<void> {
+  workers = await house.startWorkers(agent, options);
+}
+
+/** Enqueues from within a span of the service's own. */
+async function enqueue(conversation: string, input = 'a private question'): Promise<ReadableSpan> {
+  const span = await tracer.startActiveSpan('POST /ask', async (active) => {
+    await house.client.enqueueTurn({ conversation, turn: 't1', agent: 'guide', input });
+    active.end();
+    return active;
+  });
+  return span as unknown as ReadableSpan;
+}
+
+/** One call of a tool, then an answer. */
+const looker = (run: () => Promise<string>, policy = {}): Agent =>
+  agentOf({
+    decide: (request) => ({
+      ...(countSteps(request) === 0
+        ? { content: 'private thoughts', toolCalls: [{ name: 'look', arguments: { at: 'private place' } }] }
+        : { content: 'a private answer' }),
+      usage: { inputTotal: 120, cachedInput: 100, output: 7, outputKept: 7 },
+    }),
+    tools: [toolOf('look', run)],
+    policy,
+  });
+
+describe('a turn', () => {
+  it('stands below who enqueued it, with its calls below itself, in one trace', async () => {
+    const within: (string | undefined)[] = [];
+    await start(
+      looker(async () => {
+        await tracer.startActiveSpan('GET /place', async (span) => span.end());
+        within.push(trace.getActiveSpan()?.spanContext().spanId);
+        return 'a private place';
+      }),
+    );
+    const asked = await enqueue('s1');
+    await settled(house, 's1', 't1');
+    const found = await spans.of('s1', { 'invoke_agent guide': 1, 'chat scripted': 2, 'execute_tool look': 1 });
+    const [turn] = found['invoke_agent guide'] ?? [];
+    const [first, second] = found['chat scripted'] ?? [];
+    const [call] = found['execute_tool look'] ?? [];
+    const inner = spans.all.find(({ name }) => name === 'GET /place');
+    expect(turn?.parentSpanContext?.spanId).toBe(idOf(asked));
+    for (const span of [first, second, call]) expect(span?.parentSpanContext?.spanId).toBe(idOf(turn));
+    expect(inner?.parentSpanContext?.spanId, "a client's own span in the tool").toBe(idOf(call));
+    expect(within).toEqual([idOf(call)]);
+    expect(new Set([turn, first, second, call, inner].map(traceOf))).toEqual(new Set([traceOf(asked)]));
+    expect([turn?.kind, first?.kind, call?.kind]).toEqual([SpanKind.INTERNAL, SpanKind.CLIENT, SpanKind.INTERNAL]);
+    const shared = {
+      'gen_ai.conversation.id': 's1',
+      'gen_ai.agent.name': 'guide',
+      'turnfold.tenant': '_',
+      'turnfold.turn.id': 't1',
+    };
+    expect(turn?.attributes).toEqual({
+      ...shared,
+      'gen_ai.operation.name': 'invoke_agent',
+      'turnfold.attempt': 1,
+      'turnfold.outcome': 'completed',
+    });
+    expect(first?.attributes).toMatchObject({
+      ...shared,
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': '_OTHER',
+      'gen_ai.request.model': 'scripted',
+      'gen_ai.response.model': 'scripted',
+      'gen_ai.usage.input_tokens': 120,
+      'gen_ai.usage.output_tokens': 7,
+      'gen_ai.usage.cache_read.input_tokens': 100,
+      'turnfold.request.purpose': 'turn',
+    });
+    expect(first?.attributes).not.toHaveProperty(['gen_ai.conversation.compacted']);
+    expect(call?.attributes).toEqual({
+      ...shared,
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': 'look',
+      'gen_ai.tool.type': 'function',
+      'gen_ai.tool.call.id': 'c2_0',
+      'turnfold.outcome': 'done',
+    });
+    expect(spans.text).not.toContain('private');
+  });
+
+  it('of nobody who traces begins a trace of its own', async () => {
+    await start(agentOf());
+    await house.client.enqueueTurn({ conversation: 's2', turn: 't1', agent: 'guide', input: 'hello' });
+    const found = await spans.of('s2', { 'invoke_agent guide': 1, 'chat scripted': 1 });
+    expect(found['invoke_agent guide']?.[0]?.parentSpanContext).toBeUndefined();
+  });
+
+  it('is an error that says which, as is the call that failed', async () => {
+    await start(agentOf({ decide: () => new ModelError('fatal', 'no: a private key') }));
+    await enqueue('s3');
+    await settled(house, 's3', 't1');
+    const found = await spans.of('s3', { 'invoke_agent guide': 1, 'chat scripted': 1 });
+    const [turn, call] = [found['invoke_agent guide']?.[0], found['chat scripted']?.[0]] as ReadableSpan[];
+    expect(turn && endOf(turn)).toEqual({ isError: true, type: 'model_failed' });
+    expect(call && endOf(call)).toEqual({ isError: true, type: 'fatal' });
+    expect(spans.text).not.toContain('private');
+  });
+
+  it('is none where a tool fails: the model is told, and goes on', async () => {
+    await start(
+      looker(async () => {
+        throw new Error('a private failure');
+      }),
+    );
+    await enqueue('s4');
+    await settled(house, 's4', 't1');
+    const found = await spans.of('s4', { 'invoke_agent guide': 1, 'chat scripted': 2, 'execute_tool look': 1 });
+    const [turn, call] = [found['invoke_agent guide']?.[0], found['execute_tool look']?.[0]] as ReadableSpan[];
+    expect(turn && endOf(turn)).toEqual({ isError: false, type: undefined });
+    expect(call && endOf(call)).toEqual({ isError: true, type: 'failed' });
+    expect(spans.text).not.toContain('private');
+  });
+
+  it('that was suspended goes on in the same trace, beside its former span and linked to it', async () => {
+    let tries = 0;
+    await start(
+      agentOf({
+        decide: () => {
+          tries += 1;
+          return tries === 1 ? new ModelError('retry', 'busy', { retryAt: Date.now() }) : { content: 'now' };
+        },
+      }),
+    );
+    const asked = await enqueue('s5');
+    await settled(house, 's5', 't1');
+    const found = await spans.of('s5', { 'invoke_agent guide': 2, 'chat scripted': 2 });
+    const [first, second] = found['invoke_agent guide'] ?? [];
+    expect(first?.attributes).toMatchObject({ 'turnfold.outcome': 'suspended', 'turnfold.waits_for': 'retry' });
+    expect(first && endOf(first).isError).toBe(false);
+    expect(first?.links).toEqual([]);
+    expect(second?.links.map(({ context }) => context.spanId)).toEqual([idOf(first)]);
+    expect([first, second].map((span) => span?.parentSpanContext?.spanId)).toEqual([idOf(asked), idOf(asked)]);
+  });
+
+  it('puts what was said into its spans only where that is asked for, and secrets not even then', async () => {
+    await start(
+      looker(async () => `a private place {"password": "hunter2!"} ${SECRET}`),
+      { tracesContent: true },
+    );
+    await enqueue('s6', `a private question with ${SECRET}`);
+    await settled(house, 's6', 't1');
+    const found = await spans.of('s6', { 'invoke_agent guide': 1, 'chat scripted': 2, 'execute_tool look': 1 });
+    const [first] = found['chat scripted'] ?? [];
+    const [call] = found['execute_tool look'] ?? [];
+    const read = (name: string): unknown => JSON.parse(String(first?.attributes[name]));
+    expect(read('gen_ai.system_instructions')).toEqual([{ type: 'text', content: 'You guide.' }]);
+    expect(read('gen_ai.input.messages')).toEqual([
+      { role: 'user', parts: [{ type: 'text', content: 'a private question with [redacted]' }] },
+    ]);
+    expect(read('gen_ai.output.messages')).toMatchObject([
+      { role: 'assistant', parts: [{ content: 'private thoughts' }, { type: 'tool_call', name: 'look' }] },
+    ]);
+    expect(call?.attributes).toMatchObject({
+      'gen_ai.tool.call.arguments': '{"at":"private place"}',
+      'gen_ai.tool.call.result': expect.stringContaining('a private place'),
+    });
+    expect(spans.text).not.toMatch(/hunter2|0123456789abcdefghij/);
+  });
+});
+
+/** Whoever appends asks for an evaluation too, which is no pass of the test's. */
+async function append(conversation: string, messages: AppendInput['messages']): Promise<void> {
+  await house.client.append({ conversation, agent: 'guide', messages });
+  await spans.of(conversation, { 'turnfold.pass': 1 });
+  spans.reset();
+}
+
+describe('a pass', () => {
+  it('stands below the turn that asked for it, its children and their calls below itself, in one trace', async () => {
+    const policy = { messageThreshold: 8, retentionWindow: 2, summarizer: { models: ['scripted'] } };
+    const usage = { inputTotal: 900, output: 20, outputKept: 0 };
+    const decide = ({ idempotencyKey }: ModelRequest) => ({
+      content: RECORD,
+      ...(idempotencyKey.startsWith('summary') && { usage }),
+    });
+    const part = [
+      { role: 'user' as const, content: words(10) },
+      { role: 'assistant' as const, content: words(400) },
+      { role: 'assistant' as const, content: words(400) },
+    ];
+    await start(agentOf({ decide, policy }));
+    // Six messages of old: the turn's own two reach the threshold, and the gate that the look at those six has shut.
+    await append('p1', [...part, ...part]);
+    const asked = await enqueue('p1', words(400));
+    await settled(house, 'p1', 't1');
+    const counts = { 'invoke_agent guide': 1, 'turnfold.pass': 2, 'turnfold.summarization': 2 };
+    await eventually(
+      () => house.client.describe('p1'),
+      (state) => expect([state.size.version, state.passId]).toEqual([1, undefined]),
+    );
+    const found = await spans.of('p1', { ...counts, 'chat scripted': 3 });
+    const [turn] = found['invoke_agent guide'] ?? [];
+    const [planned, ended] = found['turnfold.pass'] ?? [];
+    const children = found['turnfold.summarization'] ?? [];
+    const calls = (found['chat scripted'] ?? []).filter(
+      ({ attributes }) => attributes['turnfold.request.purpose'] === 'summary',
+    );
+    expect([planned, ended].map((span) => span?.parentSpanContext?.spanId)).toEqual([idOf(turn), idOf(turn)]);
+    expect(children.map((child) => child.parentSpanContext?.spanId)).toEqual([idOf(planned), idOf(planned)]);
+    expect(new Set(calls.map((call) => call.parentSpanContext?.spanId))).toEqual(new Set(children.map(idOf)));
+    const all = [turn, planned, ended, ...children, ...calls];
+    expect(new Set(all.map(traceOf))).toEqual(new Set([traceOf(asked)]));
+    expect(turn?.events.map(({ name }) => name)).toEqual(['turnfold.pass_requested']);
+    expect(planned?.attributes).toMatchObject({
+      'gen_ai.conversation.id': 'p1',
+      'gen_ai.agent.name': 'guide',
+      'turnfold.pass.reasons': ['message_threshold'],
+      'turnfold.outcome': 'fanned_out',
+      'turnfold.pass.jobs': 2,
+    });
+    expect(ended?.attributes).toMatchObject({
+      'turnfold.outcome': 'committed',
+      'turnfold.pass.strategy': 'summarize',
+      'turnfold.pass.version': 1,
+      'turnfold.pass.sequences': 2,
+      'turnfold.pass.id': planned?.attributes['turnfold.pass.id'],
+    });
+    expect(children.map(({ attributes }) => attributes['turnfold.outcome'])).toEqual(['written', 'written']);
+    expect(calls[0]?.attributes).toMatchObject({ 'gen_ai.usage.input_tokens': 900, 'gen_ai.operation.name': 'chat' });
+    expect(all.every((span) => span !== undefined && !endOf(span).isError)).toBe(true);
+    expect(spans.text).not.toMatch(/word|private/);
+  });
+
+  it('marks the model calls over what it made', async () => {
+    await start(agentOf());
+    const said = { role: 'assistant' as const, content: words(400) };
+    const messages = [{ role: 'user' as const, content: 'hello' }, said, said, said, said, said, said, said, said];
+    await append('p2', messages);
+    const passId = await tracer.startActiveSpan('POST /compact', async (span) => {
+      const id = await house.client.compactNow('p2');
+      span.end();
+      return id;
+    });
+    const state = await eventually(
+      () => house.client.describe('p2'),
+      (seen) => expect(seen.passId).toBeUndefined(),
+    );
+    expect(state.size.version).toBe(1);
+    await enqueue('p2');
+    await settled(house, 'p2', 't1');
+    const compact = spans.all.find(({ name }) => name === 'POST /compact');
+    const pass = spans.all.filter(({ attributes }) => attributes['turnfold.pass.id'] === passId);
+    expect(pass.find(({ name }) => name === 'turnfold.pass')?.parentSpanContext?.spanId).toBe(idOf(compact));
+    const call = await eventually(
+      () =>
+        spans.all.find(({ name, attributes }) => name === 'chat scripted' && attributes['turnfold.turn.id'] === 't1'),
+      (seen) => expect(seen).toBeDefined(),
+    );
+    expect(call?.attributes['gen_ai.conversation.compacted']).toBe(true);
+  });
+});

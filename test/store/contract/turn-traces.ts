@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest';
+import type { WaitRequest } from '../../../src/domain/turn.ts';
+import { claimHead, newConversation, turnFor } from '../samples.ts';
+import type { TurnHarness } from '../turn-harness.ts';
+
+const ASKED_IN = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+const FIRST_RUN = '00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01';
+
+export function describeTraces(harness: () => TurnHarness): void {
+  describe('spans', () => {
+    const wait: WaitRequest = { for: 'retry', step: 'model-1', waitMs: 0, calls: [] };
+
+    test('of who enqueues a turn: told at every claim, and to nobody who reads it', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      await store.accept(turnFor(conversation, 't1', { askedIn: ASKED_IN }));
+      const first = await claimHead(store, conversation);
+      await store.suspend(first.lease, wait);
+      const second = await claimHead(store, conversation);
+      expect([first.askedIn, second.askedIn]).toEqual([ASKED_IN, ASKED_IN]);
+      expect(JSON.stringify(await store.readTurn(conversation, 't1'))).not.toContain(ASKED_IN);
+    });
+
+    test('of a turn that is taken with the settling of the one before', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      await store.accept(turnFor(conversation, 't1'));
+      await store.accept(turnFor(conversation, 't2', { askedIn: ASKED_IN }));
+      const { lease, ...first } = await claimHead(store, conversation);
+      expect(first).not.toHaveProperty('askedIn');
+      const settled = await store.settle(lease, { state: 'completed', answerSeq: 1 }, undefined);
+      expect(settled).toMatchObject({ next: { askedIn: ASKED_IN } });
+    });
+
+    test('of the claim that suspended a turn: the last one, told to the next claim alone', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      await store.accept(turnFor(conversation, 't1'));
+      const first = await claimHead(store, conversation);
+      expect(first.waited).toBeUndefined();
+      await store.suspend(first.lease, { ...wait, suspendedIn: FIRST_RUN });
+      const { waiting } = (await store.readTurn(conversation, 't1')) ?? {};
+      expect(JSON.stringify(waiting)).not.toContain(FIRST_RUN);
+      const second = await claimHead(store, conversation);
+      expect(second.waited).toMatchObject({ for: 'retry', suspendedIn: FIRST_RUN });
+      await store.suspend(second.lease, wait);
+      const third = await claimHead(store, conversation);
+      expect(third.waited).toMatchObject({ for: 'retry' });
+      expect(third.waited).not.toHaveProperty('suspendedIn');
+    });
+  });
+}

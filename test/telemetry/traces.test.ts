@@ -1,0 +1,167 @@
+import { SpanStatusCode, trace } from '@opentelemetry/api';
+import {
+  AlwaysOnSampler,
+  InMemorySpanExporter,
+  NodeTracerProvider,
+  ParentBasedSampler,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-node';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { TurnfoldError } from '../../src/domain/errors.ts';
+import type { Traced } from '../../src/domain/ports/tracing.ts';
+import { parseTraceParent, readCurrentTrace } from '../../src/telemetry/trace-parent.ts';
+import { createTraces } from '../../src/telemetry/traces.ts';
+import { samples, scope } from './sample-events.ts';
+
+const { conversation, turn, passId } = scope;
+const ASKER = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };
+const turnSpan = (more: Partial<Extract<Traced, { kind: 'turn' }>> = {}): Traced => ({
+  kind: 'turn',
+  conversation,
+  turn,
+  agent: 'guide',
+  attempt: 1,
+  ...more,
+});
+const call: Traced = { kind: 'model_call', profile: { id: 'gpt-5', format: 'openai-responses' }, isCompacted: true };
+
+describe('without an SDK', () => {
+  test('the work is done, its end told and its error thrown, and nothing travels', async () => {
+    const { tracing, listener } = createTraces();
+    const done = tracing.inSpan(turnSpan(), async () => {
+      listener(samples.turn_settled);
+      return tracing.current() ?? 'none';
+    });
+    expect(await done).toBe('none');
+    await expect(tracing.inSpan(call, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+  });
+});
+
+describe('with one', () => {
+  const exporter = new InMemorySpanExporter();
+  const provider = new NodeTracerProvider({
+    sampler: new ParentBasedSampler({ root: new AlwaysOnSampler() }),
+    spanProcessors: [new SimpleSpanProcessor(exporter)],
+  });
+  // Before it is registered: a service's SDK may start after its workers.
+  const traces = createTraces();
+  const { tracing, listener } = traces;
+
+  beforeAll(() => provider.register());
+  beforeEach(() => exporter.reset());
+  afterAll(() => provider.shutdown());
+
+  const only = () => {
+    const [span, ...others] = exporter.getFinishedSpans();
+    expect(others).toEqual([]);
+    if (span === undefined) throw new Error('no span has ended');
+    return span;
+  };
+
+  test('who asked is the parent, from another process', async () => {
+    const askedIn = `00-${ASKER.traceId}-${ASKER.spanId}-01`;
+    await tracing.inSpan(turnSpan({ askedIn }), async () => undefined);
+    expect(only().spanContext().traceId).toBe(ASKER.traceId);
+    expect(only().parentSpanContext).toMatchObject({ ...ASKER, isRemote: true });
+  });
+
+  test('who asked and is not sampled has nothing sampled below', async () => {
+    const askedIn = `00-${ASKER.traceId}-${ASKER.spanId}-00`;
+    const below = await tracing.inSpan(turnSpan({ askedIn }), async () => tracing.current());
+    expect(exporter.getFinishedSpans()).toEqual([]);
+    expect(below, 'and says so on').toMatch(new RegExp(`^00-${ASKER.traceId}-[0-9a-f]{16}-00$`));
+  });
+
+  test.each(['', 'nonsense', `00-${'0'.repeat(32)}-${ASKER.spanId}-01`, `00-${ASKER.traceId}-${'0'.repeat(16)}-01`])(
+    'a parent that is none begins a trace: %j',
+    async (askedIn) => {
+      expect(parseTraceParent(askedIn)).toBeUndefined();
+      await tracing.inSpan(turnSpan({ askedIn, suspendedIn: askedIn }), async () => undefined);
+      expect(only().parentSpanContext).toBeUndefined();
+      expect(only().links).toEqual([]);
+    },
+  );
+
+  test('what is delivered does not stand below what happened to be active when its worker was started', async () => {
+    await trace.getTracer('service').startActiveSpan('start', async (span) => {
+      await tracing.inSpan(turnSpan(), async () => undefined);
+      span.end();
+    });
+    const [inner] = exporter.getFinishedSpans();
+    expect(inner?.parentSpanContext).toBeUndefined();
+  });
+
+  test('a call has the ids of what it is made for, and its provider', async () => {
+    await tracing.inSpan(turnSpan(), () => tracing.inSpan(call, async () => listener(samples.model_called)));
+    const [made] = exporter.getFinishedSpans();
+    expect(made?.name).toBe('chat gpt-5');
+    expect(made?.attributes).toMatchObject({
+      'gen_ai.provider.name': 'openai',
+      'gen_ai.conversation.compacted': true,
+      'gen_ai.conversation.id': conversation.id,
+      'gen_ai.agent.name': 'guide',
+      'turnfold.tenant': conversation.tenant,
+      'turnfold.turn.id': turn,
+      'turnfold.request.tokens': samples.model_called.tokens,
+    });
+  });
+
+  test('what is thrown ends it by its code or name, and its message stays out', async () => {
+    const thrown = [new TurnfoldError('redis_unavailable', 'private'), new RangeError('private')];
+    for (const error of thrown) await tracing.inSpan(turnSpan(), () => Promise.reject(error)).catch(() => undefined);
+    const spans = exporter.getFinishedSpans();
+    expect(spans.map(({ attributes }) => attributes['error.type'])).toEqual(['redis_unavailable', 'RangeError']);
+    expect(spans.every(({ status }) => status.code === SpanStatusCode.ERROR)).toBe(true);
+    expect(JSON.stringify(spans.map(({ attributes, events, status }) => [attributes, events, status]))).not.toContain(
+      'private',
+    );
+  });
+
+  test('an event that says how it ended says it better than what is thrown', async () => {
+    const lost = tracing.inSpan(turnSpan(), async () => {
+      listener(samples.lease_lost);
+      throw new Error('lost');
+    });
+    await expect(lost).rejects.toThrow('lost');
+    expect(only().attributes).toMatchObject({ 'error.type': 'lease_fenced', 'turnfold.outcome': 'lost' });
+  });
+
+  test.each(Object.values(samples).map((event) => [event.type, event] as const))(
+    '%s says nothing of a span that it is not about, nor outside of all',
+    async (type, event) => {
+      listener(event);
+      await tracing.inSpan({ kind: 'tool_call', name: 'look', call: 'c2_0' }, async () => listener(event));
+      const told = Object.keys(only().attributes).includes('turnfold.outcome') || only().events.length > 0;
+      expect(told).toBe(type === 'tool_called');
+    },
+  );
+
+  test('every kind has its name and its ids', async () => {
+    const kinds: readonly Traced[] = [
+      turnSpan(),
+      call,
+      { kind: 'tool_call', name: 'look', call: 'c2_0' },
+      { kind: 'pass', conversation, passId, agent: 'guide', attempt: 2, reasons: ['ratio'] },
+      { kind: 'summary', conversation, passId, sourceTokens: 600 },
+    ];
+    for (const about of kinds) await tracing.inSpan(about, async () => undefined);
+    expect(exporter.getFinishedSpans().map(({ name }) => name)).toEqual([
+      'invoke_agent guide',
+      'chat gpt-5',
+      'execute_tool look',
+      'turnfold.pass',
+      'turnfold.summarization',
+    ]);
+  });
+
+  test('the active span travels as 55 characters', async () => {
+    const carried = await trace.getTracer('service').startActiveSpan('ask', async (span) => {
+      span.end();
+      return [readCurrentTrace(), span.spanContext()] as const;
+    });
+    const [parent, { traceId, spanId }] = carried;
+    expect(parent).toBe(`00-${traceId}-${spanId}-01`);
+    expect(parent).toHaveLength(55);
+    expect(parseTraceParent(parent)).toMatchObject({ traceId, spanId, traceFlags: 1, isRemote: true });
+  });
+});
