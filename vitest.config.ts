@@ -20,6 +20,8 @@ const gateFiles = ['test/gates/**/*.test.ts'];
 export default defineConfig({
   test: {
     pool: 'forks',
+    // By default one less than there are cores: of two that is one, which waits more than it works.
+    maxWorkers: 2,
     coverage: {
       provider: 'v8',
       include: ['src/domain/**/*.ts'],

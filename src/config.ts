@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { readDurability } from './config/durability.ts';
 import { readSetting, type SettingSource } from './config/read-setting.ts';
 import type { SettingName, SettingValue } from './config/settings.ts';
 import type { Durability } from './domain/durability.ts';
@@ -45,24 +46,11 @@ export function readConfig(
     metrics: { host: read('TURNFOLD_METRICS_HOST'), port: read('TURNFOLD_METRICS_PORT') },
     shutdownMs: read('TURNFOLD_SHUTDOWN_MS'),
     stuckMs: read('TURNFOLD_STUCK_MS'),
-    durability: toDurability(
-      read('TURNFOLD_DURABLE_REPLICAS'),
-      read('TURNFOLD_DURABLE_TIMEOUT_MS'),
-      read('TURNFOLD_DURABLE_FSYNC'),
-    ),
+    durability: readDurability(source),
     logLevel: read('TURNFOLD_LOG_LEVEL'),
     logsContent: read('LOG_CONTENT') === 'true',
     tracesContent: read('TURNFOLD_TRACE_CONTENT') === 'true',
   };
-}
-
-function toDurability(
-  replicas: number,
-  timeoutMs: number,
-  fsync: SettingValue<'TURNFOLD_DURABLE_FSYNC'>,
-): Durability | undefined {
-  if (replicas === 0 && fsync === 'none') return undefined;
-  return { replicas, timeoutMs, ...(fsync !== 'none' && { fsync }) };
 }
 
 /** Where a provider's models are, and with what key. */

@@ -64,13 +64,14 @@ export async function forkConversation(
   return { conversation: conversation.id, head: plan.head };
 }
 
-/** Goes on behind `copied`. Where the end meets a log that a failover has cut, once more from there. */
+/** Goes on behind `copied`. Where a failover has cut what was copied, once more from there, texts first. */
 async function copy(ports: ClientPorts, fork: OpenFork, copied: number): Promise<Told<ForkEndResult>> {
   const { conversation, operation, plan } = fork;
   const version = await readSourceVersion(ports, plan);
-  await copyTexts(ports, fork, version);
   for (let at = copied; ; ) {
-    await copyLog(ports, fork, at);
+    await copyTexts(ports, fork, version);
+    at = await copyLog(ports, fork, at);
+    if (at < plan.head) continue;
     const ended = await ports.versions.endFork(conversation, operation, firstVersion(version, ports.now()));
     checkOwned(conversation, ended);
     if (ended.status !== 'incomplete') return ended;
@@ -143,7 +144,8 @@ async function copyTexts(ports: ClientPorts, fork: OpenFork, version: Version): 
   if (missing.size > 0) throw versionGone(fork.plan.source, version.number);
 }
 
-async function copyLog(ports: ClientPorts, fork: OpenFork, copied: number): Promise<void> {
+/** @returns how far it came: not to the end where a failover has cut what was copied */
+async function copyLog(ports: ClientPorts, fork: OpenFork, copied: number): Promise<number> {
   const { source, head } = fork.plan;
   let at = copied;
   while (at < head) {
@@ -151,8 +153,11 @@ async function copyLog(ports: ClientPorts, fork: OpenFork, copied: number): Prom
     const entries = takeBytes(await ports.contexts.readLog(source, [{ from: at + 1, to }]));
     // Erased meanwhile, it has nothing more to give.
     if (entries.length === 0) throw new TurnfoldError('gone', `from: ${source.id} was erased`, { field: 'from' });
-    at = await copyBatch(ports, fork, { expectedHead: at, entries });
+    const next = await copyBatch(ports, fork, { expectedHead: at, entries });
+    if (next < at) return next;
+    at = next;
   }
+  return at;
 }
 
 /** @returns the head of the fork: another's batches may be ahead of this one's */

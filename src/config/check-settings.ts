@@ -1,4 +1,5 @@
 import { isTurnfoldError, type TurnfoldError } from '../domain/errors.ts';
+import { readDurability } from './durability.ts';
 import { fileVariable, readSetting, type SettingSource } from './read-setting.ts';
 import { SETTING_NAMES, settingOf } from './settings.ts';
 
@@ -11,16 +12,20 @@ export interface SettingsReport {
 
 /** Reads every setting, and tells of all that is wrong, not of the first alone. */
 export function checkSettings(source: SettingSource): SettingsReport {
-  const errors = SETTING_NAMES.flatMap((name) => {
-    try {
-      readSetting(source, name);
-      return [];
-    } catch (error) {
-      if (isTurnfoldError(error)) return [error];
-      throw error;
-    }
-  });
+  const errors = SETTING_NAMES.flatMap((name) => errorOf(() => readSetting(source, name)));
+  // What is wrong only together.
+  if (errors.length === 0) errors.push(...errorOf(() => readDurability(source)));
   return { errors, warnings: [...listStrays(source), ...listUnreadFiles(source)] };
+}
+
+function errorOf(read: () => unknown): TurnfoldError[] {
+  try {
+    read();
+    return [];
+  } catch (error) {
+    if (isTurnfoldError(error)) return [error];
+    throw error;
+  }
 }
 
 /** A name with a slip of the pen is a default in its place, and nobody says so. */

@@ -65,7 +65,8 @@ export const SETTINGS = {
   },
   TURNFOLD_DURABLE_REPLICAS: {
     schema: wholeNumber(0, 100).default(0),
-    about: 'Replicas that must hold an accept or an append before it is acknowledged; 0: the master’s word is enough.',
+    about:
+      'For the command line; services pass `durability`. Replicas that must hold a write before a caller is told that it is done; 0: the master’s word is enough.',
   },
   TURNFOLD_DURABLE_TIMEOUT_MS: {
     schema: wholeNumber(1, 600_000).default(1_000),

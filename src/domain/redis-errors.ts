@@ -8,7 +8,7 @@ const UNAVAILABLE = new RegExp(
     /LOADING|MASTERDOWN|READONLY/,
     /sentinels are unreachable/,
     // of a Cluster that has lost a master and has not voted yet
-    /CLUSTERDOWN|TRYAGAIN|Too many Cluster redirections|Cluster isn't ready|startup nodes|slots cache|Cluster is ended/,
+    /CLUSTERDOWN|TRYAGAIN|^ASK \d|Too many Cluster redirections|Cluster isn't ready|startup nodes|slots cache|Cluster is ended/,
   ]
     .map(({ source }) => source)
     .join('|'),

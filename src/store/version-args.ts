@@ -18,6 +18,12 @@ export function versionArgs(version: Version, keepVersions: number): (string | n
   ];
 }
 
+/** Keys of the checkpoints that a version shows, with their count before them. */
+export function shownTexts({ segments }: Version): (string | number)[] {
+  const keys = segments.flatMap((segment) => (segment.kind === 'checkpoint' ? [segment.text] : []));
+  return [keys.length, ...keys];
+}
+
 /** Fields of the event that tells of a version. */
 export function versionEvent(version: Version): Readonly<Record<string, string>> {
   const { number, cause, reasons, strategy, archived, tokensBefore, tokensAfter, durationMs, model } = version;

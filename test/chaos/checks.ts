@@ -15,6 +15,8 @@ export interface Finding {
 
 type Check = (stored: StoredConversation, accepted: readonly AcceptedTurn[]) => Iterable<string>;
 
+/** of jobs that are still there */
+const STATES = ['active', 'waiting-children', 'wait', 'prioritized', 'delayed', 'failed'] as const;
 const SETTLED = new Set(['completed', 'failed', 'canceled']);
 
 /** What must hold of each conversation once nothing is under way; names are those of the report. */
@@ -152,7 +154,7 @@ async function checkQueues(connection: Redis): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const name of Object.values(QUEUES)) {
     const queue = new Queue(name, { connection, prefix: queuePrefix(0), skipVersionCheck: true });
-    const counts = await queue.getJobCounts('active', 'waiting-children', 'wait', 'prioritized', 'delayed');
+    const counts = await queue.getJobCounts(...STATES);
     await queue.close();
     for (const [state, count] of Object.entries(counts)) {
       if (count > 0)

@@ -78,6 +78,8 @@ export class Faults {
       const fault = this.#random.pick(this.#deck);
       const done = this.#do(fault).finally(() => this.#underWay.delete(done));
       this.#underWay.add(done);
+      // What fails is heard at the end, or below.
+      done.catch(() => undefined);
       // Of Redis there is one: what else is done meanwhile would not be felt.
       if (fault === 'redisKills') await done;
     }

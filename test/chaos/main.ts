@@ -1,6 +1,7 @@
 /**
  * Chaos: `npm run chaos -- [--turns 2000] [--seed 7] [--minutes 5] [--conversations 200] [--workers 4] [--pace 1] [--json file]`,
- * or `-- --mutations`. Ends with 1 where something was found that must not be, or a mutation was not.
+ * or `-- --mutations`. Ends with 1 where something was found that must not be, a mutation was
+ * not, or there was no time for all turns.
  */
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
@@ -38,8 +39,14 @@ async function run(): Promise<boolean> {
     log: (line) => process.stderr.write(`${line}\n`),
   });
   if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(report, undefined, 2)}\n`);
-  process.stdout.write(describeReport(report));
-  return report.findings.length === 0;
+  const args = Object.entries(values).flatMap(([name, value]) =>
+    typeof value === 'string' ? [`--${name} ${value}`] : [],
+  );
+  process.stdout.write(`npm run chaos -- ${args.join(' ')}\n${describeReport(report)}`);
+  const accepted = Object.values(report.turns).reduce((sum, count) => sum + count, 0);
+  if (accepted < Number(values.turns))
+    process.stdout.write(`only ${accepted} turns within ${values.minutes} minutes\n`);
+  return report.findings.length === 0 && accepted >= Number(values.turns);
 }
 
 /** Each beside the same run over the code as it is. */

@@ -8,7 +8,7 @@ import { Redis } from 'ioredis';
 import { findFreePort } from './ports.ts';
 
 const BINARY = 'redis-server';
-const READY_MS = 20_000;
+const READY_MS = 60_000;
 
 export const hasRedisServer = spawnSync(BINARY, ['--version']).status === 0;
 
@@ -40,7 +40,11 @@ export class MortalRedis {
   async start(): Promise<void> {
     const own = ['--bind', '127.0.0.1', '--port', String(this.port), '--dir', this.#folder, '--save', ''];
     const durable = ['--appendonly', 'yes', '--appendfsync', this.#fsync, '--maxmemory-policy', 'noeviction'];
-    this.#server = spawn(BINARY, [...own, ...durable], { stdio: 'ignore' });
+    const server = spawn(BINARY, [...own, ...durable], { stdio: 'ignore' });
+    this.#server = server;
+    const end = (): void => void server.kill('SIGKILL');
+    process.once('exit', end);
+    server.once('exit', () => process.off('exit', end));
     const client = new Redis(this.url, { maxRetriesPerRequest: null, retryStrategy: () => 50 });
     client.on('error', () => undefined);
     try {

@@ -95,7 +95,12 @@ export const MUTATIONS: readonly Mutation[] = [
         put: "if loss then return { loss } end\nif loss == 'fenced' and SETTLED[",
       },
     ],
-    options: { moods: CALM, harm: { kinds: ['lostReplies'], pace: 0.5 } },
+    options: {
+      turns: 800,
+      conversations: 60,
+      moods: { ...CALM, clerkMs: 40 },
+      harm: { kinds: ['lostReplies'], pace: 0.25 },
+    },
     rule: 'who settled a turn is told so',
   },
 ];

@@ -61,11 +61,10 @@ function pair(flat: readonly string[]): Record<string, string> {
   return fields;
 }
 
-/** Entries of every `ready` set: who must be looked at again. */
+/** Entries of every `ready` set, who must be looked at again, and of every set of open passes. */
 export async function readReady(redis: Redis, shards: number): Promise<string[]> {
   const keyspace = new Keyspace(shards);
-  const sets = await Promise.all(
-    keyspace.shardNumbers().map((shard) => redis.zrange(keyspace.ready(shard), '0', '-1')),
-  );
+  const keys = keyspace.shardNumbers().flatMap((shard) => [keyspace.ready(shard), keyspace.openPasses(shard)]);
+  const sets = await Promise.all(keys.map((key) => redis.zrange(key, '0', '-1')));
   return sets.flat();
 }

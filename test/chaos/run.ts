@@ -98,7 +98,9 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     options.log(`${traffic.accepted.length} turns accepted, ${workerKills} workers and ${redisKills} Redis killed`);
   }, PROGRESS_MS);
   try {
-    await Promise.race([talk, sleep(options.minutes * 60_000, undefined, { ref: false })]);
+    const time = sleep(options.minutes * 60_000, undefined, { ref: false });
+    // Harm that cannot be undone ends the run.
+    await Promise.race([talk, time, harm.then(() => time)]);
     traffic.endIntake();
     faults.stop();
     provider.calm();

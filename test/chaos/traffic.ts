@@ -59,11 +59,6 @@ export class Traffic {
     await Promise.all(Array.from({ length: conversations }, (_, index) => this.#talk(`c${index}`, random.fork())));
   }
 
-  /** Nothing more is asked; what was is followed to its end. */
-  finish(): void {
-    this.#left = 0;
-  }
-
   /** No new turns; those under way are followed to their ends. */
   endIntake(): void {
     this.#left = 0;

@@ -60,7 +60,7 @@ describe('Redis is full', () => {
 test('a turn whose wake is refused was accepted all the same: the caller is not told to send it again', async () => {
   await house.redis.call('ACL', 'SETUSER', 'no-queue', 'on', '>secret', '~{tf*', '&*', '+@all');
   const errors: unknown[] = [];
-  const url = house.url.replace('redis://', 'redis://no-queue:secret@');
+  const url = house.url.replace(/^redis:..(.*@)?/, 'redis://no-queue:secret@');
   const client = await openClient({ redisUrl: url, shards: 4, onError: (error) => errors.push(error) });
   try {
     expect(await client.enqueueTurn({ conversation: 'c5', agent, input: 'x' })).toMatchObject({ isNew: true });

@@ -102,4 +102,8 @@ describe('what cannot be meant is refused with its name, and never with its valu
     expect(refusal.message).toMatch(new RegExp(`^${name}: must be `));
     expect(JSON.stringify(refusal)).not.toContain('s3cret');
   });
+  test('the disks of no replica', () => {
+    const refusal = refusalOf({ TURNFOLD_DURABLE_FSYNC: 'replica' });
+    expect(refusal).toMatchObject({ code: 'invalid_config', field: 'TURNFOLD_DURABLE_REPLICAS' });
+  });
 });

@@ -39,3 +39,15 @@ test('fields of a later program survive everything that this one writes', async 
   expect(await store.readTurn(conversation, 't1')).toMatchObject({ state: 'completed' });
   for (const key of [record, turn]) expect(await redis.hgetall(key)).toMatchObject(LATER);
 });
+
+test('a pass that an earlier program ended, which knew no set of open passes, is not measured as open', async () => {
+  const { redis, keyspace } = suite;
+  const store = openStore(redis, keyspace);
+  const conversation = await makeConversation(store, 4);
+  const { lease } = await claimPass(store, conversation);
+  await store.commitVersion(lease, commitOf(0, 2));
+  const shard = keyspace.shardOf(conversation);
+  await redis.zadd(keyspace.openPasses(shard), 1_000, `p|${conversation.tenant}|${conversation.id}`);
+  expect(await store.measureShards()).toMatchObject({ openPasses: 0, oldestOpenPassMs: 0 });
+  expect(await redis.zcard(keyspace.openPasses(shard))).toBe(0);
+});

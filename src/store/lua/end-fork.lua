@@ -1,6 +1,6 @@
--- Puts the first version of a fork and opens it. Thresholds of turns and messages count from here. One whose last batches
+-- Puts the first version of a fork and opens it. Thresholds of turns and messages count from here. One of whose batches some
 -- went with a master that did not hand them on is not opened.
--- ARGV: operation; then as put_version
+-- ARGV: operation, keys of checkpoints with their count before them; then as put_version
 -- Reply: {'done'} | {'incomplete', its head} | {'superseded'} | {'gone'}
 -- @include keys
 -- @include events
@@ -15,7 +15,11 @@ if loss then
 end
 local state = redis.call('HMGET', c, 'forking', 'head', 'turns', 'forkAgent')
 local head, planned = tonumber(state[2] or 0), tonumber(string.match(state[1], '^%S+ %S+ (%S+)'))
-if head < planned then return { 'incomplete', head } end
+local is_complete = head >= planned
+for _ = 1, tonumber(take()) do
+  is_complete = redis.call('HEXISTS', cp, 'k:' .. take()) == 1 and is_complete
+end
+if not is_complete then return { 'incomplete', head } end
 put_version()
 redis.call('HSET', c, 'forked', state[1], 'passed', state[2] .. ' ' .. (state[3] or 0), 'agent', state[4])
 redis.call('HDEL', c, 'forking', 'forkUntil', 'forkAgent')

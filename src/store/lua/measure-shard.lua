@@ -10,6 +10,11 @@ for _, member in ipairs(redis.call('ZRANGEBYSCORE', ready, '-inf', before, 'LIMI
   overdue[kind] = overdue[kind] + 1
 end
 
+-- A worker of before this set ends a pass and leaves it in here. By I6 a pass that has not ended has its ready entry.
+for _, member in ipairs(redis.call('ZRANGE', open_passes, 0, tonumber(ARGV[1]) - 1)) do
+  if not redis.call('ZSCORE', ready, member) then redis.call('ZREM', open_passes, member) end
+end
+
 local function age_of_first(key)
   local first = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')
   return first[2] and math.max(0, now - first[2]) or 0

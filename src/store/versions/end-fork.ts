@@ -4,7 +4,7 @@ import type { ForkEndResult } from '../../domain/ports/version-store.ts';
 import type { Version } from '../../domain/version.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
-import { versionArgs } from '../version-args.ts';
+import { shownTexts, versionArgs } from '../version-args.ts';
 
 interface EndRequest {
   readonly conversation: ConversationRef;
@@ -18,7 +18,11 @@ export function endFork(keyspace: Keyspace): ScriptDefinition<EndRequest, ForkEn
   return {
     file: 'end-fork',
     keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ operation, version }) => [operation, ...versionArgs(version, PASS_LIMITS.keepVersions)],
+    args: ({ operation, version }) => [
+      operation,
+      ...shownTexts(version),
+      ...versionArgs(version, PASS_LIMITS.keepVersions),
+    ],
     decode: (reply) => {
       const answer = reply as Reply;
       return answer[0] === 'incomplete' ? { status: 'incomplete', head: answer[1] } : { status: answer[0] };

@@ -2,7 +2,7 @@ import type { VersionReplacement, VersionReplacementResult } from '../../domain/
 import type { Keyspace } from '../keys.ts';
 import { checkNumber } from '../passes/commit-version.ts';
 import { OPERATION_MS, type ScriptDefinition } from '../script.ts';
-import { versionArgs } from '../version-args.ts';
+import { shownTexts, versionArgs } from '../version-args.ts';
 import { decodeForking, type ForkingReply } from './fork-lease.ts';
 
 type Reply =
@@ -19,7 +19,6 @@ export function replaceVersion(keyspace: Keyspace): ScriptDefinition<VersionRepl
       checkNumber(replacement);
       const { operation, expectedVersion, expectedHead, version, gate, keepsNewer, wakeTurn, keepVersions } =
         replacement;
-      const texts = version.segments.flatMap((segment) => (segment.kind === 'checkpoint' ? [segment.text] : []));
       return [
         operation,
         OPERATION_MS,
@@ -30,8 +29,7 @@ export function replaceVersion(keyspace: Keyspace): ScriptDefinition<VersionRepl
         gate.gainlessPasses,
         gate.breakerTokens,
         wakeTurn,
-        texts.length,
-        ...texts,
+        ...shownTexts(version),
         ...versionArgs(version, keepVersions),
       ];
     },

@@ -50,10 +50,7 @@ function replaceVersion(db: MemoryDatabase, replacement: VersionReplacement): Ve
   if (conversation.version !== expectedVersion || head !== expectedHead) {
     return { status: 'changed', version: conversation.version, head };
   }
-  const isWhole = version.segments.every(
-    (segment) => segment.kind !== 'checkpoint' || conversation.checkpoints.has(segment.text),
-  );
-  if (!isWhole) return { status: 'text_gone' };
+  if (!holdsTexts(conversation, version)) return { status: 'text_gone' };
   const isAwaited = endOpenPass(db, conversation, replacement.wakeTurn);
   for (const number of [expectedVersion, version.number]) if (number > 0) conversation.points.add(number);
   putVersion(conversation, version, keepVersions);
@@ -127,11 +124,16 @@ function endFork(
     return isDone ? { status: 'done' } : conversation;
   }
   const head = conversation.log.length;
-  if (head < (conversation.fork?.plan.head ?? 0)) return { status: 'incomplete', head };
+  const isComplete = head >= (conversation.fork?.plan.head ?? 0) && holdsTexts(conversation, version);
+  if (!isComplete) return { status: 'incomplete', head };
   putVersion(conversation, version, PASS_LIMITS.keepVersions);
   conversation.passed = { head, turns: conversation.turns };
   if (conversation.fork !== undefined) conversation.fork = { ...conversation.fork, isOpen: false };
   return { status: 'done' };
+}
+
+function holdsTexts({ checkpoints }: MemoryConversation, { segments }: Version): boolean {
+  return segments.every((segment) => segment.kind !== 'checkpoint' || checkpoints.has(segment.text));
 }
 
 /** As lua/shared/fork-fence.lua. */

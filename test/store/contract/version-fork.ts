@@ -131,6 +131,19 @@ export function describeVersionFork(harness: () => StoreHarness): void {
       expect(await store.endFork(fork, OPERATION, firstVersion(START_VERSION))).toEqual({ status: 'done' });
     });
 
+    test('one whose checkpoint went with a failed master is not opened', async () => {
+      const { store } = harness();
+      const source = await makeConversation(store, 4);
+      const fork = await beginFork(source, 4);
+      await store.copyToFork(fork, OPERATION, await batchOf(source, 1, 4));
+      const { version: committed, checkpoints } = commitOf(0, 2);
+      const version = firstVersion(committed);
+      expect(await store.endFork(fork, OPERATION, version)).toEqual({ status: 'incomplete', head: 4 });
+      const texts = { checkpoints, whole: new Map() };
+      await store.copyToFork(fork, OPERATION, { expectedHead: -1, texts, entries: [], opens: [], closes: [] });
+      expect(await store.endFork(fork, OPERATION, version)).toEqual({ status: 'done' });
+    });
+
     test('calls that the log leaves open are open in the fork, until a turn closes them', async () => {
       const { store } = harness();
       const source = await makeConversation(store, 2);
