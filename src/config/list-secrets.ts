@@ -1,10 +1,10 @@
 import { findText, type SettingSource } from './read-setting.ts';
 import { SETTING_NAMES, settingOf } from './settings.ts';
 
-const PASSWORD = /:\/\/[^@/]*:(?<password>[^@/]+)@/;
+const PASSWORD = /:\/\/[^:@/]*:(?<password>[^@/]+)@/;
 
 /**
- * Every secret that the environment holds: keys, and passwords of addresses as they stand there. For those who write texts and
+ * Every secret that the environment holds: keys, and passwords of addresses, as they stand there and as they are meant. For those who write texts and
  * must leave them out.
  * @throws invalid_config where a file cannot be read
  */
@@ -15,7 +15,16 @@ export function listSecrets(source: SettingSource): string[] {
     const { text } = findText(source, name);
     if (text === undefined) return [];
     const password = PASSWORD.exec(text)?.groups?.['password'];
-    if (password !== undefined) return [password];
+    if (password !== undefined) return [...new Set([password, decode(password)])];
     return hasFile === true && !text.includes('://') ? [text] : [];
   });
+}
+
+/** A stray percent sign stands for itself. */
+function decode(password: string): string {
+  try {
+    return decodeURIComponent(password);
+  } catch {
+    return password;
+  }
 }

@@ -8,7 +8,7 @@ import { openQueueWorkers, type QueueWorkers } from '../queue/queue-workers.ts';
 import { type OpenWakeQueue, openWakeQueue } from '../queue/wake-queue.ts';
 import { type ConnectedStore, connectStore } from '../store/connect-store.ts';
 import { combineListeners } from '../telemetry/listeners.ts';
-import { createMetrics } from '../telemetry/metrics.ts';
+import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { Calibrations } from '../workers/calibrations.ts';
 import { systemTimers } from '../workers/timers.ts';
 import { prepareAgents } from './agents.ts';
@@ -60,8 +60,9 @@ export interface Workers {
  */
 export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const { redisUrl: url, shards, queueShards } = options;
-  const listening = openListening(options);
-  const { onEvent, tracing } = listening;
+  const { onContent, tracing, ...listening } = openListening(options);
+  const metrics = createMetrics({ concurrency: concurrencyOf(options), onEvent: listening.onEvent });
+  const onEvent = combineListeners(metrics.listener, listening.onEvent);
   const calibrations = new Calibrations({ clock: systemClock, timers: systemTimers, onEvent });
   const factorOf = (model: string): number => calibrations.factorOf(model);
   const agents = await prepareAgents(options.agents, options.policy ?? {}, factorOf);
@@ -82,19 +83,28 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
     await tellOfMemory(readMemory, onEvent);
     await calibrations.start(store);
     const connections = { store, wakes, measures, checkServer, pages, closeAll };
-    return await startRoles({ ...options, ...listening, ...connections, agents, shadowed, calibrations, summarizers });
+    const told = { onEvent, onContent, tracing, metrics };
+    return await startRoles({ ...options, ...told, ...connections, agents, shadowed, calibrations, summarizers });
   } catch (error) {
     await closeAll();
     throw error;
   }
 }
 
-interface RoleParts extends Omit<WorkersOptions, 'agents' | 'summarizers' | keyof ListeningOptions>, HandlerParts {
+interface RoleParts
+  extends Omit<WorkersOptions, 'agents' | 'summarizers' | 'metrics' | keyof ListeningOptions>,
+    HandlerParts {
+  readonly metrics: Metrics;
   readonly wakes: OpenWakeQueue;
   readonly measures: ConnectedStore['measures'];
   readonly checkServer: ConnectedStore['checkServer'];
   readonly pages: WorkerPages;
   readonly closeAll: () => Promise<void>;
+}
+
+/** Jobs at a time by role; 0 of one that this process has not. */
+function concurrencyOf({ roles, concurrency }: Pick<WorkersOptions, 'roles' | 'concurrency'>): Record<string, number> {
+  return Object.fromEntries(ROLES.map((role) => [role, roles.includes(role) ? concurrency[role] : 0]));
 }
 
 const STUCK_MS = 60_000;
@@ -105,6 +115,7 @@ async function startRoles({
   wakes,
   calibrations,
   summarizers,
+  metrics,
   measures,
   checkServer,
   pages,
@@ -117,14 +128,8 @@ async function startRoles({
     clock: systemClock,
     owner: createIdSource().next(),
   });
-  const metrics = createMetrics({
-    measures: createMeasures({ store, measures, wakes, calibrations, lease }),
-    concurrency: Object.fromEntries(
-      ROLES.map((role) => [role, options.roles.includes(role) ? options.concurrency[role] : 0]),
-    ),
-    onEvent: options.onEvent,
-  });
-  const onEvent = combineListeners(metrics.listener, options.onEvent);
+  metrics.measure(createMeasures({ store, measures, wakes, calibrations, lease }));
+  const { onEvent } = options;
   const { sweeper, ...handlers } = createHandlers({
     store,
     wakes,

@@ -11,6 +11,7 @@ import { WORKER_GAUGES } from './metric-catalogue.ts';
 const MEASURE_DEADLINE_MS = 2_000;
 
 export interface MetricsOptions {
+  /** as by `measure`, where they are known already */
   readonly measures?: Measures;
   /** role → jobs that this worker takes at a time */
   readonly concurrency?: Readonly<Record<string, number>>;
@@ -29,28 +30,34 @@ export interface Metrics {
   readonly listener: EventListener;
   /** its own: two of them in one process do not meet */
   readonly registry: Registry;
+  /** what the gauges of shared state show, from now on; told once. Events come before there is anything to measure */
+  measure(measures: Measures): void;
   /** the page in Prometheus' text format; a measure that fails leaves its gauges out, nothing else */
   render(): Promise<MetricsPage>;
 }
 
 /** The metrics of one worker process, those of Node (event-loop lag, heap, garbage collection) included. */
 export function createMetrics(options: MetricsOptions = {}): Metrics {
-  const { measures = {}, measureDeadlineMs = MEASURE_DEADLINE_MS, concurrency } = options;
+  const { measures, measureDeadlineMs = MEASURE_DEADLINE_MS, concurrency } = options;
   const registry = new Registry();
   const instruments = createInstruments(registry);
-  const tell = combineListeners(...(options.onEvent === undefined ? [] : [options.onEvent]));
-  createMeasuredGauges(registry, measures, {
-    deadlineMs: measureDeadlineMs,
-    onFailure: (measure, error) => {
-      instruments.measureFailures.inc({ measure });
-      tell({ type: 'worker_failed', where: `measure ${measure}`, error });
-    },
-  });
+  const listener = recordEvents(instruments);
+  const tell = combineListeners(listener, ...(options.onEvent === undefined ? [] : [options.onEvent]));
+  const measure = (given: Measures): void =>
+    createMeasuredGauges(registry, given, {
+      deadlineMs: measureDeadlineMs,
+      onFailure: (name, error) => {
+        instruments.measureFailures.inc({ measure: name });
+        tell({ type: 'worker_failed', where: `measure ${name}`, error });
+      },
+    });
+  if (measures !== undefined) measure(measures);
   if (concurrency !== undefined) showConcurrency(registry, concurrency);
   collectDefaultMetrics({ register: registry, prefix: 'turnfold_' });
   return {
-    listener: recordEvents(instruments),
+    listener,
     registry,
+    measure,
     render: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
   };
 }

@@ -20,6 +20,14 @@ test('keys, and passwords of addresses, from variables and files; nothing that i
   ]);
 });
 
+test.each([
+  ['pa:ss-of-redis', ['pa:ss-of-redis']],
+  ['p%40ss-of-redis', ['p%40ss-of-redis', 'p@ss-of-redis']],
+  ['100%-of-redis', ['100%-of-redis']],
+])('the password %s, whole and as it is meant', (password, secrets) => {
+  expect(listSecrets({ env: { REDIS_URL: `redis://bob:${password}@127.0.0.1:6379` }, readFile })).toEqual(secrets);
+});
+
 test('an address without a password, and nothing, hold none', () => {
   expect(listSecrets({ env: { REDIS_URL: 'redis://127.0.0.1:6379' }, readFile })).toEqual([]);
   expect(listSecrets({ env: {}, readFile })).toEqual([]);

@@ -70,6 +70,19 @@ test('each page says of its own worker what it takes, and whether Redis answers 
   expect(page.get('turnfold_redis_ping_seconds')).toBeGreaterThan(0);
 });
 
+test('a connection that is cut counts as a failure of the worker', async () => {
+  const workers = await start();
+  await house.redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+  await house.redis.config('SET', 'maxclients', 1);
+  await eventually(
+    () => Promise.resolve(workers.events.map((event) => (event.type === 'worker_failed' ? event.where : ''))),
+    (where) => expect(where).toContain('store'),
+  );
+  await house.redis.config('SET', 'maxclients', 10_000);
+  const page = await readPage(workers);
+  expect(page.get('turnfold_worker_failures_total{where="store"}')).toBeGreaterThan(0);
+});
+
 test('a failed turn is among those that can be brought again', async () => {
   const workers = await start();
   await house.client.enqueueTurn({ conversation: 'c', turn: 't', agent: 'nobody', input: 'hello' });

@@ -73,6 +73,13 @@ describe('measured gauges', () => {
     expect(await readGauges(metrics)).toEqual({ 'bullmq_job_count{queue="turn",state="delayed"}': 2 });
   });
 
+  test('one that fails counts as a failure of the worker, too', async () => {
+    const metrics = createMetrics({ measures: { countJobs: () => Promise.reject(new Error('away')) } });
+    await readGauges(metrics);
+    const { body } = await metrics.render();
+    expect(body).toMatch(/^turnfold_worker_failures_total\{where="measure countJobs"\} [1-9]/m);
+  });
+
   test('both gauges of a measure show one and the same measure', async () => {
     let calls = 0;
     const metrics = createMetrics({
