@@ -104,7 +104,7 @@ export const policyInputSchema = z.strictObject({
     .int()
     .min(1000)
     .optional()
-    .describe('ms without activity after which a conversation is removed'),
+    .describe('accepted, and kept by nobody yet: a conversation is removed by `erase` alone'),
 });
 
 export type PolicyInput = z.infer<typeof policyInputSchema>;

@@ -1,8 +1,7 @@
 import { GAUGES, METRICS } from '../../../src/telemetry/metric-catalogue.ts';
 import type { Dashboard } from './dashboard.ts';
-import { PROCESS } from './foreign-metrics.ts';
 import { graph, type Panel } from './panel.ts';
-import { each, quantile, rate, shared, total } from './promql.ts';
+import { quantile, rate, shared, total } from './promql.ts';
 import {
   alertsFiring,
   FIRING,
@@ -14,6 +13,7 @@ import {
   redisMemory,
   workersByRole,
 } from './verdicts.ts';
+import { eventLoopLag, redisPing } from './worker-panels.ts';
 
 const VERDICT: readonly Panel[] = [
   alertsFiring(3),
@@ -116,24 +116,8 @@ const HOUSE: readonly Panel[] = [
       { expr: rate(METRICS.turnReclaims), legend: 'reclaimed turn' },
     ],
   }),
-  graph({
-    title: 'Redis ping',
-    description:
-      'Time that Redis took to answer each worker. Above some ms it is busy or far, and everything waits for it.',
-    unit: 's',
-    width: 6,
-    thresholds: [{ from: 0.05, color: 'red' }],
-    queries: [{ expr: each(GAUGES.redisPing), legend: '{{job}} {{instance}}' }],
-  }),
-  graph({
-    title: 'Event-loop lag',
-    description:
-      'How late timers fire in each worker, 99th percentile. One that is blocked for 8 s has lost all that it held.',
-    unit: 's',
-    width: 6,
-    thresholds: [{ from: 0.5, color: 'red' }],
-    queries: [{ expr: each(PROCESS.eventLoopLag), legend: '{{job}} {{instance}}' }],
-  }),
+  redisPing(6),
+  eventLoopLag(6),
 ];
 
 export const OVERVIEW: Dashboard = {

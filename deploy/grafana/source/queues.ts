@@ -4,6 +4,7 @@ import { PROCESS } from './foreign-metrics.ts';
 import { graph, type Panel, stat } from './panel.ts';
 import { each, rate, rateOfEach, shared, sharedLately, total } from './promql.ts';
 import { oldestOverdueEntry, redisMemory, workersByRole } from './verdicts.ts';
+import { eventLoopLag, redisPing } from './worker-panels.ts';
 
 const NAMES = ['turn', 'compaction', 'summarization'] as const;
 
@@ -76,19 +77,10 @@ const PRESSURE: readonly Panel[] = [
 ];
 
 const REDIS: readonly Panel[] = [
-  graph({
-    title: 'Redis ping',
-    description:
-      'Time that Redis took to answer each worker. Above some ms it is busy or far, and everything waits for it.',
-    unit: 's',
-    width: 6,
-    thresholds: [{ from: 0.05, color: 'red' }],
-    queries: [{ expr: each(GAUGES.redisPing), legend: '{{job}} {{instance}}' }],
-  }),
+  redisPing(6),
   graph({
     title: 'Redis memory',
-    description:
-      'What is used; of a Cluster the fullest master. Grows with conversations kept: their time to live is in the policy.',
+    description: 'What is used; of a Cluster the fullest master. Grows with the conversations that are kept.',
     unit: 'bytes',
     width: 6,
     queries: [{ expr: shared(GAUGES.redisMemoryBytes), legend: 'used' }],
@@ -111,15 +103,7 @@ const REDIS: readonly Panel[] = [
 ];
 
 const WORKERS: readonly Panel[] = [
-  graph({
-    title: 'Event-loop lag',
-    description:
-      'How late timers fire in each worker, 99th percentile. One that is blocked for 8 s has lost all that it held.',
-    unit: 's',
-    width: 6,
-    thresholds: [{ from: 0.5, color: 'red' }],
-    queries: [{ expr: each(PROCESS.eventLoopLag), legend: '{{job}} {{instance}}' }],
-  }),
+  eventLoopLag(6),
   graph({
     title: 'CPU',
     description: 'Of each worker. One that stays near 1 core has as many slots as it can serve: add workers.',

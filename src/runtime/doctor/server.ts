@@ -70,7 +70,7 @@ function examineMemory({ usedBytes, limitBytes }: ServerFacts): Finding {
   }
   const share = usedBytes / limitBytes;
   const what = `${used} of ${tellBytes(limitBytes)} used (${Math.round(share * 100)} %)`;
-  const remedy = 'Raise maxmemory, set conversationTtl, or erase what nobody needs.';
+  const remedy = 'Raise maxmemory, or erase conversations that nobody needs.';
   if (share >= FULL) return findWrong(name, what, remedy);
   return share >= NEARLY_FULL ? findWarning(name, what, remedy) : findOk(name, what);
 }
