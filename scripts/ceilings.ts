@@ -1,6 +1,6 @@
 import ts from 'typescript';
 
-/** The sizes of the house. Tests may be longer than a file or a function of src, but take no more parameters. */
+/** How large a file or a function may be. Tests may be longer than a file or a function of src, but take no more parameters. */
 export const ceilings = { fileLines: 300, functionLines: 60, parameters: 4, luaCodeLines: 60 } as const;
 
 export interface ProjectFile {

@@ -1,5 +1,5 @@
 /**
- * Gate: the ceilings of the house (scripts/ceilings.ts) on every text file of the project. What a linter or the compiler
+ * Gate: the ceilings (scripts/ceilings.ts) on every text file of the project. What a linter or the compiler
  * knows already is theirs: default exports, the environment and `any` are lint's, enums are the compiler's.
  */
 import { readdirSync, readFileSync } from 'node:fs';

@@ -39,7 +39,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** npm packages that belong to some rooms alone: what a room hides from the rest of the house. */
+/** npm packages that belong to some rooms alone: what a room hides from the other rooms. */
 export const owners: Readonly<Record<string, readonly string[]>> = {
   bullmq: ['queue'],
   ioredis: ['redis', 'store', 'queue', 'local-redis'],

@@ -1,9 +1,13 @@
 import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
 
 /** What a program gives as an option comes from the environment here. */
-const VARIABLES: Readonly<Record<string, string>> = { redisUrl: 'REDIS_URL', shards: 'TURNFOLD_SHARDS' };
+const VARIABLES: Readonly<Record<string, string>> = {
+  redisUrl: 'REDIS_URL',
+  shards: 'TURNFOLD_SHARDS',
+  'metrics.port': 'TURNFOLD_METRICS_PORT',
+};
 
-/** An error of the house names the option that is wrong; a person looks for the variable that they set. */
+/** An error names the option that is wrong; a person looks for the variable that they set. */
 export function nameVariable(error: unknown): unknown {
   if (!isTurnfoldError(error, 'invalid_config') && !isTurnfoldError(error, 'incompatible_store')) return error;
   const { code, field = '', message, details } = error;

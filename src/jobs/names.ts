@@ -5,7 +5,7 @@ export type QueueName = (typeof QUEUES)[keyof typeof QUEUES];
 
 /**
  * Prefix of one shard of the queues, its hash tag first.
- * @param namespace keeps several houses apart in one Redis; no colon
+ * @param namespace keeps several sets of queues apart in one Redis; no colon
  */
 export function queuePrefix(shard: number, namespace = ''): string {
   return namespace === '' ? `{tq${shard}}` : `{tq${shard}}.${namespace}`;

@@ -8,7 +8,7 @@ import type { QueueConnection, QueueErrorListener } from './queue-connection.ts'
 export interface QueueSetOptions {
   readonly connection: QueueConnection;
   readonly names: readonly QueueName[];
-  /** N of the hash tags {tq0}…{tq(N−1)}: the same in every process of a house */
+  /** N of the hash tags {tq0}…{tq(N−1)}: the same in every process of a database */
   readonly shards: number;
   readonly namespace: string | undefined;
   readonly onError: QueueErrorListener;

@@ -65,7 +65,9 @@ test('says why there is no answer, with exit code 1', async () => {
   });
   expect(await print([result({ state: 'running' })], { waitMs: 200 })).toMatchObject({
     stdout: 't1  running\n',
-    stderr: expect.stringMatching(/^not settled within 0.2 s; .* --turn t1 /) as string,
+    stderr: expect.stringMatching(
+      /^not settled within 0.2 s; turnfold result c1 t1 --wait 0.2 goes on waiting/,
+    ) as string,
     code: 1,
     asked: [{ waitMs: 200 }],
   });

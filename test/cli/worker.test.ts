@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { text as readText } from 'node:stream/consumers';
@@ -87,7 +88,7 @@ test('with no worker there, a caller that waits is told how to go on', async () 
   const args = ['enqueue', 'w2', 'hello', '--agent', 'workspace', '--turn', 't1', '--wait', '0.2'];
   const run = await runTurnfold(args, { env: { REDIS_URL: redis.url } });
   expect(run).toMatchObject({ code: 1, stdout: 't1  queued\n' });
-  expect(run.stderr).toContain('not settled within 0.2 s; the same call with --turn t1 goes on waiting');
+  expect(run.stderr).toContain('not settled within 0.2 s; turnfold result w2 t1 --wait 0.2 goes on waiting');
 });
 
 test('takes the roles that it is given', async () => {
@@ -177,6 +178,18 @@ describe('what it cannot work with is refused before anything is taken', () => {
     const run = await runTurnfold(args, { env });
     expect(run).toMatchObject({ code: 1, stdout: '' });
     expect(run.stderr.startsWith(`turnfold: invalid_config: ${field}: `)).toBe(true);
+  });
+
+  test('TURNFOLD_METRICS_PORT: a port that another process has', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    onTestFinished(() => void other.close());
+    const { port } = other.address() as AddressInfo;
+    const run = await runTurnfold(['worker', '--agents', AGENTS], {
+      env: { REDIS_URL: redis.url, TURNFOLD_METRICS_PORT: String(port) },
+    });
+    expect(run.code).toBe(1);
+    expect(run.stderr).toMatch(/^turnfold: invalid_config: TURNFOLD_METRICS_PORT: .*EADDRINUSE/);
   });
 
   test('a policy that cannot work with an agent', async () => {

@@ -10,8 +10,8 @@ import { describeVersions } from '../../demo/version-table.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
 import type { LocalRedis } from '../../local-redis/local-redis.ts';
 import { resolveModel } from '../../runtime/resolve-model.ts';
+import { withAllInOne } from '../all-in-one.ts';
 import { readLines } from '../files.ts';
-import { withHouse } from '../house.ts';
 import { forwardInterrupt } from '../interruption.ts';
 import { type Output, writeJson } from '../output.ts';
 
@@ -40,7 +40,7 @@ export async function runDemo(options: DemoOptions, output: Output): Promise<num
   const compacted = createDemoAgent(`demo-${stamp}`, script, { isCompacted: true, makeModel });
   const uncompacted = createDemoAgent(`demo-${stamp}-off`, script, { isCompacted: false, makeModel });
   const agents = [compacted, uncompacted];
-  return await withHouse({ config, output, agents }, async ({ redis, client, interrupted }) => {
+  return await withAllInOne({ config, output, agents }, async ({ redis, client, interrupted }) => {
     output.note(`${script.turns.length} turns, usable window ${script.usable} tokens\n`);
     const run = await runConversation(client, compacted, script, describeProgress(output, script.usable));
     output.note('\nthe same turns with compaction off …');

@@ -8,9 +8,9 @@ import type { PolicyInput } from '../../domain/policy.ts';
 import { resolveModel } from '../../runtime/resolve-model.ts';
 import { combineListeners } from '../../telemetry/listeners.ts';
 import { createLogger, logEvents } from '../../telemetry/logs.ts';
+import { withAllInOne } from '../all-in-one.ts';
 import type { CommandContext } from '../command-context.ts';
 import { readPolicyFile, readTrialPolicy } from '../files.ts';
-import { withHouse } from '../house.ts';
 import { forwardInterrupt } from '../interruption.ts';
 import { loadAgents } from '../load-agents.ts';
 import { type Output, reportError } from '../output.ts';
@@ -46,8 +46,8 @@ export async function runDev(options: DevOptions, output: Output): Promise<numbe
   const agent = chooseAgent(agents, options.agent);
   const onEvent = combineListeners(logEvents(createLogger({ level: 'warn', isPretty: true })), tellShadow(output));
   const metrics = { ...config.metrics, port: 0 };
-  return await withHouse({ config, output, agents, policy, ...shadow, metrics, onEvent }, async (house) => {
-    const { redis, workers, client, interrupted } = house;
+  return await withAllInOne({ config, output, agents, policy, ...shadow, metrics, onEvent }, async (all) => {
+    const { redis, workers, client, interrupted } = all;
     output.line(`Redis    ${redis.description}`);
     output.line(`metrics  ${workers.metricsUrl ?? 'none'}`);
     output.line(`agents   ${agents.map(({ name }) => name).join(', ')}`);

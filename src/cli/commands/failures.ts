@@ -1,7 +1,8 @@
 import { TurnfoldError } from '../../domain/errors.ts';
 import type { CommandContext } from '../command-context.ts';
+import type { ConversationOptions } from '../command-options.ts';
 import { writeJson } from '../output.ts';
-import { describeTurn } from './follow-turn.ts';
+import { tellTurn } from './follow-turn.ts';
 
 export interface FailedOptions {
   /** without it those of all tenants */
@@ -35,12 +36,10 @@ export async function showFailed({ client, output }: CommandContext, options: Fa
   return 0;
 }
 
-export interface RedriveOptions {
-  readonly tenant: string;
+export interface RedriveOptions extends ConversationOptions {
   readonly operation?: string;
   /** ms to wait for the answer; 0 returns once the turn is accepted */
   readonly waitMs: number;
-  readonly json?: boolean;
 }
 
 /**
@@ -48,11 +47,12 @@ export interface RedriveOptions {
  * @returns the exit code: 1 where it waited and there is no answer
  */
 export async function redrive(
-  { client, output }: CommandContext,
+  context: CommandContext,
   id: string,
   turn: string | undefined,
   { tenant, operation, waitMs, json }: RedriveOptions,
 ): Promise<number> {
+  const { client, output } = context;
   if (turn === undefined) {
     const pass = await client.compactNow({ tenant, id });
     if (json) writeJson(output, { conversation: id, pass });
@@ -60,15 +60,10 @@ export async function redrive(
     return 0;
   }
   const accepted = await client.redrive({ tenant, id }, turn, operation === undefined ? {} : { operation });
-  if (waitMs === 0) {
-    if (json) writeJson(output, accepted);
-    else output.line(`${accepted.turn}  ${accepted.state}${accepted.isNew ? '' : '  (was re-driven before)'}`);
-    return 0;
-  }
-  const view = await client.result({ tenant, id }, accepted.turn, { waitMs });
-  if (json) writeJson(output, view);
-  else output.line(view.answer?.content ?? describeTurn(view));
-  return view.state === 'completed' ? 0 : 1;
+  if (waitMs > 0) return await tellTurn(context, id, accepted.turn, { tenant, waitMs, ...(json && { json }) });
+  if (json) writeJson(output, accepted);
+  else output.line(`${accepted.turn}  ${accepted.state}${accepted.isNew ? '' : '  (was re-driven before)'}`);
+  return 0;
 }
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { CommandContext } from '../command-context.ts';
+import type { ConversationOptions } from '../command-options.ts';
 import { writeJson } from '../output.ts';
-import type { ReadOptions } from './show.ts';
 
-export interface ForkOptions extends ReadOptions {
+export interface ForkOptions extends ConversationOptions {
   readonly version?: number;
   readonly head?: number;
 }

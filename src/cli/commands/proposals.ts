@@ -2,11 +2,11 @@ import { parse as parseYaml } from 'yaml';
 import type { DecisionView, ProposalView } from '../../client/index.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
 import type { CommandContext } from '../command-context.ts';
+import type { ConversationOptions } from '../command-options.ts';
 import { nameFile, readTextFile } from '../files.ts';
 import { writeJson } from '../output.ts';
-import type { ReadOptions } from './show.ts';
 
-export interface DecisionOptions extends ReadOptions {
+export interface DecisionOptions extends ConversationOptions {
   /** id of the proposal that was looked at; absent: the one that waits now */
   readonly proposal?: string;
   readonly waitMs: number;
@@ -16,7 +16,7 @@ export interface DecisionOptions extends ReadOptions {
 export async function showProposal(
   { client, output }: CommandContext,
   id: string,
-  { tenant, json }: ReadOptions,
+  { tenant, json }: ConversationOptions,
 ): Promise<number> {
   const found = await client.proposal({ tenant, id });
   if (json) writeJson(output, found ?? { conversation: id, proposal: null });

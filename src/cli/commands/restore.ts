@@ -3,12 +3,12 @@ import { TurnfoldError } from '../../domain/errors.ts';
 import { resolveLimits } from '../../domain/limits.ts';
 import { completePolicy, mergePolicies } from '../../domain/policy.ts';
 import type { CommandContext } from '../command-context.ts';
+import type { ConversationOptions } from '../command-options.ts';
 import { readPolicyFile } from '../files.ts';
 import { loadAgents } from '../load-agents.ts';
 import { writeJson } from '../output.ts';
-import type { ReadOptions } from './show.ts';
 
-export interface LimitOptions extends ReadOptions {
+export interface LimitOptions extends ConversationOptions {
   /** module that exports `agents`: what is over the agent's hard limit is refused then */
   readonly agents?: string;
   /** as the workers have it */
@@ -65,7 +65,7 @@ async function readLimit(
   return hardTokens === undefined ? {} : { hardTokens };
 }
 
-interface MadeVersion extends ReadOptions {
+interface MadeVersion extends ConversationOptions {
   readonly id: string;
   /** it shows */
   readonly what: string;

@@ -1,12 +1,8 @@
 import { describeVersions } from '../../demo/version-table.ts';
 import type { VersionChange } from '../../domain/diff.ts';
 import type { CommandContext } from '../command-context.ts';
+import type { ConversationOptions } from '../command-options.ts';
 import { writeJson } from '../output.ts';
-
-export interface ReadOptions {
-  readonly json?: boolean;
-  readonly tenant: string;
-}
 
 const PREVIEW_CHARACTERS = 160;
 
@@ -14,7 +10,7 @@ const PREVIEW_CHARACTERS = 160;
 export async function showContext(
   { client, output }: CommandContext,
   id: string,
-  options: ReadOptions & { readonly version?: number; readonly full?: boolean },
+  options: ConversationOptions & { readonly version?: number; readonly full?: boolean },
 ): Promise<number> {
   const name = { tenant: options.tenant, id };
   const view = options.version === undefined ? await client.context(name) : await client.show(name, options.version);
@@ -46,7 +42,7 @@ export async function showContext(
 export async function showVersions(
   { client, output }: CommandContext,
   id: string,
-  options: ReadOptions,
+  options: ConversationOptions,
 ): Promise<number> {
   const versions = (await client.versions({ tenant: options.tenant, id })).toReversed();
   if (options.json) for (const version of versions) writeJson(output, version);
@@ -59,7 +55,7 @@ export async function showVersions(
 export async function showDiff(
   { client, output }: CommandContext,
   id: string,
-  { from, to, ...options }: ReadOptions & { readonly from: number; readonly to: number },
+  { from, to, ...options }: ConversationOptions & { readonly from: number; readonly to: number },
 ): Promise<number> {
   const changes = await client.diff({ tenant: options.tenant, id }, from, to);
   if (options.json) writeJson(output, { conversation: id, from, to, changes });

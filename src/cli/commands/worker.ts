@@ -3,11 +3,13 @@ import { listSecrets } from '../../config/list-secrets.ts';
 import { readConfig, readEnvironment } from '../../config.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
 import type { EventListener } from '../../domain/events.ts';
+import type { RedisLocation } from '../../domain/redis-tls.ts';
 import { untilAnswer } from '../../local-redis/until-answer.ts';
 import { ROLES, type Role, startWorkers } from '../../runtime/start-workers.ts';
+import { flushSpans } from '../../telemetry/flush-spans.ts';
 import { createLogger, logContents, logEvents } from '../../telemetry/logs.ts';
 import { foldOutages } from '../../telemetry/outages.ts';
-import { explainError, findRefusal } from '../explain-outage.ts';
+import { explainError, explainRefusal } from '../explain-outage.ts';
 import { readPolicyFile, readTrialPolicy } from '../files.ts';
 import { listenForSignals } from '../interruption.ts';
 import { loadAgents } from '../load-agents.ts';
@@ -24,12 +26,13 @@ export interface WorkerOptions {
 /** Runs the workers of this process until SIGTERM or SIGINT; then finishes or hands back what is under way. */
 export async function runWorker(options: WorkerOptions, output: Output): Promise<number> {
   const roles = readRoles(options.roles);
-  const { redisUrl, metrics, logLevel, logsContent, ...config } = readConfig();
+  const { redisUrl, redisTls, metrics, logLevel, logsContent, ...config } = readConfig();
   if (redisUrl === undefined) {
     throw new TurnfoldError('invalid_config', 'REDIS_URL: not set; a worker needs to know its Redis', {
       field: 'REDIS_URL',
     });
   }
+  const location = { url: redisUrl, tls: redisTls };
   const policy = await readPolicyFile(options.policy, output);
   const shadow = options.shadow === undefined ? {} : { shadow: await readTrialPolicy(options.shadow, output) };
   const agents = await loadAgents(options.agents);
@@ -39,13 +42,14 @@ export async function runWorker(options: WorkerOptions, output: Output): Promise
   const onEvent = foldOutages({
     logger,
     listener: logEvents(logger),
-    explain: (error) => explainError(error, redisUrl),
-    untilBack: () => untilAnswer(redisUrl),
+    explain: (error) => explainError(error, location),
+    untilBack: () => untilAnswer(location),
   });
-  void tellOfRefusal(redisUrl, onEvent);
+  void tellOfRefusal(location, onEvent);
   const started = startWorkers({
     ...config,
     redisUrl,
+    redisTls,
     metrics,
     policy,
     ...shadow,
@@ -61,6 +65,7 @@ export async function runWorker(options: WorkerOptions, output: Output): Promise
   const { signal } = await interruption;
   logger.info({ signal }, 'worker stopping');
   const outcome = (await workers?.close()) ?? 'closed';
+  await flushSpans();
   logger.info({ outcome }, 'worker stopped');
   // What a deadline left behind must not keep the process: its leases lapse and others go on.
   await setImmediate();
@@ -68,8 +73,8 @@ export async function runWorker(options: WorkerOptions, output: Output): Promise
 }
 
 /** Such a Redis may hang up on a connection without an error, and the start would wait for it and say nothing. */
-async function tellOfRefusal(redisUrl: string, onEvent: EventListener): Promise<void> {
-  const error = await findRefusal(redisUrl);
+async function tellOfRefusal(location: RedisLocation, onEvent: EventListener): Promise<void> {
+  const error = await explainRefusal(location);
   if (error !== undefined) onEvent({ type: 'worker_failed', where: 'start', error });
 }
 

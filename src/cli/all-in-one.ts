@@ -3,11 +3,12 @@ import type { Config } from '../config.ts';
 import type { LocalRedis } from '../local-redis/local-redis.ts';
 import { provideRedis } from '../local-redis/provide-redis.ts';
 import { ROLES, startWorkers, type Workers, type WorkersOptions } from '../runtime/start-workers.ts';
+import { flushSpans } from '../telemetry/flush-spans.ts';
 import { listenForSignals, unlessInterrupted } from './interruption.ts';
 import { type Output, reportError } from './output.ts';
 
 /** Everything in one process: what a person needs to try turnfold. */
-export interface House {
+export interface AllInOne {
   readonly redis: LocalRedis;
   readonly workers: Workers;
   readonly client: OpenClient;
@@ -15,7 +16,7 @@ export interface House {
   readonly interrupted: AbortSignal;
 }
 
-export interface HouseOptions extends Pick<WorkersOptions, 'agents' | 'policy' | 'shadow' | 'metrics' | 'onEvent'> {
+export interface AllInOneOptions extends Pick<WorkersOptions, 'agents' | 'policy' | 'shadow' | 'metrics' | 'onEvent'> {
   readonly config: Config;
   readonly output: Output;
 }
@@ -24,7 +25,7 @@ export interface HouseOptions extends Pick<WorkersOptions, 'agents' | 'policy' |
  * Opens a Redis (the given one, or one of its own), all workers and a client; closes them in turn, however `use` ends.
  * @throws Interruption where a signal ended it
  */
-export async function withHouse<T>(options: HouseOptions, use: (house: House) => Promise<T>): Promise<T> {
+export async function withAllInOne<T>(options: AllInOneOptions, use: (all: AllInOne) => Promise<T>): Promise<T> {
   const { config, output, ...parts } = options;
   const { shards, queueShards, concurrency, shutdownMs } = config;
   const { interruption, interrupted, stopListening } = listenForSignals();
@@ -47,6 +48,7 @@ export async function withHouse<T>(options: HouseOptions, use: (house: House) =>
   } finally {
     // One that fails must not leave the next undone.
     for (const close of closers) await close().catch((error: unknown) => reportError(output, error));
+    await flushSpans();
     stopListening();
   }
 }

@@ -1,0 +1,27 @@
+import { type Command, InvalidArgumentError } from 'commander';
+
+/** Of every command about one conversation. */
+export interface ConversationOptions {
+  readonly tenant: string;
+  readonly json?: boolean;
+}
+
+export function withConversationOptions(command: Command): Command {
+  return command
+    .option('--tenant <id>', 'tenant of the conversation', '_')
+    .option('--json', 'print JSON, failures too');
+}
+
+export function readNumber(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isInteger(value) || value < 0) {
+    throw new InvalidArgumentError('expected a whole number.');
+  }
+  return value;
+}
+
+export function readSeconds(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !(value >= 0)) throw new InvalidArgumentError('expected a number of seconds.');
+  return value;
+}

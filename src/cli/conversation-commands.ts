@@ -1,0 +1,37 @@
+import type { Command } from 'commander';
+import { type ConversationOptions, withConversationOptions } from './command-options.ts';
+import type { WithClient } from './with-client.ts';
+
+/** Commands about a conversation as a whole. */
+export function addConversationCommands(program: Command, withClient: WithClient): void {
+  withConversationOptions(program.command('describe <conversation>'))
+    .description('show its agent, how long it is, what of it is sent, and the pass in progress; no messages')
+    .action((id: string, options: ConversationOptions) =>
+      withClient(options.json, async (context) =>
+        (await import('./commands/conversations.ts')).describe(context, id, options),
+      ),
+    );
+  withConversationOptions(program.command('import <file>'))
+    .description('append the conversations of a JSONL file to new logs')
+    .requiredOption('--agent <name>', 'agent of the conversations (required)')
+    .action((file: string, options: ConversationOptions & { agent: string }) =>
+      withClient(options.json, async (context) =>
+        (await import('./commands/transfer.ts')).importFile(context, file, options),
+      ),
+    );
+  withConversationOptions(program.command('export <conversation>'))
+    .description('print the whole log, archived messages included, as one JSONL line')
+    .action((id: string, options: ConversationOptions) =>
+      withClient(options.json, async (context) =>
+        (await import('./commands/transfer.ts')).exportConversation(context, id, options),
+      ),
+    );
+  withConversationOptions(program.command('erase <conversation>'))
+    .description('remove it for good: log, versions, turns, summaries')
+    .requiredOption('--yes', 'nothing brings it back (required)')
+    .action((id: string, options: ConversationOptions) =>
+      withClient(options.json, async (context) =>
+        (await import('./commands/conversations.ts')).erase(context, id, options),
+      ),
+    );
+}

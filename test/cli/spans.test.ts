@@ -1,0 +1,54 @@
+import { readFile } from 'node:fs/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { openClient } from '../../src/client/index.ts';
+import { openHeldModel } from './held-model.ts';
+import { openOwnRedis } from './own-redis.ts';
+import { endOf, readJsonLines, startTurnfold, writeTemporary } from './run-turnfold.ts';
+
+const SDK = import.meta.resolve('@opentelemetry/sdk-trace-node');
+
+/**
+ * A worker under an SDK that a service registered, whose batches are so long that nothing but a flush sends them; it answers
+ * one turn and is told to stop.
+ * @param done what the exporter calls when it has taken its spans
+ */
+async function traceOneTurn(done: string): Promise<{ code: number | null; spans: unknown[] }> {
+  const spans = await writeTemporary('spans.jsonl', '');
+  const tracing = await writeTemporary(
+    'tracing.mjs',
+    `import { appendFileSync } from 'node:fs';
+     import { BatchSpanProcessor, NodeTracerProvider } from '${SDK}';
+     const exporter = {
+       export(batch, done) {
+         for (const { name } of batch) appendFileSync('${spans}', JSON.stringify({ name }) + '\\n');
+         ${done};
+       },
+       shutdown: async () => undefined,
+     };
+     const processor = new BatchSpanProcessor(exporter, { scheduledDelayMillis: 3_600_000 });
+     new NodeTracerProvider({ spanProcessors: [processor] }).register();`,
+  );
+  const redis = await openOwnRedis();
+  const model = await openHeldModel();
+  model.release();
+  const env = { REDIS_URL: redis.url, NODE_OPTIONS: `--import ${tracing}` };
+  const worker = startTurnfold(['worker', '--agents', model.agents], env);
+  const ended = endOf(worker);
+  const client = await openClient({ redisUrl: redis.url });
+  onTestFinished(() => client.close());
+  const { turn } = await client.enqueueTurn({ conversation: 'c1', agent: 'held', input: 'hello' });
+  await client.result('c1', turn, { waitMs: 20_000 });
+  worker.kill('SIGTERM');
+  const { code } = await ended;
+  return { code, spans: readJsonLines(await readFile(spans, 'utf8')).map(({ name }) => name) };
+}
+
+test('a worker that stops has its last spans sent', async () => {
+  const { code, spans } = await traceOneTurn('done({ code: 0 })');
+  expect(code).toBe(0);
+  expect(spans).toEqual(expect.arrayContaining(['invoke_agent held']));
+}, 60_000);
+
+test('an exporter that never says it is done does not keep the worker', async () => {
+  expect(await traceOneTurn('')).toMatchObject({ code: 0 });
+}, 60_000);

@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { type OpenClient, openClient } from '../../src/client/index.ts';
+import type { Agent } from '../../src/domain/agent.ts';
+import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
+import { provideRedis } from '../../src/local-redis/provide-redis.ts';
+import { scriptedModel } from '../../src/models/scripted.ts';
+import { ROLES, startWorkers, type Workers } from '../../src/runtime/start-workers.ts';
+import { readRedisSource } from '../setup/redis-source.ts';
+import { readJsonLines, runTurnfold, writeTemporary } from './run-turnfold.ts';
+
+let redis: LocalRedis;
+let workers: Workers;
+let client: OpenClient;
+
+/** Calls the tool that it is told to, and repeats what came of it. */
+const agent: Agent = {
+  name: 'asker',
+  system: '',
+  tools: [
+    { name: 'elsewhere', description: '', input: z.object({}) },
+    { name: 'guarded', description: '', input: z.object({}), needsApproval: true, run: async () => 'it ran' },
+  ],
+  policy: {},
+  model: scriptedModel({
+    decide: ({ messages }) => {
+      const last = messages.at(-1);
+      if (last?.role === 'tool') return { content: `heard: ${last.content}` };
+      return { toolCalls: [{ name: last?.content ?? '', arguments: {} }] };
+    },
+  }),
+};
+
+beforeAll(async () => {
+  redis = await provideRedis(readRedisSource());
+  client = await openClient({ redisUrl: redis.url });
+  workers = await startWorkers({
+    redisUrl: redis.url,
+    agents: [agent],
+    roles: ROLES,
+    shards: 256,
+    queueShards: 1,
+    concurrency: { turn: 4, compaction: 2, summarization: 2 },
+    shutdownMs: 2_000,
+  });
+});
+afterAll(async () => {
+  await workers.close();
+  await client.close();
+  await redis.stop();
+});
+
+const turnfold = (...args: string[]) => runTurnfold(args, { env: { REDIS_URL: redis.url } });
+
+/** A turn that waits for its call. */
+async function ask(conversation: string, tool: 'elsewhere' | 'guarded'): Promise<void> {
+  await client.enqueueTurn({ conversation, agent: 'asker', turn: 't1', input: tool });
+  await expect.poll(async () => (await client.result(conversation, 't1')).state, { timeout: 10_000 }).toBe('waiting');
+}
+
+describe('result and answer', () => {
+  test('what a turn waits for is told, brought, and its answer waited for', async () => {
+    await ask('a1', 'elsewhere');
+    const waiting = await turnfold('result', 'a1', 't1');
+    expect(waiting).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^t1 {2}waiting {2}for tools of c2_0, until 20/),
+    });
+    const brought = await turnfold('answer', 'a1', 't1', 'c2_0', '--content', 'a parcel');
+    expect(brought).toMatchObject({ code: 0, stdout: 't1  goes on\n' });
+    expect(await turnfold('result', 'a1', 't1', '--wait', '20')).toMatchObject({
+      code: 0,
+      stdout: 'heard: a parcel\n',
+    });
+  }, 60_000);
+
+  test('of a file, which may say that the tool failed', async () => {
+    await ask('a2', 'elsewhere');
+    const file = await writeTemporary('result.txt', 'no such parcel');
+    const brought = await turnfold('answer', 'a2', 't1', 'c2_0', '--file', file, '--error', '--json');
+    expect(readJsonLines(brought.stdout)).toEqual([{ conversation: 'a2', turn: 't1', outcome: 'going_on' }]);
+    await client.result('a2', 't1', { waitMs: 20_000 });
+    expect((await client.log('a2')).at(2)?.message).toMatchObject({ content: 'no such parcel', isError: true });
+  }, 60_000);
+
+  test.each([
+    ['--approve', [], 'heard: it ran'],
+    ['--deny', ['too late today'], 'too late today'],
+  ])(
+    '%s',
+    async (option, more, said) => {
+      const conversation = `guarded${option}`;
+      await ask(conversation, 'guarded');
+      expect(await turnfold('answer', conversation, 't1', 'c2_0', option, ...more)).toMatchObject({ code: 0 });
+      const { answer } = await client.result(conversation, 't1', { waitMs: 20_000 });
+      expect(answer?.content).toContain(said);
+    },
+    60_000,
+  );
+
+  test('what cannot be meant is refused', async () => {
+    for (const options of [[], ['--approve', '--deny'], ['--approve', '--error']]) {
+      const run = await turnfold('answer', 'a1', 't1', 'c2_0', ...options);
+      expect(run).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('invalid_input: --content: ') });
+    }
+    const settled = await turnfold('answer', 'a1', 't9', 'c2_0', '--approve');
+    expect(settled.stderr).toContain('not_found: ');
+  }, 60_000);
+});
+
+test('cancel settles a turn that waits, once', async () => {
+  await ask('k1', 'elsewhere');
+  expect(await turnfold('cancel', 'k1', 't1')).toMatchObject({ code: 0, stdout: 't1  canceled\n' });
+  expect(await client.result('k1', 't1')).toMatchObject({ state: 'canceled' });
+  await ask('k2', 'guarded');
+  await client.answer('k2', 't1', { c2_0: { approved: true } });
+  await client.result('k2', 't1', { waitMs: 20_000 });
+  expect(await turnfold('cancel', 'k2', 't1')).toMatchObject({ code: 1, stdout: 't1  completed\n' });
+}, 60_000);
+
+test('describe tells of a conversation without its messages; erase removes it, when that is meant', async () => {
+  await ask('d1', 'elsewhere');
+  const described = await turnfold('describe', 'd1');
+  expect(described.code).toBe(0);
+  expect(described.stdout.split('\n').map((line) => line.trim().split(/ {2,}/))).toEqual([
+    ['d1'],
+    ['agent', 'asker'],
+    ['log', expect.stringMatching(/^2 messages, 1 of them from users; \d+ tokens$/)],
+    ['context', expect.stringMatching(/^version 0; \d+ tokens, system prompt and tools not counted$/)],
+    ['last pass', 'none'],
+    ['pass', 'none in progress'],
+    ['open calls', 'c2_0'],
+    [''],
+  ]);
+  expect(await turnfold('erase', 'd1')).toMatchObject({ code: 1, stderr: expect.stringContaining("option '--yes'") });
+  expect(await client.describe('d1')).toMatchObject({ head: 2 });
+  expect(await turnfold('erase', 'd1', '--yes')).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^d1 {2}erased, /),
+  });
+  expect((await turnfold('describe', 'd1')).stderr).toContain('not_found: ');
+}, 60_000);
