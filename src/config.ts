@@ -1,11 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { readDurability } from './config/durability.ts';
 import { readSetting, type SettingSource } from './config/read-setting.ts';
+import { readRedisTls } from './config/redis-tls.ts';
 import type { SettingName, SettingValue } from './config/settings.ts';
 import type { Durability } from './domain/durability.ts';
+import type { RedisTls } from './domain/redis-tls.ts';
 
 export interface Config {
   readonly redisUrl: string | undefined;
+  /** undefined where nothing is said of it */
+  readonly redisTls: RedisTls | undefined;
   readonly shards: number;
   readonly queueShards: number;
   readonly concurrency: { readonly turn: number; readonly compaction: number; readonly summarization: number };
@@ -36,6 +40,7 @@ export function readConfig(
   const read = <Name extends SettingName>(name: Name): SettingValue<Name> => readSetting(source, name);
   return {
     redisUrl: read('REDIS_URL'),
+    redisTls: readRedisTls(source),
     shards: read('TURNFOLD_SHARDS'),
     queueShards: read('TURNFOLD_QUEUE_SHARDS'),
     concurrency: {

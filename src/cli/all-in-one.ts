@@ -27,14 +27,14 @@ export interface AllInOneOptions extends Pick<WorkersOptions, 'agents' | 'policy
  */
 export async function withAllInOne<T>(options: AllInOneOptions, use: (all: AllInOne) => Promise<T>): Promise<T> {
   const { config, output, ...parts } = options;
-  const { shards, queueShards, concurrency, shutdownMs } = config;
+  const { redisTls, shards, queueShards, concurrency, shutdownMs } = config;
   const { interruption, interrupted, stopListening } = listenForSignals();
   void interruption.then(() => output.note('stopping; a second signal ends it at once'));
   const closers: (() => Promise<unknown>)[] = [];
   try {
-    const redis = await provideRedis({ redisUrl: config.redisUrl, log: output.note, signal: interrupted });
+    const redis = await provideRedis({ redisUrl: config.redisUrl, redisTls, log: output.note, signal: interrupted });
     closers.unshift(() => redis.stop());
-    const settings = { redisUrl: redis.url, shards, queueShards };
+    const settings = { redisUrl: redis.url, redisTls, shards, queueShards };
     const workers = await unlessInterrupted(
       startWorkers({ ...settings, ...parts, concurrency, shutdownMs, roles: ROLES }),
       interruption,

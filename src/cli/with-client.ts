@@ -13,15 +13,19 @@ export type WithClient = (
 export function createWithClient(output: Output): WithClient {
   return (isJson, command) =>
     runCommand(output, isJson, async () => {
-      const { redisUrl, shards, queueShards, durability } = readConfig();
+      const { redisUrl, redisTls, shards, queueShards, durability } = readConfig();
       const { openClient } = await import('../client/index.ts');
       const url = redisUrl ?? DEFAULT_REDIS_URL;
-      const client = await openClient({ redisUrl: url, shards, queueShards, ...(durability && { durability }) }).catch(
-        async (error: unknown) => {
-          if (redisUrl === undefined) output.note(`REDIS_URL is not set: ${DEFAULT_REDIS_URL} was tried`);
-          throw await explainError(error, url);
-        },
-      );
+      const client = await openClient({
+        redisUrl: url,
+        redisTls,
+        shards,
+        queueShards,
+        ...(durability && { durability }),
+      }).catch(async (error: unknown) => {
+        if (redisUrl === undefined) output.note(`REDIS_URL is not set: ${DEFAULT_REDIS_URL} was tried`);
+        throw await explainError(error, { url, tls: redisTls });
+      });
       try {
         return await command({ client, output });
       } finally {

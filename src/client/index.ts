@@ -1,5 +1,6 @@
 export { TurnfoldError } from '../domain/errors.ts';
 export type { FailedTurn } from '../domain/ports/turn-store.ts';
+export type { RedisTls } from '../domain/redis-tls.ts';
 export type { TurnView } from '../domain/turn.ts';
 export type { Version } from '../domain/version.ts';
 export type { Appended } from './appends.ts';

@@ -2,6 +2,7 @@ import { monotonicFactory } from 'ulidx';
 import { type Durability, durabilitySchema } from '../domain/durability.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import { parseInput } from '../domain/parse.ts';
+import type { RedisTls } from '../domain/redis-tls.ts';
 import { openWakeQueue } from '../queue/wake-queue.ts';
 import { connectStore } from '../store/connect-store.ts';
 import { readCurrentTrace } from '../telemetry/trace-parent.ts';
@@ -10,6 +11,8 @@ import { createClient, type TurnfoldClient } from './client.ts';
 
 export interface ClientOptions {
   readonly redisUrl: string;
+  /** for `rediss`: an authority of your own, a certificate of ours */
+  readonly redisTls?: RedisTls | undefined;
   /** the shards that the database was made with (256) */
   readonly shards?: number;
   /** queue shards of the workers (1) */
@@ -34,12 +37,12 @@ export interface OpenClient extends TurnfoldClient {
  * @throws invalid_config, redis_unavailable, incompatible_store
  */
 export async function openClient(options: ClientOptions): Promise<OpenClient> {
-  const { redisUrl: url, shards = 256, queueShards = 1, encodingOf = () => 'o200k_base' } = options;
+  const { redisUrl: url, redisTls: tls, shards = 256, queueShards = 1, encodingOf = () => 'o200k_base' } = options;
   const onError = options.onError ?? (() => undefined);
   const { store, notices, texts, close } = await inTime(
-    connectStore({ url, shards, failsFast: true, onError, ...readDurability(options.durability) }),
+    connectStore({ url, tls, shards, failsFast: true, onError, ...readDurability(options.durability) }),
   );
-  const wakes = openWakeQueue({ url, shards: queueShards, failsFast: true, onError });
+  const wakes = openWakeQueue({ url, tls, shards: queueShards, failsFast: true, onError });
   const next = monotonicFactory();
   // A wake carries no truth. What it tells of is in Redis before it is added, and the sweeper looks within seconds: one that
   // fails must not tell the caller that the call failed, who would make it again, as another turn.

@@ -1,6 +1,8 @@
 import { isTurnfoldError, type TurnfoldError } from '../domain/errors.ts';
+import { readRedisAddress, usesTls } from '../domain/redis-address.ts';
 import { readDurability } from './durability.ts';
-import { fileVariable, readSetting, type SettingSource } from './read-setting.ts';
+import { fileVariable, findText, readSetting, type SettingSource } from './read-setting.ts';
+import { readRedisTls, TLS_SETTINGS } from './redis-tls.ts';
 import { SETTING_NAMES, settingOf } from './settings.ts';
 
 export interface SettingsReport {
@@ -14,8 +16,11 @@ export interface SettingsReport {
 export function checkSettings(source: SettingSource): SettingsReport {
   const errors = SETTING_NAMES.flatMap((name) => errorOf(() => readSetting(source, name)));
   // What is wrong only together.
-  if (errors.length === 0) errors.push(...errorOf(() => readDurability(source)));
-  return { errors, warnings: [...listStrays(source), ...listUnreadFiles(source)] };
+  if (errors.length === 0)
+    errors.push(...errorOf(() => readDurability(source)), ...errorOf(() => readRedisTls(source)));
+  const warnings = [...listStrays(source), ...listUnreadFiles(source)];
+  if (errors.length === 0) warnings.push(...listIdleTls(source));
+  return { errors, warnings };
 }
 
 function errorOf(read: () => unknown): TurnfoldError[] {
@@ -40,6 +45,16 @@ function listUnreadFiles({ env }: SettingSource): string[] {
   return SETTING_NAMES.filter(
     (name) => settingOf(name).hasFile && env[name]?.trim() && env[fileVariable(name)]?.trim(),
   ).map((name) => `${fileVariable(name)}: not read, because ${name} is set, too`);
+}
+
+/** Without TLS a certificate keeps nobody out. */
+function listIdleTls(source: SettingSource): string[] {
+  const address = readRedisAddress(readSetting(source, 'REDIS_URL') ?? '');
+  if (address !== undefined && usesTls(address)) return [];
+  const given = Object.values(TLS_SETTINGS).map((name) => findText(source, name));
+  return given.flatMap(({ text, field }) =>
+    text === undefined ? [] : [`${field}: no effect, REDIS_URL is not rediss`],
+  );
 }
 
 /** All that is read, those for files included. */

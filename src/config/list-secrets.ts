@@ -1,6 +1,8 @@
 import { findText, type SettingSource } from './read-setting.ts';
 import { SETTING_NAMES, settingOf } from './settings.ts';
 
+/** Told to whoever connects. */
+const CERTIFICATE = '-----BEGIN CERTIFICATE';
 const PASSWORD = /:\/\/[^:@/]*:(?<password>[^@/]+)@/;
 
 /**
@@ -16,7 +18,8 @@ export function listSecrets(source: SettingSource): string[] {
     if (text === undefined) return [];
     const password = PASSWORD.exec(text)?.groups?.['password'];
     if (password !== undefined) return [...new Set([password, decode(password)])];
-    return hasFile === true && !text.includes('://') ? [text] : [];
+    if (hasFile !== true || text.includes('://') || text.startsWith(CERTIFICATE)) return [];
+    return [text];
   });
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { REDIS_ADDRESS_FORMS, readRedisAddress, showAddress } from '../domain/redis-address.ts';
+import { isCertificate, isPrivateKey, PEM_CERTIFICATE, PEM_KEY, showCertificates } from '../redis/tls-options.ts';
 
 /** One variable of the environment: how its text is read, and what to tell people of it. */
 export interface Setting<Value = unknown> {
@@ -26,14 +27,39 @@ export const SETTINGS = {
     hasFile: true,
     show: showRedisAddress,
   },
+  REDIS_CA: {
+    schema: z.string().refine(isCertificate, PEM_CERTIFICATE).optional(),
+    about:
+      'For `rediss`: whom to trust, in PEM, instead of the authorities that Node knows. For connections to Redis alone.',
+    hasFile: true,
+    show: showCertificates,
+  },
+  REDIS_CERT: {
+    schema: z.string().refine(isCertificate, PEM_CERTIFICATE).optional(),
+    about: 'For a Redis that asks its clients for a certificate: ours, in PEM.',
+    hasFile: true,
+    show: showCertificates,
+  },
+  REDIS_KEY: {
+    schema: z.string().refine(isPrivateKey, PEM_KEY).optional(),
+    about: 'Its key, in PEM, without a passphrase.',
+    hasFile: true,
+    show: () => '***',
+  },
+  REDIS_SERVER_NAME: {
+    schema: z.string().optional(),
+    about:
+      'For `rediss`: the name in the certificates of the servers, where it is not the host of the address. Sentinels and Clusters tell addresses of their own, often IPs.',
+  },
   TURNFOLD_SHARDS: {
     schema: wholeNumber(1, 4_096).default(256),
     about:
-      'How many slots conversations are spread over. Written once to the database: the same for all its processes.',
+      'How many shards conversations are spread over. Written once to the database: the same for all its processes.',
   },
   TURNFOLD_QUEUE_SHARDS: {
     schema: wholeNumber(1, 64).default(1),
-    about: 'How many shards each queue has: the same for all processes of a database.',
+    about:
+      'How many shards each queue has: the same for all processes of a database. A worker takes one job at a time of each at least, whatever its concurrency.',
   },
   TURNFOLD_TURN_CONCURRENCY: {
     schema: wholeNumber(1, 1_000).default(50),

@@ -54,6 +54,10 @@ export function listNodes(address: RedisAddress): readonly RedisNode[] {
   return node === undefined ? [] : [node];
 }
 
+export function usesTls(address: RedisAddress): boolean {
+  return address.kind === 'single' ? /^rediss:/i.test(address.url) : address.isTls;
+}
+
 /** As it may be shown: without user, password and query, which may hold a password too. */
 export function showAddress(address: RedisAddress): string {
   if (address.kind === 'single') {

@@ -1,4 +1,5 @@
 import { TurnfoldError } from './errors.ts';
+import { findTlsFault, refusalError } from './redis-refusal.ts';
 
 /** What ioredis and the kernel say when there is nobody to talk to, and what a Redis says that cannot serve now. */
 const UNAVAILABLE = new RegExp(
@@ -16,7 +17,9 @@ const UNAVAILABLE = new RegExp(
 
 /** Whether an error says that Redis is away, and nothing about the call. */
 export function isOutage(error: unknown): boolean {
-  return error instanceof Error && UNAVAILABLE.test(describe(error));
+  if (!(error instanceof Error)) return false;
+  const said = describe(error);
+  return UNAVAILABLE.test(said) || findTlsFault(said) !== undefined;
 }
 
 /** Names the failure of a call to Redis: `redis_full`, `redis_unavailable`, or the error itself where it is neither. */
@@ -34,7 +37,10 @@ export function nameRedisError(cause: unknown): unknown {
 
 /** A failure that is an outage whatever it says, because nothing could even be asked. */
 export function outage(cause: Error): TurnfoldError {
-  return new TurnfoldError('redis_unavailable', `Redis does not answer: ${describe(cause)}`, { cause });
+  const said = describe(cause);
+  const fault = findTlsFault(said);
+  if (fault !== undefined) return refusalError(fault, cause);
+  return new TurnfoldError('redis_unavailable', `Redis does not answer: ${said}`, { cause });
 }
 
 /**

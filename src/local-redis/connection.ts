@@ -1,5 +1,5 @@
 import { Cluster, type Redis } from 'ioredis';
-import { readRedisAddress } from '../domain/redis-address.ts';
+import type { RedisLocation } from '../domain/redis-tls.ts';
 import { openRedis } from '../redis/open-redis.ts';
 
 export interface ServerIdentity {
@@ -10,17 +10,15 @@ export interface ServerIdentity {
 }
 
 /**
- * Opens one connection to `url`, to the master where it names Sentinels, runs `use` and closes it, all within `timeoutMs`.
+ * Opens one connection to a Redis, to the master where it names Sentinels, runs `use` and closes it, all within `timeoutMs`.
  * Throws what the server or the network said; no retries, because the callers decide about those.
  */
 export async function withConnection<T>(
-  url: string,
+  location: RedisLocation,
   timeoutMs: number,
   use: (client: Redis | Cluster) => Promise<T>,
 ): Promise<T> {
-  const address = readRedisAddress(url);
-  if (address === undefined) throw new Error('no address of a Redis');
-  const client = openRedis(address, { failsFast: true, isLazy: true, isTriedOnce: true, connectTimeoutMs: timeoutMs });
+  const client = openRedis(location, { failsFast: true, isLazy: true, isTriedOnce: true, connectTimeoutMs: timeoutMs });
   // connect() rejects with "Connection is closed.", or over Sentinels not at all; the reason arrives as an event.
   let reason: Error | undefined;
   client.on('error', (error: Error) => {

@@ -46,7 +46,7 @@ async function describeContainer(
   const port = container.getMappedPort(REDIS_PORT);
   const url = `redis://:${password}@${container.getHost()}:${port}`;
   try {
-    const server = await withConnection(url, ANSWER_TIMEOUT_MS, identifyServer);
+    const server = await withConnection({ url }, ANSWER_TIMEOUT_MS, identifyServer);
     return {
       url,
       source: 'container',

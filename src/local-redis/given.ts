@@ -1,8 +1,9 @@
 import { REDIS_ADDRESS_FORMS, readRedisAddress, showAddress } from '../domain/redis-address.ts';
+import type { RedisLocation } from '../domain/redis-tls.ts';
+import { findRefusal } from '../redis/refusal.ts';
 import { identifyServer, withConnection } from './connection.ts';
 import { describeCause, LocalRedisError } from './errors.ts';
 import type { LocalRedis } from './local-redis.ts';
-import { isInProtectedMode, PROTECTED_MODE } from './protected-mode.ts';
 
 const ANSWER_TIMEOUT_MS = 5_000;
 
@@ -11,10 +12,11 @@ const ANSWER_TIMEOUT_MS = 5_000;
  * silent fall to another source would run work against the wrong database.
  * Throws `redis_url_invalid` or `redis_unreachable`.
  */
-export async function useGivenRedis(url: string): Promise<LocalRedis> {
+export async function useGivenRedis(location: RedisLocation): Promise<LocalRedis> {
+  const { url } = location;
   const address = redactUrl(url);
   try {
-    const server = await withConnection(url, ANSWER_TIMEOUT_MS, identifyServer);
+    const server = await withConnection(location, ANSWER_TIMEOUT_MS, identifyServer);
     return {
       url,
       source: 'given',
@@ -22,12 +24,10 @@ export async function useGivenRedis(url: string): Promise<LocalRedis> {
       stop: () => Promise.resolve(),
     };
   } catch (error) {
-    const { message, hint } = (await isInProtectedMode(url))
-      ? PROTECTED_MODE
-      : {
-          message: describeCause(error),
-          hint: 'Start it, correct REDIS_URL, or unset REDIS_URL to have a Redis started here.',
-        };
+    const { message, hint } = (await findRefusal(location)) ?? {
+      message: describeCause(error),
+      hint: 'Start it, correct REDIS_URL, or unset REDIS_URL to have a Redis started here.',
+    };
     throw new LocalRedisError('redis_unreachable', {
       message: `The Redis given as REDIS_URL (${address}) does not answer: ${message}`,
       hint,

@@ -84,7 +84,7 @@ async function waitUntilReady({ server, url, dataDir, signal }: Startup): Promis
   const giveUp = AbortSignal.any([signal, server.ended, AbortSignal.timeout(READY_TIMEOUT_MS)]);
   for (;;) {
     giveUp.throwIfAborted();
-    const identity = await withConnection(url, PING_TIMEOUT_MS, async (client) => {
+    const identity = await withConnection({ url }, PING_TIMEOUT_MS, async (client) => {
       const answer = await identifyServer(client);
       const [, dir] = await client.config('GET', 'dir');
       return dir === dataDir ? answer : undefined; // else a stranger took the port: hands off

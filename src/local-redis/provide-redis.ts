@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { homedir, platform } from 'node:os';
 import { isAbsolute, join } from 'node:path';
+import type { RedisTls } from '../domain/redis-tls.ts';
 import { startInContainer } from './container.ts';
 import { startFromPackage } from './debian-package.ts';
 import { LocalRedisError, SourceUnavailableError } from './errors.ts';
@@ -28,6 +29,7 @@ const STARTERS: Readonly<Record<Source, StartSource>> = {
 export interface ProvideRedisOptions {
   /** REDIS_URL; "" counts as absent. When given, no other source is tried. */
   readonly redisUrl?: string | undefined;
+  readonly redisTls?: RedisTls | undefined;
   /** PATH, HOME and XDG_CACHE_HOME are read, and all of it is passed to apt-get (proxies). Default: process.env. */
   readonly env?: NodeJS.ProcessEnv;
   /** Which sources to try, in this order. Default: all. */
@@ -51,7 +53,7 @@ export async function provideRedis(options: ProvideRedisOptions = {}): Promise<L
   const log = options.log ?? (() => undefined);
   options.signal?.throwIfAborted();
   const redis = options.redisUrl
-    ? await useGivenRedis(options.redisUrl)
+    ? await useGivenRedis({ url: options.redisUrl, tls: options.redisTls })
     : await startFirst(options.sources ?? SOURCES, completeRequest(options, log));
   log(`using ${redis.description}`);
   return redis;

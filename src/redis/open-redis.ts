@@ -1,5 +1,14 @@
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
-import type { RedisAddress, RedisNode } from '../domain/redis-address.ts';
+import { TurnfoldError } from '../domain/errors.ts';
+import {
+  REDIS_ADDRESS_FORMS,
+  type RedisAddress,
+  type RedisNode,
+  readRedisAddress,
+  usesTls,
+} from '../domain/redis-address.ts';
+import type { RedisLocation } from '../domain/redis-tls.ts';
+import { makeTlsOptions } from './tls-options.ts';
 
 export interface ConnectionTerms {
   /** a command fails while Redis is away; otherwise it waits until Redis is back */
@@ -33,27 +42,29 @@ const LOOKUP_MS = 500;
 /**
  * Opens a connection to a Redis, however it is run. Over Sentinels and in a Cluster it finds the master again after a
  * failover.
+ * @throws invalid_config, with the field
  */
 export function openRedis(
-  address: RedisAddress,
+  location: RedisLocation,
   terms: ConnectionTerms,
   classes: ConnectionClasses = { Redis, Cluster },
 ): Redis | Cluster {
   const { failsFast, isLazy: lazyConnect = false, isPipelined: enableAutoPipelining = false } = terms;
-  const node = makeNodeOptions(terms);
+  const address = readAddress(location.url);
+  const tls = usesTls(address) ? makeTlsOptions(location.tls) : undefined;
+  const node = { ...makeNodeOptions(terms), ...(tls && { tls }) };
   const one = { ...node, lazyConnect, enableAutoPipelining, enableOfflineQueue: !failsFast };
   if (address.kind === 'single') return new classes.Redis(address.url, one);
-  const { nodes, username, password, isTls } = address;
+  const { nodes, username, password } = address;
   const login: NodeOptions = {
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),
-    ...(isTls && { tls: {} }),
   };
   if (address.kind === 'cluster') {
     return new classes.Cluster([...nodes], {
       ...makeClusterOptions(terms, { ...node, ...login, socketTimeout: SILENCE_MS }),
       // A certificate is for names.
-      ...(isTls && { dnsLookup: (host, answer) => answer(null, host) }),
+      ...(tls && { dnsLookup: (host, answer) => answer(null, host) }),
     });
   }
   return new classes.Redis({
@@ -66,8 +77,16 @@ export function openRedis(
     sentinelCommandTimeout: LOOKUP_MS,
     // Not ioredis' `failoverDetector`: news of the failover, come while a connection looks for the master, ends it for good.
     socketTimeout: SILENCE_MS,
-    ...(isTls && { enableTLSForSentinelMode: true, sentinelTLS: {} }),
+    ...(tls && { enableTLSForSentinelMode: true, sentinelTLS: tls }),
   });
+}
+
+/** The address may hold a password: the error of whoever parses it would quote it. */
+function readAddress(url: string): RedisAddress {
+  const address = readRedisAddress(url);
+  if (address !== undefined) return address;
+  const field = 'redisUrl';
+  throw new TurnfoldError('invalid_config', `${field}: must be ${REDIS_ADDRESS_FORMS}`, { field });
 }
 
 function makeNodeOptions(terms: ConnectionTerms): NodeOptions {
@@ -96,6 +115,8 @@ function makeClusterOptions(terms: ConnectionTerms, redisOptions: NodeOptions): 
     redisOptions,
     lazyConnect,
     enableOfflineQueue: !failsFast,
+    // It asks one of the masters, any, whether all is well: with that one silent nobody is connected, though others answer.
+    enableReadyCheck: !failsFast,
     clusterRetryStrategy: pickRetries(terms),
     slotsRefreshTimeout: LOOKUP_MS,
     maxRedirections: failsFast ? 16 : 200,

@@ -15,6 +15,7 @@ function refusalOf(env: Record<string, string>): TurnfoldError {
 describe('an environment that says nothing', () => {
   const defaults = {
     redisUrl: undefined,
+    redisTls: undefined,
     shards: 256,
     queueShards: 1,
     concurrency: { turn: 50, compaction: 10, summarization: 10 },
@@ -57,6 +58,7 @@ test('every variable is read', () => {
   };
   expect(readConfig(env)).toStrictEqual({
     redisUrl: env.REDIS_URL,
+    redisTls: undefined,
     shards: 16,
     queueShards: 4,
     concurrency: { turn: 1, compaction: 2, summarization: 3 },

@@ -1,0 +1,120 @@
+import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { listNodes, type RedisNode, readRedisAddress, usesTls } from '../domain/redis-address.ts';
+import { findTlsFault, PLAIN_PORT, type Refusal, TLS_PORT } from '../domain/redis-refusal.ts';
+import type { RedisLocation } from '../domain/redis-tls.ts';
+import { makeTlsOptions, type TlsOptions } from './tls-options.ts';
+
+/** A Redis that refuses us says so at once; another says nothing until it is asked. */
+const UNASKED_MS = 1_000;
+const ANSWER_MS = 500;
+
+export const PROTECTED_MODE: Refusal = {
+  message: 'it is in protected mode (DENIED): without a password it takes clients of its own machine only',
+  hint: 'Set a password there (requirepass) and put it into REDIS_URL, or, in a network that you trust, protected-mode no.',
+};
+
+/**
+ * Whether a Redis, or one of several, is there and refuses us, or we it: protected mode, certificates, TLS where there is
+ * none or none where it is. Of most of this ioredis gets to see EPIPE, ECONNRESET, "Connection is closed" or nothing at
+ * all: what it sends meanwhile makes the kernel drop the words of who hangs up, and Sentinels and a Cluster keep the
+ * reasons to themselves. So this one connects, and listens before it speaks.
+ */
+export async function findRefusal({ url, tls }: RedisLocation): Promise<Refusal | undefined> {
+  const address = readRedisAddress(url);
+  if (address === undefined) return undefined;
+  const nodes = listNodes(address);
+  const options = usesTls(address) ? makeTlsOptions(tls) : undefined;
+  const refusals = await Promise.all(
+    nodes.map(async (node) => {
+      const refusal = await (options === undefined ? askPlainly(node) : askOverTls(node, options));
+      if (refusal === undefined || nodes.length === 1) return refusal;
+      return { ...refusal, message: `of ${node.host}:${node.port}: ${refusal.message}` };
+    }),
+  );
+  return refusals.find((refusal) => refusal !== undefined);
+}
+
+async function askPlainly(node: RedisNode): Promise<Refusal | undefined> {
+  const answer = await talk(connect(node), async (line) => {
+    const unasked = await line.hear('data', UNASKED_MS);
+    if (unasked.kind !== 'silence') return unasked;
+    return await line.ask('PING');
+  });
+  // A server of TLS takes what we say for a broken handshake, and ends it: with words of its own, or without.
+  if (answer.kind === 'silence' || isRedisTalk(answer)) return findProtectedMode(answer);
+  return (await takesTls(node)) ? TLS_PORT : undefined;
+}
+
+async function askOverTls(node: RedisNode, options: TlsOptions): Promise<Refusal | undefined> {
+  const [handshake, answer] = await talk(connectTls({ ...node, ...options }), async (line) => {
+    const shaken = await line.hear('secureConnect', UNASKED_MS);
+    // By TLS 1.3 a server that misses our certificate says so behind the handshake.
+    return [shaken, shaken.kind === 'heard' ? await line.hear('data', UNASKED_MS) : shaken];
+  });
+  const refusal = answer.kind === 'failed' ? findTlsFault(answer.said) : findProtectedMode(answer);
+  if (refusal !== undefined || handshake.kind === 'heard') return refusal;
+  return (await takesPlainWords(node)) ? PLAIN_PORT : undefined;
+}
+
+/** Whom it talks to is not looked at, for it says nothing. */
+async function takesTls(node: RedisNode): Promise<boolean> {
+  const socket = connectTls({ ...node, rejectUnauthorized: false });
+  const answer = await talk(socket, (line) => line.hear('secureConnect', ANSWER_MS));
+  return answer.kind === 'heard' || (answer.kind === 'failed' && /alert/i.test(answer.said));
+}
+
+async function takesPlainWords(node: RedisNode): Promise<boolean> {
+  return isRedisTalk(await talk(connect(node), (line) => line.ask('PING')));
+}
+
+type Heard =
+  | { readonly kind: 'heard'; readonly words: string }
+  | { readonly kind: 'failed'; readonly said: string }
+  | { readonly kind: 'silence' };
+
+interface Line {
+  /** what comes next: the event, the end, or nothing for so long */
+  hear(event: 'data' | 'secureConnect', ms: number): Promise<Heard>;
+  ask(words: string): Promise<Heard>;
+}
+
+async function talk<T>(socket: Socket, use: (line: Line) => Promise<T>): Promise<T> {
+  const ended = new Promise<Heard>((resolve) => {
+    socket.on('error', (error) => {
+      const code = 'code' in error ? `${String(error.code)} ` : '';
+      resolve({ kind: 'failed', said: `${code}${error.message}` });
+    });
+    socket.on('close', () => resolve({ kind: 'failed', said: '' }));
+  });
+  const line: Line = {
+    async hear(event, ms) {
+      const { promise, resolve } = Promise.withResolvers<Heard>();
+      const timer = setTimeout(resolve, ms, { kind: 'silence' });
+      socket.once(event, (data?: Buffer) => resolve({ kind: 'heard', words: String(data ?? '') }));
+      try {
+        return await Promise.race([promise, ended]);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    async ask(words) {
+      socket.write(`${words}\r\n`);
+      return await line.hear('data', ANSWER_MS);
+    },
+  };
+  try {
+    return await use(line);
+  } finally {
+    socket.destroy();
+  }
+}
+
+function findProtectedMode(heard: Heard): Refusal | undefined {
+  return heard.kind === 'heard' && /^-DENIED .*protected mode/.test(heard.words) ? PROTECTED_MODE : undefined;
+}
+
+/** `+PONG`, or why not. */
+function isRedisTalk(heard: Heard): boolean {
+  return heard.kind === 'heard' && /^[+-]/.test(heard.words);
+}

@@ -1,0 +1,71 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import type { ConnectionOptions } from 'node:tls';
+import { TurnfoldError } from '../domain/errors.ts';
+import type { RedisTls } from '../domain/redis-tls.ts';
+
+export type TlsOptions = Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'servername'>;
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+/** For messages. */
+export const PEM_CERTIFICATE = 'must be a certificate in PEM, or several';
+export const PEM_KEY = 'must be a private key in PEM, without a passphrase';
+
+/** As Node takes it. OpenSSL would leave aside what it cannot read of an authority, and trust nobody. @throws invalid_config, with the field */
+export function makeTlsOptions(tls: RedisTls = {}): TlsOptions {
+  const { ca, cert, key, serverName } = tls;
+  if (ca !== undefined && !isCertificate(ca)) throw refuse('ca', PEM_CERTIFICATE);
+  if (cert !== undefined && !isCertificate(cert)) throw refuse('cert', PEM_CERTIFICATE);
+  if (key !== undefined && !isPrivateKey(key)) throw refuse('key', PEM_KEY);
+  const misfit = findMisfit(tls);
+  if (misfit !== undefined) throw refuse(misfit.field, misfit.message);
+  return {
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+    ...(serverName !== undefined && { servername: serverName }),
+  };
+}
+
+function refuse(name: keyof RedisTls, message: string): TurnfoldError {
+  const field = `redisTls.${name}`;
+  return new TurnfoldError('invalid_config', `${field}: ${message}`, { field });
+}
+
+export function isCertificate(pem: string): boolean {
+  const found = readCertificates(pem);
+  return found !== undefined && found.length > 0;
+}
+
+export function isPrivateKey(pem: string): boolean {
+  try {
+    createPrivateKey(pem);
+    return true;
+  } catch {
+    return false; // a passphrase would be asked for, too
+  }
+}
+
+/** A certificate without its key, or with another one's. Each of them can be read. */
+export function findMisfit({ cert, key }: RedisTls): { field: 'cert' | 'key'; message: string } | undefined {
+  if (cert === undefined && key === undefined) return undefined;
+  if (key === undefined) return { field: 'key', message: 'missing: a certificate is no use without its key' };
+  if (cert === undefined) return { field: 'cert', message: 'missing: a key is no use without its certificate' };
+  // The first is ours, those behind it lead to its authority.
+  const fits = readCertificates(cert)?.[0]?.checkPrivateKey(createPrivateKey(key)) === true;
+  return fits ? undefined : { field: 'key', message: 'is not the key of the certificate' };
+}
+
+/** Whose it is, and until when, for people; of several, each. */
+export function showCertificates(pem: string): string {
+  const found = readCertificates(pem) ?? [];
+  return found.map(({ subject, validTo }) => `${subject.replaceAll('\n', ', ')}, until ${validTo}`).join('; ');
+}
+
+function readCertificates(pem: string): X509Certificate[] | undefined {
+  try {
+    return (pem.match(CERTIFICATE) ?? []).map((one) => new X509Certificate(one));
+  } catch {
+    return undefined;
+  }
+}

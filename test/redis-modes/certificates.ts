@@ -1,0 +1,82 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { onTestFinished } from 'vitest';
+import { findOnPath } from '../../src/local-redis/path.ts';
+import { serverPath } from './servers.ts';
+
+const run = promisify(execFile);
+const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
+
+export interface Certificate {
+  /** paths */
+  readonly certFile: string;
+  readonly keyFile: string;
+  /** texts */
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface Authority extends Certificate {
+  /** @param names as `DNS:localhost,IP:127.0.0.1` */
+  issue(names: string, options?: { readonly days?: number }): Promise<Certificate>;
+}
+
+/** Why certificates cannot be made here; undefined where they can. */
+export async function findOpensslObstacle(): Promise<string | undefined> {
+  const openssl = await findOnPath(['openssl'], process.env['PATH'] ?? '');
+  return openssl === undefined ? 'skipped: PATH has no openssl, and Node makes no certificates' : undefined;
+}
+
+/** Why TLS cannot be tried here; undefined where it can. */
+export async function findTlsObstacle(): Promise<string | undefined> {
+  const obstacle = await findOpensslObstacle();
+  if (obstacle !== undefined) return obstacle;
+  if (serverPath === undefined) return 'skipped: PATH has no server';
+  // A server that was built without TLS does not know the option; one with it does not know the value.
+  const { stderr } = await run(serverPath, ['--tls-cluster', 'maybe']).catch((error: { stderr: string }) => error);
+  return /must be 'yes' or 'no'/.test(stderr) ? undefined : 'skipped: the server on PATH was built without TLS';
+}
+
+/** Somebody who signs certificates, until the test is over. */
+export async function createAuthority(): Promise<Authority> {
+  const folder = await mkdtemp(join(tmpdir(), 'turnfold-tls-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  let count = 0;
+  const pathsOf = (name: string) => ({ certFile: join(folder, `${name}.crt`), keyFile: join(folder, `${name}.key`) });
+  const read = async (files: ReturnType<typeof pathsOf>): Promise<Certificate> => ({
+    ...files,
+    cert: await readFile(files.certFile, 'utf8'),
+    key: await readFile(files.keyFile, 'utf8'),
+  });
+  const own = pathsOf('authority');
+  const subject = ['-subj', '/CN=authority of a test'];
+  await run('openssl', [
+    'req',
+    '-x509',
+    ...KEY,
+    '-keyout',
+    own.keyFile,
+    '-out',
+    own.certFile,
+    '-days',
+    '2',
+    ...subject,
+  ]);
+  return {
+    ...(await read(own)),
+    async issue(names, { days = 1 } = {}) {
+      count += 1;
+      const issued = pathsOf(String(count));
+      const request = join(folder, `${count}.csr`);
+      const about = ['-subj', '/CN=redis', '-addext', `subjectAltName=${names}`];
+      await run('openssl', ['req', '-new', ...KEY, '-keyout', issued.keyFile, '-out', request, ...about]);
+      const signer = ['-CA', own.certFile, '-CAkey', own.keyFile, '-set_serial', String(count)];
+      const term = ['-copy_extensions', 'copy', '-days', String(days)];
+      await run('openssl', ['x509', '-req', '-in', request, ...signer, ...term, '-out', issued.certFile]);
+      return await read(issued);
+    },
+  };
+}

@@ -1,0 +1,107 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openClient } from '../../src/client/index.ts';
+import type { RedisTls } from '../../src/domain/redis-tls.ts';
+import { ROLES, startWorkers } from '../../src/runtime/start-workers.ts';
+import { agentOf } from '../runtime/agents.ts';
+import { type Authority, createAuthority, findTlsObstacle } from './certificates.ts';
+import { measureFailover } from './failover.ts';
+import { startSentinels } from './sentinels.ts';
+import { type Server, type ServerTls, startServer } from './servers.ts';
+import { startSixNodes } from './six-nodes.ts';
+
+const obstacle = await findTlsObstacle();
+const NAMES = 'DNS:localhost,IP:127.0.0.1';
+const SHARDS = 4;
+
+/** A turn from enqueue to its answer, with a worker of all roles. */
+async function answerOne(redisUrl: string, redisTls: RedisTls): Promise<string | undefined> {
+  const errors: unknown[] = [];
+  const to = { redisUrl, redisTls, shards: SHARDS, queueShards: 1 };
+  const workers = await startWorkers({
+    ...to,
+    agents: [agentOf()],
+    roles: ROLES,
+    concurrency: { turn: 2, compaction: 1, summarization: 1 },
+    shutdownMs: 2_000,
+    onEvent: (event) => void (event.type === 'worker_failed' && errors.push(event.error)),
+  });
+  const client = await openClient(to);
+  try {
+    const { turn } = await client.enqueueTurn({ conversation: 'c1', agent: 'guide', input: 'hello' });
+    const { answer } = await client.result('c1', turn, { waitMs: 10_000 });
+    expect(errors).toEqual([]);
+    return answer?.content;
+  } finally {
+    await client.close();
+    await workers.close();
+  }
+}
+
+async function start(tls: ServerTls): Promise<Server> {
+  const server = await startServer({ tls });
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+describe.skipIf(obstacle !== undefined)(`TLS (${obstacle ?? 'it can be tried here'})`, () => {
+  test('one server, with an authority of its own', async () => {
+    const authority = await createAuthority();
+    const certificate = await authority.issue(NAMES);
+    const { url } = await start({ certificate, caFile: authority.certFile });
+    expect(await answerOne(url, { ca: authority.cert })).toContain('hello');
+  });
+
+  test('one that asks for our certificate, and is known by another name than its address', async () => {
+    const authority = await createAuthority();
+    const certificate = await authority.issue('DNS:redis.example');
+    const { url } = await start({ certificate, caFile: authority.certFile, asksClients: true });
+    const { cert, key } = await authority.issue('DNS:worker');
+    const tls = { ca: authority.cert, cert, key, serverName: 'redis.example' };
+    expect(await answerOne(url, tls)).toContain('hello');
+  });
+
+  /** Sentinels tell the master's IP, for which there is no certificate. */
+  test('a failover by Sentinels', { timeout: 120_000 }, async () => {
+    const authority = await createAuthority();
+    const certificate = await authority.issue('DNS:redis.example');
+    const { url, master } = await startSentinels({ certificate, caFile: authority.certFile, asksClients: true });
+    const { cert, key } = await authority.issue('DNS:worker');
+    const figures = await measureFailover({
+      redisUrl: url,
+      redisTls: { ca: authority.cert, cert, key, serverName: 'redis.example' },
+      lag: () => undefined,
+      fail: () => master.signal('SIGKILL'),
+    });
+    process.stdout.write(`Sentinels over TLS: ${JSON.stringify(figures)}\n`);
+    expect(figures).toMatchObject({ twice: 0, outOfOrder: 0 });
+  });
+
+  /** Its nodes are told by name, and there is no certificate for their IP. */
+  test('a failover in a Cluster', { timeout: 120_000 }, async () => {
+    const authority = await createAuthority();
+    const certificate = await authority.issue('DNS:localhost');
+    const cluster = await startSixNodes({ certificate, caFile: authority.certFile });
+    const { master } = await cluster.ownersOf('{tq0}');
+    const figures = await measureFailover({
+      redisUrl: cluster.url,
+      redisTls: { ca: authority.cert },
+      lag: () => undefined,
+      fail: () => master.signal('SIGKILL'),
+    });
+    process.stdout.write(`Cluster over TLS: ${JSON.stringify(figures)}\n`);
+    expect(figures).toMatchObject({ twice: 0, outOfOrder: 0 });
+  });
+
+  test.each<[string, (own: Authority) => Promise<RedisTls>]>([
+    ['redisTls.ca', async () => ({ ca: 'nobody' })],
+    ['redisTls.cert', async ({ key }) => ({ cert: 'mine', key })],
+    ['redisTls.cert', async ({ key }) => ({ key })],
+    ['redisTls.key', async ({ cert }) => ({ cert })],
+    ['redisTls.key', async ({ cert }) => ({ cert, key: 'mine' })],
+    ['redisTls.key', async (own) => ({ cert: own.cert, key: (await own.issue(NAMES)).key })],
+  ])('%s that cannot be used is refused by its name', async (field, make) => {
+    const redisTls = await make(await createAuthority());
+    const opening = openClient({ redisUrl: 'rediss://127.0.0.1:1', redisTls });
+    await expect(opening).rejects.toMatchObject({ code: 'invalid_config', field });
+  });
+});
