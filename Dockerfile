@@ -25,7 +25,7 @@ FROM packages AS build
 COPY tsconfig.json tsconfig.build.json ./
 COPY scripts/copy-lua.ts scripts/
 COPY src src
-RUN npm run build
+RUN npm run build && chmod 755 dist/cli/main.js
 
 FROM packages AS dependencies
 # Neither maps nor declarations are read by a program that runs.
@@ -41,10 +41,12 @@ COPY package.json ./
 COPY --from=dependencies /src/node_modules node_modules
 COPY --from=build /src/dist dist
 COPY deploy/health-check.js deploy/
+# docker compose exec turn-worker turnfold doctor
+RUN ln -s /app/dist/cli/main.js /usr/local/bin/turnfold
 # The image's user `node`, by number, so that Kubernetes can see that it is not root.
 USER 1000:1000
 EXPOSE 9464
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 CMD ["node", "deploy/health-check.js"]
-ENTRYPOINT ["node", "dist/cli/main.js"]
+ENTRYPOINT ["turnfold"]
 CMD ["--help"]

@@ -4,6 +4,7 @@ export { type ErrorCode, TurnfoldError } from './domain/errors.ts';
 export type { EventListener, WorkerEvent } from './domain/events.ts';
 export { type Model, type ModelAnswer, ModelError, type ModelProfile, type ModelRequest } from './domain/model.ts';
 export type { Policy, PolicyInput } from './domain/policy.ts';
+export type { RedisTls } from './domain/redis-tls.ts';
 export { type AnthropicModelOptions, anthropicModel } from './models/anthropic/anthropic-model.ts';
 export { type Catalogue, extendCatalogue, findProfile } from './models/catalogue.ts';
 export { modelChain } from './models/chain.ts';

@@ -10,4 +10,8 @@ printf '%s\n' "$password" >"$folder/redis_password"
 printf 'requirepass %s\n' "$password" >"$folder/redis_conf"
 printf 'redis://:%s@redis:6379\n' "$password" >"$folder/redis_url"
 chmod 644 "$folder"/*
-echo "written: $folder"
+cat <<END
+written: $folder
+so that every later command of docker compose has them, once in this shell, or without \`export\` in the file .env:
+  export COMPOSE_FILE=docker-compose.yml:deploy/compose/secrets.yml
+END

@@ -5,7 +5,7 @@
 # distribution's (Redis 7.0 where the tag says 7.4), while user, folders, entry point and default command are those of
 # the image, as far as the files rely on them. Never push one. Grafana is in no Debian: there is no stand-in for it.
 #
-#   sudo deploy/stand-ins/build.sh                               node, redis and prometheus; installs nothing
+#   sudo deploy/stand-ins/build.sh                               node, redis, prometheus and alertmanager; installs nothing
 #   docker rmi $(docker images -q -f label=turnfold.stand-in)    away again
 #
 # Needs: npm ci (the pinned Node), redis-server, npm, apt-get with package lists, root (files of the images' own users).
@@ -111,6 +111,22 @@ build_prometheus() {
     'CMD ["--config.file=/etc/prometheus/prometheus.yml", "--storage.tsdb.path=/prometheus"]'
 }
 
+build_alertmanager() {
+  local root package
+  package=$(fetch_package prometheus-alertmanager)
+  root=$(begin_root alertmanager)
+  add_libraries "$root" "$package/usr/bin/prometheus-alertmanager"
+  cp "$package/usr/bin/prometheus-alertmanager" "$root/bin/alertmanager"
+  cp "$package/usr/bin/amtool" "$root/bin/"
+  # The templates of its messages, where Debian's program looks for them; the image's has them built in.
+  mkdir -p "$root/usr/share/prometheus" && cp -r "$package/usr/share/prometheus/alertmanager" "$root/usr/share/prometheus/"
+  mkdir -p "$root/alertmanager" && chown 65534:65534 "$root/alertmanager"
+  publish "$root" "$(image_of prom/alertmanager)" 'ENV PATH=/bin' 'USER nobody' 'WORKDIR /alertmanager' \
+    'VOLUME /alertmanager' 'EXPOSE 9093' 'ENTRYPOINT ["/bin/alertmanager"]' \
+    'CMD ["--config.file=/etc/alertmanager/alertmanager.yml", "--storage.path=/alertmanager"]'
+}
+
 build_node
 build_redis
 build_prometheus
+build_alertmanager

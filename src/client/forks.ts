@@ -50,10 +50,10 @@ export async function forkConversation(
   const source = readConversationName(from);
   const conversation = readConversationName(to);
   const { operation = ports.ids.next(), ...at } = parseInput(forkSchema, input);
-  const { agent, isForking = false } = await describeConversation(ports, source);
+  const { agent, conversationTtl, isForking = false } = await describeConversation(ports, source);
   if (isForking) throw beingCopied(source, { isAbandoned: false }, 'from');
   const wanted = await planFork(ports, source, at);
-  const begun = await ports.versions.beginFork({ conversation, operation, agent, plan: wanted });
+  const begun = await ports.versions.beginFork({ conversation, operation, agent, plan: wanted, conversationTtl });
   if (begun.status === 'exists') {
     throw new TurnfoldError('conflict', `to: ${conversation.id} is there already`, { field: 'to' });
   }

@@ -20,6 +20,8 @@ export interface ConversationState {
   readonly isForking?: true;
   /** the newest version over which a model answered, whether it told its usage or not; never rolled back for its form */
   readonly answeredVersion?: number;
+  /** ms for which it may rest before it is erased, as a policy gave it last */
+  readonly conversationTtl?: number;
 }
 
 /** What a provider refused. */

@@ -191,6 +191,12 @@ type LossEvent = {
   readonly why?: 'fenced' | 'gone' | 'expired';
 };
 
+/** A job waits again, because the worker that had it died, froze or lost Redis. Told by whoever found it. */
+type ReclaimEvent = { readonly type: 'job_reclaimed'; readonly queue: string };
+
+/** It had rested for the `conversationTtl` of its policy, and was erased. */
+type ExpiryEvent = { readonly type: 'conversation_expired'; readonly removedKeys: number };
+
 /** At a start: Redis has used so much of what it may that writes will soon be refused. */
 type MemoryEvent = { readonly type: 'redis_nearly_full'; readonly usedBytes: number; readonly limitBytes: number };
 
@@ -200,7 +206,7 @@ type FailureEvent = { readonly type: 'worker_failed'; readonly where: string; re
  * What workers tell whoever listens: metrics and logs subscribe, the core knows neither. Durations in ms, sizes in tokens.
  */
 export type WorkerEvent =
-  | (EventScope & (TurnEvent | ModelEvent | PassEvent | RejectionEvent | LossEvent))
-  | (Partial<EventScope> & (FailureEvent | MemoryEvent));
+  | (EventScope & (TurnEvent | ModelEvent | PassEvent | RejectionEvent | LossEvent | ExpiryEvent))
+  | (Partial<EventScope> & (FailureEvent | MemoryEvent | ReclaimEvent));
 
 export type EventListener = (event: WorkerEvent) => void;

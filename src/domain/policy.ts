@@ -104,7 +104,9 @@ export const policyInputSchema = z.strictObject({
     .int()
     .min(1000)
     .optional()
-    .describe('accepted, and kept by nobody yet: a conversation is removed by `erase` alone'),
+    .describe(
+      'ms for which a conversation may rest (no turn and no pass open, nothing settled, appended or committed) before it is erased, as by `erase`; absent: for ever. A change counts from the next thing that happens in it',
+    ),
 });
 
 export type PolicyInput = z.infer<typeof policyInputSchema>;

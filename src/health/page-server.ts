@@ -42,7 +42,10 @@ export async function servePages({ port, host = '127.0.0.1', pages }: PageServer
     await once(server, 'listening');
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new TurnfoldError('invalid_config', `metrics.port: its pages cannot be served: ${why}`, { field: 'metrics.port', cause });
+    throw new TurnfoldError('invalid_config', `metrics.port: its pages cannot be served: ${why}`, {
+      field: 'metrics.port',
+      cause,
+    });
   }
   // Out of file descriptors, say: a page that nobody can read must not end the worker.
   server.on('error', () => undefined);

@@ -1,15 +1,12 @@
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
-import { TurnfoldError } from '../domain/errors.ts';
-import { REDIS_ADDRESS_FORMS, readRedisAddress } from '../domain/redis-address.ts';
 import { reportOutages } from '../domain/redis-errors.ts';
+import type { RedisLocation } from '../domain/redis-tls.ts';
 import { openRedis } from '../redis/open-redis.ts';
 
 /** Told of what went wrong outside of any call; `where` is a queue's name or `connection`. */
 export type QueueErrorListener = (error: unknown, where: string) => void;
 
-export interface QueueConnectionOptions {
-  /** of one server, of Sentinels or of a Cluster */
-  readonly url: string;
+export interface QueueConnectionOptions extends RedisLocation {
   readonly onError: QueueErrorListener;
   /** for clients: a command fails while Redis is away; otherwise it waits until Redis is back */
   readonly failsFast?: boolean;
@@ -25,14 +22,9 @@ export type QueueConnection = (Redis | Cluster) & {
 };
 
 /** @throws invalid_config */
-export function openQueueConnection({ url, onError, failsFast = false }: QueueConnectionOptions): QueueConnection {
-  const address = readRedisAddress(url);
-  if (address === undefined) {
-    const field = 'redisUrl';
-    throw new TurnfoldError('invalid_config', `${field}: must be ${REDIS_ADDRESS_FORMS}`, { field });
-  }
+export function openQueueConnection({ onError, failsFast = false, ...to }: QueueConnectionOptions): QueueConnection {
   const classes = { Redis: QueueRedis, Cluster: QueueCluster };
-  const connection = openRedis(address, { failsFast }, classes) as QueueConnection;
+  const connection = openRedis(to, { failsFast }, classes) as QueueConnection;
   // Calls that wait for a connection listen each: so many at once are no leak. BullMQ counts up and down from here.
   connection.setMaxListeners(Number.POSITIVE_INFINITY);
   const outages = reportOutages((error) => onError(error, 'connection'));

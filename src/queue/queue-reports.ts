@@ -1,6 +1,6 @@
 import { type Queue, RedisConnection } from 'bullmq';
-import { readShardWaits, type ShardWait } from './job-counts.ts';
 import type { QueueSet } from './queue-set.ts';
+import { type QueueReader, readShardWaits, type ShardWait } from './shard-waits.ts';
 
 /** One shard of a queue, as somebody sees it who takes no part. */
 export interface QueueReport extends ShardWait {
@@ -15,9 +15,9 @@ export const QUEUE_REDIS = {
   recommended: RedisConnection.recommendedMinimumVersion,
 } as const;
 
-export async function reportQueues(queues: QueueSet): Promise<QueueReport[]> {
+export async function reportQueues(queues: QueueSet, redis: QueueReader): Promise<QueueReport[]> {
   const shards = new Map(queues.entries());
-  const waits = await readShardWaits(queues);
+  const waits = await readShardWaits(queues, redis);
   return await Promise.all(
     waits.map(async (wait) => {
       const queue = shards.get(wait.queue)?.[wait.shard] as Queue;

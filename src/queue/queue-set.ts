@@ -15,7 +15,7 @@ export interface QueueSetOptions {
   readonly failsFast?: boolean;
 }
 
-/** Events kept per queue: nobody reads them, BullMQ's own default of 10,000 is memory for nothing. */
+/** Events kept per queue. They are read for when a job came back (`arrivals.ts`); BullMQ's own default is 10,000. */
 const KEPT_EVENTS = 100;
 
 /** The adding side of some queues, in every shard. */
@@ -26,7 +26,10 @@ export class QueueSet {
   constructor(options: QueueSetOptions) {
     this.#shards = options.shards;
     this.#queues = new Map(
-      options.names.map((name) => [name, listShards(options.shards).map((shard) => openQueue(options, name, shard))]),
+      options.names.map((name) => [
+        name,
+        Array.from({ length: options.shards }, (_, shard) => openQueue(options, name, shard)),
+      ]),
     );
   }
 
@@ -44,10 +47,6 @@ export class QueueSet {
   async close(): Promise<void> {
     await Promise.all([...this.#queues.values()].flat().map((queue) => queue.close()));
   }
-}
-
-export function listShards(shards: number): number[] {
-  return Array.from({ length: shards }, (_, shard) => shard);
 }
 
 /** Errors of a queue or a worker, but for those of the connection, which reports its own. */

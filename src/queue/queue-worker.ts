@@ -13,6 +13,8 @@ export interface QueueWorkerOptions {
   readonly concurrency: number;
   readonly deliver: Delivery;
   readonly onError: QueueErrorListener;
+  /** a job's lock had lapsed, and it waits again: its worker died, froze or lost Redis. Told to one worker of the queue */
+  readonly onReclaim?: (queue: QueueName) => void;
 }
 
 /** BullMQ fails a job for good after so many crashes, whatever its attempts. The budget for crashes is our own, in the store. */
@@ -34,5 +36,6 @@ export function openQueueWorker(options: QueueWorkerOptions): Worker<unknown> {
   const report = reportErrors(name, options.onError);
   worker.on('error', report);
   worker.on('failed', (_job, error) => report(error));
+  worker.on('stalled', () => options.onReclaim?.(name));
   return worker;
 }

@@ -1,24 +1,25 @@
 import type { Worker } from 'bullmq';
 import type { PassHandler, SummarizationHandler, TurnHandler } from '../domain/ports/handlers.ts';
+import type { RedisLocation } from '../domain/redis-tls.ts';
 import { QUEUES, type QueueName } from '../jobs/names.ts';
 import type { Delivery } from './delivery.ts';
 import { Intake } from './intake.ts';
 import { deliverPasses } from './pass-deliveries.ts';
 import { openQueueConnection, type QueueConnection, type QueueErrorListener } from './queue-connection.ts';
-import { listShards, QueueSet } from './queue-set.ts';
+import { QueueSet } from './queue-set.ts';
 import { openQueueWorker } from './queue-worker.ts';
 import { type CloseOutcome, RunningWorkers } from './running-workers.ts';
+import { shareOut } from './shares.ts';
 import { deliverSummarizations } from './summarization-deliveries.ts';
 import { deliverTurns } from './turn-deliveries.ts';
 
 export interface QueueRole<Handler> {
   readonly handler: Handler;
-  /** jobs at a time in this process, shared out among the shards */
+  /** jobs at a time in this process, shared out among the shards; each gets one at least */
   readonly concurrency: number;
 }
 
-export interface QueueWorkersOptions {
-  readonly url: string;
+export interface QueueWorkersOptions extends RedisLocation {
   readonly shards: number;
   readonly namespace?: string;
   readonly roles: {
@@ -27,6 +28,8 @@ export interface QueueWorkersOptions {
     readonly summarization?: QueueRole<SummarizationHandler>;
   };
   readonly onError: QueueErrorListener;
+  /** told for each job that this process found without its worker */
+  readonly onReclaim?: (queue: QueueName) => void;
   /** how long a close waits for the jobs in hand */
   readonly deadlineMs: number;
 }
@@ -73,15 +76,16 @@ interface OpenedWorker {
 }
 
 function openWorkers(options: QueueWorkersOptions, connection: QueueConnection, lastCall: AbortSignal): OpenedWorker[] {
-  const { roles, shards, namespace, onError } = options;
+  const { roles, shards, namespace, onError, onReclaim } = options;
   const { turn, compaction, summarization } = roles;
+  const first = Math.floor(Math.random() * shards);
   const reportTo = (name: QueueName) => (error: unknown) => onError(error, name);
   const open = (name: QueueName, role: { readonly concurrency: number }, deliver: Delivery): OpenedWorker[] => {
-    const concurrency = Math.ceil(role.concurrency / shards);
-    return listShards(shards).map((shard) => {
+    return shareOut(role.concurrency, shards, first).map((concurrency, shard) => {
       const intake = new Intake({ queue: name, shard, concurrency });
       const counted = intake.count(deliver);
-      const worker = openQueueWorker({ name, shard, namespace, connection, concurrency, deliver: counted, onError });
+      const served = { name, shard, namespace, connection, concurrency, deliver: counted };
+      const worker = openQueueWorker({ ...served, onError, ...(onReclaim && { onReclaim }) });
       return { worker, intake };
     });
   };

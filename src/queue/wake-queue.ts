@@ -2,16 +2,16 @@ import { once } from 'node:events';
 import { TurnfoldError } from '../domain/errors.ts';
 import type { WakeKind, WakeQueue } from '../domain/ports/queue.ts';
 import { nameRedisError } from '../domain/redis-errors.ts';
+import type { RedisLocation } from '../domain/redis-tls.ts';
 import { DEFAULT_PRIORITY, HIGHEST_PRIORITY, QUEUES, type QueueName } from '../jobs/names.ts';
 import { wakePayload } from '../jobs/payloads.ts';
-import { countJobs, type JobCount, readShardWaits, type ShardWait } from './job-counts.ts';
-import { type OldestWait, readOldestWaits } from './oldest-waits.ts';
+import { countJobs, type JobCount } from './job-counts.ts';
 import { openQueueConnection, type QueueConnection, type QueueErrorListener } from './queue-connection.ts';
 import { type QueueReport, reportQueues } from './queue-reports.ts';
 import { QueueSet } from './queue-set.ts';
+import { readShardWaits, type ShardWait } from './shard-waits.ts';
 
-export interface WakeQueueOptions {
-  readonly url: string;
+export interface WakeQueueOptions extends RedisLocation {
   readonly shards: number;
   readonly namespace?: string;
   readonly onError: QueueErrorListener;
@@ -22,11 +22,9 @@ export interface WakeQueueOptions {
 export interface OpenWakeQueue extends WakeQueue {
   /** for gauges, so within a second in any case: how many jobs there are, by queue and state */
   countJobs(): Promise<JobCount[]>;
-  /** for gauges, too: how long the job that has waited longest has, by queue */
-  readOldestWaits(): Promise<OldestWait[]>;
-  /** for readiness: how long the job that is next has, by queue and shard */
+  /** for gauges and readiness, so within a second, too: how long the job that has waited longest has */
   readShardWaits(): Promise<ShardWait[]>;
-  /** for doctors */
+  /** for doctors, within ten seconds */
   reportQueues(): Promise<QueueReport[]>;
   close(): Promise<void>;
 }
@@ -38,6 +36,8 @@ const PENDING_STATES: ReadonlySet<string> = new Set(['waiting', 'prioritized', '
 
 /** An answer later than this is none; the rest of a second is for the caller. A wake that arrives late does no harm. */
 const FAIL_FAST_MS = 900;
+/** A person waits for a report, and for each shard Redis lists all its clients. */
+const REPORT_MS = 10_000;
 
 /** Opens the adding side of the wake queues. Calls throw `redis_full` and, where they fail fast, `redis_unavailable`. */
 export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
@@ -64,9 +64,8 @@ export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
       });
     },
     countJobs: () => callWithinBudget(connection, () => countJobs(queues)),
-    readOldestWaits: () => callWithinBudget(connection, () => readOldestWaits(queues, connection)),
-    readShardWaits: () => callWithinBudget(connection, () => readShardWaits(queues)),
-    reportQueues: () => callWithinBudget(connection, () => reportQueues(queues)),
+    readShardWaits: () => callWithinBudget(connection, () => readShardWaits(queues, connection)),
+    reportQueues: () => callWithinBudget(connection, () => reportQueues(queues, connection), REPORT_MS),
     async close() {
       await queues.close();
       connection.disconnectAll();
@@ -90,15 +89,19 @@ const callNamed: Call = async (_connection, run) => {
 };
 
 /** Waits for a connection that is being made, not for one that was lost, and for the answer: together within the budget. */
-const callWithinBudget: Call = async (connection, run) => {
-  const budget = AbortSignal.timeout(FAIL_FAST_MS);
+async function callWithinBudget<T>(
+  connection: QueueConnection,
+  run: () => Promise<T>,
+  budgetMs = FAIL_FAST_MS,
+): Promise<T> {
+  const budget = AbortSignal.timeout(budgetMs);
   try {
     return await Promise.race([connectAndRun(connection, run, budget), rejectAfter(budget)]);
   } catch (error) {
     if (!budget.aborted) throw nameRedisError(error);
-    throw new TurnfoldError('redis_unavailable', `Redis did not answer within ${FAIL_FAST_MS} ms.`);
+    throw new TurnfoldError('redis_unavailable', `Redis did not answer within ${budgetMs} ms.`);
   }
-};
+}
 
 async function connectAndRun<T>(connection: QueueConnection, run: () => Promise<T>, budget: AbortSignal): Promise<T> {
   if (connection.status === 'connecting' || connection.status === 'connect') {

@@ -2,9 +2,11 @@ import type { Agent } from '../domain/agent.ts';
 import type { EventListener } from '../domain/events.ts';
 import type { Model } from '../domain/model.ts';
 import type { PolicyInput } from '../domain/policy.ts';
+import type { RedisTls } from '../domain/redis-tls.ts';
 import { LoopWatch } from '../health/loop-watch.ts';
 import type { QueueErrorListener } from '../queue/queue-connection.ts';
 import { openQueueWorkers, type QueueWorkers } from '../queue/queue-workers.ts';
+import { countHands } from '../queue/shares.ts';
 import { type OpenWakeQueue, openWakeQueue } from '../queue/wake-queue.ts';
 import { type ConnectedStore, connectStore } from '../store/connect-store.ts';
 import { combineListeners } from '../telemetry/listeners.ts';
@@ -27,6 +29,8 @@ export type Role = (typeof ROLES)[number];
 
 export interface WorkersOptions extends ListeningOptions {
   readonly redisUrl: string;
+  /** for `rediss`: an authority of your own, a certificate of ours */
+  readonly redisTls?: RedisTls | undefined;
   readonly agents: readonly Agent[];
   readonly roles: readonly Role[];
   /** models that policies name as summarizers, besides those of the agents */
@@ -37,7 +41,7 @@ export interface WorkersOptions extends ListeningOptions {
   readonly shadow?: PolicyInput;
   readonly shards: number;
   readonly queueShards: number;
-  /** jobs at a time in this process, by role */
+  /** jobs at a time in this process, by role; one of each queue shard at least */
   readonly concurrency: Readonly<Record<Role, number>>;
   /** absent: no pages for metrics and health */
   readonly metrics?: { readonly host: string; readonly port: number };
@@ -59,9 +63,9 @@ export interface Workers {
  * @throws invalid_config, invalid_policy, incompatible_store before anything is taken; nothing stays open then
  */
 export async function startWorkers(options: WorkersOptions): Promise<Workers> {
-  const { redisUrl: url, shards, queueShards } = options;
+  const { redisUrl: url, redisTls: tls, shards, queueShards } = options;
   const { onContent, tracing, ...listening } = openListening(options);
-  const metrics = createMetrics({ concurrency: concurrencyOf(options), onEvent: listening.onEvent });
+  const metrics = createMetrics({ concurrency: countHandsOf(options), onEvent: listening.onEvent });
   const onEvent = combineListeners(metrics.listener, listening.onEvent);
   const calibrations = new Calibrations({ clock: systemClock, timers: systemTimers, onEvent });
   const factorOf = (model: string): number => calibrations.factorOf(model);
@@ -72,12 +76,12 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const shadowed = options.shadow && (await prepareShadow(options.agents, options.shadow, factorOf));
   const onError = reportTo(onEvent);
   const pages = await openWorkerPages(options.metrics);
-  const connecting = connectStore({ url, shards, onError: (error) => onError(error, 'store') });
+  const connecting = connectStore({ url, tls, shards, onError: (error) => onError(error, 'store') });
   const { store, readMemory, measures, checkServer, close } = await connecting.catch(async (error: unknown) => {
     await pages.close();
     throw error;
   });
-  const wakes = openWakeQueue({ url, shards: queueShards, onError });
+  const wakes = openWakeQueue({ url, tls, shards: queueShards, onError });
   const closeAll = async (): Promise<void> => void (await Promise.all([pages.close(), wakes.close(), close()]));
   try {
     await tellOfMemory(readMemory, onEvent);
@@ -102,9 +106,13 @@ interface RoleParts
   readonly closeAll: () => Promise<void>;
 }
 
+type Hands = Pick<WorkersOptions, 'roles' | 'concurrency' | 'queueShards'>;
+
 /** Jobs at a time by role; 0 of one that this process has not. */
-function concurrencyOf({ roles, concurrency }: Pick<WorkersOptions, 'roles' | 'concurrency'>): Record<string, number> {
-  return Object.fromEntries(ROLES.map((role) => [role, roles.includes(role) ? concurrency[role] : 0]));
+function countHandsOf({ roles, concurrency, queueShards }: Hands): Record<string, number> {
+  return Object.fromEntries(
+    ROLES.map((role) => [role, roles.includes(role) ? countHands(concurrency[role], queueShards) : 0]),
+  );
 }
 
 const STUCK_MS = 60_000;
@@ -162,19 +170,24 @@ async function startRoles({
   };
 }
 
-type RoleOptions = Pick<WorkersOptions, 'redisUrl' | 'queueShards' | 'roles' | 'concurrency' | 'shutdownMs'>;
+type RoleOptions = Pick<
+  WorkersOptions,
+  'redisUrl' | 'redisTls' | 'queueShards' | 'roles' | 'concurrency' | 'shutdownMs'
+>;
 
 /** Takes the jobs of each role; `start` begins. */
 function openRoles(
-  { redisUrl, queueShards, roles, concurrency, shutdownMs }: RoleOptions,
+  { redisUrl, redisTls, queueShards, roles, concurrency, shutdownMs }: RoleOptions,
   handlers: Pick<Handlers, Role>,
   onEvent: EventListener,
 ): QueueWorkers {
   return openQueueWorkers({
     url: redisUrl,
+    tls: redisTls,
     shards: queueShards,
     roles: Object.fromEntries(roles.map((role) => [role, { handler: handlers[role], concurrency: concurrency[role] }])),
     onError: reportTo(onEvent),
+    onReclaim: (queue) => onEvent({ type: 'job_reclaimed', queue }),
     deadlineMs: shutdownMs,
   });
 }

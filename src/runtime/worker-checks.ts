@@ -79,10 +79,10 @@ async function lookAtIntake(
   if (idle.length === 0) return findOk(name, 'it takes what comes');
   const waits = await wakes.readShardWaits();
   const left = waits.find(
-    ({ queue, shard, waitMs }) =>
+    ({ queue, shard, waitMs = 0 }) =>
       waitMs > stuckMs && idle.some((intake) => intake.queue === queue && intake.shard === shard),
   );
-  if (left === undefined) return findOk(name, 'nothing waits for it');
+  if (left?.waitMs === undefined) return findOk(name, 'nothing waits for it');
   return findWrong(
     name,
     `a job of the queue ${left.queue} has waited for ${Math.round(left.waitMs / 1_000)} s, and this worker has free hands`,

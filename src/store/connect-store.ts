@@ -1,5 +1,6 @@
 import type { Durability } from '../domain/durability.ts';
 import type { TextListener } from '../domain/ports/text-deltas.ts';
+import type { RedisLocation } from '../domain/redis-tls.ts';
 import { Barrier } from './barrier.ts';
 import { checkServer } from './check-server.ts';
 import { connect, openConnection } from './connection.ts';
@@ -12,8 +13,7 @@ import { openStore, type Store } from './open-store.ts';
 import { Subscriber } from './subscriber.ts';
 import { openTextListener } from './text-deltas.ts';
 
-export interface StoreOptions {
-  readonly url: string;
+export interface StoreOptions extends RedisLocation {
   /** the shards that the database was made with */
   readonly shards: number;
   /** for services: no call takes longer than a second; workers wait until Redis is back */
@@ -41,15 +41,16 @@ const FAIL_FAST_MS = 900;
 
 /** @throws invalid_config, incompatible_store; failing fast also redis_unavailable */
 export async function connectStore(options: StoreOptions): Promise<ConnectedStore> {
-  const { url, shards, failsFast = false, onError, durability } = options;
+  const { url, tls, shards, failsFast = false, onError, durability } = options;
   const redis = openConnection({
     url,
+    tls,
     failsFast,
     ...(failsFast ? { commandTimeoutMs: FAIL_FAST_MS } : {}),
     ...(onError === undefined ? {} : { onError }),
   });
   try {
-    if (failsFast) await connect(redis);
+    if (failsFast) await connect(redis, options);
     const keyspace = await openDatabase(redis, { shards });
     const barrier = durability && (await Barrier.open(redis, durability));
     const subscriber = new Subscriber(redis);

@@ -1,12 +1,13 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
-import { TurnfoldError } from '../domain/errors.ts';
-import { REDIS_ADDRESS_FORMS, type RedisAddress, readRedisAddress } from '../domain/redis-address.ts';
+import { readRedisAddress, usesTls } from '../domain/redis-address.ts';
 import { nameRedisError, outage, reportOutages } from '../domain/redis-errors.ts';
+import { type Refusal, refusalError } from '../domain/redis-refusal.ts';
+import type { RedisLocation } from '../domain/redis-tls.ts';
 import { openRedis, SILENCE_MS } from '../redis/open-redis.ts';
+import { findRefusal } from '../redis/refusal.ts';
 
-export interface ConnectionOptions {
-  /** of one server, of Sentinels or of a Cluster */
-  readonly url: string;
+export interface ConnectionOptions extends RedisLocation {
   /** ms until a command without an answer fails; workers wait, clients do not */
   readonly commandTimeoutMs?: number;
   /** fail at once while Redis is away, instead of queueing commands until it is back */
@@ -22,7 +23,7 @@ export interface ConnectionOptions {
 export function openConnection(options: ConnectionOptions): Redis {
   const { failsFast = false, commandTimeoutMs } = options;
   // All that we call of a Redis is there on a Cluster as well, but its copies are made in another way: `duplicateConnection`.
-  const redis = openRedis(readAddress(options.url), {
+  const redis = openRedis(options, {
     failsFast,
     isPipelined: true,
     // Failing fast, the opener connects itself and hears whether that failed.
@@ -73,12 +74,16 @@ const OPEN_MS = 800;
 /**
  * Connects what fails fast. Where that fails ioredis says no more than that the connection is closed; why comes as an
  * event. Over Sentinels it would ask them again and again.
+ * @param location where TLS was not made with it before
  * @throws redis_unavailable
  */
-export async function connect(redis: Redis): Promise<void> {
+export async function connect(redis: Redis, location?: RedisLocation): Promise<void> {
+  const until = performance.now() + OPEN_MS;
   let reason: Error | undefined;
+  let refusal: Promise<Refusal | undefined> | undefined;
   const keepReason = (error: Error): void => {
     reason = error;
+    refusal ??= leaveRefused(redis, location);
   };
   redis.on('error', keepReason);
   const deadline = setTimeout(() => {
@@ -88,19 +93,23 @@ export async function connect(redis: Redis): Promise<void> {
   try {
     await redis.connect();
   } catch (error) {
-    throw outage(reason ?? (error as Error));
+    const rest = delay(Math.max(0, until - performance.now()), undefined, { ref: false });
+    const found = await Promise.race([refusal, rest]);
+    throw found === undefined ? outage(reason ?? (error as Error)) : refusalError(found, reason);
   } finally {
     clearTimeout(deadline);
     redis.off('error', keepReason);
   }
 }
 
-/** The address may hold a password: the error of whoever parses it would quote it. */
-function readAddress(url: string): RedisAddress {
-  const address = readRedisAddress(url);
-  if (address !== undefined) return address;
-  const field = 'redisUrl';
-  throw new TurnfoldError('invalid_config', `${field}: must be ${REDIS_ADDRESS_FORMS}`, { field });
+/** Why there is no TLS, Sentinels and a Cluster keep to themselves; a certificate is looked at within milliseconds. */
+async function leaveRefused(redis: Redis, location: RedisLocation | undefined): Promise<Refusal | undefined> {
+  const address = location && readRedisAddress(location.url);
+  if (location === undefined || address === undefined || !usesTls(address)) return undefined;
+  const refusal = await findRefusal(location);
+  // Over Sentinels the attempts would go on until the deadline.
+  if (refusal !== undefined && redis.status !== 'ready') redis.disconnect();
+  return refusal;
 }
 
 /** Runs a Redis call and names its failure: `redis_full`, `redis_unavailable`, or the error itself where it is ours. */

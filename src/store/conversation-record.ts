@@ -11,7 +11,7 @@ import type { OpenCall } from '../domain/history.ts';
  * lp lw lf (the last end, for calls sent again) · open (a line for each open call: id, and the provider's as JSON) ·
  * quarantine (version of the rollback, hash of the refused segments) · points (versions that are kept for good) · forking,
  * then forked (operation, version, head, tenant and id of the source); while forking forkUntil (abandoned from then on) and
- * forkAgent (whose it will be; until then its agent is nobody)
+ * forkAgent (whose it will be; until then its agent is nobody) · ttl (how long it may rest, and until when it does)
  */
 export function decodeConversation(hash: ReadonlyMap<string, string>): ConversationState {
   const number = (field: string): number => Number(hash.get(field) ?? 0);
@@ -37,6 +37,7 @@ export function decodeConversation(hash: ReadonlyMap<string, string>): Conversat
     ...readQuarantine(hash.get('quarantine')),
     ...readAnswered(hash),
     ...(hash.has('forking') && { isForking: true }),
+    ...(hash.has('ttl') && { conversationTtl: Number.parseInt(hash.get('ttl') ?? '', 10) }),
   };
 }
 

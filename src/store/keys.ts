@@ -45,6 +45,11 @@ export class Keyspace {
     return `{tf${shard}}:passes`;
   }
 
+  /** Conversations with a time to live, by when they may be erased; scripts derive its name from `ready`. */
+  resting(shard: number): string {
+    return `{tf${shard}}:resting`;
+  }
+
   sweep(shard: number): string {
     return `{tf${shard}}:sweep`;
   }
@@ -117,6 +122,11 @@ export class Keyspace {
 /** A member of a `ready` set. */
 export function readyMember(kind: 't' | 'p', conversation: ConversationRef): string {
   return `${kind}|${conversation.tenant}|${conversation.id}`;
+}
+
+/** A member of a `resting` set. */
+export function restingMember({ tenant, id }: ConversationRef): string {
+  return `r|${tenant}|${id}`;
 }
 
 export function scheduledMember(conversation: ConversationRef, turn: string): string {

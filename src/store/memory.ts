@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { TurnfoldError } from '../domain/errors.ts';
-import { askMasters, readField, unlessForbidden } from './server-info.ts';
+import { askAllMasters, askMasters, readField, unlessForbidden } from './server-info.ts';
 
 /** Of the server that is nearest to its limit. */
 export interface MemoryUse {
@@ -14,7 +14,16 @@ export interface MemoryUse {
  * @throws incompatible_store, naming the setting
  */
 export async function checkEviction(redis: Redis): Promise<void> {
-  for (const { policy } of await readServers(redis)) {
+  refuseEviction((await askMasters(redis, readServer)).answers);
+}
+
+/** As above, of every server. @throws also redis_unavailable, naming those of a Cluster that did not answer in time */
+export async function checkAllEviction(redis: Redis, deadlineMs: number): Promise<void> {
+  refuseEviction(await askAllMasters(redis, readServer, deadlineMs));
+}
+
+function refuseEviction(servers: readonly Server[]): void {
+  for (const { policy } of servers) {
     if (policy === undefined || policy === 'noeviction') continue;
     const field = 'maxmemory-policy';
     throw new TurnfoldError(
@@ -27,7 +36,8 @@ export async function checkEviction(redis: Redis): Promise<void> {
 
 /** undefined where no server has a limit, or none may be asked */
 export async function readMemory(redis: Redis): Promise<MemoryUse | undefined> {
-  const limited = (await readServers(redis)).filter(({ limitBytes }) => limitBytes > 0);
+  const { answers } = await askMasters(redis, readServer);
+  const limited = answers.filter(({ limitBytes }) => limitBytes > 0);
   return limited.reduce<MemoryUse | undefined>((worst, { usedBytes, limitBytes }) => {
     const isWorse = worst === undefined || usedBytes / limitBytes > worst.usedBytes / worst.limitBytes;
     return isWorse ? { usedBytes, limitBytes } : worst;
@@ -39,11 +49,12 @@ interface Server extends MemoryUse {
 }
 
 /** INFO tells all of it, and is allowed where CONFIG is not. Of a server that may not be asked nothing is known, and nothing refused. */
-async function readServers(redis: Redis): Promise<Server[]> {
-  const infos = await askMasters(redis, (master) => unlessForbidden(master.info('memory')));
-  return infos.map((info) => ({
+async function readServer(master: Redis): Promise<Server | undefined> {
+  const info = await unlessForbidden(master.info('memory'));
+  if (info === undefined) return undefined;
+  return {
     policy: readField(info, 'maxmemory_policy'),
     usedBytes: Number(readField(info, 'used_memory') ?? 0),
     limitBytes: Number(readField(info, 'maxmemory') ?? 0),
-  }));
+  };
 }

@@ -1,26 +1,86 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster, Redis } from 'ioredis';
 import { isTurnfoldError } from '../domain/errors.ts';
+import { outage } from '../domain/redis-errors.ts';
+import { SILENCE_MS } from '../redis/open-redis.ts';
 import { callRedis } from './connection.ts';
 
-/** Asks each server that takes writes, at once. Where one of several is away, it is left out. */
+/** What the servers that take writes say. */
+export interface MasterAnswers<Answer> {
+  /** but of those that answered with undefined */
+  readonly answers: readonly Answer[];
+  /** `host:port` of a Cluster's masters that have slots and did not answer: who lies there cannot be reached */
+  readonly silent: readonly string[];
+}
+
+type Ask<Answer> = (master: Redis) => Promise<Answer | undefined>;
+
+/**
+ * Asks each server that takes writes, at once; of several, each has so long to answer.
+ * @throws redis_unavailable where it is the only one
+ */
 export async function askMasters<Answer>(
   redis: Redis,
-  ask: (master: Redis) => Promise<Answer | undefined>,
-): Promise<Answer[]> {
-  // Before a Cluster has answered once, all the nodes of its address pass for masters.
-  if (redis.isCluster) await callRedis(() => redis.exists('{tf}:database'));
-  const masters = redis.isCluster ? (redis as unknown as Cluster).nodes('master') : [redis];
-  const answers = await Promise.all(
-    masters.map(async (master) => {
-      try {
-        return await callRedis(() => ask(master));
-      } catch (error) {
-        if (redis.isCluster && isTurnfoldError(error, 'redis_unavailable')) return undefined;
-        throw error;
-      }
-    }),
+  ask: Ask<Answer>,
+  deadlineMs = SILENCE_MS,
+): Promise<MasterAnswers<Answer>> {
+  if (!redis.isCluster) {
+    const answer = await callRedis(() => ask(redis));
+    return { answers: answer === undefined ? [] : [answer], silent: [] };
+  }
+  const cluster = redis as unknown as Cluster;
+  // Before it has answered once, all the nodes of its address pass for masters.
+  if (cluster.slots.length === 0) await callRedis(() => cluster.exists('{tf}:database'));
+  const heard = await Promise.all(
+    listOwners(cluster).map(async ([node, master]) => ({ node, ...(await hear(master, ask, deadlineMs)) })),
   );
-  return answers.flatMap((answer) => (answer === undefined ? [] : [answer]));
+  const silent = heard.flatMap(({ node, isSilent }) => (isSilent ? [node] : []));
+  // One whose connection has ended is looked for anew only here, where nobody else asks for what lies on it.
+  if (silent.length > 0) cluster.refreshSlotsCache();
+  return { answers: heard.flatMap(({ answer }) => (answer === undefined ? [] : [answer])), silent };
+}
+
+/** As `askMasters`, for who needs all of them. @throws redis_unavailable, naming those that did not answer */
+export async function askAllMasters<Answer>(
+  redis: Redis,
+  ask: Ask<Answer>,
+  deadlineMs?: number,
+): Promise<readonly Answer[]> {
+  const { answers, silent } = await askMasters(redis, ask, deadlineMs);
+  if (silent.length > 0) throw outage(new Error(silent.join(', ')));
+  return answers;
+}
+
+/** By `host:port`, whoever has slots; ioredis forgets a node, but not its slots, when its connection ends. */
+function listOwners(cluster: Cluster): (readonly [node: string, master: Redis | undefined])[] {
+  const masters = new Map(cluster.nodes('master').map((master) => [nodeOf(master), master]));
+  const owners = new Set(cluster.slots.flatMap(([owner]) => owner ?? []));
+  return [...owners].map((node) => [node, masters.get(node)]);
+}
+
+/** `host:port` of a node. */
+export function nodeOf({ options: { host, port } }: Redis): string {
+  return `${host}:${port}`;
+}
+
+async function hear<Answer>(
+  master: Redis | undefined,
+  ask: Ask<Answer>,
+  deadlineMs: number,
+): Promise<{ readonly answer?: Answer | undefined; readonly isSilent: boolean }> {
+  if (master === undefined) return { isSilent: true };
+  const ended = new AbortController();
+  const late = sleep(deadlineMs, { isSilent: true }, { signal: ended.signal });
+  late.catch(() => undefined); // aborted below
+  try {
+    const asked = callRedis(() => ask(master)).then((answer) => ({ answer, isSilent: false }));
+    return await Promise.race([asked, late]);
+  } catch (error) {
+    if (isTurnfoldError(error, 'redis_unavailable')) return { isSilent: true };
+    throw error;
+  } finally {
+    ended.abort();
+  }
 }
 
 /** undefined where the user, or anybody, may not ask it: managed servers hide some commands, an ACL any */

@@ -38,6 +38,8 @@ const RECORDERS: Recorders = {
   summary_ended: recordSummary,
   version_rejected: ({ versionsRejected }, { by }) => versionsRejected.inc({ by }),
   lease_lost: ({ leasesLost }, { what, why }) => leasesLost.inc({ what, why: why ?? 'unknown' }),
+  job_reclaimed: ({ jobReclaims }, { queue }) => jobReclaims.inc({ role: queue }),
+  conversation_expired: ({ conversationsExpired }) => conversationsExpired.inc(),
   // What it is now is a gauge.
   redis_nearly_full: () => undefined,
   worker_failed: ({ workerFailures }, { where }) => workerFailures.inc({ where }),

@@ -94,6 +94,16 @@ const LOG_LINES: LogLines = {
     fields: { version, codes, why: message, form },
   }),
   lease_lost: ({ what, why }) => ({ level: 'warn', message: `${what} is another owner's, or erased`, fields: { why } }),
+  job_reclaimed: ({ queue }) => ({
+    level: 'warn',
+    message: 'job waits again: its worker died, froze or lost redis',
+    fields: { queue },
+  }),
+  conversation_expired: ({ removedKeys }) => ({
+    level: 'info',
+    message: 'conversation erased: it had rested for as long as its policy lets it',
+    fields: { removedKeys },
+  }),
   redis_nearly_full: ({ usedBytes, limitBytes }) => ({
     level: 'warn',
     message: 'memory of Redis is nearly used up: at its maxmemory no turn is accepted, and none goes on',

@@ -10,7 +10,8 @@ export interface Measures extends SharedMeasures {
 export interface SharedMeasures {
   /** jobs by queue and state */
   readonly countJobs?: () => Promise<readonly JobCount[]>;
-  readonly measureWaiting?: () => Promise<WaitingWork>;
+  /** queue → how long the job that has waited longest has; 0 where none waits */
+  readonly measureWaits?: () => Promise<ReadonlyMap<string, number>>;
   /** what is past its time, which passes are open, which turns have failed */
   readonly measureShards?: () => Promise<ShardFigures>;
   /** model → how far counts are off for it */
@@ -23,13 +24,6 @@ export interface JobCount {
   readonly queue: string;
   readonly state: string;
   readonly count: number;
-}
-
-export interface WaitingWork {
-  /** conversations whose next turn waits for a worker: one wake each, however many turns are behind it */
-  readonly turns: number;
-  /** queue → how long the job that has waited longest has */
-  readonly oldestMs: ReadonlyMap<string, number>;
 }
 
 export interface ShardFigures {

@@ -1,5 +1,5 @@
 import { QUEUES } from '../jobs/names.ts';
-import type { SharedMeasures } from './measures.ts';
+import type { JobCount, SharedMeasures } from './measures.ts';
 import type { LabelSet, SHARED_GAUGES } from './metric-catalogue.ts';
 
 export type Series = readonly [labels: LabelSet, value: number];
@@ -14,10 +14,10 @@ export interface Shown {
 
 /** Every shared gauge has its entry, or this does not compile. */
 export const SHOWN: { readonly [Key in keyof typeof SHARED_GAUGES]: Shown } = {
-  waitingTurns: show('measureWaiting', ({ turns }) => one(turns)),
-  oldestWaitingTurn: show('measureWaiting', ({ oldestMs }) => one(toSeconds(oldestMs.get(QUEUES.turn) ?? 0))),
-  oldestWaitingJob: show('measureWaiting', ({ oldestMs }) =>
-    [...oldestMs].map(([queue, waitMs]) => [{ queue }, toSeconds(waitMs)]),
+  waitingTurns: show('countJobs', (counts) => one(countWaitingTurns(counts))),
+  oldestWaitingTurn: show('measureWaits', (waits) => one(toSeconds(waits.get(QUEUES.turn) ?? 0))),
+  oldestWaitingJob: show('measureWaits', (waits) =>
+    [...waits].map(([queue, waitMs]) => [{ queue }, toSeconds(waitMs)]),
   ),
   openPasses: show('measureShards', ({ openPasses }) => one(openPasses)),
   oldestOpenPass: show('measureShards', ({ oldestOpenPassMs }) => one(toSeconds(oldestOpenPassMs))),
@@ -35,6 +35,16 @@ export const SHOWN: { readonly [Key in keyof typeof SHARED_GAUGES]: Shown } = {
 
 function show<Name extends keyof SharedMeasures>(measure: Name, list: (value: ValueOf<Name>) => Series[]): Shown {
   return { measure, list };
+}
+
+/**
+ * A conversation whose turns wait for a worker has one wake in the turn queue, however many turns it has: those behind the
+ * first could not be taken by another worker. To count them, too, every accept and every end of a turn would have to.
+ */
+function countWaitingTurns(counts: readonly JobCount[]): number {
+  return counts
+    .filter(({ queue, state }) => queue === QUEUES.turn && state !== 'active' && state !== 'failed')
+    .reduce((sum, { count }) => sum + count, 0);
 }
 
 function one(value: number): Series[] {

@@ -3,8 +3,8 @@ import { type AddressInfo, createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { isInProtectedMode } from '../../src/local-redis/protected-mode.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
+import { findRefusal, PROTECTED_MODE } from '../../src/redis/refusal.ts';
 import { findClosedPort, listenSilently } from '../local-redis/fixture.ts';
 import { runTurnfold, startTurnfold } from './run-turnfold.ts';
 
@@ -24,12 +24,12 @@ async function listenAndSay(words: string): Promise<string> {
 }
 
 test('is known by what a Redis says unasked', async () => {
-  expect(await isInProtectedMode(await listenAndSay(DENIED))).toBe(true);
-  expect(await isInProtectedMode(await listenAndSay('-ERR max number of clients reached\r\n'))).toBe(false);
-  expect(await isInProtectedMode(await listenAndSay(''))).toBe(false);
-  expect(await isInProtectedMode(`redis://127.0.0.1:${await listenSilently()}`)).toBe(false);
-  expect(await isInProtectedMode('redis://127.0.0.1:port')).toBe(false);
-  expect(await isInProtectedMode(`redis://127.0.0.1:${await findClosedPort()}`)).toBe(false);
+  expect(await findRefusal({ url: await listenAndSay(DENIED) })).toBe(PROTECTED_MODE);
+  expect(await findRefusal({ url: await listenAndSay('-ERR max number of clients reached\r\n') })).toBeUndefined();
+  expect(await findRefusal({ url: await listenAndSay('') })).toBeUndefined();
+  expect(await findRefusal({ url: `redis://127.0.0.1:${await listenSilently()}` })).toBeUndefined();
+  expect(await findRefusal({ url: 'redis://127.0.0.1:port' })).toBeUndefined();
+  expect(await findRefusal({ url: `redis://127.0.0.1:${await findClosedPort()}` })).toBeUndefined();
 });
 
 test('of a given Redis is said with what to do', async () => {

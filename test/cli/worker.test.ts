@@ -251,7 +251,7 @@ describe('a signal to what runs in one process', () => {
   async function untilReady(dev: ChildProcess): Promise<{ pid: number; dataDir: string }> {
     if (dev.stdout === null) throw new Error('its output is not piped');
     const port = /port (\d+)$/.exec(await untilLine(dev.stdout, 'Redis '))?.[1];
-    return await withConnection(`redis://127.0.0.1:${port}`, 5_000, async (client) => {
+    return await withConnection({ url: `redis://127.0.0.1:${port}` }, 5_000, async (client) => {
       const [, dataDir = ''] = await client.config('GET', 'dir');
       return { pid: (await identifyServer(client)).pid ?? 0, dataDir };
     });

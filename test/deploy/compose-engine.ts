@@ -11,7 +11,14 @@ const CALL_MS = 420_000;
 
 const WORKERS_IMAGE = 'turnfold:local';
 /** Named, because an image is wanted of a service that is scaled to 0, too. */
-const WITHOUT_GRAFANA = ['redis', 'turn-worker', 'compaction-worker', 'summarization-worker', 'prometheus'];
+const WITHOUT_GRAFANA = [
+  'redis',
+  'turn-worker',
+  'compaction-worker',
+  'summarization-worker',
+  'prometheus',
+  'alertmanager',
+];
 
 /** The house of docker-compose.yml under a name of this run's own, on ports that are free. */
 export interface Compose {
@@ -69,7 +76,7 @@ export async function openCompose(images: readonly string[]): Promise<Compose | 
 
   const hasGrafana = missing.length === 0;
   const project = `turnfold-test-${process.pid}`;
-  const env = { ...process.env, REDIS_PORT: '0', PROMETHEUS_PORT: '0', GRAFANA_PORT: '0' };
+  const env = { ...process.env, REDIS_PORT: '0', PROMETHEUS_PORT: '0', GRAFANA_PORT: '0', ALERTMANAGER_PORT: '0' };
   const compose = async (...args: readonly string[]): Promise<string> => {
     const [command, ...first] = program;
     const options = { cwd: root, env, timeout: CALL_MS, maxBuffer: 64 * 1024 * 1024 };

@@ -4,15 +4,22 @@ import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { openClient } from '../../src/client/index.ts';
 import { openCompose } from './compose-engine.ts';
+import { ALERTS } from './rule-files.ts';
 
 const RUN_MS = 600_000;
 const LOOK_MS = 500;
 const HEALTHY_MS = 60_000;
 /** two scrapes and a look for addresses */
 const SEEN_MS = 60_000;
+/** that, behind a lock that lapses, the check that finds its job, and an evaluation of the rules */
+const LOST_MS = 120_000;
 const CONVERSATIONS = 50;
 /** so that passes come to be wanted: each reads some 700 tokens of the 8,000 that the agent has */
 const TURNS_EACH = 20;
+
+const ADDRESS = '{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}';
+const LOST = `(${ALERTS.find(({ alert }) => alert === 'TurnfoldWorkersLost')?.expr})`;
+const TURN_ROLE = 'job_role:turnfold_worker_concurrency:sum{role="turn"}';
 
 const images = [
   ...[...read('docker-compose.yml').matchAll(/^\s+image: (\S+)$/gm)].flatMap(([, image = '']) =>
@@ -35,15 +42,20 @@ test(
       ...(await compose.list('summarization-worker')),
     ];
     expect(crew).toHaveLength(5);
-    const others = [...(await compose.list('redis')), ...(await compose.list('prometheus'))];
-    const watched = compose.hasGrafana ? [...others, ...(await compose.list('grafana'))] : others;
-    for (const container of [...crew, ...watched]) {
+    const others = ['redis', 'prometheus', 'alertmanager', ...(compose.hasGrafana ? ['grafana'] : [])];
+    const watched = await Promise.all(others.map((service) => compose.list(service)));
+    for (const container of [...crew, ...watched.flat()]) {
       await until(`${container} is healthy`, HEALTHY_MS, async () => {
         return (await compose.inspect(container)).State.Health?.Status === 'healthy';
       });
     }
-    const ask = await openPrometheus(await compose.findAddress('prometheus', 9090));
-    await until('Prometheus has found 5 workers', SEEN_MS, async () => (await ask('sum(up{job="turnfold"})')) === 5);
+    const doctor = await compose.docker('exec', crew[0] ?? '', 'turnfold', 'doctor');
+    expect(doctor).toMatch(/^ok +turn workers +3 connected$/m);
+    const prometheus = await compose.findAddress('prometheus', 9090);
+    expect(await listAlertmanagers(prometheus)).toEqual(['http://alertmanager:9093/api/v2/alerts']);
+    const ask = openPrometheus(prometheus);
+    const answering = 'count(up{job="turnfold"} == 1)';
+    await until('Prometheus has found 5 workers', SEEN_MS, async () => (await ask(answering)) === 5);
 
     const client = await openClient({ redisUrl: `redis://${await compose.findAddress('redis', 6379)}` });
     onTestFinished(() => client.close());
@@ -53,19 +65,28 @@ test(
       input: 'read package.json',
     }));
     const [victim = ''] = await compose.list('turn-worker');
-    const accepted = [];
-    for (const [index, turn] of sent.entries()) {
-      accepted.push(await client.enqueueTurn(turn));
-      if (index === sent.length / 2) await compose.docker('kill', victim);
-    }
+    const address = await compose.docker('inspect', '--format', ADDRESS, victim);
+    const enqueueAll = (turns: typeof sent) => Promise.all(turns.map((turn) => client.enqueueTurn(turn)));
+    const first = await enqueueAll(sent.slice(0, sent.length / 2));
+    // Amid turns: of a worker that is killed while it holds nothing, nothing is left to be seen.
+    const [rest] = await Promise.all([enqueueAll(sent.slice(sent.length / 2)), compose.docker('kill', victim)]);
+    const accepted = [...first, ...rest];
     const views = await Promise.all(
       accepted.map(({ conversation, turn }) => client.result(conversation, turn, { waitMs: 120_000 })),
     );
     expect(views.filter(({ state }) => state !== 'completed')).toEqual([]);
 
-    await until('Prometheus misses one', SEEN_MS, async () => (await ask('sum(up{job="turnfold"})')) === 4);
+    const hasLost = async (): Promise<boolean> => (await ask(`${LOST} and on (role) ${TURN_ROLE}`)) !== undefined;
+    await until(
+      'Prometheus knows it no more',
+      SEEN_MS,
+      async () => (await ask(`up{instance="${address}:9464"}`)) === undefined,
+    );
+    expect(await ask(answering)).toBe(4);
+    await until('the loss of a turn worker is told', LOST_MS, hasLost);
     await compose.up('--scale', 'turn-worker=3');
-    await until('and sees it again', SEEN_MS, async () => (await ask('sum(up{job="turnfold"})')) === 5);
+    await until('Prometheus has found 5 again', SEEN_MS, async () => (await ask(answering)) === 5);
+    await until('and tells of no loss', SEEN_MS, async () => !(await hasLost()));
     for (const query of [
       'sum(turnfold_turns_total{outcome="completed"})',
       'sum(turnfold_tool_calls_total)',
@@ -86,12 +107,21 @@ const answerSchema = z.object({
 });
 
 /** Asks for one number; undefined where there is none. */
-async function openPrometheus(address: string): Promise<(query: string) => Promise<number | undefined>> {
+function openPrometheus(address: string): (query: string) => Promise<number | undefined> {
   return async (query) => {
     const response = await fetch(`http://${address}/api/v1/query?query=${encodeURIComponent(query)}`);
     const [first] = answerSchema.parse(await response.json()).data.result;
     return first === undefined ? undefined : Number(first.value[1]);
   };
+}
+
+const alertmanagersSchema = z.object({
+  data: z.object({ activeAlertmanagers: z.array(z.object({ url: z.string() })) }),
+});
+
+async function listAlertmanagers(prometheus: string): Promise<string[]> {
+  const answer: unknown = await (await fetch(`http://${prometheus}/api/v1/alertmanagers`)).json();
+  return alertmanagersSchema.parse(answer).data.activeAlertmanagers.map(({ url }) => url);
 }
 
 async function until(what: string, limitMs: number, isSo: () => Promise<boolean>): Promise<void> {

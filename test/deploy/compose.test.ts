@@ -4,6 +4,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { loadAgents } from '../../src/cli/load-agents.ts';
 import { listVariables } from '../../src/config/check-settings.ts';
+import { SETTING_NAMES, settingOf } from '../../src/config/settings.ts';
 import { readConfig } from '../../src/config.ts';
 import { ROLES } from '../../src/runtime/start-workers.ts';
 
@@ -11,7 +12,8 @@ const serviceSchema = z.object({
   image: z.string().optional(),
   build: z.string().optional(),
   command: z.array(z.string()).default([]),
-  environment: z.record(z.string(), z.coerce.string()).default({}),
+  // null: what whoever calls compose has under that name, if anything
+  environment: z.record(z.string(), z.union([z.null(), z.coerce.string()])).default({}),
   healthcheck: z.object({ test: z.array(z.string()) }).optional(),
   stop_grace_period: z
     .string()
@@ -42,6 +44,10 @@ const { redis } = services;
 const workers = Object.entries(services).filter(([, { build }]) => build !== undefined);
 const dockerfile = read('Dockerfile');
 
+/** What compose keeps to itself: how its own Redis is reached, and what other parts of these files rely on. */
+const FIXED = /^REDIS_|^TURNFOLD_(SHUTDOWN_MS|METRICS_HOST|METRICS_PORT)$/;
+const PROVIDERS = ['anthropic', 'openai'];
+
 /** These files name options, settings and files that nothing compiles: here they are held to the code. */
 describe('docker-compose.yml', () => {
   test('its workers have each role once, and agents that load', async () => {
@@ -56,11 +62,20 @@ describe('docker-compose.yml', () => {
 
   test.each(workers)('the settings of %s are read, and it has the time to close', (_, worker) => {
     expect(listVariables()).toEqual(expect.arrayContaining(Object.keys(worker.environment)));
-    const { redisUrl, shutdownMs } = readConfig(worker.environment);
+    const { redisUrl, shutdownMs } = readConfig(givenBy(worker.environment));
     expect(redisUrl).toBe('redis://redis:6379');
     expect(worker.stop_grace_period).toBeGreaterThan(shutdownMs);
     expect(worker.init).toBe(true);
   });
+
+  test.each(workers)(
+    '%s gets every setting of whoever calls compose, but for what is fixed or a secret',
+    (_, worker) => {
+      const passed = Object.entries(worker.environment).flatMap(([name, value]) => (value === null ? [name] : []));
+      const kept = SETTING_NAMES.filter((name) => FIXED.test(name) || settingOf(name).hasFile);
+      expect([...passed, ...kept].toSorted()).toEqual([...SETTING_NAMES].toSorted());
+    },
+  );
 
   test('its Redis keeps what it acknowledged and lets the workers in', () => {
     const { command = [] } = redis ?? {};
@@ -79,6 +94,15 @@ describe('docker-compose.yml', () => {
     if (service.build === undefined) expect(service.healthcheck?.test.length).toBeGreaterThan(1);
     for (const port of service.ports) expect(port).toMatch(/^127\.0\.0\.1:/);
   });
+
+  test.each(['prometheus', 'alertmanager'])(
+    'links to %s name an address that is published, or the one that is set',
+    (name) => {
+      const { command = [], ports = [] } = services[name] ?? {};
+      const port = ports[0]?.split(':').at(-1);
+      expect(command).toContain(`--web.external-url=\${${name.toUpperCase()}_URL:-http://127.0.0.1:${port}}`);
+    },
+  );
 
   test('what it mounts read-only is there', () => {
     const mounted = Object.values(services).flatMap(({ volumes }) =>
@@ -112,6 +136,15 @@ describe('images', () => {
     expect(dockerfile).toMatch(/^STOPSIGNAL SIGTERM$/m);
     const [, check = ''] = /^HEALTHCHECK .*CMD \["node", "(.*)"\]$/m.exec(dockerfile) ?? [];
     expect(read(check)).toContain('/health');
+  });
+
+  test('`turnfold` is on its path, and is what it starts', () => {
+    const [, target = '', link] = /^RUN ln -s (\S+) (\S+)$/m.exec(dockerfile) ?? [];
+    expect(link).toBe('/usr/local/bin/turnfold');
+    const { bin } = z.object({ bin: z.object({ turnfold: z.string() }) }).parse(JSON.parse(read('package.json')));
+    expect(target).toBe(`/app/${bin.turnfold}`);
+    expect(dockerfile).toContain(`chmod 755 ${bin.turnfold}`);
+    expect(dockerfile).toMatch(/^ENTRYPOINT \["turnfold"\]$/m);
   });
 
   test('what the Dockerfile copies passes .dockerignore', () => {
@@ -152,6 +185,42 @@ describe('deploy/compose/secrets.yml', () => {
   });
 });
 
+describe.each(PROVIDERS)('deploy/compose/%s.yml', (provider) => {
+  const over = readCompose(`deploy/compose/${provider}.yml`);
+
+  test('gives every worker the key as a file, and nobody else', () => {
+    const secret = `${provider}_api_key`;
+    expect(over.secrets).toEqual({ [secret]: { file: `./deploy/compose/secrets/${secret}` } });
+    expect(Object.keys(over.services).toSorted()).toEqual(workers.map(([name]) => name).toSorted());
+    for (const { environment, secrets } of Object.values(over.services)) {
+      expect(environment).toEqual({ [`${provider.toUpperCase()}_API_KEY_FILE`]: `/run/secrets/${secret}` });
+      expect(listVariables()).toEqual(expect.arrayContaining(Object.keys(environment)));
+      expect(secrets).toEqual([secret]);
+    }
+  });
+});
+
+test('Prometheus tells Alertmanager, which has its receivers’ addresses as files', () => {
+  const toldSchema = z.object({
+    alerting: z.object({
+      alertmanagers: z.array(z.object({ static_configs: z.array(z.object({ targets: z.array(z.string()) })) })),
+    }),
+  });
+  const { alertmanagers } = toldSchema.parse(parse(read('deploy/prometheus/prometheus.yml'))).alerting;
+  const told = alertmanagers.flatMap(({ static_configs }) => static_configs.flatMap(({ targets }) => targets));
+  expect(told).toEqual(['alertmanager:9093']);
+  expect(services['alertmanager']?.ports.map((port) => port.split(':').at(-1))).toEqual(['9093']);
+
+  const needed = [...read('deploy/prometheus/alertmanager.yml').matchAll(/_file: \/run\/secrets\/(\w+)$/gm)];
+  const over = readCompose('deploy/compose/alerts.yml');
+  const names = needed.map(([, name = '']) => name);
+  expect(names.length).toBeGreaterThan(0);
+  expect(over.services['alertmanager']?.secrets).toEqual(names);
+  expect(over.secrets).toEqual(
+    Object.fromEntries(names.map((name) => [name, { file: `./deploy/compose/secrets/${name}` }])),
+  );
+});
+
 test('Prometheus finds every worker by the addresses of its service', () => {
   const configSchema = z.object({
     scrape_configs: z.array(
@@ -170,6 +239,13 @@ test('Prometheus finds every worker by the addresses of its service', () => {
   const { metrics } = readConfig({});
   expect(found).toEqual(workers.map(([name]) => ({ job_name: 'turnfold', name, type: 'A', port: metrics.port })));
 });
+
+/** The settings as a worker has them where nobody sets any. */
+function givenBy(environment: Readonly<Record<string, string | null>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(environment).flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
+  );
+}
 
 function baseImage(): string {
   return /^ARG NODE_IMAGE=(.*)$/m.exec(dockerfile)?.[1] ?? '';

@@ -2,15 +2,18 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
+import { printPrometheusRule } from '../../deploy/kubernetes/prometheus-rule.ts';
 import { listVariables } from '../../src/config/check-settings.ts';
 import { readConfig } from '../../src/config.ts';
+import { listNodes, readRedisAddress } from '../../src/domain/redis-address.ts';
 import { QUEUES } from '../../src/jobs/names.ts';
 import { STATES } from '../../src/queue/job-counts.ts';
 import { ROLES } from '../../src/runtime/start-workers.ts';
 import { GAUGES, METRICS } from '../../src/telemetry/metric-catalogue.ts';
 import { readSelectors } from './promql-names.ts';
+import { ALERTS, RECORDINGS } from './rule-files.ts';
 
 const kubectl = 'kubectl';
 const folder = fileURLToPath(new URL('../../deploy/kubernetes', import.meta.url));
@@ -72,6 +75,26 @@ const settingsSchema = z.object({
   configMapGenerator: z.tuple([z.object({ name: z.string(), literals: z.array(z.string()) })]),
 });
 
+const policySchema = z.object({
+  spec: z.object({
+    egress: z.array(z.object({ ports: z.array(z.object({ port: z.number(), protocol: z.string().optional() })) })),
+  }),
+});
+const ruleSchema = z.object({
+  spec: z.object({ groups: z.array(z.object({ name: z.string(), rules: z.array(z.unknown()) })) }),
+});
+const dashboardSchema = z.object({
+  metadata: z.object({
+    name: z.string(),
+    namespace: z.string(),
+    labels: z.object({ grafana_dashboard: z.literal('1') }),
+  }),
+  data: z.record(z.string(), z.string()),
+});
+
+/** What an object's annotations may hold together. `kubectl apply` writes the whole object into one of them. */
+const MAX_ANNOTATION_BYTES = 262_144;
+
 const documents = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.yaml'))
   .flatMap((file) => readDocuments(file).map((document) => ({ file, document })));
@@ -110,9 +133,13 @@ describe('deploy/kubernetes', () => {
     expect(concurrency).toEqual({ turn: 50, compaction: 10, summarization: 10 });
   });
 
-  test('secrets are files', () => {
-    const [secrets] = worker.volumeMounts;
-    for (const { name, value } of worker.env) {
+  test('secrets are files, those too that are commented out', () => {
+    const text = readFileSync(`${folder}/base/worker.yaml`, 'utf8').replaceAll('# - { name:', '- { name:');
+    const [{ env, volumeMounts }] = patchSchema.parse(parse(text)).spec.template.spec.containers;
+    const [secrets] = volumeMounts;
+    expect(env.length).toBeGreaterThan(worker.env.length);
+    expect(listVariables()).toEqual(expect.arrayContaining(env.map(({ name }) => name)));
+    for (const { name, value } of env) {
       expect(name).toMatch(/_FILE$/);
       expect(value.startsWith(`${secrets?.mountPath}/`)).toBe(true);
     }
@@ -157,22 +184,71 @@ describe('deploy/kubernetes', () => {
     }
   });
 
+  test('lets workers out to Redis and its Sentinels, and on demand to who collects traces', () => {
+    const file = readFileSync(`${folder}/base/network-policy.yaml`, 'utf8');
+    const portsOf = (text: string): number[] =>
+      policySchema.parse(parse(text)).spec.egress.flatMap(({ ports }) => ports.map(({ port }) => port));
+    const asked = ['redis://a', 'redis+sentinel://a/master', 'redis+cluster://a'].flatMap((text) => {
+      const address = readRedisAddress(text);
+      return address === undefined ? [] : listNodes(address).map(({ port }) => port || 6_379);
+    });
+    expect(asked).toEqual([6_379, 26_379, 6_379]);
+    expect(portsOf(file)).toEqual(expect.arrayContaining(asked));
+    expect(portsOf(file.replaceAll('# - {', '- {'))).toEqual([...portsOf(file), 4_317, 4_318]);
+  });
+
+  test('its rules are those of deploy/prometheus, as `node deploy/kubernetes/build.ts` writes them', () => {
+    expect(readFileSync(`${folder}/prometheus-operator/prometheus-rule.yaml`, 'utf8')).toBe(printPrometheusRule());
+    const [resource] = ofKind('PrometheusRule');
+    const { groups } = ruleSchema.parse(resource).spec;
+    const rules = groups.flatMap((group) => group.rules);
+    expect(rules).toHaveLength(ALERTS.length + RECORDINGS.length);
+    expect(rules).toEqual(expect.arrayContaining([...ALERTS, ...RECORDINGS]));
+    expect(new Set(groups.map(({ name }) => name)).size).toBe(groups.length);
+  });
+
   test('kustomize builds it (skipped where there is no kubectl)', ({ skip }) => {
-    const built = spawnSync(kubectl, ['kustomize', folder], { encoding: 'utf8' });
-    if (built.error !== undefined) skip('kubectl is not on PATH');
+    const built = buildWithKustomize(folder);
+    if (built === undefined) return skip('kubectl is not on PATH');
     expect(built.stderr).toBe('');
-    const kinds = parseAllDocuments(built.stdout).map((document) => named.parse(document.toJS()).kind);
+    const resources = parseAllDocuments(built.stdout).map((document) => named.parse(document.toJS()));
+    const kinds = resources.map(({ kind }) => kind);
     expect(kinds.filter((kind) => kind === 'Deployment')).toHaveLength(ROLES.length);
     expect(kinds).toEqual(
-      expect.arrayContaining(['ConfigMap', 'NetworkPolicy', 'PodMonitor', 'ScaledObject', 'Service']),
+      expect.arrayContaining(['ConfigMap', 'NetworkPolicy', 'PodMonitor', 'PrometheusRule', 'ScaledObject', 'Service']),
     );
+    for (const { metadata } of resources) expect(metadata['namespace'], metadata.name).toBe('turnfold');
+    for (const resource of resources) {
+      expect(Buffer.byteLength(JSON.stringify(resource)), resource.metadata.name).toBeLessThan(MAX_ANNOTATION_BYTES);
+    }
     // Each Deployment has been laid under worker.yaml, and its image named.
     expect(built.stdout.split(`terminationGracePeriodSeconds: ${pod.terminationGracePeriodSeconds}\n`)).toHaveLength(
       ROLES.length + 1,
     );
     expect(built.stdout).not.toMatch(/image: turnfold$/m);
   });
+
+  test('kustomize puts every dashboard into a ConfigMap that Grafana’s sidecar finds (skipped where there is no kubectl)', ({
+    skip,
+  }) => {
+    const built = buildWithKustomize(folder);
+    if (built === undefined) return skip('kubectl is not on PATH');
+    const found = parseAllDocuments(built.stdout).flatMap((document) => {
+      const { data } = dashboardSchema.safeParse(document.toJS());
+      return data === undefined ? [] : Object.entries(data.data);
+    });
+    const dashboards = fileURLToPath(new URL('../../deploy/grafana/dashboards', import.meta.url));
+    const files = readdirSync(dashboards).map((name) => [name, readFileSync(`${dashboards}/${name}`, 'utf8')]);
+    expect(files.length).toBeGreaterThan(0);
+    expect(found).toHaveLength(files.length);
+    expect(Object.fromEntries(found)).toEqual(Object.fromEntries(files));
+  });
 });
+
+function buildWithKustomize(root: string): { readonly stdout: string; readonly stderr: string } | undefined {
+  const built = spawnSync(kubectl, ['kustomize', root], { encoding: 'utf8', maxBuffer: 16 * 1024 * 1024 });
+  return built.error === undefined ? built : undefined;
+}
 
 function readDocuments(file: string): unknown[] {
   return parseAllDocuments(readFileSync(`${folder}/${file}`, 'utf8')).map((document) => {

@@ -16,18 +16,26 @@ const LOOK_MS = 100;
 const START_MS = 20_000;
 const DOWNLOAD_MS = 120_000;
 
+/** Program → the package of Debian that has it. */
+const PACKAGES = {
+  prometheus: 'prometheus',
+  promtool: 'prometheus',
+  'prometheus-alertmanager': 'prometheus-alertmanager',
+  amtool: 'prometheus-alertmanager',
+} as const;
+
 /**
- * A program of Debian's package `prometheus`: from PATH, else unpacked from the package into the cache folder, where it
- * stays. Undefined where this machine has neither it nor apt.
+ * A program of Debian's packages: from PATH, else unpacked from the package into the cache folder, where it stays.
+ * Undefined where this machine has neither it nor apt.
  */
-export async function findPrometheusProgram(name: 'prometheus' | 'promtool'): Promise<string | undefined> {
+export async function findPrometheusProgram(name: keyof typeof PACKAGES): Promise<string | undefined> {
   const installed = await findOnPath([name], process.env['PATH'] ?? '');
   if (installed !== undefined) return installed;
   if (!hasApt()) return undefined;
   const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
-  const folder = join(cache, 'turnfold', `prometheus-${process.arch}`);
+  const folder = join(cache, 'turnfold', `${PACKAGES[name]}-${process.arch}`);
   const program = join(folder, 'usr/bin', name);
-  if (!(await canRun(program))) await fillCache(folder, program);
+  if (!(await canRun(program))) await fillCache(PACKAGES[name], folder, program);
   return (await canRun(program)) ? program : undefined;
 }
 
@@ -39,14 +47,14 @@ async function canRun(program: string): Promise<boolean> {
 }
 
 /** Whole or absent, by one rename. Programs in Go: they need no library of the packages that are named beside them. */
-async function fillCache(folder: string, program: string): Promise<void> {
+async function fillCache(name: string, folder: string, program: string): Promise<void> {
   const parent = dirname(folder);
   await mkdir(parent, { recursive: true });
   const staging = await mkdtemp(join(parent, '.staging-'));
   try {
     const signal = AbortSignal.timeout(DOWNLOAD_MS);
     const apt = openApt(staging, { env: process.env, signal, log: () => undefined });
-    const [file = ''] = await apt.download(['prometheus']);
+    const [file = ''] = await apt.download([name]);
     const tree = join(staging, 'tree');
     await apt.unpack(file, tree);
     // Looked at only now: another run may have put it there meanwhile, and may run it.
@@ -68,10 +76,20 @@ const matrixSchema = z.object({
   ),
 });
 
+const vectorSchema = z.object({
+  resultType: z.literal('vector'),
+  result: z.array(z.object({ metric: z.record(z.string(), z.string()), value: z.tuple([z.number(), z.string()]) })),
+});
+
 export type Series = z.infer<typeof matrixSchema>['result'][number];
+export type Sample = z.infer<typeof vectorSchema>['result'][number];
 
 export interface Prometheus {
   readonly url: string;
+  /** as a discovery does: what is not named any more is no target any more, within some seconds */
+  setTargets(targets: readonly string[]): Promise<void>;
+  /** as of now */
+  query(query: string): Promise<Sample[]>;
   /** each second from `from` to now, in ms since epoch */
   queryRange(query: string, from: number): Promise<Series[]>;
   stop(): Promise<void>;
@@ -89,10 +107,16 @@ export interface PrometheusOptions {
 export async function startPrometheus({ program, targets, ruleFiles = [] }: PrometheusOptions): Promise<Prometheus> {
   const folder = await mkdtemp(join(tmpdir(), 'turnfold-prometheus-'));
   const port = await findFreePort();
+  const named = join(folder, 'targets.json');
+  const setTargets = async (now: readonly string[]): Promise<void> => {
+    await writeFile(`${named}.new`, JSON.stringify([{ targets: now }]));
+    await rename(`${named}.new`, named);
+  };
+  await setTargets(targets);
   const config = {
     global: { scrape_interval: '1s', evaluation_interval: '1s' },
     rule_files: ruleFiles,
-    scrape_configs: [{ job_name: 'turnfold', static_configs: [{ targets }] }],
+    scrape_configs: [{ job_name: 'turnfold', file_sd_configs: [{ files: [named], refresh_interval: '1s' }] }],
   };
   await writeFile(join(folder, 'prometheus.yml'), JSON.stringify(config)); // JSON is YAML
   const server = launchServer({
@@ -125,6 +149,8 @@ export async function startPrometheus({ program, targets, ruleFiles = [] }: Prom
   }
   return {
     url,
+    setTargets,
+    query: async (query) => vectorSchema.parse(await ask('/api/v1/query', { query })).result,
     async queryRange(query, from) {
       const [start, end] = [from / 1_000, Date.now() / 1_000].map(String) as [string, string];
       return matrixSchema.parse(await ask('/api/v1/query_range', { query, start, end, step: '1' })).result;

@@ -10,7 +10,7 @@ const alertSchema = z.strictObject({
   expr: z.string(),
   for: z.string().optional(),
   labels: z.strictObject({ severity: z.enum(['page', 'ticket']) }),
-  annotations: z.strictObject({ summary: z.string(), runbook_url: z.string() }),
+  annotations: z.strictObject({ summary: z.string(), runbook: z.string() }),
 });
 const ruleFileSchema = z.strictObject({
   groups: z.array(z.strictObject({ name: z.string(), rules: z.array(z.union([recordingSchema, alertSchema])) })),

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { addCheckCommands } from '../../src/cli/check-commands.ts';
 import { addOfflineCommands } from '../../src/cli/offline-commands.ts';
 import type { Output } from '../../src/cli/output.ts';
@@ -8,16 +10,20 @@ import { addProcessCommands } from '../../src/cli/process-commands.ts';
 import { addRedisCommands } from '../../src/cli/redis-commands.ts';
 import { SETTING_NAMES } from '../../src/config/settings.ts';
 import { policyInputSchema } from '../../src/domain/policy.ts';
+import { openOwnRedis } from '../cli/own-redis.ts';
 import { listKnownMetrics } from './known-metrics.ts';
 import { ALERTS } from './rule-files.ts';
 
-const text = readFileSync(new URL('../../docs/runbook.md', import.meta.url), 'utf8');
+const readFile = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+const text = readFile('docs/runbook.md');
 const [preface = '', ...sections] = text.split(/^### /m);
 const entries = new Map(sections.map((section) => [section.split('\n', 1)[0] ?? '', section.split(/^## /m)[0] ?? '']));
 
-/** `turnfold …` between backticks or on a line of its own, its remark cut off. */
+/** `turnfold …` between backticks, in a container or not, or on a line of its own, its remark cut off. */
 function listCommands(): string[] {
-  const quoted = [...text.matchAll(/`(turnfold [^`]+)`/g)].map(([, command = '']) => command);
+  const quoted = [...text.matchAll(/`(?:docker compose exec [\w-]+ |kubectl [^`]+ -- )?(turnfold [^`]+)`/g)].map(
+    ([, command = '']) => command,
+  );
   const lines = text.split('\n').filter((line) => line.startsWith('turnfold '));
   return [...quoted, ...lines].map((line) => line.replace(/\s+(#|>).*$/, '').trim());
 }
@@ -43,7 +49,7 @@ describe('the runbook', () => {
   test('has an entry for every alert, in the place that the alert names, and none besides', () => {
     expect([...entries.keys()].toSorted()).toEqual(ALERTS.map(({ alert }) => alert).toSorted());
     for (const { alert, annotations } of ALERTS) {
-      expect(annotations.runbook_url).toBe(`docs/runbook.md#${alert.toLowerCase()}`);
+      expect(annotations.runbook).toBe(`docs/runbook.md#${alert.toLowerCase()}`);
     }
   });
 
@@ -63,6 +69,27 @@ describe('the runbook', () => {
 
   test.each([...new Set(listCommands())])('its command exists: %s', (line) => {
     expect(() => parseCommand(line)).not.toThrow();
+  });
+
+  test('its commands of compose name services that there are, and take the files from COMPOSE_FILE', () => {
+    const services = Object.keys((parse(readFile('docker-compose.yml')) as { services: object }).services);
+    const commands = [...text.matchAll(/`docker compose (\w+)\s*([^`]*)`/g)];
+    expect(commands.length).toBeGreaterThan(5);
+    for (const [command, verb, rest = ''] of commands) {
+      expect(command).not.toContain('-f ');
+      const named = verb === 'exec' ? rest.split(' ', 1) : [...rest.matchAll(/(?:^|[\s=])(redis|\w+-worker)\b/g)];
+      for (const name of named.flat()) expect(services, command).toContain(name.trim().replace('=', ''));
+    }
+    expect(preface).toContain('`COMPOSE_FILE`');
+  });
+
+  test('Redis takes what its commands ask for', async () => {
+    const commands = [...text.matchAll(/`redis-cli (\w[^`]*)`/g)].map(([, command = '']) => command.split(' '));
+    expect(commands.length).toBeGreaterThan(3);
+    const { url } = await openOwnRedis(); // they change its settings
+    const redis = new Redis(url);
+    for (const [name = '', ...args] of commands) await expect(redis.call(name, ...args)).resolves.toBeDefined();
+    redis.disconnect();
   });
 
   test.each([

@@ -10,14 +10,14 @@ import { createTrafficAgents, createTrafficSummarizers } from './traffic-agents.
 const SETTLED_MS = 8_000;
 const WAIT_MS = 250;
 const MEMORY_LIMIT = '256mb';
-/** more turns than slots */
+/** more turns than workers take at a time */
 const BURST = 40;
 const SLOTS = { turn: 8, compaction: 4, summarization: 4 };
 
 /** Workers with metrics pages and a load for them. */
 export interface Traffic {
   readonly workers: readonly Workers[];
-  /** turns that take every slot, and more that wait for one, until `drive` */
+  /** turns that keep every hand busy, and more that wait for one, until `drive` */
   queueUp(): Promise<void>;
   /**
    * Lets those go on and leads one conversation with each agent, turn behind turn, until the signal. Once, every connection

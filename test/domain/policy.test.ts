@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { completePolicy, type EvictionStrategy, mergePolicies, POLICY_DEFAULTS } from '../../src/domain/policy.ts';
 import { readPolicy } from '../../src/domain/policy-input.ts';
+import { restOf } from '../../src/domain/rest.ts';
 import { errorOf } from './error-of.ts';
 
 /** `{min: [{min: [… {evict: 0.5} …]}]}`, this deep. */
@@ -153,4 +154,14 @@ describe('reading', () => {
     expect(error).toMatchObject({ code: 'invalid_policy', field });
     expect(error.message).toMatch(why);
   });
+});
+
+test('a policy without a time to live takes one away, and who knows no policy leaves it', () => {
+  expect(restOf(completePolicy({ conversationTtl: 60_000 }))).toEqual({ conversationTtl: 60_000 });
+  expect(restOf(completePolicy({}))).toEqual({ conversationTtl: 0 });
+  expect(restOf(undefined)).toEqual({});
+});
+
+test('a time to live is a second at least', () => {
+  expect(errorOf(() => readPolicy({ conversationTtl: 999 }))).toMatchObject({ field: 'conversationTtl' });
 });

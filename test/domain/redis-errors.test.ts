@@ -34,6 +34,30 @@ describe('the failure of a call', () => {
     expect(nameRedisError(cause)).toMatchObject({ message: 'Redis does not answer: ECONNREFUSED' });
   });
 
+  test.each([
+    [{ code: 'SELF_SIGNED_CERT_IN_CHAIN' }, 'self-signed certificate in certificate chain', 'signed by nobody'],
+    [{ code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' }, 'unable to verify the first certificate', 'signed by nobody'],
+    [{}, 'All sentinels are unreachable. Last error: unable to get local issuer certificate', 'signed by nobody'],
+    [{ code: 'CERT_HAS_EXPIRED' }, 'certificate has expired', 'has expired'],
+    [{ code: 'CERT_NOT_YET_VALID' }, 'certificate is not yet valid', 'not valid yet'],
+    [
+      {},
+      "Hostname/IP does not match certificate's altnames: IP: 127.0.0.1 is not in the cert's list: ",
+      'another name',
+    ],
+    [{ code: 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED' }, 'tlsv13 alert certificate required', 'asks for'],
+    [{ code: 'ERR_SSL_TLSV1_ALERT_UNKNOWN_CA' }, 'tlsv1 alert unknown ca', 'does not take our certificate'],
+    [{ code: 'ERR_SSL_WRONG_VERSION_NUMBER' }, 'wrong version number', 'speaks no TLS'],
+  ])('%j %s: Redis is there, and there is no TLS with it', (code, said, words) => {
+    const cause = Object.assign(new Error(said), code);
+    expect(isOutage(cause)).toBe(true);
+    expect(nameRedisError(cause)).toMatchObject({
+      code: 'redis_unavailable',
+      message: expect.stringMatching(`^Redis cannot be used: it.*${words}`),
+      cause,
+    });
+  });
+
   test('of a Cluster is told with what its last node did', () => {
     const cause = Object.assign(new Error('Failed to refresh slots cache.'), { lastNodeError: AWAY });
     expect(nameRedisError(cause)).toMatchObject({

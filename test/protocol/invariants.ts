@@ -33,9 +33,10 @@ interface Before {
   readonly states: ReadonlyMap<string, TurnState>;
   readonly head: string | undefined;
   readonly logged: number;
+  readonly isBusy: boolean;
 }
 
-const NOTHING: Before = { epoch: 0, states: new Map(), head: undefined, logged: 0 };
+const NOTHING: Before = { epoch: 0, states: new Map(), head: undefined, logged: 0, isBusy: false };
 
 /** Looks at one call from both sides: what it did is what its invariants allow. */
 export async function watch<T>(db: MemoryDatabase, call: HeldCall, act: () => Promise<T>): Promise<T> {
@@ -45,6 +46,9 @@ export async function watch<T>(db: MemoryDatabase, call: HeldCall, act: () => Pr
   if (whole !== undefined && whole !== textOfDatabase(db)) {
     throw new Broken('I4', `${call.operation} of somebody who lost the conversation changed it`);
   }
+  for (const [name, { isBusy }] of before) {
+    if (isBusy && !db.conversations.has(name)) throw new Broken('I2', `${call.operation} removed what is under way`);
+  }
   for (const [name, conversation] of db.conversations) {
     checkStep(call, { before: before.get(name) ?? NOTHING, conversation, reply });
     checkState(db, conversation);
@@ -52,9 +56,10 @@ export async function watch<T>(db: MemoryDatabase, call: HeldCall, act: () => Pr
   return reply;
 }
 
-function look({ epoch, mailbox, turnRecords, log }: MemoryConversation): Before {
+function look({ epoch, mailbox, turnRecords, log, pass }: MemoryConversation): Before {
   const states = new Map([...turnRecords].map(([turn, { state }]) => [turn, state]));
-  return { epoch, states, head: mailbox[0], logged: log.length };
+  const isBusy = pass !== undefined || [...states.values()].some((state) => !isSettled(state));
+  return { epoch, states, head: mailbox[0], logged: log.length, isBusy };
 }
 
 /** A write whose lease is not the present one. */

@@ -152,4 +152,14 @@ export const MUTATIONS: readonly Mutation[] = [
       },
     }),
   },
+  {
+    name: 'an erase that trusts what the sweep has found',
+    invariant: 'I2',
+    scenario: 'a turn and an expiry',
+    faults: {},
+    mutate: (store) => ({
+      ...store,
+      expire: async (conversation) => ({ status: 'expired', ...(await store.erase(conversation)) }),
+    }),
+  },
 ];

@@ -1,3 +1,4 @@
+import { appendMessages } from '../../src/client/appends.ts';
 import { forkConversation } from '../../src/client/forks.ts';
 import type { ClientPorts } from '../../src/client/ports.ts';
 import { approveProposal } from '../../src/client/proposals.ts';
@@ -25,6 +26,8 @@ export interface Scenario {
   readonly before?: string;
   /** what services do first, one after the other; the search begins when nothing is left to do but to wait */
   readonly first?: readonly Client[];
+  /** for how long nothing happens then, in ms */
+  readonly restMs?: number;
   readonly clients: readonly Client[];
   /** of accepted turns: how each may end */
   readonly ends?: Readonly<Record<string, readonly string[]>>;
@@ -46,6 +49,8 @@ const evicting = () => ({
   policy: { turnThreshold: 3, retentionWindow: 2, strategy: { evict: 1 }, minGain: 0 },
 });
 
+const REST_MS = 5_000;
+const resting = () => ({ ...say(), policy: { conversationTtl: REST_MS } });
 /** Usable 2,000: over the hard limit with the turn's own message. */
 const hard = () => ({
   model: scriptedModel({ profile: { windowTokens: 2_500, outputCapTokens: 500 }, decide: () => ({ content: 'said' }) }),
@@ -71,6 +76,14 @@ const trying =
     }
   };
 
+const append = trying((ports) =>
+  appendMessages(ports, {
+    conversation: ref.id,
+    agent: AGENT,
+    operation: 'append',
+    messages: [{ role: 'user', content: 'Appended.' }],
+  }),
+);
 const bring = trying((ports) => answerCalls(ports, ref, 't1', { c2_0: { content: 'blue' } }));
 const cancel = trying((ports) => cancelTurn(ports, ref, 't1'));
 const compact: Client = (ports) =>
@@ -92,6 +105,11 @@ const summarizing =
     policy: { tokenThreshold: 1_000, maxTokens: 600, retentionWindow: 2, ...policy },
     summarizers: [summarizer],
   });
+
+/** Whatever came in between: in the end it rests, and goes. That nothing went with it is looked at by `watch`. */
+function checkErased({ db }: World): void {
+  if (db.conversations.size > 0) throw new Error('it was not erased');
+}
 
 /** The copy is done, and shows what its original shows at that point; or it was never begun. */
 function checkCopy({ db }: World): void {
@@ -204,12 +222,30 @@ export const SCENARIOS: readonly Scenario[] = [
     clients: [enqueue('t1'), enqueue('t2')],
     ends: { t1: ['completed'], t2: ['completed'] },
   },
+  {
+    name: 'a turn and an expiry',
+    surround: resting,
+    first: [enqueue('t1')],
+    restMs: REST_MS,
+    clients: [enqueue('t2'), cancel],
+    checkEnd: checkErased,
+    isNeverSuspended: true,
+  },
+  {
+    name: 'an append, a pass and an expiry',
+    surround: resting,
+    first: [enqueue('t1')],
+    restMs: REST_MS,
+    clients: [append, trying(compactAll)],
+    checkEnd: checkErased,
+    isNeverSuspended: true,
+  },
 ];
 
 type Bounds = Pick<Exploration, 'faults' | 'maxSteps' | 'maxMs'>;
 
 export function exploreScenario(scenario: Scenario, bounds: Bounds, mutate?: Mutate): Exploration {
-  const { surround, before, first = [], clients, isNeverSuspended = false } = scenario;
+  const { surround, before, first = [], restMs = 0, clients, isNeverSuspended = false } = scenario;
   return {
     ...bounds,
     mayBeDueAtOnce: !isNeverSuspended,
@@ -221,6 +257,7 @@ export function exploreScenario(scenario: Scenario, bounds: Bounds, mutate?: Mut
         world.beginClient(index);
         await playOut(world);
       }
+      world.clock.moveTo(world.clock.now() + restMs);
       for (const index of clients.keys()) world.beginClient(first.length + index);
       return world;
     },

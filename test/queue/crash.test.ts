@@ -27,5 +27,6 @@ test('the wake of a worker that was killed is delivered again, as often as it ta
   await house.openWorkers({ turn: { handler: async ({ id }) => void seen.push(id), concurrency: 1 } }).start();
 
   await expect.poll(() => seen, { timeout: 30_000, interval: 50 }).toEqual(['c1']);
+  expect(house.reclaims).toEqual(['turn']); // the second one: the first crash's was told to the process that died of the second
   expect(house.errors).toEqual([]);
 }, 75_000);

@@ -16,6 +16,8 @@ export interface House {
   readonly namespace: string;
   /** what was reported, oldest first */
   readonly errors: { readonly error: unknown; readonly where: string }[];
+  /** queues whose jobs were found without their worker */
+  readonly reclaims: string[];
   openWakes(options?: { failsFast?: boolean }): OpenWakeQueue;
   openWorkers(roles: QueueWorkersOptions['roles'], options?: { deadlineMs?: number }): QueueWorkers;
   /** BullMQ's own queue, for what our side of it never does */
@@ -26,6 +28,7 @@ export interface House {
 export function useHouse({ url = inject('redisUrl'), shards = 1 } = {}): House {
   const namespace = `test-${randomUUID()}`;
   const errors: House['errors'] = [];
+  const reclaims: string[] = [];
   const shared = {
     url,
     shards,
@@ -37,13 +40,19 @@ export function useHouse({ url = inject('redisUrl'), shards = 1 } = {}): House {
   return {
     ...shared,
     errors,
+    reclaims,
     openWakes(options) {
       const wakes = openWakeQueue({ ...shared, ...options });
       onTestFinished(() => wakes.close());
       return wakes;
     },
     openWorkers(roles, { deadlineMs = 5_000 } = {}) {
-      const workers = openQueueWorkers({ ...shared, roles, deadlineMs });
+      const workers = openQueueWorkers({
+        ...shared,
+        roles,
+        deadlineMs,
+        onReclaim: (queue) => void reclaims.push(queue),
+      });
       onTestFinished(async () => void (await workers.close()));
       return workers;
     },

@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { OpenWakeQueue } from '../../src/queue/wake-queue.ts';
@@ -87,7 +88,7 @@ test("a worker's wake waits until Redis is back; its gauges do not", async (cont
   const woken = vi.fn<() => void>();
   const waking = wakes.wake('turn', c1, 'w1').then(woken);
   await expect(wakes.countJobs()).rejects.toMatchObject({ code: 'redis_unavailable' });
-  await expect(wakes.readOldestWaits()).rejects.toMatchObject({ code: 'redis_unavailable' });
+  await expect(wakes.readShardWaits()).rejects.toMatchObject({ code: 'redis_unavailable' });
   expect(woken).not.toHaveBeenCalled();
 
   thaw();
@@ -141,4 +142,18 @@ test('many calls at once while a connection is being made are no leak to warn of
     }, SOON)
     .toBeGreaterThan(100); // They waited, for what is not answered.
   expect(warnings).toEqual([]);
+});
+
+test('a report of many shards waits for a Redis that is slow; gauges do not', async (context) => {
+  const redis = await startOwnRedis(context);
+  const house = useHouse({ ...redis, shards: 16 });
+  const wakes = house.openWakes({ failsFast: true });
+  await wakes.wake('turn', c1, 'w0');
+  const pause = new Redis(redis.url);
+  onTestFinished(() => pause.disconnect());
+  await pause.call('CLIENT', 'PAUSE', 2_000, 'ALL');
+  const [report, waits] = await Promise.allSettled([wakes.reportQueues(), wakes.readShardWaits()]);
+
+  expect(waits).toMatchObject({ reason: { code: 'redis_unavailable' } });
+  expect(report).toMatchObject({ status: 'fulfilled', value: { length: 48 } });
 });

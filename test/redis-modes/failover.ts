@@ -3,6 +3,7 @@ import { type OpenClient, openClient } from '../../src/client/index.ts';
 import type { Agent } from '../../src/domain/agent.ts';
 import type { Durability } from '../../src/domain/durability.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
+import type { RedisTls } from '../../src/domain/redis-tls.ts';
 import { ROLES, startWorkers } from '../../src/runtime/start-workers.ts';
 import { agentOf } from '../runtime/agents.ts';
 import { until } from './servers.ts';
@@ -19,6 +20,7 @@ const SHARDS = 4;
 
 export interface Failover {
   readonly redisUrl: string;
+  readonly redisTls?: RedisTls;
   readonly durability?: Durability;
   /** `guide`, which otherwise repeats what it is told */
   readonly agent?: Agent;
@@ -48,13 +50,14 @@ export interface Figures {
 
 /** Producers and workers before, during and after the death of a master; then what is left of what was acknowledged. */
 export async function measureFailover(failover: Failover): Promise<Figures> {
-  const { redisUrl, durability, agent = agentOf() } = failover;
+  const { redisUrl, redisTls, durability, agent = agentOf() } = failover;
   const settlements = new Map<string, number>();
   const settledAt = new Map<string, number[]>();
   const fannedOutAt: number[] = [];
   const open = () =>
     startWorkers({
       redisUrl,
+      redisTls,
       agents: [agent],
       roles: ROLES,
       shards: SHARDS,
@@ -69,7 +72,7 @@ export async function measureFailover(failover: Failover): Promise<Figures> {
         settlements.set(event.turn ?? '', (settlements.get(event.turn ?? '') ?? 0) + 1);
       },
     });
-  const client = await openClient({ redisUrl, shards: SHARDS, ...(durability && { durability }) });
+  const client = await openClient({ redisUrl, redisTls, shards: SHARDS, ...(durability && { durability }) });
   const workers = await Promise.all([open(), open()]);
   try {
     const producing = new AbortController();

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import { type Server, startReplicated, startServer, until } from './servers.ts';
+import { type Server, type ServerTls, startReplicated, startServer, until } from './servers.ts';
 
 const SENTINELS = 3;
 const DOWN_AFTER_MS = 1_000;
@@ -11,8 +11,8 @@ export interface Sentinels {
 }
 
 /** A master, two replicas and three Sentinels, until the test is over. */
-export async function startSentinels(): Promise<Sentinels> {
-  const [master, ...replicas] = (await startReplicated(2)) as [Server, ...Server[]];
+export async function startSentinels(tls?: ServerTls): Promise<Sentinels> {
+  const [master, ...replicas] = (await startReplicated(2, [], tls)) as [Server, ...Server[]];
   const sentinels: Server[] = [];
   onTestFinished(async () => {
     await Promise.all([...sentinels, master, ...replicas].map((server) => server.stop()));
@@ -23,7 +23,7 @@ export async function startSentinels(): Promise<Sentinels> {
     'sentinel failover-timeout main 5000',
     '',
   ].join('\n');
-  for (let at = 0; at < SENTINELS; at += 1) sentinels.push(await startServer({ sentinelOf }));
+  for (let at = 0; at < SENTINELS; at += 1) sentinels.push(await startServer({ sentinelOf, tls }));
   await until('the Sentinels know each other and the replicas', async () => {
     const states = await Promise.all(sentinels.map(({ redis }) => redis.call('SENTINEL', 'MASTER', 'main')));
     return states.every((state) => {
@@ -33,7 +33,7 @@ export async function startSentinels(): Promise<Sentinels> {
     });
   });
   return {
-    url: `redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/main`,
+    url: `redis${tls ? 's' : ''}+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/main`,
     master,
     replicas,
   };

@@ -6,6 +6,7 @@ import { Redis } from 'ioredis';
 import { findOnPath } from '../../src/local-redis/path.ts';
 import { launchServer } from '../../src/local-redis/server-process.ts';
 import { findClosedPort } from '../local-redis/fixture.ts';
+import type { Certificate } from './certificates.ts';
 
 const READY_MS = 20_000;
 
@@ -28,14 +29,24 @@ export interface ServerOptions {
   readonly args?: readonly string[];
   /** a config file's text, for Sentinels, who write it anew */
   readonly sentinelOf?: string;
+  /** TLS, and nothing else: to clients, replicas and the nodes of a Cluster */
+  readonly tls?: ServerTls | undefined;
 }
 
-const serverPath = await findOnPath(['redis-server', 'valkey-server'], process.env['PATH'] ?? '');
+export interface ServerTls {
+  readonly certificate: Certificate;
+  /** path of whom it trusts */
+  readonly caFile: string;
+  /** whether clients need a certificate (not) */
+  readonly asksClients?: boolean;
+}
+
+export const serverPath = await findOnPath(['redis-server', 'valkey-server'], process.env['PATH'] ?? '');
 /** Whether there is a server to start. */
 export const hasServer = serverPath !== undefined;
 
 /** A server on 127.0.0.1 that ends with this process, however that ends. */
-export async function startServer({ args = [], sentinelOf, ...options }: ServerOptions = {}): Promise<Server> {
+export async function startServer({ args = [], sentinelOf, tls, ...options }: ServerOptions = {}): Promise<Server> {
   const port = options.port ?? (await findClosedPort());
   const own = await realpath(await mkdtemp(join(tmpdir(), 'turnfold-modes-')));
   const dir = options.dir ?? own;
@@ -44,14 +55,21 @@ export async function startServer({ args = [], sentinelOf, ...options }: ServerO
     await writeFile(join(dir, 'sentinel.conf'), sentinelOf);
     config.push(join(dir, 'sentinel.conf'), '--sentinel');
   }
-  const address = ['--bind', '127.0.0.1', '--port', String(port), '--dir', dir];
+  const address = ['--bind', '127.0.0.1', ...listPortArgs(port, tls), '--dir', dir];
   const server = launchServer({
     binary: serverPath ?? '',
     args: [...config, '--save', '', ...args, ...address],
     env: { PATH: process.env['PATH'], LC_ALL: 'C' },
     folder: own,
   });
-  const redis = new Redis({ host: '127.0.0.1', port, retryStrategy: () => 100, maxRetriesPerRequest: null });
+  const redis = new Redis({
+    host: '127.0.0.1',
+    port,
+    retryStrategy: () => 100,
+    maxRetriesPerRequest: null,
+    // Of the test's own: whether certificates are looked at is what it asks others.
+    ...(tls && { tls: { cert: tls.certificate.cert, key: tls.certificate.key, rejectUnauthorized: false } }),
+  });
   redis.on('error', () => undefined);
   const pid = await within(READY_MS, async () => {
     if (server.ended.aborted) throw new Error(`a server did not start: ${server.lastOutput()}`);
@@ -59,7 +77,7 @@ export async function startServer({ args = [], sentinelOf, ...options }: ServerO
   });
   return {
     port,
-    url: `redis://127.0.0.1:${port}`,
+    url: `redis${tls ? 's' : ''}://127.0.0.1:${port}`,
     pid,
     dir,
     redis,
@@ -70,6 +88,14 @@ export async function startServer({ args = [], sentinelOf, ...options }: ServerO
       await rm(own, { recursive: true, force: true });
     },
   };
+}
+
+function listPortArgs(port: number, tls: ServerTls | undefined): string[] {
+  if (tls === undefined) return ['--port', String(port)];
+  const { certificate, caFile, asksClients = false } = tls;
+  const files = ['--tls-cert-file', certificate.certFile, '--tls-key-file', certificate.keyFile];
+  const clients = ['--tls-ca-cert-file', caFile, '--tls-auth-clients', asksClients ? 'yes' : 'no'];
+  return ['--port', '0', '--tls-port', String(port), ...files, ...clients, '--tls-replication', 'yes'];
 }
 
 async function within<T>(ms: number, run: () => Promise<T>): Promise<T> {
@@ -95,12 +121,12 @@ export async function until(what: string, look: () => Promise<boolean> | boolean
 }
 
 /** A master with so many replicas that have all it has. */
-export async function startReplicated(count: number, args: readonly string[] = []): Promise<Server[]> {
-  const master = await startServer({ args });
+export async function startReplicated(count: number, args: readonly string[] = [], tls?: ServerTls): Promise<Server[]> {
+  const master = await startServer({ args, tls });
   const replicas: Server[] = [];
   for (let index = 0; index < count; index += 1) {
     const follow = ['--replicaof', `127.0.0.1 ${master.port}`, '--repl-diskless-sync-delay', '0'];
-    replicas.push(await startServer({ args: [...args, ...follow] }));
+    replicas.push(await startServer({ args: [...args, ...follow], tls }));
   }
   await until('replicas follow', async () => (await master.redis.wait(count, 100)) === count);
   return [master, ...replicas];

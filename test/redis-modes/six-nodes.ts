@@ -1,11 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { findClosedPort, makeFolder, removeFolder } from '../local-redis/fixture.ts';
-import { type Server, type ServerOptions, startServer, until } from './servers.ts';
+import { type Server, type ServerOptions, type ServerTls, startServer, until } from './servers.ts';
 
 const MASTERS = 3;
 const SLOTS = 16_384;
 const NODE_TIMEOUT_MS = 1_000;
+
+const NAMED = [
+  '--tls-cluster',
+  'yes',
+  '--cluster-announce-hostname',
+  'localhost',
+  '--cluster-preferred-endpoint-type',
+  'hostname',
+];
 
 export interface Node extends Server {
   /** what it was started with */
@@ -18,8 +27,8 @@ export interface SixNodes {
   ownersOf(key: string): Promise<{ readonly master: Node; readonly replica: Node }>;
 }
 
-/** A Cluster of three masters with a replica each, until the test is over. */
-export async function startSixNodes(): Promise<SixNodes> {
+/** A Cluster of three masters with a replica each, until the test is over; over TLS its nodes are known by name alone. */
+export async function startSixNodes(tls?: ServerTls): Promise<SixNodes> {
   const nodes: Node[] = [];
   const busPorts: number[] = [];
   for (let at = 0; at < 2 * MASTERS; at += 1) {
@@ -29,14 +38,14 @@ export async function startSixNodes(): Promise<SixNodes> {
     busPorts.push(busPort);
     const cluster = ['--cluster-enabled', 'yes', '--cluster-port', String(busPort)];
     const times = ['--cluster-node-timeout', String(NODE_TIMEOUT_MS), '--repl-diskless-sync-delay', '0'];
-    nodes.push(await startNode({ dir, args: [...cluster, ...times] }));
+    nodes.push(await startNode({ dir, args: [...cluster, ...times, ...(tls ? NAMED : [])], tls }));
   }
   await shareSlots(nodes);
   await introduce(nodes, busPorts);
   await replicate(nodes);
   const [first] = nodes as [Node, ...Node[]];
   return {
-    url: `redis+cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`,
+    url: `${tls ? 'rediss+cluster' : 'redis+cluster'}://${nodes.map(({ port }) => `${tls ? 'localhost' : '127.0.0.1'}:${port}`).join(',')}`,
     async ownersOf(key) {
       const at = Math.floor(((await first.redis.cluster('KEYSLOT', key)) * MASTERS) / SLOTS);
       return { master: nodes[at] as Node, replica: nodes[at + MASTERS] as Node };

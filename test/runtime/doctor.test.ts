@@ -24,7 +24,7 @@ test('a Node that is too old is wrong, and the one that is needed is named', () 
 const report = (of: Partial<QueueReport>): QueueReport => ({
   queue: 'turn',
   shard: 0,
-  waitMs: 0,
+  waitMs: undefined,
   isPaused: false,
   workers: 1,
   ...of,
@@ -37,6 +37,7 @@ test.each<[string, Partial<QueueReport>, string, string]>([
   ['it is paused', { isPaused: true, waitMs: 61_000 }, 'wrong', 'ok'],
   ['nobody is there', { workers: 0 }, 'ok', 'warning'],
   ['nobody is there, and work waits', { workers: 0, waitMs: 900 }, 'ok', 'wrong'],
+  ['nobody is there, and work waits since now', { workers: 0, waitMs: 0 }, 'ok', 'wrong'],
   ['nobody may say who is there', { workers: undefined, waitMs: 900 }, 'ok', 'ok'],
 ])('of two shards the worse is told: %s', (_, of, intake, workers) => {
   const findings = examineQueues([report({}), report({ shard: 1, ...of })], 60_000);

@@ -30,6 +30,7 @@ export interface StartOptions {
   readonly metricsPort?: number;
   readonly shadow?: PolicyInput;
   readonly tracesContent?: boolean;
+  readonly queueShards?: number;
 }
 
 /** A Redis, a client and workers: all that runs in production, in one test's hands. */
@@ -63,14 +64,14 @@ export async function openHouse(): Promise<House> {
     redisUrl,
     redis,
     client,
-    async startWorkers(agent, { roles = ROLES, metricsPort, shadow, tracesContent = false } = {}) {
+    async startWorkers(agent, { roles = ROLES, metricsPort, shadow, tracesContent = false, queueShards = 1 } = {}) {
       const events: WorkerEvent[] = [];
       const workers = await startWorkers({
         redisUrl,
         agents: [agent],
         roles,
         shards: SHARDS,
-        queueShards: 1,
+        queueShards,
         concurrency: { turn: 8, compaction: 4, summarization: 4 },
         shutdownMs: 5_000,
         onEvent: (event) => events.push(event),

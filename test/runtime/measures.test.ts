@@ -70,6 +70,14 @@ test('each page says of its own worker what it takes, and whether Redis answers 
   expect(page.get('turnfold_redis_ping_seconds')).toBeGreaterThan(0);
 });
 
+test('of more shards than it takes jobs at a time a worker takes one each, and says so', async () => {
+  const page = await readPage(await house.startWorkers(agentOf(), { queueShards: 6, metricsPort: 0 }));
+  const taken = ['turn', 'compaction', 'summarization'].map((role) =>
+    page.get(`turnfold_worker_concurrency{role="${role}"}`),
+  );
+  expect(taken).toEqual([8, 6, 6]);
+});
+
 test('a connection that is cut counts as a failure of the worker', async () => {
   const workers = await start();
   await house.redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');

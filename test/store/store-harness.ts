@@ -1,13 +1,13 @@
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import { type Keyspace, readyMember, scheduledMember } from '../../src/store/keys.ts';
+import { type Keyspace, readyMember, restingMember, scheduledMember } from '../../src/store/keys.ts';
 import { openStore, type Store } from '../../src/store/open-store.ts';
 import { MemoryDatabase } from '../fakes/store/database.ts';
 import { openMemoryStore } from '../fakes/store/open-memory-store.ts';
 import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
 
-/** A member of `ready`: a mailbox, a pass, or a scheduled turn. */
-export type Entry = 't' | 'p' | { readonly scheduled: string };
+/** A member of `ready` or `resting`: a mailbox, a pass, a conversation that rests, or a scheduled turn. */
+export type Entry = 't' | 'p' | 'r' | { readonly scheduled: string };
 
 /** Every port of a store under test, with hands for what takes time: no test sleeps. */
 export interface StoreHarness {
@@ -25,6 +25,8 @@ export interface StoreHarness {
   readonly passDueTime: (conversation: ConversationRef, turn: string) => Promise<void>;
   /** as if an entry were overdue by so many ms */
   readonly makeOverdue: (conversation: ConversationRef, entry: Entry, ms: number) => Promise<void>;
+  /** as if nothing had happened in a conversation for its time to live */
+  readonly endRest: (conversation: ConversationRef) => Promise<void>;
   /** as if the last sweep were longer ago than a second */
   readonly allowSweep: () => Promise<void>;
   /** as if nobody had copied to a fork for longer than its lease */
@@ -68,6 +70,11 @@ export function openMemoryStoreHarness(): StoreHarness {
     makeOverdue: async (ref, entry, ms) => {
       db.ready.set(memberOf(ref, entry), db.now() - ms);
     },
+    endRest: async (ref) => {
+      const conversation = db.find(ref);
+      if (conversation?.ttl !== undefined) conversation.ttl = { ms: 0, ends: 1 };
+      db.ready.set(memberOf(ref, 'r'), 1);
+    },
     allowSweep: async () => db.sweptAt.clear(),
     abandonFork: async (ref) => {
       const conversation = db.find(ref);
@@ -102,7 +109,11 @@ export function openRedisStoreHarness(open: () => SuiteRedis = openSuiteRedis): 
     passDeadline: (ref, turn) => setField(redis, keyspace.turn(ref, turn), 'wuntil'),
     passDueTime: (ref, turn) => setField(redis, keyspace.turn(ref, turn), 'dueAt'),
     makeOverdue: async (ref, entry, ms) => {
-      await redis.zadd(readyOf(keyspace, ref), (await readTime(redis)) - ms, memberOf(ref, entry));
+      await redis.zadd(setOf(keyspace, ref, entry), (await readTime(redis)) - ms, memberOf(ref, entry));
+    },
+    endRest: async (ref) => {
+      if ((await redis.hexists(key('c', ref), 'ttl')) === 1) await redis.hset(key('c', ref), 'ttl', '0 1');
+      await redis.zadd(setOf(keyspace, ref, 'r'), 1, memberOf(ref, 'r'));
     },
     allowSweep: async () => {
       // One by one: the shards lie in different slots.
@@ -113,7 +124,7 @@ export function openRedisStoreHarness(open: () => SuiteRedis = openSuiteRedis): 
       await redis.unlink(keyspace.summary(ref, hash));
     },
     dueIn: async (ref, entry) => {
-      const score = await redis.zscore(readyOf(keyspace, ref), memberOf(ref, entry));
+      const score = await redis.zscore(setOf(keyspace, ref, entry), memberOf(ref, entry));
       return score === null ? undefined : Number(score) - (await readTime(redis));
     },
     events: async (ref) => (await redis.xrange(key('ev', ref), '-', '+')).map(([, fields]) => toRecord(fields)),
@@ -125,11 +136,13 @@ export function openRedisStoreHarness(open: () => SuiteRedis = openSuiteRedis): 
 }
 
 function memberOf(ref: ConversationRef, entry: Entry): string {
+  if (entry === 'r') return restingMember(ref);
   return typeof entry === 'string' ? readyMember(entry, ref) : scheduledMember(ref, entry.scheduled);
 }
 
-function readyOf(keyspace: Keyspace, ref: ConversationRef): string {
-  return keyspace.ready(keyspace.shardOf(ref));
+function setOf(keyspace: Keyspace, ref: ConversationRef, entry: Entry): string {
+  const shard = keyspace.shardOf(ref);
+  return entry === 'r' ? keyspace.resting(shard) : keyspace.ready(shard);
 }
 
 /** Sets a time that is there into the past. */

@@ -2,10 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import { PASS_LIMITS } from '../../src/domain/pass.ts';
+import { eraseBatch } from '../../src/store/contexts/erase.ts';
+import { restingMember } from '../../src/store/keys.ts';
 import { openStore } from '../../src/store/open-store.ts';
+import { bindScript } from '../../src/store/script.ts';
 import { openSuiteRedis } from './open-redis.ts';
 import { appendOf, checkpointOf, claimPass, commitOf, makeConversation, waitForPass } from './pass-samples.ts';
-import { newConversation, turnFor } from './samples.ts';
+import { acceptAndClaim, newConversation, turnFor } from './samples.ts';
 
 const DAY_MS = 86_400_000;
 const { redis, keyspace, close } = openSuiteRedis();
@@ -23,6 +26,14 @@ async function keysOf(conversation: ConversationRef): Promise<string[]> {
 async function readyOf(conversation: ConversationRef): Promise<string[]> {
   const members = await redis.zrange(keyspace.ready(keyspace.shardOf(conversation)), 0, '-1');
   return members.filter((member) => member.includes(conversation.id));
+}
+
+async function dueOf(conversation: ConversationRef): Promise<string[]> {
+  const shard = keyspace.shardOf(conversation);
+  await redis.unlink(keyspace.sweep(shard));
+  const due = await store.sweepShards([shard], 100);
+  await redis.unlink(keyspace.sweep(shard));
+  return due.filter((entry) => entry.conversation.id === conversation.id).map(({ kind }) => kind);
 }
 
 /** a key's time to live, in whole minutes: no test takes one */
@@ -114,6 +125,24 @@ describe('erase', () => {
     expect(await keysOf(conversation)).toEqual([keyspace.key(conversation, 'gone')]);
   });
 
+  test('one that was cut off is ended by a sweep', async () => {
+    const conversation = newConversation();
+    for (let turn = 0; turn < 450; turn += 1) {
+      await store.accept(turnFor(conversation, `t${turn}`, { maxQueuedTurns: 1_000 }));
+    }
+    const batch = bindScript(redis, eraseBatch(keyspace));
+    expect(await batch({ conversation, isFirst: true })).toMatchObject({ hasMore: true });
+    const resting = keyspace.resting(keyspace.shardOf(conversation));
+    expect(Number(await redis.zscore(resting, restingMember(conversation))), 'somebody looks').toBeGreaterThan(0);
+    await redis.zadd(resting, 1, restingMember(conversation));
+    expect(await dueOf(conversation)).toEqual(['resting']);
+    // Whatever else became of the mark: what is left is nobody's.
+    await redis.unlink(keyspace.key(conversation, 'gone'));
+    expect(await store.expire(conversation)).toMatchObject({ status: 'resumed' });
+    expect(await keysOf(conversation)).toEqual([keyspace.key(conversation, 'gone')]);
+    expect(await redis.zscore(resting, restingMember(conversation))).toBeNull();
+  });
+
   test('what a conversation made anew writes is not removed by an erase from before', async () => {
     const conversation = newConversation();
     for (let turn = 0; turn < 450; turn += 1) {
@@ -129,6 +158,41 @@ describe('erase', () => {
     expect(await store.readTurn(conversation, 'anew')).toMatchObject({ state: 'queued' });
     expect(await redis.smembers(keyspace.key(conversation, 'ix'))).toEqual([keyspace.turn(conversation, 'anew')]);
     expect(await redis.exists(keyspace.key(conversation, 'gone'))).toBe(0);
+    const resting = keyspace.resting(keyspace.shardOf(conversation));
+    expect(await redis.zscore(resting, restingMember(conversation))).toBeNull();
+  });
+});
+
+/** A turn is settled under a policy with a time to live. */
+async function settleWithTtl(conversation: ConversationRef, conversationTtl: number): Promise<void> {
+  const { lease, inputSeq } = await acceptAndClaim(store, conversation, 'last');
+  await store.settle(lease, { state: 'completed', answerSeq: inputSeq, conversationTtl }, 'w');
+}
+
+describe('a conversation that has rested enough', () => {
+  test('leaves the mark and nothing else, however many keys it had', async () => {
+    const conversation = await makeConversation(store, 4);
+    await store.commitVersion((await claimPass(store, conversation)).lease, commitOf(0, 2));
+    for (let summary = 0; summary < 450; summary += 1) {
+      await store.recordSummary(conversation, `h${summary}`, { status: 'refused', why: 'empty' });
+    }
+    await settleWithTtl(conversation, 3_600_000);
+    expect(await readyOf(conversation), 'earlier workers fail at a kind that they do not know').toEqual([]);
+    await redis.hset(keyspace.key(conversation, 'c'), 'ttl', '0 1');
+    expect(await store.expire(conversation)).toMatchObject({ status: 'expired' });
+    expect(await keysOf(conversation)).toEqual([keyspace.key(conversation, 'gone')]);
+    expect(await readTtl(keyspace.key(conversation, 'gone'))).toBe(DAY_MS);
+    const resting = keyspace.resting(keyspace.shardOf(conversation));
+    expect(await redis.zscore(resting, restingMember(conversation))).toBeNull();
+  });
+
+  test('has not where an earlier program, which knows no rest, has written since', async () => {
+    const conversation = newConversation();
+    await settleWithTtl(conversation, 3_600_000);
+    await redis.hset(keyspace.key(conversation, 'c'), 'ttl', '3600000 1');
+    expect(await store.expire(conversation)).toEqual({ status: 'kept' });
+    const due = await redis.zscore(keyspace.resting(keyspace.shardOf(conversation)), restingMember(conversation));
+    expect(Number(due)).toBeGreaterThan(Date.now() + 3_500_000);
   });
 });
 

@@ -108,7 +108,9 @@ describe('log catalogue', () => {
       'turn_suspended',
       ...before,
       ...passes,
+      'conversation_expired',
       'lease_lost',
+      'job_reclaimed',
       'redis_nearly_full',
       'worker_failed',
     ];

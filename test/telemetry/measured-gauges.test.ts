@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { WorkerEvent } from '../../src/domain/events.ts';
-import type { ShardFigures, WaitingWork } from '../../src/telemetry/measures.ts';
+import type { JobCount, ShardFigures } from '../../src/telemetry/measures.ts';
 import { GAUGES } from '../../src/telemetry/metric-catalogue.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 import { listSeries, parseExposition } from './exposition.ts';
@@ -28,21 +28,27 @@ const shards: ShardFigures = {
 
 describe('measured gauges', () => {
   test('show what is measured, in base units, at every reading', async () => {
-    let turns = 7;
+    let openPasses = 2;
     const metrics = createMetrics({
       measures: {
         countJobs: async () => [
           { queue: 'turn', state: 'prioritized', count: 4 },
+          { queue: 'turn', state: 'delayed', count: 3 },
+          { queue: 'turn', state: 'active', count: 9 },
+          { queue: 'turn', state: 'failed', count: 9 },
           { queue: 'compaction', state: 'waiting-children', count: 2 },
         ],
-        measureShards: async () => shards,
-        measureWaiting: async () => ({ turns, oldestMs: new Map([['turn', 60_000]]) }),
+        measureShards: async () => ({ ...shards, openPasses }),
+        measureWaits: async () => new Map([['turn', 60_000]]),
         measureServers: async () => ({ usedBytes: 600, usedRatio: 0.6, evictedKeys: 1 }),
         readCalibrations: async () => new Map([['m', 1.25]]),
       },
     });
     expect(await readGauges(metrics)).toEqual({
       'bullmq_job_count{queue="turn",state="prioritized"}': 4,
+      'bullmq_job_count{queue="turn",state="delayed"}': 3,
+      'bullmq_job_count{queue="turn",state="active"}': 9,
+      'bullmq_job_count{queue="turn",state="failed"}': 9,
       'bullmq_job_count{queue="compaction",state="waiting-children"}': 2,
       'turnfold_overdue_entries{kind="turn"}': 3,
       'turnfold_overdue_entries{kind="pass"}': 0,
@@ -58,8 +64,8 @@ describe('measured gauges', () => {
       turnfold_redis_evicted_keys: 1,
       'turnfold_model_calibration_ratio{model="m"}': 1.25,
     });
-    turns = 8;
-    expect((await readGauges(metrics))['turnfold_waiting_turns']).toBe(8);
+    openPasses = 3;
+    expect((await readGauges(metrics))['turnfold_open_passes']).toBe(3);
   });
 
   test('are absent without a measure', async () => {
@@ -70,7 +76,10 @@ describe('measured gauges', () => {
     const answers = [[{ queue: 'turn', state: 'active', count: 1 }], [{ queue: 'turn', state: 'delayed', count: 2 }]];
     const metrics = createMetrics({ measures: { countJobs: async () => answers.shift() ?? [] } });
     await readGauges(metrics);
-    expect(await readGauges(metrics)).toEqual({ 'bullmq_job_count{queue="turn",state="delayed"}': 2 });
+    expect(await readGauges(metrics)).toEqual({
+      'bullmq_job_count{queue="turn",state="delayed"}': 2,
+      turnfold_waiting_turns: 2,
+    });
   });
 
   test('one that fails counts as a failure of the worker, too', async () => {
@@ -80,13 +89,13 @@ describe('measured gauges', () => {
     expect(body).toMatch(/^turnfold_worker_failures_total\{where="measure countJobs"\} [1-9]/m);
   });
 
-  test('both gauges of a measure show one and the same measure', async () => {
+  test('all gauges of a measure show one and the same measure', async () => {
     let calls = 0;
     const metrics = createMetrics({
-      measures: { measureWaiting: async () => ({ turns: ++calls, oldestMs: new Map([['turn', calls * 1_000]]) }) },
+      measures: { countJobs: async () => [{ queue: 'turn', state: 'prioritized', count: ++calls }] },
     });
     const shown = await readGauges(metrics);
-    expect(shown).toMatchObject({ turnfold_waiting_turns: 1, turnfold_oldest_waiting_turn_age_seconds: 1 });
+    expect(shown).toEqual({ turnfold_waiting_turns: 1, 'bullmq_job_count{queue="turn",state="prioritized"}': 1 });
     expect(calls).toBe(1);
   });
 });
@@ -98,7 +107,11 @@ describe('the shared state', () => {
     let isOurs = true;
     const metrics = createMetrics({ measures: { ...measures, isMeasuring: async () => isOurs } });
     const job = 'bullmq_job_count{queue="turn",state="active"}';
-    expect(await readGauges(metrics)).toEqual({ [job]: 1, turnfold_worker_measures_shared_state: 1 });
+    expect(await readGauges(metrics)).toEqual({
+      [job]: 1,
+      turnfold_waiting_turns: 0,
+      turnfold_worker_measures_shared_state: 1,
+    });
     isOurs = false;
     expect(await readGauges(metrics)).toEqual({ turnfold_worker_measures_shared_state: 0 });
     isOurs = true;
@@ -156,20 +169,20 @@ describe('a measure that fails', () => {
           if (isAway) throw away; // before there is a promise
           return Promise.resolve(shards);
         },
-        measureWaiting: async () => ({ turns: 5, oldestMs: new Map() }),
+        measureWaits: async () => new Map([['compaction', 5_000]]),
       },
     });
     const whole = await readGauges(metrics);
     isAway = true;
     expect(await readGauges(metrics)).toEqual({
-      turnfold_waiting_turns: 5,
       turnfold_oldest_waiting_turn_age_seconds: 0,
+      'turnfold_oldest_waiting_job_age_seconds{queue="compaction"}': 5,
     });
     isAway = false;
     expect(await readGauges(metrics)).toEqual(whole);
     expect(await countFailures(metrics, 'countJobs')).toBe(1);
     expect(await countFailures(metrics, 'measureShards')).toBe(1);
-    expect(await countFailures(metrics, 'measureWaiting')).toBeUndefined();
+    expect(await countFailures(metrics, 'measureWaits')).toBeUndefined();
   });
 
   test('is told to the listener, whose own failure does not break the page', async () => {
@@ -182,18 +195,18 @@ describe('a measure that fails', () => {
   });
 
   test('by hanging does not hang the page, and is not begun again before it ends', async () => {
-    const gate = Promise.withResolvers<WaitingWork>();
-    const measureWaiting = vi.fn<() => Promise<WaitingWork>>(() => gate.promise);
-    const metrics = createMetrics({ measures: { measureWaiting }, measureDeadlineMs: 1 });
+    const gate = Promise.withResolvers<JobCount[]>();
+    const countJobs = vi.fn<() => Promise<JobCount[]>>(() => gate.promise);
+    const metrics = createMetrics({ measures: { countJobs }, measureDeadlineMs: 1 });
     expect(await readGauges(metrics)).toEqual({});
     expect(await readGauges(metrics)).toEqual({});
-    expect(measureWaiting).toHaveBeenCalledTimes(1);
-    expect(await countFailures(metrics, 'measureWaiting')).toBe(1);
+    expect(countJobs).toHaveBeenCalledTimes(1);
+    expect(await countFailures(metrics, 'countJobs')).toBe(1);
 
-    gate.resolve({ turns: 1, oldestMs: new Map() });
+    gate.resolve([{ queue: 'turn', state: 'waiting', count: 1 }]);
     await vi.waitFor(async () => {
       expect(await readGauges(metrics)).toMatchObject({ turnfold_waiting_turns: 1 });
     });
-    expect(measureWaiting).toHaveBeenCalledTimes(2);
+    expect(countJobs).toHaveBeenCalledTimes(2);
   });
 });

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { GAUGES, METRICS, type MetricSpec } from '../../src/telemetry/metric-catalogue.ts';
 
@@ -12,6 +13,19 @@ test('what is there from the start has the labels of its metric, once', () => {
     for (const set of start) expect(Object.keys(set).toSorted(), name).toEqual([...labels].toSorted());
     expect(new Set(start.map((set) => JSON.stringify(set))).size, name).toBe(start.length);
   }
+});
+
+test('failures are counted from 0 wherever the program names a place for them', () => {
+  const root = new URL('../../src/', import.meta.url);
+  const sources = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+  const named = sources.flatMap((name) =>
+    [...readFileSync(new URL(name, root), 'utf8').matchAll(/(?:where: |onError\(error, )'([^']+)'/g)].map(
+      ([, at]) => at,
+    ),
+  );
+  expect(named.length).toBeGreaterThan(8);
+  const started = METRICS.workerFailures.start.map(({ where }) => where);
+  expect(named.filter((where) => !started.includes(where))).toEqual([]);
 });
 
 test('a fresh page stays small', () => {

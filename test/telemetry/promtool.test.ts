@@ -13,7 +13,7 @@ test.runIf(promtool !== undefined)('promtool finds no fault (needs it on PATH, o
   const metrics = createMetrics({
     measures: {
       countJobs: async () => [{ queue: 'turn', state: 'waiting-children', count: 1 }],
-      measureWaiting: async () => ({ turns: 1, oldestMs: new Map([['turn', 1]]) }),
+      measureWaits: async () => new Map([['turn', 1]]),
       measureShards: async () => ({
         overdue: { turn: 1 },
         oldestOverdueMs: 1,

@@ -113,7 +113,9 @@ export const samples: { readonly [Type in WorkerEvent['type']]: EventOf<Type> } 
     message: 'messages.3: no result',
     form: '{}',
   },
+  conversation_expired: { type: 'conversation_expired', ...scope, removedKeys: 12 },
   lease_lost: { type: 'lease_lost', ...scope, what: 'turn', why: 'fenced' },
+  job_reclaimed: { type: 'job_reclaimed', queue: 'compaction' },
   redis_nearly_full: { type: 'redis_nearly_full', usedBytes: 900, limitBytes: 1_000 },
   worker_failed: { type: 'worker_failed', ...scope, where: 'sweeper', error: new Error('it broke') },
 };

@@ -97,9 +97,9 @@ const ALERTS: readonly Panel[] = [
   }),
 ];
 
-const HOUSE: readonly Panel[] = [
+const WORKERS: readonly Panel[] = [
   graph({
-    title: 'Slots',
+    title: 'Concurrency',
     description: 'Jobs that the workers take at a time, by role. A step down: workers have gone.',
     unit: 'short',
     width: 6,
@@ -114,6 +114,7 @@ const HOUSE: readonly Panel[] = [
     queries: [
       { expr: rate(METRICS.leasesLost, { by: ['what'] }), legend: 'lost {{what}}' },
       { expr: rate(METRICS.turnReclaims), legend: 'reclaimed turn' },
+      { expr: rate(METRICS.jobReclaims, { by: ['role'] }), legend: '{{role}} job without its worker' },
     ],
   }),
   redisPing(6),
@@ -128,7 +129,7 @@ export const OVERVIEW: Dashboard = {
     { title: 'Is it well?', panels: VERDICT },
     { title: 'Turns', panels: TURNS },
     { title: 'Compaction and models', panels: WORK },
-    { title: 'Workers and Redis', panels: HOUSE },
+    { title: 'Workers and Redis', panels: WORKERS },
     { title: 'What fires', panels: ALERTS },
   ],
 };

@@ -58,13 +58,13 @@ const PRESSURE: readonly Panel[] = [
     queries: [{ expr: shared(GAUGES.oldestWaitingJob, { by: ['queue'] }), legend: '{{queue}}' }],
   }),
   graph({
-    title: 'Slots in use',
+    title: 'Concurrency in use',
     description:
       'Jobs at work ÷ those that all workers take at a time. At 100 % the next one waits: add workers of that role.',
     unit: 'percentunit',
     width: 8,
     max: 1,
-    queries: [useOfSlots('turn'), useOfSlots('compaction'), useOfSlots('summarization')],
+    queries: [useOfConcurrency('turn'), useOfConcurrency('compaction'), useOfConcurrency('summarization')],
   }),
   graph({
     title: 'Overdue entries',
@@ -106,7 +106,8 @@ const WORKERS: readonly Panel[] = [
   eventLoopLag(6),
   graph({
     title: 'CPU',
-    description: 'Of each worker. One that stays near 1 core has as many slots as it can serve: add workers.',
+    description:
+      'Of each worker. One that stays near 1 core takes as many jobs at a time as it can serve: add workers.',
     unit: 'cores',
     width: 6,
     thresholds: [{ from: 0.9, color: 'red' }],
@@ -141,7 +142,7 @@ export const QUEUES: Dashboard = {
   ],
 };
 
-function useOfSlots(role: (typeof NAMES)[number]) {
+function useOfConcurrency(role: (typeof NAMES)[number]) {
   const active = shared(GAUGES.jobs, { where: { queue: `="${role}"`, state: '="active"' } });
   return { expr: `${active} / ${total(GAUGES.concurrency, { where: { role: `="${role}"` } })}`, legend: role };
 }

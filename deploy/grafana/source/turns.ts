@@ -9,7 +9,7 @@ const VERDICT: readonly Panel[] = [
   stat({
     title: 'Waiting turns',
     description:
-      'Conversations whose next turn nobody has taken yet: what is missing in turn workers, or in their slots.',
+      'Conversations whose next turn nobody has taken yet: what is missing in turn workers, or in their concurrency.',
     unit: 'short',
     width: 4,
     decimals: 0,

@@ -4,6 +4,7 @@ import type { Told } from '../durability.ts';
 import type { ConversationRef } from '../ids.ts';
 import type { PassOutcome } from '../pass.ts';
 import type { ApprovalRefusal, Proposal, Verdict } from '../proposal.ts';
+import type { Rest } from '../rest.ts';
 import type { Version } from '../version.ts';
 import type { Forking, KeptTexts } from './version-store.ts';
 
@@ -65,7 +66,7 @@ export interface PassReasons {
   readonly refusedTokens?: number;
 }
 
-export interface PassEnd {
+export interface PassEnd extends Rest {
   readonly outcome: PassOutcome;
   /** as they were read: where others were added since, `reasons_added` is answered and nothing written. Absent: whatever they are */
   readonly seenReasons?: readonly Reason[];

@@ -1,8 +1,8 @@
 import type { ConversationRef } from '../ids.ts';
 
-/** Somebody must look again: a turn, a pass or a scheduled turn that is due. */
+/** Somebody must look again: a turn, a pass or a scheduled turn that is due; a conversation that may have rested enough. */
 export interface DueEntry {
-  readonly kind: 'turn' | 'pass' | 'scheduled';
+  readonly kind: 'turn' | 'pass' | 'scheduled' | 'resting';
   readonly conversation: ConversationRef;
   /** of a scheduled turn: its id */
   readonly turn?: string;
@@ -18,6 +18,7 @@ export type SweepDecision =
 export interface ShardMeasure {
   /** entries past their time now: somebody should have looked */
   readonly overdue: Readonly<Record<DueEntry['kind'], number>>;
+  /** of turns, passes and scheduled turns: an erase may wait behind them */
   readonly oldestOverdueMs: number;
   /** passes requested or in progress; not those that wait for somebody's decision */
   readonly openPasses: number;
@@ -25,7 +26,15 @@ export interface ShardMeasure {
   readonly oldestOpenPassMs: number;
   /** that are kept, brought again or not */
   readonly failedTurns: number;
+  /** past the time at which it was to be looked at */
+  readonly oldestRestingMs: number;
 }
+
+export type ExpireResult =
+  /** something has happened, or is under way; or there is nothing to erase */
+  | { readonly status: 'kept' }
+  /** `resumed`: the rest of an erase that was cut off */
+  | { readonly status: 'expired' | 'resumed'; readonly removedKeys: number };
 
 /** What the sweeper needs. */
 export interface SweepStore {
@@ -41,6 +50,8 @@ export interface SweepStore {
   recordWake(entry: DueEntry, wake: string): Promise<boolean>;
   /** moves a scheduled turn that is due to the tail of its mailbox; `needsWake`: add the wake */
   promoteScheduled(conversation: ConversationRef, turn: string, wake: string): Promise<{ readonly needsWake: boolean }>;
+  /** erases the conversation where it has rested for its policy's `conversationTtl`, as it is now */
+  expire(conversation: ConversationRef): Promise<ExpireResult>;
   /** for gauges; over all shards */
   measureShards(): Promise<ShardMeasure>;
 }

@@ -3,6 +3,7 @@ import type { Told } from '../durability.ts';
 import type { OpenCall } from '../history.ts';
 import type { ConversationRef } from '../ids.ts';
 import type { Message, WeighedMessage } from '../message.ts';
+import type { Rest } from '../rest.ts';
 import type { SizeAnchor } from '../size.ts';
 import type { TraceParent } from '../trace-parent.ts';
 import type { AnswerEnd, StepRecord, TurnFailure, TurnState, TurnView, Waiting, WaitRequest } from '../turn.ts';
@@ -135,9 +136,11 @@ export type StepResult =
     }
   | Lost;
 
-export type Settlement =
-  | { readonly state: 'completed'; readonly answerSeq: number; readonly end?: AnswerEnd }
-  | { readonly state: 'failed'; readonly failure: TurnFailure };
+export type Settlement = Rest &
+  (
+    | { readonly state: 'completed'; readonly answerSeq: number; readonly end?: AnswerEnd }
+    | { readonly state: 'failed'; readonly failure: TurnFailure }
+  );
 
 export type SettleResult =
   | {

@@ -3,6 +3,7 @@ import type { Told } from '../durability.ts';
 import type { OpenCall } from '../history.ts';
 import type { ConversationRef } from '../ids.ts';
 import type { LogEntry } from '../message.ts';
+import type { Rest } from '../rest.ts';
 import type { Checkpoint, Version } from '../version.ts';
 
 /** A version that somebody asked for, and no pass made: a restore, or the rollback of a turn. */
@@ -49,7 +50,7 @@ export interface ForkPlan {
   readonly head: number;
 }
 
-export interface ForkBegin {
+export interface ForkBegin extends Rest {
   /** the conversation that is made */
   readonly conversation: ConversationRef;
   readonly operation: string;

@@ -42,9 +42,10 @@ function examineSchema(found: number, known: number): Finding {
 
 /** Each sweep pushes out what is due, so that nothing is overdue for long while any worker runs. */
 function examineShards(measure: ShardMeasure, stuckMs: number): Finding[] {
-  const { overdue, oldestOverdueMs, openPasses, oldestOpenPassMs, failedTurns } = measure;
+  const { overdue, oldestOverdueMs, openPasses, oldestOpenPassMs, failedTurns, oldestRestingMs } = measure;
   const due = tellAge(overdue.turn + overdue.pass + overdue.scheduled, oldestOverdueMs);
   const passes = tellAge(openPasses, oldestOpenPassMs);
+  const rested = tellAge(overdue.resting, oldestRestingMs);
   return [
     oldestOverdueMs <= stuckMs
       ? findOk('overdue entries', due)
@@ -52,6 +53,13 @@ function examineShards(measure: ShardMeasure, stuckMs: number): Finding[] {
     oldestOpenPassMs <= stuckMs
       ? findOk('open passes', passes)
       : findWarning('open passes', passes, 'More compaction or summarization workers, or see what their log says.'),
+    oldestRestingMs <= stuckMs
+      ? findOk('conversations to erase', rested)
+      : findWarning(
+          'conversations to erase',
+          `${rested}: they have rested for longer than their policy lets them`,
+          'Start a worker; if one runs, see its log. Very many that end together take their time.',
+        ),
     failedTurns === 0
       ? findOk('failed turns', 'none is kept')
       : findWarning(

@@ -1,6 +1,6 @@
 import { stat, statfs } from 'node:fs/promises';
 import { type Finding, findOk, findWarning } from '../../health/finding.ts';
-import type { Inspection } from '../../store/inspection/open-inspection.ts';
+import type { ServerFacts } from '../../store/inspection/server-facts.ts';
 import { tellBytes } from './server.ts';
 
 /** A rewrite writes a second file beside the first, and the first goes on growing. */
@@ -8,8 +8,7 @@ const REWRITE_FACTOR = 3;
 const LEAST_BYTES = 1_073_741_824;
 
 /** Room for the append-only files that lie on this very machine; nobody tells it of another one. */
-export async function examineDisk(inspection: Inspection): Promise<Finding[]> {
-  const servers = await inspection.readServers();
+export async function examineDisk(servers: readonly ServerFacts[]): Promise<Finding[]> {
   return await Promise.all(
     servers.filter(({ appendOnly }) => appendOnly.isOn).map(({ appendOnly }) => examineFolder(appendOnly)),
   );

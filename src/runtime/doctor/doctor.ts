@@ -2,8 +2,10 @@ import { checkSettings } from '../../config/check-settings.ts';
 import type { SettingSource } from '../../config/read-setting.ts';
 import { type Config, DEFAULT_REDIS_URL, readConfig, readProviderSettings } from '../../config.ts';
 import { isTurnfoldError, type TurnfoldError } from '../../domain/errors.ts';
+import type { RedisLocation } from '../../domain/redis-tls.ts';
 import { type Finding, findOk, findWarning, findWrong } from '../../health/finding.ts';
 import { openWakeQueue } from '../../queue/wake-queue.ts';
+import { findRefusal } from '../../redis/refusal.ts';
 import { type Inspection, openInspection } from '../../store/inspection/open-inspection.ts';
 import { examineDatabase } from './database.ts';
 import { examineDisk } from './disk.ts';
@@ -19,7 +21,7 @@ export interface DoctorOptions {
   /** ask the providers, too */
   readonly asksProviders: boolean;
   /** an outage in words that say more, where there are any */
-  readonly explain: (error: unknown, url: string) => Promise<unknown>;
+  readonly explain: (error: unknown, location: RedisLocation) => Promise<unknown>;
 }
 
 /** Looks at all that turnfold stands on, and writes nothing. Never throws for what it finds. */
@@ -49,18 +51,21 @@ function examineSettings(source: SettingSource): Finding[] {
 }
 
 async function examineRedis(config: Config, explain: DoctorOptions['explain']): Promise<Finding[]> {
-  const { redisUrl: url = DEFAULT_REDIS_URL, durability, shards, queueShards, stuckMs } = config;
+  const { redisUrl: url = DEFAULT_REDIS_URL, redisTls: tls, durability, shards, queueShards, stuckMs } = config;
   let inspection: Inspection;
   try {
-    inspection = await openInspection(url);
+    inspection = await openInspection({ url, tls });
   } catch (error) {
-    return [describe('redis', await explain(error, url))];
+    const refusal = await findRefusal({ url, tls });
+    if (refusal !== undefined) return [findWrong('redis', refusal.message, refusal.hint)];
+    return [describe('redis', await explain(error, { url, tls }))];
   }
-  const wakes = openWakeQueue({ url, shards: queueShards, onError: () => undefined, failsFast: true });
+  const wakes = openWakeQueue({ url, tls, shards: queueShards, onError: () => undefined, failsFast: true });
   try {
+    const servers = inspection.readServers();
     const groups = [
-      await look('redis', () => examineServers(inspection, durability)),
-      await look('disk', () => examineDisk(inspection)),
+      await look('redis', async () => examineServers(await servers, inspection, durability)),
+      await look('disk', async () => examineDisk((await servers).answers)),
       await look('database', () => examineDatabase(inspection, { shards, stuckMs })),
       await look('queues', async () => examineQueues(await wakes.reportQueues(), stuckMs)),
     ];

@@ -17,10 +17,12 @@ function examineIntake(queue: string, shards: readonly QueueReport[], stuckMs: n
     const remedy = 'Resume it as it was paused: with resume() of its BullMQ queue, or a board for it.';
     return findWrong(name, `paused (shard ${paused.join(', ')}): nothing is taken from it`, remedy);
   }
-  const waitMs = Math.max(...shards.map((shard) => shard.waitMs));
-  if (waitMs <= stuckMs) return findOk(name, waitMs === 0 ? 'nothing waits' : `waits ${Math.round(waitMs)} ms`);
+  const waits = shards.flatMap(({ waitMs }) => (waitMs === undefined ? [] : [waitMs]));
+  if (waits.length === 0) return findOk(name, 'nothing waits');
+  const waitMs = Math.max(...waits);
+  if (waitMs <= stuckMs) return findOk(name, `waits ${Math.round(waitMs)} ms`);
   const remedy = `More workers for it: turnfold worker --roles ${queue}.`;
-  return findWarning(name, `what is next has waited for ${Math.round(waitMs / 1_000)} s`, remedy);
+  return findWarning(name, `what has waited longest has for ${Math.round(waitMs / 1_000)} s`, remedy);
 }
 
 function examineWorkers(queue: string, shards: readonly QueueReport[]): Finding {
@@ -30,7 +32,7 @@ function examineWorkers(queue: string, shards: readonly QueueReport[]): Finding 
   const least = Math.min(...counts);
   if (least > 0) return findOk(name, `${least} connected`);
   const remedy = `turnfold worker --roles ${queue} --agents <file>`;
-  return shards.some(({ waitMs }) => waitMs > 0)
+  return shards.some(({ waitMs }) => waitMs !== undefined)
     ? findWrong(name, 'none is connected, and work waits', remedy)
     : findWarning(name, 'none is connected', remedy);
 }

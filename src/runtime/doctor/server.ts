@@ -3,14 +3,19 @@ import { type Finding, findOk, findWarning, findWrong } from '../../health/findi
 import { QUEUE_REDIS } from '../../queue/queue-reports.ts';
 import type { Inspection } from '../../store/inspection/open-inspection.ts';
 import type { ServerFacts } from '../../store/inspection/server-facts.ts';
+import type { MasterAnswers } from '../../store/server-info.ts';
 import { isAtLeast } from './version.ts';
 
 /** What has to be right about every Redis that takes our writes. */
-export async function examineServers(inspection: Inspection, durability: Durability | undefined): Promise<Finding[]> {
-  const servers = await inspection.readServers();
+export async function examineServers(
+  { answers: servers, silent }: MasterAnswers<ServerFacts>,
+  inspection: Inspection,
+  durability: Durability | undefined,
+): Promise<Finding[]> {
+  const missing = silent.map(tellSilent);
   if (servers.length === 0) {
     const remedy = 'Allow INFO to this user: without it nobody knows whether Redis throws turns away.';
-    return [findWarning('redis', 'it answers, and may not be asked about itself', remedy)];
+    return [...missing, findWarning('redis', 'it answers, and may not be asked about itself', remedy)];
   }
   const looks: ((server: ServerFacts) => Finding)[] = [
     examineVersion,
@@ -20,7 +25,14 @@ export async function examineServers(inspection: Inspection, durability: Durabil
     examineKeyspaceEvents,
     (server) => examineReplicas(server, durability),
   ];
-  return [...looks.flatMap((look) => lookAtEach(servers, look)), await examineDisks(inspection, durability)];
+  const found = looks.flatMap((look) => lookAtEach(servers, look));
+  return [...missing, ...found, await examineDisks(inspection, durability)];
+}
+
+/** Of a Cluster a master that has slots. */
+function tellSilent(node: string): Finding {
+  const remedy = 'Start it, or a replica of it, or see the network between here and there.';
+  return findWrong('redis', `${node} does not answer: conversations that lie there wait for it`, remedy);
 }
 
 /** Told once where all masters of a Cluster are alike, else of each by its name. */

@@ -5,9 +5,9 @@ import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
 
 /** How long writers of an erased conversation are told so. */
-const GONE_MS = 86_400_000;
+export const GONE_MS = 86_400_000;
 /** Keys that one script removes, so that none holds Redis for long. */
-const BATCH = 200;
+export const ERASE_BATCH = 200;
 
 interface EraseRequest {
   readonly conversation: ConversationRef;
@@ -20,8 +20,8 @@ interface EraseProgress {
 }
 
 /**
- * Removes batch after batch, until one is unsure. One that was cut off is gone on with by the next erase, or by the accept that
- * makes anew.
+ * Removes batch after batch, until one is unsure. One that was cut off is gone on with by the next sweep, by the next erase, or by
+ * the accept that makes anew.
  */
 export function bindErase(run: (batch: EraseRequest) => Promise<Told<EraseProgress>>): ContextStore['erase'] {
   return async (conversation) => {
@@ -40,7 +40,7 @@ export function eraseBatch(keyspace: Keyspace): ScriptDefinition<EraseRequest, E
   return {
     file: 'erase',
     keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ isFirst }) => [isFirst ? 1 : 0, BATCH, GONE_MS],
+    args: ({ isFirst }) => [isFirst ? 1 : 0, ERASE_BATCH, GONE_MS],
     decode: (reply) => {
       const [removedKeys, more] = reply as [number, number];
       return { removedKeys, hasMore: more === 1 };

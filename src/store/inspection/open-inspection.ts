@@ -1,8 +1,9 @@
 import type { Redis } from 'ioredis';
 import type { ShardMeasure } from '../../domain/ports/sweep-store.ts';
+import type { RedisLocation } from '../../domain/redis-tls.ts';
 import { callRedis, connect, openConnection } from '../connection.ts';
 import { Keyspace, STORE_SCHEMA } from '../keys.ts';
-import { unlessForbidden } from '../server-info.ts';
+import { type MasterAnswers, unlessForbidden } from '../server-info.ts';
 import { openSweepStore } from '../sweep/sweep-store.ts';
 import { type AnswerTimes, measureAnswers } from './answer-times.ts';
 import { loadScripts } from './load-scripts.ts';
@@ -17,7 +18,7 @@ export interface DatabaseFacts {
 
 /** A look at a Redis and at the database in it. Nothing is written, whatever is found. */
 export interface Inspection {
-  readServers(): Promise<readonly ServerFacts[]>;
+  readServers(): Promise<MasterAnswers<ServerFacts>>;
   measureAnswers(count: number): Promise<AnswerTimes>;
   /** whether it can wait for disks (WAITAOF); undefined where that may not be asked */
   canWaitForDisks(): Promise<boolean | undefined>;
@@ -32,10 +33,10 @@ export interface Inspection {
 const ANSWER_MS = 5_000;
 
 /** @throws invalid_config, redis_unavailable */
-export async function openInspection(url: string): Promise<Inspection> {
-  const redis = openConnection({ url, failsFast: true, commandTimeoutMs: ANSWER_MS });
+export async function openInspection(location: RedisLocation): Promise<Inspection> {
+  const redis = openConnection({ ...location, failsFast: true, commandTimeoutMs: ANSWER_MS });
   try {
-    await connect(redis);
+    await connect(redis, location);
   } catch (error) {
     redis.disconnect();
     throw error;

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { askMasters, readField, unlessForbidden } from '../server-info.ts';
+import { askMasters, type MasterAnswers, nodeOf, readField, unlessForbidden } from '../server-info.ts';
 
 /** What a server says of itself. What it may not be asked is undefined. */
 export interface ServerFacts {
@@ -29,14 +29,13 @@ export interface ServerFacts {
   readonly keyspaceEvents: string | undefined;
 }
 
-/** Of each server that takes writes. */
-export async function readServerFacts(redis: Redis): Promise<ServerFacts[]> {
+/** Of each server that takes writes; one that may not be asked is left out. */
+export async function readServerFacts(redis: Redis): Promise<MasterAnswers<ServerFacts>> {
   return await askMasters(redis, async (master) => {
     const info = await unlessForbidden(master.info());
     if (info === undefined) return undefined;
     const config = new Map(Object.entries((await readConfig(master)) ?? {}));
-    const { host, port } = master.options;
-    return { node: `${host}:${port}`, ...parseFacts(info, config) };
+    return { node: nodeOf(master), ...parseFacts(info, config) };
   });
 }
 

@@ -1,12 +1,13 @@
 -- Makes the conversation that a fork is copied into; it takes nothing else before the fork ends. One that was abandoned
 -- gives way to another operation, and what it copied goes.
--- ARGV: operation, schema, agent, its name until the end, plan (version, head, tenant and id of the source), leaseMs
+-- ARGV: operation, schema, agent, its name until the end, plan (version, head, tenant and id of the source), leaseMs, ms of
+-- the source's time to live or ''
 -- Reply: {'copying'|'done', its head, plan of the first begin} | {'exists'} | {'forking', 0}
 -- @include keys
 -- @include ready
 -- @include create
 -- @include fork-fence
-local operation, schema, agent, nobody, plan, leaseMs = unpack(ARGV)
+local operation, schema, agent, nobody, plan, leaseMs, ttl = unpack(ARGV)
 local is_gone = redis.call('EXISTS', gone) == 1
 local known = is_gone and {} or redis.call('HMGET', c, 'schema', 'forking', 'forked', 'head', 'forkUntil')
 if known[1] then
@@ -23,4 +24,5 @@ end
 create_conversation(is_gone or known[1], schema, nobody)
 redis.call('HSET', c, 'forking', operation .. ' ' .. plan, 'forkAgent', agent)
 lease_fork(leaseMs)
+begin_rest(false, ttl)
 return { 'copying', 0, plan }

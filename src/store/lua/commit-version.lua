@@ -13,7 +13,7 @@
 -- @include args
 -- @include put-version
 local passId, owner, outcome, shutBelow, gainless, breaker, wake = take(), take(), take(), take(), take(), take(), take()
-local seen, expected = take(), take()
+local seen, ttl, expected = take(), take(), take()
 local loss = find_pass_loss(passId, owner)
 if loss == 'gone' then return { loss } end
 local ended = find_end(passId)
@@ -30,4 +30,4 @@ for _ = 1, tonumber(take()) do
 end
 put_version()
 set_gate(shutBelow, gainless, breaker)
-return { 'ended', end_pass(passId, outcome, wake) == 1 and wake or '' }
+return { 'ended', end_pass(passId, outcome, wake, ttl) == 1 and wake or '' }

@@ -3,6 +3,8 @@
 -- ARGV: operation, keys of checkpoints with their count before them; then as put_version
 -- Reply: {'done'} | {'incomplete', its head} | {'superseded'} | {'gone'}
 -- @include keys
+-- @include ready
+-- @include rest
 -- @include events
 -- @include args
 -- @include put-version
@@ -13,7 +15,7 @@ if loss then
   local by = string.match(redis.call('HGET', c, 'forked') or '', '^%S+')
   return { loss == 'superseded' and by == operation and 'done' or loss }
 end
-local state = redis.call('HMGET', c, 'forking', 'head', 'turns', 'forkAgent')
+local state = redis.call('HMGET', c, 'forking', 'head', 'turns', 'forkAgent', 'ttl')
 local head, planned = tonumber(state[2] or 0), tonumber(string.match(state[1], '^%S+ %S+ (%S+)'))
 local is_complete = head >= planned
 for _ = 1, tonumber(take()) do
@@ -23,4 +25,5 @@ if not is_complete then return { 'incomplete', head } end
 put_version()
 redis.call('HSET', c, 'forked', state[1], 'passed', state[2] .. ' ' .. (state[3] or 0), 'agent', state[4])
 redis.call('HDEL', c, 'forking', 'forkUntil', 'forkAgent')
+begin_rest(state[5])
 return { 'done' }

@@ -1,6 +1,6 @@
 -- Ends a pass without a version.
 -- ARGV: passId, owner, outcome, gate (shut below, passes without gain, breaker), wake of a turn that waits for it, reasons as
--- they were read, or '*'
+-- they were read, or '*'; ms of the policy's time to live, '0' or ''
 -- Reply: {'ended', the wake where it is to be added, else ''} | {'reasons_added'} | {'superseded'} | {'gone'}
 -- @include keys
 -- @include ready
@@ -11,7 +11,7 @@
 -- @include review
 -- @include pass-fence
 -- @include pass-end
-local passId, owner, outcome, shutBelow, gainless, breaker, wake, seen = unpack(ARGV)
+local passId, owner, outcome, shutBelow, gainless, breaker, wake, seen, ttl = unpack(ARGV)
 local loss = find_pass_loss(passId, owner)
 if loss == 'gone' then return { loss } end
 local ended = find_end(passId)
@@ -19,4 +19,4 @@ if ended then return ended end
 if loss then return { loss } end
 if has_new_reasons(seen) then return { 'reasons_added' } end
 set_gate(shutBelow, gainless, breaker)
-return { 'ended', end_pass(passId, outcome, wake) == 1 and wake or '' }
+return { 'ended', end_pass(passId, outcome, wake, ttl) == 1 and wake or '' }

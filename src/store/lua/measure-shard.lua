@@ -1,8 +1,10 @@
--- What of a shard is past its time, which passes are open, and how many failed turns are kept.
--- KEYS: ready, open passes, failed. ARGV: most entries that are counted by kind, retentionMs
--- Reply: {overdue turns, passes, scheduled turns, ms of the oldest, open passes, ms of the oldest, failed turns}
+-- What of a shard is past its time, which passes are open, how many failed turns are kept, and how many conversations have
+-- rested for longer than they may.
+-- KEYS: ready, open passes, failed, resting. ARGV: most entries that are counted by kind, retentionMs
+-- Reply: {overdue turns, passes, scheduled turns, ms of the oldest, open passes, ms of the oldest, failed turns,
+-- overdue resting conversations, ms of the oldest}
 -- @include clock
-local ready, open_passes, failed = unpack(KEYS)
+local ready, open_passes, failed, resting = unpack(KEYS)
 local overdue = { t = 0, p = 0, d = 0 }
 local before = '(' .. string.format('%.0f', now)
 for _, member in ipairs(redis.call('ZRANGEBYSCORE', ready, '-inf', before, 'LIMIT', 0, ARGV[1])) do
@@ -23,4 +25,5 @@ return {
   overdue.t, overdue.p, overdue.d, age_of_first(ready),
   redis.call('ZCARD', open_passes), age_of_first(open_passes),
   redis.call('ZCOUNT', failed, string.format('%.0f', now - tonumber(ARGV[2])), '+inf'),
+  redis.call('ZCOUNT', resting, '-inf', before), age_of_first(resting),
 }

@@ -23,7 +23,7 @@ if known then
   local number, added = string.match(known, '^(%d+) (.*)$')
   return { 'known', tonumber(number), added }
 end
-local state = redis.call('HMGET', c, 'schema', 'forking', 'owner', 'open', 'version', 'head', 'forkUntil')
+local state = redis.call('HMGET', c, 'schema', 'forking', 'owner', 'open', 'version', 'head', 'forkUntil', 'ttl')
 if not state[1] then return { 'not_found' } end
 if state[2] then return tell_forking(state[7]) end
 -- A running turn holds the context that it was given, whether its lease has lapsed or not: its epoch still writes.
@@ -48,6 +48,7 @@ if passId then
 end
 put_version()
 set_gate(shutBelow, gainless, breaker)
+begin_rest(state[8])
 local added = is_awaited == 1 and wake or ''
 redis.call('SET', operation, number .. ' ' .. added, 'PX', operationMs)
 index_key(operation)

@@ -1,6 +1,7 @@
 -- Settles the head as completed or failed and lets the next turn go. Appends nothing but the closing results of a failed one.
 -- ARGV: turn, owner, epoch, state, 'answerSeq' or 'failure', its value, wake or '' where the caller takes the next turn
--- itself, retentionMs, leaseMs, closing result (content as JSON, tokens, bytes)
+-- itself, retentionMs, leaseMs, closing result (content as JSON, tokens, bytes), ms of the policy's time to live,
+-- '0' or ''
 -- Reply: {'settled'|'known', 1 where another turn waits, 1 where the wake is to be added, then for the next turn taken: its
 -- id, fields, the conversation's fields, its user message} | {'fenced'} | {'gone'}
 -- @include keys
@@ -15,7 +16,7 @@
 -- @include settle
 -- @include take-head
 local turn, owner, epoch, state, field, value, wake, retentionMs, leaseMs = unpack(ARGV, 1, 9)
-local closing = { ARGV[10], ARGV[11], ARGV[12] }
+local closing, ttl = { ARGV[10], ARGV[11], ARGV[12] }, ARGV[13]
 read_conversation()
 local loss = find_loss(turn, owner, epoch)
 -- A settle sent again after the next claim is no lost lease. A turn that is not lost is in the mailbox, so not settled (I2).
@@ -31,7 +32,7 @@ if state == 'failed' then
   close_open_calls(turn, closing)
   save_conversation('epoch', raise_epoch())
 end
-settle_turn(turn, state, retentionMs, field, value)
+settle_turn(turn, state, retentionMs, field, value, ttl)
 if wake ~= '' or not next_turn then
   local has_next = pop_head(wake)
   return { 'settled', has_next, has_next }

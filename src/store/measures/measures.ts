@@ -6,9 +6,9 @@ import { measureServerLoad, pingServers, type ServerLoad } from './server-load.t
 
 /** What gauges need of Redis besides the store. */
 export interface StoreMeasures {
-  /** undefined where no server may be asked */
+  /** of those that answer; undefined where no server may be asked */
   measureServers(): Promise<ServerLoad | undefined>;
-  /** ends when every server has answered */
+  /** ends when every server has answered. @throws redis_unavailable */
   ping(): Promise<void>;
   /** the lease on measuring the shared state: whether the owner holds it now; for 0 ms it gives it back */
   holdMeasuring(owner: string, leaseMs: number): Promise<boolean>;

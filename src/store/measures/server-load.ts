@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { askMasters, readField, unlessForbidden } from '../server-info.ts';
+import { askAllMasters, askMasters, readField, unlessForbidden } from '../server-info.ts';
 
 /** Of a Cluster's masters the one that is worst off; keys that were thrown away are added up. */
 export interface ServerLoad {
@@ -10,12 +10,12 @@ export interface ServerLoad {
   readonly evictedKeys: number;
 }
 
-/** undefined where no server may be asked */
+/** Below the two seconds of a measure, which would leave out what the others answer. */
+const ANSWER_MS = 1_000;
+
+/** Of those that answer; undefined where no server may be asked. */
 export async function measureServerLoad(redis: Redis): Promise<ServerLoad | undefined> {
-  const servers = await askMasters(redis, async (master) => {
-    const [memory, stats] = await Promise.all([readSection(master, 'memory'), readSection(master, 'stats')]);
-    return memory === undefined || stats === undefined ? undefined : { memory, stats };
-  });
+  const { answers: servers } = await askMasters(redis, readLoad, ANSWER_MS);
   if (servers.length === 0) return undefined;
   const numbers = servers.map(({ memory, stats }) => ({
     used: Number(readField(memory, 'used_memory') ?? 0),
@@ -30,11 +30,16 @@ export async function measureServerLoad(redis: Redis): Promise<ServerLoad | unde
   };
 }
 
+async function readLoad(master: Redis): Promise<{ readonly memory: string; readonly stats: string } | undefined> {
+  const [memory, stats] = await Promise.all([readSection(master, 'memory'), readSection(master, 'stats')]);
+  return memory === undefined || stats === undefined ? undefined : { memory, stats };
+}
+
 function readSection(master: Redis, section: string): Promise<string | undefined> {
   return unlessForbidden(master.info(section));
 }
 
-/** Asks every server that takes writes, and waits for the slowest. @throws redis_unavailable */
+/** Asks every server that takes writes, and waits for the slowest. @throws redis_unavailable, naming the node of a Cluster */
 export async function pingServers(redis: Redis): Promise<void> {
-  await askMasters(redis, (master) => master.ping());
+  await askAllMasters(redis, (master) => master.ping(), ANSWER_MS);
 }

@@ -21,11 +21,12 @@ export function endPass(keyspace: Keyspace): ScriptDefinition<EndRequest, PassEn
 /** The first arguments of every script that ends a pass for its owner. */
 export function endArgs(
   { passId, owner }: PassLease,
-  { outcome, gate, wakeTurn, seenReasons }: PassEnd,
+  { outcome, gate, wakeTurn, seenReasons, conversationTtl }: PassEnd,
 ): (string | number)[] {
   const { shutBelowTokens, gainlessPasses, breakerTokens } = gate;
   const seen = seenReasons?.join(',') ?? '*';
-  return [passId, owner, outcome.kind, shutBelowTokens, gainlessPasses, breakerTokens, wakeTurn, seen];
+  const shut = [shutBelowTokens, gainlessPasses, breakerTokens];
+  return [passId, owner, outcome.kind, ...shut, wakeTurn, seen, conversationTtl ?? ''];
 }
 
 export function decodeEnd(answer: EndReply): PassEndResult {

@@ -6,16 +6,23 @@ import type { ScriptDefinition } from '../script.ts';
 /** More than this are not told apart by kind: that many overdue in one shard are trouble enough. */
 const COUNTED = 1_000;
 
-type Reply = [number, number, number, number, number, number, number];
+type Reply = [number, number, number, number, number, number, number, number, number];
 
 export function measureShard(keyspace: Keyspace): ScriptDefinition<number, ShardMeasure> {
   return {
     file: 'measure-shard',
-    keys: (shard) => [keyspace.ready(shard), keyspace.openPasses(shard), keyspace.failed(shard)],
+    keys: (shard) => [
+      keyspace.ready(shard),
+      keyspace.openPasses(shard),
+      keyspace.failed(shard),
+      keyspace.resting(shard),
+    ],
     args: () => [COUNTED, TURN_LIMITS.turnRetentionMs],
     decode: (reply) => {
-      const [turn, pass, scheduled, oldestOverdueMs, openPasses, oldestOpenPassMs, failedTurns] = reply as Reply;
-      return { overdue: { turn, pass, scheduled }, oldestOverdueMs, openPasses, oldestOpenPassMs, failedTurns };
+      const [turn, pass, scheduled, oldestOverdueMs, ...rest] = reply as Reply;
+      const [openPasses, oldestOpenPassMs, failedTurns, resting, oldestRestingMs] = rest;
+      const overdue = { turn, pass, scheduled, resting };
+      return { overdue, oldestOverdueMs, openPasses, oldestOpenPassMs, failedTurns, oldestRestingMs };
     },
   };
 }
@@ -29,10 +36,12 @@ export function joinMeasures(shards: readonly ShardMeasure[]): ShardMeasure {
       turn: sum(({ overdue }) => overdue.turn),
       pass: sum(({ overdue }) => overdue.pass),
       scheduled: sum(({ overdue }) => overdue.scheduled),
+      resting: sum(({ overdue }) => overdue.resting),
     },
     oldestOverdueMs: most(({ oldestOverdueMs }) => oldestOverdueMs),
     openPasses: sum(({ openPasses }) => openPasses),
     oldestOpenPassMs: most(({ oldestOpenPassMs }) => oldestOpenPassMs),
     failedTurns: sum(({ failedTurns }) => failedTurns),
+    oldestRestingMs: most(({ oldestRestingMs }) => oldestRestingMs),
   };
 }

@@ -14,7 +14,7 @@ interface ShardSweep {
 export function sweepShard(keyspace: Keyspace): ScriptDefinition<ShardSweep, DueEntry[]> {
   return {
     file: 'sweep-shard',
-    keys: ({ shard }) => [keyspace.sweep(shard), keyspace.ready(shard)],
+    keys: ({ shard }) => [keyspace.sweep(shard), keyspace.ready(shard), keyspace.resting(shard)],
     args: ({ shard, limit }) => [limit, keyspace.shardPrefix(shard), SWEEP_CLAIM_MS],
     decode: (reply) => (reply as string[]).map(decodeDueEntry),
   };

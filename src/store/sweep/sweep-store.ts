@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import type { SweepStore } from '../../domain/ports/sweep-store.ts';
 import type { Keyspace } from '../keys.ts';
 import { bindScript } from '../script.ts';
+import { bindExpire, expireBatch } from './expire.ts';
 import { inspect } from './inspect.ts';
 import { joinMeasures, measureShard } from './measure-shard.ts';
 import { promoteTurn } from './promote.ts';
@@ -21,8 +22,9 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
     inspectTurn: (conversation) => look({ kind: 'turn', conversation }),
     inspectPass: (conversation) => look({ kind: 'pass', conversation }),
     recordWake: async ({ kind, conversation }, wake) =>
-      kind !== 'scheduled' && (await record({ kind, conversation, wake })),
+      (kind === 'turn' || kind === 'pass') && (await record({ kind, conversation, wake })),
     promoteScheduled: (conversation, turn, wake) => promote({ conversation, turn, wake }),
+    expire: bindExpire(bindScript(redis, expireBatch(keyspace))),
     measureShards: async () => joinMeasures(await Promise.all(keyspace.shardNumbers().map((shard) => measure(shard)))),
   };
 }

@@ -33,6 +33,7 @@ export function settleTurn(keyspace: Keyspace): ScriptDefinition<SettleRequest, 
       TURN_LIMITS.turnRetentionMs,
       TURN_LIMITS.leaseMs,
       ...closingArgs(),
+      settlement.conversationTtl ?? '',
     ],
     decode: (reply, { lease, wake }) => {
       const answer = reply as Reply;

@@ -12,7 +12,10 @@ export function beginFork(keyspace: Keyspace): ScriptDefinition<ForkBegin, ForkB
   return {
     file: 'begin-fork',
     keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ operation, agent, plan }) => [operation, STORE_SCHEMA, agent, NOBODY, encodePlan(plan), FORK_LEASE_MS],
+    args: ({ operation, agent, plan, conversationTtl = '' }) => {
+      const made = [operation, STORE_SCHEMA, agent, NOBODY, encodePlan(plan)];
+      return [...made, FORK_LEASE_MS, conversationTtl];
+    },
     decode: (reply) => {
       const answer = reply as Reply;
       if (answer[0] === 'forking') return decodeForking(answer);

@@ -21,7 +21,7 @@ export const SHARED_GAUGES = {
   oldestWaitingJob: {
     type: 'gauge',
     name: 'turnfold_oldest_waiting_job_age_seconds',
-    help: 'How long the job that has waited longest in a queue has waited for a worker.',
+    help: 'How long the job that has waited longest in a queue has waited for a worker, since it came or came back.',
     labels: ['queue'],
   },
   openPasses: {
@@ -51,13 +51,13 @@ export const SHARED_GAUGES = {
   overdueEntries: {
     type: 'gauge',
     name: 'turnfold_overdue_entries',
-    help: 'Turns, passes and scheduled turns that are past their time: somebody should have looked.',
+    help: 'Turns, passes, scheduled turns and resting conversations that are past their time: somebody should have looked.',
     labels: ['kind'],
   },
   oldestOverdueEntry: {
     type: 'gauge',
     name: 'turnfold_oldest_overdue_entry_age_seconds',
-    help: 'How far the oldest such entry is past its time.',
+    help: 'How far the oldest such turn, pass or scheduled turn is past its time; an erase may wait behind them.',
     labels: [],
   },
   redisMemory: {

@@ -1,4 +1,21 @@
-import { cross, type MetricSpec } from './metric-spec.ts';
+import { QUEUES } from '../../jobs/names.ts';
+import { cross, type MetricSpec, ONE } from './metric-spec.ts';
+
+/** Those that have names of their own: a summarizer and a measure come with their first failure, which no rate sees. */
+const FAILURE_PLACES = [
+  'store',
+  'connection',
+  'start',
+  'outage',
+  ...Object.values(QUEUES),
+  'sweeper',
+  'calibration',
+  'turn end',
+  'text',
+  'shadow',
+  'listener',
+  'content listener',
+];
 
 /** Do workers keep what they hold, and what fails around them? */
 export const WORKER_METRICS = {
@@ -12,11 +29,26 @@ export const WORKER_METRICS = {
       ...cross({ what: ['pass'], why: ['fenced', 'gone'] }),
     ],
   },
+  jobReclaims: {
+    type: 'counter',
+    name: 'turnfold_job_reclaims_total',
+    help: 'Jobs that wait again because the worker that had them died, froze or lost Redis, by its role.',
+    labels: ['role'],
+    start: cross({ role: Object.values(QUEUES) }), // each role has the queue of its name
+  },
+  conversationsExpired: {
+    type: 'counter',
+    name: 'turnfold_conversations_expired_total',
+    help: 'Conversations erased because they had rested for the conversationTtl of their policy.',
+    labels: [],
+    start: ONE,
+  },
   workerFailures: {
     type: 'counter',
     name: 'turnfold_worker_failures_total',
     help: 'Failures that belong to no turn: a sweep, a job, a summarizer, a service that is away.',
     labels: ['where'],
+    start: cross({ where: FAILURE_PLACES }),
   },
   measureFailures: {
     type: 'counter',
@@ -31,7 +63,7 @@ export const WORKER_GAUGES = {
   concurrency: {
     type: 'gauge',
     name: 'turnfold_worker_concurrency',
-    help: 'Jobs that this worker takes at a time, by role; 0 where it has not the role.',
+    help: 'Jobs that this worker takes at a time, by role, one of each queue shard at least; 0 where it has not the role.',
     labels: ['role'],
   },
   isMeasuring: {
@@ -43,7 +75,7 @@ export const WORKER_GAUGES = {
   redisUp: {
     type: 'gauge',
     name: 'turnfold_redis_up',
-    help: 'Whether Redis has answered this worker just now (1).',
+    help: 'Whether Redis has answered this worker just now (1); of a Cluster, every master that has slots.',
     labels: [],
   },
   redisPing: {

@@ -7,6 +7,7 @@ import type { PassFallback, WorkerEvent } from '../../domain/events.ts';
 import { PASS_LIMITS, type PassOutcome } from '../../domain/pass.ts';
 import type { ClaimedPass, PassEnd, PassEndResult, PassLost } from '../../domain/ports/pass-store.ts';
 import type { ApprovalRefusal, Proposal } from '../../domain/proposal.ts';
+import { restOf } from '../../domain/rest.ts';
 import { contextSize } from '../../domain/size.ts';
 import type { Checkpoint, Version } from '../../domain/version.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
@@ -202,7 +203,7 @@ export class PassEnding {
     const wakeTurn = this.#ports.ids.next();
     // A failure ends the pass whoever waits for it.
     const seen = outcome.kind === 'failed' ? {} : { seenReasons: this.#seenReasons };
-    return { outcome, gate: this.#nextGate(outcome), wakeTurn, ...seen };
+    return { outcome, gate: this.#nextGate(outcome), wakeTurn, ...seen, ...restOf(this.#prepared?.policy) };
   }
 
   #nextGate(outcome: PassOutcome): Gate {

@@ -28,6 +28,7 @@ export interface Sweeper {
 
 /**
  * Makes up for every wake that was lost: looks at what is due and wakes it where nobody holds it and no wake is on its way.
+ * Erases conversations that have rested for as long as their policy lets them.
  * It runs in every worker; the shards are claimed for a second each, so many workers sweep no more than one.
  */
 export function createSweeper(ports: SweeperPorts): Sweeper {
@@ -77,6 +78,13 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
 
 async function handleEntry(ports: SweeperPorts, entry: DueEntry): Promise<boolean> {
   const { conversation } = entry;
+  if (entry.kind === 'resting') {
+    const expired = await ports.sweep.expire(conversation);
+    if (expired.status === 'expired') {
+      ports.onEvent({ type: 'conversation_expired', conversation, removedKeys: expired.removedKeys });
+    }
+    return false;
+  }
   const wake = ports.ids.next();
   if (entry.kind === 'scheduled') {
     const promoted = await ports.sweep.promoteScheduled(conversation, entry.turn ?? '', wake);

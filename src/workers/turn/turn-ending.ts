@@ -1,9 +1,10 @@
 import type { ClaimedTurn, Settlement } from '../../domain/ports/turn-store.ts';
+import { restOf } from '../../domain/rest.ts';
 import { LostTurn } from './lost-turn.ts';
 import type { TurnDependencies } from './turn-dependencies.ts';
 import { failTurn, type TurnEnd } from './turn-end.ts';
 
-type EndingPorts = Pick<TurnDependencies, 'turns' | 'wakes' | 'clock' | 'ids' | 'onEvent' | 'tracing'>;
+type EndingPorts = Pick<TurnDependencies, 'turns' | 'agents' | 'wakes' | 'clock' | 'ids' | 'onEvent' | 'tracing'>;
 
 /**
  * Writes how the work on a claimed turn ended: the one write that gives the lease back.
@@ -35,13 +36,14 @@ export async function endTurn(
 }
 
 async function settleTurn(
-  { turns, wakes, clock, ids, onEvent }: EndingPorts,
-  { lease, acceptedAt }: ClaimedTurn,
+  { turns, agents, wakes, clock, ids, onEvent }: EndingPorts,
+  { lease, agent, acceptedAt }: ClaimedTurn,
   settlement: Settlement,
   mayClaimNext: boolean,
 ): Promise<ClaimedTurn | undefined> {
   const { conversation, turn } = lease;
-  const result = await turns.settle(lease, settlement, mayClaimNext ? undefined : ids.next());
+  const rest = restOf(agents.find(agent)?.policy);
+  const result = await turns.settle(lease, { ...settlement, ...rest }, mayClaimNext ? undefined : ids.next());
   if (result.status === 'fenced' || result.status === 'gone') throw new LostTurn(result.status);
   onEvent({
     type: 'turn_settled',

@@ -1,5 +1,4 @@
 import { rangesToRead } from '../../../src/domain/context.ts';
-import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type {
   AppendRequest,
   AppendResult,
@@ -9,7 +8,9 @@ import type {
 import { START_VERSION } from '../../../src/domain/version.ts';
 import { checkHead } from '../../../src/store/contexts/read-context.ts';
 import { type MemoryConversation, type MemoryDatabase, toConversationState } from './database.ts';
+import { erase } from './erase.ts';
 import { appendToLog, moveCalls } from './log.ts';
+import { beginRest } from './rest.ts';
 
 /** Logs, versions and texts in memory: the same answers as Redis, by the same contract suite. */
 export function openMemoryContextStore(db: MemoryDatabase): ContextStore {
@@ -75,22 +76,6 @@ function append(db: MemoryDatabase, request: AppendRequest): AppendResult {
   moveCalls(conversation, opens, closes);
   const to = appendToLog(conversation, structuredClone(messages), db.now());
   conversation.operations.set(operation, { from: head + 1, to });
+  beginRest(db, conversation);
   return { status: 'appended', from: head + 1, to };
-}
-
-function erase(db: MemoryDatabase, ref: ConversationRef): number {
-  const removed = (db.isGone(ref) ? db.removedKeys(ref) : 0) + countKeys(db.find(ref));
-  db.remove(ref);
-  db.markGone(ref, removed);
-  return removed;
-}
-
-/** As many as Redis would hold: one for each kind that is not empty, and one each for turns, summaries and operations. */
-function countKeys(conversation: MemoryConversation | undefined): number {
-  if (conversation === undefined) return 0;
-  const { log, mailbox, versions, checkpoints, texts, pass, events } = conversation;
-  const { turnRecords, summaries, operations, replacements } = conversation;
-  const kinds = [log.length, mailbox.length, versions.size, checkpoints.size + texts.size, events.length];
-  const single = kinds.filter((count) => count > 0).length + (pass === undefined ? 1 : 2);
-  return single + turnRecords.size + summaries.size + operations.size + replacements.size;
 }

@@ -97,6 +97,8 @@ export interface MemoryConversation {
   answeredVersion?: number;
   /** the pass that ended last, the turn wake that its end brought and whether a turn waited: for an end sent again */
   lastEnd?: { readonly passId: string; readonly wakeTurn: string; readonly isAwaited: boolean };
+  /** how long it may rest, and until when it does */
+  ttl?: { readonly ms: number; readonly ends: number } | undefined;
   readonly mailbox: string[];
   readonly turnRecords: Map<string, MemoryTurn>;
   readonly summaries: Map<string, MemorySummary>;
@@ -125,7 +127,7 @@ export class MemoryDatabase {
   readonly conversations = new Map<string, MemoryConversation>();
   /** erased conversations, until when (ms) */
   readonly gone = new Map<string, number>();
-  /** member as in src/store/keys.ts → when somebody must look again (ms) */
+  /** member as in src/store/keys.ts, of `ready` and `resting` → when somebody must look again (ms) */
   readonly ready = new Map<string, number>();
   /** member → times that it was pushed out */
   readonly sweeps = new Map<string, number>();
@@ -202,7 +204,7 @@ export class MemoryDatabase {
 export function toConversationState(conversation: MemoryConversation): ConversationState {
   const { agent, log, turns, openCalls, version, weight, baseTotal, anchor, passed, gate, pass, quarantine } =
     conversation;
-  const { answeredVersion = -1, fork } = conversation;
+  const { answeredVersion = -1, fork, ttl } = conversation;
   const answered = Math.max(answeredVersion, anchor?.version ?? -1);
   return {
     agent,
@@ -216,6 +218,7 @@ export function toConversationState(conversation: MemoryConversation): Conversat
     ...(quarantine && { quarantine }),
     ...(fork?.isOpen && { isForking: true }),
     ...(answered >= 0 && { answeredVersion: answered }),
+    ...(ttl && { conversationTtl: ttl.ms }),
   };
 }
 

@@ -1,6 +1,8 @@
+import type { Rest } from '../../../src/domain/rest.ts';
 import type { AnswerEnd, TurnFailure, WaitKind } from '../../../src/domain/turn.ts';
 import { readyMember } from '../../../src/store/keys.ts';
 import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
+import { beginRest } from './rest.ts';
 
 export const WAKE_GRACE_MS = 5_000;
 
@@ -39,19 +41,27 @@ export function raiseEpoch(db: MemoryDatabase, conversation: MemoryConversation)
   conversation.epoch = Math.max(conversation.epoch + 1, db.now());
 }
 
-type End =
-  | { readonly state: 'completed'; readonly answerSeq: number; readonly end?: AnswerEnd }
-  | { readonly state: 'failed'; readonly failure: TurnFailure }
-  | { readonly state: 'canceled'; readonly canceledBy: string };
+type End = Rest &
+  (
+    | { readonly state: 'completed'; readonly answerSeq: number; readonly end?: AnswerEnd }
+    | { readonly state: 'failed'; readonly failure: TurnFailure }
+    | { readonly state: 'canceled'; readonly canceledBy: string }
+  );
 
 /** As lua/shared/settle.lua. */
-export function settleRecord(db: MemoryDatabase, conversation: MemoryConversation, record: MemoryTurn, end: End): void {
+export function settleRecord(
+  db: MemoryDatabase,
+  conversation: MemoryConversation,
+  record: MemoryTurn,
+  { conversationTtl, ...end }: End,
+): void {
   for (const call of record.answers.keys()) record.answers.set(call, '');
   record.suspensions.clear();
   record.input = undefined;
   record.waiting = undefined;
   Object.assign(record, end, { settledAt: db.now() });
   emit(conversation, 'turn_settled', { turn: record.turn, state: end.state });
+  beginRest(db, conversation, conversationTtl);
 }
 
 /** As lua/shared/settle.lua. */

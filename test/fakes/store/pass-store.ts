@@ -23,6 +23,7 @@ import { type MemoryConversation, type MemoryDatabase, type MemoryPass, toConver
 import { emit, fulfilWait, WAKE_GRACE_MS } from './mailbox.ts';
 import { answerDecision, awaitReview, dropProposal, isLeftToReview } from './proposal-store.ts';
 import { putVersion } from './put-version.ts';
+import { beginRest } from './rest.ts';
 
 /** Passes in memory: the same answers as Redis, by the same contract suite. */
 export function openMemoryPassStore(db: MemoryDatabase): PassStore {
@@ -170,6 +171,7 @@ function endPass(db: MemoryDatabase, lease: PassLease, end: PassEnd): PassEndRes
   if (hasNewReasons(held.pass, end)) return { status: 'reasons_added' };
   held.conversation.gate = end.gate;
   const isAwaited = finishPass(db, held.conversation, end.outcome.kind, end.wakeTurn);
+  beginRest(db, held.conversation, end.conversationTtl);
   return { status: 'ended', ...(isAwaited && { wakeTurn: end.wakeTurn }) };
 }
 
@@ -240,6 +242,7 @@ export function finishPass(
   const passId = conversation.pass?.passId ?? '';
   answerDecision(conversation, answerOf(outcome, conversation.version));
   conversation.pass = undefined;
+  beginRest(db, conversation);
   db.ready.delete(readyMember('p', conversation.ref));
   db.sweeps.delete(readyMember('p', conversation.ref));
   const isAwaited = fulfilWait(db, conversation, 'compaction', wakeTurn);

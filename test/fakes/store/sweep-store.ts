@@ -5,9 +5,12 @@ import { decodeDueEntry } from '../../../src/store/sweep/due-entry.ts';
 import { SWEEP_CLAIM_MS } from '../../../src/store/sweep/sweep-shard.ts';
 import type { MemoryDatabase } from './database.ts';
 import { headTurn, WAKE_GRACE_MS, wakeTurn } from './mailbox.ts';
+import { expire } from './rest.ts';
 
 const FIRST_PUSH_MS = 1_000;
 const LAST_PUSH_MS = 60_000;
+const RESTING_PUSH_MS = 5_000;
+const MOST_RESTING = 10;
 
 /** What is due, in memory, in one shard: the same answers as Redis, by the same contract suite. */
 export function openMemorySweepStore(db: MemoryDatabase): SweepStore {
@@ -18,28 +21,32 @@ export function openMemorySweepStore(db: MemoryDatabase): SweepStore {
     inspectTurn: async (ref) => inspect(db, 'turn', ref),
     inspectPass: async (ref) => inspect(db, 'pass', ref),
     recordWake: async ({ kind, conversation: ref }, wake) => {
-      if (kind === 'scheduled' || inspect(db, kind, ref).status === 'quiet') return false;
+      if ((kind !== 'turn' && kind !== 'pass') || inspect(db, kind, ref).status === 'quiet') return false;
       const conversation = db.find(ref);
       const record = kind === 'turn' ? conversation : conversation?.pass;
       if (record !== undefined) record.wake = wake;
       return true;
     },
     promoteScheduled: async (ref, turn, wake) => ({ needsWake: promote(db, ref, turn, wake) }),
+    expire: async (ref) => expire(db, ref),
     measureShards: async () => measure(db),
   };
 }
 
 function measure(db: MemoryDatabase): ShardMeasure {
-  const overdue = [...db.ready].filter(([, dueAt]) => dueAt < db.now());
-  const count = (kind: DueEntry['kind']): number =>
-    overdue.filter(([member]) => decodeDueEntry(member).kind === kind).length;
+  const overdue = [...db.ready].flatMap(([member, dueAt]) =>
+    dueAt < db.now() ? [{ kind: decodeDueEntry(member).kind, ms: db.now() - dueAt }] : [],
+  );
+  const count = (kind: DueEntry['kind']): number => overdue.filter((entry) => entry.kind === kind).length;
+  const oldest = (entries: typeof overdue): number => Math.max(0, ...entries.map(({ ms }) => ms));
   const passes = [...db.conversations.values()].flatMap(({ pass }) =>
     pass === undefined || (pass.review !== undefined && pass.review.decision === undefined) ? [] : [pass],
   );
   const turns = [...db.conversations.values()].flatMap(({ turnRecords }) => [...turnRecords.values()]);
   return {
-    overdue: { turn: count('turn'), pass: count('pass'), scheduled: count('scheduled') },
-    oldestOverdueMs: Math.max(0, ...overdue.map(([, dueAt]) => db.now() - dueAt)),
+    overdue: { turn: count('turn'), pass: count('pass'), scheduled: count('scheduled'), resting: count('resting') },
+    oldestOverdueMs: oldest(overdue.filter(({ kind }) => kind !== 'resting')),
+    oldestRestingMs: oldest(overdue.filter(({ kind }) => kind === 'resting')),
     openPasses: passes.length,
     oldestOpenPassMs: Math.max(0, ...passes.map(({ requestedAt }) => db.now() - requestedAt)),
     failedTurns: turns.filter(({ state }) => state === 'failed').length,
@@ -51,7 +58,9 @@ function sweepShard(db: MemoryDatabase, shard: number, limit: number): string[] 
   if (shard !== 0 || (db.sweptAt.get(shard) ?? Number.NEGATIVE_INFINITY) + SWEEP_CLAIM_MS > now) return [];
   db.sweptAt.set(shard, now);
   const due = [...db.ready].filter(([, dueAt]) => dueAt <= now).toSorted(([, a], [, b]) => a - b);
-  return due.slice(0, limit).flatMap(([member]) => {
+  const { resting = [], ready = [] } = Object.groupBy(due, ([member]) => (isResting(member) ? 'resting' : 'ready'));
+  for (const [member] of resting.slice(0, MOST_RESTING)) db.ready.set(member, now + RESTING_PUSH_MS);
+  const pushed = ready.slice(0, limit).flatMap(([member]) => {
     if (!hasRecord(db, member)) {
       db.ready.delete(member);
       return [];
@@ -61,6 +70,11 @@ function sweepShard(db: MemoryDatabase, shard: number, limit: number): string[] 
     db.ready.set(member, now + Math.min(FIRST_PUSH_MS * 2 ** pushes, LAST_PUSH_MS));
     return [member];
   });
+  return [...pushed, ...resting.slice(0, MOST_RESTING).map(([member]) => member)];
+}
+
+function isResting(member: string): boolean {
+  return decodeDueEntry(member).kind === 'resting';
 }
 
 function hasRecord(db: MemoryDatabase, member: string): boolean {

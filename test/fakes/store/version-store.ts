@@ -18,6 +18,7 @@ import { moveCalls } from './log.ts';
 import { headTurn } from './mailbox.ts';
 import { finishPass } from './pass-store.ts';
 import { putVersion } from './put-version.ts';
+import { beginRest } from './rest.ts';
 
 /** Versions that services ask for, in memory: the same answers as Redis, by the same contract suite. */
 export function openMemoryVersionStore(db: MemoryDatabase): VersionStore {
@@ -55,6 +56,7 @@ function replaceVersion(db: MemoryDatabase, replacement: VersionReplacement): Ve
   for (const number of [expectedVersion, version.number]) if (number > 0) conversation.points.add(number);
   putVersion(conversation, version, keepVersions);
   conversation.gate = replacement.gate;
+  beginRest(db, conversation);
   const answer = { version: version.number, ...(isAwaited && { wakeTurn: replacement.wakeTurn }) };
   conversation.replacements.set(operation, answer);
   return { status: 'replaced', ...answer };
@@ -73,7 +75,8 @@ function endOpenPass(db: MemoryDatabase, conversation: MemoryConversation, wakeT
   return isAwaited;
 }
 
-function beginFork(db: MemoryDatabase, { conversation: ref, operation, agent, plan }: ForkBegin): ForkBeginResult {
+function beginFork(db: MemoryDatabase, begin: ForkBegin): ForkBeginResult {
+  const { conversation: ref, operation, agent, plan, conversationTtl } = begin;
   const known = db.isGone(ref) ? undefined : db.find(ref);
   const until = db.now() + FORK_LEASE_MS;
   if (known?.fork?.operation === operation) {
@@ -87,7 +90,9 @@ function beginFork(db: MemoryDatabase, { conversation: ref, operation, agent, pl
     if (!forking.isAbandoned) return forking;
     db.remove(ref);
   }
-  db.open(ref, agent).fork = { operation, plan, isOpen: true, until };
+  const made = db.open(ref, agent);
+  made.fork = { operation, plan, isOpen: true, until };
+  beginRest(db, made, conversationTtl);
   return { status: 'copying', copied: 0, plan };
 }
 
@@ -129,6 +134,7 @@ function endFork(
   putVersion(conversation, version, PASS_LIMITS.keepVersions);
   conversation.passed = { head, turns: conversation.turns };
   if (conversation.fork !== undefined) conversation.fork = { ...conversation.fork, isOpen: false };
+  beginRest(db, conversation);
   return { status: 'done' };
 }
 

@@ -5,6 +5,7 @@ import { describeContextStore } from './context-store.ts';
 import { describePassClaim } from './pass-claim.ts';
 import { describePassEnd } from './pass-end.ts';
 import { describePassReview } from './pass-review.ts';
+import { describeRest } from './rest.ts';
 import { describeSummaryStore } from './summary-store.ts';
 import { describeSweepStore } from './sweep-store.ts';
 import { describeVersionCommit } from './version-commit.ts';
@@ -26,7 +27,10 @@ const SUITES = {
   },
   contexts: describeContextStore,
   summaries: describeSummaryStore,
-  sweep: describeSweepStore,
+  sweep: (harness: () => StoreHarness) => {
+    describeSweepStore(harness);
+    describeRest(harness);
+  },
   calibrations: describeCalibrationStore,
 } as const;
 

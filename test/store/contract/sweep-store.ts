@@ -38,9 +38,9 @@ export function describeSweepStore(harness: () => StoreHarness): void {
       await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w' });
       await store.accept(turnFor(conversation, 'later', { delayMs: 60_000 }));
       expect(await sweep(), 'nothing is due yet').toEqual([]);
-      await makeOverdue(conversation, 't', 30);
-      await makeOverdue(conversation, 'p', 20);
-      await makeOverdue(conversation, { scheduled: 'later' }, 10);
+      await makeOverdue(conversation, 't', 30_000);
+      await makeOverdue(conversation, 'p', 20_000);
+      await makeOverdue(conversation, { scheduled: 'later' }, 10_000);
       expect(await sweep()).toEqual([
         { kind: 'turn', conversation },
         { kind: 'pass', conversation },
@@ -81,8 +81,8 @@ export function describeSweepStore(harness: () => StoreHarness): void {
       const conversation = newConversation();
       await store.accept(turnFor(conversation, 'a', { delayMs: 60_000 }));
       await store.accept(turnFor(conversation, 'b', { delayMs: 60_000 }));
-      await makeOverdue(conversation, { scheduled: 'a' }, 10);
-      await makeOverdue(conversation, { scheduled: 'b' }, 20);
+      await makeOverdue(conversation, { scheduled: 'a' }, 10_000);
+      await makeOverdue(conversation, { scheduled: 'b' }, 20_000);
       await allowSweep();
       expect(await store.sweepShards(shards, 1)).toEqual([{ kind: 'scheduled', conversation, turn: 'b' }]);
       expect(await sweep(1)).toEqual([{ kind: 'scheduled', conversation, turn: 'a' }]);
@@ -250,11 +250,12 @@ export function describeSweepStore(harness: () => StoreHarness): void {
 
   describe('measureShards', () => {
     const nothing = {
-      overdue: { turn: 0, pass: 0, scheduled: 0 },
+      overdue: { turn: 0, pass: 0, scheduled: 0, resting: 0 },
       oldestOverdueMs: 0,
       openPasses: 0,
       oldestOpenPassMs: 0,
       failedTurns: 0,
+      oldestRestingMs: 0,
     };
 
     test('counts what is past its time and tells how long the oldest is', async () => {
@@ -266,7 +267,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
       await makeOverdue(conversations[0] as ConversationRef, 't', 60_000);
       await makeOverdue(conversations[1] as ConversationRef, 't', 5_000);
       const { overdue, oldestOverdueMs } = await store.measureShards();
-      expect(overdue).toEqual({ turn: 2, pass: 0, scheduled: 0 });
+      expect(overdue).toEqual({ turn: 2, pass: 0, scheduled: 0, resting: 0 });
       expect(oldestOverdueMs).toBeGreaterThanOrEqual(60_000);
       expect(oldestOverdueMs).toBeLessThan(60_000 + SLACK_MS);
     });

@@ -141,6 +141,84 @@ describe('a pass', () => {
   });
 });
 
+describe('a conversation that rests', () => {
+  const HOUR_MS = 3_600_000;
+
+  it('is erased when the time of its policy is over, and that is told once', async () => {
+    const world = await Fixture.open({ policy: { conversationTtl: HOUR_MS } });
+    await world.accept('t1', 'hello');
+    await world.turn(ref);
+    world.db.advance(HOUR_MS - SWEEP_MS);
+    await world.sweeper.sweepOnce();
+    expect(await world.store.readTurn(ref, 't1')).toMatchObject({ state: 'completed' });
+    world.db.advance(SWEEP_MS);
+    expect(await world.sweeper.sweepOnce(), 'nobody is woken for it').toBe(0);
+    expect(world.db.find(ref)).toBeUndefined();
+    expect([...world.db.ready.keys()]).toEqual([]);
+    world.db.advance(HOUR_MS);
+    await world.sweeper.sweepOnce();
+    expect(world.eventsOf('conversation_expired')).toEqual([
+      { type: 'conversation_expired', conversation: ref, removedKeys: expect.any(Number) },
+    ]);
+  });
+
+  it('is not erased while a pass of it waits for approval, and rests anew from its end', async () => {
+    const world = await Fixture.open({ policy: { conversationTtl: HOUR_MS, mode: 'review', reviewTtl: 3 * HOUR_MS } });
+    await world.append(FIVE_SEQUENCES);
+    await world.request('turn_threshold');
+    const job = world.queue.take();
+    if (job?.kind !== 'pass') throw new Error('no pass was woken');
+    await world.runPass(job.id);
+    expect(world.db.find(ref)?.pass?.review).toBeDefined();
+    await world.accept('t1', 'hello');
+    await world.turn(ref);
+    world.queue.clear();
+    for (let looks = 0; looks < 2; looks += 1) {
+      world.db.advance(HOUR_MS);
+      await world.sweeper.sweepOnce();
+      expect(world.db.find(ref)).toBeDefined();
+    }
+    world.db.advance(HOUR_MS);
+    expect(await world.sweeper.sweepOnce(), 'the proposal has expired').toBe(1);
+    const wake = world.queue.take();
+    if (wake?.kind !== 'pass') throw new Error('no pass was woken');
+    await world.runPass(wake.id);
+    expect(world.db.find(ref)?.pass).toBeUndefined();
+    world.db.advance(HOUR_MS - SWEEP_MS);
+    await world.sweeper.sweepOnce();
+    expect(world.db.find(ref)).toBeDefined();
+    world.db.advance(SWEEP_MS);
+    await world.sweeper.sweepOnce();
+    expect(world.db.find(ref)).toBeUndefined();
+  });
+
+  it('whose erase fails is not told of, and is erased by a later sweep', async () => {
+    let failures = 1;
+    const world: Fixture = await Fixture.open({
+      policy: { conversationTtl: HOUR_MS },
+      wrap: (ports) => ({
+        ...ports,
+        sweep: {
+          ...ports.sweep,
+          expire: async (conversation) => {
+            failures -= 1;
+            if (failures >= 0) throw new Error('away');
+            return await ports.sweep.expire(conversation);
+          },
+        },
+      }),
+    });
+    await world.accept('t1', 'hello');
+    await world.turn(ref);
+    world.db.advance(HOUR_MS);
+    await world.sweeper.sweepOnce();
+    expect(world.events.map(({ type }) => type)).not.toContain('conversation_expired');
+    world.db.advance(GRACE_MS);
+    await world.sweeper.sweepOnce();
+    expect(world.eventsOf('conversation_expired')).toHaveLength(1);
+  });
+});
+
 describe('a sweep', () => {
   it('goes on where one entry fails, and says so', async () => {
     const world: Fixture = await Fixture.open({

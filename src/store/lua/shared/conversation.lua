@@ -1,12 +1,12 @@
 -- Needs: keys. What every turn script knows of its conversation, read once: who holds it, where its log ends, its open
--- calls; the head turn and the one behind it.
+-- calls, its time to live; the head turn and the one behind it.
 local conversation, head_turn, next_turn
 
 local function read_conversation()
-  local owner, epoch, head, tokens, bytes, turns, open =
-    unpack(redis.call('HMGET', c, 'owner', 'epoch', 'head', 'ht', 'hb', 'turns', 'open'))
+  local owner, epoch, head, tokens, bytes, turns, open, ttl =
+    unpack(redis.call('HMGET', c, 'owner', 'epoch', 'head', 'ht', 'hb', 'turns', 'open', 'ttl'))
   conversation = { owner = owner, epoch = epoch, head = tonumber(head or 0), tokens = tonumber(tokens or 0),
-    bytes = tonumber(bytes or 0), turns = tonumber(turns or 0), open = open or '' }
+    bytes = tonumber(bytes or 0), turns = tonumber(turns or 0), open = open or '', ttl = ttl }
   head_turn, next_turn = unpack(redis.call('LRANGE', mb, 0, 1))
 end
 

@@ -1,8 +1,11 @@
--- Needs: keys, ready, wake, events, fulfil, review. Every end of a pass, whatever it is: its entry goes with it (I6) and a turn that
--- waited for it goes on. Thresholds of turns and messages count from here, unless there was no reason for a pass: evaluated
--- more often than a threshold is met, they would never be.
+-- Needs: keys, ready, wake, events, fulfil, review.
+-- @include rest
+
+-- Every end of a pass, whatever it is: its entry goes with it (I6) and a turn that waited for it goes on. Thresholds of turns
+-- and messages count from here, unless there was no reason for a pass: evaluated more often than a threshold is met, they
+-- would never be. ttl: as begin_rest is given it.
 -- Answers 1 where a turn waited: the caller adds `wake`.
-local function end_pass(passId, outcome, wake)
+local function end_pass(passId, outcome, wake, ttl)
   answer_decision(outcome .. ' ' .. (redis.call('HGET', c, 'version') or '0'))
   redis.call('DEL', pass)
   redis.call('HDEL', c, 'pass')
@@ -10,8 +13,9 @@ local function end_pass(passId, outcome, wake)
   count_no_more()
   local is_awaited = fulfil_wait('compaction', wake) and 1 or 0
   redis.call('HSET', c, 'lp', passId, 'lw', wake, 'lf', is_awaited)
+  local log_end = redis.call('HMGET', c, 'head', 'turns', 'ttl')
+  begin_rest(log_end[3], ttl)
   if outcome ~= 'no_reason' then
-    local log_end = redis.call('HMGET', c, 'head', 'turns')
     redis.call('HSET', c, 'passed', (log_end[1] or 0) .. ' ' .. (log_end[2] or 0))
     emit('pass_ended', { 'passId', passId, 'outcome', outcome })
   end

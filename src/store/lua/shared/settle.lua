@@ -1,9 +1,11 @@
 -- Needs: keys, conversation, ready, wake, events. The end of a turn.
 -- @include failed
+-- @include rest
 local SETTLED = { completed = true, failed = true, canceled = true }
 
 -- Drops what only an unsettled turn needs, keeps the turn for its retention, tells who waits for it.
-local function settle_turn(turn, state, retentionMs, field, value)
+-- ttl: as begin_rest is given it
+local function settle_turn(turn, state, retentionMs, field, value, ttl)
   local key = tbase .. turn
   local kept = redis.call('HMGET', key, 'inputSeq', 'sus')
   if not kept[1] then redis.call('HDEL', cp, 'i:' .. turn) end
@@ -20,6 +22,7 @@ local function settle_turn(turn, state, retentionMs, field, value)
   redis.call('PEXPIRE', key, retentionMs)
   if state == 'failed' then list_failed(turn, retentionMs) end
   emit('turn_settled', { 'turn', turn, 'state', state })
+  begin_rest(conversation.ttl, ttl)
 end
 
 -- Takes the settled head off the mailbox, ends its lease and wakes the next turn (I3). Answers 1 where there is one: the

@@ -1,0 +1,18 @@
+-- Needs: keys, ready, rest, failed, open-passes; the mark `gone`. Removes at once what says that the conversation is there and
+-- whose it is (find_loss relies on that), then so many of the keys that `ix` names. Answers how many keys were removed so
+-- far, and 1 where more is left: then its entry stands, and a sweep goes on with an erase that was cut off.
+local ERASE_GRACE_MS = 5000
+
+local function erase_batch(size)
+  local removed = redis.call('UNLINK', c, log, mb, ver, cp, pass, ev)
+  leave_alone(turn_member)
+  leave_alone(pass_member)
+  count_no_more()
+  for _, key in ipairs(redis.call('SPOP', ix, size)) do
+    removed = removed + redis.call('UNLINK', key)
+    if string.sub(key, 1, #tbase) == tbase then forget_turn(string.sub(key, #tbase + 1)) end
+  end
+  local has_more = redis.call('EXISTS', ix)
+  if has_more == 1 then look_after_rest(now + ERASE_GRACE_MS) else forget_rest() end
+  return redis.call('INCRBY', gone, removed), has_more
+end

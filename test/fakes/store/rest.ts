@@ -1,0 +1,48 @@
+import type { ConversationRef } from '../../../src/domain/ids.ts';
+import type { ExpireResult } from '../../../src/domain/ports/sweep-store.ts';
+import { restingMember } from '../../../src/store/keys.ts';
+import type { MemoryConversation, MemoryDatabase } from './database.ts';
+import { erase } from './erase.ts';
+
+const BUSY_MS = 60_000;
+
+/** As begin_rest in lua/shared/rest.lua. */
+export function beginRest(db: MemoryDatabase, conversation: MemoryConversation, given?: number): void {
+  const ms = given ?? conversation.ttl?.ms ?? 0;
+  if (ms === 0) {
+    if (conversation.ttl !== undefined) db.ready.delete(restingMember(conversation.ref));
+    conversation.ttl = undefined;
+    return;
+  }
+  const ends = db.now() + ms;
+  conversation.ttl = { ms, ends };
+  db.ready.set(restingMember(conversation.ref), ends);
+}
+
+/** As lua/expire.lua. An erase is never cut off here. */
+export function expire(db: MemoryDatabase, ref: ConversationRef): ExpireResult {
+  const conversation = db.find(ref);
+  if (conversation?.ttl === undefined) {
+    db.ready.delete(restingMember(ref));
+    return { status: 'kept' };
+  }
+  const ends = findRestEnd(db, conversation, conversation.ttl);
+  if (ends > db.now()) {
+    db.ready.set(restingMember(ref), ends);
+    return { status: 'kept' };
+  }
+  return { status: 'expired', removedKeys: erase(db, ref) };
+}
+
+function findRestEnd(
+  db: MemoryDatabase,
+  { mailbox, pass, fork, log, turnRecords }: MemoryConversation,
+  { ms, ends }: NonNullable<MemoryConversation['ttl']>,
+): number {
+  const pauseMs = Math.max(ms, BUSY_MS);
+  const isCopied = fork?.isOpen === true && fork.until > db.now();
+  if (mailbox.length > 0 || pass !== undefined || isCopied) return db.now() + pauseMs;
+  const rests = Math.max(ends, (log.at(-1)?.at ?? 0) + ms);
+  const due = [...turnRecords.values()].flatMap(({ state, dueAt = 0 }) => (state === 'scheduled' ? [dueAt] : []));
+  return rests > db.now() || due.length === 0 ? rests : Math.max(db.now(), ...due) + pauseMs;
+}

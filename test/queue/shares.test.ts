@@ -1,0 +1,50 @@
+import { assert, integer, nat, property, record } from 'fast-check';
+import { expect, test } from 'vitest';
+import type { TurnHandler } from '../../src/domain/ports/handlers.ts';
+import { countHands, shareOut } from '../../src/queue/shares.ts';
+import { conversation, useHouse } from './fixture.ts';
+
+test('all that there is is shared out, evenly, and no shard goes without', () => {
+  const counts = record({
+    concurrency: integer({ min: 1, max: 1_000 }),
+    shards: integer({ min: 1, max: 64 }),
+  });
+  assert(
+    property(counts, nat(), ({ concurrency, shards }, any) => {
+      const shares = shareOut(concurrency, shards, any % shards);
+      expect(shares).toHaveLength(shards);
+      expect(shares.reduce((sum, share) => sum + share, 0)).toBe(countHands(concurrency, shards));
+      expect(Math.min(...shares)).toBeGreaterThanOrEqual(1);
+      expect(Math.max(...shares) - Math.min(...shares)).toBeLessThanOrEqual(1);
+    }),
+  );
+});
+
+test('workers that each begin elsewhere give every shard the same', () => {
+  const shares = [0, 1, 2, 3].map((first) => shareOut(6, 4, first));
+  expect(shares).toContainEqual([2, 2, 1, 1]);
+  const sums = [0, 1, 2, 3].map((shard) => shares.reduce((sum, share) => sum + (share[shard] ?? 0), 0));
+  expect(sums).toEqual([6, 6, 6, 6]);
+});
+
+test.each([
+  [6, 6],
+  [2, 4],
+])('with a concurrency of %i over four shards a worker takes %i at a time', async (concurrency, hands) => {
+  const house = useHouse({ shards: 4 });
+  const wakes = house.openWakes();
+  const gate = Promise.withResolvers<void>();
+  const taken: string[] = [];
+  const handler: TurnHandler = async ({ id }) => {
+    taken.push(id);
+    await gate.promise;
+  };
+  for (let at = 0; at < 60; at += 1) await wakes.wake('turn', conversation(`c${at}`), `w${at}`);
+  const workers = house.openWorkers({ turn: { handler, concurrency } });
+  await workers.start();
+
+  const areAllBusy = (): boolean => workers.intakes.every(({ hasFreeHands }) => !hasFreeHands);
+  await expect.poll(areAllBusy, { timeout: 10_000 }).toBe(true);
+  expect(taken).toHaveLength(hands);
+  gate.resolve();
+});

@@ -1,0 +1,157 @@
+import { Redis } from 'ioredis';
+import { expect, onTestFinished, test } from 'vitest';
+import type { PassHandler, SummarizationHandler } from '../../src/domain/ports/handlers.ts';
+import { type QueueName, queuePrefix } from '../../src/jobs/names.ts';
+import { summarizationPayload } from '../../src/jobs/payloads.ts';
+import type { OpenWakeQueue } from '../../src/queue/wake-queue.ts';
+import { childOf, conversation, countAll, type House, useHouse, writesSummary } from './fixture.ts';
+
+const SOON = { timeout: 15_000, interval: 20 };
+const HOUR_MS = 3_600_000;
+const SECOND_MS = 1_000;
+
+/** Of the first shard; undefined where nothing waits. */
+async function readWait(wakes: OpenWakeQueue, queue: QueueName): Promise<number | undefined> {
+  return (await wakes.readShardWaits()).find((wait) => wait.queue === queue && wait.shard === 0)?.waitMs;
+}
+
+async function connectTo(house: House): Promise<Redis> {
+  const redis = new Redis(house.url);
+  onTestFinished(() => redis.disconnect());
+  return redis;
+}
+
+function keyOf(house: House, queue: QueueName, name: string): string {
+  return `${queuePrefix(0, house.namespace)}:${queue}:${name}`;
+}
+
+/** A pass that was asked for an hour ago has come back from its children, and every hand is busy. */
+async function bringPassBack(house: House, wakes: OpenWakeQueue): Promise<{ readonly backAt: number }> {
+  const hold = Promise.withResolvers<void>();
+  const summaries = Promise.withResolvers<void>();
+  const seen: string[] = [];
+  const handler: PassHandler = async ({ conversation: { id }, haveChildrenEnded }) => {
+    seen.push(id);
+    if (id === 'busy') await hold.promise;
+    const isDone = id === 'busy' || haveChildrenEnded;
+    return isDone ? { status: 'done' } : { status: 'parked', children: [childOf('p1', 0)] };
+  };
+  const summarize: SummarizationHandler = async (delivery) => {
+    await summaries.promise;
+    return await writesSummary(delivery);
+  };
+  const raw = house.openRaw('compaction');
+  const data = { v: 1, ...conversation('parent') };
+  await raw.add('pass', data, { jobId: 'parent', priority: 10, timestamp: Date.now() - HOUR_MS });
+  const roles = { compaction: { handler, concurrency: 1 }, summarization: { handler: summarize, concurrency: 1 } };
+  await house.openWorkers(roles).start();
+  onTestFinished(() => hold.resolve());
+  await expect.poll(() => raw.getJobState('parent'), SOON).toBe('waiting-children');
+  await wakes.wake('pass', conversation('busy'), 'w1');
+  await expect.poll(() => seen, SOON).toEqual(['parent', 'busy']);
+  summaries.resolve();
+  await expect.poll(() => raw.getJobState('parent'), SOON).toBe('prioritized');
+  return { backAt: Date.now() };
+}
+
+test('a pass that has come back from its children has waited since then, not since it was asked for', async () => {
+  const house = useHouse();
+  const wakes = house.openWakes();
+  const { backAt } = await bringPassBack(house, wakes);
+
+  await expect.poll(() => readWait(wakes, 'compaction'), SOON).toBeGreaterThan(100);
+  const before = Date.now() - backAt;
+  const waitMs = (await readWait(wakes, 'compaction')) ?? 0;
+  expect(waitMs).toBeGreaterThanOrEqual(before);
+  expect(waitMs).toBeLessThan(60 * SECOND_MS);
+});
+
+test('what is no longer told of when it came back began to wait before all that is', async () => {
+  const house = useHouse();
+  const wakes = house.openWakes();
+  await bringPassBack(house, wakes);
+  const redis = await connectTo(house);
+  const events = keyOf(house, 'compaction', 'events');
+  await redis.del(events);
+  expect(await readWait(wakes, 'compaction')).toBe(0);
+
+  await redis.xadd(events, Date.now() - 30 * SECOND_MS, 'event', 'active', 'jobId', 'another');
+  expect(await readWait(wakes, 'compaction')).toBeGreaterThanOrEqual(30 * SECOND_MS);
+  expect(await readWait(wakes, 'compaction')).toBeLessThan(60 * SECOND_MS);
+
+  // It entered the queue before what is behind it.
+  const raw = house.openRaw('compaction');
+  await raw.add('pass', {}, { jobId: 'behind', priority: 10, timestamp: Date.now() - 600 * SECOND_MS });
+  expect(await readWait(wakes, 'compaction')).toBeGreaterThanOrEqual(600 * SECOND_MS);
+  expect(await readWait(wakes, 'compaction')).toBeLessThan(660 * SECOND_MS);
+});
+
+test('a job that is tried again has waited since it came back, not since it was added', async () => {
+  const house = useHouse();
+  const wakes = house.openWakes();
+  const hold = Promise.withResolvers<void>();
+  const raw = house.openRaw('summarization');
+  for (const index of [0, 1]) {
+    const { child: jobId, ...task } = childOf('p1', index);
+    const backoff = { type: 'fixed', delay: 100 };
+    const options = { jobId, priority: 10, attempts: 3, backoff, timestamp: Date.now() - HOUR_MS };
+    await raw.add('summarization', summarizationPayload(task), options);
+  }
+  const fails: SummarizationHandler = () => Promise.reject(new Error('no model answers'));
+  const failing = house.openWorkers({ summarization: { handler: fails, concurrency: 2 } });
+  await failing.start();
+  await expect.poll(() => house.errors.length, SOON).toBeGreaterThanOrEqual(2);
+  await failing.close();
+  await expect.poll(() => readWait(wakes, 'summarization'), SOON).toBeGreaterThan(0);
+  expect(await readWait(wakes, 'summarization')).toBeLessThan(60 * SECOND_MS);
+
+  const holds: SummarizationHandler = async (delivery) => {
+    await hold.promise;
+    return await writesSummary(delivery);
+  };
+  await house.openWorkers({ summarization: { handler: holds, concurrency: 1 } }).start();
+  onTestFinished(() => hold.resolve());
+  await expect.poll(async () => [await raw.getPrioritizedCount(), await raw.getActiveCount()], SOON).toEqual([1, 1]);
+  expect(await readWait(wakes, 'summarization')).toBeLessThan(60 * SECOND_MS);
+  await expect.poll(() => readWait(wakes, 'summarization'), SOON).toBeGreaterThan(100);
+});
+
+test('a delayed job waits from its time on, whether somebody has looked or not', async () => {
+  const house = useHouse();
+  const wakes = house.openWakes();
+  const raw = house.openRaw('turn');
+  await raw.add('turn', {}, { jobId: 'later', priority: 10, delay: HOUR_MS });
+  expect(await readWait(wakes, 'turn')).toBeUndefined();
+
+  const delay = HOUR_MS - 20 * SECOND_MS;
+  await raw.add('turn', {}, { jobId: 'due', priority: 10, delay, timestamp: Date.now() - HOUR_MS });
+  expect(await readWait(wakes, 'turn')).toBeGreaterThanOrEqual(20 * SECOND_MS);
+  expect(await readWait(wakes, 'turn')).toBeLessThan(60 * SECOND_MS);
+
+  await (await raw.getJob('due'))?.promote();
+  expect(await raw.getJobState('due')).toBe('prioritized');
+  expect(await readWait(wakes, 'turn')).toBeLessThan(20 * SECOND_MS);
+});
+
+test('what a dead worker held waits in a list, before all others', async () => {
+  const house = useHouse();
+  const wakes = house.openWakes();
+  await wakes.wake('turn', conversation('c1'), 'w1');
+  await house.openRaw('turn').add('turn', {}, { jobId: 'given back', timestamp: Date.now() - HOUR_MS });
+  expect(await countAll(wakes)).toBe(2);
+  expect(await readWait(wakes, 'turn')).toBeGreaterThanOrEqual(HOUR_MS);
+});
+
+test('a job behind others of a higher priority is the one that has waited longest, though it is not next', async () => {
+  const house = useHouse();
+  const wakes = house.openWakes();
+  const raw = house.openRaw('turn');
+  const now = Date.now();
+  const ages = { 1: SECOND_MS, 7: HOUR_MS, 200_000: 60 * SECOND_MS };
+  for (const [priority, ageMs] of Object.entries(ages)) {
+    const options = { priority: Number(priority), timestamp: now - ageMs };
+    await raw.add('turn', {}, { ...options, jobId: `oldest-${priority}` });
+    await raw.add('turn', {}, { ...options, jobId: `newer-${priority}`, timestamp: now });
+  }
+  expect(await readWait(wakes, 'turn')).toBeGreaterThanOrEqual(HOUR_MS);
+});

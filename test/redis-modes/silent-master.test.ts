@@ -1,0 +1,106 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { isTurnfoldError } from '../../src/domain/errors.ts';
+import { createReadiness } from '../../src/health/readiness.ts';
+import { SILENCE_MS } from '../../src/redis/open-redis.ts';
+import { examine } from '../../src/runtime/doctor/doctor.ts';
+import { listWorkerChecks } from '../../src/runtime/worker-checks.ts';
+import { type ConnectedStore, connectStore } from '../../src/store/connect-store.ts';
+import { openInspection } from '../../src/store/inspection/open-inspection.ts';
+import { hasServer, until } from './servers.ts';
+import { startSixNodes } from './six-nodes.ts';
+
+/** A third of the slots is lost with one of three masters, and the others go on. */
+async function startAndConnect() {
+  const cluster = await startSixNodes();
+  // The database's own key lies elsewhere than what is lost.
+  const pairs = new Map<number, Pair>();
+  for (const key of ['{tf}', 'a', 'b', 'c']) {
+    const pair = await cluster.ownersOf(key);
+    if (!pairs.has(pair.master.port)) pairs.set(pair.master.port, pair);
+  }
+  const [kept, lost, other] = [...pairs.values()] as [Pair, Pair, Pair];
+  expect(pairs.size).toBe(3);
+  for (const { master } of pairs.values()) await master.redis.config('SET', 'cluster-require-full-coverage', 'no');
+  const store = await connectStore({ url: cluster.url, shards: 16 });
+  onTestFinished(() => store.close());
+  expect(await ping(store)).toBe('answered');
+  expect(await lookAtRedis(store)).toMatchObject({ state: 'ok' });
+  const aliveUrl = `redis+cluster://${[kept, other].map(({ master }) => `127.0.0.1:${master.port}`).join(',')}`;
+  return { store, lost, kept, aliveUrl, node: `127.0.0.1:${lost.master.port}` };
+}
+
+type Pair = Awaited<ReturnType<Awaited<ReturnType<typeof startSixNodes>>['ownersOf']>>;
+
+async function lookAtRedis({ checkServer }: ConnectedStore): Promise<unknown> {
+  const checks = listWorkerChecks({
+    checkServer,
+    wakes: { readShardWaits: async () => [] },
+    workers: { isRunning: () => true, intakes: [] },
+    loop: { worstMs: 0 },
+    stuckMs: 60_000,
+  });
+  const [redis] = await createReadiness(checks.filter(({ name }) => name === 'redis'))();
+  return redis;
+}
+
+const ping = async ({ measures }: ConnectedStore): Promise<unknown> =>
+  await measures.ping().then(
+    () => 'answered',
+    (error: unknown) => (isTurnfoldError(error) ? `${error.code} ${error.message}` : error),
+  );
+
+async function expectMissing({ store, node }: Awaited<ReturnType<typeof startAndConnect>>): Promise<void> {
+  expect(await lookAtRedis(store)).toMatchObject({ state: 'wrong', what: expect.stringContaining(node) });
+  expect(await ping(store)).toBe(`redis_unavailable Redis does not answer: ${node}`);
+}
+
+/** ioredis would ask a master, any, whether all is well: several come, so that some would ask the one that is lost. */
+async function expectConnected(url: string): Promise<void> {
+  const comers = await Promise.all(Array.from({ length: 10 }, () => openInspection({ url })));
+  for (const comer of comers) comer.close();
+}
+
+describe.skipIf(!hasServer)('a Cluster that has lost a master and its replica', () => {
+  test('killed: who pings, is asked whether it is ready, or is a doctor names it', { timeout: 60_000 }, async () => {
+    const cluster = await startAndConnect();
+    const { lost, kept, aliveUrl, node } = cluster;
+    lost.replica.signal('SIGKILL');
+    lost.master.signal('SIGKILL');
+    await expectMissing(cluster);
+    // The others tell of its slots all the same.
+    await until('the others have noticed', async () =>
+      /master,fail /.test(String(await kept.master.redis.cluster('NODES'))),
+    );
+    await expectMissing(cluster);
+    await expectConnected(aliveUrl);
+
+    const findings = await examine({
+      source: { env: { REDIS_URL: aliveUrl, TURNFOLD_METRICS_PORT: '0' }, readFile: () => '' },
+      asksProviders: false,
+      explain: async (error) => error,
+    });
+    const missing = { name: 'redis', state: 'wrong', what: expect.stringContaining(node) };
+    expect(findings).toContainEqual(expect.objectContaining(missing));
+    expect(findings).toContainEqual(expect.objectContaining({ name: 'redis', state: 'ok' }));
+  });
+
+  test('frozen: it is missing until it answers again, and whoever comes is connected', {
+    timeout: 60_000,
+  }, async () => {
+    const cluster = await startAndConnect();
+    const { store, lost, aliveUrl } = cluster;
+    lost.replica.signal('SIGSTOP');
+    lost.master.signal('SIGSTOP');
+    // Past that the connection is cut, and ioredis knows the node no more.
+    const cutAt = Date.now() + SILENCE_MS + 1_000;
+    await expectMissing(cluster);
+    await expectConnected(aliveUrl);
+    while (Date.now() < cutAt) await expectMissing(cluster);
+    await expectMissing(cluster);
+    expect(await store.measures.measureServers()).toMatchObject({ usedBytes: expect.any(Number) });
+
+    lost.master.signal('SIGCONT');
+    await until('it answers again', async () => (await ping(store)) === 'answered');
+    expect(await lookAtRedis(store)).toMatchObject({ state: 'ok' });
+  });
+});

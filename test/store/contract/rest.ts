@@ -1,0 +1,286 @@
+import { describe, expect, test } from 'vitest';
+import type { ConversationRef } from '../../../src/domain/ids.ts';
+import type { DueEntry } from '../../../src/domain/ports/sweep-store.ts';
+import { START_VERSION } from '../../../src/domain/version.ts';
+import { appendOf, claimPass, commitOf, endOf, makeConversation, proposalOf, waitForPass } from '../pass-samples.ts';
+import { acceptAndClaim, claimHead, newConversation, textStep, turnFor } from '../samples.ts';
+import type { StoreHarness } from '../store-harness.ts';
+
+const HOUR_MS = 3_600_000;
+/** Tolerance for the time between a write and the look at it. */
+const SLACK_MS = 2_000;
+const BUSY_MS = 60_000;
+
+/** Conversations with a time to live. */
+export function describeRest(harness: () => StoreHarness): void {
+  async function sweep(limit = 100): Promise<DueEntry[]> {
+    const { store, shards, allowSweep } = harness();
+    await allowSweep();
+    return store.sweepShards(shards, limit);
+  }
+
+  async function expectRest(conversation: ConversationRef, ms: number): Promise<void> {
+    const due = (await harness().dueIn(conversation, 'r')) ?? 0;
+    expect(due).toBeGreaterThan(ms - SLACK_MS);
+    expect(due).toBeLessThanOrEqual(ms);
+  }
+
+  /** Answers one turn. @param conversationTtl as the worker's policy has it */
+  async function answerTurn(conversation: ConversationRef, turn: string, conversationTtl?: number): Promise<void> {
+    const { store } = harness();
+    const { lease, conversation: state } = await acceptAndClaim(store, conversation, turn);
+    await store.recordStep(lease, textStep('model-1', state.head));
+    const answerSeq = state.head + 1;
+    await store.settle(lease, { state: 'completed', answerSeq, conversationTtl }, 'w');
+  }
+
+  /** A conversation that has rested for as long as it may. */
+  async function makeRested(): Promise<ConversationRef> {
+    const conversation = newConversation();
+    await answerTurn(conversation, 't1', HOUR_MS);
+    await harness().endRest(conversation);
+    return conversation;
+  }
+
+  describe('a rest', () => {
+    test('begins when a turn is settled, and whatever happens then begins it anew', async () => {
+      const { store, makeOverdue } = harness();
+      const conversation = newConversation();
+      await answerTurn(conversation, 't1', HOUR_MS);
+      await expectRest(conversation, HOUR_MS);
+      expect(await store.readConversation(conversation)).toMatchObject({ conversationTtl: HOUR_MS });
+
+      const events: Readonly<Record<string, () => Promise<unknown>>> = {
+        append: () => store.append(appendOf(conversation, 2, 6)),
+        commit: async () => store.commitVersion((await claimPass(store, conversation)).lease, commitOf(0, 2)),
+        'end of a pass': async () => store.endPass((await claimPass(store, conversation)).lease, endOf()),
+        restore: () =>
+          store.replaceVersion({
+            conversation,
+            operation: 'restore',
+            expectedVersion: 1,
+            expectedHead: 8,
+            version: { ...START_VERSION, number: 2, parent: 1, cause: 'restore' },
+            gate: endOf().gate,
+            keepsNewer: false,
+            wakeTurn: 'w',
+            keepVersions: 200,
+          }),
+        cancel: async () => {
+          await store.accept(turnFor(conversation, 't2'));
+          await store.cancel(conversation, 't2', 'w');
+        },
+        'failure of an agent that nobody knows': async () => {
+          const { lease } = await acceptAndClaim(store, conversation, 't3');
+          const failure = { code: 'unknown_agent', message: 'no agent' } as const;
+          await store.settle(lease, { state: 'failed', failure }, 'w');
+        },
+      };
+      for (const [name, happen] of Object.entries(events)) {
+        await makeOverdue(conversation, 'r', 10_000);
+        await happen();
+        expect(await harness().dueIn(conversation, 'r'), name).toBeGreaterThan(HOUR_MS - SLACK_MS);
+      }
+    });
+
+    test('is never noted where no policy has a time to live', async () => {
+      const { store, dueIn } = harness();
+      const conversation = await makeConversation(store);
+      await store.commitVersion((await claimPass(store, conversation)).lease, commitOf(0, 2, { conversationTtl: 0 }));
+      await answerTurn(conversation, 't1', 0);
+      await answerTurn(conversation, 't2');
+      expect(await dueIn(conversation, 'r')).toBeUndefined();
+      expect(await store.readConversation(conversation)).not.toHaveProperty('conversationTtl');
+    });
+
+    test('is as long as the policy says that was seen last; without one there is none', async () => {
+      const { store, dueIn } = harness();
+      const conversation = await makeConversation(store);
+      const { lease } = await claimPass(store, conversation);
+      await store.commitVersion(lease, commitOf(0, 2, { conversationTtl: HOUR_MS }));
+      await expectRest(conversation, HOUR_MS);
+      await answerTurn(conversation, 't1', 2 * HOUR_MS);
+      await expectRest(conversation, 2 * HOUR_MS);
+      await store.endPass((await claimPass(store, conversation)).lease, endOf({ conversationTtl: 0 }));
+      expect(await dueIn(conversation, 'r')).toBeUndefined();
+      expect(await store.readConversation(conversation)).not.toHaveProperty('conversationTtl');
+    });
+
+    test('of a fork begins when it is done, and is as long as its source’s', async () => {
+      const { store, endRest, makeOverdue, abandonFork } = harness();
+      const plan = { source: await makeConversation(store, 2), version: 0, head: 0 };
+      const begin = async (): Promise<ConversationRef> => {
+        const conversation = newConversation();
+        await store.beginFork({ conversation, operation: 'op', agent: 'agent', plan, conversationTtl: HOUR_MS });
+        return conversation;
+      };
+      const conversation = await begin();
+      await makeOverdue(conversation, 'r', 1);
+      const version = { ...START_VERSION, number: 1, parent: 0, cause: 'fork' } as const;
+      expect(await store.endFork(conversation, 'op', version)).toEqual({ status: 'done' });
+      await expectRest(conversation, HOUR_MS);
+
+      const open = await begin();
+      await endRest(open);
+      expect(await store.expire(open), 'it is being copied').toEqual({ status: 'kept' });
+      await abandonFork(open);
+      expect(await store.expire(open), 'nobody goes on with it').toMatchObject({ status: 'expired' });
+    });
+  });
+
+  describe('expire', () => {
+    test('erases what has rested enough, once', async () => {
+      const { store, dueIn, events } = harness();
+      const [conversation, other] = [await makeRested(), newConversation()];
+      await answerTurn(other, 't1', HOUR_MS);
+      expect(await store.expire(conversation)).toMatchObject({ status: 'expired' });
+      expect(await store.readConversation(conversation)).toBeUndefined();
+      expect(await store.readTurn(conversation, 't1')).toBeUndefined();
+      expect(await events(conversation)).toEqual([]);
+      expect(await dueIn(conversation, 'r')).toBeUndefined();
+      expect(await store.expire(conversation), 'a second sweeper').toEqual({ status: 'kept' });
+      expect(await store.readConversation(other)).toMatchObject({ head: 2 });
+    });
+
+    test('removes as many keys as erase does', async () => {
+      const { store } = harness();
+      const [one, other] = [await makeRested(), await makeRested()];
+      const { removedKeys } = await store.erase(one);
+      expect(await store.expire(other)).toEqual({ status: 'expired', removedKeys });
+      expect(await store.requestPass({ conversation: other, reasons: [], passId: 'p', wake: 'w' })).toEqual({
+        status: 'gone',
+      });
+    });
+
+    test('keeps what has not, and is asked again at the end of its rest', async () => {
+      const { store, makeOverdue } = harness();
+      const conversation = newConversation();
+      await answerTurn(conversation, 't1', HOUR_MS);
+      await makeOverdue(conversation, 'r', 1);
+      expect(await sweep()).toEqual([{ kind: 'resting', conversation }]);
+      expect(await store.expire(conversation)).toEqual({ status: 'kept' });
+      await expectRest(conversation, HOUR_MS);
+      expect(await store.readConversation(conversation)).toMatchObject({ head: 2 });
+    });
+
+    test.each<readonly [string, (conversation: ConversationRef) => Promise<unknown>]>([
+      ['a turn is queued', (ref) => harness().store.accept(turnFor(ref, 't2'))],
+      ['a turn is at work', (ref) => acceptAndClaim(harness().store, ref, 't2')],
+      ['a turn is suspended', (ref) => waitForPass(harness().store, ref, 't2')],
+      ['a turn is scheduled', (ref) => harness().store.accept(turnFor(ref, 't2', { delayMs: HOUR_MS }))],
+      [
+        'a pass is requested',
+        (ref) => harness().store.requestPass({ conversation: ref, reasons: ['ratio'], passId: 'p', wake: 'w' }),
+      ],
+      ['a pass is at work', (ref) => claimPass(harness().store, ref)],
+      [
+        'a proposal waits',
+        async (ref) => {
+          const { lease } = await claimPass(harness().store, ref);
+          const waits = { proposal: proposalOf(0, 2), seenReasons: ['ratio'] as const, reviewMs: HOUR_MS };
+          expect(await harness().store.proposeVersion(lease, waits)).toEqual({ status: 'proposed' });
+        },
+      ],
+    ])('keeps a conversation where %s, whatever the sweep said', async (_, happen) => {
+      const { store, dueIn } = harness();
+      const conversation = await makeRested();
+      expect(await sweep()).toEqual([{ kind: 'resting', conversation }]);
+      await happen(conversation);
+      expect(await store.expire(conversation)).toEqual({ status: 'kept' });
+      expect(await store.readConversation(conversation)).toBeDefined();
+      expect(await dueIn(conversation, 'r')).toBeGreaterThan(BUSY_MS - SLACK_MS);
+    });
+
+    test('a turn that was scheduled keeps its conversation until it is settled', async () => {
+      const { store, endRest, passDueTime, dueIn } = harness();
+      const conversation = await makeRested();
+      await store.accept(turnFor(conversation, 't2', { delayMs: HOUR_MS }));
+      await passDueTime(conversation, 't2');
+      expect(await store.expire(conversation), 'nobody has moved it yet').toEqual({ status: 'kept' });
+      await store.promoteScheduled(conversation, 't2', 'w');
+      expect(await store.expire(conversation)).toEqual({ status: 'kept' });
+      const { lease, conversation: state } = await claimHead(store, conversation);
+      await store.recordStep(lease, textStep('model-1', state.head));
+      await store.settle(lease, { state: 'completed', answerSeq: state.head + 1, conversationTtl: HOUR_MS }, 'w');
+      await expectRest(conversation, HOUR_MS);
+      await endRest(conversation);
+      expect(await store.expire(conversation)).toMatchObject({ status: 'expired' });
+      expect(await dueIn(conversation, 'r')).toBeUndefined();
+    });
+
+    test('what comes after it makes anew, and an operation of before is unknown', async () => {
+      const { store, dueIn, makeOverdue } = harness();
+      const conversation = await makeConversation(store, 1);
+      await answerTurn(conversation, 't1', HOUR_MS);
+      const request = appendOf(conversation, 3, 1);
+      await store.append(request);
+      await harness().endRest(conversation);
+      await store.expire(conversation);
+      expect(await store.append(request), 'the head is another').toEqual({ status: 'conflict', head: 0 });
+      const claim = await acceptAndClaim(store, conversation, 't1');
+      expect(claim.conversation, 'the same id is a new turn').toMatchObject({ head: 1 });
+      expect(await dueIn(conversation, 'r'), 'nobody has given the new one a time').toBeUndefined();
+      await makeOverdue(conversation, 'r', 1);
+      expect(await store.expire(conversation), 'a sweeper that froze').toEqual({ status: 'kept' });
+      expect(await dueIn(conversation, 'r')).toBeUndefined();
+      expect(await store.readTurn(conversation, 't1')).toMatchObject({ state: 'running' });
+    });
+
+    test('a turn that was settled before a sweeper woke up counts', async () => {
+      const { store } = harness();
+      const conversation = await makeRested();
+      expect(await sweep()).toEqual([{ kind: 'resting', conversation }]);
+      await answerTurn(conversation, 't2', HOUR_MS);
+      expect(await store.expire(conversation)).toEqual({ status: 'kept' });
+      await expectRest(conversation, HOUR_MS);
+    });
+
+    test('where there is nothing, nothing is made', async () => {
+      const { store, makeOverdue, dueIn } = harness();
+      const conversation = newConversation();
+      await makeOverdue(conversation, 'r', 1);
+      expect(await store.expire(conversation)).toEqual({ status: 'kept' });
+      expect(await dueIn(conversation, 'r')).toBeUndefined();
+      expect(await store.append(appendOf(conversation, 0, 1)), 'not marked as erased').toMatchObject({ from: 1 });
+    });
+
+    test('erase takes the entry away', async () => {
+      const { store, dueIn } = harness();
+      const conversation = await makeRested();
+      await store.erase(conversation);
+      expect(await dueIn(conversation, 'r')).toBeUndefined();
+    });
+  });
+
+  describe('sweepShards and measureShards', () => {
+    test('turns come before what has rested, of which few are taken, pushed out by 5 s', async () => {
+      const { store, shards, makeOverdue, dueIn, allowSweep } = harness();
+      const rested = await makeRested();
+      const conversation = newConversation();
+      await store.accept(turnFor(conversation, 't1'));
+      await makeOverdue(conversation, 't', 1);
+      const due = await sweep();
+      expect(due).toHaveLength(2);
+      expect(due).toContainEqual({ kind: 'resting', conversation: rested });
+      await expectRest(rested, 5_000);
+      expect(await dueIn(conversation, 't')).toBeLessThanOrEqual(1_000);
+
+      const many = Array.from({ length: 20 * shards.length }, () => newConversation());
+      for (const one of many) await makeOverdue(one, 'r', 1);
+      await allowSweep();
+      expect((await store.sweepShards(shards, 100)).length).toBeLessThanOrEqual(10 * shards.length);
+    });
+
+    test('counted apart, and older than no turn', async () => {
+      const { store, makeOverdue } = harness();
+      const conversation = newConversation();
+      await answerTurn(conversation, 't1', HOUR_MS);
+      expect(await store.measureShards()).toMatchObject({ overdue: { resting: 0 }, oldestRestingMs: 0 });
+      await makeOverdue(conversation, 'r', 60_000);
+      const { overdue, oldestOverdueMs, oldestRestingMs } = await store.measureShards();
+      expect(overdue).toEqual({ turn: 0, pass: 0, scheduled: 0, resting: 1 });
+      expect(oldestOverdueMs).toBe(0);
+      expect(oldestRestingMs).toBeGreaterThanOrEqual(60_000);
+    });
+  });
+}
