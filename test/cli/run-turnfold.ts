@@ -8,6 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** What Node made of the modules: without it a command works for 0.55 s before it says anything, with it for 0.3. */
+const COMPILED = join(ROOT, 'node_modules/.cache/turnfold-commands');
 
 export interface Run {
   readonly code: number | null;
@@ -32,7 +34,13 @@ export async function runTurnfold(args: readonly string[], { input = '', env = {
 export function startTurnfold(args: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProcess {
   const child = spawn(process.execPath, [join(ROOT, 'src/cli/main.ts'), ...args], {
     cwd: ROOT,
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], TURNFOLD_METRICS_PORT: '0', ...env },
+    env: {
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      NODE_COMPILE_CACHE: COMPILED,
+      TURNFOLD_METRICS_PORT: '0',
+      ...env,
+    },
   });
   onTestFinished(() => void child.kill('SIGKILL'));
   return child;

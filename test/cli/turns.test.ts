@@ -21,7 +21,7 @@ const agent: Agent = {
     { name: 'elsewhere', description: '', input: z.object({}) },
     { name: 'guarded', description: '', input: z.object({}), needsApproval: true, run: async () => 'it ran' },
   ],
-  policy: {},
+  policy: { conversationTtl: 3_600_000 },
   model: scriptedModel({
     decide: ({ messages }) => {
       const last = messages.at(-1);
@@ -132,8 +132,11 @@ test('describe tells of a conversation without its messages; erase removes it, w
     ['open calls', 'c2_0'],
     [''],
   ]);
+  await client.answer('d1', 't1', { c2_0: { content: 'a parcel' } });
+  await client.result('d1', 't1', { waitMs: 20_000 });
+  expect((await turnfold('describe', 'd1')).stdout).toMatch(/^ {2}may rest +for 3600 s, then it is erased$/m);
   expect(await turnfold('erase', 'd1')).toMatchObject({ code: 1, stderr: expect.stringContaining("option '--yes'") });
-  expect(await client.describe('d1')).toMatchObject({ head: 2 });
+  expect(await client.describe('d1')).toMatchObject({ head: 4 });
   expect(await turnfold('erase', 'd1', '--yes')).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^d1 {2}erased, /),

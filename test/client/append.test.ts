@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AppendInput } from '../../src/client/index.ts';
-import { type House, openHouse } from './fixture.ts';
+import { type Fixture, openFixture } from './fixture.ts';
 
-let house: House;
+let fixture: Fixture;
 beforeAll(async () => {
-  house = await openHouse();
+  fixture = await openFixture();
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
 type Messages = AppendInput['messages'];
 const agent = 'talker';
@@ -19,13 +19,13 @@ const calls = (...ids: string[]): Messages[number] => ({
 const result = (toolCallId: string): Messages[number] => ({ role: 'tool', content: `of ${toolCallId}`, toolCallId });
 
 function append(conversation: string, messages: Messages, options: Partial<AppendInput> = {}) {
-  return house.client.append({ conversation, agent, messages, ...options });
+  return fixture.client.append({ conversation, agent, messages, ...options });
 }
 
 test('messages get the next seqs', async () => {
   expect(await append('plain', [user('a'), { role: 'assistant', content: 'b' }])).toStrictEqual({ from: 1, to: 2 });
   expect(await append('plain', [user('c')])).toStrictEqual({ from: 3, to: 3 });
-  const log = await house.client.log('plain');
+  const log = await fixture.client.log('plain');
   expect(log.map(({ seq, message }) => [seq, message.content])).toStrictEqual([
     [1, 'a'],
     [2, 'b'],
@@ -39,7 +39,7 @@ describe('the same operation again changes nothing', () => {
     await append('twice', [user('b')]);
     expect(await append('twice', [user('a')], { operation: 'op-1' })).toStrictEqual(first);
     expect(await append('twice', [user('a')], { operation: 'op-1', expectedHead: 0 })).toStrictEqual(first);
-    expect((await house.client.describe('twice')).head).toBe(2);
+    expect((await fixture.client.describe('twice')).head).toBe(2);
   });
 
   test('where it answered calls: it finds them answered by itself', async () => {
@@ -47,7 +47,7 @@ describe('the same operation again changes nothing', () => {
     const first = await append('twice-calls', [result('x')], { operation: 'op-1' });
     expect(await append('twice-calls', [result('x')], { operation: 'op-1' })).toStrictEqual(first);
     expect(await append('twice-calls', [result('x')], { operation: 'op-1', expectedHead: 2 })).toStrictEqual(first);
-    expect((await house.client.describe('twice-calls')).head).toBe(3);
+    expect((await fixture.client.describe('twice-calls')).head).toBe(3);
   });
 });
 
@@ -69,7 +69,7 @@ describe('an expected head', () => {
   test('is nobody’s: many append at once, and all land', async () => {
     const texts = ['a', 'b', 'c', 'd'];
     await Promise.all(texts.map((text) => append('crowd', [user(text)])));
-    const log = await house.client.log('crowd');
+    const log = await fixture.client.log('crowd');
     expect(log.map(({ message }) => message.content).toSorted()).toStrictEqual(texts);
   });
 });
@@ -79,18 +79,18 @@ describe('tool results', () => {
     await append('rounds', [user('a'), calls('mine-1', 'mine-2')]);
     await append('rounds', [result('mine-2')]);
     await append('rounds', [result('c2_0')]);
-    const [, round, ...results] = (await house.client.log('rounds')).map(({ message }) => message);
+    const [, round, ...results] = (await fixture.client.log('rounds')).map(({ message }) => message);
     expect(round?.toolCalls).toMatchObject([
       { id: 'c2_0', providerId: 'mine-1' },
       { id: 'c2_1', providerId: 'mine-2' },
     ]);
     expect(results.map(({ toolCallId }) => toolCallId)).toStrictEqual(['c2_1', 'c2_0']);
-    expect((await house.client.describe('rounds')).openCalls).toStrictEqual([]);
+    expect((await fixture.client.describe('rounds')).openCalls).toStrictEqual([]);
   });
 
   test('an id may be used again once its call is answered', async () => {
     await append('reuse', [user('a'), calls('x'), result('x'), calls('x'), result('x')]);
-    const ids = (await house.client.log('reuse')).map(
+    const ids = (await fixture.client.log('reuse')).map(
       ({ message }) => message.toolCallId ?? message.toolCalls?.[0]?.id,
     );
     expect(ids).toStrictEqual([undefined, 'c2_0', 'c2_0', 'c4_0', 'c4_0']);
@@ -105,7 +105,7 @@ describe('tool results', () => {
   ])('%s names %s, and nothing is written', async (code, field, messages) => {
     const conversation = `refused-${code}-${messages.length}-${messages[0]?.role}`;
     await expect(append(conversation, messages)).rejects.toMatchObject({ code, field });
-    await expect(house.client.describe(conversation)).rejects.toMatchObject({ code: 'not_found' });
+    await expect(fixture.client.describe(conversation)).rejects.toMatchObject({ code: 'not_found' });
   });
 });
 
@@ -120,13 +120,13 @@ test.each([
     field: 'agent',
     details: { agent },
   });
-  expect(await house.client.log(conversation)).toHaveLength(1);
+  expect(await fixture.client.log(conversation)).toHaveLength(1);
 });
 
 test('a conversation with turns is busy until they are settled', async () => {
-  await house.client.enqueueTurn({ conversation: 'busy', agent, input: 'x', turn: 't1' });
+  await fixture.client.enqueueTurn({ conversation: 'busy', agent, input: 'x', turn: 't1' });
   await expect(append('busy', [user('a')])).rejects.toMatchObject({ code: 'conversation_busy', field: 'conversation' });
-  await house.client.cancel('busy', 't1');
+  await fixture.client.cancel('busy', 't1');
   expect(await append('busy', [user('a')])).toMatchObject({ from: 1 });
 });
 
@@ -136,7 +136,7 @@ test('a message that is too large is named, and none of its neighbours is writte
     code: 'message_too_large',
     field: 'messages[1]',
   });
-  await expect(house.client.log('heavy')).rejects.toMatchObject({ code: 'not_found' });
+  await expect(fixture.client.log('heavy')).rejects.toMatchObject({ code: 'not_found' });
 });
 
 test.each<[string, object]>([
@@ -149,5 +149,5 @@ test.each<[string, object]>([
   ['conversation', { conversation: '' }],
 ])('a malformed append names %s', async (field, change) => {
   const payload = { conversation: 'malformed', agent, messages: [user('a')], ...change } as AppendInput;
-  await expect(house.client.append(payload)).rejects.toMatchObject({ code: 'invalid_input', field });
+  await expect(fixture.client.append(payload)).rejects.toMatchObject({ code: 'invalid_input', field });
 });

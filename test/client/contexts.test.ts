@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { AppendInput } from '../../src/client/index.ts';
-import { createTalker, type House, openHouse } from './fixture.ts';
+import { createTalker, type Fixture, openFixture } from './fixture.ts';
 
-let house: House;
+let fixture: Fixture;
 beforeAll(async () => {
-  house = await openHouse();
-  await house.startWorkers([{ ...createTalker(), policy: { retentionWindow: 2, maxTokens: 2_000 } }]);
+  fixture = await openFixture();
+  await fixture.startWorkers([{ ...createTalker(), policy: { retentionWindow: 2, maxTokens: 2_000 } }]);
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
 const agent = 'talker';
 
@@ -22,42 +22,44 @@ function talk(turns: number, from = 1): AppendInput['messages'] {
 
 /** Asks for a pass and waits for its end. */
 async function compact(conversation: string): Promise<void> {
-  const passId = await house.client.compactNow(conversation);
+  const passId = await fixture.client.compactNow(conversation);
   expect(passId).toMatch(/^[0-9A-Z]{26}$/);
-  await vi.waitFor(async () => expect((await house.client.describe(conversation)).passId).not.toBe(passId), 20_000);
+  await vi.waitFor(async () => expect((await fixture.client.describe(conversation)).passId).not.toBe(passId), 20_000);
 }
 
 test('a conversation that was never compacted is its log', async () => {
-  await house.client.append({ conversation: 'young', agent, messages: talk(2) });
-  const view = await house.client.context('young');
+  await fixture.client.append({ conversation: 'young', agent, messages: talk(2) });
+  const view = await fixture.client.context('young');
   expect(view).toMatchObject({ conversation: 'young', version: 0, head: 6 });
   expect(view.items.map(({ message }) => message)).toStrictEqual(
-    (await house.client.log('young')).map(({ message }) => message),
+    (await fixture.client.log('young')).map(({ message }) => message),
   );
   expect(view.tokens).toBe(view.items.reduce((sum, { tokens }) => sum + tokens, 3));
-  expect(await house.client.versions('young')).toStrictEqual([]);
-  expect(await house.client.show('young', 0)).toStrictEqual(view);
+  expect(await fixture.client.versions('young')).toStrictEqual([]);
+  expect(await fixture.client.show('young', 0)).toStrictEqual(view);
 });
 
 test('messages that are appended are looked at: over the threshold they are compacted without being asked for', async () => {
-  await house.client.append({ conversation: 'grown', agent, messages: talk(100) });
-  await expect.poll(async () => (await house.client.versions('grown')).length, { timeout: 20_000 }).toBeGreaterThan(0);
-  const [version] = await house.client.versions('grown');
+  await fixture.client.append({ conversation: 'grown', agent, messages: talk(100) });
+  await expect
+    .poll(async () => (await fixture.client.versions('grown')).length, { timeout: 20_000 })
+    .toBeGreaterThan(0);
+  const [version] = await fixture.client.versions('grown');
   expect(version?.reasons).not.toContain('manual');
 });
 
 describe('a conversation with versions', () => {
   const conversation = 'old';
   beforeAll(async () => {
-    await house.client.append({ conversation, agent, messages: talk(8) });
+    await fixture.client.append({ conversation, agent, messages: talk(8) });
     await compact(conversation);
-    await house.client.append({ conversation, agent, messages: talk(8, 9) });
+    await fixture.client.append({ conversation, agent, messages: talk(8, 9) });
     await compact(conversation);
-    await house.client.append({ conversation, agent, messages: [{ role: 'user', content: 'the last' }] });
+    await fixture.client.append({ conversation, agent, messages: [{ role: 'user', content: 'the last' }] });
   });
 
   test('lists them, newest first', async () => {
-    const versions = await house.client.versions(conversation);
+    const versions = await fixture.client.versions(conversation);
     expect(versions.map(({ number, parent, base }) => [number, parent, base])).toStrictEqual([
       [2, 1, 48],
       [1, 0, 24],
@@ -70,27 +72,27 @@ describe('a conversation with versions', () => {
   });
 
   test('its context is the live version and what came behind it', async () => {
-    const view = await house.client.context(conversation);
+    const view = await fixture.client.context(conversation);
     expect(view).toMatchObject({ version: 2, head: 49 });
     expect(view.items.at(-1)?.message.content).toBe('the last');
     expect(view.items.some(({ message }) => message.role === 'checkpoint')).toBe(true);
-    const [live] = await house.client.versions(conversation);
+    const [live] = await fixture.client.versions(conversation);
     expect(view.tokens).toBeLessThan(live?.tokensBefore ?? 0);
   });
 
   test('each version is shown as it was when it was made', async () => {
-    const first = await house.client.show(conversation, 1);
+    const first = await fixture.client.show(conversation, 1);
     expect(first).toMatchObject({ version: 1, head: 24 });
     expect(first.items.at(-1)?.to).toBe(24);
-    expect(await house.client.context(conversation, { version: 1, head: 24 })).toStrictEqual(first);
+    expect(await fixture.client.context(conversation, { version: 1, head: 24 })).toStrictEqual(first);
   });
 
   test('and at any head behind it', async () => {
-    const view = await house.client.context(conversation, { version: 1, head: 30 });
+    const view = await fixture.client.context(conversation, { version: 1, head: 30 });
     expect(view).toMatchObject({ version: 1, head: 30 });
     expect(view.items.slice(-6).map(({ from }) => from)).toStrictEqual([25, 26, 27, 28, 29, 30]);
     for (const head of [23, 50]) {
-      await expect(house.client.context(conversation, { version: 1, head })).rejects.toMatchObject({
+      await expect(fixture.client.context(conversation, { version: 1, head })).rejects.toMatchObject({
         code: 'invalid_input',
         field: 'head',
       });
@@ -98,22 +100,22 @@ describe('a conversation with versions', () => {
   });
 
   test('they differ by what a pass replaced', async () => {
-    const changes = await house.client.diff(conversation, 0, 1);
+    const changes = await fixture.client.diff(conversation, 0, 1);
     expect(changes.length).toBeGreaterThan(0);
-    expect(await house.client.diff(conversation, 1, 1)).toStrictEqual([]);
+    expect(await fixture.client.diff(conversation, 1, 1)).toStrictEqual([]);
   });
 
   test('its log is whole', async () => {
-    const log = await house.client.log(conversation);
+    const log = await fixture.client.log(conversation);
     expect(log.map(({ seq }) => seq)).toStrictEqual(Array.from({ length: 49 }, (_, index) => index + 1));
     expect(log[1]?.message.content).toBe(talk(1)[1]?.content);
   });
 
   test('a turn goes on from its context', async () => {
-    const { turn } = await house.client.enqueueTurn({ conversation, agent, input: 'hello' });
-    const view = await house.client.result(conversation, turn, { waitMs: 20_000 });
+    const { turn } = await fixture.client.enqueueTurn({ conversation, agent, input: 'hello' });
+    const view = await fixture.client.result(conversation, turn, { waitMs: 20_000 });
     expect(view.answer?.content).toBe('heard hello');
-    const [live] = await house.client.versions(conversation);
+    const [live] = await fixture.client.versions(conversation);
     expect(view.requestTokens[0]).toBeLessThan(live?.tokensBefore ?? 0);
   });
 
@@ -123,11 +125,11 @@ describe('a conversation with versions', () => {
     ['invalid_input', 'version', { version: 1.5 }],
     ['invalid_input', 'head', { head: Number.NaN }],
   ])('%s names %s', async (code, field, at) => {
-    await expect(house.client.context(conversation, at)).rejects.toMatchObject({ code, field });
+    await expect(fixture.client.context(conversation, at)).rejects.toMatchObject({ code, field });
   });
 
   test('a version that is not kept cannot be shown or compared', async () => {
-    const { client } = house;
+    const { client } = fixture;
     for (const call of [() => client.show(conversation, 7), () => client.diff(conversation, 1, 7)]) {
       await expect(call()).rejects.toMatchObject({ code: 'not_found', field: 'version' });
     }
@@ -135,7 +137,7 @@ describe('a conversation with versions', () => {
 });
 
 test('of a conversation that is not there nothing can be read, and no pass asked for', async () => {
-  const { client } = house;
+  const { client } = fixture;
   const calls: (() => Promise<unknown>)[] = [
     () => client.context('nobody'),
     () => client.context('nobody', { version: 1 }),

@@ -2,13 +2,13 @@ import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { QUEUES, queuePrefix } from '../../src/jobs/names.ts';
-import { type House, openHouse } from './fixture.ts';
+import { type Fixture, openFixture } from './fixture.ts';
 
-let house: House;
+let fixture: Fixture;
 beforeAll(async () => {
-  house = await openHouse();
+  fixture = await openFixture();
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
 const agent = 'talker';
 
@@ -16,20 +16,20 @@ describe('the same turn id', () => {
   const turn = { conversation: 'again', agent, input: 'hello', turn: 't1' };
 
   test('is accepted once, and answers its present state', async () => {
-    expect(await house.client.enqueueTurn(turn)).toStrictEqual({
+    expect(await fixture.client.enqueueTurn(turn)).toStrictEqual({
       conversation: 'again',
       turn: 't1',
       state: 'queued',
       isNew: true,
     });
-    expect(await house.client.enqueueTurn(turn)).toMatchObject({ turn: 't1', state: 'queued', isNew: false });
-    await house.client.cancel('again', 't1');
-    expect(await house.client.enqueueTurn(turn)).toMatchObject({ state: 'canceled', isNew: false });
+    expect(await fixture.client.enqueueTurn(turn)).toMatchObject({ turn: 't1', state: 'queued', isNew: false });
+    await fixture.client.cancel('again', 't1');
+    expect(await fixture.client.enqueueTurn(turn)).toMatchObject({ state: 'canceled', isNew: false });
   });
 
   test.each([{ input: 'hullo' }, { agent: 'other' }])('with another payload is a conflict: %j', async (change) => {
-    await house.client.enqueueTurn(turn);
-    await expect(house.client.enqueueTurn({ ...turn, ...change })).rejects.toMatchObject({
+    await fixture.client.enqueueTurn(turn);
+    await expect(fixture.client.enqueueTurn({ ...turn, ...change })).rejects.toMatchObject({
       code: 'turn_conflict',
       field: 'turn',
     });
@@ -37,58 +37,58 @@ describe('the same turn id', () => {
 
   test('is another turn in another conversation, and with another tenant', async () => {
     for (const place of [{ conversation: 'again-2' }, { tenant: 'acme' }]) {
-      expect(await house.client.enqueueTurn({ ...turn, ...place })).toMatchObject({ isNew: true });
+      expect(await fixture.client.enqueueTurn({ ...turn, ...place })).toMatchObject({ isNew: true });
     }
-    expect(await house.client.result({ tenant: 'acme', id: 'again' }, 't1')).toMatchObject({ state: 'queued' });
+    expect(await fixture.client.result({ tenant: 'acme', id: 'again' }, 't1')).toMatchObject({ state: 'queued' });
   });
 });
 
 test('a turn for another agent than its conversation’s names it', async () => {
-  await house.client.enqueueTurn({ conversation: 'owned', agent, input: 'x', turn: 't1' });
+  await fixture.client.enqueueTurn({ conversation: 'owned', agent, input: 'x', turn: 't1' });
   await expect(
-    house.client.enqueueTurn({ conversation: 'owned', agent: 'other', input: 'x', turn: 't2' }),
+    fixture.client.enqueueTurn({ conversation: 'owned', agent: 'other', input: 'x', turn: 't2' }),
   ).rejects.toMatchObject({ code: 'agent_conflict', field: 'agent', details: { agent } });
-  await expect(house.client.result('owned', 't2')).rejects.toMatchObject({ code: 'not_found' });
+  await expect(fixture.client.result('owned', 't2')).rejects.toMatchObject({ code: 'not_found' });
 });
 
 test('a turn without an id gets one of its own', async () => {
-  const first = await house.client.enqueueTurn({ conversation: 'ids', agent, input: 'x' });
-  const second = await house.client.enqueueTurn({ conversation: 'ids', agent, input: 'x' });
+  const first = await fixture.client.enqueueTurn({ conversation: 'ids', agent, input: 'x' });
+  const second = await fixture.client.enqueueTurn({ conversation: 'ids', agent, input: 'x' });
   expect(second.turn > first.turn).toBe(true);
 });
 
 test('a delayed turn is scheduled until it is due', async () => {
-  const accepted = await house.client.enqueueTurn({ conversation: 'later', agent, input: 'x', delayMs: 60_000 });
+  const accepted = await fixture.client.enqueueTurn({ conversation: 'later', agent, input: 'x', delayMs: 60_000 });
   expect(accepted.state).toBe('scheduled');
-  expect(await house.client.enqueueTurn({ conversation: 'later', agent, input: 'x' })).toMatchObject({
+  expect(await fixture.client.enqueueTurn({ conversation: 'later', agent, input: 'x' })).toMatchObject({
     state: 'queued',
   });
 });
 
 test('a full mailbox says how many wait, and takes the turn once there is room', async () => {
   const turn = { conversation: 'full', agent, input: 'x', maxQueuedTurns: 2 };
-  await house.client.enqueueTurn({ ...turn, turn: 't1' });
-  await house.client.enqueueTurn({ ...turn, turn: 't2' });
-  await expect(house.client.enqueueTurn({ ...turn, turn: 't3' })).rejects.toMatchObject({
+  await fixture.client.enqueueTurn({ ...turn, turn: 't1' });
+  await fixture.client.enqueueTurn({ ...turn, turn: 't2' });
+  await expect(fixture.client.enqueueTurn({ ...turn, turn: 't3' })).rejects.toMatchObject({
     code: 'mailbox_full',
     field: 'conversation',
     details: { queued: 2 },
   });
-  await expect(house.client.result('full', 't3')).rejects.toMatchObject({ code: 'not_found', field: 'turn' });
+  await expect(fixture.client.result('full', 't3')).rejects.toMatchObject({ code: 'not_found', field: 'turn' });
 
-  await house.client.cancel('full', 't1');
-  expect(await house.client.enqueueTurn({ ...turn, turn: 't3' })).toMatchObject({ state: 'queued', isNew: true });
+  await fixture.client.cancel('full', 't1');
+  expect(await fixture.client.enqueueTurn({ ...turn, turn: 't3' })).toMatchObject({ state: 'queued', isNew: true });
 });
 
 test('priority orders conversations', async () => {
-  const connection = new Redis(house.url, { maxRetriesPerRequest: null });
+  const connection = new Redis(fixture.url, { maxRetriesPerRequest: null });
   const queue = new Queue(QUEUES.turn, { connection, prefix: queuePrefix(0) });
   onTestFinished(async () => {
     await queue.close();
     connection.disconnect();
   });
-  await house.client.enqueueTurn({ conversation: 'patient', agent, input: 'x' });
-  await house.client.enqueueTurn({ conversation: 'urgent', agent, input: 'x', priority: 1 });
+  await fixture.client.enqueueTurn({ conversation: 'patient', agent, input: 'x' });
+  await fixture.client.enqueueTurn({ conversation: 'urgent', agent, input: 'x', priority: 1 });
 
   const waiting = (await queue.getPrioritized(0, 100)).map((job) => JSON.stringify(job.data));
   const place = (id: string): number => waiting.findIndex((data) => data.includes(id));
@@ -102,15 +102,15 @@ describe('a message', () => {
 
   test('of 1 MiB is taken', async () => {
     expect(size(largest)).toBeGreaterThan(1_048_574);
-    expect(await house.client.enqueueTurn({ conversation: 'large', agent, input: largest })).toMatchObject({
+    expect(await fixture.client.enqueueTurn({ conversation: 'large', agent, input: largest })).toMatchObject({
       isNew: true,
     });
   });
 
   test('of more is refused with the field, and nothing of it is written', async () => {
-    const refusal = house.client.enqueueTurn({ conversation: 'too-large', agent, input: `${largest}é` });
+    const refusal = fixture.client.enqueueTurn({ conversation: 'too-large', agent, input: `${largest}é` });
     await expect(refusal).rejects.toMatchObject({ code: 'message_too_large', field: 'input' });
-    await expect(house.client.describe('too-large')).rejects.toMatchObject({ code: 'not_found' });
+    await expect(fixture.client.describe('too-large')).rejects.toMatchObject({ code: 'not_found' });
   });
 });
 
@@ -129,12 +129,12 @@ test.each<[string, object]>([
   ['maxQueuedTurns', { maxQueuedTurns: 0 }],
 ])('a payload whose %s cannot be meant names it: %j', async (field, change) => {
   const payload = { conversation: 'malformed', agent, input: 'x', ...change };
-  await expect(house.client.enqueueTurn(payload)).rejects.toMatchObject({ code: 'invalid_input', field });
+  await expect(fixture.client.enqueueTurn(payload)).rejects.toMatchObject({ code: 'invalid_input', field });
 });
 
 test('a payload with a field that nobody knows is refused', async () => {
   const payload = { conversation: 'malformed', agent, input: 'x', tools: [] };
-  await expect(house.client.enqueueTurn(payload)).rejects.toMatchObject({
+  await expect(fixture.client.enqueueTurn(payload)).rejects.toMatchObject({
     code: 'invalid_input',
     message: expect.stringContaining('tools') as string,
   });

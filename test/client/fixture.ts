@@ -12,7 +12,7 @@ import { readRedisSource } from '../setup/redis-source.ts';
 /** Few, so that a sweep is small. */
 export const SHARDS = 4;
 
-export interface House {
+export interface Fixture {
   readonly url: string;
   readonly client: OpenClient;
   /** the server itself, for what no client of ours does */
@@ -26,7 +26,7 @@ export interface House {
  * A Redis of its own for each file: workers look at all that a database holds, so that on a shared one those of another
  * suite would answer this one's turns.
  */
-export async function openHouse(): Promise<House> {
+export async function openFixture(): Promise<Fixture> {
   const server = await provideRedis(readRedisSource());
   const closers: (() => Promise<unknown>)[] = [() => server.stop()];
   const open = async (redisUrl = server.url): Promise<OpenClient> => {

@@ -1,40 +1,40 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openClient } from '../../src/client/index.ts';
-import { type House, openHouse } from './fixture.ts';
+import { type Fixture, openFixture } from './fixture.ts';
 
-let house: House;
+let fixture: Fixture;
 beforeAll(async () => {
-  house = await openHouse();
+  fixture = await openFixture();
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
 const agent = 'talker';
 
 /** Every key with what it holds, queues included. */
 async function readDatabase(): Promise<Map<string, string>> {
-  const keys = (await house.redis.keys('*')).toSorted();
-  const dumps = await Promise.all(keys.map((key) => house.redis.dumpBuffer(key)));
+  const keys = (await fixture.redis.keys('*')).toSorted();
+  const dumps = await Promise.all(keys.map((key) => fixture.redis.dumpBuffer(key)));
   return new Map(keys.map((key, index) => [key, dumps[index]?.toString('base64') ?? '']));
 }
 
 describe('Redis is full', () => {
   beforeEach(async () => {
-    await house.client.enqueueTurn({ conversation: 'c1', agent, input: 'before', turn: 't1' });
-    await house.client.append({ conversation: 'c2', agent, messages: [{ role: 'user', content: 'before' }] });
-    await house.redis.config('SET', 'maxmemory', '1');
-    return async () => void (await house.redis.config('SET', 'maxmemory', '0'));
+    await fixture.client.enqueueTurn({ conversation: 'c1', agent, input: 'before', turn: 't1' });
+    await fixture.client.append({ conversation: 'c2', agent, messages: [{ role: 'user', content: 'before' }] });
+    await fixture.redis.config('SET', 'maxmemory', '1');
+    return async () => void (await fixture.redis.config('SET', 'maxmemory', '0'));
   });
 
   const messages = [{ role: 'user' as const, content: 'x' }];
   test.each<[string, () => Promise<unknown>]>([
-    ['a turn', () => house.client.enqueueTurn({ conversation: 'c1', agent, input: 'x', turn: 't2' })],
-    ['a delayed turn', () => house.client.enqueueTurn({ conversation: 'c1', agent, input: 'x', delayMs: 9_000 })],
-    ['the first turn of a conversation', () => house.client.enqueueTurn({ conversation: 'c3', agent, input: 'x' })],
-    ['an append', () => house.client.append({ conversation: 'c2', agent, messages })],
-    ['the first append of a conversation', () => house.client.append({ conversation: 'c4', agent, messages })],
-    ['a restore', () => house.client.restore('c2', { version: 0, newer: 'keep' })],
-    ['a fork', () => house.client.fork('c2', 'c7')],
-    ['a request for a pass', () => house.client.compactNow('c1')],
+    ['a turn', () => fixture.client.enqueueTurn({ conversation: 'c1', agent, input: 'x', turn: 't2' })],
+    ['a delayed turn', () => fixture.client.enqueueTurn({ conversation: 'c1', agent, input: 'x', delayMs: 9_000 })],
+    ['the first turn of a conversation', () => fixture.client.enqueueTurn({ conversation: 'c3', agent, input: 'x' })],
+    ['an append', () => fixture.client.append({ conversation: 'c2', agent, messages })],
+    ['the first append of a conversation', () => fixture.client.append({ conversation: 'c4', agent, messages })],
+    ['a restore', () => fixture.client.restore('c2', { version: 0, newer: 'keep' })],
+    ['a fork', () => fixture.client.fork('c2', 'c7')],
+    ['a request for a pass', () => fixture.client.compactNow('c1')],
   ])('%s is refused, and nothing of it is written', async (_, write) => {
     const before = await readDatabase();
     await expect(write()).rejects.toMatchObject({ code: 'redis_full' });
@@ -42,25 +42,25 @@ describe('Redis is full', () => {
   });
 
   test('an erase works all the same: it is what makes room', async () => {
-    expect(await house.client.erase('c1')).toMatchObject({ removedKeys: expect.any(Number) });
-    await expect(house.client.describe('c1')).rejects.toMatchObject({ code: 'not_found' });
+    expect(await fixture.client.erase('c1')).toMatchObject({ removedKeys: expect.any(Number) });
+    await expect(fixture.client.describe('c1')).rejects.toMatchObject({ code: 'not_found' });
   });
 
   test('what was accepted can be read, and what was refused be sent again', async () => {
     const turn = { conversation: 'c1', agent, input: 'x', turn: 't3' };
-    await expect(house.client.enqueueTurn(turn)).rejects.toMatchObject({ code: 'redis_full' });
-    expect(await house.client.result('c1', 't1')).toMatchObject({ state: 'queued' });
-    expect(await house.client.log('c2')).not.toHaveLength(0);
+    await expect(fixture.client.enqueueTurn(turn)).rejects.toMatchObject({ code: 'redis_full' });
+    expect(await fixture.client.result('c1', 't1')).toMatchObject({ state: 'queued' });
+    expect(await fixture.client.log('c2')).not.toHaveLength(0);
 
-    await house.redis.config('SET', 'maxmemory', '0');
-    expect(await house.client.enqueueTurn(turn)).toMatchObject({ isNew: true, state: 'queued' });
+    await fixture.redis.config('SET', 'maxmemory', '0');
+    expect(await fixture.client.enqueueTurn(turn)).toMatchObject({ isNew: true, state: 'queued' });
   });
 });
 
 test('a turn whose wake is refused was accepted all the same: the caller is not told to send it again', async () => {
-  await house.redis.call('ACL', 'SETUSER', 'no-queue', 'on', '>secret', '~{tf*', '&*', '+@all');
+  await fixture.redis.call('ACL', 'SETUSER', 'no-queue', 'on', '>secret', '~{tf*', '&*', '+@all');
   const errors: unknown[] = [];
-  const url = house.url.replace(/^redis:..(.*@)?/, 'redis://no-queue:secret@');
+  const url = fixture.url.replace(/^redis:..(.*@)?/, 'redis://no-queue:secret@');
   const client = await openClient({ redisUrl: url, shards: 4, onError: (error) => errors.push(error) });
   try {
     expect(await client.enqueueTurn({ conversation: 'c5', agent, input: 'x' })).toMatchObject({ isNew: true });
@@ -72,11 +72,11 @@ test('a turn whose wake is refused was accepted all the same: the caller is not 
   }
 
   // The sweeper finds what has no wake.
-  const { turn } = await house.client.enqueueTurn({ conversation: 'c5', agent, input: 'y' });
-  await house.startWorkers();
-  const view = await house.client.result('c5', turn, { waitMs: 20_000 });
+  const { turn } = await fixture.client.enqueueTurn({ conversation: 'c5', agent, input: 'y' });
+  await fixture.startWorkers();
+  const view = await fixture.client.result('c5', turn, { waitMs: 20_000 });
   expect(view.answer?.content).toBe('heard y');
-  expect((await house.client.log('c5')).map(({ message }) => message.content)).toStrictEqual([
+  expect((await fixture.client.log('c5')).map(({ message }) => message.content)).toStrictEqual([
     'x',
     'heard x',
     'y',

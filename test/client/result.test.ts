@@ -6,26 +6,26 @@ import type { SettlementNotices } from '../../src/client/ports.ts';
 import { openWakeQueue } from '../../src/queue/wake-queue.ts';
 import { connectStore } from '../../src/store/connect-store.ts';
 import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
-import { createTalker, type House, openHouse } from './fixture.ts';
+import { createTalker, type Fixture, openFixture } from './fixture.ts';
 
 const gate = Promise.withResolvers<void>();
-let house: House;
+let fixture: Fixture;
 beforeAll(async () => {
-  house = await openHouse();
-  await house.startWorkers([createTalker(gate.promise)]);
+  fixture = await openFixture();
+  await fixture.startWorkers([createTalker(gate.promise)]);
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
 const LONG_MS = 20_000;
 const agent = 'talker';
 
-/** A client over the house's Redis whose notices a test has in hand. */
+/** A client over the fixture's Redis whose notices a test has in hand. */
 async function openClientWith(change: (real: SettlementNotices) => SettlementNotices): Promise<TurnfoldClient> {
   const onError = (error: unknown): never => {
     throw error;
   };
-  const { store, notices, texts, close } = await connectStore({ url: house.url, shards: 4, failsFast: true });
-  const wakes = openWakeQueue({ url: house.url, shards: 1, failsFast: true, onError });
+  const { store, notices, texts, close } = await connectStore({ url: fixture.url, shards: 4, failsFast: true });
+  const wakes = openWakeQueue({ url: fixture.url, shards: 1, failsFast: true, onError });
   onTestFinished(async () => {
     await wakes.close();
     await close();
@@ -49,8 +49,8 @@ async function openClientWith(change: (real: SettlementNotices) => SettlementNot
 
 describe('a caller that waits for an answer', () => {
   test('gets it', async () => {
-    const { turn } = await house.client.enqueueTurn({ conversation: 'waits', agent, input: 'hello' });
-    expect(await house.client.result('waits', turn, { waitMs: LONG_MS })).toMatchObject({
+    const { turn } = await fixture.client.enqueueTurn({ conversation: 'waits', agent, input: 'hello' });
+    expect(await fixture.client.result('waits', turn, { waitMs: LONG_MS })).toMatchObject({
       state: 'completed',
       agent,
       answer: { content: 'heard hello', seq: 2 },
@@ -81,19 +81,19 @@ describe('a caller that waits for an answer', () => {
   });
 
   test('gets the turn as it stands when the time is up', async () => {
-    const { turn } = await house.client.enqueueTurn({ conversation: 'slow', agent, input: 'hold' });
-    await expect.poll(async () => (await house.client.result('slow', turn)).state).toBe('running');
-    expect(await house.client.result('slow', turn, { waitMs: 50 })).toMatchObject({ state: 'running' });
+    const { turn } = await fixture.client.enqueueTurn({ conversation: 'slow', agent, input: 'hold' });
+    await expect.poll(async () => (await fixture.client.result('slow', turn)).state).toBe('running');
+    expect(await fixture.client.result('slow', turn, { waitMs: 50 })).toMatchObject({ state: 'running' });
     gate.resolve();
-    expect(await house.client.result('slow', turn, { waitMs: LONG_MS })).toMatchObject({
+    expect(await fixture.client.result('slow', turn, { waitMs: LONG_MS })).toMatchObject({
       state: 'completed',
       answer: { content: 'released' },
     });
   });
 
   test('is told of a failure', async () => {
-    const { turn } = await house.client.enqueueTurn({ conversation: 'lost', agent: 'nobody', input: 'x' });
-    expect(await house.client.result('lost', turn, { waitMs: LONG_MS })).toMatchObject({
+    const { turn } = await fixture.client.enqueueTurn({ conversation: 'lost', agent: 'nobody', input: 'x' });
+    expect(await fixture.client.result('lost', turn, { waitMs: LONG_MS })).toMatchObject({
       state: 'failed',
       failure: { code: 'unknown_agent', message: expect.stringContaining('nobody') as string },
     });
@@ -101,9 +101,9 @@ describe('a caller that waits for an answer', () => {
 
   test('many at once, of one conversation', async () => {
     const turns = await Promise.all(
-      ['a', 'b', 'c'].map((input) => house.client.enqueueTurn({ conversation: 'many', agent, input })),
+      ['a', 'b', 'c'].map((input) => fixture.client.enqueueTurn({ conversation: 'many', agent, input })),
     );
-    const views = await Promise.all(turns.map(({ turn }) => house.client.result('many', turn, { waitMs: LONG_MS })));
+    const views = await Promise.all(turns.map(({ turn }) => fixture.client.result('many', turn, { waitMs: LONG_MS })));
     expect(views.map(({ answer }) => answer?.content)).toStrictEqual(['heard a', 'heard b', 'heard c']);
   });
 });
@@ -114,7 +114,7 @@ test.each<[string, string, string, number | undefined]>([
   ['invalid_input', 'waitMs', 't1', -1],
   ['invalid_input', 'waitMs', 't1', Number.NaN],
 ])('%s names %s', async (code, field, turn, waitMs) => {
-  const call = house.client.result('waits', turn, waitMs === undefined ? {} : { waitMs });
+  const call = fixture.client.result('waits', turn, waitMs === undefined ? {} : { waitMs });
   await expect(call).rejects.toMatchObject({ code, field });
 });
 
@@ -124,6 +124,6 @@ test.each<[string, unknown]>([
   ['conversation', { tenant: '_', id: '' }],
   ['tenant', { tenant: 'a/b', id: 'x' }],
 ])('a conversation is named by ids: %s of %j', async (field, name) => {
-  const call = house.client.result(name as string, 't1');
+  const call = fixture.client.result(name as string, 't1');
   await expect(call).rejects.toMatchObject({ code: 'invalid_input', field });
 });

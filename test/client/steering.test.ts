@@ -1,35 +1,37 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CallAnswer, TurnView } from '../../src/client/index.ts';
-import { createTalker, type House, openHouse } from './fixture.ts';
+import { createTalker, type Fixture, openFixture } from './fixture.ts';
 
 const gate = Promise.withResolvers<void>();
-let house: House;
+let fixture: Fixture;
 beforeAll(async () => {
-  house = await openHouse();
-  await house.startWorkers([createTalker(gate.promise)]);
+  fixture = await openFixture();
+  await fixture.startWorkers([createTalker(gate.promise)]);
 });
 afterAll(async () => {
   gate.resolve();
-  await house.close();
+  await fixture.close();
 });
 
 const agent = 'talker';
 
 async function ask(conversation: string, input: string, turn: string): Promise<void> {
-  await house.client.enqueueTurn({ conversation, agent, input, turn });
+  await fixture.client.enqueueTurn({ conversation, agent, input, turn });
 }
 
 /** The turn, once it is in this state. */
 async function inState(conversation: string, turn: string, state: TurnView['state']): Promise<TurnView> {
-  await expect.poll(async () => (await house.client.result(conversation, turn)).state, { timeout: 20_000 }).toBe(state);
-  return await house.client.result(conversation, turn);
+  await expect
+    .poll(async () => (await fixture.client.result(conversation, turn)).state, { timeout: 20_000 })
+    .toBe(state);
+  return await fixture.client.result(conversation, turn);
 }
 
 describe('cancel', () => {
   test('of a scheduled turn', async () => {
-    await house.client.enqueueTurn({ conversation: 'c-later', agent, input: 'x', turn: 't1', delayMs: 3_600_000 });
-    expect(await house.client.cancel('c-later', 't1')).toBe('canceled');
-    expect(await house.client.result('c-later', 't1')).toMatchObject({ state: 'canceled' });
+    await fixture.client.enqueueTurn({ conversation: 'c-later', agent, input: 'x', turn: 't1', delayMs: 3_600_000 });
+    expect(await fixture.client.cancel('c-later', 't1')).toBe('canceled');
+    expect(await fixture.client.result('c-later', 't1')).toMatchObject({ state: 'canceled' });
   });
 
   test('of a running turn and of one that waits behind it: the next one is answered', async () => {
@@ -37,36 +39,36 @@ describe('cancel', () => {
     await ask('c-running', 'x', 't2');
     await ask('c-running', 'y', 't3');
     await inState('c-running', 't1', 'running');
-    expect(await house.client.cancel('c-running', 't2')).toBe('canceled');
-    expect(await house.client.cancel('c-running', 't1')).toBe('canceled');
+    expect(await fixture.client.cancel('c-running', 't2')).toBe('canceled');
+    expect(await fixture.client.cancel('c-running', 't1')).toBe('canceled');
     expect(await inState('c-running', 't3', 'completed')).toMatchObject({ answer: { content: 'heard y' } });
-    const texts = (await house.client.log('c-running')).map(({ message }) => message.content);
+    const texts = (await fixture.client.log('c-running')).map(({ message }) => message.content);
     expect(texts).toStrictEqual(['hold', 'y', 'heard y']);
   });
 
   test('of a turn that waits for tools closes its round', async () => {
     await ask('c-waiting', 'call ask,echo', 't1');
     await inState('c-waiting', 't1', 'waiting');
-    expect(await house.client.cancel('c-waiting', 't1')).toBe('canceled');
-    const results = (await house.client.log('c-waiting')).filter(({ message }) => message.role === 'tool');
+    expect(await fixture.client.cancel('c-waiting', 't1')).toBe('canceled');
+    const results = (await fixture.client.log('c-waiting')).filter(({ message }) => message.role === 'tool');
     expect(results.map(({ message }) => message.isError === true)).toStrictEqual([false, true]);
-    expect((await house.client.describe('c-waiting')).openCalls).toStrictEqual([]);
+    expect((await fixture.client.describe('c-waiting')).openCalls).toStrictEqual([]);
   });
 
   test('of a settled turn answers how it was settled', async () => {
     await ask('c-settled', 'x', 't1');
     await inState('c-settled', 't1', 'completed');
-    expect(await house.client.cancel('c-settled', 't1')).toBe('completed');
-    await house.client.enqueueTurn({ conversation: 'c-failed', agent: 'nobody', input: 'x', turn: 't1' });
+    expect(await fixture.client.cancel('c-settled', 't1')).toBe('completed');
+    await fixture.client.enqueueTurn({ conversation: 'c-failed', agent: 'nobody', input: 'x', turn: 't1' });
     await inState('c-failed', 't1', 'failed');
-    expect(await house.client.cancel('c-failed', 't1')).toBe('failed');
+    expect(await fixture.client.cancel('c-failed', 't1')).toBe('failed');
   });
 
   test.each([
     ['not_found', 'nobody'],
     ['invalid_input', 'a b'],
   ])('of no turn is %s', async (code, turn) => {
-    await expect(house.client.cancel('c-settled', turn)).rejects.toMatchObject({ code, field: 'turn' });
+    await expect(fixture.client.cancel('c-settled', turn)).rejects.toMatchObject({ code, field: 'turn' });
   });
 });
 
@@ -76,11 +78,11 @@ describe('answers to calls', () => {
     const { waiting } = await inState('a-tools', 't1', 'waiting');
     const [first = '', second = ''] = waiting?.calls ?? [];
     expect(waiting?.for).toBe('tools');
-    expect(await house.client.answer('a-tools', 't1', { [first]: { content: 'yes' } })).toBe('still_waiting');
+    expect(await fixture.client.answer('a-tools', 't1', { [first]: { content: 'yes' } })).toBe('still_waiting');
     // What came first counts.
-    expect(await house.client.answer('a-tools', 't1', { [first]: { content: 'no' } })).toBe('still_waiting');
+    expect(await fixture.client.answer('a-tools', 't1', { [first]: { content: 'no' } })).toBe('still_waiting');
     const answers = { [second]: { content: 'broken', isError: true } };
-    expect(await house.client.answer('a-tools', 't1', answers)).toBe('going_on');
+    expect(await fixture.client.answer('a-tools', 't1', answers)).toBe('going_on');
     const view = await inState('a-tools', 't1', 'completed');
     expect(view.answer?.content).toBe('yes | broken');
   });
@@ -92,7 +94,7 @@ describe('answers to calls', () => {
     await ask(conversation, 'call risk', 't1');
     const { waiting } = await inState(conversation, 't1', 'waiting');
     expect(waiting?.for).toBe('approval');
-    expect(await house.client.answer(conversation, 't1', { [waiting?.calls[0] ?? '']: answer })).toBe('going_on');
+    expect(await fixture.client.answer(conversation, 't1', { [waiting?.calls[0] ?? '']: answer })).toBe('going_on');
     expect((await inState(conversation, 't1', 'completed')).answer?.content).toMatch(heard);
   });
 
@@ -101,7 +103,7 @@ describe('answers to calls', () => {
     await inState('a-conflict', 't1', 'waiting');
     await ask('a-conflict', 'x', 't2');
     for (const turn of ['t1', 't2']) {
-      const call = house.client.answer('a-conflict', turn, { c99_0: { content: 'x' } });
+      const call = fixture.client.answer('a-conflict', turn, { c99_0: { content: 'x' } });
       await expect(call).rejects.toMatchObject({ code: 'conflict', field: 'turn' });
     }
   });
@@ -116,13 +118,13 @@ describe('answers to calls', () => {
   ])('that cannot be meant are refused, and the turn waits on: %s of %s', async (code, field, answers) => {
     await ask('a-malformed', 'call ask', 't1');
     await inState('a-malformed', 't1', 'waiting');
-    const call = house.client.answer('a-malformed', 't1', answers as Record<string, CallAnswer>);
+    const call = fixture.client.answer('a-malformed', 't1', answers as Record<string, CallAnswer>);
     await expect(call).rejects.toMatchObject({ code, field });
-    expect(await house.client.result('a-malformed', 't1')).toMatchObject({ state: 'waiting' });
+    expect(await fixture.client.result('a-malformed', 't1')).toMatchObject({ state: 'waiting' });
   });
 
   test('to no turn are not found', async () => {
-    const call = house.client.answer('a-tools', 'nobody', { c1_0: { content: 'x' } });
+    const call = fixture.client.answer('a-tools', 'nobody', { c1_0: { content: 'x' } });
     await expect(call).rejects.toMatchObject({ code: 'not_found', field: 'turn' });
   });
 });
@@ -131,11 +133,11 @@ describe('erase', () => {
   test('removes all that there is, and what comes then is new', async () => {
     await ask('gone', 'x', 't1');
     await inState('gone', 't1', 'completed');
-    const { removedKeys } = await house.client.erase('gone');
+    const { removedKeys } = await fixture.client.erase('gone');
     expect(removedKeys).toBeGreaterThan(0);
-    await expect(house.client.describe('gone')).rejects.toMatchObject({ code: 'not_found' });
-    await expect(house.client.result('gone', 't1')).rejects.toMatchObject({ code: 'not_found' });
-    await expect(house.client.cancel('gone', 't1')).rejects.toMatchObject({ code: 'not_found' });
+    await expect(fixture.client.describe('gone')).rejects.toMatchObject({ code: 'not_found' });
+    await expect(fixture.client.result('gone', 't1')).rejects.toMatchObject({ code: 'not_found' });
+    await expect(fixture.client.cancel('gone', 't1')).rejects.toMatchObject({ code: 'not_found' });
 
     await ask('gone', 'y', 't1');
     expect(await inState('gone', 't1', 'completed')).toMatchObject({ answer: { content: 'heard y', seq: 2 } });
@@ -144,12 +146,12 @@ describe('erase', () => {
   test('under a running turn ends it without a word', async () => {
     await ask('gone-running', 'hold', 't1');
     await inState('gone-running', 't1', 'running');
-    await house.client.erase('gone-running');
+    await fixture.client.erase('gone-running');
     await ask('gone-running', 'x', 't2');
     expect(await inState('gone-running', 't2', 'completed')).toMatchObject({ answer: { content: 'heard x' } });
   });
 
   test('of nothing removes nothing', async () => {
-    expect(await house.client.erase('never-there')).toStrictEqual({ removedKeys: 0 });
+    expect(await fixture.client.erase('never-there')).toStrictEqual({ removedKeys: 0 });
   });
 });

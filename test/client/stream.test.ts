@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import type { OpenClient, StreamOptions, TurnProgress } from '../../src/client/index.ts';
 import type { Agent } from '../../src/domain/agent.ts';
 import { type ScriptedAnswer, scriptedModel } from '../../src/models/scripted.ts';
-import { type House, openHouse } from './fixture.ts';
+import { type Fixture, openFixture } from './fixture.ts';
 
 const LOOK = { timeout: 20_000, interval: 20 };
 const agent = 'speaker';
@@ -29,7 +29,7 @@ function createSpeaker(speak: (heard: string) => ScriptedAnswer['content']): Age
   };
 }
 
-let house: House;
+let fixture: Fixture;
 /** opened by a test: the model says one piece more */
 let gates: PromiseWithResolvers<void>[] = [];
 
@@ -42,26 +42,26 @@ async function* speakInTurns(): AsyncGenerator<string> {
 }
 
 beforeAll(async () => {
-  house = await openHouse();
-  await house.startWorkers([createSpeaker(speakInTurns)]);
+  fixture = await openFixture();
+  await fixture.startWorkers([createSpeaker(speakInTurns)]);
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
 async function countChannels(conversation: string): Promise<number> {
-  return ((await house.redis.pubsub('CHANNELS', `*:text:${conversation}:*`)) as string[]).length;
+  return ((await fixture.redis.pubsub('CHANNELS', `*:text:${conversation}:*`)) as string[]).length;
 }
 
 async function countConnections(): Promise<number> {
-  return String(await house.redis.client('LIST'))
+  return String(await fixture.redis.client('LIST'))
     .trim()
     .split('\n').length;
 }
 
 /** A turn that says nothing before it is listened to. */
-async function follow(conversation: string, options?: StreamOptions, client: OpenClient = house.client) {
+async function follow(conversation: string, options?: StreamOptions, client: OpenClient = fixture.client) {
   gates = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
   const mine = gates;
-  const { turn } = await house.client.enqueueTurn({ conversation, agent, input: 'hello' });
+  const { turn } = await fixture.client.enqueueTurn({ conversation, agent, input: 'hello' });
   const parts = client.stream(conversation, turn, options)[Symbol.asyncIterator]();
   const first = parts.next();
   first.catch(() => undefined);
@@ -97,10 +97,10 @@ describe('who follows a turn', () => {
 
   test('hears the texts of all steps of the turn, and of no other turn', async () => {
     gates = [];
-    await house.client.enqueueTurn({ conversation: 'steps', agent, input: 'before' });
-    const { turn } = await house.client.enqueueTurn({ conversation: 'steps', agent, input: 'look', delayMs: 300 });
+    await fixture.client.enqueueTurn({ conversation: 'steps', agent, input: 'before' });
+    const { turn } = await fixture.client.enqueueTurn({ conversation: 'steps', agent, input: 'look', delayMs: 300 });
     const heard: TurnProgress[] = [];
-    for await (const part of house.client.stream('steps', turn)) heard.push(part);
+    for await (const part of fixture.client.stream('steps', turn)) heard.push(part);
     const textOf = (step: number): string =>
       heard.map((part) => (part.type === 'text' && part.step === step ? part.piece : '')).join('');
     expect([textOf(1), textOf(2)]).toEqual(['Let me see.', 'It is blue.']);
@@ -110,11 +110,11 @@ describe('who follows a turn', () => {
   test('has the result of a turn that is settled, and of one whose text was not heard', async () => {
     const { turn, parts, first, open } = await follow('unheard');
     // As if they were lost: the channel is left under the listener.
-    await house.redis.client('KILL', 'TYPE', 'PUBSUB');
+    await fixture.redis.client('KILL', 'TYPE', 'PUBSUB');
     for (const index of [0, 1, 2]) open(index);
     const { value } = await first;
     expect([value as TurnProgress, ...(await takeAll(parts))].at(-1)).toMatchObject(result('It is blue.'));
-    const again = house.client.stream('unheard', turn)[Symbol.asyncIterator]();
+    const again = fixture.client.stream('unheard', turn)[Symbol.asyncIterator]();
     expect(await takeAll(again)).toMatchObject([result('It is blue.')]);
   });
 
@@ -122,7 +122,7 @@ describe('who follows a turn', () => {
     const { turn, parts, first, open } = await follow('slow');
     for (const index of [0, 1, 2]) open(index);
     await first;
-    const view = await house.client.result('slow', turn, { waitMs: 20_000 });
+    const view = await fixture.client.result('slow', turn, { waitMs: 20_000 });
     expect(view).toMatchObject({ state: 'completed' });
     const { value } = await first;
     const heard = [value as TurnProgress, ...(await takeAll(parts))];
@@ -147,12 +147,12 @@ describe('who no longer follows a turn', () => {
     work.abort(reason);
     await expect(next).rejects.toBe(reason);
     await expect.poll(() => countChannels('aborted'), LOOK).toBe(0);
-    const late = house.client.stream('aborted', 't', { signal: work.signal })[Symbol.asyncIterator]();
+    const late = fixture.client.stream('aborted', 't', { signal: work.signal })[Symbol.asyncIterator]();
     await expect(late.next()).rejects.toBe(reason);
   });
 
   test('by leaving the loop is listened for no more; twenty have left no connection behind', async () => {
-    const client = await house.openClient();
+    const client = await fixture.openClient();
     const enough = async (conversation: string): Promise<void> => {
       const { parts, first, open } = await follow(conversation, {}, client);
       open(0);
@@ -174,12 +174,12 @@ test.each<[string, string, string, StreamOptions]>([
   ['invalid_input', 'turn', 'a:b', {}],
   ['invalid_input', 'waitMs', 't1', { waitMs: -1 }],
 ])('%s names %s', async (code, field, turn, options) => {
-  const parts = house.client.stream('whole', turn, options)[Symbol.asyncIterator]();
+  const parts = fixture.client.stream('whole', turn, options)[Symbol.asyncIterator]();
   await expect(parts.next()).rejects.toMatchObject({ code, field });
 });
 
 test('a step whose worker is killed under it begins again; the result is whole, once', async () => {
-  const own = await openHouse();
+  const own = await openFixture();
   onTestFinished(() => own.close());
   const { turn } = await own.client.enqueueTurn({ conversation: 'c1', agent, input: 'hello' });
   const parts = own.client.stream('c1', turn)[Symbol.asyncIterator]();

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { AppendInput } from '../../src/client/index.ts';
 import { Keyspace } from '../../src/store/keys.ts';
-import { createTalker, type House, openHouse, SHARDS } from './fixture.ts';
+import { createTalker, type Fixture, openFixture, SHARDS } from './fixture.ts';
 
 const agent = 'talker';
 const gate = Promise.withResolvers<void>();
 
-let house: House;
+let fixture: Fixture;
 beforeAll(async () => {
-  house = await openHouse();
-  await house.startWorkers([{ ...createTalker(gate.promise), policy: { retentionWindow: 2, maxTokens: 2_000 } }]);
+  fixture = await openFixture();
+  await fixture.startWorkers([{ ...createTalker(gate.promise), policy: { retentionWindow: 2, maxTokens: 2_000 } }]);
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
 function talk(turns: number, from = 1): AppendInput['messages'] {
   return Array.from({ length: turns }, (_, index) => index + from).flatMap((turn) => [
@@ -22,27 +22,27 @@ function talk(turns: number, from = 1): AppendInput['messages'] {
 }
 
 async function compact(conversation: string): Promise<void> {
-  const passId = await house.client.compactNow(conversation);
-  await vi.waitFor(async () => expect((await house.client.describe(conversation)).passId).not.toBe(passId), 20_000);
+  const passId = await fixture.client.compactNow(conversation);
+  await vi.waitFor(async () => expect((await fixture.client.describe(conversation)).passId).not.toBe(passId), 20_000);
 }
 
 /** Version 1 at 24, version 2 at 48, and a message behind them. */
 async function makeOld(conversation: string): Promise<void> {
-  await house.client.append({ conversation, agent, messages: talk(8) });
+  await fixture.client.append({ conversation, agent, messages: talk(8) });
   await compact(conversation);
-  await house.client.append({ conversation, agent, messages: talk(8, 9) });
+  await fixture.client.append({ conversation, agent, messages: talk(8, 9) });
   await compact(conversation);
-  await house.client.append({ conversation, agent, messages: [{ role: 'user', content: 'the last' }] });
+  await fixture.client.append({ conversation, agent, messages: [{ role: 'user', content: 'the last' }] });
 }
 
 async function contents(conversation: string, at?: { version?: number; head?: number }): Promise<string[]> {
-  const { items } = await house.client.context(conversation, at);
+  const { items } = await fixture.client.context(conversation, at);
   return items.map(({ message }) => JSON.stringify(message));
 }
 
 async function ask(conversation: string, input: string, turn?: string): Promise<string | undefined> {
-  const enqueued = await house.client.enqueueTurn({ conversation, agent, input, ...(turn && { turn }) });
-  return (await house.client.result(conversation, enqueued.turn, { waitMs: 20_000 })).answer?.content;
+  const enqueued = await fixture.client.enqueueTurn({ conversation, agent, input, ...(turn && { turn }) });
+  return (await fixture.client.result(conversation, enqueued.turn, { waitMs: 20_000 })).answer?.content;
 }
 
 describe('restore', () => {
@@ -50,11 +50,11 @@ describe('restore', () => {
     const conversation = 'kept';
     await makeOld(conversation);
     const expected = await contents(conversation, { version: 1, head: 49 });
-    const version = await house.client.restore(conversation, { version: 1, newer: 'keep' });
+    const version = await fixture.client.restore(conversation, { version: 1, newer: 'keep' });
     expect(version).toMatchObject({ number: 3, parent: 2, cause: 'restore', base: 49, archived: 0 });
     expect(version.tokensAfter).toBeGreaterThan(version.tokensBefore);
     expect(await contents(conversation)).toStrictEqual(expected);
-    const { gate: shut } = await house.client.describe(conversation);
+    const { gate: shut } = await fixture.client.describe(conversation);
     expect(shut.breakerTokens).toBe(Math.ceil(version.tokensAfter * 1.15));
     expect(await ask(conversation, 'hello')).toBe('heard hello');
   });
@@ -63,14 +63,14 @@ describe('restore', () => {
     const conversation = 'dropped';
     await makeOld(conversation);
     const expected = await contents(conversation, { version: 1, head: 24 });
-    const version = await house.client.restore(conversation, { version: 1, newer: 'drop' });
+    const version = await fixture.client.restore(conversation, { version: 1, newer: 'drop' });
     expect(version.tokensAfter).toBeLessThan(version.tokensBefore);
     expect(version.archived).toBeGreaterThan(0);
     expect(await contents(conversation)).toStrictEqual(expected);
-    expect(await house.client.log(conversation)).toHaveLength(49);
+    expect(await fixture.client.log(conversation)).toHaveLength(49);
     expect(await ask(conversation, 'hello')).toBe('heard hello');
 
-    const back = await house.client.restore(conversation, { version: 2, newer: 'keep' });
+    const back = await fixture.client.restore(conversation, { version: 2, newer: 'keep' });
     expect(back.number).toBeGreaterThan(3);
     expect((await contents(conversation)).at(-1)).toContain('heard hello');
   });
@@ -79,21 +79,21 @@ describe('restore', () => {
     const conversation = 'again';
     await makeOld(conversation);
     const input = { version: 1, newer: 'keep', operation: 'once' } as const;
-    const version = await house.client.restore(conversation, input);
-    expect(await house.client.restore(conversation, input)).toStrictEqual(version);
-    expect(await house.client.versions(conversation)).toHaveLength(3);
+    const version = await fixture.client.restore(conversation, input);
+    expect(await fixture.client.restore(conversation, input)).toStrictEqual(version);
+    expect(await fixture.client.versions(conversation)).toHaveLength(3);
   });
 
   test('over the hard limit it is refused, with the sum', async () => {
     const conversation = 'large';
     await makeOld(conversation);
     const whole = { version: 0, newer: 'keep' } as const;
-    await expect(house.client.restore(conversation, { ...whole, hardTokens: 5_000 })).rejects.toMatchObject({
+    await expect(fixture.client.restore(conversation, { ...whole, hardTokens: 5_000 })).rejects.toMatchObject({
       code: 'over_hard_limit',
       details: { sum: expect.stringMatching(/^messages \d+ \+ .* >= hard limit 5000$/) as unknown },
     });
-    expect(await house.client.versions(conversation)).toHaveLength(2);
-    const made = await house.client.restore(conversation, { ...whole, hardTokens: 50_000 });
+    expect(await fixture.client.versions(conversation)).toHaveLength(2);
+    const made = await fixture.client.restore(conversation, { ...whole, hardTokens: 50_000 });
     expect(made.segments).toMatchObject([{ kind: 'raw', from: 1, to: 49 }]);
   });
 
@@ -102,21 +102,21 @@ describe('restore', () => {
     await makeOld(conversation);
     const keys = new Keyspace(SHARDS);
     const ref = { tenant: '_', id: conversation };
-    const restore = (version: number) => house.client.restore(conversation, { version, newer: 'keep' });
+    const restore = (version: number) => fixture.client.restore(conversation, { version, newer: 'keep' });
     const cp = keys.key(ref, 'cp');
-    const texts = await house.redis.hgetall(cp);
-    await house.redis.unlink(cp);
+    const texts = await fixture.redis.hgetall(cp);
+    await fixture.redis.unlink(cp);
     await expect(restore(1)).rejects.toMatchObject({ code: 'version_gone', field: 'version' });
-    await expect(house.client.fork(conversation, 'gone-2')).rejects.toMatchObject({ code: 'version_gone' });
-    await house.redis.hset(cp, texts);
-    await house.redis.hdel(keys.key(ref, 'ver'), '1');
+    await expect(fixture.client.fork(conversation, 'gone-2')).rejects.toMatchObject({ code: 'version_gone' });
+    await fixture.redis.hset(cp, texts);
+    await fixture.redis.hdel(keys.key(ref, 'ver'), '1');
     await expect(restore(1)).rejects.toMatchObject({ code: 'version_gone', field: 'version' });
     await expect(restore(7)).rejects.toMatchObject({ code: 'not_found', field: 'version' });
-    await expect(house.client.restore('nobody', { version: 0, newer: 'keep' })).rejects.toMatchObject({
+    await expect(fixture.client.restore('nobody', { version: 0, newer: 'keep' })).rejects.toMatchObject({
       code: 'not_found',
       field: 'conversation',
     });
-    await expect(house.client.restore(conversation, { version: 1, newer: 'some' as 'keep' })).rejects.toMatchObject({
+    await expect(fixture.client.restore(conversation, { version: 1, newer: 'some' as 'keep' })).rejects.toMatchObject({
       code: 'invalid_input',
       field: 'newer',
     });
@@ -131,20 +131,20 @@ describe('rollBackTurn', () => {
     const before = await contents(conversation);
     await ask(conversation, 'two', 'second');
     await ask(conversation, 'three');
-    const version = await house.client.rollBackTurn(conversation, 'second');
+    const version = await fixture.client.rollBackTurn(conversation, 'second');
     expect(version).toMatchObject({ cause: 'rollback', archived: 4 });
     expect(await contents(conversation)).toStrictEqual(before);
-    expect(await house.client.log(conversation)).toHaveLength(55);
+    expect(await fixture.client.log(conversation)).toHaveLength(55);
     expect(await ask(conversation, 'four')).toBe('heard four');
   });
 
   test('a turn after which the context was compacted: the version of then', async () => {
     const conversation = 'compacted';
-    await house.client.append({ conversation, agent, messages: talk(2) });
+    await fixture.client.append({ conversation, agent, messages: talk(2) });
     await ask(conversation, 'one', 'first');
-    await house.client.append({ conversation, agent, messages: talk(6, 3) });
+    await fixture.client.append({ conversation, agent, messages: talk(6, 3) });
     await compact(conversation);
-    const version = await house.client.rollBackTurn(conversation, 'first');
+    const version = await fixture.client.rollBackTurn(conversation, 'first');
     expect(version.segments).toMatchObject([
       { kind: 'raw', from: 1, to: 6 },
       { kind: 'evicted', from: 7, to: 26 },
@@ -154,7 +154,7 @@ describe('rollBackTurn', () => {
 
   test('a turn that runs, one that never began, and one that is not there are refused', async () => {
     const conversation = 'running';
-    const { client } = house;
+    const { client } = fixture;
     const running = await client.enqueueTurn({ conversation, agent, input: 'hold' });
     const waiting = await client.enqueueTurn({ conversation, agent, input: 'next', turn: 'next' });
     await vi.waitFor(async () => expect((await client.result(conversation, running.turn)).state).toBe('running'));
@@ -175,22 +175,22 @@ describe('rollBackTurn', () => {
 describe('fork', () => {
   test('is the same conversation under another name, and goes on by itself', async () => {
     await makeOld('trunk');
-    expect(await house.client.fork('trunk', 'branch')).toStrictEqual({ conversation: 'branch', head: 49 });
+    expect(await fixture.client.fork('trunk', 'branch')).toStrictEqual({ conversation: 'branch', head: 49 });
     expect(await contents('branch')).toStrictEqual(await contents('trunk'));
-    expect(await house.client.log('branch')).toStrictEqual(await house.client.log('trunk'));
-    expect(await house.client.versions('branch')).toMatchObject([{ number: 1, cause: 'fork', base: 48 }]);
+    expect(await fixture.client.log('branch')).toStrictEqual(await fixture.client.log('trunk'));
+    expect(await fixture.client.versions('branch')).toMatchObject([{ number: 1, cause: 'fork', base: 48 }]);
     expect(await ask('branch', 'hello')).toBe('heard hello');
-    expect((await house.client.describe('trunk')).head).toBe(49);
+    expect((await fixture.client.describe('trunk')).head).toBe(49);
     await compact('branch');
   });
 
   test('at an old version or an old head', async () => {
     await makeOld('tree');
-    await house.client.fork('tree', 'leaf-1', { version: 1, head: 30 });
+    await fixture.client.fork('tree', 'leaf-1', { version: 1, head: 30 });
     expect(await contents('leaf-1')).toStrictEqual(await contents('tree', { version: 1, head: 30 }));
-    await house.client.fork('tree', 'leaf-2', { head: 24 });
+    await fixture.client.fork('tree', 'leaf-2', { head: 24 });
     expect(await contents('leaf-2')).toStrictEqual(await contents('tree', { version: 1, head: 24 }));
-    await house.client.fork('tree', 'leaf-3', { version: 0 });
+    await fixture.client.fork('tree', 'leaf-3', { version: 0 });
     expect(await contents('leaf-3')).toHaveLength(49);
     const refusals = [
       [
@@ -201,10 +201,10 @@ describe('fork', () => {
       [{ version: 9 }, { code: 'not_found', field: 'version' }],
     ] as const;
     for (const [at, refusal] of refusals) {
-      await expect(house.client.fork('tree', 'leaf-4', at)).rejects.toMatchObject(refusal);
+      await expect(fixture.client.fork('tree', 'leaf-4', at)).rejects.toMatchObject(refusal);
     }
-    await expect(house.client.fork('tree', 'leaf-1')).rejects.toMatchObject({ code: 'conflict', field: 'to' });
-    await expect(house.client.fork('nobody', 'leaf-4')).rejects.toMatchObject({ code: 'not_found' });
+    await expect(fixture.client.fork('tree', 'leaf-1')).rejects.toMatchObject({ code: 'conflict', field: 'to' });
+    await expect(fixture.client.fork('nobody', 'leaf-4')).rejects.toMatchObject({ code: 'not_found' });
   });
 
   test('many messages, open calls among them, in batches; cut off, the same operation goes on', async () => {
@@ -213,14 +213,14 @@ describe('fork', () => {
       { role: 'assistant' as const, content: '', toolCalls: [{ id: 'x', name: 'echo', arguments: '{}' }] },
       { role: 'tool' as const, content: 'done', toolCallId: 'x' },
     ]).flat();
-    await house.client.append({ conversation: 'long', agent, messages: calls.slice(0, -1) });
+    await fixture.client.append({ conversation: 'long', agent, messages: calls.slice(0, -1) });
     const keys = new Keyspace(SHARDS);
     // As a process that began it and died left it: its first batches are there.
     const ref = { tenant: '_', id: 'cut' };
-    const entries = await house.redis.hmget(keys.key({ tenant: '_', id: 'long' }, 'log'), '1', '2', '3');
-    await house.redis.hset(keys.key(ref, 'log'), { 1: entries[0], 2: entries[1], 3: entries[2] });
-    const total = await house.client.log('long');
-    await house.redis.hset(keys.key(ref, 'c'), {
+    const entries = await fixture.redis.hmget(keys.key({ tenant: '_', id: 'long' }, 'log'), '1', '2', '3');
+    await fixture.redis.hset(keys.key(ref, 'log'), { 1: entries[0], 2: entries[1], 3: entries[2] });
+    const total = await fixture.client.log('long');
+    await fixture.redis.hset(keys.key(ref, 'c'), {
       schema: 1,
       agent: 'nobody yet',
       forkAgent: agent,
@@ -231,35 +231,35 @@ describe('fork', () => {
       turns: 1,
       forking: 'op-1 0 2099 _ long',
     });
-    const refused = house.client.enqueueTurn({ conversation: 'cut', agent, input: 'hello' });
+    const refused = fixture.client.enqueueTurn({ conversation: 'cut', agent, input: 'hello' });
     await expect(refused).rejects.toMatchObject({ code: 'conversation_forking' });
-    await expect(house.client.compactNow('cut')).rejects.toMatchObject({ code: 'conversation_forking' });
-    await expect(house.client.append({ conversation: 'cut', agent, messages: talk(1) })).rejects.toMatchObject({
+    await expect(fixture.client.compactNow('cut')).rejects.toMatchObject({ code: 'conversation_forking' });
+    await expect(fixture.client.append({ conversation: 'cut', agent, messages: talk(1) })).rejects.toMatchObject({
       code: 'conversation_forking',
     });
-    const stolen = house.client.fork('long', 'cut', { operation: 'op-2' });
+    const stolen = fixture.client.fork('long', 'cut', { operation: 'op-2' });
     await expect(stolen).rejects.toMatchObject({ code: 'conversation_forking', field: 'to' });
-    await expect(house.client.fork('cut', 'half')).rejects.toMatchObject({
+    await expect(fixture.client.fork('cut', 'half')).rejects.toMatchObject({
       code: 'conversation_forking',
       field: 'from',
     });
-    await house.redis.hset(keys.key(ref, 'c'), 'forkUntil', 1);
-    const late = house.client.enqueueTurn({ conversation: 'cut', agent, input: 'hello' });
+    await fixture.redis.hset(keys.key(ref, 'c'), 'forkUntil', 1);
+    const late = fixture.client.enqueueTurn({ conversation: 'cut', agent, input: 'hello' });
     await expect(late).rejects.toMatchObject({
       code: 'fork_abandoned',
       field: 'conversation',
       message: expect.stringContaining('fork again'),
     });
     const done = { conversation: 'cut', head: 2_099 };
-    expect(await house.client.fork('long', 'cut', { operation: 'op-1' })).toStrictEqual(done);
-    expect(await house.client.fork('long', 'cut', { operation: 'op-1' })).toStrictEqual(done);
-    expect(await house.client.log('cut')).toStrictEqual(total);
-    const [copy, original] = [await house.client.describe('cut'), await house.client.describe('long')];
+    expect(await fixture.client.fork('long', 'cut', { operation: 'op-1' })).toStrictEqual(done);
+    expect(await fixture.client.fork('long', 'cut', { operation: 'op-1' })).toStrictEqual(done);
+    expect(await fixture.client.log('cut')).toStrictEqual(total);
+    const [copy, original] = [await fixture.client.describe('cut'), await fixture.client.describe('long')];
     expect(copy.openCalls).toStrictEqual(original.openCalls);
     expect(copy.openCalls).toHaveLength(1);
     expect([copy.turns, copy.size.headTotal]).toStrictEqual([original.turns, original.size.headTotal]);
     expect(await ask('cut', 'hello')).toBe('heard hello');
-    const again = await house.client.fork('long', 'cut', { operation: 'op-1' });
+    const again = await fixture.client.fork('long', 'cut', { operation: 'op-1' });
     expect(again, 'as it was made').toStrictEqual(done);
   });
 });

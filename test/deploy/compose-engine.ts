@@ -20,7 +20,7 @@ const WITHOUT_GRAFANA = [
   'alertmanager',
 ];
 
-/** The house of docker-compose.yml under a name of this run's own, on ports that are free. */
+/** The fixture of docker-compose.yml under a name of this run's own, on ports that are free. */
 export interface Compose {
   /** Grafana is left out where its image is not here */
   readonly hasGrafana: boolean;

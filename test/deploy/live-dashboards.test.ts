@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, expect, it } from 'vitest';
 import { DASHBOARDS } from '../../deploy/grafana/source/dashboards.ts';
 import type { Workers } from '../../src/runtime/start-workers.ts';
-import { eventually, type House, openHouse } from '../runtime/fixture.ts';
+import { eventually, type Fixture, openFixture } from '../runtime/fixture.ts';
 import { dashboardSchema, listPanels, listVariablesAndAnnotations } from './dashboard-schema.ts';
 import { findPrometheusProgram, type Prometheus, type Series, startPrometheus } from './prometheus.ts';
 import { pathOf, RECORDINGS, RULE_FILES } from './rule-files.ts';
@@ -48,7 +48,7 @@ const otherQueries: readonly Asked[] = dashboards.flatMap((dashboard) =>
 
 const recordings: readonly Asked[] = RECORDINGS.map(({ record }) => ({ where: record, query: record, legend: '' }));
 
-let house: House | undefined;
+let fixture: Fixture | undefined;
 let workers: readonly Workers[] = [];
 let prometheus: Prometheus;
 let startedAt: number;
@@ -56,13 +56,13 @@ let startedAt: number;
 afterAll(async () => {
   await prometheus?.stop();
   await Promise.all(workers.map((one) => one.close()));
-  await house?.close();
+  await fixture?.close();
 });
 
 /** Scraped from before the first turn, since no rate sees what came before it, until the last one has been counted. */
 async function scrapeTraffic(program: string): Promise<void> {
-  house = await openHouse();
-  const traffic = await openTraffic(house);
+  fixture = await openFixture();
+  const traffic = await openTraffic(fixture);
   workers = traffic.workers;
   const targets = workers.map(({ metricsUrl = '' }) => new URL(metricsUrl).host);
   prometheus = await startPrometheus({ program, targets, ruleFiles: RULE_FILES.map(pathOf) });

@@ -4,7 +4,7 @@ import { isTurnfoldError, TurnfoldError } from '../../src/domain/errors.ts';
 import { isSettled } from '../../src/domain/turn.ts';
 import { ROLES, type Role, startWorkers, type Workers } from '../../src/runtime/start-workers.ts';
 import { words } from '../runtime/agents.ts';
-import { type House, SHARDS } from '../runtime/fixture.ts';
+import { type Fixture, SHARDS } from '../runtime/fixture.ts';
 import { createTrafficAgents, createTrafficSummarizers } from './traffic-agents.ts';
 
 const SETTLED_MS = 8_000;
@@ -28,29 +28,29 @@ export interface Traffic {
 }
 
 /** One worker with every role, which measures a shadow policy too, and one with turns alone. */
-export async function openTraffic(house: House): Promise<Traffic> {
+export async function openTraffic(fixture: Fixture): Promise<Traffic> {
   const gate = Promise.withResolvers<void>();
   const agents = createTrafficAgents(gate.promise);
-  await house.redis.config('SET', 'maxmemory', MEMORY_LIMIT);
-  const workers = [await start(house, agents, ROLES), await start(house, agents, ['turn'])];
+  await fixture.redis.config('SET', 'maxmemory', MEMORY_LIMIT);
+  const workers = [await start(fixture, agents, ROLES), await start(fixture, agents, ['turn'])];
   const burst = Array.from({ length: BURST }, (_, index) => `burst-${index}`);
   return {
     workers,
     async queueUp() {
-      await Promise.all(burst.map((conversation) => enqueue(house, turnOf(conversation, 'held', 0))));
+      await Promise.all(burst.map((conversation) => enqueue(fixture, turnOf(conversation, 'held', 0))));
     },
     async drive(signal) {
       gate.resolve();
-      const held = burst.map(async (conversation) => Number(await settle(house, conversation, 't0')));
-      const conversations = agents.map(({ name }) => converse(house, name, signal));
+      const held = burst.map(async (conversation) => Number(await settle(fixture, conversation, 't0')));
+      const conversations = agents.map(({ name }) => converse(fixture, name, signal));
       await Promise.all(held);
-      await house.redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+      await fixture.redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
       return (await Promise.all([...held, ...conversations])).reduce((sum, count) => sum + count, 0);
     },
   };
 }
 
-async function start({ redisUrl }: House, agents: readonly Agent[], roles: readonly Role[]): Promise<Workers> {
+async function start({ redisUrl }: Fixture, agents: readonly Agent[], roles: readonly Role[]): Promise<Workers> {
   return await startWorkers({
     redisUrl,
     agents,
@@ -77,18 +77,18 @@ function turnOf(conversation: string, agent: string, number: number): EnqueueInp
   return { conversation, turn: `t${number}`, agent, input: INPUTS[number % INPUTS.length] ?? '' };
 }
 
-async function converse(house: House, agent: string, signal: AbortSignal): Promise<number> {
+async function converse(fixture: Fixture, agent: string, signal: AbortSignal): Promise<number> {
   let settled = 0;
   for (let number = 0; !signal.aborted; number += 1) {
-    await enqueue(house, turnOf(agent, agent, number));
-    if (await settle(house, agent, `t${number}`)) settled += 1;
-    await review(house, agent);
+    await enqueue(fixture, turnOf(agent, agent, number));
+    if (await settle(fixture, agent, `t${number}`)) settled += 1;
+    await review(fixture, agent);
   }
   return settled;
 }
 
 /** Again under the same id where the connection was cut amid the call. */
-async function enqueue({ client }: House, input: EnqueueInput): Promise<void> {
+async function enqueue({ client }: Fixture, input: EnqueueInput): Promise<void> {
   for (;;) {
     try {
       await client.enqueueTurn(input);
@@ -103,7 +103,7 @@ async function enqueue({ client }: House, input: EnqueueInput): Promise<void> {
  * Brings what the turn waits for from outside, until it is settled; one that takes too long is canceled.
  * @returns whether workers settled it
  */
-async function settle({ client }: House, conversation: string, turn: string): Promise<boolean> {
+async function settle({ client }: Fixture, conversation: string, turn: string): Promise<boolean> {
   const deadline = Date.now() + SETTLED_MS;
   while (Date.now() < deadline) {
     const view = await client.result(conversation, turn, { waitMs: WAIT_MS }).catch(ignoreRefusal);
@@ -119,7 +119,7 @@ async function settle({ client }: House, conversation: string, turn: string): Pr
 }
 
 /** Approves of what waits for it: first with texts that are too long to be taken, then as it is. */
-async function review({ client }: House, conversation: string): Promise<void> {
+async function review({ client }: Fixture, conversation: string): Promise<void> {
   const proposed = await client.proposal(conversation).catch(ignoreRefusal);
   if (proposed === undefined) return;
   const tooLong = Object.fromEntries(proposed.checkpoints.map(({ range }) => [range, words(5_000)]));

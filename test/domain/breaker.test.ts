@@ -54,6 +54,14 @@ describe('breaker', () => {
     expect(gate).toMatchObject({ gainlessPasses: 3, breakerTokens: 1_150 });
   });
 
+  test.each(['rejected', 'expired'] as const)('what was %s opens it at once: the content has to grow', (kind) => {
+    expect(afterPasses([noGain, { kind }])).toMatchObject({ gainlessPasses: 1, breakerTokens: 1_150 });
+  });
+
+  test('what was approved closes it', () => {
+    expect(afterPasses([noGain, noGain, noGain, { kind: 'approved', version: 2 }])).toStrictEqual(OPEN_GATE);
+  });
+
   test('a commit between them begins it anew', () => {
     const gate = afterPasses([noGain, noGain, { kind: 'committed', version: 1 }, noGain]);
     expect(gate).toMatchObject({ gainlessPasses: 1, breakerTokens: 0 });

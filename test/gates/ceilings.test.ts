@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { buildHouse } from './house.ts';
+import { buildFixture } from './fixture.ts';
 
 const lines = (count: number, line: string): string => `${line}\n`.repeat(count);
 // Written apart, so that this file does not hold what it is about.
@@ -37,7 +37,7 @@ const violations: ReadonlyArray<{ path: string; text: string; says: string }> = 
   { path: 'src/store/lua/long.lua', text: lines(61, 'x = 1'), says: ':1 script of 61 lines of code' },
   { path: 'src/domain/later.ts', text: `// ${todo}: later\n`, says: `:1 mark ${todo}` },
   { path: 'src/store/lua/later.lua', text: `\n-- ${todo}\n`, says: `:2 mark ${todo}` },
-  { path: 'docs/setup.md', text: `# Set-up\ncd ${slash}root/house\n`, says: `:2 path ${slash}root/house` },
+  { path: 'docs/setup.md', text: `# Set-up\ncd ${slash}root/fixture\n`, says: `:2 path ${slash}root/fixture` },
   {
     path: 'src/domain/quiet.ts',
     text: `// ${suppression} no-console\n`,
@@ -46,30 +46,30 @@ const violations: ReadonlyArray<{ path: string; text: string; says: string }> = 
 ];
 
 test('ceilings names file, line and reason of each violation', async () => {
-  using house = buildHouse();
-  house.write(Object.fromEntries(violations.map(({ path, text }) => [path, text])));
-  const { code, output } = await house.run('ceilings');
+  using fixture = buildFixture();
+  fixture.write(Object.fromEntries(violations.map(({ path, text }) => [path, text])));
+  const { code, output } = await fixture.run('ceilings');
   expect(code).toBe(1);
   expect(violations.filter(({ path, says }) => !output.includes(`${path}${says}`))).toEqual([]);
   expect(output).toContain(` ${violations.length} violations`);
 });
 
 test('what lies exactly at the ceilings passes; comments of a script and the length of a test do not count', async () => {
-  using house = buildHouse();
-  house.write({
+  using fixture = buildFixture();
+  fixture.write({
     'src/domain/long.ts': lines(300, 'export {};'),
     'src/domain/deep.ts': `export function act(a: 1, b: 2, c: 3, d: 4): void {\n${lines(58, '  act(a, b, c, d);')}}\n`,
     'src/store/lua/long.lua': `--[[\n${lines(20, 'a word')}]]\n${lines(30, '-- a word\n')}${lines(60, 'x = 1')}`,
     'test/long.test.ts': `export const act = () => {\n${lines(400, '  act();')}};\n`,
     'src/domain/url.ts': `export const url = 'http://127.0.0.1/root/work/tmp';\n`,
   });
-  const { code, output } = await house.run('ceilings');
+  const { code, output } = await fixture.run('ceilings');
   expect(code, output).toBe(0);
 });
 
 test('a run that finds nothing to check fails', async () => {
-  using house = buildHouse();
-  const { code, output } = await house.run('mkdir -p empty && cd empty && node scripts/check-ceilings.ts');
+  using fixture = buildFixture();
+  const { code, output } = await fixture.run('mkdir -p empty && cd empty && node scripts/check-ceilings.ts');
   expect(code).toBe(1);
   expect(output).toContain('nothing-checked: no Lua scripts found');
   expect(output).toContain('nothing-checked: no functions found');

@@ -1,5 +1,10 @@
+import { globSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { buildHouse } from './house.ts';
+import { LONGEST } from '../../vitest.config.ts';
+import { buildFixture } from './fixture.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 const passing = {
   'format:check': 'true',
@@ -11,10 +16,10 @@ const passing = {
 };
 
 test('check says one line per gate, and shows the output of those that failed', async () => {
-  using house = buildHouse();
+  using fixture = buildFixture();
   const scripts = { ...passing, lint: 'echo loose promise; exit 3' };
-  house.write({ 'package.json': JSON.stringify({ type: 'module', engines: { node: '>=22.22.0' }, scripts }) });
-  const { code, output } = await house.run('check');
+  fixture.write({ 'package.json': JSON.stringify({ type: 'module', engines: { node: '>=22.22.0' }, scripts }) });
+  const { code, output } = await fixture.run('check');
   expect(code).toBe(1);
   expect(output.match(/^(pass|FAIL) {2}\S+/gm)).toEqual([
     'pass  format:check',
@@ -28,34 +33,52 @@ test('check says one line per gate, and shows the output of those that failed', 
 });
 
 test('check refuses a gate that package.json does not know', async () => {
-  using house = buildHouse();
+  using fixture = buildFixture();
   const { unused: _, ...scripts } = passing;
-  house.write({ 'package.json': JSON.stringify({ type: 'module', engines: { node: '>=22.22.0' }, scripts }) });
-  const { code, output } = await house.run('check');
+  fixture.write({ 'package.json': JSON.stringify({ type: 'module', engines: { node: '>=22.22.0' }, scripts }) });
+  const { code, output } = await fixture.run('check');
   expect(code).toBe(1);
   expect(output).toContain('package.json has no script "unused"');
 });
 
 test.each(['>=99.0.0', '>=24.99.0'])('check says first that this Node is not %s', async (node) => {
-  using house = buildHouse();
-  house.write({ 'package.json': JSON.stringify({ type: 'module', engines: { node }, scripts: passing }) });
-  const { code, output } = await house.run('check');
+  using fixture = buildFixture();
+  fixture.write({ 'package.json': JSON.stringify({ type: 'module', engines: { node }, scripts: passing }) });
+  const { code, output } = await fixture.run('check');
   expect(code).toBe(1);
   expect(output).toContain(`Node ${node} is needed, this is v`);
   expect(output).not.toContain('format:check');
 });
 
 test('coverage of the domain below its floor fails the tests', async () => {
-  using house = buildHouse();
-  house.write({
+  using fixture = buildFixture();
+  fixture.write({
     'test/domain/turn.test.ts': `import { expect, test } from 'vitest';
 import { parseTurn } from '../../src/domain/turn.ts';
 
 test('a turn is parsed', () => expect(parseTurn('one')).toBe('one'));
 `,
   });
-  const { code, output } = await house.run('vitest run --coverage --project unit');
+  const { code, output } = await fixture.run('vitest run --coverage --project domain');
   expect(output).toMatch(/1 passed/);
   expect(output).toMatch(/Coverage for branches \(50%\) does not meet global threshold \(95%\)/);
   expect(code).not.toBe(0);
+});
+
+test('the files that are run first are there', () => {
+  const there = new Set(globSync('test/**/*.test.ts', { cwd: ROOT }));
+  expect(LONGEST.filter((file) => !there.has(file))).toEqual([]);
+});
+
+test('the longest file is run first, whatever its size', async () => {
+  using fixture = buildFixture();
+  const passes = "import { test } from 'vitest';\n\ntest('passes', () => undefined);\n";
+  const [longest = '', next = ''] = LONGEST.filter((file) => !file.startsWith('test/domain/'));
+  fixture.write({
+    [longest]: passes,
+    [next]: `${passes}// larger\n`,
+    'test/wire/a.test.ts': `${passes}// larger still\n`,
+  });
+  const { output } = await fixture.run('vitest run --project unit --maxWorkers 1');
+  expect(output.match(/test\/\S+\.test\.ts/g)).toEqual([longest, next, 'test/wire/a.test.ts']);
 });

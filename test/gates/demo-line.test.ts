@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { buildHouse } from './house.ts';
+import { buildFixture } from './fixture.ts';
 
 const kept = { turns: 40, versions: 6, summarized: 3, evicted: 2, tokensPeak: 9000, tokensEnd: 4000, overLimit: 0 };
 
@@ -14,14 +14,14 @@ const check = (line: string): string =>
   `printf '%s\\n' progress '${line}' | node scripts/check-demo.ts --summarized 2 --evicted 2`;
 
 test('a demo that kept its promise passes', async () => {
-  using house = buildHouse();
-  const { code, output } = await house.run(check(JSON.stringify(kept)));
+  using fixture = buildFixture();
+  const { code, output } = await fixture.run(check(JSON.stringify(kept)));
   expect(code, output).toBe(0);
 });
 
 test.each(broken)('a demo that did not is told where: $says', async ({ line, says }) => {
-  using house = buildHouse();
-  const { code, output } = await house.run(check(line));
+  using fixture = buildFixture();
+  const { code, output } = await fixture.run(check(line));
   expect(code).toBe(1);
   expect(output).toContain(says);
 });

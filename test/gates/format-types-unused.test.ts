@@ -1,22 +1,22 @@
 import { expect, test } from 'vitest';
-import { buildHouse } from './house.ts';
+import { buildFixture } from './fixture.ts';
 
 const gates = ['format:check', 'ceilings', 'imports', 'lint', 'types', 'unused'];
 
-test.each(gates)('%s passes a sound house', async (gate) => {
-  using house = buildHouse();
-  const { code, output } = await house.run(gate);
+test.each(gates)('%s passes a sound fixture', async (gate) => {
+  using fixture = buildFixture();
+  const { code, output } = await fixture.run(gate);
   expect(output).not.toContain('nothing-checked');
   expect(code, output).toBe(0);
 });
 
 test('format fires on layout and on the order of imports', async () => {
-  using house = buildHouse();
-  house.write({
+  using fixture = buildFixture();
+  fixture.write({
     'src/domain/wide.ts': `export const wide={a:1}\n`,
     'src/cli/order.ts': `import { z } from 'zod';\nimport { parseTurn } from '../domain/turn.ts';\nimport { a } from '../domain/a.ts';\n\nexport const all = [z, parseTurn, a];\n`,
   });
-  const { code, output } = await house.run('format:check');
+  const { code, output } = await fixture.run('format:check');
   expect(code).not.toBe(0);
   expect(output).toContain('src/domain/wide.ts format');
   expect(output).toContain('src/cli/order.ts');
@@ -24,13 +24,13 @@ test('format fires on layout and on the order of imports', async () => {
 });
 
 test('types fires on strictness, enums and unchecked indexes', async () => {
-  using house = buildHouse();
-  house.write({
+  using fixture = buildFixture();
+  fixture.write({
     'src/domain/loose.ts': `export function first(list: string[]): string {\n  return list[0];\n}\n`,
     'src/domain/state.ts': `export enum State {\n  open,\n}\n`,
     'test/loose.test.ts': `export const size: number = 'one';\n`,
   });
-  const { code, output } = await house.run('types');
+  const { code, output } = await fixture.run('types');
   expect(code).not.toBe(0);
   expect(output).toMatch(/src\/domain\/loose\.ts\(2,3\): error TS2322/);
   expect(output).toMatch(/src\/domain\/state\.ts\(1,13\): error TS1294/);
@@ -38,14 +38,14 @@ test('types fires on strictness, enums and unchecked indexes', async () => {
 });
 
 test('unused fires on files, exports and packages', async () => {
-  using house = buildHouse();
-  house.write({
-    'package.json': JSON.stringify({ name: 'house', type: 'module', dependencies: { zod: '*', commander: '*' } }),
+  using fixture = buildFixture();
+  fixture.write({
+    'package.json': JSON.stringify({ name: 'fixture', type: 'module', dependencies: { zod: '*', commander: '*' } }),
     'src/domain/forgotten.ts': `export const forgotten = 1;\n`,
     'src/domain/errors.ts': `export class CodedError extends Error {}\nexport const nobodyAsks = 1;\n`,
     'src/config.ts': `import 'ioredis';\n\nexport const redisUrl = process.env['REDIS_URL'];\n`,
   });
-  const { code, output } = await house.run('unused');
+  const { code, output } = await fixture.run('unused');
   expect(code).not.toBe(0);
   expect(output).toMatch(/Unused files[^]*src\/domain\/forgotten\.ts/);
   expect(output).toMatch(/Unused dependencies[^]*commander/);

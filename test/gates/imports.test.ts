@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { owners, rooms } from '../../scripts/rooms.ts';
-import { buildHouse } from './house.ts';
+import { buildFixture } from './fixture.ts';
 
 test('the rooms form layers: of two rooms at most one may import the other', () => {
   const mutual = Object.entries(rooms).flatMap(([room, allowed]) =>
@@ -12,7 +12,7 @@ test('the rooms form layers: of two rooms at most one may import the other', () 
 });
 
 test('of all pairs of rooms exactly those outside the table are named', async () => {
-  using house = buildHouse();
+  using fixture = buildFixture();
   const names = Object.keys(rooms);
   const pairs = names.flatMap((from) => names.filter((to) => to !== from).map((to) => ({ from, to })));
   const forbidden = pairs.filter(({ from, to }) => !rooms[from]?.includes(to));
@@ -21,9 +21,9 @@ test('of all pairs of rooms exactly those outside the table are named', async ()
     `src/${from}/to-${to}.ts`,
     `import { room } from '../${to}/entry.ts';\n\nexport const other = room;\n`,
   ]);
-  house.write(Object.fromEntries([...entries, ...importers]) as Record<string, string>);
+  fixture.write(Object.fromEntries([...entries, ...importers]) as Record<string, string>);
 
-  const { code, output } = await house.run('imports');
+  const { code, output } = await fixture.run('imports');
   expect(code).toBe(1);
   const missed = forbidden.filter(
     ({ from, to }) => !output.includes(`src/${from}/to-${to}.ts → src/${to}/entry.ts: ${from}-direction`),
@@ -33,7 +33,7 @@ test('of all pairs of rooms exactly those outside the table are named', async ()
 });
 
 test('a package is open to the rooms that own it', async () => {
-  using house = buildHouse();
+  using fixture = buildFixture();
   const installed = Object.entries(owners).filter(([name]) => !['openai', '@anthropic-ai'].includes(name));
   const importers = installed.flatMap(([name, allowed]) =>
     allowed.map((room) => [
@@ -41,8 +41,8 @@ test('a package is open to the rooms that own it', async () => {
       `import * as own from '${name}';\n\nexport const used = own;\n`,
     ]),
   );
-  house.write(Object.fromEntries(importers) as Record<string, string>);
-  const { code, output } = await house.run('imports');
+  fixture.write(Object.fromEntries(importers) as Record<string, string>);
+  const { code, output } = await fixture.run('imports');
   expect(code, output).toBe(0);
 });
 
@@ -114,14 +114,14 @@ const breaches: ReadonlyArray<{ rule: string; path: string; text: string }> = [
 ];
 
 test('packages, built-ins, cycles and unknown rooms are named, whatever the form of the import', async () => {
-  using house = buildHouse();
-  house.write({
+  using fixture = buildFixture();
+  fixture.write({
     'src/store/key.ts': `export type Key = string;\n`,
     'src/jobs/right.ts': `import type { Left } from './left.ts';\n\nexport type Right = Left | 2;\n`,
     'test/one.ts': `export const one = 1;\n`,
     ...(Object.fromEntries(breaches.map(({ path, text }) => [path, `${text}\n`])) as Record<string, string>),
   });
-  const { code, output } = await house.run('imports');
+  const { code, output } = await fixture.run('imports');
   expect(code).toBe(1);
   const lines = output.split('\n');
   const missed = breaches.filter(
@@ -142,9 +142,9 @@ registerHooks({
 `;
 
 test('a run that reads no module fails although it found no violation', async () => {
-  using house = buildHouse();
-  house.write({ 'unknown-compiler.mjs': unknownCompiler, 'unknown-compiler.json': '{ "version": "7.0.2" }\n' });
-  const { code, output } = await house.run('imports', { NODE_OPTIONS: '--import ./unknown-compiler.mjs' });
+  using fixture = buildFixture();
+  fixture.write({ 'unknown-compiler.mjs': unknownCompiler, 'unknown-compiler.json': '{ "version": "7.0.2" }\n' });
+  const { code, output } = await fixture.run('imports', { NODE_OPTIONS: '--import ./unknown-compiler.mjs' });
   expect(output).toContain('src/domain/turn.ts: unread');
   expect(output).toContain('imports: 0 modules of 5 files');
   expect(code).toBe(1);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { buildHouse } from './house.ts';
+import { buildFixture } from './fixture.ts';
 
-/** One violation per rule that the house relies on; the types behind the promises come from another file. */
+/** One violation per rule that the fixture relies on; the types behind the promises come from another file. */
 const violations: Readonly<Record<string, string>> = {
   'no-floating-promises': `import { load } from './load.ts';\nexport function start(): void {\n  load();\n}`,
   'no-misused-promises': `import { load } from './load.ts';\nexport const visit = (all: number[]): void => all.forEach(async () => void (await load()));`,
@@ -18,13 +18,13 @@ const violations: Readonly<Record<string, string>> = {
 };
 
 test('lint names each rule that a file breaks', async () => {
-  using house = buildHouse();
+  using fixture = buildFixture();
   const files = Object.entries(violations).map(([rule, text]) => [`src/workers/${rule}.ts`, `${text}\n`]);
-  house.write({
+  fixture.write({
     'src/workers/load.ts': `export type Loaded = number;\nexport async function load(): Promise<Loaded> {\n  return 1;\n}\n`,
     ...(Object.fromEntries(files) as Record<string, string>),
   });
-  const { code, output } = await house.run('oxlint --format=unix');
+  const { code, output } = await fixture.run('oxlint --format=unix');
   expect(code).not.toBe(0);
   for (const rule of Object.keys(violations)) {
     expect(output).toMatch(new RegExp(`src/workers/${rule}\\.ts:\\d+:\\d+: .*\\b${rule}\\b`));
@@ -32,22 +32,22 @@ test('lint names each rule that a file breaks', async () => {
 });
 
 test('lint fires on tests that are focused or switched off, and fails by its plain command', async () => {
-  using house = buildHouse();
-  house.write({
+  using fixture = buildFixture();
+  fixture.write({
     'test/one.test.ts': `import { expect, test } from 'vitest';\n\ntest.only('one', () => expect(1).toBe(1));\ntest.skip('two', () => expect(2).toBe(2));\n`,
   });
-  const { code, output } = await house.run('lint');
+  const { code, output } = await fixture.run('lint');
   expect(code).not.toBe(0);
   expect(output).toContain('no-focused-tests');
   expect(output).toContain('no-disabled-tests');
 });
 
 test('a suppression that suppresses nothing is a violation', async () => {
-  using house = buildHouse();
-  house.write({
+  using fixture = buildFixture();
+  fixture.write({
     'src/domain/calm.ts': `// oxlint-disable-next-line no-console -- nothing is said here\nexport const calm = 1;\n`,
   });
-  const { code, output } = await house.run('lint');
+  const { code, output } = await fixture.run('lint');
   expect(code).not.toBe(0);
   expect(output).toMatch(/[Uu]nused .*disable/);
 });

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import type { SummarizationHandler, TurnHandler } from '../../src/domain/ports/handlers.ts';
-import { childOf, conversation, countAll, freeze, startOwnRedis, useHouse } from './fixture.ts';
+import { childOf, conversation, countAll, freeze, startOwnRedis, useFixture } from './fixture.ts';
 
 /** A handler that says when it was entered and goes on when it is told. */
 function holdTurn() {
@@ -16,10 +16,10 @@ function holdTurn() {
 }
 
 test('a close takes no more jobs and waits for the one in hand', async () => {
-  const house = useHouse();
-  const wakes = house.openWakes();
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
   const turn = holdTurn();
-  const workers = house.openWorkers({ turn: { handler: turn.handler, concurrency: 2 } }, { deadlineMs: 20_000 });
+  const workers = fixture.openWorkers({ turn: { handler: turn.handler, concurrency: 2 } }, { deadlineMs: 20_000 });
   await wakes.wake('turn', conversation('c1'), 'w1');
   await workers.start();
   await turn.entered;
@@ -35,11 +35,11 @@ test('a close takes no more jobs and waits for the one in hand', async () => {
   // w1 was completed, w2 is for others.
   expect(await countAll(wakes)).toBe(1);
   expect(await wakes.isPending('turn', conversation('c2'), 'w2')).toBe(true);
-  expect(house.errors).toEqual([]);
+  expect(fixture.errors).toEqual([]);
 });
 
 test('a handler that takes longer than the deadline is left behind; its model calls are ended', async () => {
-  const house = useHouse();
+  const fixture = useFixture();
   const aborted = Promise.withResolvers<void>();
   const entered = Promise.withResolvers<void>();
   const handler: SummarizationHandler = async ({ signal }) => {
@@ -47,7 +47,7 @@ test('a handler that takes longer than the deadline is left behind; its model ca
     entered.resolve();
     return await new Promise(() => undefined);
   };
-  const workers = house.openWorkers(
+  const workers = fixture.openWorkers(
     {
       compaction: { handler: async () => ({ status: 'parked', children: [childOf('p1', 0)] }), concurrency: 1 },
       summarization: { handler, concurrency: 1 },
@@ -55,7 +55,7 @@ test('a handler that takes longer than the deadline is left behind; its model ca
     { deadlineMs: 300 },
   );
   await workers.start();
-  await house.openWakes().wake('pass', conversation('c1'), 'w1');
+  await fixture.openWakes().wake('pass', conversation('c1'), 'w1');
   await entered.promise;
 
   expect(await workers.close()).toBe('deadline');
@@ -63,8 +63,8 @@ test('a handler that takes longer than the deadline is left behind; its model ca
 });
 
 test('workers that were never started close at once, and cannot be started then', async () => {
-  const house = useHouse();
-  const workers = house.openWorkers({ turn: { handler: async () => undefined, concurrency: 1 } });
+  const fixture = useFixture();
+  const workers = fixture.openWorkers({ turn: { handler: async () => undefined, concurrency: 1 } });
 
   expect(workers.isRunning()).toBe(false);
   expect(await workers.close()).toBe('closed');
@@ -76,11 +76,11 @@ test.for([
   ['frozen', freeze],
 ] as const)('a close while Redis is away ends by its deadline: %s', async ([, strike], context) => {
   const redis = await startOwnRedis(context);
-  const house = useHouse(redis);
+  const fixture = useFixture(redis);
   const turn = holdTurn();
-  const workers = house.openWorkers({ turn: { handler: turn.handler, concurrency: 2 } }, { deadlineMs: 1_000 });
+  const workers = fixture.openWorkers({ turn: { handler: turn.handler, concurrency: 2 } }, { deadlineMs: 1_000 });
   await workers.start();
-  await house.openWakes().wake('turn', conversation('c1'), 'w1');
+  await fixture.openWakes().wake('turn', conversation('c1'), 'w1');
   await turn.entered;
   strike(redis.pid);
   turn.release();
@@ -92,14 +92,14 @@ test.for([
 
 test('workers that start while Redis is away wait for it, and then take what is there', async (context) => {
   const redis = await startOwnRedis(context);
-  const house = useHouse(redis);
+  const fixture = useFixture(redis);
   const turn = holdTurn();
-  await house.openWakes().wake('turn', conversation('c1'), 'w1');
+  await fixture.openWakes().wake('turn', conversation('c1'), 'w1');
   const thaw = freeze(redis.pid);
-  const workers = house.openWorkers({ turn: { handler: turn.handler, concurrency: 1 } });
+  const workers = fixture.openWorkers({ turn: { handler: turn.handler, concurrency: 1 } });
   const started = vi.fn<() => void>();
   const starting = workers.start().then(started);
-  await expect(house.openWakes({ failsFast: true }).countJobs()).rejects.toMatchObject({ code: 'redis_unavailable' });
+  await expect(fixture.openWakes({ failsFast: true }).countJobs()).rejects.toMatchObject({ code: 'redis_unavailable' });
   expect(started).not.toHaveBeenCalled();
 
   thaw();
@@ -110,9 +110,12 @@ test('workers that start while Redis is away wait for it, and then take what is 
 
 test('a start that waits for Redis ends with a close', async (context) => {
   const redis = await startOwnRedis(context);
-  const house = useHouse(redis);
+  const fixture = useFixture(redis);
   freeze(redis.pid);
-  const workers = house.openWorkers({ turn: { handler: async () => undefined, concurrency: 1 } }, { deadlineMs: 300 });
+  const workers = fixture.openWorkers(
+    { turn: { handler: async () => undefined, concurrency: 1 } },
+    { deadlineMs: 300 },
+  );
   const starting = workers.start();
 
   await workers.close();

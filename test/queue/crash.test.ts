@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { conversation, type House, useHouse } from './fixture.ts';
+import { conversation, type Fixture, useFixture } from './fixture.ts';
 
 /** Ends when a worker process has taken a wake; kills it without a word. */
-async function takeAndDie(house: House): Promise<void> {
+async function takeAndDie(fixture: Fixture): Promise<void> {
   const script = fileURLToPath(new URL('./hold-turn.ts', import.meta.url));
-  const worker = spawn(process.execPath, [script, house.url, house.namespace], {
+  const worker = spawn(process.execPath, [script, fixture.url, fixture.namespace], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   onTestFinished(() => void worker.kill('SIGKILL'));
@@ -18,15 +18,15 @@ async function takeAndDie(house: House): Promise<void> {
 }
 
 test('the wake of a worker that was killed is delivered again, as often as it takes', async () => {
-  const house = useHouse();
-  await house.openWakes().wake('turn', conversation('c1'), 'w1');
+  const fixture = useFixture();
+  await fixture.openWakes().wake('turn', conversation('c1'), 'w1');
   // Two crashes: with BullMQ's own limit of one the job would fail for good at the second.
-  await takeAndDie(house);
-  await takeAndDie(house);
+  await takeAndDie(fixture);
+  await takeAndDie(fixture);
   const seen: string[] = [];
-  await house.openWorkers({ turn: { handler: async ({ id }) => void seen.push(id), concurrency: 1 } }).start();
+  await fixture.openWorkers({ turn: { handler: async ({ id }) => void seen.push(id), concurrency: 1 } }).start();
 
   await expect.poll(() => seen, { timeout: 30_000, interval: 50 }).toEqual(['c1']);
-  expect(house.reclaims).toEqual(['turn']); // the second one: the first crash's was told to the process that died of the second
-  expect(house.errors).toEqual([]);
+  expect(fixture.reclaims).toEqual(['turn']); // the second one: the first crash's was told to the process that died of the second
+  expect(fixture.errors).toEqual([]);
 }, 75_000);

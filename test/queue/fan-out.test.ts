@@ -8,7 +8,7 @@ import type {
   SummarizationHandler,
 } from '../../src/domain/ports/handlers.ts';
 import { QUEUE_TIMES, queuePrefix, SUMMARIZATION_ATTEMPTS } from '../../src/jobs/names.ts';
-import { childOf, conversation, countAll, type House, useHouse, writesSummary } from './fixture.ts';
+import { childOf, conversation, countAll, type Fixture, useFixture, writesSummary } from './fixture.ts';
 
 const SOON = { timeout: 15_000, interval: 20 };
 const c1 = conversation('c1');
@@ -27,27 +27,27 @@ function makeChildren(passId: string, count: number) {
   return Array.from({ length: count }, (_, index) => childOf(passId, index));
 }
 
-async function startRoles(house: House, pass: PassHandler, summarize: SummarizationHandler): Promise<void> {
+async function startRoles(fixture: Fixture, pass: PassHandler, summarize: SummarizationHandler): Promise<void> {
   const compaction = { handler: pass, concurrency: 2 };
-  await house.openWorkers({ compaction, summarization: { handler: summarize, concurrency: 4 } }).start();
+  await fixture.openWorkers({ compaction, summarization: { handler: summarize, concurrency: 4 } }).start();
 }
 
-async function countKeys(house: House): Promise<number> {
-  const redis = new Redis(house.url);
+async function countKeys(fixture: Fixture): Promise<number> {
+  const redis = new Redis(fixture.url);
   onTestFinished(() => redis.disconnect());
-  const keys = await redis.keys(`{tq*}.${house.namespace}:*`);
+  const keys = await redis.keys(`{tq*}.${fixture.namespace}:*`);
   // What a queue keeps, however many jobs it had.
   return keys.filter((key) => !/:(meta|events|pc|marker|stalled-check|id)$/.test(key)).length;
 }
 
 test.each([0, 1, 5, 200])('a pass parked on %i children is delivered once more, when all have ended', async (width) => {
-  const house = useHouse();
-  const wakes = house.openWakes();
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
   const { deliveries, handler } = parkOn(() => makeChildren('p1', width));
   const ended: string[] = [];
   let endedBefore: number | undefined;
   await startRoles(
-    house,
+    fixture,
     async (delivery) => {
       if (delivery.haveChildrenEnded) endedBefore = ended.length;
       return await handler(delivery);
@@ -68,33 +68,33 @@ test.each([0, 1, 5, 200])('a pass parked on %i children is delivered once more, 
   expect(endedBefore).toBe(width);
   expect(new Set(ended).size).toBe(width);
   expect(ended).toHaveLength(width);
-  expect(await countKeys(house)).toBe(0);
-  expect(house.errors).toEqual([]);
+  expect(await countKeys(fixture)).toBe(0);
+  expect(fixture.errors).toEqual([]);
 });
 
 test('a child gets its task whole, and nothing else', async () => {
-  const house = useHouse();
+  const fixture = useFixture();
   const tasks: unknown[] = [];
   const child = childOf('p1', 3);
-  await startRoles(house, parkOn(() => [child]).handler, async ({ task }) => {
+  await startRoles(fixture, parkOn(() => [child]).handler, async ({ task }) => {
     tasks.push(task);
     return { status: 'ended', outcome: 'written' };
   });
-  await house.openWakes().wake('pass', c1, 'w1');
+  await fixture.openWakes().wake('pass', c1, 'w1');
 
   const { child: _, ...task } = child;
   await expect.poll(() => tasks, SOON).toEqual([task]);
 });
 
 test('a pass that is done on delivery has no children', async () => {
-  const house = useHouse();
-  const wakes = house.openWakes();
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
   let runs = 0;
   const handler: PassHandler = async () => {
     runs += 1;
     return { status: 'done' };
   };
-  await startRoles(house, handler, writesSummary);
+  await startRoles(fixture, handler, writesSummary);
   await wakes.wake('pass', c1, 'w1');
 
   await expect.poll(() => runs, SOON).toBe(1);
@@ -102,12 +102,12 @@ test('a pass that is done on delivery has no children', async () => {
 });
 
 test('one of five fails on every attempt and ends as a value: the other four and the pass are not held up', async () => {
-  const house = useHouse();
-  const wakes = house.openWakes();
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
   const { deliveries, handler } = parkOn(() => makeChildren('p1', 5));
   const attempts: boolean[] = [];
   const failure = new Error('no model answers');
-  await startRoles(house, handler, ({ task, isLastAttempt }) => {
+  await startRoles(fixture, handler, ({ task, isLastAttempt }) => {
     if (task.hash !== childOf('p1', 2).hash) return writesSummary({} as SummarizationDelivery);
     attempts.push(isLastAttempt);
     return Promise.reject(failure);
@@ -118,52 +118,52 @@ test('one of five fails on every attempt and ends as a value: the other four and
   await expect.poll(() => countAll(wakes), SOON).toBe(0);
   expect(attempts).toEqual([false, false, true]);
   // The last one is a handler's bug: handlers answer a failure on the last attempt.
-  expect(house.errors).toEqual(
+  expect(fixture.errors).toEqual(
     Array.from({ length: SUMMARIZATION_ATTEMPTS }, () => ({ where: 'summarization', error: failure })),
   );
-  expect(await countKeys(house)).toBe(0);
+  expect(await countKeys(fixture)).toBe(0);
 });
 
 test('a child whose data cannot be read ends as a value and is reported', async () => {
-  const house = useHouse();
+  const fixture = useFixture();
   const { deliveries, handler } = parkOn(() => [{ ...childOf('p1', 0), hash: 'not a hash' }, childOf('p1', 1)]);
-  await startRoles(house, handler, writesSummary);
-  await house.openWakes().wake('pass', c1, 'w1');
+  await startRoles(fixture, handler, writesSummary);
+  await fixture.openWakes().wake('pass', c1, 'w1');
 
   await expect.poll(() => deliveries.length, SOON).toBe(2);
-  expect(house.errors).toMatchObject([
+  expect(fixture.errors).toMatchObject([
     { where: 'summarization', error: { code: 'invalid_input', field: 'job.data.hash' } },
   ]);
 });
 
 test('children that fail for good in another program have ended, too', async () => {
-  const house = useHouse();
+  const fixture = useFixture();
   const { deliveries, handler } = parkOn(() => makeChildren('p1', 2));
-  await house.openWorkers({ compaction: { handler, concurrency: 1 } }).start();
-  const connection = new Redis(house.url, { maxRetriesPerRequest: null });
+  await fixture.openWorkers({ compaction: { handler, concurrency: 1 } }).start();
+  const connection = new Redis(fixture.url, { maxRetriesPerRequest: null });
   const stranger = new Worker('summarization', () => Promise.reject(new UnrecoverableError('no')), {
     connection,
-    prefix: queuePrefix(0, house.namespace),
+    prefix: queuePrefix(0, fixture.namespace),
   });
   stranger.on('error', () => undefined);
   onTestFinished(async () => {
     await stranger.close();
     connection.disconnect();
   });
-  await house.openWakes().wake('pass', c1, 'w1');
+  await fixture.openWakes().wake('pass', c1, 'w1');
 
   await expect.poll(() => deliveries.map((one) => one.haveChildrenEnded), SOON).toEqual([false, true]);
 });
 
 test('the same pass may fan out twice at once, under new child ids', async () => {
-  const house = useHouse();
-  const wakes = house.openWakes();
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
   const { deliveries, handler } = parkOn(({ job }) =>
     [0, 1, 2].map((index) => childOf('p1', index, `s-${job}-${index}`)),
   );
   const gate = Promise.withResolvers<void>();
   let summaries = 0;
-  await startRoles(house, handler, async () => {
+  await startRoles(fixture, handler, async () => {
     await gate.promise;
     summaries += 1;
     return { status: 'ended', outcome: 'known' };
@@ -177,14 +177,14 @@ test('the same pass may fan out twice at once, under new child ids', async () =>
   expect(summaries).toBe(6);
   const again = deliveries.filter((one) => one.haveChildrenEnded).map((one) => one.job);
   expect(again.toSorted()).toEqual(['w-w1', 'w-w2']);
-  expect(house.errors).toEqual([]);
+  expect(fixture.errors).toEqual([]);
 });
 
 test('a pass whose worker died between fan-out and parking is told by its children, not by its deliveries', async () => {
-  const house = useHouse();
-  const wakes = house.openWakes();
-  const children = house.openRaw('summarization');
-  const parent = { queue: `${queuePrefix(0, house.namespace)}:compaction` };
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
+  const children = fixture.openRaw('summarization');
+  const parent = { queue: `${queuePrefix(0, fixture.namespace)}:compaction` };
   for (const wake of ['ended', 'pending']) await wakes.wake('pass', c1, wake);
   for (const [child, wake] of [
     ['s-1', 'ended'],
@@ -195,7 +195,7 @@ test('a pass whose worker died between fan-out and parking is told by its childr
   }
   const stranger = new Worker('summarization', null, {
     connection: await children.getBackend().client,
-    prefix: queuePrefix(0, house.namespace),
+    prefix: queuePrefix(0, fixture.namespace),
   });
   onTestFinished(() => stranger.close());
   for (const child of ['s-1', 's-2']) {
@@ -204,7 +204,7 @@ test('a pass whose worker died between fan-out and parking is told by its childr
     await job.moveToCompleted('written', 'token', false);
   }
   const { deliveries, handler } = parkOn(() => makeChildren('p1', 1));
-  await house.openWorkers({ compaction: { handler, concurrency: 1 } }).start();
+  await fixture.openWorkers({ compaction: { handler, concurrency: 1 } }).start();
 
   await expect
     .poll(() => deliveries, SOON)
@@ -215,9 +215,9 @@ test('a pass whose worker died between fan-out and parking is told by its childr
 });
 
 test('a parked pass is not pending: a wake of its own may be added beside it', async () => {
-  const house = useHouse();
-  const wakes = house.openWakes();
-  await house
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
+  await fixture
     .openWorkers({ compaction: { handler: parkOn(() => makeChildren('p1', 1)).handler, concurrency: 1 } })
     .start();
   await wakes.wake('pass', c1, 'w1');
@@ -227,27 +227,27 @@ test('a parked pass is not pending: a wake of its own may be added beside it', a
 });
 
 test('a child id that another pass still uses is refused, and said so', async () => {
-  const house = useHouse();
-  const wakes = house.openWakes();
-  await house
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
+  await fixture
     .openWorkers({ compaction: { handler: parkOn(() => makeChildren('p1', 1)).handler, concurrency: 1 } })
     .start();
   await wakes.wake('pass', c1, 'w1');
   await wakes.wake('pass', c1, 'w2');
 
-  await expect.poll(() => house.errors.length, SOON).toBe(1);
-  expect(house.errors).toMatchObject([
+  await expect.poll(() => fixture.errors.length, SOON).toBe(1);
+  expect(fixture.errors).toMatchObject([
     { where: 'compaction', error: { message: 'a child of w-w2 was not added: -7' } },
   ]);
 });
 
 test('a pass that asks for other children when its first ones have ended is parked on them, too', async () => {
-  const house = useHouse();
-  const wakes = house.openWakes();
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
   const deliveries: boolean[] = [];
   const ended: string[] = [];
   await startRoles(
-    house,
+    fixture,
     async ({ haveChildrenEnded }) => {
       deliveries.push(haveChildrenEnded);
       const round = deliveries.length;
@@ -264,22 +264,22 @@ test('a pass that asks for other children when its first ones have ended is park
   await expect.poll(() => deliveries, SOON).toEqual([false, true, true]);
   await expect.poll(() => countAll(wakes), SOON).toBe(0);
   expect(ended).toHaveLength(6);
-  expect(await countKeys(house)).toBe(0);
-  expect(house.errors).toEqual([]);
+  expect(await countKeys(fixture)).toBe(0);
+  expect(fixture.errors).toEqual([]);
 });
 
 test('a pass that asks for no children again and again is a reported bug, not a loop', async () => {
-  const house = useHouse();
-  const wakes = house.openWakes();
-  await startRoles(house, async () => ({ status: 'parked', children: [] }), writesSummary);
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
+  await startRoles(fixture, async () => ({ status: 'parked', children: [] }), writesSummary);
   await wakes.wake('pass', c1, 'w1');
 
-  await expect.poll(() => house.errors, SOON).toMatchObject([{ where: 'compaction' }]);
+  await expect.poll(() => fixture.errors, SOON).toMatchObject([{ where: 'compaction' }]);
   expect(await countAll(wakes)).toBe(0);
 });
 
 test('a source in other hands delays the child by a second each time, at no cost of an attempt', async () => {
-  const house = useHouse();
+  const fixture = useFixture();
   const { deliveries, handler } = parkOn(() => makeChildren('p1', 1));
   const isLast: boolean[] = [];
   const startedAt = Date.now();
@@ -288,18 +288,18 @@ test('a source in other hands delays the child by a second each time, at no cost
     if (isLast.length <= SUMMARIZATION_ATTEMPTS) return { status: 'in_flight' };
     return { status: 'ended', outcome: 'written' };
   };
-  await startRoles(house, handler, summarize);
-  await house.openWakes().wake('pass', c1, 'w1');
+  await startRoles(fixture, handler, summarize);
+  await fixture.openWakes().wake('pass', c1, 'w1');
 
   await expect.poll(() => deliveries.length, SOON).toBe(2);
   expect(isLast).toEqual([false, false, false, false]);
   // No more than the delays that were asked for: three of them fit in between.
   expect(Date.now() - startedAt).toBeGreaterThanOrEqual(SUMMARIZATION_ATTEMPTS * QUEUE_TIMES.inFlightDelayMs);
-  expect(house.errors).toEqual([]);
+  expect(fixture.errors).toEqual([]);
 });
 
 test('a limit delays the child until its end, and never to less than a second from now, at no cost of an attempt', async () => {
-  const house = useHouse();
+  const fixture = useFixture();
   const { deliveries, handler } = parkOn(() => makeChildren('p1', 1));
   const asked: { at: number; askedAt: number; isLastAttempt: boolean }[] = [];
   const waits = [1_500, -60_000, 0];
@@ -310,8 +310,8 @@ test('a limit delays the child until its end, and never to less than a second fr
     return waitMs === undefined ? { status: 'ended', outcome: 'written' } : { status: 'limited', retryAt: at + waitMs };
   };
   const startedAt = Date.now();
-  await startRoles(house, handler, summarize);
-  await house.openWakes().wake('pass', c1, 'w1');
+  await startRoles(fixture, handler, summarize);
+  await fixture.openWakes().wake('pass', c1, 'w1');
 
   await expect.poll(() => deliveries.length, SOON).toBe(2);
   expect(asked.map(({ isLastAttempt }) => isLastAttempt)).toEqual([false, false, false, false]);
@@ -321,7 +321,7 @@ test('a limit delays the child until its end, and never to less than a second fr
   const gaps = asked.slice(1).map(({ at }, index) => at - (asked[index]?.at ?? 0));
   expect(gaps[0]).toBeGreaterThanOrEqual(1_500);
   for (const gap of gaps) expect(gap).toBeGreaterThanOrEqual(QUEUE_TIMES.inFlightDelayMs);
-  expect(house.errors).toEqual([]);
+  expect(fixture.errors).toEqual([]);
 });
 
 function isParked({ queue, state }: { queue: string; state: string }): boolean {

@@ -10,7 +10,7 @@ import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { openQueueWorkers, type QueueWorkers, type QueueWorkersOptions } from '../../src/queue/queue-workers.ts';
 import { type OpenWakeQueue, openWakeQueue } from '../../src/queue/wake-queue.ts';
 
-export interface House {
+export interface Fixture {
   readonly url: string;
   readonly shards: number;
   readonly namespace: string;
@@ -25,9 +25,9 @@ export interface House {
 }
 
 /** Queues of a test's own, closed and removed when it is over. */
-export function useHouse({ url = inject('redisUrl'), shards = 1 } = {}): House {
+export function useFixture({ url = inject('redisUrl'), shards = 1 } = {}): Fixture {
   const namespace = `test-${randomUUID()}`;
-  const errors: House['errors'] = [];
+  const errors: Fixture['errors'] = [];
   const reclaims: string[] = [];
   const shared = {
     url,

@@ -3,14 +3,14 @@ import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { DEFAULT_PRIORITY, NEWER_PAYLOAD_TRIES, queuePrefix } from '../../src/jobs/names.ts';
 import { PAYLOAD_VERSION, wakePayload } from '../../src/jobs/payloads.ts';
-import { conversation, type House, useHouse } from './fixture.ts';
+import { conversation, type Fixture, useFixture } from './fixture.ts';
 
 /** What a later program may write: a wake that this one does not know. */
 const NEWER = { v: PAYLOAD_VERSION + 1, who: ['_', 'c1'] };
 const OPTIONS = { jobId: 'w-1', priority: DEFAULT_PRIORITY, removeOnComplete: true };
 
 /** A worker of that program: it takes what it knows, whatever the version. */
-function openNewerWorker({ url, namespace }: House): { readonly seen: unknown[] } {
+function openNewerWorker({ url, namespace }: Fixture): { readonly seen: unknown[] } {
   const seen: unknown[] = [];
   const connection = new Redis(url, { maxRetriesPerRequest: null });
   const worker = new Worker('turn', async (job) => void seen.push(job.data), {
@@ -25,41 +25,41 @@ function openNewerWorker({ url, namespace }: House): { readonly seen: unknown[] 
 }
 
 test('a job of a newer program is left to a worker that knows it, as it was written', async () => {
-  const house = useHouse();
+  const fixture = useFixture();
   const seen: string[] = [];
-  const old = house.openWorkers({ turn: { handler: async ({ id }) => void seen.push(id), concurrency: 4 } });
+  const old = fixture.openWorkers({ turn: { handler: async ({ id }) => void seen.push(id), concurrency: 4 } });
   await old.start();
-  const queue = house.openRaw('turn');
+  const queue = fixture.openRaw('turn');
   await queue.add('turn', NEWER, OPTIONS);
   await expect.poll(() => queue.getDelayedCount(), { timeout: 10_000, interval: 10 }).toBe(1);
   // Others go on meanwhile, and who knows it finds it.
-  await house.openWakes().wake('turn', conversation('c2'), 'w2');
+  await fixture.openWakes().wake('turn', conversation('c2'), 'w2');
   await expect.poll(() => seen, { timeout: 10_000 }).toEqual(['c2']);
   await old.close();
-  const newer = openNewerWorker(house);
+  const newer = openNewerWorker(fixture);
   await expect.poll(() => newer.seen, { timeout: 10_000 }).toEqual([NEWER]);
-  expect(house.errors).toEqual([]);
+  expect(fixture.errors).toEqual([]);
 });
 
 test('where no worker knows it, it is given up: the sweeper asks in words of its own', async () => {
-  const house = useHouse();
-  const queue = house.openRaw('turn');
+  const fixture = useFixture();
+  const queue = fixture.openRaw('turn');
   const job = await queue.add('turn', NEWER, { ...OPTIONS, delay: 600_000 });
   // As if it had been left to others so often.
-  const redis = new Redis(house.url);
+  const redis = new Redis(fixture.url);
   onTestFinished(() => redis.disconnect());
   await redis.hset(queue.toKey(job.id ?? ''), 'ats', NEWER_PAYLOAD_TRIES);
   await job.promote();
-  await house.openWorkers({ turn: { handler: async () => undefined, concurrency: 1 } }).start();
+  await fixture.openWorkers({ turn: { handler: async () => undefined, concurrency: 1 } }).start();
   await expect.poll(() => queue.getJobState('w-1'), { timeout: 10_000 }).toBe('unknown');
-  expect(house.errors).toMatchObject([{ where: 'turn', error: { code: 'invalid_input', field: 'job.data.v' } }]);
+  expect(fixture.errors).toMatchObject([{ where: 'turn', error: { code: 'invalid_input', field: 'job.data.v' } }]);
 });
 
 test('a field that this program does not know is read over', async () => {
-  const house = useHouse();
+  const fixture = useFixture();
   const seen: string[] = [];
-  await house.openWorkers({ turn: { handler: async ({ id }) => void seen.push(id), concurrency: 1 } }).start();
-  await house.openRaw('turn').add('turn', { ...wakePayload(conversation('c1')), trace: 'later' }, OPTIONS);
+  await fixture.openWorkers({ turn: { handler: async ({ id }) => void seen.push(id), concurrency: 1 } }).start();
+  await fixture.openRaw('turn').add('turn', { ...wakePayload(conversation('c1')), trace: 'later' }, OPTIONS);
   await expect.poll(() => seen, { timeout: 10_000 }).toEqual(['c1']);
-  expect(house.errors).toEqual([]);
+  expect(fixture.errors).toEqual([]);
 });

@@ -4,7 +4,7 @@ import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { OpenWakeQueue } from '../../src/queue/wake-queue.ts';
 import { FaultyProxy } from '../chaos/faulty-proxy.ts';
 import { findClosedPort } from '../local-redis/fixture.ts';
-import { conversation, freeze, startOwnRedis, useHouse } from './fixture.ts';
+import { conversation, freeze, startOwnRedis, useFixture } from './fixture.ts';
 
 const SOON = { timeout: 10_000, interval: 50 };
 const c1: ConversationRef = conversation('c1');
@@ -22,15 +22,15 @@ async function failWake(wakes: OpenWakeQueue): Promise<{ error: unknown; tookMs:
 const UNAVAILABLE = { error: expect.objectContaining({ code: 'redis_unavailable' }) };
 
 test('the first call of a client that fails fast waits for the connection that is being made', async () => {
-  const wakes = useHouse().openWakes({ failsFast: true });
+  const wakes = useFixture().openWakes({ failsFast: true });
   await wakes.wake('turn', c1, 'w1');
 
   expect(await wakes.isPending('turn', c1, 'w1')).toBe(true);
 });
 
 test('a client fails within a second where nobody listens, each time', async () => {
-  const house = useHouse({ url: `redis://127.0.0.1:${await findClosedPort()}` });
-  const wakes = house.openWakes({ failsFast: true });
+  const fixture = useFixture({ url: `redis://127.0.0.1:${await findClosedPort()}` });
+  const wakes = fixture.openWakes({ failsFast: true });
   for (const _ of [1, 2, 3]) {
     const failed = await failWake(wakes);
     expect(failed).toMatchObject(UNAVAILABLE);
@@ -38,17 +38,17 @@ test('a client fails within a second where nobody listens, each time', async () 
   }
 
   // One outage is one report, whatever the attempts to come back.
-  expect(house.errors).toMatchObject([{ where: 'connection', error: { code: 'redis_unavailable' } }]);
+  expect(fixture.errors).toMatchObject([{ where: 'connection', error: { code: 'redis_unavailable' } }]);
 });
 
 test('a client fails within a second when Redis dies under it', async (context) => {
   const redis = await startOwnRedis(context);
-  const house = useHouse(redis);
-  const wakes = house.openWakes({ failsFast: true });
+  const fixture = useFixture(redis);
+  const wakes = fixture.openWakes({ failsFast: true });
   await wakes.wake('turn', c1, 'w0');
   process.kill(redis.pid, 'SIGKILL');
   const first = await failWake(wakes);
-  await expect.poll(() => house.errors.length, SOON).toBe(1);
+  await expect.poll(() => fixture.errors.length, SOON).toBe(1);
   const second = await failWake(wakes);
 
   for (const failed of [first, second]) {
@@ -62,7 +62,7 @@ test.for(['before', 'after'])(
   async (when, context) => {
     const redis = await startOwnRedis(context);
     const thawEarly = when === 'before' ? freeze(redis.pid) : undefined;
-    const wakes = useHouse(redis).openWakes({ failsFast: true });
+    const wakes = useFixture(redis).openWakes({ failsFast: true });
     if (when === 'after') await wakes.wake('turn', c1, 'w0');
     const thaw = thawEarly ?? freeze(redis.pid);
 
@@ -81,8 +81,8 @@ test.for(['before', 'after'])(
 
 test("a worker's wake waits until Redis is back; its gauges do not", async (context) => {
   const redis = await startOwnRedis(context);
-  const house = useHouse(redis);
-  const wakes = house.openWakes();
+  const fixture = useFixture(redis);
+  const wakes = fixture.openWakes();
   await wakes.wake('turn', c1, 'w0');
   const thaw = freeze(redis.pid);
   const woken = vi.fn<() => void>();
@@ -98,11 +98,11 @@ test("a worker's wake waits until Redis is back; its gauges do not", async (cont
 
 test('a wake that waits for Redis ends with its queue', async (context) => {
   const redis = await startOwnRedis(context);
-  const house = useHouse(redis);
-  const wakes = house.openWakes();
+  const fixture = useFixture(redis);
+  const wakes = fixture.openWakes();
   await wakes.wake('turn', c1, 'w0');
   process.kill(redis.pid, 'SIGKILL');
-  await expect.poll(() => house.errors.length, SOON).toBe(1);
+  await expect.poll(() => fixture.errors.length, SOON).toBe(1);
   const waking = failWake(wakes);
   await wakes.close();
 
@@ -113,7 +113,7 @@ test.for([true, false])(
   'a Redis that is full says so, and nothing is written: failsFast %s',
   async (failsFast, context) => {
     const redis = await startOwnRedis(context, ['--maxmemory', '100kb']);
-    const wakes = useHouse(redis).openWakes({ failsFast });
+    const wakes = useFixture(redis).openWakes({ failsFast });
 
     await expect(wakes.wake('turn', c1, 'w1')).rejects.toMatchObject({ code: 'redis_full' });
     expect(await wakes.isPending('turn', c1, 'w1')).toBe(false);
@@ -128,7 +128,7 @@ test('many calls at once while a connection is being made are no leak to warn of
   const note = ({ name }: Error): void => void warnings.push(name);
   process.on('warning', note);
   onTestFinished(() => void process.off('warning', note));
-  const wakes = useHouse(proxy).openWakes({ failsFast: true });
+  const wakes = useFixture(proxy).openWakes({ failsFast: true });
   await wakes.wake('turn', c1, 'w0');
   proxy.swallow();
   proxy.cut({ isStillLossy: true });
@@ -146,8 +146,8 @@ test('many calls at once while a connection is being made are no leak to warn of
 
 test('a report of many shards waits for a Redis that is slow; gauges do not', async (context) => {
   const redis = await startOwnRedis(context);
-  const house = useHouse({ ...redis, shards: 16 });
-  const wakes = house.openWakes({ failsFast: true });
+  const fixture = useFixture({ ...redis, shards: 16 });
+  const wakes = fixture.openWakes({ failsFast: true });
   await wakes.wake('turn', c1, 'w0');
   const pause = new Redis(redis.url);
   onTestFinished(() => pause.disconnect());

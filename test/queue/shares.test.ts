@@ -2,7 +2,7 @@ import { assert, integer, nat, property, record } from 'fast-check';
 import { expect, test } from 'vitest';
 import type { TurnHandler } from '../../src/domain/ports/handlers.ts';
 import { countHands, shareOut } from '../../src/queue/shares.ts';
-import { conversation, useHouse } from './fixture.ts';
+import { conversation, useFixture } from './fixture.ts';
 
 test('all that there is is shared out, evenly, and no shard goes without', () => {
   const counts = record({
@@ -31,8 +31,8 @@ test.each([
   [6, 6],
   [2, 4],
 ])('with a concurrency of %i over four shards a worker takes %i at a time', async (concurrency, hands) => {
-  const house = useHouse({ shards: 4 });
-  const wakes = house.openWakes();
+  const fixture = useFixture({ shards: 4 });
+  const wakes = fixture.openWakes();
   const gate = Promise.withResolvers<void>();
   const taken: string[] = [];
   const handler: TurnHandler = async ({ id }) => {
@@ -40,7 +40,7 @@ test.each([
     await gate.promise;
   };
   for (let at = 0; at < 60; at += 1) await wakes.wake('turn', conversation(`c${at}`), `w${at}`);
-  const workers = house.openWorkers({ turn: { handler, concurrency } });
+  const workers = fixture.openWorkers({ turn: { handler, concurrency } });
   await workers.start();
 
   const areAllBusy = (): boolean => workers.intakes.every(({ hasFreeHands }) => !hasFreeHands);

@@ -4,7 +4,7 @@ import type { PassHandler, SummarizationHandler } from '../../src/domain/ports/h
 import { type QueueName, queuePrefix } from '../../src/jobs/names.ts';
 import { summarizationPayload } from '../../src/jobs/payloads.ts';
 import type { OpenWakeQueue } from '../../src/queue/wake-queue.ts';
-import { childOf, conversation, countAll, type House, useHouse, writesSummary } from './fixture.ts';
+import { childOf, conversation, countAll, type Fixture, useFixture, writesSummary } from './fixture.ts';
 
 const SOON = { timeout: 15_000, interval: 20 };
 const HOUR_MS = 3_600_000;
@@ -15,18 +15,18 @@ async function readWait(wakes: OpenWakeQueue, queue: QueueName): Promise<number 
   return (await wakes.readShardWaits()).find((wait) => wait.queue === queue && wait.shard === 0)?.waitMs;
 }
 
-async function connectTo(house: House): Promise<Redis> {
-  const redis = new Redis(house.url);
+async function connectTo(fixture: Fixture): Promise<Redis> {
+  const redis = new Redis(fixture.url);
   onTestFinished(() => redis.disconnect());
   return redis;
 }
 
-function keyOf(house: House, queue: QueueName, name: string): string {
-  return `${queuePrefix(0, house.namespace)}:${queue}:${name}`;
+function keyOf(fixture: Fixture, queue: QueueName, name: string): string {
+  return `${queuePrefix(0, fixture.namespace)}:${queue}:${name}`;
 }
 
 /** A pass that was asked for an hour ago has come back from its children, and every hand is busy. */
-async function bringPassBack(house: House, wakes: OpenWakeQueue): Promise<{ readonly backAt: number }> {
+async function bringPassBack(fixture: Fixture, wakes: OpenWakeQueue): Promise<{ readonly backAt: number }> {
   const hold = Promise.withResolvers<void>();
   const summaries = Promise.withResolvers<void>();
   const seen: string[] = [];
@@ -40,11 +40,11 @@ async function bringPassBack(house: House, wakes: OpenWakeQueue): Promise<{ read
     await summaries.promise;
     return await writesSummary(delivery);
   };
-  const raw = house.openRaw('compaction');
+  const raw = fixture.openRaw('compaction');
   const data = { v: 1, ...conversation('parent') };
   await raw.add('pass', data, { jobId: 'parent', priority: 10, timestamp: Date.now() - HOUR_MS });
   const roles = { compaction: { handler, concurrency: 1 }, summarization: { handler: summarize, concurrency: 1 } };
-  await house.openWorkers(roles).start();
+  await fixture.openWorkers(roles).start();
   onTestFinished(() => hold.resolve());
   await expect.poll(() => raw.getJobState('parent'), SOON).toBe('waiting-children');
   await wakes.wake('pass', conversation('busy'), 'w1');
@@ -55,9 +55,9 @@ async function bringPassBack(house: House, wakes: OpenWakeQueue): Promise<{ read
 }
 
 test('a pass that has come back from its children has waited since then, not since it was asked for', async () => {
-  const house = useHouse();
-  const wakes = house.openWakes();
-  const { backAt } = await bringPassBack(house, wakes);
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
+  const { backAt } = await bringPassBack(fixture, wakes);
 
   await expect.poll(() => readWait(wakes, 'compaction'), SOON).toBeGreaterThan(100);
   const before = Date.now() - backAt;
@@ -67,11 +67,11 @@ test('a pass that has come back from its children has waited since then, not sin
 });
 
 test('what is no longer told of when it came back began to wait before all that is', async () => {
-  const house = useHouse();
-  const wakes = house.openWakes();
-  await bringPassBack(house, wakes);
-  const redis = await connectTo(house);
-  const events = keyOf(house, 'compaction', 'events');
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
+  await bringPassBack(fixture, wakes);
+  const redis = await connectTo(fixture);
+  const events = keyOf(fixture, 'compaction', 'events');
   await redis.del(events);
   expect(await readWait(wakes, 'compaction')).toBe(0);
 
@@ -80,17 +80,17 @@ test('what is no longer told of when it came back began to wait before all that 
   expect(await readWait(wakes, 'compaction')).toBeLessThan(60 * SECOND_MS);
 
   // It entered the queue before what is behind it.
-  const raw = house.openRaw('compaction');
+  const raw = fixture.openRaw('compaction');
   await raw.add('pass', {}, { jobId: 'behind', priority: 10, timestamp: Date.now() - 600 * SECOND_MS });
   expect(await readWait(wakes, 'compaction')).toBeGreaterThanOrEqual(600 * SECOND_MS);
   expect(await readWait(wakes, 'compaction')).toBeLessThan(660 * SECOND_MS);
 });
 
 test('a job that is tried again has waited since it came back, not since it was added', async () => {
-  const house = useHouse();
-  const wakes = house.openWakes();
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
   const hold = Promise.withResolvers<void>();
-  const raw = house.openRaw('summarization');
+  const raw = fixture.openRaw('summarization');
   for (const index of [0, 1]) {
     const { child: jobId, ...task } = childOf('p1', index);
     const backoff = { type: 'fixed', delay: 100 };
@@ -98,9 +98,9 @@ test('a job that is tried again has waited since it came back, not since it was 
     await raw.add('summarization', summarizationPayload(task), options);
   }
   const fails: SummarizationHandler = () => Promise.reject(new Error('no model answers'));
-  const failing = house.openWorkers({ summarization: { handler: fails, concurrency: 2 } });
+  const failing = fixture.openWorkers({ summarization: { handler: fails, concurrency: 2 } });
   await failing.start();
-  await expect.poll(() => house.errors.length, SOON).toBeGreaterThanOrEqual(2);
+  await expect.poll(() => fixture.errors.length, SOON).toBeGreaterThanOrEqual(2);
   await failing.close();
   await expect.poll(() => readWait(wakes, 'summarization'), SOON).toBeGreaterThan(0);
   expect(await readWait(wakes, 'summarization')).toBeLessThan(60 * SECOND_MS);
@@ -109,7 +109,7 @@ test('a job that is tried again has waited since it came back, not since it was 
     await hold.promise;
     return await writesSummary(delivery);
   };
-  await house.openWorkers({ summarization: { handler: holds, concurrency: 1 } }).start();
+  await fixture.openWorkers({ summarization: { handler: holds, concurrency: 1 } }).start();
   onTestFinished(() => hold.resolve());
   await expect.poll(async () => [await raw.getPrioritizedCount(), await raw.getActiveCount()], SOON).toEqual([1, 1]);
   expect(await readWait(wakes, 'summarization')).toBeLessThan(60 * SECOND_MS);
@@ -117,9 +117,9 @@ test('a job that is tried again has waited since it came back, not since it was 
 });
 
 test('a delayed job waits from its time on, whether somebody has looked or not', async () => {
-  const house = useHouse();
-  const wakes = house.openWakes();
-  const raw = house.openRaw('turn');
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
+  const raw = fixture.openRaw('turn');
   await raw.add('turn', {}, { jobId: 'later', priority: 10, delay: HOUR_MS });
   expect(await readWait(wakes, 'turn')).toBeUndefined();
 
@@ -134,18 +134,18 @@ test('a delayed job waits from its time on, whether somebody has looked or not',
 });
 
 test('what a dead worker held waits in a list, before all others', async () => {
-  const house = useHouse();
-  const wakes = house.openWakes();
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
   await wakes.wake('turn', conversation('c1'), 'w1');
-  await house.openRaw('turn').add('turn', {}, { jobId: 'given back', timestamp: Date.now() - HOUR_MS });
+  await fixture.openRaw('turn').add('turn', {}, { jobId: 'given back', timestamp: Date.now() - HOUR_MS });
   expect(await countAll(wakes)).toBe(2);
   expect(await readWait(wakes, 'turn')).toBeGreaterThanOrEqual(HOUR_MS);
 });
 
 test('a job behind others of a higher priority is the one that has waited longest, though it is not next', async () => {
-  const house = useHouse();
-  const wakes = house.openWakes();
-  const raw = house.openRaw('turn');
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
+  const raw = fixture.openRaw('turn');
   const now = Date.now();
   const ages = { 1: SECOND_MS, 7: HOUR_MS, 200_000: 60 * SECOND_MS };
   for (const [priority, ageMs] of Object.entries(ages)) {

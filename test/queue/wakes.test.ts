@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { TurnHandler } from '../../src/domain/ports/handlers.ts';
-import { conversation, countAll, useHouse } from './fixture.ts';
+import { conversation, countAll, useFixture } from './fixture.ts';
 
 const SOON = { timeout: 10_000, interval: 20 };
 
@@ -10,24 +10,24 @@ function recordTurns(): { seen: string[]; handler: TurnHandler } {
 }
 
 test('a wake that is added twice is delivered once', async () => {
-  const house = useHouse();
-  const wakes = house.openWakes();
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
   const { seen, handler } = recordTurns();
 
   await wakes.wake('turn', conversation('c1'), 'same');
   await wakes.wake('turn', conversation('c1'), 'same');
   expect(await countAll(wakes)).toBe(1);
-  await house.openWorkers({ turn: { handler, concurrency: 4 } }).start();
+  await fixture.openWorkers({ turn: { handler, concurrency: 4 } }).start();
 
   await expect.poll(() => countAll(wakes), SOON).toBe(0);
   expect(seen).toEqual(['c1']);
 });
 
 test('every wake is delivered once, in all shards, to several workers', async () => {
-  const house = useHouse({ shards: 3 });
-  const wakes = house.openWakes();
+  const fixture = useFixture({ shards: 3 });
+  const wakes = fixture.openWakes();
   const { seen, handler } = recordTurns();
-  for (const _ of [1, 2]) await house.openWorkers({ turn: { handler, concurrency: 4 } }).start();
+  for (const _ of [1, 2]) await fixture.openWorkers({ turn: { handler, concurrency: 4 } }).start();
 
   const ids = Array.from({ length: 300 }, (_, index) => `c${index}`);
   await Promise.all(ids.map((id) => wakes.wake('turn', conversation(id), `wake-${id}`)));
@@ -38,11 +38,11 @@ test('every wake is delivered once, in all shards, to several workers', async ()
 });
 
 test('all wakes of a conversation lie in one shard, and conversations in several', async () => {
-  const house = useHouse({ shards: 2 });
-  const wakes = house.openWakes();
+  const fixture = useFixture({ shards: 2 });
+  const wakes = fixture.openWakes();
   await Promise.all(['a', 'b', 'c'].map((wake) => wakes.wake('turn', conversation('c1'), wake)));
   const lengths = async () =>
-    Promise.all([0, 1].map(async (shard) => house.openRaw('turn', shard).getPrioritizedCount()));
+    Promise.all([0, 1].map(async (shard) => fixture.openRaw('turn', shard).getPrioritizedCount()));
   expect(new Set(await lengths())).toEqual(new Set([0, 3]));
 
   await Promise.all(
@@ -52,41 +52,41 @@ test('all wakes of a conversation lie in one shard, and conversations in several
 });
 
 test('wakes of one tenant are not those of another', async () => {
-  const house = useHouse();
-  const wakes = house.openWakes();
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
   const seen: unknown[] = [];
   await wakes.wake('turn', { tenant: 'acme', id: 'c1' }, 'w1');
-  await house.openWorkers({ turn: { handler: async (ref) => void seen.push(ref), concurrency: 1 } }).start();
+  await fixture.openWorkers({ turn: { handler: async (ref) => void seen.push(ref), concurrency: 1 } }).start();
 
   await expect.poll(() => seen, SOON).toEqual([{ tenant: 'acme', id: 'c1' }]);
 });
 
 test('a lower priority number goes first; without one a wake has 10', async () => {
-  const house = useHouse();
-  const wakes = house.openWakes();
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
   await wakes.wake('turn', conversation('late'), 'w1', { priority: 20 });
   await wakes.wake('turn', conversation('default'), 'w2');
   await wakes.wake('turn', conversation('early'), 'w3', { priority: 1 });
   await wakes.wake('turn', conversation('none'), 'w4', { priority: 0 }); // no priority would overtake all
   await wakes.wake('turn', conversation('nine'), 'w5', { priority: 9 });
   const { seen, handler } = recordTurns();
-  await house.openWorkers({ turn: { handler, concurrency: 1 } }).start();
+  await fixture.openWorkers({ turn: { handler, concurrency: 1 } }).start();
 
   await expect.poll(() => seen, SOON).toEqual(['early', 'none', 'nine', 'default', 'late']);
 });
 
 test('a wake id may be of digits only', async () => {
-  const house = useHouse();
-  const wakes = house.openWakes();
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
   await wakes.wake('pass', conversation('c1'), '42');
 
   expect(await wakes.isPending('pass', conversation('c1'), '42')).toBe(true);
 });
 
 test('pending is what waits: prioritized, waiting or delayed', async () => {
-  const house = useHouse();
-  const wakes = house.openWakes();
-  const raw = house.openRaw('turn');
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
+  const raw = fixture.openRaw('turn');
   const isPending = (wake: string) => wakes.isPending('turn', conversation('c1'), wake);
   for (const wake of ['a', 'b', 'c']) await wakes.wake('turn', conversation('c1'), wake);
   await raw.add('turn', {}, { jobId: 'w-waiting' });
@@ -102,8 +102,8 @@ test('pending is what waits: prioritized, waiting or delayed', async () => {
 });
 
 test('a wake that is being handled or was handled is not pending', async () => {
-  const house = useHouse();
-  const wakes = house.openWakes();
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
   const gate = Promise.withResolvers<void>();
   const entered = Promise.withResolvers<void>();
   const handler: TurnHandler = async () => {
@@ -111,10 +111,10 @@ test('a wake that is being handled or was handled is not pending', async () => {
     await gate.promise;
   };
   await wakes.wake('turn', conversation('c1'), 'w1');
-  await house.openWorkers({ turn: { handler, concurrency: 1 } }).start();
+  await fixture.openWorkers({ turn: { handler, concurrency: 1 } }).start();
 
   await entered.promise;
-  expect(await house.openRaw('turn').getJobState('w-w1')).toBe('active');
+  expect(await fixture.openRaw('turn').getJobState('w-w1')).toBe('active');
   expect(await wakes.isPending('turn', conversation('c1'), 'w1')).toBe(false);
   gate.resolve();
   await expect.poll(() => countAll(wakes), SOON).toBe(0);
@@ -126,21 +126,21 @@ test.each([
   ['an id with a colon', { v: 1, tenant: '_', id: 'a:b' }, 'job.data.id'],
   ['nothing', null, 'job.data'],
 ])('data that cannot be read is reported and done with: %s', async (_case, data, field) => {
-  const house = useHouse();
-  const wakes = house.openWakes();
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
   const { seen, handler } = recordTurns();
-  await house.openRaw('turn').add('turn', data, { jobId: 'bad', removeOnComplete: false, removeOnFail: false });
+  await fixture.openRaw('turn').add('turn', data, { jobId: 'bad', removeOnComplete: false, removeOnFail: false });
   await wakes.wake('turn', conversation('good'), 'w1');
-  await house.openWorkers({ turn: { handler, concurrency: 1 } }).start();
+  await fixture.openWorkers({ turn: { handler, concurrency: 1 } }).start();
 
   await expect.poll(() => seen, SOON).toEqual(['good']);
-  await expect.poll(() => house.openRaw('turn').getJobState('bad'), SOON).toBe('completed');
-  expect(house.errors).toEqual([{ where: 'turn', error: expect.objectContaining({ code: 'invalid_input', field }) }]);
+  await expect.poll(() => fixture.openRaw('turn').getJobState('bad'), SOON).toBe('completed');
+  expect(fixture.errors).toEqual([{ where: 'turn', error: expect.objectContaining({ code: 'invalid_input', field }) }]);
 });
 
 test('a handler that throws is reported; its wake is gone and not tried again', async () => {
-  const house = useHouse();
-  const wakes = house.openWakes();
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
   const failure = new Error('the store is away');
   let runs = 0;
   const handler: TurnHandler = () => {
@@ -148,22 +148,22 @@ test('a handler that throws is reported; its wake is gone and not tried again', 
     return Promise.reject(failure);
   };
   await wakes.wake('turn', conversation('c1'), 'w1');
-  await house.openWorkers({ turn: { handler, concurrency: 1 } }).start();
+  await fixture.openWorkers({ turn: { handler, concurrency: 1 } }).start();
 
-  await expect.poll(() => house.errors, SOON).toEqual([{ where: 'turn', error: failure }]);
+  await expect.poll(() => fixture.errors, SOON).toEqual([{ where: 'turn', error: failure }]);
   expect(await countAll(wakes)).toBe(0);
   expect(runs).toBe(1);
 });
 
 test('counts are by queue and state over all shards, and waits by queue and shard', async () => {
-  const house = useHouse({ shards: 2 });
-  const wakes = house.openWakes();
+  const fixture = useFixture({ shards: 2 });
+  const wakes = fixture.openWakes();
   expect(await wakes.readShardWaits()).toContainEqual({ queue: 'turn', shard: 1, waitMs: undefined });
   const hourAgo = Date.now() - 3_600_000;
-  await house.openRaw('turn', 1).add('turn', {}, { jobId: 'old', priority: 10, timestamp: hourAgo });
+  await fixture.openRaw('turn', 1).add('turn', {}, { jobId: 'old', priority: 10, timestamp: hourAgo });
   for (let index = 0; index < 20; index += 1) await wakes.wake('turn', conversation(`c${index}`), `w${index}`);
   await wakes.wake('pass', conversation('c1'), 'w1');
-  await house.openRaw('summarization').add('s', {}, { jobId: 'later', delay: 60_000 });
+  await fixture.openRaw('summarization').add('s', {}, { jobId: 'later', delay: 60_000 });
 
   const counts = await wakes.countJobs();
   expect(counts).toHaveLength(18);

@@ -9,7 +9,7 @@ import { connect, PROFILE } from '../models/fixture.ts';
 import { prose, RECORD, round, say } from '../models/summarizer/fixture.ts';
 import { type Provider, startProvider } from '../provider/provider.ts';
 import type { Outcome, ProviderRequest } from '../provider/script.ts';
-import { eventually, type House, openHouse, type RunningWorkers, settled } from './fixture.ts';
+import { eventually, type Fixture, openFixture, type RunningWorkers, settled } from './fixture.ts';
 import { openSummarizers, type Summarizers } from './summarizer-fixture.ts';
 
 const CALL_TIMEOUT_MS = 300;
@@ -95,12 +95,12 @@ const SEQUENCES = [
   { from: 7, to: 10 },
 ];
 
-let house: House;
+let fixture: Fixture;
 
 beforeAll(async () => {
-  house = await openHouse();
+  fixture = await openFixture();
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
 describe.each(WIRE_FORMATS)('over %s a summarizer that is', (format) => {
   let provider: Provider;
@@ -114,8 +114,8 @@ describe.each(WIRE_FORMATS)('over %s a summarizer that is', (format) => {
       answers: (request) => (request.body['model'] === 'small' ? reply(request) : { text: ANSWER }),
     });
     const agent = openAgent(format, provider);
-    workers = await house.startWorkers(agent, { roles: ['turn', 'compaction'] });
-    summarizers = await openSummarizers(house, {
+    workers = await fixture.startWorkers(agent, { roles: ['turn', 'compaction'] });
+    summarizers = await openSummarizers(fixture, {
       agent,
       model: connect(format, provider, { profile: { ...PROFILE, id: 'small' } }),
       callTimeoutMs: CALL_TIMEOUT_MS,
@@ -133,12 +133,12 @@ describe.each(WIRE_FORMATS)('over %s a summarizer that is', (format) => {
     reply = bad.reply;
     events.length = 0;
     const conversation = `${format}-${bad.what.replaceAll(' ', '-')}`;
-    await house.client.append({ conversation, agent: agentName(format), messages: LOG });
+    await fixture.client.append({ conversation, agent: agentName(format), messages: LOG });
     const log = await summarizers.readLogBytes(conversation);
     expect(log.size).toBe(LOG.length);
-    await house.client.compactNow(conversation);
+    await fixture.client.compactNow(conversation);
     await eventually(
-      () => house.client.describe(conversation),
+      () => fixture.client.describe(conversation),
       (state) => expect([state.size.version, state.passId]).toEqual([1, undefined]),
     );
 
@@ -157,8 +157,8 @@ describe.each(WIRE_FORMATS)('over %s a summarizer that is', (format) => {
       expect(validate(render(request).body)).toEqual([]);
     }
 
-    await house.client.enqueueTurn({ conversation, turn: 't1', agent: agentName(format), input: 'Go on.' });
-    expect(await settled(house, conversation, 't1')).toMatchObject({ answer: { content: ANSWER } });
+    await fixture.client.enqueueTurn({ conversation, turn: 't1', agent: agentName(format), input: 'Go on.' });
+    expect(await settled(fixture, conversation, 't1')).toMatchObject({ answer: { content: ANSWER } });
     checkSent(provider.requests.at(-1));
   });
 });

@@ -2,7 +2,7 @@ import { describe, it, type TestContext } from 'vitest';
 import type { WorkerEvent } from '../../src/domain/events.ts';
 import type { Role } from '../../src/runtime/start-workers.ts';
 import { createMortalAgent, words } from './agents.ts';
-import { eventsOf, eventually, type House, openHouse, settled, untilDead } from './fixture.ts';
+import { eventsOf, eventually, type Fixture, openFixture, settled, untilDead } from './fixture.ts';
 
 interface Death {
   readonly who: string;
@@ -12,14 +12,14 @@ interface Death {
 
 const ALL: readonly Role[] = ['turn', 'compaction', 'summarization'];
 
-/** Each test in a house of its own, all at once: every one waits out a lease or a lock of ten seconds. */
-async function useHouse({ onTestFinished }: TestContext): Promise<House> {
-  const house = await openHouse();
-  onTestFinished(() => house.close());
-  return house;
+/** Each test in a fixture of its own, all at once: every one waits out a lease or a lock of ten seconds. */
+async function useFixture({ onTestFinished }: TestContext): Promise<Fixture> {
+  const fixture = await openFixture();
+  onTestFinished(() => fixture.close());
+  return fixture;
 }
 
-async function enqueueTurns({ client }: House, turns: readonly string[]): Promise<void> {
+async function enqueueTurns({ client }: Fixture, turns: readonly string[]): Promise<void> {
   for (const turn of turns) await client.enqueueTurn({ conversation: 'c1', agent: 'guide', turn, input: turn });
 }
 
@@ -37,14 +37,14 @@ describe('a worker process that is killed', () => {
     'in a turn, $who: another goes on, and nothing is there twice',
     async (death, context) => {
       const { expect } = context;
-      const house = await useHouse(context);
-      await enqueueTurns(house, ['t1', 't2']);
-      await untilDead(await house.spawnMortal(death.roles, death.dieAt));
-      const running = await house.startWorkers(createMortalAgent());
+      const fixture = await useFixture(context);
+      await enqueueTurns(fixture, ['t1', 't2']);
+      await untilDead(await fixture.spawnMortal(death.roles, death.dieAt));
+      const running = await fixture.startWorkers(createMortalAgent());
       for (const turn of ['t1', 't2']) {
-        expect(await settled(house, 'c1', turn)).toMatchObject({ state: 'completed', answer: { content: 'done' } });
+        expect(await settled(fixture, 'c1', turn)).toMatchObject({ state: 'completed', answer: { content: 'done' } });
       }
-      const log = await house.client.log('c1');
+      const log = await fixture.client.log('c1');
       expect(log.map(({ message }) => message.role)).toEqual([...TURN, ...TURN]);
       const answered = log.flatMap(({ message }) => message.toolCallId ?? []);
       expect(new Set(answered).size).toBe(4);
@@ -66,32 +66,36 @@ describe('a worker process that is killed', () => {
     'in a pass, $who: another goes on, and makes one version',
     async (death, context) => {
       const { expect } = context;
-      const house = await useHouse(context);
+      const fixture = await useFixture(context);
       const said = [
         { role: 'user' as const, content: 'look' },
         { role: 'assistant' as const, content: words(300) },
         { role: 'assistant' as const, content: `I will do it. ${words(300)}` },
       ];
-      await house.client.append({ conversation: 'c1', agent: 'guide', messages: [...said, ...said, ...said, ...said] });
-      const dying = house.spawnMortal(death.roles, death.dieAt);
+      await fixture.client.append({
+        conversation: 'c1',
+        agent: 'guide',
+        messages: [...said, ...said, ...said, ...said],
+      });
+      const dying = fixture.spawnMortal(death.roles, death.dieAt);
       const others = ALL.filter((role) => !death.roles.includes(role));
-      const living = await house.startWorkers(createMortalAgent(), { roles: others });
+      const living = await fixture.startWorkers(createMortalAgent(), { roles: others });
       await untilDead(await dying);
-      const next = await house.startWorkers(createMortalAgent());
+      const next = await fixture.startWorkers(createMortalAgent());
       await eventually(
-        () => house.client.describe('c1'),
+        () => fixture.client.describe('c1'),
         ({ size, passId }) => {
           expect(size.version).toBe(1);
           expect(passId).toBeUndefined();
         },
       );
-      const versions = await house.client.versions('c1');
+      const versions = await fixture.client.versions('c1');
       expect(versions).toMatchObject([{ number: 1, strategy: 'summarize', archived: 6 }]);
       const written = [living, next].flatMap((workers) => eventsOf(workers, 'summary_ended'));
       const count = written.filter(({ outcome }) => outcome === 'written').length;
       // What the dead one had written is known, not written again.
       expect(count).toBe({ pass_fanned_out: 3, summary_ended: 2, pass_ended: 0 }[death.dieAt as 'pass_ended']);
-      expect(await house.client.log('c1')).toHaveLength(12);
+      expect(await fixture.client.log('c1')).toHaveLength(12);
     },
   );
 });

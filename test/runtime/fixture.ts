@@ -34,7 +34,7 @@ export interface StartOptions {
 }
 
 /** A Redis, a client and workers: all that runs in production, in one test's hands. */
-export interface House {
+export interface Fixture {
   readonly redisUrl: string;
   readonly redis: Redis;
   readonly client: OpenClient;
@@ -48,10 +48,10 @@ export interface House {
 }
 
 /**
- * A Redis of its own for each house: sweepers and workers look at all that a database holds, so that on a shared one those
+ * A Redis of its own for each fixture: sweepers and workers look at all that a database holds, so that on a shared one those
  * of another suite would answer this one's turns.
  */
-export async function openHouse(): Promise<House> {
+export async function openFixture(): Promise<Fixture> {
   const server = await provideRedis(readRedisSource());
   const closers: (() => Promise<unknown>)[] = [() => server.stop()];
   const later = (close: () => Promise<unknown>): void => void closers.push(close);
@@ -111,7 +111,7 @@ export async function untilDead(child: ChildProcess): Promise<void> {
 
 /** The turn, once it is settled. */
 export async function settled(
-  { client }: House,
+  { client }: Fixture,
   conversation: string,
   turn: string,
   waitMs = 25_000,

@@ -6,16 +6,16 @@ import { WIRE_FORMATS } from '../../src/domain/raw-items.ts';
 import { createLogger, logEvents } from '../../src/telemetry/logs.ts';
 import { connect, PROFILE } from '../models/fixture.ts';
 import { startProvider } from '../provider/provider.ts';
-import { type House, openHouse, settled } from './fixture.ts';
+import { type Fixture, openFixture, settled } from './fixture.ts';
 
 const KEY = 'sk-not-to-be-seen-4711';
 
-let house: House;
+let fixture: Fixture;
 
 beforeAll(async () => {
-  house = await openHouse();
+  fixture = await openFixture();
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
 /** Everything that is ever said to the database: what it holds at the end has lost its finished jobs. */
 async function overhear(redis: Redis): Promise<{ readonly said: string[]; stop(): void }> {
@@ -45,14 +45,14 @@ it.each(WIRE_FORMATS)('%s: a key is in no job, record, event, error or log', asy
     ],
   });
   const model = connect(format, provider, { profile: { ...PROFILE, id: `model-${format}` }, apiKey: KEY });
-  const database = await overhear(house.redis);
-  const workers = await house.startWorkers({ name: 'guide', system: 'You guide.', tools: [], policy: {}, model });
+  const database = await overhear(fixture.redis);
+  const workers = await fixture.startWorkers({ name: 'guide', system: 'You guide.', tools: [], policy: {}, model });
   const conversation = `keys-${format}`;
   for (const turn of ['answered', 'refused']) {
-    await house.client.enqueueTurn({ conversation, turn, agent: 'guide', input: 'Hi' });
+    await fixture.client.enqueueTurn({ conversation, turn, agent: 'guide', input: 'Hi' });
   }
-  const answered = await settled(house, conversation, 'answered');
-  const refused = await settled(house, conversation, 'refused');
+  const answered = await settled(fixture, conversation, 'answered');
+  const refused = await settled(fixture, conversation, 'refused');
   expect([answered, refused]).toMatchObject([{ state: 'completed' }, { state: 'failed' }]);
   await workers.close();
   for (const sign of ['Answered.', 'the key is not accepted', '{tq0}:turn:']) {

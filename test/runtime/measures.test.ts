@@ -2,15 +2,15 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { SHARED_GAUGES } from '../../src/telemetry/metric-catalogue.ts';
 import { listSeries, parseExposition } from '../telemetry/exposition.ts';
 import { agentOf } from './agents.ts';
-import { eventually, type House, openHouse, type RunningWorkers, settled } from './fixture.ts';
+import { eventually, type Fixture, openFixture, type RunningWorkers, settled } from './fixture.ts';
 
-let house: House;
+let fixture: Fixture;
 beforeEach(async () => {
-  house = await openHouse();
+  fixture = await openFixture();
 });
-afterEach(() => house.close());
+afterEach(() => fixture.close());
 
-const start = (): Promise<RunningWorkers> => house.startWorkers(agentOf(), { metricsPort: 0 });
+const start = (): Promise<RunningWorkers> => fixture.startWorkers(agentOf(), { metricsPort: 0 });
 
 async function readPage({ metricsUrl = '' }: RunningWorkers): Promise<Map<string, number>> {
   const response = await fetch(metricsUrl);
@@ -47,7 +47,7 @@ test('a worker that ends hands it on at once', async () => {
 });
 
 test('of one that died the lease lapses, and another has it', async () => {
-  await house.redis.set('{tf}:measuring', 'of a worker that is no more', 'PX', 1_500);
+  await fixture.redis.set('{tf}:measuring', 'of a worker that is no more', 'PX', 1_500);
   const workers = await start();
   expect(await listShared(workers)).toEqual([]);
   await eventually(
@@ -58,11 +58,11 @@ test('of one that died the lease lapses, and another has it', async () => {
 
 test('who is not read does not hold it', async () => {
   await start();
-  expect(await house.redis.exists('{tf}:measuring')).toBe(0);
+  expect(await fixture.redis.exists('{tf}:measuring')).toBe(0);
 });
 
 test('each page says of its own worker what it takes, and whether Redis answers it', async () => {
-  const workers = await house.startWorkers(agentOf(), { roles: ['turn'], metricsPort: 0 });
+  const workers = await fixture.startWorkers(agentOf(), { roles: ['turn'], metricsPort: 0 });
   const page = await readPage(workers);
   expect(page.get('turnfold_worker_concurrency{role="turn"}')).toBe(8);
   expect(page.get('turnfold_worker_concurrency{role="compaction"}')).toBe(0);
@@ -71,7 +71,7 @@ test('each page says of its own worker what it takes, and whether Redis answers 
 });
 
 test('of more shards than it takes jobs at a time a worker takes one each, and says so', async () => {
-  const page = await readPage(await house.startWorkers(agentOf(), { queueShards: 6, metricsPort: 0 }));
+  const page = await readPage(await fixture.startWorkers(agentOf(), { queueShards: 6, metricsPort: 0 }));
   const taken = ['turn', 'compaction', 'summarization'].map((role) =>
     page.get(`turnfold_worker_concurrency{role="${role}"}`),
   );
@@ -80,21 +80,21 @@ test('of more shards than it takes jobs at a time a worker takes one each, and s
 
 test('a connection that is cut counts as a failure of the worker', async () => {
   const workers = await start();
-  await house.redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-  await house.redis.config('SET', 'maxclients', 1);
+  await fixture.redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+  await fixture.redis.config('SET', 'maxclients', 1);
   await eventually(
     () => Promise.resolve(workers.events.map((event) => (event.type === 'worker_failed' ? event.where : ''))),
     (where) => expect(where).toContain('store'),
   );
-  await house.redis.config('SET', 'maxclients', 10_000);
+  await fixture.redis.config('SET', 'maxclients', 10_000);
   const page = await readPage(workers);
   expect(page.get('turnfold_worker_failures_total{where="store"}')).toBeGreaterThan(0);
 });
 
 test('a failed turn is among those that can be brought again', async () => {
   const workers = await start();
-  await house.client.enqueueTurn({ conversation: 'c', turn: 't', agent: 'nobody', input: 'hello' });
-  await settled(house, 'c', 't');
+  await fixture.client.enqueueTurn({ conversation: 'c', turn: 't', agent: 'nobody', input: 'hello' });
+  await settled(fixture, 'c', 't');
   const page = await readPage(workers);
   expect(page.get('turnfold_failed_turns')).toBe(1);
   expect(page.get('turnfold_turns_total{code="unknown_agent",outcome="failed"}')).toBe(1);

@@ -6,19 +6,19 @@ import { connect, PROFILE } from '../models/fixture.ts';
 import type { ScriptedAnswer } from '../provider/answer.ts';
 import { type Provider, startProvider } from '../provider/provider.ts';
 import { words } from './agents.ts';
-import { eventsOf, eventually, type House, openHouse, type RunningWorkers, settled } from './fixture.ts';
+import { eventsOf, eventually, type Fixture, openFixture, type RunningWorkers, settled } from './fixture.ts';
 
-let house: House;
+let fixture: Fixture;
 let running: RunningWorkers | undefined;
 
 beforeAll(async () => {
-  house = await openHouse();
+  fixture = await openFixture();
 });
 afterEach(async () => {
   await running?.close();
   running = undefined;
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
 const FORMATS = ['anthropic', 'openai-responses'] as const;
 const compacted: Readonly<Record<(typeof FORMATS)[number], ScriptedAnswer>> = {
@@ -34,7 +34,7 @@ async function startGuide(format: WireFormat, provider: Provider, model = `model
     policy: { scope: 'prefix', summarizer: 'native', retentionWindow: 2, tokenThreshold: 100_000, maxTokens: 2_000 },
     model: connect(format, provider, { profile: { ...PROFILE, id: model } }),
   };
-  running = await house.startWorkers(agent);
+  running = await fixture.startWorkers(agent);
   return running;
 }
 
@@ -45,25 +45,25 @@ async function appendTalk(conversation: string): Promise<Message[]> {
     { role: 'assistant', content: `I will look. ${words(450)}` },
   ];
   const messages = [...part, ...part, ...part, ...part, ...part];
-  await house.client.append({ conversation, agent: 'guide', messages });
+  await fixture.client.append({ conversation, agent: 'guide', messages });
   return messages;
 }
 
 async function compact(conversation: string, version: number): Promise<void> {
-  await house.client.compactNow(conversation);
+  await fixture.client.compactNow(conversation);
   await eventually(
-    () => house.client.describe(conversation),
+    () => fixture.client.describe(conversation),
     (state) => expect([state.size.version, state.passId]).toEqual([version, undefined]),
   );
 }
 
 async function ask(conversation: string, turn: string): Promise<unknown> {
-  await house.client.enqueueTurn({ conversation, turn, agent: 'guide', input: 'And now?' });
-  return await settled(house, conversation, turn);
+  await fixture.client.enqueueTurn({ conversation, turn, agent: 'guide', input: 'And now?' });
+  return await settled(fixture, conversation, turn);
 }
 
 async function readCheckpoint(conversation: string): Promise<Message | undefined> {
-  const { items } = await house.client.context(conversation);
+  const { items } = await fixture.client.context(conversation);
   return items.find(({ message }) => message.role === 'checkpoint')?.message;
 }
 
@@ -81,14 +81,14 @@ describe.each(FORMATS)('the provider’s own compaction over %s', (format) => {
     expect(await ask(conversation, 't1')).toMatchObject({ state: 'completed', answer: { content: 'Here.' } });
     expect(JSON.stringify(provider.requests.at(-1)?.body)).toContain('"type":"compaction"');
 
-    await house.client.append({ conversation, agent: 'guide', messages: log });
+    await fixture.client.append({ conversation, agent: 'guide', messages: log });
     await compact(conversation, 2);
     expect(JSON.stringify(provider.requests.at(-1)?.body)).toContain('"type":"compaction"');
     expect(await ask(conversation, 't2')).toMatchObject({ state: 'completed' });
     expect(eventsOf(workers, 'version_rejected')).toEqual([]);
-    const [second] = await house.client.versions(conversation);
+    const [second] = await fixture.client.versions(conversation);
     expect(second).toMatchObject({ number: 2, strategy: 'summarize', model: `native model-${format}` });
-    const kept = (await house.client.log(conversation)).map(({ message }) => message.content);
+    const kept = (await fixture.client.log(conversation)).map(({ message }) => message.content);
     expect(kept.filter((content) => content.startsWith('I will look.'))).toHaveLength(10);
   });
 
@@ -112,7 +112,7 @@ describe.each(FORMATS)('the provider’s own compaction over %s', (format) => {
     const conversation = `native-failing-${format}`;
     await appendTalk(conversation);
     await compact(conversation, 1);
-    expect(await house.client.versions(conversation)).toMatchObject([{ strategy: 'summarize', model: 'structural' }]);
+    expect(await fixture.client.versions(conversation)).toMatchObject([{ strategy: 'summarize', model: 'structural' }]);
     expect(readRawItems((await readCheckpoint(conversation)) ?? {})).toBeUndefined();
   });
 });

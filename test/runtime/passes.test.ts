@@ -3,19 +3,19 @@ import type { Agent } from '../../src/domain/agent.ts';
 import type { ModelRequest } from '../../src/domain/model.ts';
 import { QUEUES } from '../../src/jobs/names.ts';
 import { agentOf, words } from './agents.ts';
-import { eventsOf, eventually, type House, openHouse, type RunningWorkers, settled } from './fixture.ts';
+import { eventsOf, eventually, type Fixture, openFixture, type RunningWorkers, settled } from './fixture.ts';
 import { writeVersion } from './write-version.ts';
 
-let house: House;
+let fixture: Fixture;
 let workers: RunningWorkers[] = [];
 
 beforeAll(async () => {
-  house = await openHouse();
+  fixture = await openFixture();
 });
 
 afterAll(async () => {
   await closeWorkers();
-  await house.close();
+  await fixture.close();
 });
 
 async function closeWorkers(): Promise<void> {
@@ -23,11 +23,11 @@ async function closeWorkers(): Promise<void> {
   workers = [];
 }
 
-/** The only workers of the house, until the next ones: all roles in one, or one each. */
+/** The only workers of the fixture, until the next ones: all roles in one, or one each. */
 async function useWorkers(agent: Agent, isSplit = false): Promise<readonly RunningWorkers[]> {
   await closeWorkers();
   const roles = isSplit ? (['turn', 'compaction', 'summarization'] as const).map((role) => [role]) : [undefined];
-  workers = await Promise.all(roles.map((own) => house.startWorkers(agent, own === undefined ? {} : { roles: own })));
+  workers = await Promise.all(roles.map((own) => fixture.startWorkers(agent, own === undefined ? {} : { roles: own })));
   return workers;
 }
 
@@ -37,15 +37,15 @@ async function appendSequences(conversation: string, tokens = 300): Promise<void
   const said = { role: 'assistant' as const, content: `I will look. ${words(tokens)}` };
   const part = [asked, said, said];
   const messages = [...part, ...part, ...part, ...part, asked, { ...said, content: 'done' }];
-  await house.client.append({ conversation, agent: 'guide', messages });
+  await fixture.client.append({ conversation, agent: 'guide', messages });
 }
 
 const enqueue = (conversation: string, turn: string, input: string) =>
-  house.client.enqueueTurn({ conversation, turn, agent: 'guide', input });
+  fixture.client.enqueueTurn({ conversation, turn, agent: 'guide', input });
 
 async function untilCompacted(conversation: string, number = 1): Promise<void> {
   await eventually(
-    () => house.client.describe(conversation),
+    () => fixture.client.describe(conversation),
     (state) => {
       expect(state.size.version).toBeGreaterThanOrEqual(number);
       expect(state.passId).toBeUndefined();
@@ -58,17 +58,17 @@ describe('a soft pass', () => {
     const [running] = await useWorkers(agentOf({ policy: { messageThreshold: 14, retentionWindow: 2 } }));
     await appendSequences('s1');
     await untilCompacted('s1');
-    const [version] = await house.client.versions('s1');
+    const [version] = await fixture.client.versions('s1');
     expect(version).toMatchObject({ number: 1, strategy: 'summarize', reasons: ['message_threshold'], archived: 8 });
     expect(running && eventsOf(running, 'pass_fanned_out')).toMatchObject([{ jobs: 4, sequences: 4 }]);
     expect(running && eventsOf(running, 'summary_ended').map(({ outcome }) => outcome)).toEqual(
       Array.from({ length: 4 }, () => 'written'),
     );
     await enqueue('s1', 't1', 'and now?');
-    expect(await settled(house, 's1', 't1')).toMatchObject({ state: 'completed' });
-    const { items } = await house.client.context('s1');
+    expect(await settled(fixture, 's1', 't1')).toMatchObject({ state: 'completed' });
+    const { items } = await fixture.client.context('s1');
     expect(items.map(({ message }) => message.role).slice(0, 3)).toEqual(['user', 'checkpoint', 'user']);
-    expect((await house.client.log('s1')).length).toBe(16);
+    expect((await fixture.client.log('s1')).length).toBe(16);
   });
 
   it('begins and ends while a turn is at work, and neither waits for the other', async () => {
@@ -84,9 +84,9 @@ describe('a soft pass', () => {
       () => (running ? eventsOf(running, 'pass_ended') : []),
       (ended) => expect(ended).toHaveLength(1),
     );
-    expect(await house.client.result('s2', 't2')).toMatchObject({ state: 'running' });
+    expect(await fixture.client.result('s2', 't2')).toMatchObject({ state: 'running' });
     gate.resolve();
-    expect(await settled(house, 's2', 't2')).toMatchObject({ state: 'completed' });
+    expect(await settled(fixture, 's2', 't2')).toMatchObject({ state: 'completed' });
     expect(running && eventsOf(running, 'turn_suspended')).toEqual([]);
   });
 });
@@ -103,12 +103,12 @@ describe('a hard pass', () => {
     const conversation = name.replaceAll(' ', '-');
     await appendSequences(conversation);
     await enqueue(conversation, 't1', words(600));
-    const view = await settled(house, conversation, 't1');
+    const view = await settled(fixture, conversation, 't1');
     expect(view.state).toBe('completed');
     expect(view.answer?.content).toContain('checkpoint');
     expect(view.requestTokens).toHaveLength(1);
     expect(view.requestTokens[0]).toBeLessThanOrEqual(1_500);
-    const [version] = await house.client.versions(conversation);
+    const [version] = await fixture.client.versions(conversation);
     expect(version?.reasons).toContain('hard_limit');
     const kinds = running.flatMap(({ events }) => events.map(({ type }) => type));
     expect(kinds.filter((kind) => kind === 'turn_suspended')).toHaveLength(1);
@@ -121,19 +121,19 @@ describe('compactNow', () => {
   it('has a pass run, whatever the thresholds say', async () => {
     await useWorkers(agentOf({ policy: { mode: 'manual', retentionWindow: 2, maxTokens: 500 } }));
     await appendSequences('m1');
-    await house.client.compactNow('m1');
+    await fixture.client.compactNow('m1');
     await untilCompacted('m1');
-    expect(await house.client.versions('m1')).toMatchObject([{ number: 1, reasons: ['manual'] }]);
+    expect(await fixture.client.versions('m1')).toMatchObject([{ number: 1, reasons: ['manual'] }]);
   });
 
   it('of which the wake was lost is found by the sweeper', async () => {
     await closeWorkers();
     await appendSequences('m2');
-    await house.client.compactNow('m2');
-    await house.openRaw(QUEUES.compaction).obliterate({ force: true });
+    await fixture.client.compactNow('m2');
+    await fixture.openRaw(QUEUES.compaction).obliterate({ force: true });
     await useWorkers(agentOf({ policy: { retentionWindow: 2, maxTokens: 500 } }));
     await untilCompacted('m2');
-    expect(await house.client.versions('m2')).toHaveLength(1);
+    expect(await fixture.client.versions('m2')).toHaveLength(1);
   });
 });
 
@@ -142,11 +142,11 @@ it('appended messages while a pass runs stay behind it, and the next pass takes 
   for (let round = 1; round <= 3; round += 1) await appendSequences('a1');
   await untilCompacted('a1');
   await eventually(
-    () => house.client.context('a1'),
+    () => fixture.client.context('a1'),
     ({ tokens }) => expect(tokens).toBeLessThanOrEqual(900),
   );
-  expect(await house.client.log('a1')).toHaveLength(42);
-  const versions = await house.client.versions('a1');
+  expect(await fixture.client.log('a1')).toHaveLength(42);
+  const versions = await fixture.client.versions('a1');
   for (const version of versions) expect(version.tokensAfter).toBeLessThan(version.tokensBefore);
   expect(running && eventsOf(running, 'worker_failed')).toEqual([]);
 });
@@ -154,7 +154,7 @@ it('appended messages while a pass runs stay behind it, and the next pass takes 
 it('a version that changes while the children run has a pass plan and fan out anew, and pays for no summary twice', async () => {
   const agent = agentOf({ policy: { messageThreshold: 14, retentionWindow: 2 } });
   await closeWorkers();
-  const compaction = await house.startWorkers(agent, { roles: ['compaction'] });
+  const compaction = await fixture.startWorkers(agent, { roles: ['compaction'] });
   workers = [compaction];
   await appendSequences('v1');
   await eventually(
@@ -163,9 +163,9 @@ it('a version that changes while the children run has a pass plan and fan out an
   );
   const said = { role: 'assistant' as const, content: words(300) };
   const ending = [said, said, { role: 'user' as const, content: words(10) }, { ...said, content: 'done' }];
-  await house.client.append({ conversation: 'v1', agent: 'guide', messages: ending });
-  await writeVersion(house, 'v1', { from: 2, to: 4 });
-  const summarization = await house.startWorkers(agent, { roles: ['summarization'] });
+  await fixture.client.append({ conversation: 'v1', agent: 'guide', messages: ending });
+  await writeVersion(fixture, 'v1', { from: 2, to: 4 });
+  const summarization = await fixture.startWorkers(agent, { roles: ['summarization'] });
   workers = [compaction, summarization];
   await untilCompacted('v1', 2);
 
@@ -173,7 +173,7 @@ it('a version that changes while the children run has a pass plan and fan out an
   expect(eventsOf(compaction, 'pass_ended')).toMatchObject([{ outcome: 'committed', version: 2, sequences: 4 }]);
   const written = eventsOf(summarization, 'summary_ended').map(({ outcome }) => outcome);
   expect(written).toEqual(Array.from({ length: 5 }, () => 'written'));
-  const [version] = await house.client.versions('v1');
+  const [version] = await fixture.client.versions('v1');
   expect(version).toMatchObject({ number: 2, parent: 1, base: 18, explained: ['no_token_reason'] });
   expect(version?.segments.filter(({ kind }) => kind !== 'raw')).toMatchObject([
     { kind: 'evicted', from: 2, to: 4 },
@@ -182,7 +182,7 @@ it('a version that changes while the children run has a pass plan and fan out an
     { kind: 'checkpoint', from: 11, to: 12 },
     { kind: 'checkpoint', from: 14, to: 16 },
   ]);
-  const passes = house.openRaw(QUEUES.compaction);
+  const passes = fixture.openRaw(QUEUES.compaction);
   await eventually(
     () => passes.getJobCounts('waiting-children', 'active', 'delayed', 'prioritized'),
     (counts) => expect(Object.values(counts)).toEqual([0, 0, 0, 0]),

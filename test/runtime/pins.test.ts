@@ -2,18 +2,18 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Agent } from '../../src/domain/agent.ts';
 import type { ModelRequest } from '../../src/domain/model.ts';
 import { agentOf, words } from './agents.ts';
-import { eventually, type House, openHouse, settled } from './fixture.ts';
+import { eventually, type Fixture, openFixture, settled } from './fixture.ts';
 
 const PIN = 'Prices are in "francs".\nNever quote another currency.';
 
-let house: House;
+let fixture: Fixture;
 
 beforeAll(async () => {
-  house = await openHouse();
+  fixture = await openFixture();
 });
 
 afterAll(async () => {
-  await house.close();
+  await fixture.close();
 });
 
 function createAgent(asked: ModelRequest[], pins: string[]): Agent {
@@ -28,18 +28,22 @@ function createAgent(asked: ModelRequest[], pins: string[]): Agent {
 
 it('pins of the policy and pinned messages are in every request, and a version is shown with those that it was made under', async () => {
   const asked: ModelRequest[] = [];
-  const workers = await house.startWorkers(createAgent(asked, [PIN]));
+  const workers = await fixture.startWorkers(createAgent(asked, [PIN]));
   const pinned = { role: 'user' as const, content: 'My account is 4711.', pinned: true };
-  await house.client.append({ conversation: 'p', agent: 'guide', messages: [pinned] });
+  await fixture.client.append({ conversation: 'p', agent: 'guide', messages: [pinned] });
   for (let turns = 0; turns < 4; turns += 1) {
-    const { turn } = await house.client.enqueueTurn({ conversation: 'p', agent: 'guide', input: `question ${turns}` });
-    await settled(house, 'p', turn);
+    const { turn } = await fixture.client.enqueueTurn({
+      conversation: 'p',
+      agent: 'guide',
+      input: `question ${turns}`,
+    });
+    await settled(fixture, 'p', turn);
     await eventually(
-      () => house.client.describe('p'),
+      () => fixture.client.describe('p'),
       (state) => expect(state.passId).toBeUndefined(),
     );
   }
-  const versions = await house.client.versions('p');
+  const versions = await fixture.client.versions('p');
   expect(versions.length).toBeGreaterThan(0);
   for (const { system, messages } of asked) {
     expect(system).toBe(`You guide.\n\n${PIN}`);
@@ -48,12 +52,12 @@ it('pins of the policy and pinned messages are in every request, and a version i
   expect(asked.at(-1)?.messages.length).toBeLessThan(8);
   await workers.close();
 
-  await house.startWorkers(createAgent(asked, ['Prices are in dollars.']));
-  const { turn } = await house.client.enqueueTurn({ conversation: 'p', agent: 'guide', input: 'and now?' });
-  await settled(house, 'p', turn);
+  await fixture.startWorkers(createAgent(asked, ['Prices are in dollars.']));
+  const { turn } = await fixture.client.enqueueTurn({ conversation: 'p', agent: 'guide', input: 'and now?' });
+  await settled(fixture, 'p', turn);
   expect(asked.at(-1)?.system).toBe('You guide.\n\nPrices are in dollars.');
   const [first] = versions.toReversed();
-  const shown = await house.client.show('p', first?.number ?? 0);
+  const shown = await fixture.client.show('p', first?.number ?? 0);
   expect(shown.setup).toEqual({ system: 'You guide.', pins: [PIN], tools: [] });
-  expect((await house.client.show('p', 0)).setup).toBeUndefined();
+  expect((await fixture.client.show('p', 0)).setup).toBeUndefined();
 });

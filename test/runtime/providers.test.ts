@@ -5,19 +5,19 @@ import { connect, PROFILE } from '../models/fixture.ts';
 import type { Provider } from '../provider/provider.ts';
 import { startProvider } from '../provider/provider.ts';
 import { words } from './agents.ts';
-import { eventsOf, type House, openHouse, type RunningWorkers, settled } from './fixture.ts';
+import { eventsOf, type Fixture, openFixture, type RunningWorkers, settled } from './fixture.ts';
 
-let house: House;
+let fixture: Fixture;
 let running: RunningWorkers | undefined;
 
 beforeAll(async () => {
-  house = await openHouse();
+  fixture = await openFixture();
 });
 afterEach(async () => {
   await running?.close();
   running = undefined;
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
 async function startGuide(format: WireFormat, provider: Provider): Promise<RunningWorkers> {
   const agent: Agent = {
@@ -27,7 +27,7 @@ async function startGuide(format: WireFormat, provider: Provider): Promise<Runni
     policy: { retentionWindow: 2, tokenThreshold: 100_000, maxTokens: 2_000 },
     model: connect(format, provider, { profile: { ...PROFILE, id: `model-${format}` } }),
   };
-  running = await house.startWorkers(agent);
+  running = await fixture.startWorkers(agent);
   return running;
 }
 
@@ -37,11 +37,11 @@ async function appendSequences(conversation: string): Promise<void> {
   const said = { role: 'assistant' as const, content: `I will look. ${words(450)}` };
   const part = [asked, said, said];
   const messages = [...part, ...part, ...part, ...part, asked, { ...said, content: 'done' }];
-  await house.client.append({ conversation, agent: 'guide', messages });
+  await fixture.client.append({ conversation, agent: 'guide', messages });
 }
 
 function ask(conversation: string): Promise<unknown> {
-  return house.client.enqueueTurn({ conversation, turn: 't1', agent: 'guide', input: 'And now?' });
+  return fixture.client.enqueueTurn({ conversation, turn: 't1', agent: 'guide', input: 'And now?' });
 }
 
 describe.each(WIRE_FORMATS)('a turn over %s', (format) => {
@@ -51,11 +51,11 @@ describe.each(WIRE_FORMATS)('a turn over %s', (format) => {
     const conversation = `overflow-${format}`;
     await appendSequences(conversation);
     await ask(conversation);
-    expect(await settled(house, conversation, 't1')).toMatchObject({
+    expect(await settled(fixture, conversation, 't1')).toMatchObject({
       state: 'completed',
       answer: { content: 'Now it fits.' },
     });
-    const [version] = await house.client.versions(conversation);
+    const [version] = await fixture.client.versions(conversation);
     expect(version).toMatchObject({ number: 1, strategy: 'summarize', reasons: ['overflow'] });
     expect(provider.requests.map(({ body }) => JSON.stringify(body).length)).toSatisfy(
       ([first = 0, second = 0]: number[]) => second < first / 2,
@@ -69,7 +69,7 @@ describe.each(WIRE_FORMATS)('a turn over %s', (format) => {
     const conversation = `overflow-twice-${format}`;
     await appendSequences(conversation);
     await ask(conversation);
-    expect(await settled(house, conversation, 't1')).toMatchObject({
+    expect(await settled(fixture, conversation, 't1')).toMatchObject({
       state: 'failed',
       failure: { code: 'budget_infeasible' },
     });
@@ -83,8 +83,8 @@ describe.each(WIRE_FORMATS)('a turn over %s', (format) => {
     const conversation = `limit-${format}`;
     await appendSequences(conversation);
     await ask(conversation);
-    expect(await settled(house, conversation, 't1')).toMatchObject({ state: 'completed' });
-    expect(await house.client.versions(conversation)).toEqual([]);
+    expect(await settled(fixture, conversation, 't1')).toMatchObject({ state: 'completed' });
+    expect(await fixture.client.versions(conversation)).toEqual([]);
     expect(eventsOf(workers, 'turn_suspended').map((event) => event.for)).toEqual(['retry']);
   });
 
@@ -93,16 +93,16 @@ describe.each(WIRE_FORMATS)('a turn over %s', (format) => {
     const workers = await startGuide(format, provider);
     const conversation = `refused-${format}`;
     await appendSequences(conversation);
-    await house.client.compactNow(conversation);
+    await fixture.client.compactNow(conversation);
     await expect
-      .poll(async () => (await house.client.versions(conversation)).length, { timeout: 10_000, interval: 20 })
+      .poll(async () => (await fixture.client.versions(conversation)).length, { timeout: 10_000, interval: 20 })
       .toBe(1);
     await ask(conversation);
-    expect(await settled(house, conversation, 't1')).toMatchObject({
+    expect(await settled(fixture, conversation, 't1')).toMatchObject({
       state: 'completed',
       answer: { content: 'Fine.' },
     });
-    const [second] = await house.client.versions(conversation);
+    const [second] = await fixture.client.versions(conversation);
     expect(second).toMatchObject({ number: 2, parent: 1, cause: 'rollback' });
     const [rejected] = eventsOf(workers, 'version_rejected');
     expect(rejected).toMatchObject({ by: 'provider', version: 1 });

@@ -3,18 +3,18 @@ import type { Agent } from '../../src/domain/agent.ts';
 import type { ModelRequest } from '../../src/domain/model.ts';
 import type { ScriptedOutcome } from '../../src/models/scripted.ts';
 import { agentOf, countSteps, words } from './agents.ts';
-import { eventually, type House, openHouse, settled } from './fixture.ts';
+import { eventually, type Fixture, openFixture, settled } from './fixture.ts';
 
 const ID = 'INV-2024-7731';
 
-let house: House;
+let fixture: Fixture;
 
 beforeAll(async () => {
-  house = await openHouse();
+  fixture = await openFixture();
 });
 
 afterAll(async () => {
-  await house.close();
+  await fixture.close();
 });
 
 interface Hits {
@@ -54,7 +54,7 @@ function createAgent(): Agent {
 const isSummary = ({ tools }: ModelRequest): boolean => tools.length === 0;
 
 it('an id that its summary lost is found in the log, and no other conversationâ€™s', async () => {
-  await house.startWorkers(createAgent());
+  await fixture.startWorkers(createAgent());
   const part = (text: string) => [
     { role: 'user' as const, content: words(10) },
     { role: 'assistant' as const, content: words(400) },
@@ -65,21 +65,21 @@ it('an id that its summary lost is found in the log, and no other conversationâ€
     ['r2', 'INV-2024-1111'],
   ] as const) {
     const messages = [...part(`The invoice is ${id}.`), ...part('Paid.'), ...part('Done.')];
-    await house.client.append({ conversation, agent: 'guide', messages });
+    await fixture.client.append({ conversation, agent: 'guide', messages });
     await eventually(
-      () => house.client.describe(conversation),
+      () => fixture.client.describe(conversation),
       (state) => expect([state.size.version, state.passId]).toEqual([1, undefined]),
     );
   }
-  const { items } = await house.client.context('r1');
+  const { items } = await fixture.client.context('r1');
   expect(items.filter(({ message }) => message.role === 'checkpoint')).toHaveLength(2);
   expect(JSON.stringify(items)).not.toContain(ID);
 
-  const { turn } = await house.client.enqueueTurn({ conversation: 'r1', agent: 'guide', input: 'invoice INV-2024' });
-  const { state, answer } = await settled(house, 'r1', turn);
+  const { turn } = await fixture.client.enqueueTurn({ conversation: 'r1', agent: 'guide', input: 'invoice INV-2024' });
+  const { state, answer } = await settled(fixture, 'r1', turn);
   expect(state).toBe('completed');
   expect(answer?.content).toBe(`${words(400)} The invoice is ${ID}.`);
-  const log = await house.client.log('r1');
+  const log = await fixture.client.log('r1');
   const [search] = log
     .filter(({ message }) => message.role === 'tool')
     .map(({ message }) => JSON.parse(message.content) as unknown);

@@ -3,15 +3,15 @@ import { z } from 'zod';
 import { defineTool } from '../../src/domain/agent.ts';
 import type { ModelRequest } from '../../src/domain/model.ts';
 import { agentOf } from './agents.ts';
-import { eventsOf, eventually, type House, openHouse } from './fixture.ts';
+import { eventsOf, eventually, type Fixture, openFixture } from './fixture.ts';
 
-let house: House;
+let fixture: Fixture;
 
 beforeAll(async () => {
-  house = await openHouse();
+  fixture = await openFixture();
 });
 
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
 /** Nobody answers it before a test does. */
 const ask = defineTool({ name: 'ask', description: '', input: z.object({}) });
@@ -19,12 +19,12 @@ const ask = defineTool({ name: 'ask', description: '', input: z.object({}) });
 /** Every key that names the conversation. */
 async function keysOf(conversation: string): Promise<string[]> {
   const found: string[] = [];
-  for await (const keys of house.redis.scanStream({ match: `*:${conversation}*` })) found.push(...(keys as string[]));
+  for await (const keys of fixture.redis.scanStream({ match: `*:${conversation}*` })) found.push(...(keys as string[]));
   return found;
 }
 
 const enqueue = (conversation: string, turn: string, input: string) =>
-  house.client.enqueueTurn({ conversation, turn, agent: 'guide', input });
+  fixture.client.enqueueTurn({ conversation, turn, agent: 'guide', input });
 
 it('a conversation that rests is erased by the workers, and none that waits', async () => {
   const isQueued = Promise.withResolvers<void>();
@@ -34,31 +34,35 @@ it('a conversation that rests is erased by the workers, and none that waits', as
     if (content === 'first') await isQueued.promise;
     return content === 'wait' ? { toolCalls: [{ name: 'ask', arguments: {} }] } : { content: 'said' };
   };
-  const workers = await house.startWorkers(agentOf({ decide, tools: [ask], policy: { conversationTtl: 1_000 } }));
+  const workers = await fixture.startWorkers(agentOf({ decide, tools: [ask], policy: { conversationTtl: 1_000 } }));
   const expired = (): (string | undefined)[] =>
     eventsOf(workers, 'conversation_expired').map(({ conversation }) => conversation.id);
   await enqueue('waiting', 't1', 'first');
   await enqueue('waiting', 't2', 'wait');
   isQueued.resolve();
   await eventually(
-    () => house.client.result('waiting', 't2'),
+    () => fixture.client.result('waiting', 't2'),
     ({ state }) => expect(state).toBe('waiting'),
   );
 
   // Later than the one that waits, whose time is over first.
   await enqueue('quiet', 't1', 'hello');
-  await house.client.append({ conversation: 'logged', agent: 'guide', messages: [{ role: 'user', content: 'hello' }] });
+  await fixture.client.append({
+    conversation: 'logged',
+    agent: 'guide',
+    messages: [{ role: 'user', content: 'hello' }],
+  });
   await eventually(expired, (ids) => expect(new Set(ids)).toEqual(new Set(['logged', 'quiet'])));
   for (const conversation of ['quiet', 'logged']) {
     await eventually(
       () => keysOf(conversation),
       (keys) => expect(keys.map((key) => key.split(':').at(-2))).toEqual(['gone']),
     );
-    await expect(house.client.describe(conversation)).rejects.toMatchObject({ code: 'not_found' });
+    await expect(fixture.client.describe(conversation)).rejects.toMatchObject({ code: 'not_found' });
   }
-  expect(await house.client.result('waiting', 't2')).toMatchObject({ state: 'waiting' });
+  expect(await fixture.client.result('waiting', 't2')).toMatchObject({ state: 'waiting' });
 
-  await house.client.answer('waiting', 't2', { c4_0: { content: 'blue' } });
+  await fixture.client.answer('waiting', 't2', { c4_0: { content: 'blue' } });
   await eventually(expired, (ids) => expect(ids).toContain('waiting'));
   const outcomes = eventsOf(workers, 'turn_settled').map(({ turn, outcome }) => `${turn} ${outcome}`);
   expect(outcomes.toSorted()).toEqual(['t1 completed', 't1 completed', 't2 completed']);

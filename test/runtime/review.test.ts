@@ -5,25 +5,25 @@ import type { ModelRequest } from '../../src/domain/model.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
 import { runTurnfold, writeTemporary } from '../cli/run-turnfold.ts';
 import { agentOf, words } from './agents.ts';
-import { eventsOf, eventually, type House, openHouse, type RunningWorkers, SHARDS, settled } from './fixture.ts';
+import { eventsOf, eventually, type Fixture, openFixture, type RunningWorkers, SHARDS, settled } from './fixture.ts';
 
 const WAIT_MS = 20_000;
 
-let house: House;
+let fixture: Fixture;
 let workers: RunningWorkers | undefined;
 
 beforeAll(async () => {
-  house = await openHouse();
+  fixture = await openFixture();
 });
 
 afterAll(async () => {
   await workers?.close();
-  await house.close();
+  await fixture.close();
 });
 
 async function useWorkers(agent: Agent): Promise<RunningWorkers> {
   await workers?.close();
-  workers = await house.startWorkers(agent);
+  workers = await fixture.startWorkers(agent);
   return workers;
 }
 
@@ -47,12 +47,12 @@ async function appendSequences(conversation: string): Promise<void> {
     return [asked, said, said];
   });
   const messages = [...parts.flat(), asked, say('done')];
-  await house.client.append({ conversation, agent: 'guide', messages });
+  await fixture.client.append({ conversation, agent: 'guide', messages });
 }
 
 async function untilProposed(conversation: string): Promise<ProposalView> {
   const found = await eventually(
-    () => house.client.proposal(conversation),
+    () => fixture.client.proposal(conversation),
     (proposal) => expect(proposal).toBeDefined(),
   );
   if (found === undefined) throw new Error('nothing was proposed');
@@ -60,8 +60,8 @@ async function untilProposed(conversation: string): Promise<ProposalView> {
 }
 
 async function takeTurn(conversation: string, turn: string, input = words(10)): Promise<void> {
-  await house.client.enqueueTurn({ conversation, turn, agent: 'guide', input });
-  expect(await settled(house, conversation, turn)).toMatchObject({ state: 'completed' });
+  await fixture.client.enqueueTurn({ conversation, turn, agent: 'guide', input });
+  expect(await settled(fixture, conversation, turn)).toMatchObject({ state: 'completed' });
 }
 
 describe('a pass under review', () => {
@@ -74,12 +74,16 @@ describe('a pass under review', () => {
     expect(proposed.checkpoints.map(({ range }) => range)).toEqual(['2-3', '5-6', '8-9', '11-12']);
     await takeTurn('r1', 't1');
     expect(asked.at(-1)?.messages.some(({ role }) => role === 'checkpoint')).toBe(false);
-    expect(await house.client.versions('r1')).toEqual([]);
+    expect(await fixture.client.versions('r1')).toEqual([]);
 
     const edits = { '5-6': 'The customer is 4711 and pays in francs.' };
-    const decision = await house.client.approve('r1', proposed.proposal, { edits, waitMs: WAIT_MS, operation: 'mine' });
+    const decision = await fixture.client.approve('r1', proposed.proposal, {
+      edits,
+      waitMs: WAIT_MS,
+      operation: 'mine',
+    });
     expect(decision).toEqual({ operation: 'mine', state: 'approved', version: 1 });
-    const again = await house.client.approve('r1', proposed.proposal, { edits, operation: 'mine' });
+    const again = await fixture.client.approve('r1', proposed.proposal, { edits, operation: 'mine' });
     expect(again).toEqual(decision);
     await takeTurn('r1', 't2');
     const texts = asked.at(-1)?.messages.map(({ content }) => content) ?? [];
@@ -90,8 +94,8 @@ describe('a pass under review', () => {
         range,
       ).toBe(range !== '5-6');
     }
-    expect(await house.client.log('r1')).toHaveLength(18);
-    await expect(house.client.approve('r1', proposed.proposal)).rejects.toMatchObject({
+    expect(await fixture.client.log('r1')).toHaveLength(18);
+    await expect(fixture.client.approve('r1', proposed.proposal)).rejects.toMatchObject({
       code: 'proposal_stale',
       field: 'proposal',
     });
@@ -101,29 +105,29 @@ describe('a pass under review', () => {
     const running = await useWorkers(reviewedAgent([], { turnThreshold: 1 }));
     await appendSequences('r2');
     const { proposal } = await untilProposed('r2');
-    const decision = await house.client.reject('r2', proposal, { reason: 'keep it', waitMs: WAIT_MS });
+    const decision = await fixture.client.reject('r2', proposal, { reason: 'keep it', waitMs: WAIT_MS });
     expect(decision).toMatchObject({ state: 'rejected' });
-    expect(await house.client.proposal('r2')).toBeUndefined();
+    expect(await fixture.client.proposal('r2')).toBeUndefined();
     expect(eventsOf(running, 'pass_ended').at(-1)).toMatchObject({ outcome: 'rejected' });
     await takeTurn('r2', 't1');
     await takeTurn('r2', 't2');
-    expect((await house.client.describe('r2')).passId).toBeUndefined();
-    expect(await house.client.versions('r2')).toEqual([]);
+    expect((await fixture.client.describe('r2')).passId).toBeUndefined();
+    expect(await fixture.client.versions('r2')).toEqual([]);
   });
 
   it('a hard pass takes its place and commits; the approval that was under way is a conflict', async () => {
     await useWorkers(reviewedAgent());
     await appendSequences('r3');
     const { proposal } = await untilProposed('r3');
-    const passId = await house.client.compactNow('r3');
+    const passId = await fixture.client.compactNow('r3');
     await eventually(
-      () => house.client.describe('r3'),
+      () => fixture.client.describe('r3'),
       (state) => expect([state.size.version, state.passId]).toEqual([1, undefined]),
     );
-    const [version] = await house.client.versions('r3');
+    const [version] = await fixture.client.versions('r3');
     expect(version?.reasons).toContain('manual');
     expect(passId).toBeTypeOf('string');
-    const late = house.client.approve('r3', proposal, { waitMs: WAIT_MS });
+    const late = fixture.client.approve('r3', proposal, { waitMs: WAIT_MS });
     await expect(late).rejects.toMatchObject({ code: 'proposal_stale', field: 'proposal' });
   });
 
@@ -135,7 +139,7 @@ describe('a pass under review', () => {
     await appendSequences('r4');
     await untilProposed('r4');
     await takeTurn('r4', 't1', words(900));
-    expect(await house.client.versions('r4')).toMatchObject([{ number: 1, cause: 'pass' }]);
+    expect(await fixture.client.versions('r4')).toMatchObject([{ number: 1, cause: 'pass' }]);
     expect(eventsOf(running, 'pass_ended')).toMatchObject([{ outcome: 'committed' }]);
   });
 
@@ -143,11 +147,11 @@ describe('a pass under review', () => {
     await useWorkers(reviewedAgent());
     await appendSequences('r5');
     const { proposal } = await untilProposed('r5');
-    await house.client.restore('r5', { version: 0, newer: 'keep' });
-    const before = await house.client.versions('r5');
-    const late = house.client.approve('r5', proposal);
+    await fixture.client.restore('r5', { version: 0, newer: 'keep' });
+    const before = await fixture.client.versions('r5');
+    const late = fixture.client.approve('r5', proposal);
     await expect(late).rejects.toMatchObject({ code: 'proposal_stale' });
-    expect(await house.client.versions('r5')).toEqual(before);
+    expect(await fixture.client.versions('r5')).toEqual(before);
   });
 
   it('nobody decides: it expires, by the sweeper’s wake', async () => {
@@ -158,8 +162,8 @@ describe('a pass under review', () => {
       () => eventsOf(running, 'pass_ended'),
       (ended) => expect(ended).toMatchObject([{ outcome: 'expired' }]),
     );
-    expect(await house.client.proposal('r6')).toBeUndefined();
-    expect(await house.client.versions('r6')).toEqual([]);
+    expect(await fixture.client.proposal('r6')).toBeUndefined();
+    expect(await fixture.client.versions('r6')).toEqual([]);
   });
 
   it('an edit is refused at the border or by the worker, by its field, and the proposal waits on', async () => {
@@ -172,16 +176,16 @@ describe('a pass under review', () => {
       [{ '2-3': words(5_000) }, 'edits'],
     ] as const;
     for (const [edits, field] of attempts) {
-      const approval = house.client.approve('r7', proposal, { edits, waitMs: WAIT_MS });
+      const approval = fixture.client.approve('r7', proposal, { edits, waitMs: WAIT_MS });
       await expect(approval).rejects.toMatchObject({ code: 'invalid_input', field });
     }
-    expect(await house.client.proposal('r7')).toMatchObject({ proposal, isDecided: false });
+    expect(await fixture.client.proposal('r7')).toMatchObject({ proposal, isDecided: false });
   });
 });
 
 describe('the command line', () => {
   const turnfold = (...args: string[]) =>
-    runTurnfold(args, { env: { REDIS_URL: house.redisUrl, TURNFOLD_SHARDS: String(SHARDS) } });
+    runTurnfold(args, { env: { REDIS_URL: fixture.redisUrl, TURNFOLD_SHARDS: String(SHARDS) } });
 
   it('shows a proposal, approves it with edits from a file, and rejects another', async () => {
     await useWorkers(reviewedAgent());

@@ -2,34 +2,34 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { PolicyInput } from '../../src/domain/policy.ts';
 import { parseExposition } from '../telemetry/exposition.ts';
 import { agentOf, words } from './agents.ts';
-import { eventsOf, eventually, type House, openHouse, type RunningWorkers } from './fixture.ts';
+import { eventsOf, eventually, type Fixture, openFixture, type RunningWorkers } from './fixture.ts';
 
 const LIVE: PolicyInput = { tokenThreshold: 1_000, maxTokens: 800, retentionWindow: 2 };
 /** would evict, and earlier */
 const SHADOW: PolicyInput = { tokenThreshold: 600, maxTokens: 500, retentionWindow: 2, minSequenceTokens: 90_000 };
 
-let house: House;
+let fixture: Fixture;
 
 beforeAll(async () => {
-  house = await openHouse();
+  fixture = await openFixture();
 });
 
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
 /** Lives through two passes over the same messages. */
 async function compactTwice(conversation: string, shadow?: PolicyInput): Promise<RunningWorkers> {
   const agent = agentOf({ policy: LIVE });
-  const workers = await house.startWorkers(agent, { metricsPort: 0, ...(shadow && { shadow }) });
+  const workers = await fixture.startWorkers(agent, { metricsPort: 0, ...(shadow && { shadow }) });
   const asked = { role: 'user' as const, content: words(10) };
   const said = { role: 'assistant' as const, content: `I will look. ${words(300)}` };
   for (const passes of [1, 2]) {
-    await house.client.append({
+    await fixture.client.append({
       conversation,
       agent: 'guide',
       messages: [asked, said, said, asked, said, said, asked, said],
     });
     await eventually(
-      async () => ({ state: await house.client.describe(conversation), ended: eventsOf(workers, 'pass_ended') }),
+      async () => ({ state: await fixture.client.describe(conversation), ended: eventsOf(workers, 'pass_ended') }),
       ({ state, ended }) => {
         expect(ended.length).toBeGreaterThanOrEqual(passes);
         expect(state.passId).toBeUndefined();
@@ -42,11 +42,11 @@ async function compactTwice(conversation: string, shadow?: PolicyInput): Promise
 
 /** What is left of a conversation, but for when it was made and the ids of its appends. */
 async function readRemains(conversation: string): Promise<string> {
-  const versions = await house.client.versions(conversation);
+  const versions = await fixture.client.versions(conversation);
   const contexts = await Promise.all(
-    versions.map(({ number }) => house.client.context(conversation, { version: number })),
+    versions.map(({ number }) => fixture.client.context(conversation, { version: number })),
   );
-  const keys = (await house.redis.keys('*')).filter((key) => key.includes(conversation) && !key.includes(':op:'));
+  const keys = (await fixture.redis.keys('*')).filter((key) => key.includes(conversation) && !key.includes(':op:'));
   const named = keys.map((key) => key.replace(/\{.*?\}/, '').replace(conversation, '')).toSorted();
   return JSON.stringify({ versions, contexts, named }, (key, value: unknown) =>
     ['at', 'durationMs', 'conversation'].includes(key) ? undefined : value,

@@ -3,18 +3,18 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { agentOf } from './agents.ts';
-import { eventually, type House, openHouse, settled } from './fixture.ts';
+import { eventually, type Fixture, openFixture, settled } from './fixture.ts';
 
-async function useHouse(): Promise<House> {
-  const house = await openHouse();
-  onTestFinished(() => house.close());
-  return house;
+async function useFixture(): Promise<Fixture> {
+  const fixture = await openFixture();
+  onTestFinished(() => fixture.close());
+  return fixture;
 }
 
 /** The test’s own, and two of its client; a third one listens once the client has waited for a turn. */
 const OWN_CONNECTIONS = 3;
 
-async function expectConnections({ redis }: House, count: number): Promise<void> {
+async function expectConnections({ redis }: Fixture, count: number): Promise<void> {
   await eventually(
     async () =>
       String(await redis.client('LIST'))
@@ -26,67 +26,67 @@ async function expectConnections({ redis }: House, count: number): Promise<void>
 }
 
 it('a start that fails leaves no connection open', async () => {
-  const house = await useHouse();
+  const fixture = await useFixture();
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   onTestFinished(() => void taken.close());
   const { port } = taken.address() as AddressInfo;
-  await expectConnections(house, OWN_CONNECTIONS);
-  await expect(house.startWorkers(agentOf(), { metricsPort: port })).rejects.toMatchObject({
+  await expectConnections(fixture, OWN_CONNECTIONS);
+  await expect(fixture.startWorkers(agentOf(), { metricsPort: port })).rejects.toMatchObject({
     code: 'invalid_config',
     field: 'metrics.port',
   });
-  await expectConnections(house, OWN_CONNECTIONS);
+  await expectConnections(fixture, OWN_CONNECTIONS);
 });
 
 it('a policy that cannot work is refused before anything is opened', async () => {
-  const house = await useHouse();
-  await expectConnections(house, OWN_CONNECTIONS);
+  const fixture = await useFixture();
+  await expectConnections(fixture, OWN_CONNECTIONS);
   const policy = { maxTokens: 1_000, tokenThreshold: 10 };
-  await expect(house.startWorkers(agentOf({ policy }))).rejects.toMatchObject({ code: 'invalid_policy' });
-  await expect(house.startWorkers({ ...agentOf(), name: 'a b' })).rejects.toMatchObject({
+  await expect(fixture.startWorkers(agentOf({ policy }))).rejects.toMatchObject({ code: 'invalid_policy' });
+  await expect(fixture.startWorkers({ ...agentOf(), name: 'a b' })).rejects.toMatchObject({
     code: 'invalid_config',
     field: 'agents.a b',
   });
   for (const turnTimeoutMs of [0, 2 ** 31, Number.NaN]) {
-    await expect(house.startWorkers({ ...agentOf(), turnTimeoutMs })).rejects.toMatchObject({
+    await expect(fixture.startWorkers({ ...agentOf(), turnTimeoutMs })).rejects.toMatchObject({
       code: 'invalid_config',
       field: 'agents.guide.turnTimeoutMs',
     });
   }
-  await expectConnections(house, OWN_CONNECTIONS);
+  await expectConnections(fixture, OWN_CONNECTIONS);
 });
 
 it('a close ends what was opened, and the page shows what was done until then', async () => {
-  const house = await useHouse();
-  await expectConnections(house, OWN_CONNECTIONS);
-  const workers = await house.startWorkers(agentOf(), { metricsPort: 0 });
-  await house.client.enqueueTurn({ conversation: 'c1', agent: 'guide', turn: 't1', input: 'hello' });
-  await settled(house, 'c1', 't1');
+  const fixture = await useFixture();
+  await expectConnections(fixture, OWN_CONNECTIONS);
+  const workers = await fixture.startWorkers(agentOf(), { metricsPort: 0 });
+  await fixture.client.enqueueTurn({ conversation: 'c1', agent: 'guide', turn: 't1', input: 'hello' });
+  await settled(fixture, 'c1', 't1');
   await eventually(
     async () => await (await fetch(workers.metricsUrl ?? '')).text(),
     (page) => expect(page).toContain('turnfold_turns_total{outcome="completed",code="none"} 1'),
   );
   expect(await workers.close()).toBe('closed');
   await expect(fetch(workers.metricsUrl ?? '')).rejects.toThrow('fetch failed');
-  await expectConnections(house, OWN_CONNECTIONS + 1);
+  await expectConnections(fixture, OWN_CONNECTIONS + 1);
   expect(workers.events.filter(({ type }) => type === 'worker_failed')).toEqual([]);
 });
 
 it('the page counts what one more worker could take: the next turn of each conversation', async () => {
-  const house = await useHouse();
-  const { metricsUrl = '' } = await house.startWorkers(agentOf(), { roles: ['compaction'], metricsPort: 0 });
+  const fixture = await useFixture();
+  const { metricsUrl = '' } = await fixture.startWorkers(agentOf(), { roles: ['compaction'], metricsPort: 0 });
   for (const [conversation, turn] of [
     ['c1', 't1'],
     ['c1', 't2'],
     ['c2', 't1'],
   ] as const) {
-    await house.client.enqueueTurn({ conversation, agent: 'guide', turn, input: 'hello' });
+    await fixture.client.enqueueTurn({ conversation, agent: 'guide', turn, input: 'hello' });
   }
   expect(await (await fetch(metricsUrl)).text()).toContain('\nturnfold_waiting_turns 2\n');
-  await house.startWorkers(agentOf(), { roles: ['turn'] });
-  await settled(house, 'c1', 't2');
-  await settled(house, 'c2', 't1');
+  await fixture.startWorkers(agentOf(), { roles: ['turn'] });
+  await settled(fixture, 'c1', 't2');
+  await settled(fixture, 'c2', 't1');
   await eventually(
     async () => await (await fetch(metricsUrl)).text(),
     (page) => expect(page).toContain('\nturnfold_waiting_turns 0\n'),

@@ -4,20 +4,20 @@ import { type ScriptedOutcome, scriptedModel } from '../../src/models/scripted.t
 import { prepareAgents } from '../../src/runtime/agents.ts';
 import { createSummarizers } from '../../src/runtime/summarizers.ts';
 import { agentOf, words } from './agents.ts';
-import { eventsOf, eventually, type House, openHouse, type RunningWorkers } from './fixture.ts';
+import { eventsOf, eventually, type Fixture, openFixture, type RunningWorkers } from './fixture.ts';
 
 const RECORD = '## Goal\nFind the word.\n## Next step\nSay it again.';
 
-let house: House;
+let fixture: Fixture;
 let workers: RunningWorkers | undefined;
 
 beforeAll(async () => {
-  house = await openHouse();
+  fixture = await openFixture();
 });
 
 afterAll(async () => {
   await workers?.close();
-  await house.close();
+  await fixture.close();
 });
 
 /** A pass over two sequences, whose summarizer is the agent's own model. */
@@ -27,22 +27,22 @@ async function compact(
 ): Promise<RunningWorkers> {
   await workers?.close();
   const policy = { messageThreshold: 8, retentionWindow: 2, summarizer: { models: ['scripted'] } };
-  workers = await house.startWorkers(agentOf({ decide, policy }));
+  workers = await fixture.startWorkers(agentOf({ decide, policy }));
   const part = [
     { role: 'user' as const, content: words(10) },
     { role: 'assistant' as const, content: words(400) },
     { role: 'assistant' as const, content: words(400) },
   ];
-  await house.client.append({ conversation, agent: 'guide', messages: [...part, ...part, ...part] });
+  await fixture.client.append({ conversation, agent: 'guide', messages: [...part, ...part, ...part] });
   await eventually(
-    () => house.client.describe(conversation),
+    () => fixture.client.describe(conversation),
     (state) => expect([state.size.version, state.passId]).toEqual([1, undefined]),
   );
   return workers;
 }
 
 async function readCheckpoints(conversation: string): Promise<string[]> {
-  const { items } = await house.client.context(conversation);
+  const { items } = await fixture.client.context(conversation);
   return items.filter(({ message }) => message.role === 'checkpoint').map(({ message }) => message.content);
 }
 
@@ -74,7 +74,7 @@ describe('summaries by a model', () => {
     const checkpoints = await readCheckpoints('s3');
     expect(checkpoints).toHaveLength(2);
     expect(checkpoints.join()).not.toContain('cannot help');
-    const log = await house.client.log('s3');
+    const log = await fixture.client.log('s3');
     expect(log.map(({ message }) => message.content)).toEqual(
       [1, 2, 3].flatMap(() => [words(10), words(400), words(400)]),
     );

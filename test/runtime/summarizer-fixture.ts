@@ -15,7 +15,7 @@ import { decodeLogEntry } from '../../src/store/log-entry.ts';
 import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
 import { createSummarizationHandler } from '../../src/workers/summarization/summarization-delivery.ts';
 import { systemTimers } from '../../src/workers/timers.ts';
-import { type House, SHARDS } from './fixture.ts';
+import { type Fixture, SHARDS } from './fixture.ts';
 
 export interface SummarizersOptions {
   readonly agent: Agent;
@@ -35,7 +35,7 @@ export interface Summarizers {
 }
 
 export async function openSummarizers(
-  { redis, redisUrl: url }: House,
+  { redis, redisUrl: url }: Fixture,
   { agent, model, callTimeoutMs, onEvent }: SummarizersOptions,
 ): Promise<Summarizers> {
   const counter = await loadTokenCounter('o200k_base');

@@ -9,15 +9,15 @@ import { connect, PROFILE } from '../models/fixture.ts';
 import { prose, RECORD, say } from '../models/summarizer/fixture.ts';
 import type { Provider } from '../provider/provider.ts';
 import { startProvider } from '../provider/provider.ts';
-import { eventually, type House, openHouse } from './fixture.ts';
+import { eventually, type Fixture, openFixture } from './fixture.ts';
 import { openSummarizers } from './summarizer-fixture.ts';
 
-let house: House;
+let fixture: Fixture;
 
 beforeAll(async () => {
-  house = await openHouse();
+  fixture = await openFixture();
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
 interface CompactOptions {
   readonly provider: Provider;
@@ -37,19 +37,23 @@ async function compact({ provider, conversation, messages, profile = {} }: Compa
     model: scriptedModel({ profile: { windowTokens: 200_000 }, decide: () => ({}) }),
   };
   const events: WorkerEvent[] = [];
-  const workers = await house.startWorkers(agent, { roles: ['compaction'] });
+  const workers = await fixture.startWorkers(agent, { roles: ['compaction'] });
   onTestFinished(async () => void (await workers.close()));
-  const summarizers = await openSummarizers(house, {
+  const summarizers = await openSummarizers(fixture, {
     agent,
     model: connect('openai-chat', provider, { profile: { ...PROFILE, id: 'small', ...profile } }),
     onEvent: (event) => events.push(event),
   });
   onTestFinished(() => summarizers.close());
   const user = { role: 'user' as const, content: 'Move the shop.' };
-  await house.client.append({ conversation, agent: 'guide', messages: [user, ...messages, user, say('It is done.')] });
-  await house.client.compactNow(conversation);
+  await fixture.client.append({
+    conversation,
+    agent: 'guide',
+    messages: [user, ...messages, user, say('It is done.')],
+  });
+  await fixture.client.compactNow(conversation);
   await eventually(
-    () => house.client.describe(conversation),
+    () => fixture.client.describe(conversation),
     (state) => expect([state.size.version, state.passId]).toEqual([1, undefined]),
   );
   const { checkpoints } = await summarizers.readContext(conversation);

@@ -5,7 +5,7 @@ import type { AppendInput } from '../../src/client/index.ts';
 import type { Agent } from '../../src/domain/agent.ts';
 import { ModelError, type ModelRequest } from '../../src/domain/model.ts';
 import { agentOf, countSteps, toolOf, words } from './agents.ts';
-import { eventually, type House, openHouse, type RunningWorkers, type StartOptions, settled } from './fixture.ts';
+import { eventually, type Fixture, openFixture, type RunningWorkers, type StartOptions, settled } from './fixture.ts';
 import { endOf, idOf, Spans, traceOf } from './spans.ts';
 
 const RECORD = '## Goal\nFind the word.\n## Next step\nSay it again.';
@@ -13,11 +13,11 @@ const SECRET = 'sk-live-0123456789abcdefghij';
 
 const spans = Spans.register();
 const tracer = trace.getTracer('service');
-let house: House;
+let fixture: Fixture;
 let workers: RunningWorkers | undefined;
 
 beforeAll(async () => {
-  house = await openHouse();
+  fixture = await openFixture();
 });
 
 afterEach(async () => {
@@ -27,18 +27,18 @@ afterEach(async () => {
 });
 
 afterAll(async () => {
-  await house.close();
+  await fixture.close();
   await spans.provider.shutdown();
 });
 
 async function start(agent: Agent, options: StartOptions = {}): Promise<void> {
-  workers = await house.startWorkers(agent, options);
+  workers = await fixture.startWorkers(agent, options);
 }
 
 /** Enqueues from within a span of the service's own. */
 async function enqueue(conversation: string, input = 'a private question'): Promise<ReadableSpan> {
   const span = await tracer.startActiveSpan('POST /ask', async (active) => {
-    await house.client.enqueueTurn({ conversation, turn: 't1', agent: 'guide', input });
+    await fixture.client.enqueueTurn({ conversation, turn: 't1', agent: 'guide', input });
     active.end();
     return active;
   });
@@ -69,7 +69,7 @@ describe('a turn', () => {
       }),
     );
     const asked = await enqueue('s1');
-    await settled(house, 's1', 't1');
+    await settled(fixture, 's1', 't1');
     const found = await spans.of('s1', { 'invoke_agent guide': 1, 'chat scripted': 2, 'execute_tool look': 1 });
     const [turn] = found['invoke_agent guide'] ?? [];
     const [first, second] = found['chat scripted'] ?? [];
@@ -118,7 +118,7 @@ describe('a turn', () => {
 
   it('of nobody who traces begins a trace of its own', async () => {
     await start(agentOf());
-    await house.client.enqueueTurn({ conversation: 's2', turn: 't1', agent: 'guide', input: 'hello' });
+    await fixture.client.enqueueTurn({ conversation: 's2', turn: 't1', agent: 'guide', input: 'hello' });
     const found = await spans.of('s2', { 'invoke_agent guide': 1, 'chat scripted': 1 });
     expect(found['invoke_agent guide']?.[0]?.parentSpanContext).toBeUndefined();
   });
@@ -126,7 +126,7 @@ describe('a turn', () => {
   it('is an error that says which, as is the call that failed', async () => {
     await start(agentOf({ decide: () => new ModelError('fatal', 'no: a private key') }));
     await enqueue('s3');
-    await settled(house, 's3', 't1');
+    await settled(fixture, 's3', 't1');
     const found = await spans.of('s3', { 'invoke_agent guide': 1, 'chat scripted': 1 });
     const [turn, call] = [found['invoke_agent guide']?.[0], found['chat scripted']?.[0]] as ReadableSpan[];
     expect(turn && endOf(turn)).toEqual({ isError: true, type: 'model_failed' });
@@ -141,7 +141,7 @@ describe('a turn', () => {
       }),
     );
     await enqueue('s4');
-    await settled(house, 's4', 't1');
+    await settled(fixture, 's4', 't1');
     const found = await spans.of('s4', { 'invoke_agent guide': 1, 'chat scripted': 2, 'execute_tool look': 1 });
     const [turn, call] = [found['invoke_agent guide']?.[0], found['execute_tool look']?.[0]] as ReadableSpan[];
     expect(turn && endOf(turn)).toEqual({ isError: false, type: undefined });
@@ -160,7 +160,7 @@ describe('a turn', () => {
       }),
     );
     const asked = await enqueue('s5');
-    await settled(house, 's5', 't1');
+    await settled(fixture, 's5', 't1');
     const found = await spans.of('s5', { 'invoke_agent guide': 2, 'chat scripted': 2 });
     const [first, second] = found['invoke_agent guide'] ?? [];
     expect(first?.attributes).toMatchObject({ 'turnfold.outcome': 'suspended', 'turnfold.waits_for': 'retry' });
@@ -176,7 +176,7 @@ describe('a turn', () => {
       { tracesContent: true },
     );
     await enqueue('s6', `a private question with ${SECRET}`);
-    await settled(house, 's6', 't1');
+    await settled(fixture, 's6', 't1');
     const found = await spans.of('s6', { 'invoke_agent guide': 1, 'chat scripted': 2, 'execute_tool look': 1 });
     const [first] = found['chat scripted'] ?? [];
     const [call] = found['execute_tool look'] ?? [];
@@ -198,7 +198,7 @@ describe('a turn', () => {
 
 /** Whoever appends asks for an evaluation too, which is no pass of the test's. */
 async function append(conversation: string, messages: AppendInput['messages']): Promise<void> {
-  await house.client.append({ conversation, agent: 'guide', messages });
+  await fixture.client.append({ conversation, agent: 'guide', messages });
   await spans.of(conversation, { 'turnfold.pass': 1 });
   spans.reset();
 }
@@ -220,10 +220,10 @@ describe('a pass', () => {
     // Six messages of old: the turn's own two reach the threshold, and the gate that the look at those six has shut.
     await append('p1', [...part, ...part]);
     const asked = await enqueue('p1', words(400));
-    await settled(house, 'p1', 't1');
+    await settled(fixture, 'p1', 't1');
     const counts = { 'invoke_agent guide': 1, 'turnfold.pass': 2, 'turnfold.summarization': 2 };
     await eventually(
-      () => house.client.describe('p1'),
+      () => fixture.client.describe('p1'),
       (state) => expect([state.size.version, state.passId]).toEqual([1, undefined]),
     );
     const found = await spans.of('p1', { ...counts, 'chat scripted': 3 });
@@ -265,17 +265,17 @@ describe('a pass', () => {
     const messages = [{ role: 'user' as const, content: 'hello' }, said, said, said, said, said, said, said, said];
     await append('p2', messages);
     const passId = await tracer.startActiveSpan('POST /compact', async (span) => {
-      const id = await house.client.compactNow('p2');
+      const id = await fixture.client.compactNow('p2');
       span.end();
       return id;
     });
     const state = await eventually(
-      () => house.client.describe('p2'),
+      () => fixture.client.describe('p2'),
       (seen) => expect(seen.passId).toBeUndefined(),
     );
     expect(state.size.version).toBe(1);
     await enqueue('p2');
-    await settled(house, 'p2', 't1');
+    await settled(fixture, 'p2', 't1');
     const compact = spans.all.find(({ name }) => name === 'POST /compact');
     const pass = spans.all.filter(({ attributes }) => attributes['turnfold.pass.id'] === passId);
     expect(pass.find(({ name }) => name === 'turnfold.pass')?.parentSpanContext?.spanId).toBe(idOf(compact));

@@ -2,29 +2,29 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ModelError, type ModelRequest } from '../../src/domain/model.ts';
 import { QUEUES } from '../../src/jobs/names.ts';
 import { agentOf, countSteps, toolOf, words } from './agents.ts';
-import { eventsOf, eventually, type House, openHouse, type RunningWorkers, settled } from './fixture.ts';
+import { eventsOf, eventually, type Fixture, openFixture, type RunningWorkers, settled } from './fixture.ts';
 
-let house: House;
+let fixture: Fixture;
 let workers: RunningWorkers | undefined;
 
 beforeAll(async () => {
-  house = await openHouse();
+  fixture = await openFixture();
 });
 
-/** The only workers of the house, until the test is over. */
-async function useWorkers(...[agent, options]: Parameters<House['startWorkers']>): Promise<RunningWorkers> {
+/** The only workers of the fixture, until the test is over. */
+async function useWorkers(...[agent, options]: Parameters<Fixture['startWorkers']>): Promise<RunningWorkers> {
   await workers?.close();
-  workers = await house.startWorkers(agent, options);
+  workers = await fixture.startWorkers(agent, options);
   return workers;
 }
 
 afterAll(async () => {
   await workers?.close();
-  await house.close();
+  await fixture.close();
 });
 
 const enqueue = (conversation: string, turn: string, input: string, agent = 'guide') =>
-  house.client.enqueueTurn({ conversation, turn, agent, input });
+  fixture.client.enqueueTurn({ conversation, turn, agent, input });
 
 describe('turns', () => {
   it('of one conversation are answered in the order of their acceptance, of several side by side', async () => {
@@ -48,8 +48,8 @@ describe('turns', () => {
       for (const name of names) await enqueue(name, `t${turn}`, `${turn}`);
     }
     for (const name of names) {
-      await settled(house, name, 't6');
-      const log = await house.client.log(name);
+      await settled(fixture, name, 't6');
+      const log = await fixture.client.log(name);
       const expected = [1, 2, 3, 4, 5, 6].flatMap((turn) => [`${turn}`, `answer to ${turn}`]);
       expect(log.map(({ message }) => message.content)).toEqual(expected);
     }
@@ -61,7 +61,7 @@ describe('turns', () => {
     const turns = ['t1', 't2'];
     for (const turn of turns) await enqueue('u1', turn, 'hello', 'stranger');
     for (const turn of turns) {
-      expect(await settled(house, 'u1', turn)).toMatchObject({
+      expect(await settled(fixture, 'u1', turn)).toMatchObject({
         state: 'failed',
         failure: { code: 'unknown_agent', details: { agent: 'stranger' } },
       });
@@ -72,12 +72,12 @@ describe('turns', () => {
     await workers?.close();
     await enqueue('w1', 't1', 'hello');
     await enqueue('w1', 't2', 'hello again');
-    const queue = house.openRaw(QUEUES.turn);
+    const queue = fixture.openRaw(QUEUES.turn);
     await queue.obliterate({ force: true });
     expect(await queue.getJobCountByTypes('waiting', 'prioritized', 'delayed', 'active')).toBe(0);
     await useWorkers(agentOf());
-    expect(await settled(house, 'w1', 't2')).toMatchObject({ state: 'completed' });
-    expect(await house.client.log('w1')).toHaveLength(4);
+    expect(await settled(fixture, 'w1', 't2')).toMatchObject({ state: 'completed' });
+    expect(await fixture.client.log('w1')).toHaveLength(4);
   });
 
   it('four times told to come back later are no poison', async () => {
@@ -89,7 +89,7 @@ describe('turns', () => {
     };
     const running = await useWorkers(agentOf({ decide }));
     await enqueue('r1', 't1', 'hello');
-    expect(await settled(house, 'r1', 't1')).toMatchObject({ state: 'completed', answer: { content: 'at last' } });
+    expect(await settled(fixture, 'r1', 't1')).toMatchObject({ state: 'completed', answer: { content: 'at last' } });
     expect(eventsOf(running, 'turn_suspended')).toHaveLength(4);
     expect(eventsOf(running, 'turn_claimed').map(({ attempt }) => attempt)).toEqual([1, 1, 1, 1, 1]);
   });
@@ -101,17 +101,17 @@ describe('turns', () => {
     const heads: number[] = [];
     const look = toolOf('look', async () => {
       calls += 1;
-      if (calls % 25 === 0) heads.push((await house.client.describe('h1')).head);
+      if (calls % 25 === 0) heads.push((await fixture.client.describe('h1')).head);
       return words(100);
     });
     const profile = { windowTokens: 6_000, outputCapTokens: 1_000 };
     await useWorkers(agentOf({ decide, tools: [look], profile, maxSteps: 300 }));
     await enqueue('h1', 't1', 'look at everything');
-    const view = await settled(house, 'h1', 't1');
+    const view = await settled(fixture, 'h1', 't1');
     expect(view).toMatchObject({ state: 'completed', answer: { content: 'seen all' } });
     expect(heads, 'each call before the next').toEqual([50, 100, 150, 200]);
-    expect(await house.client.log('h1')).toHaveLength(202);
-    expect((await house.client.versions('h1')).length).toBeGreaterThanOrEqual(2);
+    expect(await fixture.client.log('h1')).toHaveLength(202);
+    expect((await fixture.client.versions('h1')).length).toBeGreaterThanOrEqual(2);
     expect(Math.max(...view.requestTokens)).toBeLessThanOrEqual(5_000);
   });
 });
@@ -131,17 +131,17 @@ describe('an erase', () => {
     const running = await useWorkers(agentOf({ decide }));
     await enqueue('e1', 't1', 'forget me');
     await asked.promise;
-    await house.client.erase('e1');
-    await expect(house.client.log('e1')).rejects.toMatchObject({ code: 'not_found' });
+    await fixture.client.erase('e1');
+    await expect(fixture.client.log('e1')).rejects.toMatchObject({ code: 'not_found' });
 
     await enqueue('e1', 't1', 'once more');
-    expect(await settled(house, 'e1', 't1')).toMatchObject({ answer: { content: 'second life of 1' } });
+    expect(await settled(fixture, 'e1', 't1')).toMatchObject({ answer: { content: 'second life of 1' } });
     gate.resolve();
     await eventually(
       () => eventsOf(running, 'lease_lost'),
       (lost) => expect(lost).toMatchObject([{ what: 'turn', conversation: { id: 'e1' } }]),
     );
-    expect((await house.client.log('e1')).map(({ message }) => message.content)).toEqual([
+    expect((await fixture.client.log('e1')).map(({ message }) => message.content)).toEqual([
       'once more',
       'second life of 1',
     ]);

@@ -1,14 +1,14 @@
 import { addWeights, type LogEntry, NO_WEIGHT, type Weight } from '../../src/domain/message.ts';
 import { type Segment, type SeqRange, START_VERSION, type Version } from '../../src/domain/version.ts';
 import { Keyspace } from '../../src/store/keys.ts';
-import { type House, SHARDS } from './fixture.ts';
+import { type Fixture, SHARDS } from './fixture.ts';
 
 /**
  * Makes version 1 past all scripts and fences, as a restore by an operator would: the whole log but for one range, which is
  * neither at its beginning nor at its end.
  */
-export async function writeVersion(house: House, conversation: string, evicted: SeqRange): Promise<void> {
-  const log = await house.client.log(conversation);
+export async function writeVersion(fixture: Fixture, conversation: string, evicted: SeqRange): Promise<void> {
+  const log = await fixture.client.log(conversation);
   const { length: base } = log;
   const segments: Segment[] = [
     rawSegment(log, { from: 1, to: evicted.from - 1 }),
@@ -30,7 +30,7 @@ export async function writeVersion(house: House, conversation: string, evicted: 
   const shape = [weight.tokens, weight.bytes, base, baseTotal.tokens, baseTotal.bytes].join(' ');
   const keyspace = new Keyspace(SHARDS);
   const ref = { tenant: '_', id: conversation };
-  await house.redis
+  await fixture.redis
     .multi()
     .hset(keyspace.key(ref, 'ver'), '1', JSON.stringify(version))
     .hset(keyspace.key(ref, 'c'), { version: '1', shape })

@@ -13,8 +13,9 @@ export async function describe(
     writeJson(output, { conversation: id, ...state });
     return 0;
   }
-  const { agent, head, turns, size, passed, passId, openCalls, isForking, quarantine } = state;
+  const { agent, head, turns, size, passed, passId, openCalls, isForking, quarantine, conversationTtl } = state;
   const sent = size.weight.tokens + size.headTotal.tokens - size.baseTotal.tokens;
+  const rest = conversationTtl === undefined ? undefined : `for ${conversationTtl / 1_000} s, then it is erased`;
   const lines: [string, string | undefined][] = [
     ['agent', agent],
     ['log', `${head} messages, ${turns} of them from users; ${size.headTotal.tokens} tokens`],
@@ -23,6 +24,7 @@ export async function describe(
     ['pass', passId === undefined ? 'none in progress' : `${passId}, requested or in progress`],
     ['open calls', openCalls.length === 0 ? undefined : openCalls.map(({ id: call }) => call).join(', ')],
     ['refused', quarantine && `version ${quarantine.version} stands over one that a provider refused`],
+    ['may rest', rest],
     ['fork', isForking && 'it is being copied: not all of it is there'],
   ];
   output.line(id);

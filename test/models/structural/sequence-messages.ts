@@ -12,7 +12,7 @@ export interface Fixture {
   readonly write: (request: Partial<SummaryRequest>) => Promise<string>;
 }
 
-/** The summarizer as the house runs it: with the exact counter. */
+/** The summarizer as the fixture runs it: with the exact counter. */
 export async function openFixture(): Promise<Fixture> {
   const counter = await loadTokenCounter('o200k_base');
   const summarizer = createStructuralSummarizer({ countTokens: (text) => counter.count(text) });

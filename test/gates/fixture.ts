@@ -11,9 +11,9 @@ const configs = ['biome.json', 'tsconfig.json', '.oxlintrc.json', 'knip.json', '
 const manifest = z.object({ scripts: z.record(z.string(), z.string()) });
 const { scripts } = manifest.parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
 
-/** The smallest house that passes every gate; it uses the rights of each room, so that the exceptions are proved too. */
+/** The smallest fixture that passes every gate; it uses the rights of each room, so that the exceptions are proved too. */
 const sound: Readonly<Record<string, string>> = {
-  'package.json': `${JSON.stringify({ name: 'house', type: 'module', dependencies: { zod: '*' } }, null, 2)}\n`,
+  'package.json': `${JSON.stringify({ name: 'fixture', type: 'module', dependencies: { zod: '*' } }, null, 2)}\n`,
   'src/domain/errors.ts': `export class CodedError extends Error {}\n`,
   'src/domain/turn.ts': `import { z } from 'zod';
 import { CodedError } from './errors.ts';
@@ -41,13 +41,13 @@ export interface Verdict {
 }
 
 /** A project of its own in a temporary folder, under the gates' real configurations and commands. Dispose of it. */
-export interface House extends Disposable {
+export interface Fixture extends Disposable {
   write(files: Readonly<Record<string, string>>): void;
-  /** Runs the project's npm script, or any other command, with this house as the working folder. */
+  /** Runs the project's npm script, or any other command, with this fixture as the working folder. */
   run(script: string, env?: Readonly<Record<string, string>>): Promise<Verdict>;
 }
 
-export function buildHouse(): House {
+export function buildFixture(): Fixture {
   const folder = mkdtempSync(join(tmpdir(), 'turnfold-gates-'));
 
   function write(files: Readonly<Record<string, string>>): void {
@@ -68,7 +68,7 @@ export function buildHouse(): House {
   };
 }
 
-/** The gates' own scripts stay where they are: only what they look at is the house. */
+/** The gates' own scripts stay where they are: only what they look at is the fixture. */
 function commandOf(script: string): string {
   const command = scripts[script] ?? script;
   return command.replaceAll(/(?<= )scripts\//g, join(root, 'scripts/'));

@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest';
+import { calibrationRatio } from '../../src/domain/calibration.ts';
+
+test.each([
+  ['what a provider counts ÷ what we count', 1_100, 1_000, 1.1],
+  ['at most 2', 9_000, 1_000, 2],
+  ['at least a half', 10, 1_000, 0.5],
+  ['from 256 tokens on', 512, 256, 2],
+  ['not of a smaller request', 512, 255, undefined],
+  ['not where the provider told none', 0, 1_000, undefined],
+])('%s', (_what, provider, counted, ratio) => {
+  expect(calibrationRatio(provider, counted)).toBe(ratio);
+});

@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest';
+import { readParts } from '../../src/domain/parts.ts';
+
+const URL = 'https://images.example/1.png';
+
+describe('parts of a message', () => {
+  test.each<[string, unknown, unknown]>([
+    ['our text', { type: 'text', text: 'a' }, { kind: 'text', text: 'a' }],
+    ['a text of Responses', { type: 'output_text', text: 'a' }, { kind: 'text', text: 'a' }],
+    [
+      'a picture of Chat by its address',
+      { type: 'image_url', image_url: { url: URL } },
+      { kind: 'image_url', url: URL },
+    ],
+    ['the same, without an object', { type: 'image_url', image_url: URL }, { kind: 'image_url', url: URL }],
+    [
+      'a picture of Responses by its bytes',
+      { type: 'input_image', image_url: 'data:image/png;name=a.png;base64,iVBO' },
+      { kind: 'image', mediaType: 'image/png', base64: 'iVBO' },
+    ],
+    [
+      'bytes in another encoding are an address',
+      { type: 'input_image', image_url: 'data:image/svg+xml,<svg/>' },
+      { kind: 'image_url', url: 'data:image/svg+xml,<svg/>' },
+    ],
+    [
+      'a picture of Anthropic by its bytes',
+      { type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data: '/9j/' } },
+      { kind: 'image', mediaType: 'image/jpeg', base64: '/9j/' },
+    ],
+    ['its address', { type: 'image', source: { type: 'url', url: URL } }, { kind: 'image_url', url: URL }],
+    [
+      'what no format knows',
+      { type: 'video', seconds: 3 },
+      { kind: 'other', type: 'video', given: { type: 'video', seconds: 3 } },
+    ],
+    ['what has no type', 'a', { kind: 'other', type: 'unknown', given: 'a' }],
+  ])('%s', (_what, given, part) => {
+    expect(readParts({ content: '', parts: [given] })).toStrictEqual([part]);
+  });
+
+  test('the text stands first where no part names it', () => {
+    const picture = { type: 'image_url', image_url: URL };
+    const read = (parts?: readonly unknown[]) => readParts({ content: 'a', ...(parts && { parts: [...parts] }) });
+    expect(read()).toStrictEqual([{ kind: 'text', text: 'a' }]);
+    expect(read([picture]).map(({ kind }) => kind)).toEqual(['text', 'image_url']);
+    expect(read([picture, { type: 'text', text: 'a' }]).map(({ kind }) => kind)).toEqual(['image_url', 'text']);
+  });
+});

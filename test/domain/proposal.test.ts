@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest';
+import { requestTokens } from '../../src/domain/compaction/request-size.ts';
+import { editProposal, type Proposal, rangeName } from '../../src/domain/proposal.ts';
+import { type Checkpoint, type Segment, START_VERSION } from '../../src/domain/version.ts';
+
+const overhead = { tokens: 100, bytes: 400, calibration: 1 };
+
+function checkpointOf(text: string, from: number, model: string): Checkpoint {
+  return { text, covers: { from, to: from + 1 }, sources: [], depth: 1, model };
+}
+
+function segmentOf(text: string, from: number): Segment {
+  return { kind: 'checkpoint', from, to: from + 1, version: 2, weight: { tokens: 10, bytes: 40 }, text, depth: 1 };
+}
+
+const proposal: Proposal = {
+  id: 'p1',
+  version: {
+    ...START_VERSION,
+    number: 2,
+    model: 'recorder',
+    segments: [
+      segmentOf('first', 1),
+      { kind: 'raw', from: 3, to: 3, weight: { tokens: 5, bytes: 20 } },
+      segmentOf('second', 4),
+    ],
+  },
+  checkpoints: { first: checkpointOf('a', 1, 'recorder'), second: checkpointOf('b', 4, 'recorder') },
+};
+
+describe('a proposal with another text', () => {
+  const checkpoint = checkpointOf('what a person wrote', 4, 'reviewer');
+  const edit = { replaces: 'second', key: 'third', checkpoint, weight: { tokens: 30, bytes: 120 } };
+  const edited = editProposal(proposal, [edit], overhead);
+
+  test('has it where the old one stood, and no longer that', () => {
+    expect(edited.version.segments).toStrictEqual([
+      ...proposal.version.segments.slice(0, 2),
+      { ...segmentOf('third', 4), weight: edit.weight },
+    ]);
+    expect(edited.checkpoints).toStrictEqual({ first: proposal.checkpoints['first'], third: checkpoint });
+  });
+
+  test('weighs what it holds, and names all who wrote it', () => {
+    const tokens = requestTokens({ overhead }, 45);
+    expect(edited.version).toMatchObject({ weight: { tokens: 45, bytes: 180 }, tokensAfter: tokens });
+    expect(edited.version.measuredAt).toMatchObject({ tokens, bytes: 580 });
+    expect(edited.version.model).toBe('recorder, reviewer');
+  });
+});
+
+test('a proposal without checkpoints keeps the model that it names', () => {
+  const bare = { ...proposal, version: { ...proposal.version, segments: [] }, checkpoints: {} };
+  expect(editProposal(bare, [], overhead).version.model).toBe('recorder');
+});
+
+test('edits name a checkpoint by its range', () => {
+  expect(rangeName(checkpointOf('a', 5, 'recorder'))).toBe('5-6');
+});

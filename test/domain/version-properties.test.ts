@@ -1,0 +1,161 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { requestTokens } from '../../src/domain/compaction/request-size.ts';
+import { nameOf } from '../../src/domain/compaction/segments.ts';
+import { hasTokenReason } from '../../src/domain/compaction/thresholds.ts';
+import { type ContextItem, weighItems } from '../../src/domain/context.ts';
+import { diffVersions } from '../../src/domain/diff.ts';
+import { upperBoundTokens } from '../../src/domain/size.ts';
+import { forEachPass, forEachVersion, RUNS } from './every-pass.ts';
+import {
+  type CommittedPass,
+  contextAfter,
+  fatesOf,
+  fixedPositions,
+  floorPositions,
+  isSoft,
+  maySummaryTake,
+} from './fates.ts';
+import { type TakenPass, takePass } from './passes.ts';
+import { cycleShares, playScenario, scenarios } from './scenarios.ts';
+
+describe('what comes of any history, policy and reasons', () => {
+  test('a version is strictly smaller, a soft one by minGain; and it weighs what it says', () => {
+    forEachVersion((pass) => {
+      const { request, settlement } = pass;
+      const { items } = contextAfter(pass);
+      expect(settlement.tokensAfter).toBeLessThan(settlement.tokensBefore);
+      expect(settlement.tokensBefore).toBe(requestTokens(request, weighItems(request.context.items).tokens));
+      expect(settlement.tokensAfter).toBe(requestTokens(request, weighItems(items).tokens));
+      expect(settlement.weight).toStrictEqual(weighItems(items));
+      expect(weighItems(settlement.segments.map((segment) => segment.weight))).toStrictEqual(settlement.weight);
+      const gain = (settlement.tokensBefore - settlement.tokensAfter) / settlement.tokensBefore;
+      if (isSoft(pass)) expect(gain).toBeGreaterThanOrEqual(request.policy.minGain);
+    });
+  });
+
+  test('a version is at most maxTokens or says why not', () => {
+    forEachVersion(({ request, settlement }) => {
+      const { maxTokens, upperBoundFactor } = request.limits;
+      if (maxTokens === undefined) return;
+      const isOver = upperBoundTokens(settlement.tokensAfter, upperBoundFactor) > maxTokens;
+      const isTokenBound = hasTokenReason(request.reasons);
+      const whys = isTokenBound ? ['retention_floor', 'nothing_removable'] : ['no_token_reason'];
+      const isExplained = settlement.explained.some((explanation) => whys.includes(explanation));
+      expect(isOver && !isExplained).toBe(false);
+      expect(isExplained && isTokenBound && !isOver).toBe(false);
+    });
+  });
+
+  test('what is infeasible is over the limit by its own arithmetic, and nothing more could go', () => {
+    forEachPass((pass) => {
+      const { plan, settlement, request } = pass;
+      const details = settlement?.kind === 'infeasible' ? settlement.details : plan.infeasible;
+      if (details === undefined) return;
+      const sum = details.fixed + details.pinned + details.open + details.floor;
+      expect(sum).toBeGreaterThan(details.max);
+      expect(details.max).toBe(request.limits.maxTokens);
+      const { items } = request.context;
+      // Under a summary the first user message weighs something else.
+      if (
+        plan.sequences.some(({ from, to }) =>
+          items.some((item, at) => from <= item.from && item.to <= to && maySummaryTake(pass, at)),
+        )
+      )
+        return;
+      const stays = fixedPositions(items);
+      for (const position of isSoft(pass) ? floorPositions(pass) : []) stays.add(position);
+      const left = requestTokens(request, weighItems(items.filter((_, position) => stays.has(position))).tokens);
+      expect(sum).toBe(upperBoundTokens(left, request.limits.upperBoundFactor));
+    });
+  });
+
+  test('segments cover 1…head without gap or overlap, neighbours of a kind joined', () => {
+    forEachVersion(({ plan, settlement: { segments } }) => {
+      let next = 1;
+      segments.forEach((segment, index) => {
+        expect(segment.from).toBe(next);
+        expect(segment.to).toBeGreaterThanOrEqual(segment.from);
+        if (segment.kind !== 'checkpoint') expect(segments[index - 1]?.kind).not.toBe(segment.kind);
+        next = segment.to + 1;
+      });
+      expect(next).toBe(plan.head + 1);
+    });
+  });
+
+  test('what is kept is the old context’s items in their order; what is archived was raw', () => {
+    forEachVersion((pass) => {
+      const before = pass.request.context.items;
+      const fates = fatesOf(pass);
+      const kept = before.filter((_, position) => fates[position] === 'kept');
+      const isNew = new Set(pass.settlement.texts);
+      const after = contextAfter(pass).items;
+      expect(after.filter((item) => !isNew.has(item.segment === undefined ? '' : nameOf(item.segment)))).toStrictEqual(
+        kept,
+      );
+      const lost = before.filter((item, position) => item.segment === undefined && fates[position] !== 'kept');
+      expect(pass.settlement.archived).toBe(lost.length);
+    });
+  });
+
+  test('an eviction does what its plan said', () => {
+    forEachVersion((pass) => {
+      const { plan, request } = pass;
+      if (plan.kind !== 'evict') return;
+      const isPlanned = (seq: number): boolean => plan.evict.some(({ from, to }) => from <= seq && seq <= to);
+      const planned = request.context.items.map((item) => (isPlanned(item.from) ? 'gone' : 'kept'));
+      expect(fatesOf(pass)).toStrictEqual(planned);
+      expect(pass.settlement.explained).toStrictEqual(plan.explained);
+    });
+  });
+
+  test('sequences are ranges of whole items, apart from each other, and large enough', () => {
+    forEachPass(({ plan, request: { context, policy } }) => {
+      let next = 1;
+      const isDropped = (item: ContextItem): boolean =>
+        plan.evict.some(({ from, to }) => from <= item.from && item.to <= to);
+      for (const { from, to, tokens } of plan.sequences) {
+        const items = context.items.filter((item) => item.from >= from && item.to <= to && !isDropped(item));
+        expect(from).toBeGreaterThanOrEqual(next);
+        expect(items[0]?.from).toBe(from);
+        expect(items.at(-1)?.to).toBe(to);
+        expect(tokens).toBe(weighItems(items).tokens);
+        expect(tokens).toBeGreaterThanOrEqual(policy.minSequenceTokens);
+        expect(items.length).toBeGreaterThanOrEqual(policy.minSequenceMessages);
+        next = to + 1;
+      }
+    });
+  });
+
+  test('the difference of two versions is what the pass changed', () => {
+    forEachVersion((pass) => {
+      const changes = diffVersions(pass.request.context.version, pass.story.version);
+      const isChanged = (seq: number): boolean => changes.some(({ from, to }) => from <= seq && seq <= to);
+      fatesOf(pass).forEach((fate, position) => {
+        const { from, to } = pass.request.context.items[
+          position
+        ] as CommittedPass['request']['context']['items'][number];
+        expect(isChanged(from)).toBe(fate !== 'kept');
+        expect(isChanged(to)).toBe(fate !== 'kept');
+      });
+    });
+  });
+
+  test('pass after pass with the same reasons comes to an end', () => {
+    fc.assert(
+      fc.property(scenarios, (scenario) => {
+        const setting = { ...scenario.settings[0], summarize: cycleShares(scenario.shares) };
+        let { story } = playScenario(scenario).at(-1) as TakenPass;
+        // Each pass takes a raw message out of the context, or puts one checkpoint where more than one item was.
+        const bound = 2 * story.entries.length + 2;
+        for (let passes = 0; ; passes += 1) {
+          expect(passes).toBeLessThanOrEqual(bound);
+          const taken = takePass(story, setting);
+          if (taken.settlement?.kind !== 'version') return;
+          story = taken.story;
+        }
+      }),
+      RUNS,
+    );
+  });
+});
