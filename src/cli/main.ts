@@ -11,13 +11,15 @@ To begin:
   turnfold demo                                      see it work; needs nothing else
   turnfold dev                                       talk to an agent
   turnfold worker --agents agents.ts                 answer turns of the Redis at REDIS_URL
-  turnfold enqueue talk-1 "list src" --agent a --wait 10
+  turnfold enqueue talk-1 "hello" --agent <name> --wait 10
   turnfold doctor                                    see what is wrong here, and what to do
 
 Environment (all of it: turnfold config print; in a file: docs/configuration.md):
   REDIS_URL, or REDIS_URL_FILE                       redis://[user:password@]host[:port][/database]
                                                      redis+sentinel://[user:password@]host[:port],…/master[/database]
                                                      redis+cluster://[user:password@]host[:port],…
+                                                     rediss for TLS
+  REDIS_CA_FILE, REDIS_CERT_FILE, REDIS_KEY_FILE     for TLS: whom to trust, our own certificate, its key
   TURNFOLD_SHARDS, TURNFOLD_QUEUE_SHARDS             the same for all processes of a database (256, 1)
   TURNFOLD_{TURN,COMPACTION,SUMMARIZATION}_CONCURRENCY
                                                      jobs at a time in a worker, by role (50, 10, 10)

@@ -1,0 +1,77 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { describe, expect, test } from 'vitest';
+import { addCheckCommands } from '../../src/cli/check-commands.ts';
+import { addOfflineCommands } from '../../src/cli/offline-commands.ts';
+import { processOutput } from '../../src/cli/output.ts';
+import { addProcessCommands } from '../../src/cli/process-commands.ts';
+import { addRedisCommands } from '../../src/cli/redis-commands.ts';
+import { POLICY_DEFAULTS, policyInputSchema } from '../../src/domain/policy.ts';
+
+const ROOT = new URL('../../', import.meta.url);
+const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8');
+const DOCS = ['README.md', ...readdirSync(new URL('docs', ROOT)).map((name) => `docs/${name}`)];
+
+/** As GitHub makes them. */
+function anchorsOf(text: string): Set<string> {
+  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading);
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
+
+/** Words between backticks in the first column of the table behind a heading. */
+function firstColumn(text: string, heading: string): string[] {
+  const [, section = ''] = text.split(new RegExp(`^#+ ${heading}.*$`, 'm'));
+  const rows = (section.split(/^#/m)[0] ?? '').split('\n').filter((line) => line.startsWith('| `'));
+  return rows.flatMap((row) => [...(row.split(' | ')[0] ?? '').matchAll(/`([^`]+)`/g)].map(([, word = '']) => word));
+}
+
+describe.each(DOCS)('%s', (path) => {
+  const links = [...read(path).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)];
+
+  test('links to what is there', () => {
+    for (const [link, target = '', anchor] of links) {
+      const url = target === '' ? new URL(path, ROOT) : new URL(target, new URL(path, ROOT));
+      expect(existsSync(url), link).toBe(true);
+      if (anchor !== undefined) expect([...anchorsOf(readFileSync(url, 'utf8'))], link).toContain(anchor);
+    }
+  });
+});
+
+test("the README's table has every command", () => {
+  const program = new Command();
+  for (const add of [addProcessCommands, addRedisCommands, addOfflineCommands, addCheckCommands]) {
+    add(program, processOutput);
+  }
+  const told = firstColumn(read('README.md'), 'Command line').map((words) => words.split(' ')[0]);
+  expect(told.toSorted()).toEqual(program.commands.map((command) => command.name()).toSorted());
+});
+
+describe('docs/policy.md', () => {
+  const told = firstColumn(read('docs/policy.md'), 'Policy');
+
+  test('has every setting', () => {
+    expect(told.filter((name) => !name.includes('{')).toSorted()).toEqual(
+      Object.keys(policyInputSchema.shape).toSorted(),
+    );
+  });
+
+  test.each(Object.entries(POLICY_DEFAULTS))('%s by default %j', (name, value) => {
+    const row = read('docs/policy.md')
+      .split('\n')
+      .find((line) => line.startsWith('| `') && line.split(' | ')[0]?.includes(`\`${name}\``));
+    const [, shown = ''] = row?.split(' | ') ?? [];
+    const words: Readonly<Record<string, string>> = {
+      reviewTtl: '7 days',
+      pins: 'none',
+      strategy: '`{min: [{evict: 0.6}, {retain: 10}]}`',
+    };
+    expect(shown.replace(/^`(\w+)`$/, '$1')).toContain(words[name] ?? String(value));
+  });
+});
