@@ -33,7 +33,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'tokens',
     'domain',
   ],
-  index: ['runtime', 'models', 'workers', 'config', 'jobs', 'domain'],
+  index: ['runtime', 'models', 'workers', 'telemetry', 'config', 'jobs', 'domain'],
   http: ['client', 'runtime', 'config', 'jobs', 'tokens', 'domain'],
   demo: ['client', 'runtime', 'models', 'local-redis', 'config', 'jobs', 'wire', 'tokens', 'domain'],
   cli: [

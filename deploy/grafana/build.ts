@@ -1,4 +1,4 @@
-/** Writes the dashboards that Grafana is provisioned with: `node deploy/grafana/build.ts`. A test compares both. */
+/** Writes the dashboards that Grafana is provisioned with: `npx node deploy/grafana/build.ts`. A test compares both. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { printDashboard } from './source/dashboard.ts';
 import { DASHBOARDS } from './source/dashboards.ts';

@@ -1,4 +1,4 @@
-/** Writes the rules for the Prometheus operator: `node deploy/kubernetes/build.ts`. A test compares both. */
+/** Writes the rules for the Prometheus operator: `npx node deploy/kubernetes/build.ts`. A test compares both. */
 import { writeFileSync } from 'node:fs';
 import { printPrometheusRule } from './prometheus-rule.ts';
 

@@ -2,7 +2,7 @@ import { type OpenClient, openClient } from '../client/index.ts';
 import type { Config } from '../config.ts';
 import type { LocalRedis } from '../local-redis/local-redis.ts';
 import { provideRedis } from '../local-redis/provide-redis.ts';
-import { ROLES, startWorkers, type Workers, type WorkersOptions } from '../runtime/start-workers.ts';
+import { startWorkers, type Workers, type WorkersOptions } from '../runtime/start-workers.ts';
 import { flushSpans } from '../telemetry/flush-spans.ts';
 import { listenForSignals, unlessInterrupted } from './interruption.ts';
 import { type Output, reportError } from './output.ts';
@@ -35,10 +35,7 @@ export async function withAllInOne<T>(options: AllInOneOptions, use: (all: AllIn
     const redis = await provideRedis({ redisUrl: config.redisUrl, redisTls, log: output.note, signal: interrupted });
     closers.unshift(() => redis.stop());
     const settings = { redisUrl: redis.url, redisTls, shards, queueShards };
-    const workers = await unlessInterrupted(
-      startWorkers({ ...settings, ...parts, concurrency, shutdownMs, roles: ROLES }),
-      interruption,
-    );
+    const workers = await startWorkers({ ...settings, ...parts, concurrency, shutdownMs, signal: interrupted });
     closers.unshift(() => workers.close());
     const client = await unlessInterrupted(openClient(settings), interruption);
     closers.unshift(() => client.close());

@@ -9,7 +9,10 @@ export function addCheckCommands(program: Command, output: Output): void {
   program
     .command('doctor')
     .description('look at this machine, its Redis and its settings, and say what to do; exit code 1 where one is wrong')
-    .option('--redis <url>', 'another Redis than that of REDIS_URL')
+    .option(
+      '--redis <url>',
+      'another Redis than REDIS_URL names; whoever lists processes sees a password in it, one in REDIS_URL not',
+    )
     .option('--providers', 'ask the providers whose keys are set, too; it costs no tokens')
     .option('--json', 'print JSON, failures too')
     .action((options: DoctorCommandOptions) =>

@@ -22,6 +22,7 @@ export function readNumber(text: string): number {
 
 export function readSeconds(text: string): number {
   const value = Number(text);
-  if (text.trim() === '' || !(value >= 0)) throw new InvalidArgumentError('expected a number of seconds.');
+  if (text.trim() === '' || !(value >= 0 && value < Number.POSITIVE_INFINITY))
+    throw new InvalidArgumentError('expected a number of seconds.');
   return value;
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { type ConversationOptions, withConversationOptions } from './command-options.ts';
+import type { EventsOptions } from './commands/events.ts';
 import type { WithClient } from './with-client.ts';
 
 /** Commands about a conversation as a whole. */
@@ -9,6 +10,15 @@ export function addConversationCommands(program: Command, withClient: WithClient
     .action((id: string, options: ConversationOptions) =>
       withClient(options.json, async (context) =>
         (await import('./commands/conversations.ts')).describe(context, id, options),
+      ),
+    );
+  withConversationOptions(program.command('events <conversation>'))
+    .description('list what was settled, committed, proposed and decided within the last day, oldest first')
+    .option('--after <id>', 'only what comes after this event')
+    .option('--follow', 'go on with what comes')
+    .action((id: string, options: EventsOptions) =>
+      withClient(options.json, async (context) =>
+        (await import('./commands/events.ts')).showEvents(context, id, options),
       ),
     );
   withConversationOptions(program.command('import <file>'))

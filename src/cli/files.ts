@@ -1,10 +1,10 @@
 import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
-import { parse as parseYaml } from 'yaml';
 import { TurnfoldError } from '../domain/errors.ts';
 import type { PolicyInput } from '../domain/policy.ts';
 import { readPolicy } from '../domain/policy-input.ts';
+import { parseYaml } from '../runtime/policy-text.ts';
 import type { Output } from './output.ts';
 
 /** In the place of a path: standard input. */
@@ -66,13 +66,7 @@ export async function readPolicyFile(path: string | undefined, output: Output): 
 
 /** What a policy file says, whatever that is. @throws not_found, invalid_policy where it is no YAML */
 export async function readPolicyYaml(path: string): Promise<unknown> {
-  const yaml = await readTextFile(path);
-  try {
-    return parseYaml(yaml);
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message.split('\n')[0]?.replace(/:$/, '') : 'not YAML';
-    throw new TurnfoldError('invalid_policy', `${nameFile(path)}: ${why}`, { field: path, cause });
-  }
+  return parseYaml(await readTextFile(path), nameFile(path), path);
 }
 
 /**

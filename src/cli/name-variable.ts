@@ -4,6 +4,7 @@ import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
 const VARIABLES: Readonly<Record<string, string>> = {
   redisUrl: 'REDIS_URL',
   shards: 'TURNFOLD_SHARDS',
+  'metrics.host': 'TURNFOLD_METRICS_HOST',
   'metrics.port': 'TURNFOLD_METRICS_PORT',
 };
 

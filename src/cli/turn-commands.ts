@@ -1,13 +1,14 @@
 import type { Command } from 'commander';
 import { type ConversationOptions, readNumber, readSeconds, withConversationOptions } from './command-options.ts';
 import type { FailedOptions } from './commands/failures.ts';
-import type { AnswerOptions } from './commands/turns.ts';
+import type { AnswerOptions, OpenOptions } from './commands/turns.ts';
 import type { WithClient } from './with-client.ts';
 
 /** Commands about turns. */
 export function addTurnCommands(program: Command, withClient: WithClient): void {
   addEnqueueCommand(program, withClient);
   addResultCommand(program, withClient);
+  addOpenTurnsCommand(program, withClient);
   addAnswerCommands(program, withClient);
   addFailureCommands(program, withClient);
 }
@@ -42,6 +43,15 @@ function addResultCommand(program: Command, withClient: WithClient): void {
       withClient(options.json, async (context) =>
         (await import('./commands/follow-turn.ts')).tellTurn(context, id, turn, { ...options, waitMs: wait * 1_000 }),
       ),
+    );
+}
+
+function addOpenTurnsCommand(program: Command, withClient: WithClient): void {
+  withConversationOptions(program.command('turns <conversation>'))
+    .description('list its turns that are accepted and not settled, in the order in which they will be answered')
+    .option('--limit <n>', 'so many at most', readNumber, 100)
+    .action((id: string, options: OpenOptions) =>
+      withClient(options.json, async (context) => (await import('./commands/turns.ts')).showOpen(context, id, options)),
     );
 }
 

@@ -1,7 +1,7 @@
 import type { ConversationState } from '../domain/conversation.ts';
 import type { VersionChange } from '../domain/diff.ts';
 import type { LogEntry } from '../domain/message.ts';
-import type { FailedTurn } from '../domain/ports/turn-store.ts';
+import type { FailedTurn, OpenTurns } from '../domain/ports/turn-store.ts';
 import type { TurnState, TurnView } from '../domain/turn.ts';
 import type { Version } from '../domain/version.ts';
 import { type Appended, appendMessages } from './appends.ts';
@@ -15,6 +15,7 @@ import {
   readWholeLog,
   showVersion,
 } from './contexts.ts';
+import { type EventOptions, type EventOrLoss, followEvents } from './events.ts';
 import { type Fork, type ForkInput, forkConversation } from './forks.ts';
 import {
   type AppendInput,
@@ -24,6 +25,7 @@ import {
   type EnqueueInput,
   readConversationName,
 } from './input.ts';
+import { listOpenTurns, type OpenTurnsInput } from './open-turns.ts';
 import { requestPass } from './passes.ts';
 import type { ClientPorts } from './ports.ts';
 import {
@@ -56,6 +58,11 @@ export interface TurnfoldClient {
    */
   stream(conversation: ConversationName, turn: string, options?: StreamOptions): AsyncIterable<TurnProgress>;
   cancel(conversation: ConversationName, turn: string): Promise<TurnState>;
+  /**
+   * turns that are accepted and not settled, with what the first one waits for: what to give `answer` and `cancel`. In the
+   * order in which they will be answered, then scheduled ones by due time; 100, or as many as `limit` says (1,000 at most)
+   */
+  openTurns(conversation: ConversationName, input?: OpenTurnsInput): Promise<OpenTurns>;
   /** failed turns of all conversations, newest first, as long as their records are kept (7 days) */
   failedTurns(input?: FailedInput): Promise<FailedTurn[]>;
   /**
@@ -80,6 +87,12 @@ export interface TurnfoldClient {
   diff(conversation: ConversationName, before: number, after: number): Promise<VersionChange[]>;
   /** the whole log, archived messages included */
   log(conversation: ConversationName): Promise<LogEntry[]>;
+  /**
+   * what was settled, committed, proposed and decided: durable events, oldest first, about the last 500 and for 24 h. Give `after`
+   * the id of the last one that you handled, and none is missed over a crash; where some are no longer kept, `lost` says so.
+   * Ends with the signal's reason once it is aborted
+   */
+  events(conversation: ConversationName, options?: EventOptions): AsyncIterable<EventOrLoss>;
   /** head, size and the pass in progress, without messages */
   describe(conversation: ConversationName): Promise<ConversationState>;
   /** puts a kept version over the live one, with everything newer or without */
@@ -106,6 +119,7 @@ export function createClient(ports: ClientPorts): TurnfoldClient {
     result: (conversation, turn, options) => readResult(ports, conversation, turn, options?.waitMs),
     stream: (conversation, turn, options) => streamTurn(ports, conversation, turn, options),
     cancel: (conversation, turn) => cancelTurn(ports, conversation, turn),
+    openTurns: (conversation, input) => listOpenTurns(ports, conversation, input),
     failedTurns: (input) => listFailedTurns(ports, input),
     redrive: (conversation, turn, input) => redriveTurn(ports, conversation, turn, input),
     answer: (conversation, turn, answers) => answerCalls(ports, conversation, turn, answers),
@@ -115,6 +129,7 @@ export function createClient(ports: ClientPorts): TurnfoldClient {
     versions: (conversation) => listVersions(ports, conversation),
     diff: (conversation, before, after) => diff(ports, conversation, before, after),
     log: (conversation) => readWholeLog(ports, conversation),
+    events: (conversation, options) => followEvents(ports, conversation, options),
     describe: (conversation) => describeConversation(ports, conversation),
     restore: (conversation, input) => restore(ports, conversation, input),
     rollBackTurn: (conversation, turn, input) => rollBackTurn(ports, conversation, turn, input),

@@ -52,6 +52,7 @@ export async function forkConversation(
   const { operation = ports.ids.next(), ...at } = parseInput(forkSchema, input);
   const { agent, conversationTtl, isForking = false } = await describeConversation(ports, source);
   if (isForking) throw beingCopied(source, { isAbandoned: false }, 'from');
+  await ports.versions.beginRest(source);
   const wanted = await planFork(ports, source, at);
   const begun = await ports.versions.beginFork({ conversation, operation, agent, plan: wanted, conversationTtl });
   if (begun.status === 'exists') {
@@ -133,7 +134,11 @@ async function copyTexts(ports: ClientPorts, fork: OpenFork, version: Version): 
   const missing = new Set(names);
   let cursor = '0';
   do {
-    const { checkpoints, whole, next } = await ports.versions.readTexts(fork.plan.source, cursor);
+    const { checkpoints, whole, next } = await readSource(
+      ports,
+      fork,
+      ports.versions.readTexts(fork.plan.source, cursor),
+    );
     const shown = new Map([...checkpoints].filter(([key]) => names.includes(key)));
     for (const key of shown.keys()) missing.delete(key);
     cursor = next;
@@ -150,7 +155,7 @@ async function copyLog(ports: ClientPorts, fork: OpenFork, copied: number): Prom
   let at = copied;
   while (at < head) {
     const to = Math.min(head, at + BATCH_ENTRIES);
-    const entries = takeBytes(await ports.contexts.readLog(source, [{ from: at + 1, to }]));
+    const entries = takeBytes(await readSource(ports, fork, ports.contexts.readLog(source, [{ from: at + 1, to }])));
     // Erased meanwhile, it has nothing more to give.
     if (entries.length === 0) throw new TurnfoldError('gone', `from: ${source.id} was erased`, { field: 'from' });
     const next = await copyBatch(ports, fork, { expectedHead: at, entries });
@@ -158,6 +163,12 @@ async function copyLog(ports: ClientPorts, fork: OpenFork, copied: number): Prom
     at = next;
   }
   return at;
+}
+
+/** A batch of the source, whose rest begins anew with each: it must not be erased between two of them. */
+async function readSource<T>({ versions }: ClientPorts, { plan }: OpenFork, reading: Promise<T>): Promise<T> {
+  const [batch] = await Promise.all([reading, versions.beginRest(plan.source)]);
+  return batch;
 }
 
 /** @returns the head of the fork: another's batches may be ahead of this one's */

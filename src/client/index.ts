@@ -1,14 +1,36 @@
-export { TurnfoldError } from '../domain/errors.ts';
-export type { FailedTurn } from '../domain/ports/turn-store.ts';
+export type { ToolOutput } from '../domain/agent.ts';
+export type { Reason } from '../domain/compaction/thresholds.ts';
+export type { ConversationState, Gate, Quarantine } from '../domain/conversation.ts';
+export type {
+  ApprovalRefusalCode,
+  ConversationEvent,
+  EventNews,
+  PassEndKind,
+  ToldVersion,
+} from '../domain/conversation-event.ts';
+export type { VersionChange } from '../domain/diff.ts';
+export type { Durability } from '../domain/durability.ts';
+export { type ErrorCode, type ErrorContext, isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
+export type { OpenCall } from '../domain/history.ts';
+export type { ConversationRef } from '../domain/ids.ts';
+export type { LogEntry, Message, ToolCall, WeighedMessage, Weight } from '../domain/message.ts';
+export type { ToolDescription } from '../domain/model.ts';
+export type { FailedTurn, OpenTurn, OpenTurns } from '../domain/ports/turn-store.ts';
 export type { RedisTls } from '../domain/redis-tls.ts';
-export type { TurnView } from '../domain/turn.ts';
-export type { Version } from '../domain/version.ts';
+export type { SizeAnchor, SizeRecord } from '../domain/size.ts';
+export type { AnswerEnd, TurnFailure, TurnState, TurnView, Waiting } from '../domain/turn.ts';
+export type { Segment, Version } from '../domain/version.ts';
+export type { Encoding } from '../tokens/encoding.ts';
 export type { Appended } from './appends.ts';
 export type { TurnfoldClient } from './client.ts';
-export type { ContextView } from './contexts.ts';
+export type { ClientOptions } from './client-options.ts';
+export type { AgentSetup, ContextView } from './contexts.ts';
+export type { EventOptions, EventOrLoss } from './events.ts';
 export type { Fork, ForkInput } from './forks.ts';
-export type { AppendInput, CallAnswer, ConversationName, EnqueueInput } from './input.ts';
-export { type ClientOptions, type OpenClient, openClient } from './open-client.ts';
+export type { HeardPart } from './heard-text.ts';
+export type { AppendInput, CallAnswer, ContextPoint, ConversationName, EnqueueInput } from './input.ts';
+export { type OpenClient, openClient } from './open-client.ts';
+export type { OpenTurnsInput } from './open-turns.ts';
 export type { ApprovalInput, DecisionView, ProposalView, RejectionInput } from './proposals.ts';
 export type { FailedInput, RedriveInput } from './redrive.ts';
 export type { StreamOptions, TurnProgress } from './stream.ts';

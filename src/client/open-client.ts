@@ -1,29 +1,11 @@
 import { monotonicFactory } from 'ulidx';
-import { type Durability, durabilitySchema } from '../domain/durability.ts';
 import { TurnfoldError } from '../domain/errors.ts';
-import { parseInput } from '../domain/parse.ts';
-import type { RedisTls } from '../domain/redis-tls.ts';
 import { openWakeQueue } from '../queue/wake-queue.ts';
 import { connectStore } from '../store/connect-store.ts';
 import { readCurrentTrace } from '../telemetry/trace-parent.ts';
-import { type Encoding, loadTokenCounter } from '../tokens/token-counter.ts';
+import { loadTokenCounter } from '../tokens/token-counter.ts';
 import { createClient, type TurnfoldClient } from './client.ts';
-
-export interface ClientOptions {
-  readonly redisUrl: string;
-  /** for `rediss`: an authority of your own, a certificate of ours */
-  readonly redisTls?: RedisTls | undefined;
-  /** the shards that the database was made with (256) */
-  readonly shards?: number;
-  /** queue shards of the workers (1) */
-  readonly queueShards?: number;
-  /** the encoding of an agent's model, where it is not `o200k_base` */
-  readonly encodingOf?: (agent: string) => Encoding;
-  /** what calls that write wait for before they answer; past it they fail with `accepted_unsure` */
-  readonly durability?: Durability;
-  /** told of connection trouble; calls report theirs themselves */
-  readonly onError?: (error: unknown) => void;
-}
+import { type ClientOptions, readClientOptions, readEncoding } from './client-options.ts';
 
 /** Leaves the rest of a second to the caller. */
 const OPEN_MS = 900;
@@ -34,13 +16,21 @@ export interface OpenClient extends TurnfoldClient {
 
 /**
  * Connects a service. Every call fails within a second while Redis is away, and works again once it is back.
- * @throws invalid_config, redis_unavailable, incompatible_store
+ * @throws invalid_config for an option, invalid_input for `durability`, each with the field, before anything is opened;
+ * redis_unavailable; redis_full; incompatible_store
  */
 export async function openClient(options: ClientOptions): Promise<OpenClient> {
-  const { redisUrl: url, redisTls: tls, shards = 256, queueShards = 1, encodingOf = () => 'o200k_base' } = options;
-  const onError = options.onError ?? (() => undefined);
+  const {
+    redisUrl: url,
+    redisTls: tls,
+    shards,
+    queueShards,
+    encodingOf,
+    onError,
+    ...durably
+  } = readClientOptions(options);
   const { store, notices, texts, close } = await inTime(
-    connectStore({ url, tls, shards, failsFast: true, onError, ...readDurability(options.durability) }),
+    connectStore({ url, tls, shards, failsFast: true, onError, ...durably }),
   );
   const wakes = openWakeQueue({ url, tls, shards: queueShards, failsFast: true, onError });
   const next = monotonicFactory();
@@ -52,11 +42,12 @@ export async function openClient(options: ClientOptions): Promise<OpenClient> {
     passes: store,
     versions: store,
     proposals: store,
+    events: store,
     notices,
     texts,
     wakes: { wake: (...wake) => wakes.wake(...wake).catch(onError) },
     onError,
-    counterFor: (agent) => loadTokenCounter(encodingOf(agent)),
+    counterFor: async (agent) => await loadTokenCounter(readEncoding(encodingOf(agent))),
     currentTrace: readCurrentTrace,
     ids: { next: () => next() },
     now: () => Date.now(),
@@ -67,11 +58,6 @@ export async function openClient(options: ClientOptions): Promise<OpenClient> {
       await Promise.all([wakes.close(), close()]);
     },
   };
-}
-
-/** WAIT takes 0 ms for ever. @throws invalid_input */
-function readDurability(durability: Durability | undefined): { durability?: Durability } {
-  return durability === undefined ? {} : { durability: parseInput(durabilitySchema, durability, 'durability') };
 }
 
 /** A server that takes a connection and says nothing is given up in time; what may still become of it is closed. */

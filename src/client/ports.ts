@@ -1,5 +1,6 @@
 import type { IdSource } from '../domain/ports/clock.ts';
 import type { ContextStore } from '../domain/ports/context-store.ts';
+import type { EventStore } from '../domain/ports/event-store.ts';
 import type { PassIntake } from '../domain/ports/pass-store.ts';
 import type { ProposalStore } from '../domain/ports/proposal-store.ts';
 import type { WakeQueue } from '../domain/ports/queue.ts';
@@ -16,6 +17,7 @@ export interface ClientPorts {
   readonly passes: PassIntake;
   readonly versions: VersionStore;
   readonly proposals: ProposalStore;
+  readonly events: EventStore;
   /** never rejects: a wake that is lost costs latency, nothing else */
   readonly wakes: Pick<WakeQueue, 'wake'>;
   readonly notices: SettlementNotices;
@@ -32,6 +34,6 @@ export interface ClientPorts {
 
 /** Tells that something of a conversation happened. A notice may be lost: who waits also looks. */
 export interface SettlementNotices {
-  /** resolves at the next notice of the conversation or after `ms`, whichever comes first */
-  wait(conversation: { readonly tenant: string; readonly id: string }, ms: number): Promise<void>;
+  /** resolves at the next notice of the conversation, after `ms` or once the signal aborts, whichever comes first */
+  wait(conversation: { readonly tenant: string; readonly id: string }, ms: number, signal?: AbortSignal): Promise<void>;
 }

@@ -103,6 +103,7 @@ export async function approveProposal(
 ): Promise<DecisionView> {
   const { edits = {}, ...options } = parseInput(approvalSchema, input);
   const conversation = readConversationName(name);
+  parseInput(idSchema, proposal, 'proposal');
   const waiting = await ports.proposals.readProposal(conversation);
   if (waiting?.proposal.id === proposal) checkRanges(waiting, Object.keys(edits));
   return await decide(ports, conversation, { proposal, verdict: { kind: 'approve', edits }, ...options });

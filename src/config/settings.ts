@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { describeRange, PROCESS_DEFAULTS, PROCESS_RANGES, type WholeRange } from '../domain/process-options.ts';
 import { REDIS_ADDRESS_FORMS, readRedisAddress, showAddress } from '../domain/redis-address.ts';
 import { isCertificate, isPrivateKey, PEM_CERTIFICATE, PEM_KEY, showCertificates } from '../redis/tls-options.ts';
 
@@ -52,29 +53,29 @@ export const SETTINGS = {
       'For `rediss`: the name in the certificates of the servers, where it is not the host of the address. Sentinels and Clusters tell addresses of their own, often IPs.',
   },
   TURNFOLD_SHARDS: {
-    schema: wholeNumber(1, 4_096).default(256),
+    schema: wholeNumber(PROCESS_RANGES.shards).default(PROCESS_DEFAULTS.shards),
     about:
       'How many shards conversations are spread over. Written once to the database: the same for all its processes.',
   },
   TURNFOLD_QUEUE_SHARDS: {
-    schema: wholeNumber(1, 64).default(1),
+    schema: wholeNumber(PROCESS_RANGES.queueShards).default(PROCESS_DEFAULTS.queueShards),
     about:
       'How many shards each queue has: the same for all processes of a database. A worker takes one job at a time of each at least, whatever its concurrency.',
   },
   TURNFOLD_TURN_CONCURRENCY: {
-    schema: wholeNumber(1, 1_000).default(50),
+    schema: wholeNumber(PROCESS_RANGES.concurrency).default(PROCESS_DEFAULTS.concurrency.turn),
     about: 'Turns at a time in a worker.',
   },
   TURNFOLD_COMPACTION_CONCURRENCY: {
-    schema: wholeNumber(1, 1_000).default(10),
+    schema: wholeNumber(PROCESS_RANGES.concurrency).default(PROCESS_DEFAULTS.concurrency.compaction),
     about: 'Passes at a time in a worker.',
   },
   TURNFOLD_SUMMARIZATION_CONCURRENCY: {
-    schema: wholeNumber(1, 1_000).default(10),
+    schema: wholeNumber(PROCESS_RANGES.concurrency).default(PROCESS_DEFAULTS.concurrency.summarization),
     about: 'Summaries at a time in a worker.',
   },
   TURNFOLD_METRICS_PORT: {
-    schema: wholeNumber(0, 65_535).default(9464),
+    schema: wholeNumber(PROCESS_RANGES.port).default(9464),
     about: 'Port of a worker’s pages (`/metrics`, `/health`, `/ready`); 0 takes any free one.',
   },
   TURNFOLD_METRICS_HOST: {
@@ -82,20 +83,20 @@ export const SETTINGS = {
     about: 'Address that they are bound to. They have no access control of their own.',
   },
   TURNFOLD_SHUTDOWN_MS: {
-    schema: wholeNumber(1, 600_000).default(10_000),
+    schema: wholeNumber(PROCESS_RANGES.shutdownMs).default(PROCESS_DEFAULTS.shutdownMs),
     about: 'What a worker has after SIGTERM to finish what it holds. Whoever sends the SIGKILL must wait longer.',
   },
   TURNFOLD_STUCK_MS: {
-    schema: wholeNumber(1_000, 3_600_000).default(60_000),
+    schema: wholeNumber(PROCESS_RANGES.stuckMs).default(PROCESS_DEFAULTS.stuckMs),
     about: 'A worker with free hands that leaves work in its queue for so long is not ready.',
   },
   TURNFOLD_DURABLE_REPLICAS: {
-    schema: wholeNumber(0, 100).default(0),
+    schema: wholeNumber({ least: 0, most: 100 }).default(0),
     about:
       'For the command line; services pass `durability`. Replicas that must hold a write before a caller is told that it is done; 0: the master’s word is enough.',
   },
   TURNFOLD_DURABLE_TIMEOUT_MS: {
-    schema: wholeNumber(1, 600_000).default(1_000),
+    schema: wholeNumber({ least: 1, most: 600_000 }).default(1_000),
     about: 'How long a caller waits for those replicas, or disks.',
   },
   TURNFOLD_DURABLE_FSYNC: {
@@ -131,10 +132,10 @@ export function settingOf(name: SettingName): Setting {
   return SETTINGS[name];
 }
 
-/** A whole number. The message is one for all that is wrong, so that it says what is right. */
-function wholeNumber(least: number, most: number): z.ZodCoercedNumber {
-  const error = `must be a whole number from ${least} to ${most}`;
-  return z.coerce.number({ error }).int({ error }).min(least, { error }).max(most, { error });
+/** A whole number, as a text. */
+function wholeNumber(range: WholeRange): z.ZodCoercedNumber {
+  const error = describeRange(range);
+  return z.coerce.number({ error }).int({ error }).min(range.least, { error }).max(range.most, { error });
 }
 
 function oneOf<const Values extends readonly [string, ...string[]]>(values: Values, error: string) {

@@ -21,12 +21,12 @@ export function turnIdOf(index: number): string {
 }
 
 /**
- * Decides as scripted. Which turn and step a request is for stands in its idempotency key, `conversation/turn/model-n`: so
+ * Decides as scripted. Which turn and step a request is for stands in its idempotency key, `…/turn/accepted/model-n`: so
  * a retried step gets the same answer, and the size of the context does not matter.
  */
 export function decideFrom(turns: readonly ScriptedTurn[]): (request: ModelRequest) => ModelAnswer {
   return ({ idempotencyKey, messages }) => {
-    const found = /\/turn-(\d+)\/model-(\d+)$/.exec(idempotencyKey);
+    const found = /\/turn-(\d+)\/\d+\/model-(\d+)$/.exec(idempotencyKey);
     const turn = turns[Number(found?.[1]) - 1];
     const step = Number(found?.[2]);
     if (turn === undefined) throw new Error(`no scripted turn for ${idempotencyKey}`);

@@ -3,9 +3,10 @@ import type { Model } from './model.ts';
 import type { PolicyInput } from './policy.ts';
 
 export interface ToolContext {
+  readonly tenant: string;
   readonly conversation: string;
   readonly turn: string;
-  /** the same for every run of the same call: what a tool needs to take effect once */
+  /** the same for every run of the same call, and for no other one: what a tool needs to take effect once */
   readonly idempotencyKey: string;
   readonly signal: AbortSignal;
 }

@@ -74,7 +74,7 @@ export const ERROR_CODES = {
   redis_full: 'service',
   /** The database was written with other settings or a newer schema, or its server may throw keys away. */
   incompatible_store: 'service',
-  /** A setting of the environment that does not parse. */
+  /** A setting of the environment that does not parse; an option of `startWorkers`, of `openClient` or of an agent. */
   invalid_config: 'service',
 } as const;
 

@@ -191,14 +191,17 @@ type LossEvent = {
   readonly why?: 'fenced' | 'gone' | 'expired';
 };
 
-/** A job waits again, because the worker that had it died, froze or lost Redis. Told by whoever found it. */
+/** A job waits again, because its worker died, froze, lost Redis or stopped before it was done. Told by whoever found it. */
 type ReclaimEvent = { readonly type: 'job_reclaimed'; readonly queue: string };
 
-/** It had rested for the `conversationTtl` of its policy, and was erased. */
+/** It had rested for the `conversationTtl` of its policy, and was erased. Told once, at its end, by whoever removed the last of it. */
 type ExpiryEvent = { readonly type: 'conversation_expired'; readonly removedKeys: number };
 
 /** At a start: Redis has used so much of what it may that writes will soon be refused. */
 type MemoryEvent = { readonly type: 'redis_nearly_full'; readonly usedBytes: number; readonly limitBytes: number };
+
+/** At a start: what a person should know of a policy that is taken all the same, e.g. a retired key. */
+type PolicyEvent = { readonly type: 'policy_warned'; readonly message: string };
 
 type FailureEvent = { readonly type: 'worker_failed'; readonly where: string; readonly error: unknown };
 
@@ -207,6 +210,6 @@ type FailureEvent = { readonly type: 'worker_failed'; readonly where: string; re
  */
 export type WorkerEvent =
   | (EventScope & (TurnEvent | ModelEvent | PassEvent | RejectionEvent | LossEvent | ExpiryEvent))
-  | (Partial<EventScope> & (FailureEvent | MemoryEvent | ReclaimEvent));
+  | (Partial<EventScope> & (FailureEvent | MemoryEvent | PolicyEvent | ReclaimEvent));
 
 export type EventListener = (event: WorkerEvent) => void;

@@ -11,10 +11,13 @@ export interface ModelPrices {
   readonly output: number;
 }
 
+/** The encodings that are counted exactly. */
+export const ENCODINGS = ['o200k_base', 'cl100k_base'] as const;
+
 /** What is known of a model before it is called. */
 export interface ModelProfile extends ModelWindow {
   readonly id: string;
-  readonly encoding: 'o200k_base' | 'cl100k_base';
+  readonly encoding: (typeof ENCODINGS)[number];
   /** how its requests look on the wire; absent: it takes our messages as they are */
   readonly format?: WireFormat;
   /** how its adapter renders them, in the format's own options: a version is checked as it will be sent */

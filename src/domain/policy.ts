@@ -99,13 +99,15 @@ export const policyInputSchema = z.strictObject({
     .describe('manual: no soft pass; review: a soft pass proposes its version and commits it once somebody approves'),
   reviewTtl: z.number().int().min(1000).optional().describe('ms for which a proposal waits'),
   enabled: z.boolean().optional().describe('false: no pass at all'),
+  // The minimum is what a sweep tells apart. None below 7 d would keep turn ids known for as long as elsewhere: that is weighed by
+  // who sets it.
   conversationTtl: z
     .number()
     .int()
     .min(1000)
     .optional()
     .describe(
-      'ms for which a conversation may rest (no turn and no pass open, nothing settled, appended or committed) before it is erased, as by `erase`; absent: for ever. A change counts from the next thing that happens in it',
+      'ms for which a conversation may rest (no turn and no pass open, nothing settled, appended or committed) before it is erased, as by `erase`; absent: for ever. A change counts from the next thing that happens in it. Its turn ids are forgotten with it: one that is enqueued once more then runs once more, where else its result is answered for 7 d',
     ),
 });
 

@@ -7,7 +7,10 @@ export type TurnState = (typeof TURN_STATES)[number];
 export const WAIT_KINDS = ['tools', 'approval', 'compaction', 'retry'] as const;
 export type WaitKind = (typeof WAIT_KINDS)[number];
 
-/** What moves a turn. Every other pair of state and event is refused. */
+/**
+ * What moves a turn. Every other pair of state and event is refused. This is what is specified: the store's scripts decide, and
+ * the contract suite holds every store to it.
+ */
 export type TurnEvent = 'accept' | 'schedule' | 'become_due' | 'claim' | 'suspend' | 'complete' | 'fail' | 'cancel';
 
 const TRANSITIONS: Readonly<Record<TurnState | 'none', Partial<Record<TurnEvent, TurnState>>>> = {

@@ -17,7 +17,7 @@ export interface PageServerOptions {
   readonly port: number;
   /** `127.0.0.1` unless told: pages have no access control of their own */
   readonly host?: string;
-  /** by path, each for GET */
+  /** by path, each for GET, and for HEAD without its body */
   readonly pages: Readonly<Record<string, Page>>;
 }
 
@@ -28,9 +28,15 @@ export interface PageServer {
   close(): Promise<void>;
 }
 
+/** Probes ask by either; Node leaves the body of an answer to HEAD away. */
+const READING: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+
+/** What the kernel says of a host that is not this machine's, and of a name that nobody knows. */
+const WRONG_HOST = /EADDRNOTAVAIL|ENOTFOUND|EAI_AGAIN/;
+
 /**
  * Serves pages to machines that watch this process.
- * @throws invalid_config (`metrics.port`) where the address cannot be bound
+ * @throws invalid_config (`metrics.port`, `metrics.host`) where the address cannot be bound
  */
 export async function servePages({ port, host = '127.0.0.1', pages }: PageServerOptions): Promise<PageServer> {
   const byPath = new Map(Object.entries(pages));
@@ -42,10 +48,8 @@ export async function servePages({ port, host = '127.0.0.1', pages }: PageServer
     await once(server, 'listening');
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new TurnfoldError('invalid_config', `metrics.port: its pages cannot be served: ${why}`, {
-      field: 'metrics.port',
-      cause,
-    });
+    const field = WRONG_HOST.test(why) ? 'metrics.host' : 'metrics.port';
+    throw new TurnfoldError('invalid_config', `${field}: nothing can be served there: ${why}`, { field, cause });
   }
   // Out of file descriptors, say: a page that nobody can read must not end the worker.
   server.on('error', () => undefined);
@@ -68,7 +72,7 @@ async function answer(
   response: ServerResponse,
 ): Promise<void> {
   const [path = ''] = (request.url ?? '').split('?', 1);
-  const page = request.method === 'GET' ? pages.get(path) : undefined;
+  const page = READING.has(request.method ?? '') ? pages.get(path) : undefined;
   try {
     send(response, page === undefined ? tell(404, 'not found') : await page());
   } catch {

@@ -61,10 +61,12 @@ export function findProfile(provider: string, model: string, catalogue: Catalogu
   const found = catalogue.get(`${provider}/${model}`) ?? catalogue.get(`${provider}/${family}`);
   if (found !== undefined) return { ...found, id: model };
   const field = 'model';
-  const known = [...catalogue.keys()].filter((name) => name.startsWith(`${provider}/`)).join(', ');
+  const all = [...catalogue.keys()];
+  const known = all.filter((name) => name.startsWith(`${provider}/`));
+  const wanted = provider === '' ? model : `${provider}/${model}`;
   throw new TurnfoldError(
     'invalid_config',
-    `${field}: nothing is known of ${provider}/${model}: give its profile (window, output cap, encoding). Known: ${known || 'none'}`,
+    `${field}: nothing is known of ${wanted}: give its profile (window, output cap, encoding). Known: ${(known.length > 0 ? known : all).join(', ')}`,
     { field },
   );
 }

@@ -13,7 +13,10 @@ export interface QueueWorkerOptions {
   readonly concurrency: number;
   readonly deliver: Delivery;
   readonly onError: QueueErrorListener;
-  /** a job's lock had lapsed, and it waits again: its worker died, froze or lost Redis. Told to one worker of the queue */
+  /**
+   * a job's lock had lapsed, and it waits again: its worker died, froze, lost Redis or stopped before it was done. Told to one
+   * worker of the queue
+   */
   readonly onReclaim?: (queue: QueueName) => void;
 }
 

@@ -55,7 +55,7 @@ export function openQueueWorkers(options: QueueWorkersOptions): QueueWorkers {
     async start() {
       if (running !== undefined || closing !== undefined) throw new Error('queue workers start once');
       const connection = openQueueConnection(options);
-      const opened = openWorkers(options, connection, lastCall.signal);
+      const opened = openOrCut(options, connection, lastCall.signal);
       intakes.push(...opened.map(({ intake }) => intake));
       const workers = opened.map(({ worker }) => worker);
       running = new RunningWorkers(workers, connection, options.onError);
@@ -68,6 +68,16 @@ export function openQueueWorkers(options: QueueWorkersOptions): QueueWorkers {
     isRunning: () => closing === undefined && running?.isRunning() === true,
     intakes,
   };
+}
+
+/** A connection that nobody works on would keep the process. */
+function openOrCut(...parts: Parameters<typeof openWorkers>): OpenedWorker[] {
+  try {
+    return openWorkers(...parts);
+  } catch (error) {
+    parts[1].disconnectAll();
+    throw error;
+  }
 }
 
 interface OpenedWorker {

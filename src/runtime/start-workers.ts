@@ -1,8 +1,4 @@
-import type { Agent } from '../domain/agent.ts';
 import type { EventListener } from '../domain/events.ts';
-import type { Model } from '../domain/model.ts';
-import type { PolicyInput } from '../domain/policy.ts';
-import type { RedisTls } from '../domain/redis-tls.ts';
 import { LoopWatch } from '../health/loop-watch.ts';
 import type { QueueErrorListener } from '../queue/queue-connection.ts';
 import { openQueueWorkers, type QueueWorkers } from '../queue/queue-workers.ts';
@@ -14,8 +10,9 @@ import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { Calibrations } from '../workers/calibrations.ts';
 import { systemTimers } from '../workers/timers.ts';
 import { prepareAgents } from './agents.ts';
+import { Closers } from './closers.ts';
 import { createHandlers, type HandlerParts, type Handlers } from './handlers.ts';
-import { type ListeningOptions, openListening } from './listening.ts';
+import { type Listening, type ListeningOptions, openListening } from './listening.ts';
 import { createMeasures } from './measures.ts';
 import { MeasuringLease } from './measuring-lease.ts';
 import { prepareShadow } from './shadow.ts';
@@ -23,33 +20,9 @@ import { createSummarizers } from './summarizers.ts';
 import { createIdSource, systemClock } from './system.ts';
 import { listWorkerChecks } from './worker-checks.ts';
 import { openWorkerPages, type WorkerPages } from './worker-pages.ts';
+import { ROLES, type Role, readWorkersOptions, type WorkersOptions, type WorkersSettings } from './workers-options.ts';
 
-export const ROLES = ['turn', 'compaction', 'summarization'] as const;
-export type Role = (typeof ROLES)[number];
-
-export interface WorkersOptions extends ListeningOptions {
-  readonly redisUrl: string;
-  /** for `rediss`: an authority of your own, a certificate of ours */
-  readonly redisTls?: RedisTls | undefined;
-  readonly agents: readonly Agent[];
-  readonly roles: readonly Role[];
-  /** models that policies name as summarizers, besides those of the agents */
-  readonly summarizers?: readonly Model[];
-  /** what agents' policies are merged over */
-  readonly policy?: PolicyInput;
-  /** a second policy, whole: measured at every pass that ends here, and never committed */
-  readonly shadow?: PolicyInput;
-  readonly shards: number;
-  readonly queueShards: number;
-  /** jobs at a time in this process, by role; one of each queue shard at least */
-  readonly concurrency: Readonly<Record<Role, number>>;
-  /** absent: no pages for metrics and health */
-  readonly metrics?: { readonly host: string; readonly port: number };
-  /** ms that a close waits for what is under way */
-  readonly shutdownMs: number;
-  /** ms that work may wait for a worker with free hands, until that one is not ready (a minute) */
-  readonly stuckMs?: number;
-}
+export { ROLES, type Role, type WorkersOptions };
 
 export interface Workers {
   /** where the metrics page is, where there is one */
@@ -60,53 +33,90 @@ export interface Workers {
 
 /**
  * Starts the workers of a process: one role, or all of them. The sweeper runs beside any role.
- * @throws invalid_config, invalid_policy, incompatible_store before anything is taken; nothing stays open then
+ * @throws invalid_config, invalid_policy, with the field, before anything is opened; incompatible_store; redis_full; the
+ * signal's reason. Nothing stays open then
  */
 export async function startWorkers(options: WorkersOptions): Promise<Workers> {
-  const { redisUrl: url, redisTls: tls, shards, queueShards } = options;
-  const { onContent, tracing, ...listening } = openListening(options);
-  const metrics = createMetrics({ concurrency: countHandsOf(options), onEvent: listening.onEvent });
+  const settings = readWorkersOptions(options);
+  const { signal, warnings, metrics: pagesAt, ...others } = settings;
+  signal?.throwIfAborted();
+  const listening = openListening(settings);
+  const metrics = createMetrics({ concurrency: countHandsOf(settings), onEvent: listening.onEvent });
   const onEvent = combineListeners(metrics.listener, listening.onEvent);
-  const calibrations = new Calibrations({ clock: systemClock, timers: systemTimers, onEvent });
-  const factorOf = (model: string): number => calibrations.factorOf(model);
-  const agents = await prepareAgents(options.agents, options.policy ?? {}, factorOf);
-  // Others need not know the summarizers, nor hold their keys.
-  const summarized = options.roles.includes('summarization') ? agents.all : [];
-  const summarizers = await createSummarizers(summarized, options.summarizers ?? [], tracing);
-  const shadowed = options.shadow && (await prepareShadow(options.agents, options.shadow, factorOf));
-  const onError = reportTo(onEvent);
-  const pages = await openWorkerPages(options.metrics);
-  const connecting = connectStore({ url, tls, shards, onError: (error) => onError(error, 'store') });
-  const { store, readMemory, measures, checkServer, close } = await connecting.catch(async (error: unknown) => {
-    await pages.close();
-    throw error;
-  });
-  const wakes = openWakeQueue({ url, tls, shards: queueShards, onError });
-  const closeAll = async (): Promise<void> => void (await Promise.all([pages.close(), wakes.close(), close()]));
+  for (const message of warnings) onEvent({ type: 'policy_warned', message });
+  const closers = new Closers((error) => onEvent({ type: 'worker_failed', where: 'close', error }));
   try {
-    await tellOfMemory(readMemory, onEvent);
-    await calibrations.start(store);
-    const connections = { store, wakes, measures, checkServer, pages, closeAll };
-    const told = { onEvent, onContent, tracing, metrics };
-    return await startRoles({ ...options, ...told, ...connections, agents, shadowed, calibrations, summarizers });
+    return await unlessAborted(
+      openWorkers({ ...others, ...listening, onEvent, metrics, pagesAt, closers, signal }),
+      signal,
+    );
   } catch (error) {
-    await closeAll();
+    await closers.close();
     throw error;
   }
 }
 
-interface RoleParts
-  extends Omit<WorkersOptions, 'agents' | 'summarizers' | 'metrics' | keyof ListeningOptions>,
-    HandlerParts {
-  readonly metrics: Metrics;
-  readonly wakes: OpenWakeQueue;
-  readonly measures: ConnectedStore['measures'];
-  readonly checkServer: ConnectedStore['checkServer'];
-  readonly pages: WorkerPages;
-  readonly closeAll: () => Promise<void>;
+/** @throws the signal's reason, as soon as it aborts: ioredis may leave who waits for Redis without an answer then */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return await work;
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(signal.reason);
+  signal.addEventListener('abort', abort);
+  if (signal.aborted) abort();
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
 }
 
-type Hands = Pick<WorkersOptions, 'roles' | 'concurrency' | 'queueShards'>;
+type OpeningParts = Omit<WorkersSettings, 'metrics' | 'warnings' | keyof ListeningOptions> &
+  Listening & {
+    readonly metrics: Metrics;
+    readonly pagesAt: WorkersSettings['metrics'];
+    readonly closers: Closers;
+  };
+
+/** Opens one thing after the other, each with its close. */
+async function openWorkers(parts: OpeningParts): Promise<Workers> {
+  const { redisUrl: url, redisTls: tls, shards, queueShards, closers, signal, onEvent } = parts;
+  const calibrations = new Calibrations({ clock: systemClock, timers: systemTimers, onEvent });
+  const prepared = await prepare(parts, (model) => calibrations.factorOf(model));
+  const onError = reportTo(onEvent);
+  const pages = await openWorkerPages(parts.pagesAt);
+  closers.add(() => pages.close());
+  const connected = await connectStore({ url, tls, shards, onError: (error) => onError(error, 'store'), signal });
+  closers.add(connected.close);
+  const wakes = openWakeQueue({ url, tls, shards: queueShards, onError });
+  closers.add(() => wakes.close());
+  await tellOfMemory(connected.readMemory, onEvent);
+  await calibrations.start(connected.store);
+  closers.add(() => calibrations.stop());
+  return await startRoles({ ...parts, ...connected, ...prepared, wakes, pages, calibrations });
+}
+
+/** What is made of agents and policies before anything is opened. */
+async function prepare(
+  { agents: given, policy, shadow, roles, summarizers: models, tracing }: OpeningParts,
+  factorOf: (model: string) => number,
+): Promise<Pick<HandlerParts, 'agents' | 'summarizers' | 'shadowed'>> {
+  const agents = await prepareAgents(given, policy, factorOf);
+  // Others need not know the summarizers, nor hold their keys.
+  const summarized = roles.includes('summarization') ? agents.all : [];
+  const summarizers = await createSummarizers(summarized, models, tracing);
+  const shadowed = shadow && (await prepareShadow(given, shadow, factorOf));
+  return { agents, summarizers, shadowed };
+}
+
+interface RoleParts
+  extends Omit<OpeningParts, 'policy' | 'shadow' | 'signal' | 'pagesAt' | keyof HandlerParts>,
+    Pick<ConnectedStore, 'measures' | 'checkServer'>,
+    HandlerParts {
+  readonly wakes: OpenWakeQueue;
+  readonly pages: WorkerPages;
+}
+
+type Hands = Pick<WorkersSettings, 'roles' | 'concurrency' | 'queueShards'>;
 
 /** Jobs at a time by role; 0 of one that this process has not. */
 function countHandsOf({ roles, concurrency, queueShards }: Hands): Record<string, number> {
@@ -115,63 +125,35 @@ function countHandsOf({ roles, concurrency, queueShards }: Hands): Record<string
   );
 }
 
-const STUCK_MS = 60_000;
-
 /** All that runs over the open connections. */
-async function startRoles({
-  store,
-  wakes,
-  calibrations,
-  summarizers,
-  metrics,
-  measures,
-  checkServer,
-  pages,
-  closeAll,
-  ...options
-}: RoleParts): Promise<Workers> {
-  const lease = new MeasuringLease({
-    measures,
-    timers: systemTimers,
-    clock: systemClock,
-    owner: createIdSource().next(),
-  });
-  metrics.measure(createMeasures({ store, measures, wakes, calibrations, lease }));
-  const { onEvent } = options;
-  const { sweeper, ...handlers } = createHandlers({
-    store,
-    wakes,
-    calibrations,
-    summarizers,
-    agents: options.agents,
-    shadowed: options.shadowed,
-    onContent: options.onContent,
-    tracing: options.tracing,
-    onEvent,
-  });
-  const workers = openRoles(options, handlers, onEvent);
+async function startRoles(parts: RoleParts): Promise<Workers> {
+  const { store, wakes, calibrations, metrics, measures, checkServer, pages, closers, stuckMs, onEvent } = parts;
+  const { sweeper, ...handlers } = createHandlers(parts);
   const loop = new LoopWatch();
-  const { stuckMs = STUCK_MS } = options;
+  closers.add(() => loop.stop());
+  const workers = openRoles(parts, handlers, onEvent);
+  closers.add(() => workers.close());
+  const owner = createIdSource().next();
+  const lease = new MeasuringLease({ measures, timers: systemTimers, clock: systemClock, owner });
+  closers.add(() => lease.end());
+  metrics.measure(createMeasures({ store, measures, wakes, calibrations, lease }));
   pages.begin({ metrics, checks: listWorkerChecks({ checkServer, wakes, workers, loop, stuckMs }) });
+  closers.add(() => pages.stop());
   await workers.start();
+  closers.add(() => sweeper.stop());
   sweeper.start();
   return {
     metricsUrl: pages.metricsUrl,
     async close() {
-      pages.stop();
-      lease.end();
-      sweeper.stop();
-      calibrations.stop();
-      const outcome = await workers.close();
-      loop.stop();
-      await closeAll();
-      return outcome;
+      await closers.close();
+      // Closed already: what came of it.
+      return await workers.close();
     },
   };
 }
 
 type RoleOptions = Pick<
-  WorkersOptions,
+  WorkersSettings,
   'redisUrl' | 'redisTls' | 'queueShards' | 'roles' | 'concurrency' | 'shutdownMs'
 >;
 

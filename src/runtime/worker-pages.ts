@@ -34,7 +34,7 @@ const tellToWait: Page = () => tell(503, 'not started yet');
 const tellStarting = async (): Promise<Finding[]> => [STARTING];
 const tellStopping = async (): Promise<Finding[]> => [STOPPING];
 
-/** @param address absent: none are served. @throws invalid_config (`metrics.port`) where it cannot be bound */
+/** @param address absent: none are served. @throws invalid_config (`metrics.port`, `metrics.host`) where it cannot be bound */
 export async function openWorkerPages(
   address: { readonly host: string; readonly port: number } | undefined,
 ): Promise<WorkerPages> {

@@ -21,6 +21,8 @@ export interface StoreOptions extends RedisLocation {
   readonly onError?: (error: Error) => void;
   /** what writes that services ask for wait for */
   readonly durability?: Durability;
+  /** ends an opening that waits for Redis: it may never be answered then, and keeps no process */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface ConnectedStore {
@@ -41,7 +43,8 @@ const FAIL_FAST_MS = 900;
 
 /** @throws invalid_config, incompatible_store; failing fast also redis_unavailable */
 export async function connectStore(options: StoreOptions): Promise<ConnectedStore> {
-  const { url, tls, shards, failsFast = false, onError, durability } = options;
+  const { url, tls, shards, failsFast = false, onError, durability, signal } = options;
+  signal?.throwIfAborted();
   const redis = openConnection({
     url,
     tls,
@@ -49,6 +52,8 @@ export async function connectStore(options: StoreOptions): Promise<ConnectedStor
     ...(failsFast ? { commandTimeoutMs: FAIL_FAST_MS } : {}),
     ...(onError === undefined ? {} : { onError }),
   });
+  const leave = (): void => redis.disconnect();
+  signal?.addEventListener('abort', leave);
   try {
     if (failsFast) await connect(redis, options);
     const keyspace = await openDatabase(redis, { shards });
@@ -73,5 +78,7 @@ export async function connectStore(options: StoreOptions): Promise<ConnectedStor
   } catch (error) {
     redis.disconnect();
     throw error;
+  } finally {
+    signal?.removeEventListener('abort', leave);
   }
 }

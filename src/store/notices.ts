@@ -6,9 +6,9 @@ import type { Subscriber } from './subscriber.ts';
 export interface Notices {
   /**
    * Resolves when it is time to look: at a notice of the conversation, once listening has begun (what came before is heard
-   * by nobody), or after `ms`.
+   * by nobody), after `ms`, or once the signal aborts.
    */
-  wait(conversation: ConversationRef, ms: number): Promise<void>;
+  wait(conversation: ConversationRef, ms: number, signal?: AbortSignal): Promise<void>;
   close(): void;
 }
 
@@ -35,15 +35,19 @@ class RedisNotices implements Notices {
     this.#keyspace = keyspace;
   }
 
-  async wait(conversation: ConversationRef, ms: number): Promise<void> {
+  async wait(conversation: ConversationRef, ms: number, signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted) return;
     const name = this.#keyspace.key(conversation, 'ev');
     const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, ms);
-    const channel = this.#join(name, resolve);
+    const wake = (): void => resolve();
+    const timer = setTimeout(wake, ms);
+    signal?.addEventListener('abort', wake);
+    const channel = this.#join(name, wake);
     clearTimeout(channel.linger);
     await promise;
     clearTimeout(timer);
-    channel.waiters.delete(resolve);
+    signal?.removeEventListener('abort', wake);
+    channel.waiters.delete(wake);
     if (channel.waiters.size === 0) channel.linger = setTimeout(() => this.#leave(name), LINGER_MS).unref();
   }
 

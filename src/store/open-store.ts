@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { CalibrationStore } from '../domain/ports/calibration-store.ts';
 import type { ContextStore } from '../domain/ports/context-store.ts';
+import type { EventStore } from '../domain/ports/event-store.ts';
 import type { PassStore } from '../domain/ports/pass-store.ts';
 import type { ProposalStore } from '../domain/ports/proposal-store.ts';
 import type { SummaryStore } from '../domain/ports/summary-store.ts';
@@ -10,6 +11,7 @@ import type { TurnIntake, TurnStore } from '../domain/ports/turn-store.ts';
 import type { VersionStore } from '../domain/ports/version-store.ts';
 import { openCalibrationStore } from './calibrations/calibration-store.ts';
 import { openContextStore } from './contexts/context-store.ts';
+import { openEventStore } from './events/event-store.ts';
 import type { Keyspace } from './keys.ts';
 import { openPassStore } from './passes/pass-store.ts';
 import { openProposalStore } from './proposals/proposal-store.ts';
@@ -26,6 +28,7 @@ export type Store = TurnStore &
   ProposalStore &
   VersionStore &
   ContextStore &
+  EventStore &
   SummaryStore &
   SweepStore &
   CalibrationStore &
@@ -39,6 +42,7 @@ export function openStore(redis: Redis, keyspace: Keyspace): Store {
     ...openProposalStore(redis, keyspace),
     ...openVersionStore(redis, keyspace),
     ...openContextStore(redis, keyspace),
+    ...openEventStore(redis, keyspace),
     ...openSummaryStore(redis, keyspace),
     ...openSweepStore(redis, keyspace),
     ...openCalibrationStore(redis, keyspace),

@@ -9,7 +9,10 @@ import { callRedis } from './connection.ts';
 export interface MasterAnswers<Answer> {
   /** but of those that answered with undefined */
   readonly answers: readonly Answer[];
-  /** `host:port` of a Cluster's masters that have slots and did not answer: who lies there cannot be reached */
+  /**
+   * `host:port` of a Cluster's masters that have slots and did not answer, and by their number the slots that no master has:
+   * who lies there cannot be reached
+   */
   readonly silent: readonly string[];
 }
 
@@ -34,7 +37,7 @@ export async function askMasters<Answer>(
   const heard = await Promise.all(
     listOwners(cluster).map(async ([node, master]) => ({ node, ...(await hear(master, ask, deadlineMs)) })),
   );
-  const silent = heard.flatMap(({ node, isSilent }) => (isSilent ? [node] : []));
+  const silent = [...heard.flatMap(({ node, isSilent }) => (isSilent ? [node] : [])), ...nameUnowned(cluster)];
   // One whose connection has ended is looked for anew only here, where nobody else asks for what lies on it.
   if (silent.length > 0) cluster.refreshSlotsCache();
   return { answers: heard.flatMap(({ answer }) => (answer === undefined ? [] : [answer])), silent };
@@ -56,6 +59,17 @@ function listOwners(cluster: Cluster): (readonly [node: string, master: Redis | 
   const masters = new Map(cluster.nodes('master').map((master) => [nodeOf(master), master]));
   const owners = new Set(cluster.slots.flatMap(([owner]) => owner ?? []));
   return [...owners].map((node) => [node, masters.get(node)]);
+}
+
+const SLOTS = 16_384;
+
+/**
+ * Nobody has the slots of a master that the others were told to forget. Who knew it takes it for their owner still: ioredis
+ * replaces owners, and forgets none.
+ */
+function nameUnowned({ slots }: Cluster): string[] {
+  const unowned = SLOTS - slots.filter(([owner]) => owner !== undefined).length;
+  return unowned === 0 ? [] : [`${unowned} slots without a master`];
 }
 
 /** `host:port` of a node. */

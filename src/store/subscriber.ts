@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
+import { TurnfoldError } from '../domain/errors.ts';
 import { duplicateConnection } from './connection.ts';
 import { publish } from './publish.ts';
 
@@ -28,8 +29,12 @@ export class Subscriber {
     this.#redis = redis;
   }
 
-  /** @returns resolves once the channel is listened to; rejects where Redis did not say so, who may listen all the same */
+  /**
+   * @returns resolves once the channel is listened to; rejects where Redis did not say so, who may listen all the same
+   * @throws redis_unavailable once it is closed: a connection that is opened then is closed by nobody
+   */
   async join(name: string, hear: Hear): Promise<void> {
+    if (this.#isClosed) throw new TurnfoldError('redis_unavailable', 'the connection was closed by this process');
     const known = this.#channels.get(name);
     const channel = known ?? { hearers: new Set(), begun: this.#connect().subscribe(name) };
     this.#channels.set(name, channel);

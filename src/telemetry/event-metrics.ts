@@ -42,6 +42,7 @@ const RECORDERS: Recorders = {
   conversation_expired: ({ conversationsExpired }) => conversationsExpired.inc(),
   // What it is now is a gauge.
   redis_nearly_full: () => undefined,
+  policy_warned: () => undefined,
   worker_failed: ({ workerFailures }, { where }) => workerFailures.inc({ where }),
 };
 

@@ -96,7 +96,7 @@ const LOG_LINES: LogLines = {
   lease_lost: ({ what, why }) => ({ level: 'warn', message: `${what} is another owner's, or erased`, fields: { why } }),
   job_reclaimed: ({ queue }) => ({
     level: 'warn',
-    message: 'job waits again: its worker died, froze or lost redis',
+    message: 'job waits again: its worker died, froze, lost redis or stopped before it was done',
     fields: { queue },
   }),
   conversation_expired: ({ removedKeys }) => ({
@@ -108,6 +108,11 @@ const LOG_LINES: LogLines = {
     level: 'warn',
     message: 'memory of Redis is nearly used up: at its maxmemory no turn is accepted, and none goes on',
     fields: { usedBytes, limitBytes },
+  }),
+  policy_warned: ({ message }) => ({
+    level: 'warn',
+    message: 'policy taken, but not all of it',
+    fields: { why: message },
   }),
   worker_failed: ({ where, error }) => ({ level: 'error', message: 'worker failed', fields: { where }, error }),
 };

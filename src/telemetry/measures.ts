@@ -12,7 +12,7 @@ export interface SharedMeasures {
   readonly countJobs?: () => Promise<readonly JobCount[]>;
   /** queue → how long the job that has waited longest has; 0 where none waits */
   readonly measureWaits?: () => Promise<ReadonlyMap<string, number>>;
-  /** what is past its time, which passes are open, which turns have failed */
+  /** what is past its time, which passes are open, which turns have failed, what should have been erased */
   readonly measureShards?: () => Promise<ShardFigures>;
   /** model → how far counts are off for it */
   readonly readCalibrations?: () => Promise<ReadonlyMap<string, number>>;
@@ -32,6 +32,8 @@ export interface ShardFigures {
   readonly openPasses: number;
   readonly oldestOpenPassMs: number;
   readonly failedTurns: number;
+  /** for how long the oldest resting conversation should have been erased */
+  readonly oldestRestingMs: number;
 }
 
 export interface ServerFigures {

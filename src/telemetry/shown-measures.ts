@@ -26,6 +26,7 @@ export const SHOWN: { readonly [Key in keyof typeof SHARED_GAUGES]: Shown } = {
     Object.entries(overdue).map(([kind, count]) => [{ kind }, count]),
   ),
   oldestOverdueEntry: show('measureShards', ({ oldestOverdueMs }) => one(toSeconds(oldestOverdueMs))),
+  oldestOverdueErase: show('measureShards', ({ oldestRestingMs }) => one(toSeconds(oldestRestingMs))),
   modelCalibration: show('readCalibrations', (factors) => [...factors].map(([model, factor]) => [{ model }, factor])),
   redisMemory: show('measureServers', ({ usedRatio }) => (usedRatio === undefined ? [] : one(usedRatio))),
   redisMemoryBytes: show('measureServers', ({ usedBytes }) => one(usedBytes)),

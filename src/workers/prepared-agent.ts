@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Agent } from '../domain/agent.ts';
+import { TurnfoldError } from '../domain/errors.ts';
 import { checkLimits, type Limits, resolveLimits } from '../domain/limits.ts';
 import type { Message, WeighedMessage, Weight } from '../domain/message.ts';
 import type { ModelProfile, ToolDescription } from '../domain/model.ts';
@@ -44,6 +45,7 @@ export interface AgentSurroundings {
 }
 
 /**
+ * @param agent with its policy as `readPolicy` has it, and so `basePolicy`: they are merged, and not read
  * @throws invalid_policy where the agent's policy cannot work with its model, system prompt and tools; invalid_config for its
  * tools (`checkTools`)
  */
@@ -58,11 +60,7 @@ export async function prepareAgent(
   const limits = resolveLimits(policy, agent.model.profile);
   const { toolResultMaxTokens = TOOL_RESULT_MAX_TOKENS } = agent;
   const recall = agent.recall === true ? new Recall(counter, toolResultMaxTokens) : undefined;
-  const tools = [...agent.tools, ...(recall === undefined ? [] : [recall])].map(({ name, description, input }) => ({
-    name,
-    description,
-    parameters: z.toJSONSchema(input, { io: 'input' }) as Record<string, unknown>,
-  }));
+  const tools = describeTools(agent, recall);
   const texts = fixTexts(agent, policy, tools);
   const systemTokens = await counter.count(agent.system);
   const pinTokens = (await counter.count(texts.system)) - systemTokens;
@@ -95,4 +93,17 @@ export async function prepareAgent(
     }),
     weighNow: (message) => ({ tokens: countMessageSync(counter, message), bytes: bytesOfMessage(message) }),
   };
+}
+
+/** @throws invalid_config where JSON Schema has no words for a tool's input: a model could not be told of it */
+function describeTools(agent: Agent, recall: Recall | undefined): ToolDescription[] {
+  return [...agent.tools, ...(recall === undefined ? [] : [recall])].map(({ name, description, input }, index) => {
+    try {
+      return { name, description, parameters: z.toJSONSchema(input, { io: 'input' }) };
+    } catch (cause) {
+      const field = `agents.${agent.name}.tools[${index}].input`;
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new TurnfoldError('invalid_config', `${field}: ${why}`, { field, cause });
+    }
+  });
 }

@@ -52,6 +52,21 @@ describe('config check', () => {
     expect(warnings).toEqual(['TURNFOLD_SHADRS: no such setting', expect.stringContaining('`transforms` is retired')]);
   });
 
+  test('the policies of agents are read as a file is', async () => {
+    const wrong = { max_tokens: 1_000, thresholdRatio: 85, retention_window: -3, strategy: 'foo', typo: 1 };
+    const agents = await writeAgents(wrong, { transforms: [] }, { max_tokens: 200, token_threshold: 20 });
+    const run = await runTurnfold(['config', 'check', '--json', '--agents', agents]);
+    const { errors, warnings } = JSON.parse(run.stdout) as { errors: { field: string }[]; warnings: string[] };
+    expect(errors.map(({ field }) => field)).toEqual([
+      'agents.agent-0.policy.typo',
+      'agents.agent-0.policy.thresholdRatio',
+      'agents.agent-0.policy.retentionWindow',
+      'agents.agent-0.policy.strategy',
+      'agents.agent-2.tokenThreshold',
+    ]);
+    expect(warnings).toEqual([expect.stringContaining('agents.agent-1.policy: `transforms` is retired')]);
+  });
+
   test.each([
     ['a policy that is not there', ['--policy', '/nowhere/policy.yaml'], 'not_found: /nowhere/policy.yaml'],
     ['agents that are not there', ['--agents', '/nowhere/agents.ts'], 'invalid_config: --agents'],

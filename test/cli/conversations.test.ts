@@ -152,10 +152,12 @@ describe('import and export', () => {
 
   test('a conversation that is refused leaves the others alone', async () => {
     const orphan = { id: 'i3', messages: [{ role: 'tool', content: 'x', toolCallId: 'nobody' }] };
-    const file = await writeTemporary('talks.jsonl', [orphan, { id: 'i4', messages: messages('mine') }]);
+    const empty = { id: 'i9', messages: [] };
+    const file = await writeTemporary('talks.jsonl', [orphan, empty, { id: 'i4', messages: messages('mine') }]);
     const run = await turnfold('import', file, '--agent', 'workspace');
     expect(run).toMatchObject({ code: 1, stdout: 'i4  5 messages\n' });
     expect(run.stderr).toContain('i3: orphan_result: messages[0].toolCallId');
+    expect(run.stderr).toContain('i9: invalid_input: messages: ');
     expect((await turnfold('show', 'i3')).stderr).toMatch(/^turnfold: not_found: conversation: no conversation i3/);
   });
 
@@ -273,6 +275,7 @@ describe('restore, rollback and fork', () => {
   test.each([
     ['invalid_input', '--keep', ['restore', 'r1', '--version', '0']],
     ['invalid_input', '--keep', ['restore', 'r1', '--version', '0', '--keep', '--drop']],
+    ['invalid_input', '--policy', ['restore', 'r1', '--version', '0', '--keep', '--policy', '/nowhere.yaml']],
     ['not_found', 'version', ['restore', 'r1', '--version', '9', '--drop']],
     ['not_found', 'turn', ['rollback', 'r1', 'nothing']],
     ['conflict', 'to', ['fork', 'r2', 'r1']],

@@ -111,6 +111,15 @@ describe('redrive', () => {
     await expect(client.redrive('r3', 't1')).rejects.toMatchObject({ code: 'not_found' });
   });
 
+  test.each([
+    ['--wait', '5'],
+    ['--operation', 'x'],
+  ])('%s means nothing without a turn', async (option, value) => {
+    const run = await turnfold('redrive', 'r4', option, value);
+    expect(run).toMatchObject({ code: 1, stdout: '' });
+    expect(run.stderr).toContain(`invalid_input: ${option}: `);
+  });
+
   test('without a turn asks for a pass', async () => {
     await client.enqueueTurn({ conversation: 'r4', agent: 'frail', turn: 't1', input: 'hello' });
     await client.result('r4', 't1', WAIT);

@@ -118,6 +118,85 @@ test('cancel settles a turn that waits, once', async () => {
   expect(await turnfold('cancel', 'k2', 't1')).toMatchObject({ code: 1, stdout: 't1  completed\n' });
 }, 60_000);
 
+describe('turns', () => {
+  const later = { delayMs: 3_600_000 };
+
+  test('lists what is open in order, and how to bring what the first one waits for', async () => {
+    await ask('o1', 'guarded');
+    await client.enqueueTurn({ conversation: 'o1', agent: 'asker', turn: 't3', input: 'later', ...later });
+    await client.enqueueTurn({ conversation: 'o1', agent: 'asker', turn: 't2', input: 'next' });
+    const listed = await turnfold('turns', 'o1');
+    expect(listed).toMatchObject({ code: 0, stderr: 'turnfold answer o1 t1 c2_0 --approve (or --deny)\n' });
+    expect(listed.stdout.split('\n')).toEqual([
+      expect.stringMatching(/^t1 {2}waiting {2}for approval of c2_0, until 20\S+ {2}accepted 20\S+Z$/),
+      expect.stringMatching(/^t2 {2}queued {2}accepted 20\S+Z$/),
+      expect.stringMatching(/^t3 {2}scheduled {2}for 20\S+Z {2}accepted 20\S+Z$/),
+      '',
+    ]);
+    const described = await turnfold('describe', 'o1');
+    expect(described.stdout).toMatch(/^ {2}turn +t1 {2}waiting {2}for approval of c2_0, until 20/m);
+    expect(described.stdout).toMatch(/^ {2}behind it +1 queued$/m);
+    expect(described.stdout).toMatch(/^ {2}scheduled +1; /m);
+    const { turns } = await client.openTurns('o1');
+    const json = await turnfold('turns', 'o1', '--json');
+    expect(json).toMatchObject({ code: 0, stderr: '' });
+    expect(readJsonLines(json.stdout)).toEqual(turns.map((turn) => ({ conversation: 'o1', ...turn })));
+    const [state] = readJsonLines((await turnfold('describe', 'o1', '--json')).stdout);
+    expect(state).toMatchObject({ openTurns: { turns: [{ turn: 't1' }], mailbox: 2, scheduled: 1 } });
+  }, 60_000);
+
+  test('so many as are asked for, of a tenant, or none', async () => {
+    const conversation = 'o2';
+    for (const turn of ['t1', 't2']) {
+      await client.enqueueTurn({ conversation, tenant: 'acme', agent: 'asker', turn, input: 'later', ...later });
+    }
+    expect(await turnfold('turns', 'o2', '--tenant', 'acme', '--limit', '1')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^t1 {2}scheduled {2}[^\n]*\n$/),
+      stderr: 'the first 1 of 2; --limit shows up to 1000\n',
+    });
+    expect((await turnfold('describe', 'o2', '--tenant', 'acme')).stdout).toMatch(
+      /^ {2}turn +t1 {2}scheduled {2}for 20/m,
+    );
+    for (const turn of ['t1', 't2']) await client.cancel({ tenant: 'acme', id: conversation }, turn);
+    expect(await turnfold('turns', 'o2', '--tenant', 'acme')).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: 'no open turn\n',
+    });
+    expect((await turnfold('describe', 'o2', '--tenant', 'acme')).stdout).toMatch(/^ {2}turn +none is open$/m);
+    expect((await turnfold('turns', 'o2')).stderr).toContain('not_found: conversation: ');
+    expect((await turnfold('turns', 'o2', '--limit', '0')).stderr).toContain('invalid_input: limit: ');
+  }, 60_000);
+});
+
+test('erase of what is not there says so and has not failed; made again it tells the same', async () => {
+  await client.enqueueTurn({
+    conversation: 'x1',
+    tenant: 'acme',
+    agent: 'asker',
+    turn: 't1',
+    input: 'x',
+    delayMs: 3_600_000,
+  });
+  const elsewhere = await turnfold('erase', 'x1', '--yes');
+  expect(elsewhere).toMatchObject({
+    code: 0,
+    stdout: '',
+    stderr: 'nothing was there as x1 of tenant _; --tenant looks in another\n',
+  });
+  expect(await client.describe({ tenant: 'acme', id: 'x1' })).toMatchObject({ agent: 'asker' });
+  const erased = await turnfold('erase', 'x1', '--yes', '--tenant', 'acme');
+  expect(erased).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^x1 {2}erased, \d+ keys of Redis\n$/),
+    stderr: '',
+  });
+  expect(await turnfold('erase', 'x1', '--yes', '--tenant', 'acme')).toEqual(erased);
+  const json = await turnfold('erase', 'nobody', '--yes', '--json');
+  expect(json).toMatchObject({ code: 0, stdout: '{"conversation":"nobody","removedKeys":0}\n', stderr: '' });
+}, 60_000);
+
 test('describe tells of a conversation without its messages; erase removes it, when that is meant', async () => {
   await ask('d1', 'elsewhere');
   const described = await turnfold('describe', 'd1');
@@ -129,7 +208,8 @@ test('describe tells of a conversation without its messages; erase removes it, w
     ['context', expect.stringMatching(/^version 0; \d+ tokens, system prompt and tools not counted$/)],
     ['last pass', 'none'],
     ['pass', 'none in progress'],
-    ['open calls', 'c2_0'],
+    ['turn', 't1', 'waiting', expect.stringMatching(/^for tools of c2_0, until 20/)],
+    ['open calls', 'c2_0, made by t1'],
     [''],
   ]);
   await client.answer('d1', 't1', { c2_0: { content: 'a parcel' } });

@@ -158,7 +158,7 @@ describe('what it cannot work with is refused before anything is taken', () => {
   test.each<[string, string, string]>([
     ['no list', 'export const agents = 5;', 'invalid_config: agents: '],
     ['an empty list', 'export const agents = [];', 'invalid_config: agents: expected at least one agent'],
-    ['no model', "export const agents = [{ name: 'a', system: '', tools: [], policy: {} }];", 'agents[0].model'],
+    ['no model', "export const agents = [{ name: 'a', system: '', tools: [], policy: {} }];", 'agents.a.model'],
     ['what does not parse', 'export const = 5;', 'invalid_config: --agents: '],
     ['what throws', "throw new Error('out of reach');", 'out of reach'],
   ])('a module of agents with %s', async (_, source, words) => {

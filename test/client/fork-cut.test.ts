@@ -25,6 +25,7 @@ test('a fork whose last batches went with a master is copied on before it is ope
     passes: store,
     versions: { ...store, endFork },
     proposals: store,
+    events: store,
     notices: { wait: async () => undefined },
     texts: { listen: () => ({ catchUp: async () => undefined, stop: () => undefined }) },
     wakes: { wake: async () => undefined },

@@ -36,6 +36,7 @@ async function openClientWith(change: (real: SettlementNotices) => SettlementNot
     passes: store,
     versions: store,
     proposals: store,
+    events: store,
     notices: change(notices),
     texts,
     wakes,

@@ -155,3 +155,37 @@ describe('erase', () => {
     expect(await fixture.client.erase('never-there')).toStrictEqual({ removedKeys: 0 });
   });
 });
+
+describe('openTurns', () => {
+  test('tell a service that has lost its ids what to answer and what to cancel', async () => {
+    const { client } = fixture;
+    await ask('o-lost', 'call ask', 'asks');
+    await inState('o-lost', 'asks', 'waiting');
+    await ask('o-lost', 'x', 'wrong');
+    await client.enqueueTurn({ conversation: 'o-lost', agent, input: 'y', turn: 'later', delayMs: 3_600_000 });
+    const { turns, ...counts } = await client.openTurns('o-lost');
+    expect(turns).toMatchObject([
+      { turn: 'asks', state: 'waiting', waiting: { for: 'tools' } },
+      { turn: 'wrong', state: 'queued' },
+      { turn: 'later', state: 'scheduled' },
+    ]);
+    expect(counts).toEqual({ mailbox: 2, scheduled: 1 });
+    const [first, ...others] = turns;
+    const answers = (first?.waiting?.calls ?? []).map((call) => [call, { content: 'told' }] as const);
+    for (const { turn } of others) expect(await client.cancel('o-lost', turn)).toBe('canceled');
+    expect(await client.answer('o-lost', first?.turn ?? '', Object.fromEntries(answers))).toBe('going_on');
+    expect(await inState('o-lost', 'asks', 'completed')).toMatchObject({ answer: { content: 'told' } });
+    expect(await client.openTurns('o-lost')).toEqual({ turns: [], mailbox: 0, scheduled: 0 });
+  });
+
+  test('of no conversation are not found, and a limit is one', async () => {
+    const { client } = fixture;
+    await expect(client.openTurns('o-nobody')).rejects.toMatchObject({ code: 'not_found', field: 'conversation' });
+    for (const limit of [0, 1_001, 1.5]) {
+      await expect(client.openTurns('o-nobody', { limit })).rejects.toMatchObject({
+        code: 'invalid_input',
+        field: 'limit',
+      });
+    }
+  });
+});

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { listSecrets } from '../../src/config/list-secrets.ts';
+import { showSettings } from '../../src/config/shown-settings.ts';
 
 const readFile = (path: string): string => `of ${path}\n`;
 
@@ -24,8 +25,37 @@ test.each([
   ['pa:ss-of-redis', ['pa:ss-of-redis']],
   ['p%40ss-of-redis', ['p%40ss-of-redis', 'p@ss-of-redis']],
   ['100%-of-redis', ['100%-of-redis']],
+  ['hunter@2024secret', ['hunter@2024secret']],
+  ['of:redis@and@more', ['of:redis@and@more']],
 ])('the password %s, whole and as it is meant', (password, secrets) => {
   expect(listSecrets({ env: { REDIS_URL: `redis://bob:${password}@127.0.0.1:6379` }, readFile })).toEqual(secrets);
+});
+
+test.each([
+  ['redis+cluster://bob:pass-of-redis@one:6379,two:6379', ['pass-of-redis']],
+  ['redis://bob@corp:pass-of-redis@one', ['pass-of-redis']],
+  ['redis://one:6379/0?password=pass%20of@redis', ['pass%20of@redis', 'pass of@redis']],
+  ['redis://:pass-of-redis@one?password=another-one', ['pass-of-redis', 'another-one']],
+])('of the address %s', (address, secrets) => {
+  expect(listSecrets({ env: { REDIS_URL: address }, readFile })).toEqual(secrets);
+});
+
+test.each([
+  ['api_key=key-of-proxy', ['key-of-proxy']],
+  ['api-version=2024-10-21&code=a%2Bb=c', ['2024-10-21', 'a%2Bb=c', 'a+b=c']],
+  ['key-of-proxy', ['key-of-proxy']],
+  ['a=one+two#here', ['one+two']],
+  ['a=&&b', ['b']],
+])('values of the query %s, which `config print` masks', (query, secrets) => {
+  const env = { OPENAI_BASE_URL: `https://proxy.local:8443/v1?${query}` };
+  expect(listSecrets({ env, readFile })).toEqual(secrets);
+  expect(showSettings({ env, readFile }).find(({ name }) => name === 'OPENAI_BASE_URL')?.value).toBe(
+    'https://proxy.local:8443/v1',
+  );
+});
+
+test('a key with a question mark is no address', () => {
+  expect(listSecrets({ env: { OPENAI_API_KEY: 'key-of?proxy=1' }, readFile })).toEqual(['key-of?proxy=1']);
 });
 
 test('an address without a password, and nothing, hold none', () => {

@@ -20,6 +20,7 @@ const calls = (content: string, ...made: [id: string, name: string, json: string
 });
 
 const context: ToolContext = {
+  tenant: '_',
   conversation: 'c1',
   turn: 't1',
   idempotencyKey: 'k1',

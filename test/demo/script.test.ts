@@ -33,12 +33,12 @@ describe('a script decides', () => {
   const decide = decideFrom(turns);
 
   test('by turn and step, whatever the context holds', () => {
-    expect(decide(request('demo/turn-01/model-1'))).toStrictEqual({ content: 'hello yourself', toolCalls: [] });
-    expect(decide(request('demo/turn-02/model-1'))).toStrictEqual({
+    expect(decide(request('_/demo/turn-01/1/model-1'))).toStrictEqual({ content: 'hello yourself', toolCalls: [] });
+    expect(decide(request('_/demo/turn-02/1/model-1'))).toStrictEqual({
       content: 'First the folder.',
       toolCalls: [{ id: 'call_1_0', name: 'list', arguments: '{"path":"."}' }],
     });
-    expect(decide(request('demo/turn-02/model-2'))).toStrictEqual({
+    expect(decide(request('_/demo/turn-02/1/model-2'))).toStrictEqual({
       content: '',
       toolCalls: [
         { id: 'call_2_0', name: 'read', arguments: '{"path":"a"}' },
@@ -56,15 +56,15 @@ describe('a script decides', () => {
       { role: 'assistant', content: '' },
       tool('two'),
     ];
-    expect(decide(request('demo/turn-02/model-3', messages)).content).toBe('one+two');
+    expect(decide(request('_/demo/turn-02/1/model-3', messages)).content).toBe('one+two');
   });
 
   test('the same step again gets the same answer', () => {
-    const step = request('demo/turn-02/model-2');
+    const step = request('_/demo/turn-02/1/model-2');
     expect(decide(step)).toStrictEqual(decide(step));
   });
 
-  test.each(['demo/turn-03/model-1', 'demo/other/model-1', ''])('and nothing for %j', (key) => {
+  test.each(['_/demo/turn-03/1/model-1', '_/demo/other/1/model-1', ''])('and nothing for %j', (key) => {
     expect(() => decide(request(key))).toThrow('no scripted turn');
   });
 });

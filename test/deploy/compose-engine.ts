@@ -9,7 +9,6 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 /** Building the image included: two installations of the packages and a compilation. */
 const CALL_MS = 420_000;
 
-const WORKERS_IMAGE = 'turnfold:local';
 /** Named, because an image is wanted of a service that is scaled to 0, too. */
 const WITHOUT_GRAFANA = [
   'redis',
@@ -24,7 +23,7 @@ const WITHOUT_GRAFANA = [
 export interface Compose {
   /** Grafana is left out where its image is not here */
   readonly hasGrafana: boolean;
-  /** builds the workers' image, once: not every compose sees that three services have the same */
+  /** builds the workers' image */
   build(): Promise<void>;
   up(...options: readonly string[]): Promise<void>;
   /** ids of a service's containers */
@@ -85,7 +84,7 @@ export async function openCompose(images: readonly string[]): Promise<Compose | 
   return {
     hasGrafana,
     docker,
-    build: async () => void (await docker('build', '--tag', WORKERS_IMAGE, '.')),
+    build: async () => void (await compose('build')),
     async up(...options) {
       await compose('up', '--detach', ...options, ...(hasGrafana ? [] : WITHOUT_GRAFANA));
     },

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { loadAgents } from '../../src/cli/load-agents.ts';
+import { examineModule } from '../../src/cli/load-agents.ts';
 import { listVariables } from '../../src/config/check-settings.ts';
 import { SETTING_NAMES, settingOf } from '../../src/config/settings.ts';
 import { readConfig } from '../../src/config.ts';
@@ -11,6 +11,8 @@ import { ROLES } from '../../src/runtime/start-workers.ts';
 const serviceSchema = z.object({
   image: z.string().optional(),
   build: z.string().optional(),
+  pull_policy: z.string().optional(),
+  depends_on: z.record(z.string(), z.object({ condition: z.string() })).default({}),
   command: z.array(z.string()).default([]),
   // null: what whoever calls compose has under that name, if anything
   environment: z.record(z.string(), z.union([z.null(), z.coerce.string()])).default({}),
@@ -41,7 +43,7 @@ const readCompose = (path: string): z.infer<typeof fileSchema> => fileSchema.par
 
 const { services } = readCompose('docker-compose.yml');
 const { redis } = services;
-const workers = Object.entries(services).filter(([, { build }]) => build !== undefined);
+const workers = Object.entries(services).filter(([, { image }]) => image === 'turnfold:local');
 const dockerfile = read('Dockerfile');
 
 /** What compose keeps to itself: how its own Redis is reached, and what other parts of these files rely on. */
@@ -56,7 +58,7 @@ describe('docker-compose.yml', () => {
     );
     for (const [, { command }] of workers) {
       const source = optionOf(command, '--agents').replace(/^dist\/(.*)\.js$/, 'src/$1.ts');
-      expect(await loadAgents(source)).not.toEqual([]);
+      expect(await examineModule(source)).toMatchObject({ agents: [{}], problems: [] });
     }
   });
 
@@ -77,6 +79,28 @@ describe('docker-compose.yml', () => {
     },
   );
 
+  test('each tag is built by one service, which the others that have it start after, and pull from nowhere', () => {
+    const builders = Object.entries(services).flatMap(([name, { build }]) => (build === undefined ? [] : [name]));
+    expect(builders).toEqual(['turn-worker']);
+    expect(workers).toHaveLength(ROLES.length);
+    for (const [name, { depends_on, pull_policy }] of workers) {
+      expect(depends_on).toHaveProperty('redis', { condition: 'service_healthy' });
+      if (builders.includes(name)) continue;
+      expect(depends_on).toHaveProperty('turn-worker', { condition: 'service_started' });
+      expect(pull_policy).toBe('never');
+    }
+  });
+
+  test('its Redis has twice the memory that it may fill, and both can be set', () => {
+    const { command = [], mem_limit = '' } = redis ?? {};
+    const filled = optionOf(command, '--maxmemory');
+    expect([filled, mem_limit]).toEqual(['${REDIS_MAXMEMORY:-512mb}', '${REDIS_MEM_LIMIT:-1g}']);
+    expect(bytesOf(byDefault(mem_limit))).toBe(2 * bytesOf(byDefault(filled)));
+    const [, more = '', limit = ''] =
+      /`REDIS_MAXMEMORY=(\w+)` and `REDIS_MEM_LIMIT=(\w+)`/.exec(read('docs/runbook.md')) ?? [];
+    expect(bytesOf(limit)).toBe(2 * bytesOf(more));
+  });
+
   test('its Redis keeps what it acknowledged and lets the workers in', () => {
     const { command = [] } = redis ?? {};
     expect(optionOf(command, '--appendonly')).toBe('yes');
@@ -86,12 +110,12 @@ describe('docker-compose.yml', () => {
 
   test.each(Object.entries(services))('%s is contained, has limits, and is asked for its health', (_, service) => {
     expect(service).toMatchObject({ read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] });
-    expect(service.mem_limit).toMatch(/^\d+[mg]$/);
+    expect(byDefault(service.mem_limit ?? '')).toMatch(/^\d+[mg]$/);
     expect(service.cpus).toBeGreaterThan(0);
     expect(service.pids_limit).toBeGreaterThan(0);
     expect(service.stop_grace_period).toBeGreaterThan(0);
     // Of an image that is built here the check is the image's own.
-    if (service.build === undefined) expect(service.healthcheck?.test.length).toBeGreaterThan(1);
+    if (service.image !== 'turnfold:local') expect(service.healthcheck?.test.length).toBeGreaterThan(1);
     for (const port of service.ports) expect(port).toMatch(/^127\.0\.0\.1:/);
   });
 
@@ -101,6 +125,8 @@ describe('docker-compose.yml', () => {
       const { command = [], ports = [] } = services[name] ?? {};
       const port = ports[0]?.split(':').at(-1);
       expect(command).toContain(`--web.external-url=\${${name.toUpperCase()}_URL:-http://127.0.0.1:${port}}`);
+      // A path in that address would else be where its pages are: for the health check, for Prometheus, for Grafana.
+      expect(command).toContain('--web.route-prefix=/');
     },
   );
 
@@ -118,7 +144,7 @@ describe('docker-compose.yml', () => {
 
 describe('images', () => {
   test.each([
-    ...Object.values(services).flatMap(({ build, image = '' }) => (build === undefined ? [image] : [])),
+    ...Object.values(services).flatMap(({ image = '' }) => (image === 'turnfold:local' ? [] : [image])),
     baseImage(),
   ])('%s is an exact version', (image) => {
     expect(image).toMatch(/:v?\d+\.\d+\.\d+(-[\w.-]+)?(@sha256:[0-9a-f]{64})?$/);
@@ -221,6 +247,13 @@ test('Prometheus tells Alertmanager, which has its receivers’ addresses as fil
   );
 });
 
+/** Compose 1, which takes a default within a default for text, starts these files, too. */
+test.each(['docker-compose.yml', 'deploy/compose/secrets.yml'])('no default in %s holds another', (path) => {
+  const defaults = [...read(path).matchAll(/\$\{\w+:-([^}]*)/g)].map(([, text]) => text);
+  expect(defaults.length).toBeGreaterThan(0);
+  expect(defaults.filter((text) => text?.includes('$'))).toEqual([]);
+});
+
 test('Prometheus finds every worker by the addresses of its service', () => {
   const configSchema = z.object({
     scrape_configs: z.array(
@@ -245,6 +278,16 @@ function givenBy(environment: Readonly<Record<string, string | null>>): Record<s
   return Object.fromEntries(
     Object.entries(environment).flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
   );
+}
+
+/** A text of compose where nobody sets what it names. */
+function byDefault(text: string): string {
+  return text.replace(/^\$\{\w+:-([^{}]*)\}$/, '$1');
+}
+
+function bytesOf(size: string): number {
+  const [, count, unit = ''] = /^(\d+)([mg])b?$/.exec(size) ?? [];
+  return Number(count) * (unit === 'g' ? 1_024 ** 3 : 1_024 ** 2);
 }
 
 function baseImage(): string {

@@ -77,8 +77,19 @@ const settingsSchema = z.object({
 
 const policySchema = z.object({
   spec: z.object({
+    podSelector: z.object({ matchLabels: z.record(z.string(), z.string()) }),
     egress: z.array(z.object({ ports: z.array(z.object({ port: z.number(), protocol: z.string().optional() })) })),
   }),
+});
+const monitorSchema = z.object({
+  spec: z.object({
+    podMetricsEndpoints: z.tuple([
+      z.object({ relabelings: z.array(z.object({ targetLabel: z.string(), replacement: z.string().optional() })) }),
+    ]),
+  }),
+});
+const podsSchema = z.object({
+  spec: z.object({ template: z.object({ metadata: z.object({ labels: z.record(z.string(), z.string()) }) }) }),
 });
 const ruleSchema = z.object({
   spec: z.object({ groups: z.array(z.object({ name: z.string(), rules: z.array(z.unknown()) })) }),
@@ -165,13 +176,23 @@ describe('deploy/kubernetes', () => {
         expect(selectors.length).toBeGreaterThan(0);
         for (const { metric, matched, grouped } of selectors) {
           expect([...known.keys()]).toContain(metric);
-          expect(known.get(metric)).toEqual(expect.arrayContaining([...matched, ...grouped]));
+          expect(known.get(metric)).toEqual(expect.arrayContaining(without(matched, 'job').concat(grouped)));
         }
         for (const [, queue] of metadata.query.matchAll(/queue="(.*?)"/g)) expect(Object.keys(QUEUES)).toContain(queue);
         for (const [, states = ''] of metadata.query.matchAll(/state=~?"(.*?)"/g)) {
           expect(STATES).toEqual(expect.arrayContaining(states.split('|')));
         }
       }
+    }
+  });
+
+  test('what scales is read of the job alone that the PodMonitor makes', () => {
+    const [endpoint] = monitorSchema.parse(ofKind('PodMonitor')[0]).spec.podMetricsEndpoints;
+    const job = endpoint.relabelings.find(({ targetLabel }) => targetLabel === 'job')?.replacement;
+    expect(job).toMatch(/^turnfold/);
+    for (const { query } of scaled.flatMap(({ triggers }) => triggers.map(({ metadata }) => metadata))) {
+      const matched = [...query.matchAll(/\bjob="(.*?)"/g)].map(([, name]) => name);
+      expect(matched, query).toEqual(readSelectors(query).map(() => job));
     }
   });
 
@@ -218,6 +239,12 @@ describe('deploy/kubernetes', () => {
       expect.arrayContaining(['ConfigMap', 'NetworkPolicy', 'PodMonitor', 'PrometheusRule', 'ScaledObject', 'Service']),
     );
     for (const { metadata } of resources) expect(metadata['namespace'], metadata.name).toBe('turnfold');
+    // The policy holds the workers, and nothing else that lives in the namespace.
+    const { matchLabels } = policySchema.parse(resources.find(({ kind }) => kind === 'NetworkPolicy')).spec.podSelector;
+    expect(matchLabels).toEqual({ 'app.kubernetes.io/name': 'turnfold' });
+    for (const deployment of resources.filter(({ kind }) => kind === 'Deployment')) {
+      expect(podsSchema.parse(deployment).spec.template.metadata.labels).toMatchObject(matchLabels);
+    }
     for (const resource of resources) {
       expect(Buffer.byteLength(JSON.stringify(resource)), resource.metadata.name).toBeLessThan(MAX_ANNOTATION_BYTES);
     }
@@ -244,6 +271,10 @@ describe('deploy/kubernetes', () => {
     expect(Object.fromEntries(found)).toEqual(Object.fromEntries(files));
   });
 });
+
+function without(labels: readonly string[], label: string): string[] {
+  return labels.filter((each) => each !== label);
+}
 
 function buildWithKustomize(root: string): { readonly stdout: string; readonly stderr: string } | undefined {
   const built = spawnSync(kubectl, ['kustomize', root], { encoding: 'utf8', maxBuffer: 16 * 1024 * 1024 });

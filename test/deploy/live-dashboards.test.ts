@@ -23,7 +23,7 @@ const MAY_STAY_AT_0 = [
   'Passes held',
   'Evicted keys',
   'Requests over the window: over the window',
-  'oldest_overdue_entry',
+  'oldest_overdue_',
 ];
 
 interface Asked {

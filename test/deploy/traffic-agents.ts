@@ -10,6 +10,8 @@ import { countSteps, words } from '../runtime/agents.ts';
 
 const PRICES = { input: 3, cachedInput: 0.3, cacheWrite: 3.75, output: 15 };
 const RETRY_MS = 200;
+/** longer than a caller whose connection is cut takes to fetch its answer */
+const REST_MS = 3_000;
 
 const tool = (name: string, run?: () => Promise<string>, needsApproval = false): Tool =>
   defineTool({ name, description: '', input: z.object({}), needsApproval, ...(run !== undefined && { run }) });
@@ -105,7 +107,7 @@ export function createTrafficAgents(gate: Promise<void>): readonly Agent[] {
     agent('reviewed', provider('large'), { ...SOFT, mode: 'review' }),
     agent('unlucky', failing(), SOFT),
     agent('refused', picky(), SOFT),
-    agent('held', held, SOFT),
+    agent('held', held, { ...SOFT, conversationTtl: REST_MS }),
     agent('chained', modelChain([limited, provider('large')]), SOFT),
   ];
 }

@@ -49,8 +49,8 @@ test("the README's table has every command", () => {
   for (const add of [addProcessCommands, addRedisCommands, addOfflineCommands, addCheckCommands]) {
     add(program, processOutput);
   }
-  const told = firstColumn(read('README.md'), 'Command line').map((words) => words.split(' ')[0]);
-  expect(told.toSorted()).toEqual(program.commands.map((command) => command.name()).toSorted());
+  const told = firstColumn(read('README.md'), 'Command line').map((words) => words.split(' ', 1)[0] ?? '');
+  expect(new Set(told)).toEqual(new Set(program.commands.map((command) => command.name())));
 });
 
 describe('docs/policy.md', () => {
@@ -72,6 +72,6 @@ describe('docs/policy.md', () => {
       pins: 'none',
       strategy: '`{min: [{evict: 0.6}, {retain: 10}]}`',
     };
-    expect(shown.replace(/^`(\w+)`$/, '$1')).toContain(words[name] ?? String(value));
+    expect(shown.replace(/^`(\w+)`$/, '$1')).toContain(words[name] ?? JSON.stringify(value).replaceAll('"', ''));
   });
 });

@@ -66,6 +66,19 @@ test('close ends connections that are kept alive, and may be called twice', asyn
   await expect(fetch(`http://127.0.0.1:${server.port}/metrics`)).rejects.toThrow('fetch failed');
 });
 
+test('HEAD is answered as GET is, without the body', async () => {
+  const { port } = await serve();
+  const response = await fetch(`http://127.0.0.1:${port}/metrics`, { method: 'HEAD' });
+  expect([response.status, await response.text()]).toEqual([200, '']);
+});
+
+test('a host that is not this machine is told of as such', async () => {
+  await expect(servePages({ port: 0, host: '192.0.2.1', pages: {} })).rejects.toMatchObject({
+    code: 'invalid_config',
+    field: 'metrics.host',
+  });
+});
+
 test('a port in use is a coded error', async () => {
   const { port } = await serve();
   await expect(servePages({ port, pages: {} })).rejects.toMatchObject({

@@ -33,10 +33,11 @@ interface Before {
   readonly states: ReadonlyMap<string, TurnState>;
   readonly head: string | undefined;
   readonly logged: number;
-  readonly isBusy: boolean;
+  /** which invariant an erase would break now */
+  readonly keptBy: 'I2' | 'I6' | undefined;
 }
 
-const NOTHING: Before = { epoch: 0, states: new Map(), head: undefined, logged: 0, isBusy: false };
+const NOTHING: Before = { epoch: 0, states: new Map(), head: undefined, logged: 0, keptBy: undefined };
 
 /** Looks at one call from both sides: what it did is what its invariants allow. */
 export async function watch<T>(db: MemoryDatabase, call: HeldCall, act: () => Promise<T>): Promise<T> {
@@ -46,8 +47,9 @@ export async function watch<T>(db: MemoryDatabase, call: HeldCall, act: () => Pr
   if (whole !== undefined && whole !== textOfDatabase(db)) {
     throw new Broken('I4', `${call.operation} of somebody who lost the conversation changed it`);
   }
-  for (const [name, { isBusy }] of before) {
-    if (isBusy && !db.conversations.has(name)) throw new Broken('I2', `${call.operation} removed what is under way`);
+  for (const [name, { keptBy }] of before) {
+    if (keptBy === undefined || db.conversations.has(name)) continue;
+    throw new Broken(keptBy, `${call.operation} removed a ${keptBy === 'I2' ? 'turn' : 'pass'} that is under way`);
   }
   for (const [name, conversation] of db.conversations) {
     checkStep(call, { before: before.get(name) ?? NOTHING, conversation, reply });
@@ -58,8 +60,9 @@ export async function watch<T>(db: MemoryDatabase, call: HeldCall, act: () => Pr
 
 function look({ epoch, mailbox, turnRecords, log, pass }: MemoryConversation): Before {
   const states = new Map([...turnRecords].map(([turn, { state }]) => [turn, state]));
-  const isBusy = pass !== undefined || [...states.values()].some((state) => !isSettled(state));
-  return { epoch, states, head: mailbox[0], logged: log.length, isBusy };
+  const hasTurn = [...states.values()].some((state) => !isSettled(state));
+  const keptBy = hasTurn ? 'I2' : pass && 'I6';
+  return { epoch, states, head: mailbox[0], logged: log.length, keptBy };
 }
 
 /** A write whose lease is not the present one. */

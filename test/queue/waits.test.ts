@@ -1,10 +1,10 @@
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
-import type { PassHandler, SummarizationHandler } from '../../src/domain/ports/handlers.ts';
+import type { PassHandler, SummarizationHandler, TurnHandler } from '../../src/domain/ports/handlers.ts';
 import { type QueueName, queuePrefix } from '../../src/jobs/names.ts';
 import { summarizationPayload } from '../../src/jobs/payloads.ts';
 import type { OpenWakeQueue } from '../../src/queue/wake-queue.ts';
-import { childOf, conversation, countAll, type Fixture, useFixture, writesSummary } from './fixture.ts';
+import { childOf, conversation, countAll, type Fixture, startOwnRedis, useFixture, writesSummary } from './fixture.ts';
 
 const SOON = { timeout: 15_000, interval: 20 };
 const HOUR_MS = 3_600_000;
@@ -140,6 +140,61 @@ test('what a dead worker held waits in a list, before all others', async () => {
   await fixture.openRaw('turn').add('turn', {}, { jobId: 'given back', timestamp: Date.now() - HOUR_MS });
   expect(await countAll(wakes)).toBe(2);
   expect(await readWait(wakes, 'turn')).toBeGreaterThanOrEqual(HOUR_MS);
+});
+
+test('of what dead workers held the one that was found first has waited longest, though the last one goes first', async () => {
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
+  const redis = await connectTo(fixture);
+  const raw = fixture.openRaw('turn');
+  const names = ['wait', 'prioritized', 'events'];
+  const [wait, prioritized, events] = names.map((name) => keyOf(fixture, 'turn', name)) as [string, string, string];
+  const now = Date.now();
+  const ages = { longest: 600 * SECOND_MS, newest: SECOND_MS };
+  for (const id of Object.keys(ages)) {
+    const data = { v: 1, ...conversation(id) };
+    await raw.add('turn', data, { jobId: id, priority: 10, timestamp: now - HOUR_MS });
+    await redis.hset(raw.toKey(id), 'ats', 1);
+  }
+  await redis.del(prioritized, events);
+  for (const [id, ageMs] of Object.entries(ages)) {
+    // As BullMQ does with a job that it finds without its worker.
+    await redis.rpush(wait, id);
+    await redis.xadd(events, now - ageMs, 'event', 'waiting', 'jobId', id, 'prev', 'active');
+  }
+  expect(await readWait(wakes, 'turn')).toBeGreaterThanOrEqual(600 * SECOND_MS);
+  expect(await readWait(wakes, 'turn')).toBeLessThan(660 * SECOND_MS);
+
+  const hold = Promise.withResolvers<void>();
+  const seen: string[] = [];
+  const handler: TurnHandler = async ({ id }) => {
+    seen.push(id);
+    await hold.promise;
+  };
+  await fixture.openWorkers({ turn: { handler, concurrency: 1 } }).start();
+  onTestFinished(() => hold.resolve());
+  await expect.poll(() => seen, SOON).toEqual(['newest']);
+  expect(await readWait(wakes, 'turn')).toBeGreaterThanOrEqual(600 * SECOND_MS);
+});
+
+test('events are read once for a shard where anything came back, whatever the priorities, else not at all', async (context) => {
+  const fixture = useFixture(await startOwnRedis(context));
+  const wakes = fixture.openWakes();
+  const redis = await connectTo(fixture);
+  const countReads = async (): Promise<number> => {
+    const stats = await redis.info('commandstats');
+    return Number(/^cmdstat_xrevrange:calls=(\d+)/m.exec(stats)?.[1] ?? 0);
+  };
+  const raw = fixture.openRaw('turn');
+  for (let priority = 1; priority <= 12; priority += 1) {
+    await raw.add('turn', {}, { jobId: `p${priority}`, priority, timestamp: Date.now() - HOUR_MS });
+  }
+  expect(await readWait(wakes, 'turn')).toBeGreaterThanOrEqual(HOUR_MS);
+  expect(await countReads()).toBe(0);
+
+  for (let priority = 1; priority <= 12; priority += 1) await redis.hset(raw.toKey(`p${priority}`), 'ats', 1);
+  expect(await readWait(wakes, 'turn')).toBeLessThan(60 * SECOND_MS);
+  expect(await countReads()).toBe(1);
 });
 
 test('a job behind others of a higher priority is the one that has waited longest, though it is not next', async () => {

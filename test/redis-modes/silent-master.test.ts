@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
+import type { Finding } from '../../src/health/finding.ts';
 import { createReadiness } from '../../src/health/readiness.ts';
 import { SILENCE_MS } from '../../src/redis/open-redis.ts';
 import { examine } from '../../src/runtime/doctor/doctor.ts';
@@ -26,7 +27,7 @@ async function startAndConnect() {
   expect(await ping(store)).toBe('answered');
   expect(await lookAtRedis(store)).toMatchObject({ state: 'ok' });
   const aliveUrl = `redis+cluster://${[kept, other].map(({ master }) => `127.0.0.1:${master.port}`).join(',')}`;
-  return { store, lost, kept, aliveUrl, node: `127.0.0.1:${lost.master.port}` };
+  return { store, lost, kept, other, aliveUrl, node: `127.0.0.1:${lost.master.port}` };
 }
 
 type Pair = Awaited<ReturnType<Awaited<ReturnType<typeof startSixNodes>>['ownersOf']>>;
@@ -54,6 +55,13 @@ async function expectMissing({ store, node }: Awaited<ReturnType<typeof startAnd
   expect(await ping(store)).toBe(`redis_unavailable Redis does not answer: ${node}`);
 }
 
+const askDoctor = (url: string): Promise<Finding[]> =>
+  examine({
+    source: { env: { REDIS_URL: url, TURNFOLD_METRICS_PORT: '0' }, readFile: () => '' },
+    asksProviders: false,
+    explain: async (error) => error,
+  });
+
 /** ioredis would ask a master, any, whether all is well: several come, so that some would ask the one that is lost. */
 async function expectConnected(url: string): Promise<void> {
   const comers = await Promise.all(Array.from({ length: 10 }, () => openInspection({ url })));
@@ -74,14 +82,40 @@ describe.skipIf(!hasServer)('a Cluster that has lost a master and its replica', 
     await expectMissing(cluster);
     await expectConnected(aliveUrl);
 
-    const findings = await examine({
-      source: { env: { REDIS_URL: aliveUrl, TURNFOLD_METRICS_PORT: '0' }, readFile: () => '' },
-      asksProviders: false,
-      explain: async (error) => error,
-    });
+    const findings = await askDoctor(aliveUrl);
     const missing = { name: 'redis', state: 'wrong', what: expect.stringContaining(node) };
     expect(findings).toContainEqual(expect.objectContaining(missing));
     expect(findings).toContainEqual(expect.objectContaining({ name: 'redis', state: 'ok' }));
+  });
+
+  test('forgotten by the others: who comes then finds its slots without a master', { timeout: 60_000 }, async () => {
+    const { store, lost, kept, other, aliveUrl, node } = await startAndConnect();
+    lost.replica.signal('SIGKILL');
+    lost.master.signal('SIGKILL');
+    const alive = [kept, other].flatMap(({ master, replica }) => [master, replica]);
+    const nodes = String(await kept.master.redis.cluster('NODES')).split('\n');
+    const gone = [lost.master, lost.replica].map(({ port }) => nodes.find((line) => line.includes(`:${port}@`)) ?? '');
+    for (const { redis } of alive) {
+      for (const line of gone) await redis.call('CLUSTER', 'FORGET', line.split(' ')[0] ?? '');
+    }
+    expect(await kept.master.redis.cluster('INFO')).toMatch(/cluster_slots_assigned:1092[23]\r/);
+    // Who was there before still looks for it.
+    expect(await ping(store)).toBe(`redis_unavailable Redis does not answer: ${node}`);
+
+    const comer = await connectStore({ url: aliveUrl, shards: 16 });
+    onTestFinished(() => comer.close());
+    expect(await ping(comer)).toMatch(/^redis_unavailable Redis does not answer: 546[12] slots without a master$/);
+    expect(await lookAtRedis(comer)).toMatchObject({
+      state: 'wrong',
+      what: expect.stringContaining('slots without a master'),
+    });
+    expect(await askDoctor(aliveUrl)).toContainEqual(
+      expect.objectContaining({
+        name: 'redis',
+        state: 'wrong',
+        what: expect.stringMatching(/^nobody answers for 546[12] slots without a master: /),
+      }),
+    );
   });
 
   test('frozen: it is missing until it answers again, and whoever comes is connected', {

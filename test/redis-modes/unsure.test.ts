@@ -257,7 +257,18 @@ describe.skipIf(!hasServer)('while a replica stands still (skipped where PATH ha
 
   test('each call that writes is one of these', async () => {
     const client = await open(200);
-    const reads = ['result', 'stream', 'failedTurns', 'context', 'show', 'versions', 'diff', 'log', 'describe'];
+    const reads = [
+      'result',
+      'stream',
+      'openTurns',
+      'failedTurns',
+      'context',
+      'show',
+      'versions',
+      'diff',
+      'log',
+      'describe',
+    ];
     const known = [...WRITES.map(({ name }) => name), ...reads, 'proposal', 'close'];
     expect(Object.keys(client).toSorted()).toEqual(known.toSorted());
   });

@@ -56,7 +56,7 @@ it('a conversation that rests is erased by the workers, and none that waits', as
   for (const conversation of ['quiet', 'logged']) {
     await eventually(
       () => keysOf(conversation),
-      (keys) => expect(keys.map((key) => key.split(':').at(-2))).toEqual(['gone']),
+      (keys) => expect(new Set(keys.map((key) => key.split(':')[2]))).toEqual(new Set(['gone'])),
     );
     await expect(fixture.client.describe(conversation)).rejects.toMatchObject({ code: 'not_found' });
   }

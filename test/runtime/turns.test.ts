@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineTool, type ToolContext } from '../../src/domain/agent.ts';
 import { ModelError, type ModelRequest } from '../../src/domain/model.ts';
 import { QUEUES } from '../../src/jobs/names.ts';
 import { agentOf, countSteps, toolOf, words } from './agents.ts';
@@ -32,7 +34,7 @@ describe('turns', () => {
     let most = 0;
     const gate = Promise.withResolvers<void>();
     const decide = async ({ idempotencyKey, messages }: ModelRequest) => {
-      const [conversation = ''] = idempotencyKey.split('/');
+      const [, conversation = ''] = idempotencyKey.split('/');
       expect(open.has(conversation), 'one at a time').toBe(false);
       open.add(conversation);
       most = Math.max(most, open.size);
@@ -54,6 +56,35 @@ describe('turns', () => {
       expect(log.map(({ message }) => message.content)).toEqual(expected);
     }
     expect(most).toBe(4);
+  });
+
+  it('give each call a key of its own: of another tenant, or of a turn that was erased, it is another', async () => {
+    const seen: Omit<ToolContext, 'signal'>[] = [];
+    const tools = [
+      defineTool({
+        name: 'pay',
+        description: '',
+        input: z.object({}),
+        run: async (_, { tenant, conversation, turn, idempotencyKey }) => {
+          seen.push({ tenant, conversation, turn, idempotencyKey });
+          return 'paid';
+        },
+      }),
+    ];
+    const decide = (request: ModelRequest) =>
+      countSteps(request) === 0 ? { toolCalls: [{ name: 'pay', arguments: {} }] } : { content: 'done' };
+    await useWorkers(agentOf({ decide, tools }));
+    const pay = async (tenant: string): Promise<void> => {
+      const name = { tenant, id: 'order' };
+      await fixture.client.enqueueTurn({ tenant, conversation: 'order', turn: 't1', agent: 'guide', input: 'pay' });
+      expect(await fixture.client.result(name, 't1', { waitMs: 25_000 })).toMatchObject({ state: 'completed' });
+    };
+    await pay('acme');
+    await pay('globex');
+    await fixture.client.erase({ tenant: 'acme', id: 'order' });
+    await pay('acme');
+    expect(seen.map(({ tenant }) => tenant)).toEqual(['acme', 'globex', 'acme']);
+    expect(new Set(seen.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(3);
   });
 
   it('of an agent that no worker knows fail, one after the other', async () => {

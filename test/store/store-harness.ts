@@ -3,11 +3,14 @@ import type { ConversationRef } from '../../src/domain/ids.ts';
 import { type Keyspace, readyMember, restingMember, scheduledMember } from '../../src/store/keys.ts';
 import { openStore, type Store } from '../../src/store/open-store.ts';
 import { MemoryDatabase } from '../fakes/store/database.ts';
+import { emit } from '../fakes/store/mailbox.ts';
 import { openMemoryStore } from '../fakes/store/open-memory-store.ts';
 import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
 
 /** A member of `ready` or `resting`: a mailbox, a pass, a conversation that rests, or a scheduled turn. */
 export type Entry = 't' | 'p' | 'r' | { readonly scheduled: string };
+
+export type AddedEvent = { readonly type: string } & Readonly<Record<string, string>>;
 
 /** Every port of a store under test, with hands for what takes time: no test sleeps. */
 export interface StoreHarness {
@@ -36,6 +39,10 @@ export interface StoreHarness {
   /** ms from now until an entry is due; undefined where there is none */
   readonly dueIn: (conversation: ConversationRef, entry: Entry) => Promise<number | undefined>;
   readonly events: (conversation: ConversationRef) => Promise<Readonly<Record<string, string>>[]>;
+  /** as a program may that is newer than this one */
+  readonly addEvents: (conversation: ConversationRef, events: readonly AddedEvent[]) => Promise<void>;
+  /** as if only the newest `count` were kept still */
+  readonly trimEvents: (conversation: ConversationRef, count: number) => Promise<void>;
   /** an erase has begun and removed nothing yet */
   readonly markGone: (conversation: ConversationRef) => Promise<void>;
   readonly close: () => Promise<void>;
@@ -89,6 +96,15 @@ export function openMemoryStoreHarness(): StoreHarness {
       return dueAt === undefined ? undefined : dueAt - db.now();
     },
     events: async (ref) => (db.find(ref)?.events ?? []).map(({ type, fields }) => ({ type, ...fields })),
+    addEvents: async (ref, events) => {
+      const conversation = db.find(ref);
+      if (conversation === undefined) throw new Error('in memory events lie with their conversation');
+      for (const { type, ...fields } of events) emit(db, conversation, type, fields);
+    },
+    trimEvents: async (ref, count) => {
+      const events = db.find(ref)?.events;
+      events?.splice(0, events.length - count);
+    },
     markGone: async (ref) => db.markGone(ref),
     close: async () => {},
   };
@@ -128,6 +144,15 @@ export function openRedisStoreHarness(open: () => SuiteRedis = openSuiteRedis): 
       return score === null ? undefined : Number(score) - (await readTime(redis));
     },
     events: async (ref) => (await redis.xrange(key('ev', ref), '-', '+')).map(([, fields]) => toRecord(fields)),
+    addEvents: async (ref, events) => {
+      const adding = redis.pipeline();
+      for (const event of events) adding.xadd(key('ev', ref), '*', ...Object.entries(event).flat());
+      await adding.exec();
+    },
+    trimEvents: async (ref, count) => {
+      if (count === 0) await redis.unlink(key('ev', ref));
+      else await redis.xtrim(key('ev', ref), 'MAXLEN', count);
+    },
     markGone: async (ref) => {
       await redis.set(key('gone', ref), 0, 'PX', 86_400_000);
     },

@@ -6,6 +6,7 @@ import { eraseBatch } from '../../src/store/contexts/erase.ts';
 import { restingMember } from '../../src/store/keys.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { bindScript } from '../../src/store/script.ts';
+import { expireBatch } from '../../src/store/sweep/expire.ts';
 import { openSuiteRedis } from './open-redis.ts';
 import { appendOf, checkpointOf, claimPass, commitOf, makeConversation, waitForPass } from './pass-samples.ts';
 import { acceptAndClaim, newConversation, turnFor } from './samples.ts';
@@ -138,7 +139,7 @@ describe('erase', () => {
     expect(await dueOf(conversation)).toEqual(['resting']);
     // Whatever else became of the mark: what is left is nobody's.
     await redis.unlink(keyspace.key(conversation, 'gone'));
-    expect(await store.expire(conversation)).toMatchObject({ status: 'resumed' });
+    expect(await store.expire(conversation, randomUUID())).toEqual({ status: 'resumed' });
     expect(await keysOf(conversation)).toEqual([keyspace.key(conversation, 'gone')]);
     expect(await redis.zscore(resting, restingMember(conversation))).toBeNull();
   });
@@ -170,7 +171,52 @@ async function settleWithTtl(conversation: ConversationRef, conversationTtl: num
 }
 
 describe('a conversation that has rested enough', () => {
-  test('leaves the mark and nothing else, however many keys it had', async () => {
+  const restingOf = (conversation: ConversationRef) =>
+    redis.zscore(keyspace.resting(keyspace.shardOf(conversation)), restingMember(conversation));
+
+  /** more keys than one call removes, and how many keys it has */
+  async function makeLarge(): Promise<{ readonly conversation: ConversationRef; readonly keys: number }> {
+    const conversation = newConversation();
+    await settleWithTtl(conversation, 3_600_000);
+    const hashes = Array.from({ length: 2_100 }, (_, summary) => `h${summary}`);
+    const refusal = { status: 'refused', why: 'empty' } as const;
+    await Promise.all(hashes.map((hash) => store.recordSummary(conversation, hash, refusal)));
+    await redis.hset(keyspace.key(conversation, 'c'), 'ttl', '0 1');
+    // All but `ix`, which holds their names.
+    return { conversation, keys: (await keysOf(conversation)).length - 1 };
+  }
+
+  test('is erased a few batches at a time, and told of at the end by who came to it, with all its keys', async () => {
+    const { conversation, keys } = await makeLarge();
+    expect(await store.expire(conversation, 'who dies then')).toEqual({ status: 'more' });
+    expect(await store.readConversation(conversation)).toBeUndefined();
+    expect(Number(await restingOf(conversation)), 'somebody looks').toBeGreaterThan(Date.now());
+    const told = { status: 'expired', removedKeys: keys };
+    expect(await store.expire(conversation, 'another')).toEqual(told);
+    expect(await store.expire(conversation, 'another'), 'its reply was lost').toEqual(told);
+    expect(await store.expire(conversation, 'who froze')).toEqual({ status: 'kept' });
+    expect(await restingOf(conversation)).toBeNull();
+  });
+
+  test('and that somebody erases meanwhile is told to that one', async () => {
+    const { conversation, keys } = await makeLarge();
+    const expire = bindScript(redis, expireBatch(keyspace));
+    expect(await expire({ conversation, owner: 'one' })).toEqual({ status: 'more' });
+    expect(await store.erase(conversation)).toEqual({ removedKeys: keys });
+    expect(await expire({ conversation, owner: 'one' })).toEqual({ status: 'kept' });
+    expect(await keysOf(conversation)).toEqual([keyspace.key(conversation, 'gone')]);
+  });
+
+  test('and that is made anew meanwhile keeps nothing of it', async () => {
+    const { conversation } = await makeLarge();
+    expect(await store.expire(conversation, 'one')).toEqual({ status: 'more' });
+    await store.accept(turnFor(conversation, 'anew'));
+    expect(await store.expire(conversation, 'one')).toEqual({ status: 'kept' });
+    const kinds = (await keysOf(conversation)).map((key) => key.split(':')[2]);
+    expect(kinds).toEqual(['c', 'cp', 'ix', 'mb', 't']);
+  });
+
+  test('leaves the mark and, for a minute, who tells of it', async () => {
     const conversation = await makeConversation(store, 4);
     await store.commitVersion((await claimPass(store, conversation)).lease, commitOf(0, 2));
     for (let summary = 0; summary < 450; summary += 1) {
@@ -179,20 +225,20 @@ describe('a conversation that has rested enough', () => {
     await settleWithTtl(conversation, 3_600_000);
     expect(await readyOf(conversation), 'earlier workers fail at a kind that they do not know').toEqual([]);
     await redis.hset(keyspace.key(conversation, 'c'), 'ttl', '0 1');
-    expect(await store.expire(conversation)).toMatchObject({ status: 'expired' });
-    expect(await keysOf(conversation)).toEqual([keyspace.key(conversation, 'gone')]);
-    expect(await readTtl(keyspace.key(conversation, 'gone'))).toBe(DAY_MS);
-    const resting = keyspace.resting(keyspace.shardOf(conversation));
-    expect(await redis.zscore(resting, restingMember(conversation))).toBeNull();
+    expect(await store.expire(conversation, randomUUID())).toMatchObject({ status: 'expired' });
+    const gone = keyspace.key(conversation, 'gone');
+    expect(await keysOf(conversation)).toEqual([gone, `${gone}:expiry`]);
+    expect(await readTtl(gone)).toBe(DAY_MS);
+    expect(await readTtl(`${gone}:expiry`)).toBe(60_000);
+    expect(await restingOf(conversation)).toBeNull();
   });
 
   test('has not where an earlier program, which knows no rest, has written since', async () => {
     const conversation = newConversation();
     await settleWithTtl(conversation, 3_600_000);
     await redis.hset(keyspace.key(conversation, 'c'), 'ttl', '3600000 1');
-    expect(await store.expire(conversation)).toEqual({ status: 'kept' });
-    const due = await redis.zscore(keyspace.resting(keyspace.shardOf(conversation)), restingMember(conversation));
-    expect(Number(due)).toBeGreaterThan(Date.now() + 3_500_000);
+    expect(await store.expire(conversation, randomUUID())).toEqual({ status: 'kept' });
+    expect(Number(await restingOf(conversation))).toBeGreaterThan(Date.now() + 3_500_000);
   });
 });
 

@@ -72,3 +72,12 @@ test('a subscription that began while nothing was answered is made up for', asyn
     { timeout: 10_000 },
   );
 });
+
+test('joined after it was closed, it opens nothing that nobody would close', async () => {
+  const { redis, subscriber } = await openSubscriber();
+  const connections = async (): Promise<number> => ((await redis.client('LIST')) as string).trim().split('\n').length;
+  const before = await connections();
+  subscriber.close();
+  await expect(subscriber.join('news', () => undefined)).rejects.toMatchObject({ code: 'redis_unavailable' });
+  expect(await connections()).toBe(before);
+});

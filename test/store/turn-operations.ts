@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import type { ClaimResult, StepResult, TurnLease } from '../../src/domain/ports/turn-store.ts';
+import type { ClaimResult, OpenTurn, StepResult, TurnLease } from '../../src/domain/ports/turn-store.ts';
 import type { WaitKind } from '../../src/domain/turn.ts';
 import { checkInvariants, checkSame, type Observation } from './observation.ts';
 import { callsStep, resultStep, textStep, turnFor } from './samples.ts';
@@ -269,10 +269,20 @@ const endPass = fc.constant(
   ),
 );
 
+/** Scheduled ones by their names: two that one store accepts in the same ms are of two in the other. */
+const nameOfScheduled = ({ turn, state }: OpenTurn): string => (state === 'scheduled' ? turn : '');
+const listOpen = fc.constant(
+  new Operation('list open turns', false, async ({ harness, conversation }) => {
+    const open = await harness.store.listOpen(conversation, 100);
+    const turns = open?.turns.toSorted((a, b) => nameOfScheduled(a).localeCompare(nameOfScheduled(b)));
+    return open && { ...open, turns };
+  }),
+);
+
 /** Claims and steps more often than what ends a turn, so that sequences come somewhere. */
 export const operations = fc.commands(
   [
-    [accept, start, suspend, resume, heartbeat, settle, cancel, lapse, deadline, beginPass, endPass],
+    [accept, start, suspend, resume, heartbeat, settle, cancel, lapse, deadline, beginPass, endPass, listOpen],
     [accept, claim, claim, claim, claimAndDie, claimAndDie, claimAndDie, record, record, record],
   ].flat(),
   { maxCommands: 60, size: 'max' },

@@ -112,6 +112,7 @@ describe('log catalogue', () => {
       'lease_lost',
       'job_reclaimed',
       'redis_nearly_full',
+      'policy_warned',
       'worker_failed',
     ];
     expect(levels).toEqual(shown);

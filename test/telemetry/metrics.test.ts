@@ -116,6 +116,7 @@ const expected: { readonly [Type in WorkerEvent['type']]: Record<string, number>
   lease_lost: { 'turnfold_leases_lost_total{what="turn",why="fenced"}': 1 },
   conversation_expired: { turnfold_conversations_expired_total: 1 },
   redis_nearly_full: {},
+  policy_warned: {},
   job_reclaimed: { 'turnfold_job_reclaims_total{role="compaction"}': 1 },
   worker_failed: { 'turnfold_worker_failures_total{where="sweeper"}': 1 },
 };

@@ -117,5 +117,6 @@ export const samples: { readonly [Type in WorkerEvent['type']]: EventOf<Type> } 
   lease_lost: { type: 'lease_lost', ...scope, what: 'turn', why: 'fenced' },
   job_reclaimed: { type: 'job_reclaimed', queue: 'compaction' },
   redis_nearly_full: { type: 'redis_nearly_full', usedBytes: 900, limitBytes: 1_000 },
+  policy_warned: { type: 'policy_warned', message: 'policy: `transforms` is retired' },
   worker_failed: { type: 'worker_failed', ...scope, where: 'sweeper', error: new Error('it broke') },
 };

@@ -108,7 +108,7 @@ const WORKERS: readonly Panel[] = [
   graph({
     title: 'Leases lost and turns reclaimed',
     description:
-      'Workers that froze, died or lost Redis. Some at a deployment; all the time: blocked event loops, or Redis.',
+      'Workers that froze, died, lost Redis or stopped too soon. Some at a deployment; all the time: blocked event loops, or Redis.',
     unit: 'events/s',
     width: 6,
     queries: [

@@ -76,6 +76,25 @@ const PRESSURE: readonly Panel[] = [
   }),
 ];
 
+const ERASES: readonly Panel[] = [
+  graph({
+    title: 'Conversations erased',
+    description: 'Because they had rested for the conversationTtl of their policy; those that callers erase left out.',
+    unit: 'events/s',
+    width: 12,
+    queries: [{ expr: rate(METRICS.conversationsExpired), legend: 'erased' }],
+  }),
+  graph({
+    title: 'Overdue erases',
+    description:
+      'For how long the oldest should have been erased. Growing: more end than sweeps take, or no sweep gets there.',
+    unit: 's',
+    width: 12,
+    thresholds: [{ from: 3_600, color: 'red' }],
+    queries: [{ expr: shared(GAUGES.oldestOverdueErase), legend: 'age' }],
+  }),
+];
+
 const REDIS: readonly Panel[] = [
   redisPing(6),
   graph({
@@ -137,6 +156,7 @@ export const QUEUES: Dashboard = {
     { title: 'Is there somebody for the work?', panels: VERDICT },
     { title: 'What lies in the queues', panels: DEPTHS },
     { title: 'Whether that is too much', panels: PRESSURE },
+    { title: 'Conversations with a time to live', panels: ERASES },
     { title: 'Redis', panels: REDIS },
     { title: 'Workers', panels: WORKERS },
   ],

@@ -26,9 +26,9 @@ interface Report {
 export async function checkConfig({ policy, agents, json }: CheckOptions, output: Output): Promise<number> {
   const settings = checkSettings(readEnvironment());
   const file = policy === undefined ? { policy: {}, errors: [], warnings: [] } : await checkPolicyFile(policy);
-  const loaded = agents === undefined ? [] : await checkAgents(agents, file.policy);
-  const errors = [...settings.errors, ...file.errors, ...loaded];
-  const warnings = [...settings.warnings, ...file.warnings];
+  const loaded = agents === undefined ? { errors: [], warnings: [] } : await checkAgents(agents, file.policy);
+  const errors = [...settings.errors, ...file.errors, ...loaded.errors];
+  const warnings = [...settings.warnings, ...file.warnings, ...loaded.warnings];
   if (json) writeJson(output, { errors, warnings });
   else {
     for (const { code, message } of errors) output.line(`wrong    ${code}: ${message}`);
@@ -52,12 +52,13 @@ async function checkPolicyFile(path: string): Promise<Report & { readonly policy
 }
 
 /** Each agent under the policy of the file, as the worker would prepare it. */
-async function checkAgents(path: string, policy: PolicyInput): Promise<readonly TurnfoldError[]> {
+async function checkAgents(path: string, policy: PolicyInput): Promise<Report> {
   try {
-    const { agents, problems } = await examineModule(path);
-    return problems.length > 0 ? problems : await examineAgents(agents, policy);
+    const { agents, warnings, problems } = await examineModule(path);
+    const errors = [...problems, ...(await examineAgents(agents, policy))];
+    return { errors, warnings: warnings.map((warning) => `${path}: ${warning}`) };
   } catch (error) {
-    return [known(error)];
+    return { errors: [known(error)], warnings: [] };
   }
 }
 

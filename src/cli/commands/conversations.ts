@@ -1,6 +1,9 @@
+import type { OpenTurns } from '../../client/index.ts';
+import type { ConversationState } from '../../domain/conversation.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { ConversationOptions } from '../command-options.ts';
 import { writeJson } from '../output.ts';
+import { describeOpen } from './turns.ts';
 
 /** Prints what one read of a conversation tells. @returns the exit code */
 export async function describe(
@@ -8,9 +11,12 @@ export async function describe(
   id: string,
   { tenant, json }: ConversationOptions,
 ): Promise<number> {
-  const state = await client.describe({ tenant, id });
+  const [state, open] = await Promise.all([
+    client.describe({ tenant, id }),
+    client.openTurns({ tenant, id }, { limit: 1 }),
+  ]);
   if (json) {
-    writeJson(output, { conversation: id, ...state });
+    writeJson(output, { conversation: id, ...state, openTurns: open });
     return 0;
   }
   const { agent, head, turns, size, passed, passId, openCalls, isForking, quarantine, conversationTtl } = state;
@@ -22,7 +28,8 @@ export async function describe(
     ['context', `version ${size.version}; ${sent} tokens, system prompt and tools not counted`],
     ['last pass', passed.head === 0 ? 'none' : `at message ${passed.head}`],
     ['pass', passId === undefined ? 'none in progress' : `${passId}, requested or in progress`],
-    ['open calls', openCalls.length === 0 ? undefined : openCalls.map(({ id: call }) => call).join(', ')],
+    ...tellOpen(open),
+    ['open calls', openCalls.length === 0 ? undefined : tellCalls(state, open)],
     ['refused', quarantine && `version ${quarantine.version} stands over one that a provider refused`],
     ['may rest', rest],
     ['fork', isForking && 'it is being copied: not all of it is there'],
@@ -32,7 +39,27 @@ export async function describe(
   return 0;
 }
 
-/** Removes a conversation for good. @returns the exit code */
+/** The turn that all others wait behind, and how many those are. */
+function tellOpen({ turns: [first], mailbox, scheduled }: OpenTurns): [string, string | undefined][] {
+  if (first === undefined) return [['turn', 'none is open']];
+  const behind = Math.max(0, mailbox - 1);
+  return [
+    ['turn', describeOpen(first)],
+    ['behind it', behind === 0 ? undefined : `${behind} queued`],
+    ['scheduled', scheduled === 0 ? undefined : `${scheduled}; turnfold turns shows when they are due`],
+  ];
+}
+
+/** Open calls are those of the turn that is at work or waits; with none they are those of a caller's own loop. */
+function tellCalls({ openCalls }: ConversationState, { turns: [first] }: OpenTurns): string {
+  const whose = first?.state === 'running' || first?.state === 'waiting' ? `, made by ${first.turn}` : '';
+  return `${openCalls.map(({ id: call }) => call).join(', ')}${whose}`;
+}
+
+/**
+ * Removes a conversation for good. Where none is there it says so and has not failed: an erase that is made again must not.
+ * @returns the exit code
+ */
 export async function erase(
   { client, output }: CommandContext,
   id: string,
@@ -40,6 +67,7 @@ export async function erase(
 ): Promise<number> {
   const { removedKeys } = await client.erase({ tenant, id });
   if (json) writeJson(output, { conversation: id, removedKeys });
-  else output.line(`${id}  erased, ${removedKeys} keys of Redis`);
+  else if (removedKeys > 0) output.line(`${id}  erased, ${removedKeys} keys of Redis`);
+  else output.note(`nothing was there as ${id} of tenant ${tenant}; --tenant looks in another`);
   return 0;
 }

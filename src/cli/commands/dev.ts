@@ -42,7 +42,7 @@ export async function runDev(options: DevOptions, output: Output): Promise<numbe
   const config = readConfig();
   const policy = await readPolicyFile(options.policy, output);
   const shadow = options.shadow === undefined ? {} : { shadow: await readTrialPolicy(options.shadow, output) };
-  const agents = await chooseAgents(options, policy);
+  const agents = await chooseAgents(options, policy, output);
   const agent = chooseAgent(agents, options.agent);
   const onEvent = combineListeners(logEvents(createLogger({ level: 'warn', isPretty: true })), tellShadow(output));
   const metrics = { ...config.metrics, port: 0 };
@@ -70,11 +70,15 @@ function tellShadow(output: Output): EventListener {
   };
 }
 
-async function chooseAgents({ agents, model }: DevOptions, policy: PolicyInput): Promise<readonly Agent[]> {
+async function chooseAgents(
+  { agents, model }: DevOptions,
+  policy: PolicyInput,
+  output: Output,
+): Promise<readonly Agent[]> {
   const chosen = model === undefined ? {} : { model: resolveModel(model) };
   return agents === undefined
     ? [createWorkspaceAgent(process.cwd(), { policy, ...chosen })]
-    : (await loadAgents(agents)).map((agent) => ({ ...agent, ...chosen }));
+    : (await loadAgents(agents, output)).map((agent) => ({ ...agent, ...chosen }));
 }
 
 function chooseAgent(agents: readonly Agent[], wanted: string | undefined): string {

@@ -54,6 +54,10 @@ export async function redrive(
 ): Promise<number> {
   const { client, output } = context;
   if (turn === undefined) {
+    if (operation !== undefined || waitMs > 0) {
+      const field = operation === undefined ? '--wait' : '--operation';
+      throw new TurnfoldError('invalid_input', `${field}: means nothing without a turn`, { field });
+    }
     const pass = await client.compactNow({ tenant, id });
     if (json) writeJson(output, { conversation: id, pass });
     else output.line(`${pass}  pass requested`);

@@ -60,7 +60,12 @@ async function followTurn(
 }
 
 /** A turn without an answer, in one line. */
-export function describeTurn({ turn, state, failure, waiting }: TurnView): string {
+export function describeTurn({
+  turn,
+  state,
+  failure,
+  waiting,
+}: Pick<TurnView, 'turn' | 'state' | 'failure' | 'waiting'>): string {
   if (failure !== undefined) return `${turn}  ${state}  ${failure.code}: ${failure.message}`;
   if (waiting === undefined) return `${turn}  ${state}`;
   const { for: what, calls, until } = waiting;

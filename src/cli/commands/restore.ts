@@ -53,9 +53,13 @@ async function readLimit(
   name: { readonly tenant: string; readonly id: string },
   { agents, policy }: LimitOptions,
 ): Promise<{ readonly hardTokens?: number }> {
-  if (agents === undefined) return {};
+  if (agents === undefined) {
+    if (policy === undefined) return {};
+    const field = '--policy';
+    throw new TurnfoldError('invalid_input', `${field}: means nothing without --agents`, { field });
+  }
   const state = await client.describe(name);
-  const agent = (await loadAgents(agents)).find((found) => found.name === state.agent);
+  const agent = (await loadAgents(agents, output)).find((found) => found.name === state.agent);
   if (agent === undefined) {
     const field = '--agents';
     throw new TurnfoldError('unknown_agent', `${field}: no agent ${state.agent} in ${agents}`, { field });

@@ -29,6 +29,10 @@ export async function importFile(context: CommandContext, path: string, options:
       const opened = openConversationLine(line, number);
       id = opened.id;
       const messages = opened.readMessages();
+      if (messages.length === 0) {
+        const field = 'messages';
+        throw new TurnfoldError('invalid_input', `${field}: a conversation without messages is none`, { field });
+      }
       await appendAll(context, id, messages, options);
       if (options.json) writeJson(output, { id, messages: messages.length });
       else output.line(`${id}  ${messages.length} messages`);

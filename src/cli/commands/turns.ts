@@ -1,9 +1,52 @@
-import type { CallAnswer } from '../../client/index.ts';
+import type { CallAnswer, OpenTurn } from '../../client/index.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
+import { DEFAULT_TENANT } from '../../domain/ids.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { ConversationOptions } from '../command-options.ts';
 import { readTextFile } from '../files.ts';
-import { writeJson } from '../output.ts';
+import { type Output, writeJson } from '../output.ts';
+import { describeTurn } from './follow-turn.ts';
+
+export interface OpenOptions extends ConversationOptions {
+  readonly limit: number;
+}
+
+/** Lists a conversation's open turns, a line each, and says how to bring what they wait for. @returns the exit code */
+export async function showOpen(
+  { client, output }: CommandContext,
+  id: string,
+  { tenant, limit, json }: OpenOptions,
+): Promise<number> {
+  const { turns, mailbox, scheduled } = await client.openTurns({ tenant, id }, { limit });
+  for (const turn of turns) {
+    if (json) writeJson(output, { conversation: id, ...turn });
+    else output.line(`${describeOpen(turn)}  accepted ${new Date(turn.acceptedAt).toISOString()}`);
+  }
+  if (turns.length === 0) output.note('no open turn');
+  if (turns.length < mailbox + scheduled) {
+    output.note(`the first ${turns.length} of ${mailbox + scheduled}; --limit shows up to 1000`);
+  }
+  if (!json && turns[0] !== undefined) adviseAnswer(output, { tenant, id }, turns[0]);
+  return 0;
+}
+
+/** An open turn in one line. */
+export function describeOpen(turn: OpenTurn): string {
+  const due = turn.dueAt === undefined ? '' : `  for ${new Date(turn.dueAt).toISOString()}`;
+  return `${describeTurn(turn)}${due}`;
+}
+
+/** The commands for what somebody has to bring; what comes by itself needs none. */
+function adviseAnswer(
+  output: Output,
+  { tenant, id }: { readonly tenant: string; readonly id: string },
+  { turn, waiting }: OpenTurn,
+): void {
+  if (waiting?.for !== 'tools' && waiting?.for !== 'approval') return;
+  const whose = tenant === DEFAULT_TENANT ? '' : ` --tenant ${tenant}`;
+  const brings = waiting.for === 'tools' ? '--content <text>' : '--approve (or --deny)';
+  for (const call of waiting.calls) output.note(`turnfold answer ${id} ${turn} ${call}${whose} ${brings}`);
+}
 
 export interface AnswerOptions extends ConversationOptions {
   readonly content?: string;

@@ -26,7 +26,7 @@ export interface WorkerOptions {
 /** Runs the workers of this process until SIGTERM or SIGINT; then finishes or hands back what is under way. */
 export async function runWorker(options: WorkerOptions, output: Output): Promise<number> {
   const roles = readRoles(options.roles);
-  const { redisUrl, redisTls, metrics, logLevel, logsContent, ...config } = readConfig();
+  const { redisUrl, redisTls, logLevel, logsContent, durability: _, ...config } = readConfig();
   if (redisUrl === undefined) {
     throw new TurnfoldError('invalid_config', 'REDIS_URL: not set; a worker needs to know its Redis', {
       field: 'REDIS_URL',
@@ -35,7 +35,7 @@ export async function runWorker(options: WorkerOptions, output: Output): Promise
   const location = { url: redisUrl, tls: redisTls };
   const policy = await readPolicyFile(options.policy, output);
   const shadow = options.shadow === undefined ? {} : { shadow: await readTrialPolicy(options.shadow, output) };
-  const agents = await loadAgents(options.agents);
+  const agents = await loadAgents(options.agents, output);
   const secrets = listSecrets(readEnvironment());
   const logger = createLogger({ level: logLevel, showsContent: logsContent, secrets });
   const { interruption } = listenForSignals();
@@ -50,7 +50,6 @@ export async function runWorker(options: WorkerOptions, output: Output): Promise
     ...config,
     redisUrl,
     redisTls,
-    metrics,
     policy,
     ...shadow,
     agents,

@@ -33,8 +33,12 @@ export interface ShardMeasure {
 export type ExpireResult =
   /** something has happened, or is under way; or there is nothing to erase */
   | { readonly status: 'kept' }
-  /** `resumed`: the rest of an erase that was cut off */
-  | { readonly status: 'expired' | 'resumed'; readonly removedKeys: number };
+  /** it was begun or gone on with; the next sweep goes on */
+  | { readonly status: 'more' }
+  /** nothing is left. Answered to one call for each expiry, and to that also where it is sent again; the keys are those of all calls */
+  | { readonly status: 'expired'; readonly removedKeys: number }
+  /** nothing is left of what an erase that somebody asked for, and that was cut off, had to remove */
+  | { readonly status: 'resumed' };
 
 /** What the sweeper needs. */
 export interface SweepStore {
@@ -50,8 +54,11 @@ export interface SweepStore {
   recordWake(entry: DueEntry, wake: string): Promise<boolean>;
   /** moves a scheduled turn that is due to the tail of its mailbox; `needsWake`: add the wake */
   promoteScheduled(conversation: ConversationRef, turn: string, wake: string): Promise<{ readonly needsWake: boolean }>;
-  /** erases the conversation where it has rested for its policy's `conversationTtl`, as it is now */
-  expire(conversation: ConversationRef): Promise<ExpireResult>;
+  /**
+   * erases the conversation where it has rested for its policy's `conversationTtl`, as it is now: a few batches
+   * @param owner a fresh id for each call
+   */
+  expire(conversation: ConversationRef, owner: string): Promise<ExpireResult>;
   /** for gauges; over all shards */
   measureShards(): Promise<ShardMeasure>;
 }

@@ -75,6 +75,27 @@ export interface FailedTurn {
   readonly redrivenAs?: string;
 }
 
+/** A turn that is accepted and not settled. */
+export interface OpenTurn {
+  readonly turn: string;
+  readonly state: 'scheduled' | 'queued' | 'running' | 'waiting';
+  /** ms since epoch */
+  readonly acceptedAt: number;
+  /** of a scheduled turn: when it goes to the tail of the mailbox, in ms since epoch */
+  readonly dueAt?: number;
+  /** of a waiting turn, which is the first one: what for, which calls, until when */
+  readonly waiting?: Waiting;
+}
+
+/** Open turns of one conversation, as they stand at one moment. */
+export interface OpenTurns {
+  /** in the order in which they will be answered; behind those of the mailbox the scheduled ones, by due time */
+  readonly turns: readonly OpenTurn[];
+  /** how many the mailbox holds, the one at work or waiting included; more than `turns` may show */
+  readonly mailbox: number;
+  readonly scheduled: number;
+}
+
 /** The head turn of a mailbox, handed to its owner with all that it needs to go on. */
 export interface ClaimedTurn {
   readonly lease: TurnLease;
@@ -201,6 +222,8 @@ export interface TurnIntake {
   readTurn(conversation: ConversationRef, turn: string): Promise<TurnView | undefined>;
   /** of all conversations, newest first */
   listFailed(query: FailedQuery): Promise<FailedTurn[]>;
+  /** of one conversation, the first `limit`; undefined where there is none */
+  listOpen(conversation: ConversationRef, limit: number): Promise<OpenTurns | undefined>;
 }
 
 /** What a turn worker needs. Every write is fenced by the lease and idempotent by its key. */

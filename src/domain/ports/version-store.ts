@@ -99,6 +99,8 @@ export type ForkEndResult =
 /** Versions that services ask for. No operation touches two conversations: they may lie in different slots. */
 export interface VersionStore {
   replaceVersion(replacement: VersionReplacement): Promise<Told<VersionReplacementResult>>;
+  /** somebody reads it for longer than one look: it is not erased meanwhile for having rested. Nothing without a time to live */
+  beginRest(conversation: ConversationRef): Promise<void>;
   /** a few texts, from `cursor` on (`0` first); `next` is `0` once all were answered */
   readTexts(conversation: ConversationRef, cursor: string): Promise<KeptTexts & { readonly next: string }>;
   /**

@@ -29,10 +29,11 @@ export async function examineServers(
   return [...missing, ...found, await examineDisks(inspection, durability)];
 }
 
-/** Of a Cluster a master that has slots. */
-function tellSilent(node: string): Finding {
-  const remedy = 'Start it, or a replica of it, or see the network between here and there.';
-  return findWrong('redis', `${node} does not answer: conversations that lie there wait for it`, remedy);
+/** Of a Cluster a master that has slots, or slots that no master has. */
+function tellSilent(whoever: string): Finding {
+  const remedy =
+    'Start it, or a replica of it, or see the network between here and there. Of slots without one: redis-cli --cluster fix.';
+  return findWrong('redis', `nobody answers for ${whoever}: conversations that lie there wait`, remedy);
 }
 
 /** Told once where all masters of a Cluster are alike, else of each by its name. */

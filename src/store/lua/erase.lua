@@ -7,10 +7,11 @@
 -- Reply: {keys removed so far, 1 where more is left}
 -- @include keys
 -- @include ready
--- @include rest
--- @include failed
--- @include open-passes
 -- @include erase
-if ARGV[1] == '1' then redis.call('SET', gone, 0, 'NX', 'PX', ARGV[3]) end
+if ARGV[1] == '1' then
+  redis.call('SET', gone, 0, 'NX', 'PX', ARGV[3])
+  -- Who asked for it is told of its end.
+  redis.call('UNLINK', expiry)
+end
 if redis.call('EXISTS', gone) == 0 then return { 0, 0 } end
 return { erase_batch(ARGV[2]) }

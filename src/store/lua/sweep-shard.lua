@@ -1,6 +1,8 @@
+#!lua flags=allow-oom
 -- Claims a shard for a while and answers its due entries, each pushed out: 1 s, doubling to 60 s until somebody claims it.
 -- A sweeper that dies between this and its wakes costs what it had taken that push: with a first one of 5 s the turns of a
 -- killed worker took 13.2 s to go on (p99 of 1,815).
+-- Runs on a full Redis too, and writes but a claim, scores and counts: what it finds resting is what makes room.
 -- Sent again it answers nothing: what was due comes up again after its push.
 -- KEYS: claim of the shard, ready, resting. ARGV: limit, what the shard's keys begin with, claimMs
 -- Reply: members of ready, longest due first; then those of resting, few, for an erase may wait behind turns

@@ -4,38 +4,35 @@ import { ERASE_BATCH, GONE_MS } from '../contexts/erase.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
 
-interface ExpireProgress {
-  readonly result: ExpireResult;
-  readonly hasMore: boolean;
+/** Batches of one call, about a millisecond each: the 500 of a conversation of 100,000 keys would hold up all else that a sweep found. */
+const MOST_BATCHES = 10;
+
+interface ExpiryCall {
+  readonly conversation: ConversationRef;
+  readonly owner: string;
 }
 
-type Reply = ['kept'] | ['expired' | 'resumed', number, number];
+type Reply = ['expired', number] | [Exclude<ExpireResult['status'], 'expired'>];
 
-/** Batch after batch; where the conversation is made anew between two of them, the next one keeps it. */
-export function bindExpire(run: (conversation: ConversationRef) => Promise<ExpireProgress>): SweepStore['expire'] {
-  return async (conversation) => {
-    const { result: first, hasMore } = await run(conversation);
-    if (first.status === 'kept') return first;
-    let { removedKeys } = first;
-    for (let isLeft = hasMore; isLeft; ) {
-      const next = await run(conversation);
-      if (next.result.status !== 'kept') ({ removedKeys } = next.result);
-      isLeft = next.hasMore;
+/** A few batches; where the conversation is made anew between two of them, the next one keeps it. */
+export function bindExpire(run: (call: ExpiryCall) => Promise<ExpireResult>): SweepStore['expire'] {
+  return async (conversation, owner) => {
+    let result = await run({ conversation, owner });
+    for (let batches = 1; result.status === 'more' && batches < MOST_BATCHES; batches += 1) {
+      result = await run({ conversation, owner });
     }
-    return { status: first.status, removedKeys };
+    return result;
   };
 }
 
-export function expireBatch(keyspace: Keyspace): ScriptDefinition<ConversationRef, ExpireProgress> {
+export function expireBatch(keyspace: Keyspace): ScriptDefinition<ExpiryCall, ExpireResult> {
   return {
     file: 'expire',
-    keys: (conversation) => keyspace.conversation(conversation),
-    args: () => [ERASE_BATCH, GONE_MS],
+    keys: ({ conversation }) => keyspace.conversation(conversation),
+    args: ({ owner }) => [owner, ERASE_BATCH, GONE_MS],
     decode: (reply) => {
       const answer = reply as Reply;
-      if (answer[0] === 'kept') return { result: { status: 'kept' }, hasMore: false };
-      const [status, removedKeys, more] = answer;
-      return { result: { status, removedKeys }, hasMore: more === 1 };
+      return answer[0] === 'expired' ? { status: 'expired', removedKeys: answer[1] } : { status: answer[0] };
     },
   };
 }

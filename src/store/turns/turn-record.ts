@@ -113,7 +113,8 @@ function readSuspendedIn(fields: ReadonlyMap<string, string>): Pick<WaitRequest,
   return suspendedIn === undefined ? {} : { suspendedIn };
 }
 
-function decodeWaiting(fields: ReadonlyMap<string, string>): Waiting | undefined {
+/** @param fields those of the wait, at least */
+export function decodeWaiting(fields: ReadonlyMap<string, string>): Waiting | undefined {
   const kind = fields.get('wfor');
   if (kind === undefined) return undefined;
   return {

@@ -7,6 +7,7 @@ import { beatTurn } from './beat.ts';
 import { cancelTurn } from './cancel.ts';
 import { claimTurn } from './claim.ts';
 import { listFailed } from './list-failed.ts';
+import { bindListOpen } from './list-open.ts';
 import { readTurn } from './read-turn.ts';
 import { recordStep } from './record-step.ts';
 import { resumeTurn } from './resume.ts';
@@ -40,5 +41,6 @@ export function openTurnStore(redis: Redis, keyspace: Keyspace): TurnStore & Tur
     cancel: (conversation, turn, wake) => cancel({ conversation, turn, wake }),
     readTurn: (conversation, turn) => readTurn(redis, keyspace, conversation, turn),
     listFailed: (query) => listFailed(redis, keyspace, query),
+    listOpen: bindListOpen(redis, keyspace),
   };
 }

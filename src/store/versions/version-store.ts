@@ -3,6 +3,7 @@ import type { VersionStore } from '../../domain/ports/version-store.ts';
 import type { Keyspace } from '../keys.ts';
 import { bindScript } from '../script.ts';
 import { beginFork } from './begin-fork.ts';
+import { beginRest } from './begin-rest.ts';
 import { copyToFork } from './copy-to-fork.ts';
 import { endFork } from './end-fork.ts';
 import { bindReadTexts } from './read-texts.ts';
@@ -14,6 +15,7 @@ export function openVersionStore(redis: Redis, keyspace: Keyspace): VersionStore
   const end = bindScript(redis, endFork(keyspace));
   return {
     replaceVersion: bindScript(redis, replaceVersion(keyspace)),
+    beginRest: bindScript(redis, beginRest(keyspace)),
     readTexts: bindReadTexts(redis, keyspace),
     beginFork: bindScript(redis, beginFork(keyspace)),
     copyToFork: (conversation, operation, batch) => copy({ conversation, operation, batch }),

@@ -60,6 +60,12 @@ export const SHARED_GAUGES = {
     help: 'How far the oldest such turn, pass or scheduled turn is past its time; an erase may wait behind them.',
     labels: [],
   },
+  oldestOverdueErase: {
+    type: 'gauge',
+    name: 'turnfold_oldest_overdue_erase_age_seconds',
+    help: 'For how long the oldest resting conversation should have been erased; one whose erase fails is not seen here.',
+    labels: [],
+  },
   redisMemory: {
     type: 'gauge',
     name: 'turnfold_redis_memory_ratio',

@@ -33,7 +33,7 @@ export const TURN_METRICS = {
   turnReclaims: {
     type: 'counter',
     name: 'turnfold_turn_reclaims_total',
-    help: 'Claims of turns whose last claim had no outcome: its worker died, froze or lost Redis.',
+    help: 'Claims of turns whose last claim had no outcome: its worker died, froze, lost Redis or stopped before it was done.',
     labels: [],
     start: ONE,
   },

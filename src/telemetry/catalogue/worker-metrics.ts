@@ -6,6 +6,7 @@ const FAILURE_PLACES = [
   'store',
   'connection',
   'start',
+  'close',
   'outage',
   ...Object.values(QUEUES),
   'sweeper',
@@ -32,7 +33,7 @@ export const WORKER_METRICS = {
   jobReclaims: {
     type: 'counter',
     name: 'turnfold_job_reclaims_total',
-    help: 'Jobs that wait again because the worker that had them died, froze or lost Redis, by its role.',
+    help: 'Jobs that wait again because the worker that had them died, froze, lost Redis or stopped before it was done, by its role.',
     labels: ['role'],
     start: cross({ role: Object.values(QUEUES) }), // each role has the queue of its name
   },

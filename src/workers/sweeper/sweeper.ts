@@ -48,14 +48,20 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
       return false;
     }
   };
+  const tryAll = async (entries: readonly DueEntry[]): Promise<number> => {
+    let woken = 0;
+    for (let start = 0; start < entries.length; start += WIDTH) {
+      const results = await Promise.all(entries.slice(start, start + WIDTH).map(tryEntry));
+      woken += results.filter(Boolean).length;
+    }
+    return woken;
+  };
   const sweepOnce = async (): Promise<number> => {
     const shards = Array.from({ length: ports.sweep.shards }, (_, shard) => shard);
     const due = await ports.sweep.sweepShards(shards, BATCH);
-    let woken = 0;
-    for (let start = 0; start < due.length; start += WIDTH) {
-      const results = await Promise.all(due.slice(start, start + WIDTH).map(tryEntry));
-      woken += results.filter(Boolean).length;
-    }
+    // Somebody waits for a turn and nobody for an erase: first what is to be woken, of all shards.
+    const woken = await tryAll(due.filter(({ kind }) => kind !== 'resting'));
+    await tryAll(due.filter(({ kind }) => kind === 'resting'));
     return woken;
   };
   return {
@@ -79,7 +85,7 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
 async function handleEntry(ports: SweeperPorts, entry: DueEntry): Promise<boolean> {
   const { conversation } = entry;
   if (entry.kind === 'resting') {
-    const expired = await ports.sweep.expire(conversation);
+    const expired = await ports.sweep.expire(conversation, ports.ids.next());
     if (expired.status === 'expired') {
       ports.onEvent({ type: 'conversation_expired', conversation, removedKeys: expired.removedKeys });
     }

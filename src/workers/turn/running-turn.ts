@@ -16,8 +16,11 @@ export interface RunningTurn {
   readonly settings: TurnSettings;
 }
 
-/** The same for every run of the same step: what a provider or tool needs to take effect once. */
+/**
+ * The same for every run of the same step, and for nothing else: what a provider or tool needs to take effect once. The turn's
+ * time of acceptance tells it from one of the same name in a conversation that was erased.
+ */
 export function idempotencyKey({ claimed }: Pick<RunningTurn, 'claimed'>, step: string): string {
   const { conversation, turn } = claimed.lease;
-  return `${conversation.id}/${turn}/${step}`;
+  return `${conversation.tenant}/${conversation.id}/${turn}/${claimed.acceptedAt}/${step}`;
 }

@@ -19,7 +19,13 @@ export async function runTool(
   const key = idempotencyKey(run, call.id);
   try {
     const given = await callWithin(deadline, async (signal) =>
-      tool.run(input, { conversation: conversation.id, turn, idempotencyKey: key, signal }),
+      tool.run(input, {
+        tenant: conversation.tenant,
+        conversation: conversation.id,
+        turn,
+        idempotencyKey: key,
+        signal,
+      }),
     );
     return readOutput(given);
   } catch (error) {

@@ -111,7 +111,15 @@ export interface MemoryConversation {
   readonly points: Set<number>;
   /** the fork that made it; open while it is being copied */
   fork?: { readonly operation: string; readonly plan: ForkPlan; readonly isOpen: boolean; readonly until: number };
-  readonly events: { readonly type: string; readonly fields: Readonly<Record<string, string>> }[];
+  readonly events: MemoryEvent[];
+}
+
+/** `nth` of its conversation, from 1, trimmed ones included. */
+export interface MemoryEvent {
+  readonly nth: number;
+  readonly at: number;
+  readonly type: string;
+  readonly fields: Readonly<Record<string, string>>;
 }
 
 export type MemorySummary =
@@ -131,6 +139,8 @@ export class MemoryDatabase {
   readonly ready = new Map<string, number>();
   /** member → times that it was pushed out */
   readonly sweeps = new Map<string, number>();
+  /** member of `resting` → whose call ended its expiry */
+  readonly expiries = new Map<string, { readonly owner: string; readonly removedKeys: number }>();
   /** shard → last sweep (ms) */
   readonly sweptAt = new Map<number, number>();
   readonly #clock: () => number;
@@ -184,6 +194,7 @@ export class MemoryDatabase {
   remove(ref: ConversationRef): void {
     this.conversations.delete(nameOf(ref));
     const name = `${ref.tenant}|${ref.id}`;
+    this.expiries.delete(`r|${name}`);
     for (const member of this.ready.keys()) {
       const rest = member.slice(2);
       if (rest === name || rest.startsWith(`${name}|`)) this.ready.delete(member);

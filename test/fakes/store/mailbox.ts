@@ -32,8 +32,13 @@ export function headTurn(conversation: MemoryConversation): MemoryTurn | undefin
 }
 
 /** As lua/shared/events.lua. */
-export function emit(conversation: MemoryConversation, type: string, fields: Readonly<Record<string, string>>): void {
-  conversation.events.push({ type, fields });
+export function emit(
+  db: MemoryDatabase,
+  { events }: MemoryConversation,
+  type: string,
+  fields: Readonly<Record<string, string>>,
+): void {
+  events.push({ nth: (events.at(-1)?.nth ?? 0) + 1, at: db.now(), type, fields });
 }
 
 /** As lua/shared/fence.lua. */
@@ -60,7 +65,7 @@ export function settleRecord(
   record.input = undefined;
   record.waiting = undefined;
   Object.assign(record, end, { settledAt: db.now() });
-  emit(conversation, 'turn_settled', { turn: record.turn, state: end.state });
+  emit(db, conversation, 'turn_settled', { turn: record.turn, state: end.state });
   beginRest(db, conversation, conversationTtl);
 }
 

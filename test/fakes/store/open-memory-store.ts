@@ -2,6 +2,7 @@ import type { Store } from '../../../src/store/open-store.ts';
 import { openMemoryCalibrationStore } from './calibration-store.ts';
 import { openMemoryContextStore } from './context-store.ts';
 import type { MemoryDatabase } from './database.ts';
+import { openMemoryEventStore } from './event-store.ts';
 import { openMemoryPassStore } from './pass-store.ts';
 import { openMemoryProposalStore } from './proposal-store.ts';
 import { openMemorySummaryStore } from './summary-store.ts';
@@ -19,6 +20,7 @@ export function openMemoryStore(db: MemoryDatabase): Store {
     ...openMemoryProposalStore(db),
     ...openMemoryVersionStore(db),
     ...openMemoryContextStore(db),
+    ...openMemoryEventStore(db),
     ...openMemorySummaryStore(db),
     ...openMemorySweepStore(db),
     ...openMemoryCalibrationStore(),

@@ -64,7 +64,7 @@ export function openMemoryPassStore(db: MemoryDatabase): PassStore {
       if (pass.review === undefined) return { status: 'dropped' };
       answerDecision(conversation, { status: 'refused', refusal: structuredClone(refusal) });
       awaitReview(db, conversation, lease.owner);
-      emit(conversation, 'approval_refused', { passId: lease.passId, code: refusal.code });
+      emit(db, conversation, 'approval_refused', { passId: lease.passId, code: refusal.code });
       return { status: 'refused' };
     },
   };
@@ -186,7 +186,7 @@ function commitVersion(db: MemoryDatabase, lease: PassLease, commit: VersionComm
     if (!conversation.checkpoints.has(key)) conversation.checkpoints.set(key, structuredClone(checkpoint));
   }
   for (const [hash, text] of whole) conversation.texts.set(hash, text);
-  putVersion(conversation, version, keepVersions);
+  putVersion(db, conversation, version, keepVersions);
   return endPass(db, lease, commit);
 }
 
@@ -205,7 +205,7 @@ function proposeVersion(
   const proposedAt = db.now();
   pass.review = { proposal: structuredClone(proposal), proposedAt, expiresAt: proposedAt + reviewMs };
   awaitReview(db, conversation, lease.owner);
-  emit(conversation, 'version_proposed', proposalEvent(lease.passId, proposal));
+  emit(db, conversation, 'version_proposed', proposalEvent(lease.passId, proposal));
   return { status: 'proposed' };
 }
 
@@ -248,7 +248,7 @@ export function finishPass(
   const isAwaited = fulfilWait(db, conversation, 'compaction', wakeTurn);
   if (outcome !== 'no_reason') {
     conversation.passed = { head: conversation.log.length, turns: conversation.turns };
-    emit(conversation, 'pass_ended', { passId, outcome });
+    emit(db, conversation, 'pass_ended', { passId, outcome });
   }
   conversation.lastEnd = { passId, wakeTurn, isAwaited };
   return isAwaited;

@@ -51,7 +51,7 @@ function decideProposal(db: MemoryDatabase, decision: Decision): DecisionResult 
   pass.wake = wake;
   pass.parked = undefined;
   db.ready.set(readyMember('p', ref), db.now() + WAKE_GRACE_MS);
-  emit(conversation, 'proposal_decided', decisionEvent(id, verdict));
+  emit(db, conversation, 'proposal_decided', decisionEvent(id, verdict));
   return { status: 'decided', needsWake: true };
 }
 

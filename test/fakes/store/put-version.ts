@@ -1,10 +1,15 @@
 import type { Version } from '../../../src/domain/version.ts';
 import { versionEvent } from '../../../src/store/version-args.ts';
-import type { MemoryConversation } from './database.ts';
+import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { emit } from './mailbox.ts';
 
 /** As lua/shared/put-version.lua. */
-export function putVersion(conversation: MemoryConversation, version: Version, keepVersions: number): void {
+export function putVersion(
+  db: MemoryDatabase,
+  conversation: MemoryConversation,
+  version: Version,
+  keepVersions: number,
+): void {
   const { number, weight, base, baseTotal } = version;
   conversation.versions.set(number, structuredClone(version));
   Object.assign(conversation, { version: number, weight, base, baseTotal });
@@ -12,5 +17,5 @@ export function putVersion(conversation: MemoryConversation, version: Version, k
     .filter((kept) => !conversation.points.has(kept))
     .toSorted((a, b) => a - b);
   for (const old of numbers.slice(0, -Math.max(1, keepVersions))) conversation.versions.delete(old);
-  emit(conversation, 'version_committed', versionEvent(version));
+  emit(db, conversation, 'version_committed', versionEvent(version));
 }

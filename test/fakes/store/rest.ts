@@ -20,18 +20,22 @@ export function beginRest(db: MemoryDatabase, conversation: MemoryConversation, 
 }
 
 /** As lua/expire.lua. An erase is never cut off here. */
-export function expire(db: MemoryDatabase, ref: ConversationRef): ExpireResult {
+export function expire(db: MemoryDatabase, ref: ConversationRef, owner: string): ExpireResult {
+  const member = restingMember(ref);
   const conversation = db.find(ref);
   if (conversation?.ttl === undefined) {
-    db.ready.delete(restingMember(ref));
-    return { status: 'kept' };
+    db.ready.delete(member);
+    const last = conversation === undefined ? db.expiries.get(member) : undefined;
+    return last?.owner === owner ? { status: 'expired', removedKeys: last.removedKeys } : { status: 'kept' };
   }
   const ends = findRestEnd(db, conversation, conversation.ttl);
   if (ends > db.now()) {
-    db.ready.set(restingMember(ref), ends);
+    db.ready.set(member, ends);
     return { status: 'kept' };
   }
-  return { status: 'expired', removedKeys: erase(db, ref) };
+  const removedKeys = erase(db, ref);
+  db.expiries.set(member, { owner, removedKeys });
+  return { status: 'expired', removedKeys };
 }
 
 function findRestEnd(

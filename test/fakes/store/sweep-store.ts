@@ -28,7 +28,7 @@ export function openMemorySweepStore(db: MemoryDatabase): SweepStore {
       return true;
     },
     promoteScheduled: async (ref, turn, wake) => ({ needsWake: promote(db, ref, turn, wake) }),
-    expire: async (ref) => expire(db, ref),
+    expire: async (ref, owner) => expire(db, ref, owner),
     measureShards: async () => measure(db),
   };
 }

@@ -5,6 +5,8 @@ import type {
   CancelResult,
   FailedQuery,
   FailedTurn,
+  OpenTurn,
+  OpenTurns,
   ResumeRequest,
   ResumeResult,
   TurnIntake,
@@ -27,6 +29,7 @@ export function openMemoryTurnIntake(db: MemoryDatabase): TurnIntake {
       return conversation && record && viewTurn(conversation, record);
     },
     listFailed: async (query) => listFailed(db, query),
+    listOpen: async (ref, limit) => listOpen(db, ref, limit),
   };
 }
 
@@ -153,6 +156,26 @@ function listFailed(db: MemoryDatabase, { since, tenant, code, limit }: FailedQu
     }),
   );
   return found.toSorted((a, b) => b.failedAt - a.failedAt).slice(0, limit);
+}
+
+function listOpen(db: MemoryDatabase, ref: ConversationRef, limit: number): OpenTurns | undefined {
+  const conversation = db.find(ref);
+  if (conversation === undefined || db.isGone(ref)) return undefined;
+  const { mailbox, turnRecords } = conversation;
+  const queued = mailbox.flatMap((turn) => turnRecords.get(turn) ?? []);
+  const scheduled = [...turnRecords.values()].filter(({ state }) => state === 'scheduled');
+  const byDueTime = scheduled.toSorted((a, b) => (a.dueAt ?? 0) - (b.dueAt ?? 0) || (a.turn < b.turn ? -1 : 1));
+  const turns = [...queued, ...byDueTime].slice(0, limit).map((record): OpenTurn => {
+    const { turn, state, acceptedAt, dueAt, waiting } = record;
+    return {
+      turn,
+      state: state as OpenTurn['state'],
+      acceptedAt,
+      ...(state === 'scheduled' && dueAt !== undefined && { dueAt }),
+      ...(state === 'waiting' && waiting && { waiting: withoutFulfilment(waiting) }),
+    };
+  });
+  return { turns, mailbox: mailbox.length, scheduled: scheduled.length };
 }
 
 function withoutFulfilment(waiting: NonNullable<MemoryTurn['waiting']>) {

@@ -201,7 +201,7 @@ function rollBackVersion(db: MemoryDatabase, lease: TurnLease, rollback: Version
     if (conversation.pass.owner === undefined) db.ready.set(readyMember('p', conversation.ref), db.now());
   }
   conversation.quarantine = { version: version.number, segments: refusedSegments };
-  putVersion(conversation, version, keepVersions);
+  putVersion(db, conversation, version, keepVersions);
   return { status: 'rolled_back', conversation: toConversationState(conversation) };
 }
 

@@ -27,6 +27,10 @@ export function openMemoryVersionStore(db: MemoryDatabase): VersionStore {
       checkNumber(replacement);
       return replaceVersion(db, replacement);
     },
+    beginRest: async (ref) => {
+      const conversation = db.find(ref);
+      if (conversation?.ttl !== undefined) beginRest(db, conversation);
+    },
     readTexts: async (ref) => {
       const { checkpoints, texts } = db.find(ref) ?? { checkpoints: new Map(), texts: new Map() };
       return structuredClone({ checkpoints, whole: texts, next: '0' });
@@ -54,7 +58,7 @@ function replaceVersion(db: MemoryDatabase, replacement: VersionReplacement): Ve
   if (!holdsTexts(conversation, version)) return { status: 'text_gone' };
   const isAwaited = endOpenPass(db, conversation, replacement.wakeTurn);
   for (const number of [expectedVersion, version.number]) if (number > 0) conversation.points.add(number);
-  putVersion(conversation, version, keepVersions);
+  putVersion(db, conversation, version, keepVersions);
   conversation.gate = replacement.gate;
   beginRest(db, conversation);
   const answer = { version: version.number, ...(isAwaited && { wakeTurn: replacement.wakeTurn }) };
@@ -131,7 +135,7 @@ function endFork(
   const head = conversation.log.length;
   const isComplete = head >= (conversation.fork?.plan.head ?? 0) && holdsTexts(conversation, version);
   if (!isComplete) return { status: 'incomplete', head };
-  putVersion(conversation, version, PASS_LIMITS.keepVersions);
+  putVersion(db, conversation, version, PASS_LIMITS.keepVersions);
   conversation.passed = { head, turns: conversation.turns };
   if (conversation.fork !== undefined) conversation.fork = { ...conversation.fork, isOpen: false };
   beginRest(db, conversation);

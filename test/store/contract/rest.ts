@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
-import type { DueEntry } from '../../../src/domain/ports/sweep-store.ts';
+import type { DueEntry, ExpireResult } from '../../../src/domain/ports/sweep-store.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
 import { appendOf, claimPass, commitOf, endOf, makeConversation, proposalOf, waitForPass } from '../pass-samples.ts';
 import { acceptAndClaim, claimHead, newConversation, textStep, turnFor } from '../samples.ts';
@@ -17,6 +18,11 @@ export function describeRest(harness: () => StoreHarness): void {
     const { store, shards, allowSweep } = harness();
     await allowSweep();
     return store.sweepShards(shards, limit);
+  }
+
+  /** A call of its own, unless it is one that is sent again. */
+  function expire(conversation: ConversationRef, owner: string = randomUUID()): Promise<ExpireResult> {
+    return harness().store.expire(conversation, owner);
   }
 
   async function expectRest(conversation: ConversationRef, ms: number): Promise<void> {
@@ -106,6 +112,22 @@ export function describeRest(harness: () => StoreHarness): void {
       expect(await store.readConversation(conversation)).not.toHaveProperty('conversationTtl');
     });
 
+    test('begins anew for who reads on in it, where it has a time to live', async () => {
+      const { store, makeOverdue, endRest, dueIn } = harness();
+      const [conversation, other] = [newConversation(), await makeConversation(store)];
+      await answerTurn(conversation, 't1', HOUR_MS);
+      await makeOverdue(conversation, 'r', 1);
+      await store.beginRest(conversation);
+      await expectRest(conversation, HOUR_MS);
+      await store.beginRest(other);
+      expect(await dueIn(other, 'r')).toBeUndefined();
+      await endRest(conversation);
+      expect(await expire(conversation)).toMatchObject({ status: 'expired' });
+      await store.beginRest(conversation);
+      expect(await dueIn(conversation, 'r'), 'it is gone').toBeUndefined();
+      expect(await store.readConversation(conversation)).toBeUndefined();
+    });
+
     test('of a fork begins when it is done, and is as long as its source’s', async () => {
       const { store, endRest, makeOverdue, abandonFork } = harness();
       const plan = { source: await makeConversation(store, 2), version: 0, head: 0 };
@@ -122,9 +144,9 @@ export function describeRest(harness: () => StoreHarness): void {
 
       const open = await begin();
       await endRest(open);
-      expect(await store.expire(open), 'it is being copied').toEqual({ status: 'kept' });
+      expect(await expire(open), 'it is being copied').toEqual({ status: 'kept' });
       await abandonFork(open);
-      expect(await store.expire(open), 'nobody goes on with it').toMatchObject({ status: 'expired' });
+      expect(await expire(open), 'nobody goes on with it').toMatchObject({ status: 'expired' });
     });
   });
 
@@ -133,12 +155,12 @@ export function describeRest(harness: () => StoreHarness): void {
       const { store, dueIn, events } = harness();
       const [conversation, other] = [await makeRested(), newConversation()];
       await answerTurn(other, 't1', HOUR_MS);
-      expect(await store.expire(conversation)).toMatchObject({ status: 'expired' });
+      expect(await expire(conversation)).toMatchObject({ status: 'expired' });
       expect(await store.readConversation(conversation)).toBeUndefined();
       expect(await store.readTurn(conversation, 't1')).toBeUndefined();
       expect(await events(conversation)).toEqual([]);
       expect(await dueIn(conversation, 'r')).toBeUndefined();
-      expect(await store.expire(conversation), 'a second sweeper').toEqual({ status: 'kept' });
+      expect(await expire(conversation), 'a second sweeper').toEqual({ status: 'kept' });
       expect(await store.readConversation(other)).toMatchObject({ head: 2 });
     });
 
@@ -146,10 +168,22 @@ export function describeRest(harness: () => StoreHarness): void {
       const { store } = harness();
       const [one, other] = [await makeRested(), await makeRested()];
       const { removedKeys } = await store.erase(one);
-      expect(await store.expire(other)).toEqual({ status: 'expired', removedKeys });
+      expect(await expire(other)).toEqual({ status: 'expired', removedKeys });
       expect(await store.requestPass({ conversation: other, reasons: [], passId: 'p', wake: 'w' })).toEqual({
         status: 'gone',
       });
+    });
+
+    test('tells of it again where the same call is sent again, and never another', async () => {
+      const conversation = await makeRested();
+      const told = await expire(conversation, 'one');
+      expect(told).toMatchObject({ status: 'expired' });
+      expect(await expire(conversation, 'one'), 'its reply was lost').toEqual(told);
+      expect(await expire(conversation, 'another')).toEqual({ status: 'kept' });
+      await answerTurn(conversation, 't1');
+      expect(await expire(conversation, 'one'), 'made anew').toEqual({ status: 'kept' });
+      await harness().store.erase(conversation);
+      expect(await expire(conversation, 'one'), 'somebody asked for that').toEqual({ status: 'kept' });
     });
 
     test('keeps what has not, and is asked again at the end of its rest', async () => {
@@ -158,7 +192,7 @@ export function describeRest(harness: () => StoreHarness): void {
       await answerTurn(conversation, 't1', HOUR_MS);
       await makeOverdue(conversation, 'r', 1);
       expect(await sweep()).toEqual([{ kind: 'resting', conversation }]);
-      expect(await store.expire(conversation)).toEqual({ status: 'kept' });
+      expect(await expire(conversation)).toEqual({ status: 'kept' });
       await expectRest(conversation, HOUR_MS);
       expect(await store.readConversation(conversation)).toMatchObject({ head: 2 });
     });
@@ -186,7 +220,7 @@ export function describeRest(harness: () => StoreHarness): void {
       const conversation = await makeRested();
       expect(await sweep()).toEqual([{ kind: 'resting', conversation }]);
       await happen(conversation);
-      expect(await store.expire(conversation)).toEqual({ status: 'kept' });
+      expect(await expire(conversation)).toEqual({ status: 'kept' });
       expect(await store.readConversation(conversation)).toBeDefined();
       expect(await dueIn(conversation, 'r')).toBeGreaterThan(BUSY_MS - SLACK_MS);
     });
@@ -196,15 +230,15 @@ export function describeRest(harness: () => StoreHarness): void {
       const conversation = await makeRested();
       await store.accept(turnFor(conversation, 't2', { delayMs: HOUR_MS }));
       await passDueTime(conversation, 't2');
-      expect(await store.expire(conversation), 'nobody has moved it yet').toEqual({ status: 'kept' });
+      expect(await expire(conversation), 'nobody has moved it yet').toEqual({ status: 'kept' });
       await store.promoteScheduled(conversation, 't2', 'w');
-      expect(await store.expire(conversation)).toEqual({ status: 'kept' });
+      expect(await expire(conversation)).toEqual({ status: 'kept' });
       const { lease, conversation: state } = await claimHead(store, conversation);
       await store.recordStep(lease, textStep('model-1', state.head));
       await store.settle(lease, { state: 'completed', answerSeq: state.head + 1, conversationTtl: HOUR_MS }, 'w');
       await expectRest(conversation, HOUR_MS);
       await endRest(conversation);
-      expect(await store.expire(conversation)).toMatchObject({ status: 'expired' });
+      expect(await expire(conversation)).toMatchObject({ status: 'expired' });
       expect(await dueIn(conversation, 'r')).toBeUndefined();
     });
 
@@ -215,23 +249,22 @@ export function describeRest(harness: () => StoreHarness): void {
       const request = appendOf(conversation, 3, 1);
       await store.append(request);
       await harness().endRest(conversation);
-      await store.expire(conversation);
+      await expire(conversation);
       expect(await store.append(request), 'the head is another').toEqual({ status: 'conflict', head: 0 });
       const claim = await acceptAndClaim(store, conversation, 't1');
       expect(claim.conversation, 'the same id is a new turn').toMatchObject({ head: 1 });
       expect(await dueIn(conversation, 'r'), 'nobody has given the new one a time').toBeUndefined();
       await makeOverdue(conversation, 'r', 1);
-      expect(await store.expire(conversation), 'a sweeper that froze').toEqual({ status: 'kept' });
+      expect(await expire(conversation), 'a sweeper that froze').toEqual({ status: 'kept' });
       expect(await dueIn(conversation, 'r')).toBeUndefined();
       expect(await store.readTurn(conversation, 't1')).toMatchObject({ state: 'running' });
     });
 
     test('a turn that was settled before a sweeper woke up counts', async () => {
-      const { store } = harness();
       const conversation = await makeRested();
       expect(await sweep()).toEqual([{ kind: 'resting', conversation }]);
       await answerTurn(conversation, 't2', HOUR_MS);
-      expect(await store.expire(conversation)).toEqual({ status: 'kept' });
+      expect(await expire(conversation)).toEqual({ status: 'kept' });
       await expectRest(conversation, HOUR_MS);
     });
 
@@ -239,7 +272,7 @@ export function describeRest(harness: () => StoreHarness): void {
       const { store, makeOverdue, dueIn } = harness();
       const conversation = newConversation();
       await makeOverdue(conversation, 'r', 1);
-      expect(await store.expire(conversation)).toEqual({ status: 'kept' });
+      expect(await expire(conversation)).toEqual({ status: 'kept' });
       expect(await dueIn(conversation, 'r')).toBeUndefined();
       expect(await store.append(appendOf(conversation, 0, 1)), 'not marked as erased').toMatchObject({ from: 1 });
     });

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe } from 'vitest';
 import type { StoreHarness } from '../store-harness.ts';
 import { describeCalibrationStore } from './calibration-store.ts';
 import { describeContextStore } from './context-store.ts';
+import { describeEventStore } from './event-store.ts';
 import { describePassClaim } from './pass-claim.ts';
 import { describePassEnd } from './pass-end.ts';
 import { describePassReview } from './pass-review.ts';
@@ -26,6 +27,7 @@ const SUITES = {
     describeVersionFork(harness);
   },
   contexts: describeContextStore,
+  events: describeEventStore,
   summaries: describeSummaryStore,
   sweep: (harness: () => StoreHarness) => {
     describeSweepStore(harness);

@@ -3,6 +3,7 @@ import type { TurnHarness } from '../turn-harness.ts';
 import { describeAccept } from './turn-accept.ts';
 import { describeClaim } from './turn-claim.ts';
 import { describeEnd } from './turn-end.ts';
+import { describeOpenTurns } from './turn-open.ts';
 import { describeRedrive } from './turn-redrive.ts';
 import { describeSteps } from './turn-steps.ts';
 import { describeTraces } from './turn-traces.ts';
@@ -27,6 +28,7 @@ export function describeTurnStore(name: string, open: () => TurnHarness): void {
     describeWaits(opened);
     describeEnd(opened);
     describeRedrive(opened);
+    describeOpenTurns(opened);
     describeTraces(opened);
     describeTransitions(opened);
   });

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
+import type { SweepStore } from '../../../src/domain/ports/sweep-store.ts';
 import { TURN_LIMITS } from '../../../src/domain/turn.ts';
+import { restingMember } from '../../../src/store/keys.ts';
 import { FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words } from '../compaction/fixture.ts';
 import { settleTasks } from '../turn/manual-timers.ts';
 
@@ -192,22 +194,87 @@ describe('a conversation that rests', () => {
     expect(world.db.find(ref)).toBeUndefined();
   });
 
-  it('whose erase fails is not told of, and is erased by a later sweep', async () => {
-    let failures = 1;
+  /** Takes the port's own answers and changes what the sweeper is given. */
+  const withExpire = (
+    expire: (store: SweepStore, ...call: Parameters<SweepStore['expire']>) => ReturnType<SweepStore['expire']>,
+  ): FixtureOptions => ({
+    policy: { conversationTtl: HOUR_MS },
+    wrap: (ports) => ({ ...ports, sweep: { ...ports.sweep, expire: (...call) => expire(ports.sweep, ...call) } }),
+  });
+
+  it('waits until all turns that are due are woken, whatever shard they are in', async () => {
+    const done: string[] = [];
     const world: Fixture = await Fixture.open({
       policy: { conversationTtl: HOUR_MS },
       wrap: (ports) => ({
         ...ports,
         sweep: {
           ...ports.sweep,
-          expire: async (conversation) => {
-            failures -= 1;
-            if (failures >= 0) throw new Error('away');
-            return await ports.sweep.expire(conversation);
+          // As of two shards, the first of which has what rests.
+          sweepShards: async (...asked) => (await ports.sweep.sweepShards(...asked)).toReversed(),
+          expire: (...call) => {
+            done.push('expire');
+            return ports.sweep.expire(...call);
           },
+        },
+        wakes: {
+          ...ports.wakes,
+          wake: (...wake) => {
+            done.push('wake');
+            return ports.wakes.wake(...wake);
+          },
+          isPending: async () => false,
         },
       }),
     });
+    await world.accept('t1', 'hello');
+    await world.turn(ref);
+    world.db.advance(HOUR_MS);
+    const input = await world.agent.weigh({ role: 'user', content: 'hello' });
+    // More than are looked at side by side.
+    for (let at = 0; at < 20; at += 1) {
+      const turn = { turn: 't1', agent: 'guide', input, payloadHash: 'h', wake: `w-${at}`, maxQueuedTurns: 10 };
+      await world.store.accept({ conversation: { tenant: '_', id: `c${at}` }, ...turn });
+    }
+    world.db.advance(GRACE_MS);
+    done.length = 0;
+    expect(await world.sweeper.sweepOnce()).toBe(20);
+    expect(done).toEqual([...Array.from({ length: 20 }, () => 'wake'), 'expire']);
+  });
+
+  it('is told of by who ends its erase, with all that was removed', async () => {
+    const answers = [{ status: 'more' }, { status: 'resumed' }, { status: 'expired', removedKeys: 9 }] as const;
+    const owners = new Set<string>();
+    let calls = 0;
+    const world: Fixture = await Fixture.open(
+      withExpire(async (_, conversation, owner) => {
+        world.db.ready.set(restingMember(conversation), world.db.now() + GRACE_MS);
+        owners.add(owner);
+        calls += 1;
+        return answers[calls - 1] ?? { status: 'kept' };
+      }),
+    );
+    await world.accept('t1', 'hello');
+    await world.turn(ref);
+    world.db.advance(HOUR_MS);
+    for (const told of [0, 0, 1, 1]) {
+      await world.sweeper.sweepOnce();
+      expect(world.eventsOf('conversation_expired')).toHaveLength(told);
+      world.db.advance(GRACE_MS);
+    }
+    expect(world.eventsOf('conversation_expired')).toMatchObject([{ conversation: ref, removedKeys: 9 }]);
+    expect(owners.size, 'each call has its own').toBe(4);
+  });
+
+  it('whose erase fails is not told of, and is erased by a later sweep', async () => {
+    let failures = 1;
+    const world = await Fixture.open(
+      withExpire(async (store, ...call) => {
+        failures -= 1;
+        if (failures >= 0) throw new Error('away');
+        return await store.expire(...call);
+      }),
+    );
     await world.accept('t1', 'hello');
     await world.turn(ref);
     world.db.advance(HOUR_MS);

@@ -166,7 +166,7 @@ async function crashInside(retry: 'safe' | 'never'): Promise<{ world: Fixture; k
 describe('a call found started after a crash', () => {
   it('is run again under the same key', async () => {
     const { world, keys } = await crashInside('safe');
-    expect(keys).toEqual(['talk/t1/c2_0', 'talk/t1/c2_0']);
+    expect(keys).toEqual(['_/talk/t1/1700000000000/c2_0', '_/talk/t1/1700000000000/c2_0']);
     expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'paid' } });
   });
 

@@ -73,7 +73,7 @@ async function openTool(messages: readonly Message[], { keep = 0, maxTokens = 8_
     state,
   });
   const signal = new AbortController().signal;
-  const context = { conversation: ref.id, turn: 't1', idempotencyKey: 'key', signal };
+  const context = { tenant: ref.tenant, conversation: ref.id, turn: 't1', idempotencyKey: 'key', signal };
   const ask = async (given: Input): Promise<{ readonly text: string; readonly answer: Answer }> => {
     const text = await tool.run?.(tool.input.parse(given), context);
     if (typeof text !== 'string') throw new Error('no text');
@@ -279,7 +279,13 @@ describe('an answer of recall', () => {
     const { tool, reads } = await openTool([user('a'), user('b')]);
     const work = new AbortController();
     work.abort(new Error('lost'));
-    const context = { conversation: ref.id, turn: 't1', idempotencyKey: 'key', signal: work.signal };
+    const context = {
+      tenant: ref.tenant,
+      conversation: ref.id,
+      turn: 't1',
+      idempotencyKey: 'key',
+      signal: work.signal,
+    };
     await expect(tool.run?.({ query: 'a' }, context)).rejects.toThrow('lost');
     expect(reads).toEqual([]);
   });

@@ -143,7 +143,9 @@ describe('a tool round', () => {
     await world.accept('t1', 'Go.');
     const delivered = world.deliver();
     await settleTasks();
-    expect(contexts).toMatchObject([{ conversation: 'talk', turn: 't1', idempotencyKey: 'talk/t1/c2_0' }]);
+    expect(contexts).toMatchObject([
+      { conversation: 'talk', turn: 't1', idempotencyKey: '_/talk/t1/1700000000000/c2_0' },
+    ]);
     await world.timers.advance(4_999);
     expect(contexts[0]?.signal.aborted).toBe(false);
     await world.timers.advance(1);

@@ -21,7 +21,7 @@ local function create_conversation(is_gone, schema, agent)
       redis.call('UNLINK', key)
       if string.sub(key, 1, #tbase) == tbase then forget_turn(string.sub(key, #tbase + 1)) end
     end
-    redis.call('UNLINK', c, log, mb, ver, cp, pass, ix, ev, gone)
+    redis.call('UNLINK', c, log, mb, ver, cp, pass, ix, ev, gone, expiry)
     leave_alone(turn_member)
     leave_alone(pass_member)
     forget_rest()

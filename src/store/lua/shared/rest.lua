@@ -3,6 +3,9 @@
 -- A set of its own: a worker of before this would fail at a kind in `ready` that it does not know, with all of the shard.
 local resting = string.gsub(ready, 'ready$', 'resting')
 local resting_member = 'r|' .. tenant .. '|' .. id
+-- There while an erase is an expiry; then, for as long as its last batch may be sent again, whose that was. (No part of `gone`:
+-- earlier programs add to that, which must be a number for it.)
+local expiry = gone .. ':expiry'
 
 local function look_after_rest(at)
   redis.call('ZADD', resting, string.format('%.0f', at), resting_member)

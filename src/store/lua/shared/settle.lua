@@ -1,4 +1,4 @@
--- Needs: keys, conversation, ready, wake, events. The end of a turn.
+-- Needs: keys, conversation, ready, wake, events.
 -- @include failed
 -- @include rest
 local SETTLED = { completed = true, failed = true, canceled = true }

@@ -1,0 +1,55 @@
+import type { ConversationEvent, ToldVersion } from '../../client/index.ts';
+import type { CommandContext } from '../command-context.ts';
+import type { ConversationOptions } from '../command-options.ts';
+import { writeJson } from '../output.ts';
+
+export interface EventsOptions extends ConversationOptions {
+  /** id of an event; absent: all that are kept */
+  readonly after?: string;
+  /** go on until somebody stops it */
+  readonly follow?: boolean;
+}
+
+/** Prints a conversation's durable events, a line each. @returns the exit code @throws as `client.events` */
+export async function showEvents(
+  { client, output }: CommandContext,
+  id: string,
+  { tenant, after = '0', follow = false, json }: EventsOptions,
+): Promise<number> {
+  let count = 0;
+  for await (const event of client.events({ tenant, id }, { after, ...(!follow && { waitMs: 0 }) })) {
+    count += 1;
+    if (json) writeJson(output, event);
+    else if (event.type === 'lost') output.note('(events may be missing here: they are no longer kept)');
+    else output.line(`${event.id}  ${new Date(event.at).toISOString()}  ${describeEvent(event)}`);
+  }
+  if (count === 0) output.note(`no event${after === '0' ? ' within the last day' : ` after ${after}`}`);
+  return 0;
+}
+
+function describeEvent(event: ConversationEvent): string {
+  switch (event.type) {
+    case 'turn_settled':
+      return `turn ${event.turn} ${event.state}`;
+    case 'version_committed':
+      return `version ${event.version} by a ${event.cause}: ${describeVersion(event)}`;
+    case 'pass_ended':
+      return `pass ${event.passId} ended: ${event.outcome}`;
+    case 'version_proposed':
+      return `proposal ${event.proposal} of pass ${event.passId}: ${describeVersion(event)}`;
+    case 'proposal_decided': {
+      const decision = event.verdict === 'approve' ? 'approved' : 'rejected';
+      // Quoted: it is somebody's text, and one event is one line.
+      return `proposal ${event.proposal} ${decision}${event.reason === undefined ? '' : `: ${JSON.stringify(event.reason)}`}`;
+    }
+    case 'approval_refused':
+      return `approval refused to pass ${event.passId}: ${event.code}`;
+    case 'unknown':
+      return `${JSON.stringify(event.name)} of a newer program: ${JSON.stringify(event.fields)}`;
+  }
+}
+
+function describeVersion({ strategy, reasons, archived, tokensBefore, tokensAfter }: ToldVersion): string {
+  const why = reasons.length === 0 ? '' : ` for ${reasons.join(', ')}`;
+  return `${strategy}${why}, ${tokensBefore} -> ${tokensAfter} tokens, ${archived} messages archived`;
+}

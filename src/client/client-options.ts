@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { type Durability, durabilitySchema } from '../domain/durability.ts';
+import { ENCODINGS } from '../domain/model.ts';
+import { parseInput } from '../domain/parse.ts';
+import { functionSchema, redisOptions } from '../domain/process-options.ts';
+import type { RedisTls } from '../domain/redis-tls.ts';
+import type { Encoding } from '../tokens/encoding.ts';
+
+export interface ClientOptions {
+  readonly redisUrl: string;
+  /** for `rediss`: an authority of your own, a certificate of ours */
+  readonly redisTls?: RedisTls | undefined;
+  /** the shards that the database was made with (256) */
+  readonly shards?: number;
+  /** queue shards of the workers (1) */
+  readonly queueShards?: number;
+  /** the encoding of an agent's model, where it is not `o200k_base`; another one fails the call that asks for it */
+  readonly encodingOf?: (agent: string) => Encoding;
+  /** what calls that write wait for before they answer; past it they fail with `accepted_unsure` */
+  readonly durability?: Durability | undefined;
+  /** told of connection trouble; calls report theirs themselves */
+  readonly onError?: (error: unknown) => void;
+}
+
+/** The options with what is absent from them. */
+export interface ClientSettings {
+  readonly redisUrl: string;
+  readonly redisTls: RedisTls | undefined;
+  readonly shards: number;
+  readonly queueShards: number;
+  readonly encodingOf: (agent: string) => Encoding;
+  readonly onError: (error: unknown) => void;
+  readonly durability?: Durability;
+}
+
+const clientSchema = z.strictObject({
+  ...redisOptions,
+  encodingOf: functionSchema.optional(),
+  durability: z.unknown().optional(),
+  onError: functionSchema.optional(),
+});
+
+const encodingSchema: z.ZodType<Encoding> = z.enum(ENCODINGS, `must be one of ${ENCODINGS.join(', ')}`);
+
+/** @throws invalid_config; invalid_input for `durability`; with the field */
+export function readClientOptions(options: ClientOptions): ClientSettings {
+  const { redisUrl, redisTls, shards, queueShards } = parseInput(clientSchema, options, '', 'invalid_config');
+  const { encodingOf = () => 'o200k_base', onError = () => undefined, durability } = options;
+  return {
+    redisUrl,
+    redisTls,
+    shards,
+    queueShards,
+    encodingOf,
+    onError,
+    // WAIT takes 0 ms for ever.
+    ...(durability !== undefined && { durability: parseInput(durabilitySchema, durability, 'durability') }),
+  };
+}
+
+/** What `encodingOf` said of an agent. @throws invalid_config */
+export function readEncoding(encoding: Encoding): Encoding {
+  return parseInput(encodingSchema, encoding, 'encodingOf', 'invalid_config');
+}

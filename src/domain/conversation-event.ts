@@ -1,0 +1,67 @@
+import type { Version } from './version.ts';
+
+/**
+ * How long events are kept, in ms, from the newest one on: all of a conversation's go together. How many of it are kept at
+ * least; up to a hundred more may be.
+ */
+export const EVENT_LIMITS = { keptMs: 86_400_000, kept: 500 } as const;
+
+/** How a pass ended, as it is told; `superseded`: a restore or a rollback took its place. */
+export type PassEndKind =
+  | 'committed'
+  | 'approved'
+  | 'rejected'
+  | 'expired'
+  | 'none'
+  | 'no_gain'
+  | 'infeasible'
+  | 'failed'
+  | 'superseded';
+
+/** Why an approval was not carried out. */
+export type ApprovalRefusalCode = 'invalid_input' | 'proposal_stale' | 'conversation_busy';
+
+/** What a version would do, or has done. Sizes in tokens; `archived`: messages taken out of the context. */
+export interface ToldVersion extends Pick<Version, 'strategy' | 'archived' | 'tokensBefore' | 'tokensAfter'> {
+  readonly reasons: readonly string[];
+}
+
+/** What an event tells, by its type. */
+export type EventNews =
+  | {
+      readonly type: 'turn_settled';
+      readonly turn: string;
+      readonly state: 'completed' | 'failed' | 'canceled';
+    }
+  | (ToldVersion & {
+      readonly type: 'version_committed';
+      /** its number: the live one from then on */
+      readonly version: number;
+      readonly cause: Version['cause'];
+      readonly durationMs: number;
+      /** the summarizer that wrote for it; absent where none did */
+      readonly model?: string;
+    })
+  | { readonly type: 'pass_ended'; readonly passId: string; readonly outcome: PassEndKind }
+  | (ToldVersion & { readonly type: 'version_proposed'; readonly passId: string; readonly proposal: string })
+  | {
+      readonly type: 'proposal_decided';
+      readonly proposal: string;
+      readonly verdict: 'approve' | 'reject';
+      /** of a rejection, where one was given */
+      readonly reason?: string;
+    }
+  | { readonly type: 'approval_refused'; readonly passId: string; readonly code: ApprovalRefusalCode }
+  /**
+   * of a newer program than this one: its type, or what this one cannot read of it. Told, not passed over, so that its id is
+   * known as handled: a caller that stayed behind it would be told of a loss once it was trimmed
+   */
+  | { readonly type: 'unknown'; readonly name: string; readonly fields: Readonly<Record<string, string>> };
+
+/** One durable event of a conversation. */
+export type ConversationEvent = EventNews & {
+  /** where it stands; those that come later have larger ones */
+  readonly id: string;
+  /** ms since epoch, by the store's clock */
+  readonly at: number;
+};

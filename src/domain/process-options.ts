@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { REDIS_ADDRESS_FORMS, readRedisAddress } from './redis-address.ts';
+import type { RedisTls } from './redis-tls.ts';
+
+export interface WholeRange {
+  readonly least: number;
+  readonly most: number;
+}
+
+/** What a process is set to, by its environment or in code: one range for both. */
+export const PROCESS_RANGES = {
+  shards: { least: 1, most: 4_096 },
+  queueShards: { least: 1, most: 64 },
+  concurrency: { least: 1, most: 1_000 },
+  port: { least: 0, most: 65_535 },
+  shutdownMs: { least: 1, most: 600_000 },
+  stuckMs: { least: 1_000, most: 3_600_000 },
+} as const satisfies Readonly<Record<string, WholeRange>>;
+
+/** What it is set to where nothing is said, in the same units. */
+export const PROCESS_DEFAULTS = {
+  shards: 256,
+  queueShards: 1,
+  concurrency: { turn: 50, compaction: 10, summarization: 10 },
+  shutdownMs: 10_000,
+  stuckMs: 60_000,
+} as const;
+
+/** One message for all that is wrong, so that it says what is right. */
+export function describeRange({ least, most }: WholeRange): string {
+  return `must be a whole number from ${least} to ${most}`;
+}
+
+export function wholeNumber(range: WholeRange): z.ZodNumber {
+  const error = describeRange(range);
+  return z.number({ error }).int({ error }).min(range.least, { error }).max(range.most, { error });
+}
+
+/** A caller's function, as it is. */
+export const functionSchema = z.custom<(...args: never[]) => unknown>(
+  (value) => typeof value === 'function',
+  'expected a function',
+);
+
+const text = z.string().optional();
+/** What is undefined is absent. Whether a text is PEM is looked at where TLS is made with it. */
+const redisTlsSchema = z.strictObject({ ca: text, cert: text, key: text, serverName: text }) as z.ZodType<RedisTls>;
+
+const addressError = `must be ${REDIS_ADDRESS_FORMS}`;
+
+/** Where Redis is, and how it is spread: what workers and clients of it are both told. */
+export const redisOptions = {
+  // The address may hold a password: no message quotes it.
+  redisUrl: z
+    .string({ error: addressError })
+    .refine((url) => readRedisAddress(url) !== undefined, { error: addressError }),
+  redisTls: redisTlsSchema.optional(),
+  shards: wholeNumber(PROCESS_RANGES.shards).default(PROCESS_DEFAULTS.shards),
+  queueShards: wholeNumber(PROCESS_RANGES.queueShards).default(PROCESS_DEFAULTS.queueShards),
+};

@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import type { Agent } from '../domain/agent.ts';
+import { TurnfoldError } from '../domain/errors.ts';
+import { idSchema } from '../domain/ids.ts';
+import { ENCODINGS } from '../domain/model.ts';
+import { nameIssues } from '../domain/parse.ts';
+import { examinePolicy } from '../domain/policy-input.ts';
+import { functionSchema } from '../domain/process-options.ts';
+
+/** A longer one is none: timers of the process end there, 24.8 days, and fire at once beyond. */
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
+
+const isSchema = (value: unknown): boolean => typeof value === 'object' && value !== null && '_zod' in value;
+const positive = z.number().gt(0);
+const count = z.number().int().min(1);
+
+/** Models are looked at and never copied: what they call themselves by would be lost. */
+export const modelSchema = z.looseObject({
+  profile: z.looseObject({
+    id: z.string().min(1),
+    encoding: z.enum(ENCODINGS),
+    windowTokens: positive,
+    outputCapTokens: positive,
+    upperBoundFactor: positive,
+  }),
+  generate: functionSchema,
+  compact: functionSchema.optional(),
+});
+
+const toolSchema = z.looseObject({
+  name: z.string(),
+  description: z.string(),
+  input: z.custom<unknown>(isSchema, 'expected a schema of zod 4'),
+  retry: z.enum(['safe', 'never']).optional(),
+  needsApproval: z.boolean().optional(),
+  run: functionSchema.optional(),
+});
+
+const timeoutError = `expected ms, more than 0 and at most ${LONGEST_TIMEOUT_MS}`;
+
+const agentSchema = z.looseObject({
+  name: z.string(),
+  system: z.string(),
+  model: modelSchema,
+  tools: z.array(toolSchema),
+  policy: z.looseObject({}),
+  maxSteps: count.optional(),
+  turnTimeoutMs: z
+    .number({ error: timeoutError })
+    .gt(0, { error: timeoutError })
+    .max(LONGEST_TIMEOUT_MS, { error: timeoutError })
+    .optional(),
+  toolResultMaxTokens: count.optional(),
+  recall: z.boolean().optional(),
+});
+
+export interface ReadAgents {
+  /** those that can be read, each with its policy as `readPolicy` has it */
+  readonly agents: readonly Agent[];
+  /** what a person should know of their policies */
+  readonly warnings: readonly string[];
+  /** invalid_config, invalid_policy; each with its field, from `agents` on */
+  readonly problems: readonly TurnfoldError[];
+}
+
+/** Reads agents from whoever gives them: a module without types can be wrong in a way that would show up only later. */
+export function readAgents(values: unknown): ReadAgents {
+  if (!Array.isArray(values) || values.length === 0) {
+    const why = Array.isArray(values) ? 'expected at least one agent' : 'expected a list of agents';
+    return { agents: [], warnings: [], problems: [refuse('agents', why)] };
+  }
+  const names = new Set<unknown>();
+  const read = values.map((value: unknown, index): ReadAgents => {
+    const name = nameOf(value);
+    const at = name === undefined ? `agents[${index}]` : `agents.${name}`;
+    const problems = name === undefined ? [] : checkName(name, names);
+    if (name !== undefined) names.add(name);
+    const one = readAgent(value, at);
+    return { ...one, problems: [...problems, ...one.problems] };
+  });
+  return {
+    agents: read.flatMap(({ agents, problems }) => (problems.length > 0 ? [] : agents)),
+    warnings: read.flatMap(({ warnings }) => warnings),
+    problems: read.flatMap(({ problems }) => problems),
+  };
+}
+
+function readAgent(value: unknown, at: string): ReadAgents {
+  const { success, error } = agentSchema.safeParse(value);
+  if (!success) return { agents: [], warnings: [], problems: nameIssues(error, at, 'invalid_config') };
+  const agent = value as Agent;
+  const { policy, warnings, problems } = examinePolicy(agent.policy, `${at}.policy`);
+  const named = warnings.map((warning) => `${at}.policy: ${warning}`);
+  return { agents: [{ ...agent, policy }], warnings: named, problems };
+}
+
+function nameOf(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null || !('name' in value)) return undefined;
+  return typeof value.name === 'string' ? value.name : undefined;
+}
+
+function checkName(name: string, taken: ReadonlySet<unknown>): TurnfoldError[] {
+  const field = `agents.${name}`;
+  if (!idSchema.safeParse(name).success) return [refuse(field, "an agent's name must match [A-Za-z0-9_.-]{1,128}")];
+  return taken.has(name) ? [refuse(field, 'two agents have this name')] : [];
+}
+
+function refuse(field: string, why: string): TurnfoldError {
+  return new TurnfoldError('invalid_config', `${field}: ${why}`, { field });
+}

@@ -1,0 +1,132 @@
+import { z } from 'zod';
+import type { Agent } from '../domain/agent.ts';
+import type { Model } from '../domain/model.ts';
+import { parseInput } from '../domain/parse.ts';
+import type { PolicyInput } from '../domain/policy.ts';
+import { readPolicy } from '../domain/policy-input.ts';
+import {
+  functionSchema,
+  PROCESS_DEFAULTS,
+  PROCESS_RANGES,
+  redisOptions,
+  wholeNumber,
+} from '../domain/process-options.ts';
+import type { RedisTls } from '../domain/redis-tls.ts';
+import { modelSchema, readAgents } from './agent-schema.ts';
+import type { ListeningOptions } from './listening.ts';
+
+export const ROLES = ['turn', 'compaction', 'summarization'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** All but the first two have defaults: those of the command line's settings. */
+export interface WorkersOptions extends ListeningOptions {
+  readonly redisUrl: string;
+  readonly agents: readonly Agent[];
+  /** for `rediss`: an authority of your own, a certificate of ours */
+  readonly redisTls?: RedisTls | undefined;
+  /** which jobs are taken here (all) */
+  readonly roles?: readonly Role[];
+  /** models that policies name as summarizers, besides those of the agents */
+  readonly summarizers?: readonly Model[];
+  /** what agents' policies are merged over */
+  readonly policy?: PolicyInput;
+  /** a second policy, whole: measured at every pass that ends here, and never committed */
+  readonly shadow?: PolicyInput;
+  /** how many shards conversations are spread over: the same for all processes of a database (256) */
+  readonly shards?: number;
+  /** how many shards each queue has: the same for all processes of a database (1) */
+  readonly queueShards?: number;
+  /** jobs at a time in this process, by role (50, 10, 10); one of each queue shard at least */
+  readonly concurrency?: Readonly<Partial<Record<Role, number>>>;
+  /** absent: no pages for metrics and health; port 0: any free one */
+  readonly metrics?: { readonly host: string; readonly port: number };
+  /** ms that a close waits for what is under way (10,000) */
+  readonly shutdownMs?: number;
+  /** ms that work may wait for a worker with free hands, until that one is not ready (60,000) */
+  readonly stuckMs?: number;
+  /** ends a start that waits for Redis, which fails with its reason then; without effect on workers that have started */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The options with what is absent from them, and policies as the schema has them. */
+export interface WorkersSettings extends ListeningOptions {
+  readonly redisUrl: string;
+  readonly redisTls: RedisTls | undefined;
+  readonly agents: readonly Agent[];
+  readonly roles: readonly Role[];
+  readonly summarizers: readonly Model[];
+  readonly policy: PolicyInput;
+  readonly shadow: PolicyInput | undefined;
+  readonly shards: number;
+  readonly queueShards: number;
+  readonly concurrency: Readonly<Record<Role, number>>;
+  readonly metrics: { readonly host: string; readonly port: number } | undefined;
+  readonly shutdownMs: number;
+  readonly stuckMs: number;
+  readonly signal: AbortSignal | undefined;
+  /** what a person should know of the policies, e.g. a retired key */
+  readonly warnings: readonly string[];
+}
+
+const { concurrency: HANDS, shutdownMs, stuckMs } = PROCESS_DEFAULTS;
+const hands = wholeNumber(PROCESS_RANGES.concurrency);
+
+const workersSchema = z.strictObject({
+  ...redisOptions,
+  roles: z
+    .array(z.enum(ROLES, { error: `must be one of ${ROLES.join(', ')}` }))
+    .min(1, 'expected at least one role')
+    .default([...ROLES]),
+  concurrency: z
+    .strictObject({
+      turn: hands.default(HANDS.turn),
+      compaction: hands.default(HANDS.compaction),
+      summarization: hands.default(HANDS.summarization),
+    })
+    .default(HANDS),
+  metrics: z.strictObject({ host: z.string().min(1), port: wholeNumber(PROCESS_RANGES.port) }).optional(),
+  shutdownMs: wholeNumber(PROCESS_RANGES.shutdownMs).default(shutdownMs),
+  stuckMs: wholeNumber(PROCESS_RANGES.stuckMs).default(stuckMs),
+  summarizers: z.array(modelSchema).optional(),
+  signal: z.instanceof(AbortSignal, { error: 'expected an AbortSignal' }).optional(),
+  onEvent: functionSchema.optional(),
+  onContent: functionSchema.optional(),
+  tracesContent: z.boolean().optional(),
+  secrets: z.array(z.string()).optional(),
+  // Each has a reader of its own.
+  agents: z.unknown().optional(),
+  policy: z.unknown().optional(),
+  shadow: z.unknown().optional(),
+});
+
+/** @throws invalid_config, invalid_policy; with the field */
+export function readWorkersOptions(options: WorkersOptions): WorkersSettings {
+  const read = parseInput(workersSchema, options, '', 'invalid_config');
+  const base = readPolicy(options.policy, 'policy');
+  const second = options.shadow === undefined ? undefined : readPolicy(options.shadow, 'shadow');
+  const { agents, warnings, problems } = readAgents(options.agents);
+  if (problems[0] !== undefined) throw problems[0];
+  return {
+    // Listeners and models as they were given: a copy of a model would have lost what it calls itself by.
+    ...options,
+    redisUrl: read.redisUrl,
+    redisTls: read.redisTls,
+    roles: read.roles,
+    shards: read.shards,
+    queueShards: read.queueShards,
+    concurrency: read.concurrency,
+    metrics: read.metrics,
+    shutdownMs: read.shutdownMs,
+    stuckMs: read.stuckMs,
+    signal: read.signal,
+    summarizers: options.summarizers ?? [],
+    agents,
+    policy: base.policy,
+    shadow: second?.policy,
+    warnings: [
+      ...base.warnings.map((warning) => `policy: ${warning}`),
+      ...(second?.warnings ?? []).map((warning) => `shadow: ${warning}`),
+      ...warnings,
+    ],
+  };
+}

@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import type { ConversationEvent, EventNews } from '../../domain/conversation-event.ts';
+import type { PassOutcome } from '../../domain/pass.ts';
+import type { ApprovalRefusal } from '../../domain/proposal.ts';
+import { versionSchema } from '../../domain/version.ts';
+
+const list = z.string().transform((text) => (text === '' ? [] : text.split(',')));
+const number = z
+  .string()
+  .regex(/^-?\d+(\.\d+)?$/)
+  .transform(Number);
+
+// By name, so that none is forgotten: one that is not here would be told as unknown.
+const OUTCOMES = {
+  committed: 'committed',
+  approved: 'approved',
+  rejected: 'rejected',
+  expired: 'expired',
+  none: 'none',
+  no_gain: 'no_gain',
+  infeasible: 'infeasible',
+  failed: 'failed',
+  superseded: 'superseded',
+} as const satisfies { readonly [Kind in Exclude<PassOutcome['kind'], 'no_reason'> | 'superseded']: Kind };
+
+const REFUSALS = {
+  invalid_input: 'invalid_input',
+  proposal_stale: 'proposal_stale',
+  conversation_busy: 'conversation_busy',
+} as const satisfies { readonly [Code in ApprovalRefusal['code']]: Code };
+
+const toldVersion = {
+  reasons: list,
+  strategy: versionSchema.shape.strategy,
+  archived: number,
+  before: number,
+  after: number,
+};
+
+type Sizes = { readonly before: number; readonly after: number };
+
+function nameSizes<Fields extends Sizes>({ before, after, ...rest }: Fields) {
+  return { ...rest, tokensBefore: before, tokensAfter: after };
+}
+
+/** Fields as scripts write them, by type. What a newer program adds is dropped; values that it alone knows do not fit. */
+const SCHEMAS = {
+  turn_settled: z.object({
+    type: z.literal('turn_settled'),
+    turn: z.string(),
+    state: z.enum(['completed', 'failed', 'canceled']),
+  }),
+  version_committed: z
+    .object({
+      type: z.literal('version_committed'),
+      version: number,
+      cause: versionSchema.shape.cause,
+      ...toldVersion,
+      durationMs: number,
+      model: z.string().default(''),
+    })
+    .transform(({ model, ...event }) => ({ ...nameSizes(event), ...(model !== '' && { model }) })),
+  pass_ended: z.object({
+    type: z.literal('pass_ended'),
+    passId: z.string(),
+    outcome: z.enum(OUTCOMES),
+  }),
+  version_proposed: z
+    .object({ type: z.literal('version_proposed'), passId: z.string(), proposal: z.string(), ...toldVersion })
+    .transform(nameSizes),
+  proposal_decided: z
+    .object({
+      type: z.literal('proposal_decided'),
+      proposal: z.string(),
+      verdict: z.enum(['approve', 'reject']),
+      reason: z.string().default(''),
+    })
+    .transform(({ reason, ...event }) => ({ ...event, ...(reason !== '' && { reason }) })),
+  approval_refused: z.object({
+    type: z.literal('approval_refused'),
+    passId: z.string(),
+    code: z.enum(REFUSALS),
+  }),
+} satisfies { readonly [Type in Exclude<EventNews['type'], 'unknown'>]: z.ZodType<Extract<EventNews, { type: Type }>> };
+
+const newsSchema = z.union(Object.values(SCHEMAS));
+
+/** An event from its id and its fields as they are kept. Never throws: what this program cannot read it tells as it is. */
+export function decodeEvent(id: string, kept: Readonly<Record<string, string>>): ConversationEvent {
+  const at = Number(id.split('-', 1)[0]);
+  const news = newsSchema.safeParse(kept);
+  if (news.success) return { id, at, ...news.data };
+  const { type: name = '', ...fields } = kept;
+  return { id, at, type: 'unknown', name, fields };
+}

@@ -1,0 +1,20 @@
+import type { EventPage, EventQuery } from '../../domain/ports/event-store.ts';
+import type { Keyspace } from '../keys.ts';
+import { decodeHash, type ScriptDefinition } from '../script.ts';
+import { decodeEvent } from './decode-event.ts';
+
+type Entry = readonly [id: string, fields: readonly string[]];
+type Reply = readonly [start: EventPage['start'], position: string, isThere: number, ...entries: Entry[]];
+
+export function readEvents(keyspace: Keyspace): ScriptDefinition<EventQuery, EventPage> {
+  return {
+    file: 'read-events',
+    keys: ({ conversation }) => keyspace.conversation(conversation),
+    args: ({ after = '', limit }) => [after, limit],
+    decode: (reply) => {
+      const [start, position, isThere, ...entries] = reply as Reply;
+      const events = entries.map(([id, fields]) => decodeEvent(id, Object.fromEntries(decodeHash(fields))));
+      return { events, start, position: events.at(-1)?.id ?? position, isThere: isThere === 1 };
+    },
+  };
+}

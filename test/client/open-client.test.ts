@@ -1,0 +1,44 @@
+import { expect, it, onTestFinished, test } from 'vitest';
+import { openClient } from '../../src/client/index.ts';
+import { provideRedis } from '../../src/local-redis/provide-redis.ts';
+import { readRedisSource } from '../setup/redis-source.ts';
+
+/** As JavaScript has it, where no type keeps it out; nobody listens there. */
+function open(options: object): Promise<unknown> {
+  return openClient({ redisUrl: 'redis://127.0.0.1:1', ...options });
+}
+
+test.each<[string, object]>([
+  ['redisUrl', { redisUrl: undefined }],
+  ['redisUrl', { redisUrl: 'http://s3cret' }],
+  ['redisTls', { redisTls: 5 }],
+  ['redisTls.key', { redisTls: { key: 5 } }],
+  ['encodingOf', { encodingOf: 'o200k_base' }],
+  ['onError', { onError: 5 }],
+  ['queueShard', { queueShard: 4 }],
+  ...['shards', 'queueShards'].flatMap((field) =>
+    [0, -1, 1.5, Number.NaN, '4', null].map((value): [string, object] => [field, { [field]: value }]),
+  ),
+])('%s: %j is refused, and named', async (field, options) => {
+  const refused = open(options);
+  await expect(refused).rejects.toMatchObject({ name: 'TurnfoldError', code: 'invalid_config', field });
+  await expect(refused).rejects.not.toThrow('s3cret');
+});
+
+test('durability has the code of an input', async () => {
+  const refused = open({ durability: { replicas: 1 } });
+  await expect(refused).rejects.toMatchObject({ code: 'invalid_input', field: 'durability.timeoutMs' });
+});
+
+it('an encoding that nobody knows is refused by the call that asks for it, and nothing is written', async () => {
+  const redis = await provideRedis(readRedisSource());
+  onTestFinished(() => redis.stop());
+  const client = await openClient({ redisUrl: redis.url, encodingOf: () => 'foo' as never });
+  onTestFinished(() => client.close());
+  await expect(client.enqueueTurn({ conversation: 'c1', agent: 'guide', input: 'hello' })).rejects.toMatchObject({
+    name: 'TurnfoldError',
+    code: 'invalid_config',
+    field: 'encodingOf',
+  });
+  await expect(client.describe('c1')).rejects.toMatchObject({ code: 'not_found' });
+});

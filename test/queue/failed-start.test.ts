@@ -1,0 +1,26 @@
+import { Redis } from 'ioredis';
+import { expect, it, onTestFinished } from 'vitest';
+import { provideRedis } from '../../src/local-redis/provide-redis.ts';
+import { openQueueWorkers } from '../../src/queue/queue-workers.ts';
+import { readRedisSource } from '../setup/redis-source.ts';
+
+it('workers that cannot be opened leave no connection', async () => {
+  const server = await provideRedis(readRedisSource());
+  onTestFinished(() => server.stop());
+  const workers = openQueueWorkers({
+    url: server.url,
+    shards: 2,
+    roles: { turn: { handler: () => Promise.reject(new Error('not called')), concurrency: Number.NaN } },
+    onError: () => undefined,
+    deadlineMs: 100,
+  });
+  await expect(workers.start()).rejects.toThrow('concurrency');
+  // Redis takes connections in their order: one that was opened before is there, or was.
+  const redis = new Redis(server.url);
+  onTestFinished(() => redis.disconnect());
+  const listConnections = async (): Promise<string[]> =>
+    String(await redis.client('LIST'))
+      .trim()
+      .split('\n');
+  await expect.poll(listConnections, { timeout: 5_000 }).toHaveLength(1);
+});

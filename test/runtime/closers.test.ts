@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest';
+import { Closers } from '../../src/runtime/closers.ts';
+
+it('closes the last first, one after the other, and each once; one that fails leaves none undone', async () => {
+  const told: unknown[] = [];
+  const closers = new Closers((error) => told.push(error));
+  const broken = new Error('it broke');
+  closers.add(() => told.push('first'));
+  closers.add(() => Promise.reject(broken));
+  closers.add(async () => {
+    await Promise.resolve();
+    told.push('last');
+  });
+  await Promise.all([closers.close(), closers.close()]);
+  await closers.close();
+  expect(told).toEqual(['last', broken, 'first']);
+});
+
+it('what comes too late is closed, and whoever opened it goes no further', async () => {
+  const told: unknown[] = [];
+  const closers = new Closers((error) => told.push(error));
+  await closers.close();
+  expect(() => closers.add(() => told.push('late'))).toThrow('closed before all was opened');
+  expect(told).toEqual(['late']);
+});

@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { type Fixture, openFixture, SHARDS } from './fixture.ts';
+
+const SCRIPT = fileURLToPath(new URL('./lone-start.ts', import.meta.url));
+
+let fixture: Fixture;
+
+beforeAll(async () => {
+  fixture = await openFixture();
+});
+afterAll(() => fixture.close());
+
+/** What it says of its start. Nothing but an end of its own ends it: a process that is kept alive by anything runs into the test's time. */
+async function startAlone(redisUrl: string, way: string, shards = SHARDS): Promise<string> {
+  const child = spawn(process.execPath, [SCRIPT, redisUrl, way, String(shards)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const [said] = await Promise.all([text(child.stdout), once(child, 'close')]);
+  expect(child.exitCode).toBe(0);
+  return said.trim();
+}
+
+it('what a close leaves open keeps no process', async () => {
+  expect(await startAlone(fixture.redisUrl, 'closed')).toBe('started, closed');
+});
+
+it('nor does a start that fails once it is connected', async () => {
+  expect(await startAlone(fixture.redisUrl, 'refused', SHARDS + 1)).toBe('incompatible_store');
+});
+
+it.each(['redis://HOST', 'redis+sentinel://HOST/main', 'redis+cluster://HOST'])(
+  'nor one that is told to stop while it waits for %s',
+  async (address) => {
+    // Nobody listens there once it is closed.
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    await once(server.close(), 'close');
+    const redisUrl = address.replace('HOST', `127.0.0.1:${port}`);
+    expect(await startAlone(redisUrl, 'aborted')).toBe('Error: told to stop');
+  },
+);

@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest';
+import type { OpenTurns } from '../../../src/domain/ports/turn-store.ts';
+import { acceptAndClaim, claimHead, newConversation, turnFor } from '../samples.ts';
+import type { TurnHarness } from '../turn-harness.ts';
+
+const ALL = 100;
+
+/** Turns and their states, as they are told. */
+function statesOf(open: OpenTurns | undefined): string[] {
+  return (open?.turns ?? []).map(({ turn, state }) => `${turn} ${state}`);
+}
+
+export function describeOpenTurns(harness: () => TurnHarness): void {
+  describe('listOpen', () => {
+    test('tells the mailbox in its order, then scheduled turns by due time; what is settled not', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      const first = await acceptAndClaim(store, conversation, 'done');
+      await store.settle(first.lease, { state: 'completed', answerSeq: 1 }, 'w');
+      const accept = (turn: string, delayMs = 0) => store.accept(turnFor(conversation, turn, { delayMs }));
+      await accept('far', 3_600_000);
+      await accept('near', 60_000);
+      for (const turn of ['z', 'canceled', 'a']) await accept(turn);
+      await accept('never', 1_800_000);
+      await claimHead(store, conversation);
+      for (const turn of ['canceled', 'never']) await store.cancel(conversation, turn, 'w');
+      const open = await store.listOpen(conversation, ALL);
+      expect(statesOf(open)).toEqual(['z running', 'a queued', 'near scheduled', 'far scheduled']);
+      expect(open).toMatchObject({ mailbox: 2, scheduled: 2 });
+    });
+
+    test('tells of each when it was accepted, and of a scheduled one when it is due', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      await store.accept(turnFor(conversation, 'now'));
+      await store.accept(turnFor(conversation, 'later', { delayMs: 60_000 }));
+      const [now, later] = (await store.listOpen(conversation, ALL))?.turns ?? [];
+      const { acceptedAt } = (await store.readTurn(conversation, 'now')) ?? {};
+      expect(now).toEqual({ turn: 'now', state: 'queued', acceptedAt });
+      expect(later).toEqual({
+        turn: 'later',
+        state: 'scheduled',
+        acceptedAt: expect.any(Number),
+        dueAt: (later?.acceptedAt ?? 0) + 60_000,
+      });
+    });
+
+    test('tells what the first one waits for, until it goes on', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      await store.suspend(lease, { for: 'approval', step: 's', waitMs: 60_000, calls: ['c2_0', 'c2_1'] });
+      await store.accept(turnFor(conversation, 't2'));
+      const [waiting, queued] = (await store.listOpen(conversation, ALL))?.turns ?? [];
+      const view = await store.readTurn(conversation, 't1');
+      expect(waiting?.waiting).toEqual({
+        for: 'approval',
+        step: 's',
+        calls: ['c2_0', 'c2_1'],
+        until: view?.waiting?.until,
+      });
+      expect(queued).not.toHaveProperty('waiting');
+      const answers = new Map(['c2_0', 'c2_1'].map((call) => [call, '{"approved":true}']));
+      await store.resume({ conversation, turn: 't1', answers, wake: 'w' });
+      await claimHead(store, conversation);
+      const [running] = (await store.listOpen(conversation, ALL))?.turns ?? [];
+      expect(running).toMatchObject({ turn: 't1', state: 'running' });
+      expect(running).not.toHaveProperty('waiting');
+    });
+
+    test('tells so many as are asked for, and how many there are', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      for (const turn of ['t1', 't2', 't3']) await store.accept(turnFor(conversation, turn));
+      for (const turn of ['s1', 's2']) await store.accept(turnFor(conversation, turn, { delayMs: 60_000 }));
+      const counts = { mailbox: 3, scheduled: 2 };
+      const two = await store.listOpen(conversation, 2);
+      expect(two).toMatchObject(counts);
+      expect(statesOf(two)).toEqual(['t1 queued', 't2 queued']);
+      const four = await store.listOpen(conversation, 4);
+      expect(four).toMatchObject(counts);
+      expect(statesOf(four)).toEqual(['t1 queued', 't2 queued', 't3 queued', 's1 scheduled']);
+    });
+
+    test('tells nothing of another conversation, also where its name begins alike', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      const others = [
+        { ...conversation, id: `${conversation.id}.x` },
+        { ...conversation, tenant: 'other' },
+      ];
+      for (const other of others) await store.accept(turnFor(other, 'theirs', { delayMs: 60_000 }));
+      expect(await store.listOpen(conversation, ALL)).toBeUndefined();
+      await store.accept(turnFor(conversation, 'ours', { delayMs: 60_000 }));
+      expect(statesOf(await store.listOpen(conversation, ALL))).toEqual(['ours scheduled']);
+    });
+
+    test('tells no turn of an erased conversation, also once it was made anew', async () => {
+      const { store, markGone } = harness();
+      const conversation = newConversation();
+      for (const turn of ['old', 'same']) await store.accept(turnFor(conversation, turn, { delayMs: 60_000 }));
+      await markGone(conversation);
+      expect(await store.listOpen(conversation, ALL)).toBeUndefined();
+      await store.accept(turnFor(conversation, 'same'));
+      expect(await store.listOpen(conversation, ALL)).toMatchObject({
+        turns: [{ turn: 'same', state: 'queued' }],
+        mailbox: 1,
+        scheduled: 0,
+      });
+    });
+
+    test('a conversation without an open turn has none, which is no error', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      await store.settle(lease, { state: 'completed', answerSeq: 1 }, 'w');
+      expect(await store.listOpen(conversation, ALL)).toEqual({ turns: [], mailbox: 0, scheduled: 0 });
+    });
+  });
+}

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { WorkerEvent } from '../../src/domain/events.ts';
+import { connectStore } from '../../src/store/connect-store.ts';
+import { Keyspace, restingMember } from '../../src/store/keys.ts';
+import { createSweeper } from '../../src/workers/sweeper/sweeper.ts';
+import { systemTimers } from '../../src/workers/timers.ts';
+import { hasServer, type Server, startServer } from '../redis-modes/servers.ts';
+import { acceptAndClaim, newConversation, turnFor } from './samples.ts';
+
+const SHARDS = 4;
+const HOUR_MS = 3_600_000;
+
+describe.skipIf(!hasServer)('a Redis that is full (skipped where PATH has none)', () => {
+  let server: Server;
+  let connected: Awaited<ReturnType<typeof connectStore>>;
+  beforeAll(async () => {
+    server = await startServer();
+    connected = await connectStore({ url: server.url, shards: SHARDS });
+  });
+  afterAll(async () => {
+    await connected.close();
+    await server.stop();
+  });
+
+  test('what has rested is found and erased, though no turn can be woken', async () => {
+    const { redis } = server;
+    const { store } = connected;
+    const keyspace = new Keyspace(SHARDS);
+    const [rested, queued] = [newConversation(), newConversation()];
+    const { lease, inputSeq } = await acceptAndClaim(store, rested, 't1');
+    await store.settle(lease, { state: 'completed', answerSeq: inputSeq, conversationTtl: HOUR_MS }, 'w');
+    await redis.hset(keyspace.key(rested, 'c'), 'ttl', `${HOUR_MS} 1`);
+    await redis.hset(keyspace.key(rested, 'log'), inputSeq, '1 1 1 1 1 -\n{}');
+    await redis.zadd(keyspace.resting(keyspace.shardOf(rested)), 1, restingMember(rested));
+    await store.accept(turnFor(queued, 't1'));
+    await redis.zadd(keyspace.ready(keyspace.shardOf(queued)), 1, `t|_|${queued.id}`);
+    const used = Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1]);
+    await redis.config('SET', 'maxmemory', Math.floor(used / 2));
+    await expect(store.accept(turnFor(queued, 't2')), 'it is full').rejects.toThrow(/OOM|memory|full/i);
+
+    const events: WorkerEvent[] = [];
+    let ids = 0;
+    const sweeper = createSweeper({
+      sweep: store,
+      wakes: { wake: () => Promise.reject(new Error('full')), isPending: async () => false },
+      ids: { next: () => `id${++ids}` },
+      timers: systemTimers,
+      onEvent: (event) => events.push(event),
+    });
+    expect(await sweeper.sweepOnce()).toBe(0);
+    expect(await store.readConversation(rested)).toBeUndefined();
+    expect(events).toMatchObject([
+      { type: 'worker_failed', conversation: queued },
+      { type: 'conversation_expired', conversation: rested, removedKeys: expect.any(Number) as number },
+    ]);
+  });
+});

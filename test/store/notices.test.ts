@@ -1,0 +1,38 @@
+import { afterAll, expect, test } from 'vitest';
+import { openNotices } from '../../src/store/notices.ts';
+import { Subscriber } from '../../src/store/subscriber.ts';
+import { openSuiteRedis } from './open-redis.ts';
+import { newConversation } from './samples.ts';
+
+const HOUR_MS = 3_600_000;
+const { redis, keyspace, close } = openSuiteRedis();
+const subscriber = new Subscriber(redis);
+const notices = openNotices(subscriber, keyspace);
+afterAll(async () => {
+  notices.close();
+  subscriber.close();
+  await close();
+});
+
+test('a wait ends with its signal, another one of the same conversation goes on; the last one leaves the channel', async () => {
+  const conversation = newConversation();
+  const channel = keyspace.key(conversation, 'ev');
+  const count = async (): Promise<number> => ((await redis.pubsub('CHANNELS', channel)) as string[]).length;
+  // Resolves once it is listened to.
+  await notices.wait(conversation, HOUR_MS);
+  expect(await count()).toBe(1);
+  const work = new AbortController();
+  const over: string[] = [];
+  const waits = [
+    notices.wait(conversation, HOUR_MS, work.signal).then(() => over.push('aborted')),
+    notices.wait(conversation, HOUR_MS).then(() => over.push('told')),
+  ];
+  work.abort();
+  await waits[0];
+  expect(over).toEqual(['aborted']);
+  await redis.publish(channel, 'news');
+  await waits[1];
+  await expect.poll(count, { timeout: 10_000 }).toBe(0);
+  await notices.wait(conversation, HOUR_MS, work.signal);
+  expect(await count(), 'of a signal that has aborted').toBe(0);
+});

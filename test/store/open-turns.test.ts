@@ -1,0 +1,49 @@
+import { afterAll, describe, expect, test, vi } from 'vitest';
+import { bindScript } from '../../src/store/script.ts';
+import { promoteTurn } from '../../src/store/sweep/promote.ts';
+import { openTurnStore } from '../../src/store/turns/turn-store.ts';
+import { openSuiteRedis } from './open-redis.ts';
+import { newConversation, turnFor } from './samples.ts';
+
+const { redis, keyspace, close } = openSuiteRedis();
+const store = openTurnStore(redis, keyspace);
+const promote = bindScript(redis, promoteTurn(keyspace));
+afterAll(close);
+
+describe('open turns in Redis', () => {
+  test('a turn that falls due while they are read is told once, in its place', async () => {
+    const conversation = newConversation();
+    for (const turn of ['due', 'later']) await store.accept(turnFor(conversation, turn, { delayMs: 60_000 }));
+    await store.accept(turnFor(conversation, 'first'));
+    const scan = redis.zscan.bind(redis) as (...args: unknown[]) => Promise<[string, string[]]>;
+    const spied = vi.spyOn(redis, 'zscan').mockImplementationOnce(async (...args: unknown[]) => {
+      const page = await scan(...args);
+      await redis.hset(keyspace.turn(conversation, 'due'), 'dueAt', 1);
+      await promote({ conversation, turn: 'due', wake: 'w' });
+      return page;
+    });
+    const open = await store.listOpen(conversation, 100);
+    expect(spied).toHaveBeenCalledOnce();
+    expect(open?.turns.map(({ turn, state }) => `${turn} ${state}`)).toEqual([
+      'first queued',
+      'due queued',
+      'later scheduled',
+    ]);
+    expect(open).toMatchObject({ mailbox: 2, scheduled: 1 });
+    expect(open?.turns[1]).not.toHaveProperty('dueAt');
+  });
+
+  test('scheduled turns are found among more entries than one command looks at', async () => {
+    const conversation = newConversation();
+    const ready = keyspace.ready(keyspace.shardOf(conversation));
+    const others = Array.from({ length: 3_000 }, (_, index) => [Date.now() + index, `d|_|other|t${index}`]).flat();
+    await redis.zadd(ready, ...others);
+    const turns = ['a', 'b', 'c'];
+    for (const [at, turn] of turns.entries()) {
+      await store.accept(turnFor(conversation, turn, { delayMs: 60_000 * (turns.length - at) }));
+    }
+    const open = await store.listOpen(conversation, 100);
+    expect(open?.turns.map(({ turn }) => turn)).toEqual(['c', 'b', 'a']);
+    await redis.unlink(ready);
+  });
+});
