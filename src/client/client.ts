@@ -57,6 +57,7 @@ export interface TurnfoldClient {
    * begin again; the result comes from the log. Ends with the signal's reason once it is aborted
    */
   stream(conversation: ConversationName, turn: string, options?: StreamOptions): AsyncIterable<TurnProgress>;
+  /** settles a turn that is not settled as canceled; answers the state that it is in then, `completed` where that came first */
   cancel(conversation: ConversationName, turn: string): Promise<TurnState>;
   /**
    * turns that are accepted and not settled, with what the first one waits for: what to give `answer` and `cancel`. In the
@@ -84,6 +85,7 @@ export interface TurnfoldClient {
   show(conversation: ConversationName, version: number): Promise<ContextView>;
   /** kept versions, newest first */
   versions(conversation: ConversationName): Promise<Version[]>;
+  /** what changed from one kept version to another; 0 is the whole log */
   diff(conversation: ConversationName, before: number, after: number): Promise<VersionChange[]>;
   /** the whole log, archived messages included */
   log(conversation: ConversationName): Promise<LogEntry[]>;

@@ -7,7 +7,13 @@ import type { LogEntry, Message } from '../domain/message.ts';
 import type { ToolDescription } from '../domain/model.ts';
 import { parseInput } from '../domain/parse.ts';
 import { START_VERSION, type Version } from '../domain/version.ts';
-import { type ContextPoint, type ConversationName, contextPointSchema, readConversationName } from './input.ts';
+import {
+  type ContextPoint,
+  type ConversationName,
+  contextPointSchema,
+  readConversationName,
+  versionSchema,
+} from './input.ts';
 import { noConversation, noVersion } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
 import { checkHeld } from './unsure.ts';
@@ -26,7 +32,7 @@ export interface ContextView {
   readonly version: number;
   /** the last seq of the log that it holds */
   readonly head: number;
-  /** of the messages, without what `setup` holds */
+  /** of the messages and their framing, without what `setup` holds */
   readonly tokens: number;
   /** what the agent was when the version was made; before the first version its workers alone know */
   readonly setup?: AgentSetup;
@@ -108,7 +114,7 @@ export async function listVersions(ports: ClientPorts, name: ConversationName): 
   return await ports.contexts.listVersions(readConversationName(name));
 }
 
-/** What changed between two versions; 0 is the whole log. @throws not_found */
+/** What changed between two versions; 0 is the whole log. @throws invalid_input, not_found */
 export async function diff(
   ports: ClientPorts,
   name: ConversationName,
@@ -116,6 +122,8 @@ export async function diff(
   after: number,
 ): Promise<VersionChange[]> {
   const conversation = readConversationName(name);
+  parseInput(versionSchema, before, 'before');
+  parseInput(versionSchema, after, 'after');
   await describeConversation(ports, name);
   const read = async (number: number): Promise<Version> => {
     if (number === START_VERSION.number) return START_VERSION;

@@ -21,6 +21,7 @@ export const enqueueSchema = z.strictObject({
   delayMs: z.number().int().min(0).optional(),
   /** orders conversations, never the turns of one; 1 is first */
   priority: z.number().int().min(1).max(2_097_151).optional(),
+  /** refuse where so many wait; scheduled turns do not count, and are let in when they are due */
   maxQueuedTurns: z.number().int().min(1).optional(),
 });
 
@@ -34,8 +35,10 @@ export const appendSchema = z.strictObject({
   expectedHead: z.number().int().min(0).optional(),
 });
 
+export const versionSchema = z.number().int().min(0);
+
 export const contextPointSchema = z.strictObject({
-  version: z.number().int().min(0).optional(),
+  version: versionSchema.optional(),
   head: z.number().int().min(0).optional(),
 });
 

@@ -1,5 +1,5 @@
 import { TurnfoldError } from './errors.ts';
-import { nameIssues } from './parse.ts';
+import { isMapping, nameIssues } from './parse.ts';
 import { type PolicyInput, policyInputSchema } from './policy.ts';
 
 export interface ReadPolicy {
@@ -90,8 +90,4 @@ function joinKeys(at: string, key: string): string {
 
 function refusal(field: string, why: string): TurnfoldError {
   return new TurnfoldError('invalid_policy', `${field}: ${why}`, { field });
-}
-
-function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -102,7 +102,9 @@ export interface TurnView {
   readonly turn: string;
   readonly state: TurnState;
   readonly agent: string;
+  /** ms since epoch, by the store's clock */
   readonly acceptedAt: number;
+  /** the same; absent before */
   readonly settledAt?: number;
   readonly waiting?: Waiting;
   /** seq of the user message; absent until the first claim */

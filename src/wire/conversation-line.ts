@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { TurnfoldError } from '../domain/errors.ts';
 import { type Message, messageSchema, toolCallSchema } from '../domain/message.ts';
-import { parseInput } from '../domain/parse.ts';
+import { isMapping, parseInput } from '../domain/parse.ts';
 
 /** One conversation of a file that has one per line. */
 export interface ConversationLine {
@@ -134,8 +134,4 @@ function readChatMessage(value: Record<string, unknown>, at: string): Message {
     ...(parts.some((part) => part.type !== 'text') ? { parts } : {}),
     ...marks,
   };
-}
-
-function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,3 +1,5 @@
+import { isMapping } from '../domain/parse.ts';
+
 /** Fields that say what an item is, and nothing of what was said. */
 const FORM_KEYS: ReadonlySet<string> = new Set([
   'type',
@@ -51,8 +53,4 @@ function formOf(value: unknown, key: string): unknown {
 function sizeOf(value: unknown): string {
   if (typeof value === 'string') return value.trim() === '' ? `blank, ${value.length}` : `text, ${value.length}`;
   return Array.isArray(value) ? `list, ${value.length}` : `${typeof value}, ${JSON.stringify(value)?.length ?? 0}`;
-}
-
-function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -261,6 +261,7 @@ describe.skipIf(!hasServer)('while a replica stands still (skipped where PATH ha
       'result',
       'stream',
       'openTurns',
+      'events',
       'failedTurns',
       'context',
       'show',

@@ -1,6 +1,7 @@
 import { parse as parseYaml } from 'yaml';
 import type { DecisionView, ProposalView } from '../../client/index.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
+import { isMapping } from '../../domain/parse.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { ConversationOptions } from '../command-options.ts';
 import { nameFile, readTextFile } from '../files.ts';
@@ -76,8 +77,7 @@ async function readEdits(path: string): Promise<Record<string, string>> {
     const why = cause instanceof Error ? cause.message.split('\n')[0]?.replace(/:$/, '') : undefined;
     refuse(why ?? 'not YAML', cause);
   }
-  const isMapping = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isMapping ? (value as Record<string, string>) : refuse('expected texts by range, as `5-9: …`');
+  return isMapping(value) ? (value as Record<string, string>) : refuse('expected texts by range, as `5-9: …`');
 }
 
 function printDecision(

@@ -1,4 +1,5 @@
 import type { ModelAnswer } from '../../domain/model.ts';
+import { isMapping } from '../../domain/parse.ts';
 import type { RawItem } from '../../domain/raw-items.ts';
 import type { AnswerParts } from '../wire-request.ts';
 import { isCall, joinTexts } from './own-items.ts';
@@ -53,8 +54,4 @@ function endOf(
 
 function isRefusal({ content }: RawItem): boolean {
   return Array.isArray(content) && content.some((part: unknown) => isMapping(part) && part['type'] === 'refusal');
-}
-
-function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }
