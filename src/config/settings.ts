@@ -88,7 +88,7 @@ export const SETTINGS = {
   },
   TURNFOLD_STUCK_MS: {
     schema: wholeNumber(PROCESS_RANGES.stuckMs).default(PROCESS_DEFAULTS.stuckMs),
-    about: 'A worker with free hands that leaves work in its queue for so long is not ready.',
+    about: 'A worker that could take more jobs, and leaves one in its queue for so long, is not ready.',
   },
   TURNFOLD_DURABLE_REPLICAS: {
     schema: wholeNumber({ least: 0, most: 100 }).default(0),

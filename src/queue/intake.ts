@@ -9,7 +9,7 @@ export interface IntakeOptions {
   readonly concurrency: number;
 }
 
-/** Counts what a worker takes: one that has free hands and takes nothing, while something waits, is stuck. */
+/** Counts what a worker takes: one that could take more and takes nothing, while something waits, is stuck. */
 export class Intake {
   readonly queue: QueueName;
   readonly shard: number;
@@ -23,7 +23,7 @@ export class Intake {
     this.#concurrency = concurrency;
   }
 
-  get hasFreeHands(): boolean {
+  get couldTakeMore(): boolean {
     return this.#inHand < this.#concurrency;
   }
 

@@ -11,6 +11,6 @@ export function shareOut(concurrency: number, shards: number, first = 0): number
 }
 
 /** What a worker takes at a time in all: its concurrency, or one of each shard where those are more. */
-export function countHands(concurrency: number, shards: number): number {
+export function totalConcurrency(concurrency: number, shards: number): number {
   return Math.max(concurrency, shards);
 }

@@ -2,7 +2,7 @@ import type { EventListener } from '../domain/events.ts';
 import { LoopWatch } from '../health/loop-watch.ts';
 import type { QueueErrorListener } from '../queue/queue-connection.ts';
 import { openQueueWorkers, type QueueWorkers } from '../queue/queue-workers.ts';
-import { countHands } from '../queue/shares.ts';
+import { totalConcurrency } from '../queue/shares.ts';
 import { type OpenWakeQueue, openWakeQueue } from '../queue/wake-queue.ts';
 import { type ConnectedStore, connectStore } from '../store/connect-store.ts';
 import { combineListeners } from '../telemetry/listeners.ts';
@@ -41,7 +41,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const { signal, warnings, metrics: pagesAt, ...others } = settings;
   signal?.throwIfAborted();
   const listening = openListening(settings);
-  const metrics = createMetrics({ concurrency: countHandsOf(settings), onEvent: listening.onEvent });
+  const metrics = createMetrics({ concurrency: concurrencyByRole(settings), onEvent: listening.onEvent });
   const onEvent = combineListeners(metrics.listener, listening.onEvent);
   for (const message of warnings) onEvent({ type: 'policy_warned', message });
   const closers = new Closers((error) => onEvent({ type: 'worker_failed', where: 'close', error }));
@@ -116,12 +116,12 @@ interface RoleParts
   readonly pages: WorkerPages;
 }
 
-type Hands = Pick<WorkersSettings, 'roles' | 'concurrency' | 'queueShards'>;
+type RoleSettings = Pick<WorkersSettings, 'roles' | 'concurrency' | 'queueShards'>;
 
 /** Jobs at a time by role; 0 of one that this process has not. */
-function countHandsOf({ roles, concurrency, queueShards }: Hands): Record<string, number> {
+function concurrencyByRole({ roles, concurrency, queueShards }: RoleSettings): Record<string, number> {
   return Object.fromEntries(
-    ROLES.map((role) => [role, roles.includes(role) ? countHands(concurrency[role], queueShards) : 0]),
+    ROLES.map((role) => [role, roles.includes(role) ? totalConcurrency(concurrency[role], queueShards) : 0]),
   );
 }
 

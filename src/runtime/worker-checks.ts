@@ -11,7 +11,7 @@ export interface CheckedParts {
   readonly wakes: Pick<OpenWakeQueue, 'readShardWaits'>;
   readonly workers: Pick<QueueWorkers, 'isRunning' | 'intakes'>;
   readonly loop: Pick<LoopWatch, 'worstMs'>;
-  /** how long work may wait for a worker with free hands */
+  /** how long work may wait for a worker that could take it */
   readonly stuckMs: number;
 }
 
@@ -68,14 +68,14 @@ async function lookAtRedis(checkServer: CheckedParts['checkServer']): Promise<Fi
   }
 }
 
-/** Busy with all hands is no fault: more workers are what helps then. */
+/** To be at full concurrency is no fault: more workers are what helps then. */
 async function lookAtIntake(
   wakes: CheckedParts['wakes'],
   { intakes }: CheckedParts['workers'],
   stuckMs: number,
 ): Promise<Finding> {
   const name = 'intake';
-  const idle = intakes.filter(({ hasFreeHands, idleMs }) => hasFreeHands && idleMs > stuckMs);
+  const idle = intakes.filter(({ couldTakeMore, idleMs }) => couldTakeMore && idleMs > stuckMs);
   if (idle.length === 0) return findOk(name, 'it takes what comes');
   const waits = await wakes.readShardWaits();
   const left = waits.find(
@@ -85,7 +85,7 @@ async function lookAtIntake(
   if (left?.waitMs === undefined) return findOk(name, 'nothing waits for it');
   return findWrong(
     name,
-    `a job of the queue ${left.queue} has waited for ${Math.round(left.waitMs / 1_000)} s, and this worker has free hands`,
+    `a job of the queue ${left.queue} has waited for ${Math.round(left.waitMs / 1_000)} s, and this worker could take it`,
     'Resume the queue if it is paused (turnfold doctor says so); else restart the worker.',
   );
 }

@@ -42,7 +42,7 @@ export interface WorkersOptions extends ListeningOptions {
   readonly metrics?: { readonly host: string; readonly port: number };
   /** ms that a close waits for what is under way (10,000) */
   readonly shutdownMs?: number;
-  /** ms that work may wait for a worker with free hands, until that one is not ready (60,000) */
+  /** ms that work may wait for a worker that could take it, until that one is not ready (60,000) */
   readonly stuckMs?: number;
   /** ends a start that waits for Redis, which fails with its reason then; without effect on workers that have started */
   readonly signal?: AbortSignal | undefined;
@@ -68,8 +68,8 @@ export interface WorkersSettings extends ListeningOptions {
   readonly warnings: readonly string[];
 }
 
-const { concurrency: HANDS, shutdownMs, stuckMs } = PROCESS_DEFAULTS;
-const hands = wholeNumber(PROCESS_RANGES.concurrency);
+const { concurrency: JOBS, shutdownMs, stuckMs } = PROCESS_DEFAULTS;
+const jobs = wholeNumber(PROCESS_RANGES.concurrency);
 
 const workersSchema = z.strictObject({
   ...redisOptions,
@@ -79,11 +79,11 @@ const workersSchema = z.strictObject({
     .default([...ROLES]),
   concurrency: z
     .strictObject({
-      turn: hands.default(HANDS.turn),
-      compaction: hands.default(HANDS.compaction),
-      summarization: hands.default(HANDS.summarization),
+      turn: jobs.default(JOBS.turn),
+      compaction: jobs.default(JOBS.compaction),
+      summarization: jobs.default(JOBS.summarization),
     })
-    .default(HANDS),
+    .default(JOBS),
   metrics: z.strictObject({ host: z.string().min(1), port: wholeNumber(PROCESS_RANGES.port) }).optional(),
   shutdownMs: wholeNumber(PROCESS_RANGES.shutdownMs).default(shutdownMs),
   stuckMs: wholeNumber(PROCESS_RANGES.stuckMs).default(stuckMs),

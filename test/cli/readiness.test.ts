@@ -109,7 +109,7 @@ test('it is ready while Redis is well, and alive whatever Redis does', async () 
   expect(await ask(`${pages}/health`)).toEqual(ALIVE);
 }, 60_000);
 
-test('work that waits while it has free hands makes it not ready, until it is taken', async () => {
+test('work that waits while it could take more makes it not ready, until it is taken', async () => {
   const redis = await openOwnRedis();
   const { pages } = await startWorker(AGENTS, { REDIS_URL: redis.url, TURNFOLD_STUCK_MS: '1000' });
   await untilReady(pages, READY);
@@ -128,7 +128,7 @@ test('work that waits while it has free hands makes it not ready, until it is ta
   await untilReady(pages, READY);
 }, 60_000);
 
-test('with all hands full it is ready, however long other work waits', async () => {
+test('at its full concurrency it is ready, however long other work waits', async () => {
   const redis = await openOwnRedis();
   const model = await openHeldModel();
   const env = { REDIS_URL: redis.url, TURNFOLD_STUCK_MS: '1000', TURNFOLD_TURN_CONCURRENCY: '1' };

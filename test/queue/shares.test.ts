@@ -1,7 +1,7 @@
 import { assert, integer, nat, property, record } from 'fast-check';
 import { expect, test } from 'vitest';
 import type { TurnHandler } from '../../src/domain/ports/handlers.ts';
-import { countHands, shareOut } from '../../src/queue/shares.ts';
+import { shareOut, totalConcurrency } from '../../src/queue/shares.ts';
 import { conversation, useFixture } from './fixture.ts';
 
 test('all that there is is shared out, evenly, and no shard goes without', () => {
@@ -13,7 +13,7 @@ test('all that there is is shared out, evenly, and no shard goes without', () =>
     property(counts, nat(), ({ concurrency, shards }, any) => {
       const shares = shareOut(concurrency, shards, any % shards);
       expect(shares).toHaveLength(shards);
-      expect(shares.reduce((sum, share) => sum + share, 0)).toBe(countHands(concurrency, shards));
+      expect(shares.reduce((sum, share) => sum + share, 0)).toBe(totalConcurrency(concurrency, shards));
       expect(Math.min(...shares)).toBeGreaterThanOrEqual(1);
       expect(Math.max(...shares) - Math.min(...shares)).toBeLessThanOrEqual(1);
     }),
@@ -30,7 +30,7 @@ test('workers that each begin elsewhere give every shard the same', () => {
 test.each([
   [6, 6],
   [2, 4],
-])('with a concurrency of %i over four shards a worker takes %i at a time', async (concurrency, hands) => {
+])('with a concurrency of %i over four shards a worker takes %i at a time', async (concurrency, most) => {
   const fixture = useFixture({ shards: 4 });
   const wakes = fixture.openWakes();
   const gate = Promise.withResolvers<void>();
@@ -43,8 +43,8 @@ test.each([
   const workers = fixture.openWorkers({ turn: { handler, concurrency } });
   await workers.start();
 
-  const areAllBusy = (): boolean => workers.intakes.every(({ hasFreeHands }) => !hasFreeHands);
+  const areAllBusy = (): boolean => workers.intakes.every(({ couldTakeMore }) => !couldTakeMore);
   await expect.poll(areAllBusy, { timeout: 10_000 }).toBe(true);
-  expect(taken).toHaveLength(hands);
+  expect(taken).toHaveLength(most);
   gate.resolve();
 });
