@@ -1,4 +1,3 @@
-export { type Config, readConfig } from './config.ts';
 export { type Agent, defineTool, type Tool, type ToolContext, type ToolOutput } from './domain/agent.ts';
 export type { ContentEvent, ContentListener } from './domain/contents.ts';
 export { type ErrorCode, isTurnfoldError, TurnfoldError } from './domain/errors.ts';

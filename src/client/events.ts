@@ -35,21 +35,39 @@ const eventIdSchema = z
 
 /**
  * Follows a conversation's durable events, oldest first, each by its id once in one call. Kept are about the last
- * 500 (EVENT_LIMITS), for 24 h after the newest; past that `lost` is told. A caller that keeps the id of each event once it has
+ * 500 (EVENT_LIMITS), for 24 h after the newest; past that `lost` is told, and those that are kept may come again. A caller that keeps the id of each event once it has
  * handled it, and goes on from there after a crash, gets every event at least once. Looks at each notice and once a second; the
  * pages are read as the loop asks for them, so that a slow one costs no memory.
  * @throws invalid_input; not_found where there is neither such a conversation nor an event of one at the first look;
  * redis_unavailable; the signal's reason
  */
-export async function* followEvents(
+export function followEvents(
   ports: ClientPorts,
   name: ConversationName,
-  { after, waitMs, signal }: EventOptions = {},
+  options: EventOptions = {},
+): AsyncGenerator<EventOrLoss, void, void> {
+  const left = new AbortController();
+  const events = readOn(ports, name, options, left.signal);
+  const leave = events.return.bind(events);
+  // A generator answers `return` behind what it waits for, and nothing may ever come: a stream that is made of it would stay.
+  events.return = (value) => {
+    left.abort();
+    return leave(value);
+  };
+  return events;
+}
+
+async function* readOn(
+  ports: ClientPorts,
+  name: ConversationName,
+  { after, waitMs, signal }: EventOptions,
+  left: AbortSignal,
 ): AsyncGenerator<EventOrLoss, void, void> {
   const conversation = readConversationName(name);
   const reading = new Reading(after === undefined ? undefined : parseInput(eventIdSchema, after, 'after'));
   const until =
     ports.now() + (waitMs === undefined ? Number.POSITIVE_INFINITY : parseInput(waitSchema, waitMs, 'waitMs'));
+  const ended = signal === undefined ? left : AbortSignal.any([signal, left]);
   for (let isFirst = true; ; isFirst = false) {
     signal?.throwIfAborted();
     const askedAt = ports.now();
@@ -63,7 +81,8 @@ export async function* followEvents(
     if (page.events.length === PAGE) continue;
     const leftMs = until - ports.now();
     if (leftMs <= 0) return;
-    await ports.notices.wait(conversation, Math.min(leftMs, LOOK_MS), signal);
+    await ports.notices.wait(conversation, Math.min(leftMs, LOOK_MS), ended);
+    if (left.aborted) return;
   }
 }
 
@@ -73,6 +92,8 @@ class Reading {
   /** all that is kept was asked for: what is not is not missed */
   #takesWhatIsKept: boolean;
   #readAllAt = Number.NEGATIVE_INFINITY;
+  /** at the last look, and whether that was told: what is there now has been made anew */
+  #gone: 'no' | 'told' | 'untold' = 'no';
 
   constructor(after: string | undefined) {
     this.#position = after;
@@ -84,12 +105,14 @@ class Reading {
   }
 
   /** Goes on behind a page. @returns whether events may be missing before it */
-  loses({ start, events, position }: EventPage, askedAt: number): boolean {
+  loses({ start, events, position, isThere }: EventPage, askedAt: number): boolean {
     const hasLooked = askedAt - this.#readAllAt < EVENT_LIMITS.keptMs;
     const isLoss = start === 'missing' ? !this.#takesWhatIsKept : start === 'expired' && !hasLooked;
+    const isAnew = isThere && this.#gone === 'untold';
+    this.#gone = isThere ? 'no' : isLoss || this.#gone === 'told' ? 'told' : 'untold';
     this.#position = position;
     this.#takesWhatIsKept = false;
     if (events.length < PAGE) this.#readAllAt = askedAt;
-    return isLoss;
+    return isLoss || isAnew;
   }
 }

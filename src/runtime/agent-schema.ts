@@ -4,6 +4,7 @@ import { TurnfoldError } from '../domain/errors.ts';
 import { idSchema } from '../domain/ids.ts';
 import { ENCODINGS } from '../domain/model.ts';
 import { nameIssues } from '../domain/parse.ts';
+import type { PolicyInput } from '../domain/policy.ts';
 import { examinePolicy } from '../domain/policy-input.ts';
 import { functionSchema } from '../domain/process-options.ts';
 
@@ -91,7 +92,23 @@ function readAgent(value: unknown, at: string): ReadAgents {
   const agent = value as Agent;
   const { policy, warnings, problems } = examinePolicy(agent.policy, `${at}.policy`);
   const named = warnings.map((warning) => `${at}.policy: ${warning}`);
-  return { agents: [{ ...agent, policy }], warnings: named, problems };
+  return { agents: [withPolicy(agent, policy)], warnings: named, problems };
+}
+
+/** Field by field: an agent may be of a class, and a copy by spreading has not what lies on its prototype. */
+function withPolicy(agent: Agent, policy: PolicyInput): Agent {
+  const { name, system, model, tools, maxSteps, turnTimeoutMs, toolResultMaxTokens, recall } = agent;
+  return {
+    name,
+    system,
+    model,
+    tools,
+    policy,
+    ...(maxSteps !== undefined && { maxSteps }),
+    ...(turnTimeoutMs !== undefined && { turnTimeoutMs }),
+    ...(toolResultMaxTokens !== undefined && { toolResultMaxTokens }),
+    ...(recall !== undefined && { recall }),
+  };
 }
 
 function nameOf(value: unknown): string | undefined {

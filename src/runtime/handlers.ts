@@ -38,9 +38,12 @@ export interface Handlers {
   readonly sweeper: Sweeper;
 }
 
-/** Gives every worker its ports: what a role does, independent of who calls it. */
-export function createHandlers({ store, summarizers, shadowed, ...others }: HandlerParts): Handlers {
-  const shared = { ...others, contexts: store, clock: systemClock, ids: createIdSource(), timers: systemTimers };
+/** Gives every worker its ports, and nothing else of what a caller has: what a role does, independent of who calls it. */
+export function createHandlers(parts: HandlerParts): Handlers {
+  const { store, summarizers, shadowed, wakes, agents, calibrations, onEvent, onContent, tracing } = parts;
+  const told = { onEvent, onContent, tracing };
+  const system = { clock: systemClock, ids: createIdSource(), timers: systemTimers };
+  const shared = { contexts: store, wakes, agents, calibrations, ...told, ...system };
   const compaction = { ...shared, passes: store, summaries: store };
   const takeover = { settleNow: (conversation: Parameters<TurnHandler>[0]) => takeOverPass(compaction, conversation) };
   // A turn that ends a pass itself does not wait for a measure.

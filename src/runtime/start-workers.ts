@@ -34,7 +34,7 @@ export interface Workers {
 /**
  * Starts the workers of a process: one role, or all of them. The sweeper runs beside any role.
  * @throws invalid_config, invalid_policy, with the field, before anything is opened; incompatible_store; redis_full; the
- * signal's reason. Nothing stays open then
+ * signal's reason. Nothing stays open then; what comes too late for that is closed as soon as it has come
  */
 export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const settings = readWorkersOptions(options);

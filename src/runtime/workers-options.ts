@@ -69,7 +69,8 @@ export interface WorkersSettings extends ListeningOptions {
 }
 
 const { concurrency: JOBS, shutdownMs, stuckMs } = PROCESS_DEFAULTS;
-const jobs = wholeNumber(PROCESS_RANGES.concurrency);
+/** Of a role that is not taken here 0 is as good as any. */
+const jobs = wholeNumber({ ...PROCESS_RANGES.concurrency, least: 0 });
 
 const workersSchema = z.strictObject({
   ...redisOptions,
@@ -102,6 +103,14 @@ const workersSchema = z.strictObject({
 /** @throws invalid_config, invalid_policy; with the field */
 export function readWorkersOptions(options: WorkersOptions): WorkersSettings {
   const read = parseInput(workersSchema, options, '', 'invalid_config');
+  for (const role of read.roles) {
+    parseInput(
+      wholeNumber(PROCESS_RANGES.concurrency),
+      read.concurrency[role],
+      `concurrency.${role}`,
+      'invalid_config',
+    );
+  }
   const base = readPolicy(options.policy, 'policy');
   const second = options.shadow === undefined ? undefined : readPolicy(options.shadow, 'shadow');
   const { agents, warnings, problems } = readAgents(options.agents);

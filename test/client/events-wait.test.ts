@@ -83,6 +83,27 @@ test('an abort ends the wait under way, however long that is', async () => {
   await expect(next).rejects.toBe(OVER);
 });
 
+test('who leaves while nothing happens is let go at once', async () => {
+  const waits = Promise.withResolvers<void>();
+  const wait = (_: unknown, _ms: number, signal?: AbortSignal): Promise<void> => {
+    waits.resolve();
+    return new Promise((resolve) => signal?.addEventListener('abort', () => resolve()));
+  };
+  const db = new MemoryDatabase();
+  settle('t1')(db);
+  const ports = { now: () => db.now(), events: openMemoryEventStore(db), notices: { wait } };
+  const events = followEvents(ports as unknown as ClientPorts, ref.id);
+  const next = events.next();
+  await waits.promise;
+  await events.return();
+  expect(await next).toEqual({ done: true, value: undefined });
+});
+
+test('what was made anew is told of, though nothing had been there to be missed', async () => {
+  const wasErased = [pass(23), pass(1.5), expire, pass(0), erase, pass(0), settle('t2')];
+  expect(await follow(wasErased)).toEqual(['t1', 'lost', 't2']);
+});
+
 test('what goes before its time was not taken by time', async () => {
   expect(await follow([pass(23), expire, settle('t2')])).toEqual(['t1', 'lost', 't2']);
   expect(await follow([pass(25), pass(1), erase, settle('t2')])).toEqual(['t1', 'lost', 't2']);

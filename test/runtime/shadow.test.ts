@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { PolicyInput } from '../../src/domain/policy.ts';
 import { parseExposition } from '../telemetry/exposition.ts';
 import { agentOf, words } from './agents.ts';
@@ -80,3 +80,22 @@ it('a shadow is measured beside live passes, which stay byte for byte as they ar
   const after = samples.filter(({ name }) => name === 'turnfold_shadow_after_tokens_sum');
   expect(new Set(after.map(({ labels }) => labels['policy']))).toEqual(new Set(['live', 'shadow']));
 });
+
+it('a turn that ends its pass itself is answered beside a shadow as without one, and measures nothing', async () => {
+  const agent = agentOf({ policy: LIVE, profile: { windowTokens: 3_500, outputCapTokens: 500 } });
+  // No other worker is there.
+  const alone = await openFixture();
+  onTestFinished(() => alone.close());
+  const workers = await alone.startWorkers(agent, { roles: ['turn'], shadow: SHADOW });
+  const messages = Array.from({ length: 5 }, () => [
+    { role: 'user' as const, content: words(10) },
+    { role: 'assistant' as const, content: words(600) },
+  ]).flat();
+  await alone.client.append({ conversation: 'alone', agent: 'guide', messages });
+  await alone.client.enqueueTurn({ conversation: 'alone', agent: 'guide', turn: 't1', input: 'hello' });
+  // Nobody runs the pass, and after 20 s the turn does.
+  expect(await alone.client.result('alone', 't1', { waitMs: 45_000 })).toMatchObject({ state: 'completed' });
+  expect(eventsOf(workers, 'pass_ended')).toMatchObject([{ outcome: 'committed' }]);
+  expect(eventsOf(workers, 'worker_failed')).toEqual([]);
+  expect(eventsOf(workers, 'pass_shadowed')).toEqual([]);
+}, 60_000);

@@ -22,7 +22,7 @@ describe.skipIf(!hasServer)('a Redis that is full (skipped where PATH has none)'
     await server.stop();
   });
 
-  test('what has rested is found and erased, though no turn can be woken', async () => {
+  test('what has rested is found and erased; turns keep their time, for none could be woken', async () => {
     const { redis } = server;
     const { store } = connected;
     const keyspace = new Keyspace(SHARDS);
@@ -50,8 +50,12 @@ describe.skipIf(!hasServer)('a Redis that is full (skipped where PATH has none)'
     expect(await sweeper.sweepOnce()).toBe(0);
     expect(await store.readConversation(rested)).toBeUndefined();
     expect(events).toMatchObject([
-      { type: 'worker_failed', conversation: queued },
       { type: 'conversation_expired', conversation: rested, removedKeys: expect.any(Number) as number },
     ]);
+    expect(await redis.zscore(keyspace.ready(keyspace.shardOf(queued)), `t|_|${queued.id}`)).toBe('1');
+
+    // With nothing left to erase it is told of, once a sweep.
+    await redis.del(...Array.from({ length: SHARDS }, (_, shard) => keyspace.sweep(shard)));
+    await expect(sweeper.sweepOnce()).rejects.toMatchObject({ code: 'redis_full' });
   });
 });

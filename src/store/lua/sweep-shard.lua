@@ -1,23 +1,18 @@
-#!lua flags=allow-oom
 -- Claims a shard for a while and answers its due entries, each pushed out: 1 s, doubling to 60 s until somebody claims it.
 -- A sweeper that dies between this and its wakes costs what it had taken that push: with a first one of 5 s the turns of a
 -- killed worker took 13.2 s to go on (p99 of 1,815).
--- Runs on a full Redis too, and writes but a claim, scores and counts: what it finds resting is what makes room.
+-- A full Redis refuses it, and what is due keeps its time: nothing could be woken. sweep-resting runs then.
 -- Sent again it answers nothing: what was due comes up again after its push.
 -- KEYS: claim of the shard, ready, resting. ARGV: limit, what the shard's keys begin with, claimMs
 -- Reply: members of ready, longest due first; then those of resting, few, for an erase may wait behind turns
 -- @include clock
+-- @include take-resting
 local claim, ready, resting = unpack(KEYS)
 local FIRST_PUSH_MS, LAST_PUSH_MS = 1000, 60000
-local RESTING_PUSH_MS, MOST_RESTING = 5000, 10
 -- Where the pushes of an entry are counted: the record that its claim resets.
 local RECORDS = { t = 'c', p = 'pass', d = 't' }
 if not redis.call('SET', claim, 1, 'NX', 'PX', ARGV[3]) then return {} end
 local due = {}
-local function push_out(set, member, push)
-  redis.call('ZADD', set, string.format('%.0f', now + push), member)
-  due[#due + 1] = member
-end
 for _, member in ipairs(redis.call('ZRANGEBYSCORE', ready, '-inf', now, 'LIMIT', 0, ARGV[1])) do
   local kind, tenant, name = string.match(member, '^(%a)|([^|]+)|(.+)$')
   local record = ARGV[2] .. tenant .. ':' .. RECORDS[kind] .. ':' .. (string.gsub(name, '|', ':'))
@@ -25,10 +20,10 @@ for _, member in ipairs(redis.call('ZRANGEBYSCORE', ready, '-inf', now, 'LIMIT',
     redis.call('ZREM', ready, member)
   else
     local pushes = redis.call('HINCRBY', record, 'sweeps', 1)
-    push_out(ready, member, math.min(FIRST_PUSH_MS * 2 ^ (pushes - 1), LAST_PUSH_MS))
+    local push = math.min(FIRST_PUSH_MS * 2 ^ (pushes - 1), LAST_PUSH_MS)
+    redis.call('ZADD', ready, string.format('%.0f', now + push), member)
+    due[#due + 1] = member
   end
 end
-for _, member in ipairs(redis.call('ZRANGEBYSCORE', resting, '-inf', now, 'LIMIT', 0, MOST_RESTING)) do
-  push_out(resting, member, RESTING_PUSH_MS)
-end
+take_resting(resting, due)
 return due

@@ -11,6 +11,16 @@ interface ShardSweep {
   readonly limit: number;
 }
 
+/** For a Redis that is full. */
+export function sweepResting(keyspace: Keyspace): ScriptDefinition<number, DueEntry[]> {
+  return {
+    file: 'sweep-resting',
+    keys: (shard) => [keyspace.sweep(shard), keyspace.resting(shard)],
+    args: () => [SWEEP_CLAIM_MS],
+    decode: (reply) => (reply as string[]).map(decodeDueEntry),
+  };
+}
+
 export function sweepShard(keyspace: Keyspace): ScriptDefinition<ShardSweep, DueEntry[]> {
   return {
     file: 'sweep-shard',
