@@ -107,7 +107,7 @@ export const policyInputSchema = z.strictObject({
     .min(1000)
     .optional()
     .describe(
-      'ms for which a conversation may rest (no turn and no pass open, nothing settled, appended or committed) before it is erased, as by `erase`; absent: for ever. A change counts from the next thing that happens in it. Its turn ids are forgotten with it: one that is enqueued once more then runs once more, where else its result is answered for 7 d',
+      'ms for which a conversation may rest (no turn and no pass open, nothing settled, appended, committed, restored or copied) before it is erased, as by `erase`; absent: for ever. A change counts from the next thing that happens in it. Its turn ids are forgotten with it: one that is enqueued once more then runs once more, where else its result is answered for 7 d',
     ),
 });
 

@@ -89,7 +89,7 @@ export interface OpenTurn {
 
 /** Open turns of one conversation, as they stand at one moment. */
 export interface OpenTurns {
-  /** in the order in which they will be answered; behind those of the mailbox the scheduled ones, by due time */
+  /** in the order in which they will be answered; behind those of the mailbox the scheduled ones, by when a sweep looks at them: when they are due, if none had to push them out */
   readonly turns: readonly OpenTurn[];
   /** how many the mailbox holds, the one at work or waiting included; more than `turns` may show */
   readonly mailbox: number;
