@@ -66,7 +66,7 @@ export async function readPolicyFile(path: string | undefined, output: Output): 
 
 /** What a policy file says, whatever that is. @throws not_found, invalid_policy where it is no YAML */
 export async function readPolicyYaml(path: string): Promise<unknown> {
-  return parseYaml(await readTextFile(path), nameFile(path), path);
+  return parseYaml(await readTextFile(path), { name: nameFile(path), field: path });
 }
 
 /**

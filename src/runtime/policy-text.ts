@@ -1,5 +1,5 @@
 import { parse } from 'yaml';
-import { TurnfoldError } from '../domain/errors.ts';
+import { type ErrorCode, TurnfoldError } from '../domain/errors.ts';
 import { type ReadPolicy, readPolicy } from '../domain/policy-input.ts';
 
 /**
@@ -7,15 +7,23 @@ import { type ReadPolicy, readPolicy } from '../domain/policy-input.ts';
  * @throws invalid_policy, with the field
  */
 export function parsePolicy(yaml: string): ReadPolicy {
-  return readPolicy(parseYaml(yaml, 'policy'));
+  return readPolicy(parseYaml(yaml, { name: 'policy' }));
 }
 
-/** @param name of the text, for errors. @throws invalid_policy where it is no YAML */
-export function parseYaml(yaml: string, name: string, field = name): unknown {
+export interface YamlText {
+  /** of the text, for people */
+  readonly name: string;
+  /** for programs (the name) */
+  readonly field?: string;
+  readonly code?: ErrorCode;
+}
+
+/** @throws invalid_policy unless told, where it is no YAML */
+export function parseYaml(yaml: string, { name, field = name, code = 'invalid_policy' }: YamlText): unknown {
   try {
     return parse(yaml);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message.split('\n')[0]?.replace(/:$/, '') : 'not YAML';
-    throw new TurnfoldError('invalid_policy', `${name}: ${why}`, { field, cause });
+    throw new TurnfoldError(code, `${name}: ${why}`, { field, cause });
   }
 }

@@ -2,39 +2,18 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { importFile } from '../../src/cli/commands/transfer.ts';
-import { openClient, type TurnfoldClient } from '../../src/client/index.ts';
+import type { TurnfoldClient } from '../../src/client/index.ts';
 import { createWorkspaceAgent } from '../../src/demo/workspace-agent.ts';
 import type { Message } from '../../src/domain/message.ts';
-import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
-import { provideRedis } from '../../src/local-redis/provide-redis.ts';
-import { ROLES, startWorkers, type Workers } from '../../src/runtime/start-workers.ts';
-import { readRedisSource } from '../setup/redis-source.ts';
+import { useOwnWorkers } from './own-workers.ts';
 import { endOf, readJsonLines, runTurnfold, startTurnfold, tracePath, writeTemporary } from './run-turnfold.ts';
 
 const AGENTS = fileURLToPath(new URL('../../src/demo/agents.ts', import.meta.url));
 
-let redis: LocalRedis;
-let workers: Workers;
-beforeAll(async () => {
-  redis = await provideRedis(readRedisSource());
-  workers = await startWorkers({
-    redisUrl: redis.url,
-    agents: [createWorkspaceAgent(process.cwd())],
-    roles: ROLES,
-    shards: 256,
-    queueShards: 1,
-    concurrency: { turn: 4, compaction: 2, summarization: 2 },
-    shutdownMs: 2_000,
-  });
-});
-afterAll(async () => {
-  await workers.close();
-  await redis.stop();
-});
-
-const turnfold = (...args: string[]) => runTurnfold(args, { env: { REDIS_URL: redis.url } });
+const own = useOwnWorkers(createWorkspaceAgent(process.cwd()));
+const { turnfold } = own;
 
 async function readOne(...args: string[]): Promise<Record<string, unknown>> {
   const { code, stdout, stderr } = await turnfold(...args, '--json');
@@ -128,8 +107,7 @@ describe('import and export', () => {
   });
 
   test('another writer in the midst of a long import is told of', async () => {
-    const client = await openClient({ redisUrl: redis.url, shards: 256, queueShards: 1 });
-    onTestFinished(() => client.close());
+    const { client } = own;
     const one: Message = { role: 'user', content: 'And?' };
     const file = await writeTemporary('long.jsonl', [{ id: 'i5', messages: Array.from({ length: 501 }, () => one) }]);
     const notes: string[] = [];
@@ -307,8 +285,8 @@ test('Redis away: a coded error that says why, and the process ends with it', as
 });
 
 test.each([
-  ['REDIS_URL', () => ({ REDIS_URL: new URL('/99', redis.url).href })],
-  ['TURNFOLD_SHARDS', () => ({ REDIS_URL: redis.url, TURNFOLD_SHARDS: '7' })],
+  ['REDIS_URL', () => ({ REDIS_URL: new URL('/99', own.redisUrl).href })],
+  ['TURNFOLD_SHARDS', () => ({ REDIS_URL: own.redisUrl, TURNFOLD_SHARDS: '7' })],
 ])('a setting that does not fit the Redis that is there is named as it was set: %s', async (field, env) => {
   for (const args of [
     ['show', 'c1'],

@@ -1,18 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type OpenClient, openClient } from '../../src/client/index.ts';
+import { describe, expect, test } from 'vitest';
 import type { Agent } from '../../src/domain/agent.ts';
-import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
-import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
-import { ROLES, startWorkers, type Workers } from '../../src/runtime/start-workers.ts';
-import { readRedisSource } from '../setup/redis-source.ts';
-import { readJsonLines, runTurnfold } from './run-turnfold.ts';
+import { useOwnWorkers } from './own-workers.ts';
+import { readJsonLines } from './run-turnfold.ts';
 
 const WAIT = { waitMs: 20_000 };
 
-let redis: LocalRedis;
-let workers: Workers;
-let client: OpenClient;
 let isBroken = true;
 
 /** Fails what it is told while it is broken, and answers it later. */
@@ -27,31 +20,13 @@ const agent: Agent = {
   }),
 };
 
-beforeAll(async () => {
-  redis = await provideRedis(readRedisSource());
-  client = await openClient({ redisUrl: redis.url });
-  workers = await startWorkers({
-    redisUrl: redis.url,
-    agents: [agent],
-    roles: ROLES,
-    shards: 256,
-    queueShards: 1,
-    concurrency: { turn: 4, compaction: 2, summarization: 2 },
-    shutdownMs: 2_000,
-  });
-});
-afterAll(async () => {
-  await workers.close();
-  await client.close();
-  await redis.stop();
-});
-
-const turnfold = (...args: string[]) => runTurnfold(args, { env: { REDIS_URL: redis.url } });
+const own = useOwnWorkers(agent);
+const { turnfold } = own;
 
 async function fail(conversation: string, name = 'frail'): Promise<void> {
   isBroken = true;
-  await client.enqueueTurn({ conversation, agent: name, turn: 't1', input: 'hello' });
-  expect(await client.result(conversation, 't1', WAIT)).toMatchObject({ state: 'failed' });
+  await own.client.enqueueTurn({ conversation, agent: name, turn: 't1', input: 'hello' });
+  expect(await own.client.result(conversation, 't1', WAIT)).toMatchObject({ state: 'failed' });
   isBroken = false;
 }
 
@@ -84,31 +59,31 @@ describe('redrive', () => {
     const again = await turnfold('redrive', 'r1', 't1');
     expect(again.stdout).toMatch(/^redrive-[0-9a-f]{32} {2}completed {2}\(was re-driven before\)\n$/);
     const [turn = ''] = again.stdout.split(' ');
-    expect(await client.result('r1', turn)).toMatchObject({ redriveOf: 't1' });
-    expect(await client.result('r1', 't1')).toMatchObject({ state: 'failed', redrivenAs: turn });
+    expect(await own.client.result('r1', turn)).toMatchObject({ redriveOf: 't1' });
+    expect(await own.client.result('r1', 't1')).toMatchObject({ state: 'failed', redrivenAs: turn });
     expect((await turnfold('failed')).stdout).toContain(`(re-driven as ${turn})`);
-    expect((await client.log('r1')).map(({ message }) => message.role)).toEqual(['user', 'user', 'assistant']);
+    expect((await own.client.log('r1')).map(({ message }) => message.role)).toEqual(['user', 'user', 'assistant']);
 
-    const other = await client.redrive('r1', 't1', { operation: 'once-more' });
+    const other = await own.client.redrive('r1', 't1', { operation: 'once-more' });
     expect(other).toMatchObject({ isNew: true });
     expect(other.turn).not.toBe(turn);
   });
 
   test('refuses what has not failed, and what is not there', async () => {
     isBroken = false;
-    await client.enqueueTurn({ conversation: 'r2', agent: 'frail', turn: 't1', input: 'hello' });
-    await client.result('r2', 't1', WAIT);
+    await own.client.enqueueTurn({ conversation: 'r2', agent: 'frail', turn: 't1', input: 'hello' });
+    await own.client.result('r2', 't1', WAIT);
     const refused = await turnfold('redrive', 'r2', 't1');
     expect(refused).toMatchObject({ code: 1, stdout: '' });
     expect(refused.stderr).toMatch(/^turnfold: turn_not_failed: turn: t1 is completed; /);
     expect((await turnfold('redrive', 'r2', 't9')).stderr).toMatch(/^turnfold: not_found: turn: /);
-    await expect(client.redrive('r2', 't1', { operation: 'a b' })).rejects.toMatchObject({
+    await expect(own.client.redrive('r2', 't1', { operation: 'a b' })).rejects.toMatchObject({
       code: 'invalid_input',
       field: 'operation',
     });
     await fail('r3');
-    await client.erase('r3');
-    await expect(client.redrive('r3', 't1')).rejects.toMatchObject({ code: 'not_found' });
+    await own.client.erase('r3');
+    await expect(own.client.redrive('r3', 't1')).rejects.toMatchObject({ code: 'not_found' });
   });
 
   test.each([
@@ -121,8 +96,8 @@ describe('redrive', () => {
   });
 
   test('without a turn asks for a pass', async () => {
-    await client.enqueueTurn({ conversation: 'r4', agent: 'frail', turn: 't1', input: 'hello' });
-    await client.result('r4', 't1', WAIT);
+    await own.client.enqueueTurn({ conversation: 'r4', agent: 'frail', turn: 't1', input: 'hello' });
+    await own.client.result('r4', 't1', WAIT);
     expect((await turnfold('redrive', 'r4')).stdout).toMatch(/^\S+ {2}pass requested\n$/);
     expect((await turnfold('redrive', 'nowhere')).stderr).toMatch(/^turnfold: not_found: /);
   });

@@ -1,17 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type OpenClient, openClient } from '../../src/client/index.ts';
 import type { Agent } from '../../src/domain/agent.ts';
-import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
-import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
-import { ROLES, startWorkers, type Workers } from '../../src/runtime/start-workers.ts';
-import { readRedisSource } from '../setup/redis-source.ts';
-import { readJsonLines, runTurnfold, writeTemporary } from './run-turnfold.ts';
-
-let redis: LocalRedis;
-let workers: Workers;
-let client: OpenClient;
+import { useOwnWorkers } from './own-workers.ts';
+import { readJsonLines, writeTemporary } from './run-turnfold.ts';
 
 /** Calls the tool that it is told to, and repeats what came of it. */
 const agent: Agent = {
@@ -31,31 +23,15 @@ const agent: Agent = {
   }),
 };
 
-beforeAll(async () => {
-  redis = await provideRedis(readRedisSource());
-  client = await openClient({ redisUrl: redis.url });
-  workers = await startWorkers({
-    redisUrl: redis.url,
-    agents: [agent],
-    roles: ROLES,
-    shards: 256,
-    queueShards: 1,
-    concurrency: { turn: 4, compaction: 2, summarization: 2 },
-    shutdownMs: 2_000,
-  });
-});
-afterAll(async () => {
-  await workers.close();
-  await client.close();
-  await redis.stop();
-});
-
-const turnfold = (...args: string[]) => runTurnfold(args, { env: { REDIS_URL: redis.url } });
+const own = useOwnWorkers(agent);
+const { turnfold } = own;
 
 /** A turn that waits for its call. */
 async function ask(conversation: string, tool: 'elsewhere' | 'guarded'): Promise<void> {
-  await client.enqueueTurn({ conversation, agent: 'asker', turn: 't1', input: tool });
-  await expect.poll(async () => (await client.result(conversation, 't1')).state, { timeout: 10_000 }).toBe('waiting');
+  await own.client.enqueueTurn({ conversation, agent: 'asker', turn: 't1', input: tool });
+  await expect
+    .poll(async () => (await own.client.result(conversation, 't1')).state, { timeout: 10_000 })
+    .toBe('waiting');
 }
 
 describe('result and answer', () => {
@@ -79,8 +55,8 @@ describe('result and answer', () => {
     const file = await writeTemporary('result.txt', 'no such parcel');
     const brought = await turnfold('answer', 'a2', 't1', 'c2_0', '--file', file, '--error', '--json');
     expect(readJsonLines(brought.stdout)).toEqual([{ conversation: 'a2', turn: 't1', outcome: 'going_on' }]);
-    await client.result('a2', 't1', { waitMs: 20_000 });
-    expect((await client.log('a2')).at(2)?.message).toMatchObject({ content: 'no such parcel', isError: true });
+    await own.client.result('a2', 't1', { waitMs: 20_000 });
+    expect((await own.client.log('a2')).at(2)?.message).toMatchObject({ content: 'no such parcel', isError: true });
   }, 60_000);
 
   test.each([
@@ -92,7 +68,7 @@ describe('result and answer', () => {
       const conversation = `guarded${option}`;
       await ask(conversation, 'guarded');
       expect(await turnfold('answer', conversation, 't1', 'c2_0', option, ...more)).toMatchObject({ code: 0 });
-      const { answer } = await client.result(conversation, 't1', { waitMs: 20_000 });
+      const { answer } = await own.client.result(conversation, 't1', { waitMs: 20_000 });
       expect(answer?.content).toContain(said);
     },
     60_000,
@@ -111,10 +87,10 @@ describe('result and answer', () => {
 test('cancel settles a turn that waits, once', async () => {
   await ask('k1', 'elsewhere');
   expect(await turnfold('cancel', 'k1', 't1')).toMatchObject({ code: 0, stdout: 't1  canceled\n' });
-  expect(await client.result('k1', 't1')).toMatchObject({ state: 'canceled' });
+  expect(await own.client.result('k1', 't1')).toMatchObject({ state: 'canceled' });
   await ask('k2', 'guarded');
-  await client.answer('k2', 't1', { c2_0: { approved: true } });
-  await client.result('k2', 't1', { waitMs: 20_000 });
+  await own.client.answer('k2', 't1', { c2_0: { approved: true } });
+  await own.client.result('k2', 't1', { waitMs: 20_000 });
   expect(await turnfold('cancel', 'k2', 't1')).toMatchObject({ code: 1, stdout: 't1  completed\n' });
 }, 60_000);
 
@@ -123,8 +99,8 @@ describe('turns', () => {
 
   test('lists what is open in order, and how to bring what the first one waits for', async () => {
     await ask('o1', 'guarded');
-    await client.enqueueTurn({ conversation: 'o1', agent: 'asker', turn: 't3', input: 'later', ...later });
-    await client.enqueueTurn({ conversation: 'o1', agent: 'asker', turn: 't2', input: 'next' });
+    await own.client.enqueueTurn({ conversation: 'o1', agent: 'asker', turn: 't3', input: 'later', ...later });
+    await own.client.enqueueTurn({ conversation: 'o1', agent: 'asker', turn: 't2', input: 'next' });
     const listed = await turnfold('turns', 'o1');
     expect(listed).toMatchObject({ code: 0, stderr: 'turnfold answer o1 t1 c2_0 --approve (or --deny)\n' });
     expect(listed.stdout.split('\n')).toEqual([
@@ -137,7 +113,7 @@ describe('turns', () => {
     expect(described.stdout).toMatch(/^ {2}turn +t1 {2}waiting {2}for approval of c2_0, until 20/m);
     expect(described.stdout).toMatch(/^ {2}behind it +1 queued$/m);
     expect(described.stdout).toMatch(/^ {2}scheduled +1; /m);
-    const { turns } = await client.openTurns('o1');
+    const { turns } = await own.client.openTurns('o1');
     const json = await turnfold('turns', 'o1', '--json');
     expect(json).toMatchObject({ code: 0, stderr: '' });
     expect(readJsonLines(json.stdout)).toEqual(turns.map((turn) => ({ conversation: 'o1', ...turn })));
@@ -148,7 +124,7 @@ describe('turns', () => {
   test('so many as are asked for, of a tenant, or none', async () => {
     const conversation = 'o2';
     for (const turn of ['t1', 't2']) {
-      await client.enqueueTurn({ conversation, tenant: 'acme', agent: 'asker', turn, input: 'later', ...later });
+      await own.client.enqueueTurn({ conversation, tenant: 'acme', agent: 'asker', turn, input: 'later', ...later });
     }
     expect(await turnfold('turns', 'o2', '--tenant', 'acme', '--limit', '1')).toMatchObject({
       code: 0,
@@ -158,7 +134,7 @@ describe('turns', () => {
     expect((await turnfold('describe', 'o2', '--tenant', 'acme')).stdout).toMatch(
       /^ {2}turn +t1 {2}scheduled {2}for 20/m,
     );
-    for (const turn of ['t1', 't2']) await client.cancel({ tenant: 'acme', id: conversation }, turn);
+    for (const turn of ['t1', 't2']) await own.client.cancel({ tenant: 'acme', id: conversation }, turn);
     expect(await turnfold('turns', 'o2', '--tenant', 'acme')).toMatchObject({
       code: 0,
       stdout: '',
@@ -171,7 +147,7 @@ describe('turns', () => {
 });
 
 test('erase of what is not there says so and has not failed; made again it tells the same', async () => {
-  await client.enqueueTurn({
+  await own.client.enqueueTurn({
     conversation: 'x1',
     tenant: 'acme',
     agent: 'asker',
@@ -185,7 +161,7 @@ test('erase of what is not there says so and has not failed; made again it tells
     stdout: '',
     stderr: 'nothing was there as x1 of tenant _; --tenant looks in another\n',
   });
-  expect(await client.describe({ tenant: 'acme', id: 'x1' })).toMatchObject({ agent: 'asker' });
+  expect(await own.client.describe({ tenant: 'acme', id: 'x1' })).toMatchObject({ agent: 'asker' });
   const erased = await turnfold('erase', 'x1', '--yes', '--tenant', 'acme');
   expect(erased).toMatchObject({
     code: 0,
@@ -212,11 +188,11 @@ test('describe tells of a conversation without its messages; erase removes it, w
     ['open calls', 'c2_0, made by t1'],
     [''],
   ]);
-  await client.answer('d1', 't1', { c2_0: { content: 'a parcel' } });
-  await client.result('d1', 't1', { waitMs: 20_000 });
+  await own.client.answer('d1', 't1', { c2_0: { content: 'a parcel' } });
+  await own.client.result('d1', 't1', { waitMs: 20_000 });
   expect((await turnfold('describe', 'd1')).stdout).toMatch(/^ {2}may rest +for 3600 s, then it is erased$/m);
   expect(await turnfold('erase', 'd1')).toMatchObject({ code: 1, stderr: expect.stringContaining("option '--yes'") });
-  expect(await client.describe('d1')).toMatchObject({ head: 4 });
+  expect(await own.client.describe('d1')).toMatchObject({ head: 4 });
   expect(await turnfold('erase', 'd1', '--yes')).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^d1 {2}erased, /),

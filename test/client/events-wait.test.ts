@@ -67,34 +67,33 @@ test('who began before the first event is told where so many came at once that s
   expect((await follow([begin, pass(0), burst(500)])).filter((told) => told === 'lost')).toEqual(['lost', 'lost']);
 });
 
-test('an abort ends the wait under way, however long that is', async () => {
-  const work = new AbortController();
-  const waits = Promise.withResolvers<void>();
+/** A world in which nothing happens. @returns `waits` resolves once the follower waits */
+function openLongWait(): { ports: ClientPorts; waits: Promise<void> } {
+  const { promise: waits, resolve: tell } = Promise.withResolvers<void>();
   const wait = (_: unknown, _ms: number, signal?: AbortSignal): Promise<void> => {
-    waits.resolve();
+    tell();
     return new Promise((resolve) => signal?.addEventListener('abort', () => resolve()));
   };
   const db = new MemoryDatabase();
   settle('t1')(db);
   const ports = { now: () => db.now(), events: openMemoryEventStore(db), notices: { wait } };
-  const next = followEvents(ports as unknown as ClientPorts, ref.id, { signal: work.signal }).next();
-  await waits.promise;
+  return { ports: ports as unknown as ClientPorts, waits };
+}
+
+test('an abort ends the wait under way, however long that is', async () => {
+  const work = new AbortController();
+  const { ports, waits } = openLongWait();
+  const next = followEvents(ports, ref.id, { signal: work.signal }).next();
+  await waits;
   work.abort(OVER);
   await expect(next).rejects.toBe(OVER);
 });
 
 test('who leaves while nothing happens is let go at once', async () => {
-  const waits = Promise.withResolvers<void>();
-  const wait = (_: unknown, _ms: number, signal?: AbortSignal): Promise<void> => {
-    waits.resolve();
-    return new Promise((resolve) => signal?.addEventListener('abort', () => resolve()));
-  };
-  const db = new MemoryDatabase();
-  settle('t1')(db);
-  const ports = { now: () => db.now(), events: openMemoryEventStore(db), notices: { wait } };
-  const events = followEvents(ports as unknown as ClientPorts, ref.id);
+  const { ports, waits } = openLongWait();
+  const events = followEvents(ports, ref.id);
   const next = events.next();
-  await waits.promise;
+  await waits;
   await events.return();
   expect(await next).toEqual({ done: true, value: undefined });
 });

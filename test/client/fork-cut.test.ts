@@ -1,10 +1,8 @@
-import { monotonicFactory } from 'ulidx';
 import { expect, test } from 'vitest';
-import { createClient } from '../../src/client/client.ts';
 import type { VersionStore } from '../../src/domain/ports/version-store.ts';
-import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
 import { MemoryDatabase } from '../fakes/store/database.ts';
 import { openMemoryStore } from '../fakes/store/open-memory-store.ts';
+import { createMemoryClient } from './memory-client.ts';
 
 const MESSAGES = 450;
 
@@ -19,24 +17,7 @@ test('a fork whose last batches went with a master is copied on before it is ope
     if (ends.length === 1) log.splice(100);
     return await store.endFork(conversation, ...rest);
   };
-  const client = createClient({
-    turns: store,
-    contexts: store,
-    passes: store,
-    versions: { ...store, endFork },
-    proposals: store,
-    events: store,
-    notices: { wait: async () => undefined },
-    texts: { listen: () => ({ catchUp: async () => undefined, stop: () => undefined }) },
-    wakes: { wake: async () => undefined },
-    onError: (error) => {
-      throw error;
-    },
-    counterFor: () => loadTokenCounter('o200k_base'),
-    ids: { next: monotonicFactory() },
-    now: () => Date.now(),
-    currentTrace: () => undefined,
-  });
+  const client = createMemoryClient(store, { versions: { ...store, endFork } });
   const messages = Array.from({ length: MESSAGES }, (_, at) => ({ role: 'user' as const, content: `message ${at}` }));
   await client.append({ conversation: 'source', agent: 'guide', messages });
   expect(await client.fork('source', 'copy')).toEqual({ conversation: 'copy', head: MESSAGES });

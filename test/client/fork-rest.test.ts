@@ -1,12 +1,10 @@
-import { monotonicFactory } from 'ulidx';
 import { expect, test } from 'vitest';
-import { createClient } from '../../src/client/client.ts';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { ContextStore } from '../../src/domain/ports/context-store.ts';
-import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
 import { MemoryDatabase } from '../fakes/store/database.ts';
 import { openMemoryStore } from '../fakes/store/open-memory-store.ts';
 import { claimPass, endOf } from '../store/pass-samples.ts';
+import { createMemoryClient } from './memory-client.ts';
 
 const MESSAGES = 450;
 const TTL_MS = 1_000;
@@ -29,24 +27,7 @@ test('a source whose time to live is shorter than its copy takes is not erased m
     readLog: (conversation, ranges) => slow(conversation, store.readLog(conversation, ranges)),
     listVersions: (conversation) => slow(conversation, store.listVersions(conversation)),
   };
-  const client = createClient({
-    turns: store,
-    contexts,
-    passes: store,
-    versions: store,
-    proposals: store,
-    events: store,
-    notices: { wait: async () => undefined },
-    texts: { listen: () => ({ catchUp: async () => undefined, stop: () => undefined }) },
-    wakes: { wake: async () => undefined },
-    onError: (error) => {
-      throw error;
-    },
-    counterFor: () => loadTokenCounter('o200k_base'),
-    ids: { next: monotonicFactory() },
-    now: () => Date.now(),
-    currentTrace: () => undefined,
-  });
+  const client = createMemoryClient(store, { contexts });
   const messages = Array.from({ length: MESSAGES }, (_, at) => ({ role: 'user' as const, content: `message ${at}` }));
   await client.append({ conversation: source.id, agent: 'guide', messages });
   await store.endPass((await claimPass(store, source)).lease, endOf({ conversationTtl: TTL_MS }));

@@ -1,7 +1,7 @@
-import { parse as parseYaml } from 'yaml';
 import type { DecisionView, ProposalView } from '../../client/index.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
 import { isMapping } from '../../domain/parse.ts';
+import { parseYaml } from '../../runtime/policy-text.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { ConversationOptions } from '../command-options.ts';
 import { nameFile, readTextFile } from '../files.ts';
@@ -65,19 +65,10 @@ async function findProposal(
 
 /** The client says what is wrong with a text; here only the file. @throws not_found, invalid_input */
 async function readEdits(path: string): Promise<Record<string, string>> {
-  const field = path;
-  const refuse = (why: string, cause?: unknown): never => {
-    throw new TurnfoldError('invalid_input', `${nameFile(path)}: ${why}`, { field, cause });
-  };
-  const text = await readTextFile(path);
-  let value: unknown;
-  try {
-    value = parseYaml(text);
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message.split('\n')[0]?.replace(/:$/, '') : undefined;
-    refuse(why ?? 'not YAML', cause);
-  }
-  return isMapping(value) ? (value as Record<string, string>) : refuse('expected texts by range, as `5-9: …`');
+  const text = { name: nameFile(path), field: path, code: 'invalid_input' } as const;
+  const value = parseYaml(await readTextFile(path), text);
+  if (isMapping(value)) return value as Record<string, string>;
+  throw new TurnfoldError(text.code, `${text.name}: expected texts by range, as \`5-9: …\``, { field: path });
 }
 
 function printDecision(
