@@ -1,5 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Agent } from '../../src/domain/agent.ts';
+import { openWakeQueue } from '../../src/queue/wake-queue.ts';
 import { agentOf, countSteps, toolOf, words } from '../runtime/agents.ts';
 import { type Figures, measureFailover } from './failover.ts';
 import { hasServer, until } from './servers.ts';
@@ -75,5 +76,23 @@ describe.skipIf(!hasServer)('a failover in a Cluster of six (skipped where PATH 
     });
     print('frozen', figures);
     expect(figures).toMatchObject({ twice: 0, outOfOrder: 0 });
+  });
+
+  /** The Cluster tells of it until it is missed, and who wants to know all clients asks it, too. */
+  test('of a replica: queues are reported all the same', { timeout: 60_000 }, async () => {
+    const { master, replica } = await startAndFindMaster();
+    await until('the replica is told of', async () => {
+      const slots = (await master.redis.cluster('SLOTS')) as unknown[][];
+      return slots.every((range) => range.length === 4);
+    });
+    // Not among the nodes to begin with, it is not connected to before it is asked.
+    const url = `redis+cluster://127.0.0.1:${master.port}`;
+    const wakes = openWakeQueue({ url, shards: 2, onError: () => undefined, failsFast: true });
+    onTestFinished(() => wakes.close());
+    await wakes.readShardWaits();
+    replica.signal('SIGKILL');
+    const reports = await wakes.reportQueues();
+    expect(reports).toHaveLength(6);
+    expect(reports.map(({ workers }) => workers)).toEqual(reports.map(() => 0));
   });
 });
