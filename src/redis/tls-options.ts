@@ -62,7 +62,7 @@ export function showCertificates(pem: string): string {
   return found.map(({ subject, validTo }) => `${subject.replaceAll('\n', ', ')}, until ${validTo}`).join('; ');
 }
 
-function readCertificates(pem: string): X509Certificate[] | undefined {
+export function readCertificates(pem: string): X509Certificate[] | undefined {
   try {
     return (pem.match(CERTIFICATE) ?? []).map((one) => new X509Certificate(one));
   } catch {

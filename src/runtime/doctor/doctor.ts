@@ -7,6 +7,7 @@ import { type Finding, findOk, findWarning, findWrong } from '../../health/findi
 import { openWakeQueue } from '../../queue/wake-queue.ts';
 import { findRefusal } from '../../redis/refusal.ts';
 import { type Inspection, openInspection } from '../../store/inspection/open-inspection.ts';
+import { examineCertificates } from './certificates.ts';
 import { examineDatabase } from './database.ts';
 import { examineDisk } from './disk.ts';
 import { examineMachine } from './machine.ts';
@@ -65,6 +66,7 @@ async function examineRedis(config: Config, explain: DoctorOptions['explain']): 
     const servers = inspection.readServers();
     const groups = [
       await look('redis', async () => examineServers(await servers, inspection, durability)),
+      await look('certificate', () => examineCertificates({ url, tls })),
       await look('disk', async () => examineDisk((await servers).answers)),
       await look('database', () => examineDatabase(inspection, { shards, stuckMs })),
       await look('queues', async () => examineQueues(await wakes.reportQueues(), stuckMs)),
