@@ -41,7 +41,7 @@ export async function findTlsObstacle(): Promise<string | undefined> {
 }
 
 /** Somebody who signs certificates, until the test is over. */
-export async function createAuthority({ days = 2 } = {}): Promise<Authority> {
+export async function createAuthority({ days: ownDays = 2 } = {}): Promise<Authority> {
   const folder = await mkdtemp(join(tmpdir(), 'turnfold-tls-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   let count = 0;
@@ -62,7 +62,7 @@ export async function createAuthority({ days = 2 } = {}): Promise<Authority> {
     '-out',
     own.certFile,
     '-days',
-    String(days),
+    String(ownDays),
     ...subject,
   ]);
   return {
