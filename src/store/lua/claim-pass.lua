@@ -1,4 +1,4 @@
--- RoleSettings the pass in progress to an owner; ends it as failed where too many claims brought neither plan nor end.
+-- Hands the pass in progress to an owner; ends it as failed where too many claims brought neither plan nor end.
 -- ARGV: owner, job, wake of a turn that waits for it, leaseMs, maxAttempts
 -- Reply: {'gone'} | {'empty'} | {'held', untilMs} | {'failed', passId, 1 where the wake is to be added} |
 -- {'claimed', the pass's fields, the conversation's fields}

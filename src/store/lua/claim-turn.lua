@@ -1,4 +1,4 @@
--- RoleSettings the head turn to an owner under a new epoch; settles it as poison where too many claims brought no outcome.
+-- Hands the head turn to an owner under a new epoch; settles it as poison where too many claims brought no outcome.
 -- ARGV: owner, wake, leaseMs, maxAttempts, failure of a poison turn (JSON), retentionMs, closing result (content as JSON,
 -- tokens, bytes)
 -- Reply: {'gone'} | {'empty'} | {'held'|'waiting', untilMs} | {'poison', turn, 1 where the wake is to be added} |
