@@ -58,4 +58,16 @@ describe.skipIf(!hasServer)('a Redis that is full (skipped where PATH has none)'
     await redis.del(...Array.from({ length: SHARDS }, (_, shard) => keyspace.sweep(shard)));
     await expect(sweeper.sweepOnce()).rejects.toMatchObject({ code: 'redis_full' });
   });
+
+  test('what all share is measured: that it is full is not the least of it', async () => {
+    const { redis } = server;
+    const { measures, store } = connected;
+    await redis.config('SET', 'maxmemory', 1);
+    await expect(store.accept(turnFor(newConversation(), 't1')), 'it is full').rejects.toThrow(/OOM|memory|full/i);
+
+    expect(await measures.holdMeasuring('worker', 1_000)).toBe(true);
+    expect(await measures.holdMeasuring('worker', 1_000), 'renewed').toBe(true);
+    expect(await measures.holdMeasuring('another', 1_000)).toBe(false);
+    expect(await measures.measureServers()).toMatchObject({ usedRatio: expect.any(Number) });
+  });
 });

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { REASONS } from '../../src/domain/compaction/thresholds.ts';
 import type { WorkerEvent } from '../../src/domain/events.ts';
@@ -229,6 +230,19 @@ describe('page', () => {
     const families = parseExposition((await createMetrics().render()).body);
     expect(families.map(({ name }) => name)).toContain('turnfold_nodejs_eventloop_lag_max_seconds');
     expect(families.filter(({ name }) => !/^(turnfold|bullmq)_/.test(name))).toEqual([]);
+  });
+
+  test('shows a block of the event loop by its whole length, though the rest of the time was free', async () => {
+    const metrics = createMetrics();
+    const readLag = async (): Promise<number | undefined> => {
+      const families = parseExposition((await metrics.render()).body);
+      return families.find(({ name }) => name === 'turnfold_nodejs_eventloop_lag_max_seconds')?.samples[0]?.value;
+    };
+    await delay(20); // It ticks every 10 ms, and measures from its first tick on.
+    const from = performance.now();
+    while (performance.now() - from < 300);
+    await delay(1); // It is due before this.
+    expect(await readLag()).toBeGreaterThan(0.25);
   });
 
   test('quotes what stands in a label', async () => {

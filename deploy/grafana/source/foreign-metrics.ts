@@ -4,8 +4,9 @@ import type { MetricSpec } from '../../../src/telemetry/metric-catalogue.ts';
 export const PROCESS = {
   eventLoopLag: {
     type: 'gauge',
-    name: 'turnfold_nodejs_eventloop_lag_p99_seconds',
-    help: 'How late timers fired, 99th percentile since the last scrape.',
+    // Not its percentiles: a block is one sample, whatever its length, and each second without has a hundred.
+    name: 'turnfold_nodejs_eventloop_lag_max_seconds',
+    help: 'How late timers fired at most since the last scrape.',
     labels: [],
   },
   residentMemory: {

@@ -87,6 +87,14 @@ export function total<const Spec extends MetricSpec>(spec: Spec, selection: Sele
   return sum(selection, selected(spec.name, selection.where));
 }
 
+/** A gauge of each worker, added up over all of them, chosen or not. */
+export function totalOfAll<const Spec extends MetricSpec>(
+  spec: Spec,
+  { by = [], where }: Selection<Spec> = {},
+): string {
+  return `sum${grouped(by)} (${selected(spec.name, where, CHOSEN_JOBS)})`;
+}
+
 /** A gauge of each worker, by itself. */
 export function each<const Spec extends MetricSpec>(spec: Spec, { where }: Selection<Spec> = {}): string {
   return selected(spec.name, where);

@@ -2,7 +2,7 @@ import { GAUGES, METRICS } from '../../../src/telemetry/metric-catalogue.ts';
 import type { Dashboard } from './dashboard.ts';
 import { PROCESS } from './foreign-metrics.ts';
 import { graph, type Panel, stat } from './panel.ts';
-import { each, rate, rateOfEach, shared, sharedLately, total } from './promql.ts';
+import { each, rate, rateOfEach, shared, sharedLately, total, totalOfAll } from './promql.ts';
 import { oldestOverdueEntry, redisMemory, workersByRole } from './verdicts.ts';
 import { eventLoopLag, redisPing } from './worker-panels.ts';
 
@@ -162,7 +162,8 @@ export const QUEUES: Dashboard = {
   ],
 };
 
+/** Who holds the jobs that are at work is not in the gauge, so that no choice of an instance may bind what they are divided by. */
 function useOfConcurrency(role: (typeof NAMES)[number]) {
   const active = shared(GAUGES.jobs, { where: { queue: `="${role}"`, state: '="active"' } });
-  return { expr: `${active} / ${total(GAUGES.concurrency, { where: { role: `="${role}"` } })}`, legend: role };
+  return { expr: `${active} / ${totalOfAll(GAUGES.concurrency, { where: { role: `="${role}"` } })}`, legend: role };
 }

@@ -21,7 +21,7 @@ export function eventLoopLag(width: number): Panel {
   return graph({
     title: 'Event-loop lag',
     description:
-      'How late timers fire in each worker, 99th percentile. One that is blocked for 8 s has lost all that it held.',
+      'How late timers fired in each worker at most, from scrape to scrape. One that is blocked for 8 s has lost all that it held.',
     unit: 's',
     width,
     thresholds: [{ from: 0.5, color: 'red' }],
