@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { TurnfoldError } from '../domain/errors.ts';
 import { FRAMING_TOKENS } from '../domain/limits.ts';
@@ -17,7 +19,12 @@ const WINDOW_SHARE = 0.25;
 const SYSTEM =
   'You explain the sources of this project to a newcomer. Look into the files with your tools before you answer, name the paths, and say what you decided to read and why.';
 
+/** @throws not_found, in a package: the sources stay in the checkout */
 export async function loadQuestionScript(root: string): Promise<DemoScript> {
+  if (!existsSync(join(root, 'src'))) {
+    const what = 'the demo is about the sources of turnfold, and this package has none';
+    throw new TurnfoldError('not_found', `${what}: run it in a checkout, or play a recorded conversation with --file`);
+  }
   return {
     system: SYSTEM,
     tools: workspaceTools(root),

@@ -6,6 +6,8 @@ import { addOfflineCommands } from '../../src/cli/offline-commands.ts';
 import { processOutput } from '../../src/cli/output.ts';
 import { addProcessCommands } from '../../src/cli/process-commands.ts';
 import { addRedisCommands } from '../../src/cli/redis-commands.ts';
+import { enqueueSchema } from '../../src/client/input.ts';
+import { ERROR_CODES } from '../../src/domain/errors.ts';
 import { POLICY_DEFAULTS, policyInputSchema } from '../../src/domain/policy.ts';
 
 const ROOT = new URL('../../', import.meta.url);
@@ -30,6 +32,13 @@ function firstColumn(text: string, heading: string): string[] {
   const [, section = ''] = text.split(new RegExp(`^#+ ${heading}.*$`, 'm'));
   const rows = (section.split(/^#/m)[0] ?? '').split('\n').filter((line) => line.startsWith('| `'));
   return rows.flatMap((row) => [...(row.split(' | ')[0] ?? '').matchAll(/`([^`]+)`/g)].map(([, word = '']) => word));
+}
+
+/** Of an interface, as it is written. */
+function fieldsOf(path: string, name: string): string[] {
+  const [, body = ''] = read(path).split(new RegExp(`^export interface ${name}\\b.*\\{$`, 'm'));
+  const lines = (body.split(/^}/m)[0] ?? '').split('\n');
+  return lines.flatMap((line) => /^ {2}(?:readonly )?(\w+)\??[:(]/.exec(line)?.[1] ?? []).toSorted();
 }
 
 describe.each(DOCS)('%s', (path) => {
@@ -73,5 +82,29 @@ describe('docs/policy.md', () => {
       strategy: '`{min: [{evict: 0.6}, {retain: 10}]}`',
     };
     expect(shown.replace(/^`(\w+)`$/, '$1')).toContain(words[name] ?? JSON.stringify(value).replaceAll('"', ''));
+  });
+});
+
+describe('docs/agents.md', () => {
+  const told = (heading: string): string[] => firstColumn(read('docs/agents.md'), heading).toSorted();
+
+  test('has every field of an agent and of a tool', () => {
+    expect(told('Agent$')).toEqual(fieldsOf('src/domain/agent.ts', 'Agent'));
+    expect(told('Tool$')).toEqual(fieldsOf('src/domain/agent.ts', 'Tool'));
+  });
+
+  test('has what a turn is enqueued with', () => {
+    const always = ['agent', 'conversation', 'input'];
+    expect([...told('Turns$'), ...always].toSorted()).toEqual(Object.keys(enqueueSchema.shape).toSorted());
+  });
+
+  test('has every code, and where it is met', () => {
+    const kinds = ['caller', 'turn', 'service', 'worker'] as const;
+    const [, ...sections] = read('docs/agents.md').split(/^\| \| \*\*/m);
+    const codes = sections.map((section) => [...section.matchAll(/^\| `(\w+)` /gm)].map(([, code = '']) => code));
+    for (const [at, kind] of kinds.entries()) {
+      const own = Object.entries(ERROR_CODES).filter(([, where]) => where === kind);
+      expect(codes[at]?.toSorted(), kind).toEqual(own.map(([code]) => code).toSorted());
+    }
   });
 });
