@@ -1,31 +1,65 @@
+export type { ProviderSetting, ProviderSettings } from './config.ts';
 export { type Agent, defineTool, type Tool, type ToolContext, type ToolOutput } from './domain/agent.ts';
+export type { Reason } from './domain/compaction/thresholds.ts';
 export type { ContentEvent, ContentListener } from './domain/contents.ts';
-export { type ErrorCode, isTurnfoldError, TurnfoldError } from './domain/errors.ts';
-export type { EventListener, WorkerEvent } from './domain/events.ts';
+export { type ErrorCode, type ErrorContext, isTurnfoldError, TurnfoldError } from './domain/errors.ts';
+export type {
+  EventListener,
+  EventScope,
+  ModelOutcome,
+  PassFallback,
+  PassHold,
+  PassMeasure,
+  SummaryOutcome,
+  ToolOutcome,
+  WorkerEvent,
+} from './domain/events.ts';
+export type { ConversationRef } from './domain/ids.ts';
 export type { ModelWindow } from './domain/limits.ts';
-export type { Message, ToolCall } from './domain/message.ts';
+export type { Message, Role as MessageRole, ToolCall } from './domain/message.ts';
 export {
+  isModelError,
   type Model,
   type ModelAnswer,
   type ModelCompaction,
   ModelError,
   type ModelErrorKind,
+  type ModelErrorOptions,
   type ModelPrices,
   type ModelProfile,
   type ModelRequest,
   type ModelUsage,
   type ToolDescription,
 } from './domain/model.ts';
-export type { Policy, PolicyInput } from './domain/policy.ts';
+export type { PassOutcome } from './domain/pass.ts';
+export type { EvictionStrategy, Policy, PolicyInput } from './domain/policy.ts';
 export type { ReadPolicy } from './domain/policy-input.ts';
+export type { ApprovalRefusal } from './domain/proposal.ts';
 export type { WireFormat } from './domain/raw-items.ts';
 export type { RedisTls } from './domain/redis-tls.ts';
-export { type AnthropicModelOptions, anthropicModel } from './models/anthropic/anthropic-model.ts';
+export type { WaitKind } from './domain/turn.ts';
+export {
+  type AnthropicModelOptions,
+  type AnthropicThinking,
+  anthropicModel,
+} from './models/anthropic/anthropic-model.ts';
+export type { AnthropicConnection } from './models/anthropic/client.ts';
 export { type Catalogue, extendCatalogue, findProfile } from './models/catalogue.ts';
-export { modelChain } from './models/chain.ts';
-export { type ChatModelOptions, chatModel } from './models/openai/chat-model.ts';
+export { type ChainOptions, modelChain } from './models/chain.ts';
+export type { Delays } from './models/first-event.ts';
+export { type ChatModelOptions, type ChatOptions, chatModel } from './models/openai/chat-model.ts';
+export type { OpenAiOptions } from './models/openai/client.ts';
 export { type ResponsesModelOptions, responsesModel } from './models/openai/responses-model.ts';
-export { SCRIPTED_PROFILE, scriptedModel } from './models/scripted.ts';
+export {
+  SCRIPTED_PROFILE,
+  type ScriptedAnswer,
+  type ScriptedModel,
+  type ScriptedModelOptions,
+  type ScriptedOutcome,
+  type ScriptedStep,
+  scriptedModel,
+} from './models/scripted.ts';
+export type { ListeningOptions } from './runtime/listening.ts';
 export { parsePolicy } from './runtime/policy-text.ts';
 export { type ResolveOptions, resolveModel } from './runtime/resolve-model.ts';
 export { ROLES, type Role, startWorkers, type Workers, type WorkersOptions } from './runtime/start-workers.ts';

@@ -5,6 +5,7 @@ import { provideRedis } from '../local-redis/provide-redis.ts';
 import { startWorkers, type Workers, type WorkersOptions } from '../runtime/start-workers.ts';
 import { flushSpans } from '../telemetry/flush-spans.ts';
 import { listenForSignals, unlessInterrupted } from './interruption.ts';
+import { checkNobodyElse } from './nobody-else.ts';
 import { type Output, reportError } from './output.ts';
 
 /** Everything in one process: what a person needs to try turnfold. */
@@ -22,18 +23,19 @@ export interface AllInOneOptions extends Pick<WorkersOptions, 'agents' | 'policy
 }
 
 /**
- * Opens a Redis (the given one, or one of its own), all workers and a client; closes them in turn, however `use` ends.
- * @throws Interruption where a signal ended it
+ * Opens a Redis (that of REDIS_URL, or one of its own), all workers and a client; closes them in turn, however `use` ends.
+ * @throws invalid_config where others are at work in the given one; Interruption where a signal ended it
  */
 export async function withAllInOne<T>(options: AllInOneOptions, use: (all: AllInOne) => Promise<T>): Promise<T> {
   const { config, output, ...parts } = options;
-  const { redisTls, shards, queueShards, concurrency, shutdownMs } = config;
+  const { redisUrl, redisTls, shards, queueShards, concurrency, shutdownMs } = config;
   const { interruption, interrupted, stopListening } = listenForSignals();
   void interruption.then(() => output.note('stopping; a second signal ends it at once'));
   const closers: (() => Promise<unknown>)[] = [];
   try {
-    const redis = await provideRedis({ redisUrl: config.redisUrl, redisTls, log: output.note, signal: interrupted });
+    const redis = await provideRedis({ redisUrl, redisTls, log: output.note, signal: interrupted });
     closers.unshift(() => redis.stop());
+    if (redis.source === 'given') await checkNobodyElse({ url: redis.url, tls: redisTls }, parts.agents, queueShards);
     const settings = { redisUrl: redis.url, redisTls, shards, queueShards };
     const workers = await startWorkers({ ...settings, ...parts, concurrency, shutdownMs, signal: interrupted });
     closers.unshift(() => workers.close());

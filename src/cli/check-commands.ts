@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import type { CheckOptions } from './commands/config.ts';
+import { ALL_ROLES } from './command-options.ts';
+import type { CheckOptions } from './commands/config-check.ts';
 import type { DoctorCommandOptions } from './commands/doctor.ts';
 import type { Output } from './output.ts';
 import { runCommand } from './run-command.ts';
@@ -15,8 +16,8 @@ export function addCheckCommands(program: Command, output: Output): void {
     )
     .option('--providers', 'ask the providers whose keys are set, too; it costs no tokens')
     .option('--json', 'print JSON, failures too')
-    .action((options: DoctorCommandOptions) =>
-      runCommand(output, options.json, async () => (await import('./commands/doctor.ts')).runDoctor(options, output)),
+    .action((options: DoctorCommandOptions, command: Command) =>
+      runCommand({ command, output }, async () => (await import('./commands/doctor.ts')).runDoctor(options, output)),
     );
   addConfigCommands(program.command('config').description('check, print or describe the settings'), output);
 }
@@ -24,24 +25,30 @@ export function addCheckCommands(program: Command, output: Output): void {
 function addConfigCommands(config: Command, output: Output): void {
   config
     .command('check')
-    .description('tell of all that is wrong with the environment, a policy and agents; exit code 1 where something is')
+    .description(
+      'tell of all that a worker would refuse: the environment, policies and agents; exit code 1 where it would',
+    )
     .option('--policy <file>', 'policy as YAML')
+    .option('--shadow <file>', 'a second policy as YAML, as workers are given it')
     .option('--agents <file>', 'module that exports `agents`')
+    .option('--roles <list>', 'of those workers, separated by commas: only summarization needs summarizers', ALL_ROLES)
     .option('--json', 'print JSON, failures too')
-    .action((options: CheckOptions) =>
-      runCommand(output, options.json, async () => (await import('./commands/config.ts')).checkConfig(options, output)),
+    .action((options: CheckOptions, command: Command) =>
+      runCommand({ command, output }, async () =>
+        (await import('./commands/config-check.ts')).checkConfig(options, output),
+      ),
     );
   config
     .command('print')
     .description('print every setting as it takes effect, and where it is from; secrets are masked')
     .option('--json', 'print JSON, failures too')
-    .action((options: { json?: boolean }) =>
-      runCommand(output, options.json, async () => (await import('./commands/config.ts')).printConfig(options, output)),
+    .action((options: { json?: boolean }, command: Command) =>
+      runCommand({ command, output }, async () => (await import('./commands/config.ts')).printConfig(options, output)),
     );
   config
     .command('schema [what]')
     .description('print a JSON Schema for editors: of the settings (an environment), or of a policy file')
-    .action((what = 'settings') =>
-      runCommand(output, false, async () => (await import('./commands/config.ts')).printSchema(what, output)),
+    .action((what = 'settings', _, command: Command) =>
+      runCommand({ command, output }, async () => (await import('./commands/config.ts')).printSchema(what, output)),
     );
 }

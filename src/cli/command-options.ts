@@ -6,6 +6,9 @@ export interface ConversationOptions {
   readonly json?: boolean;
 }
 
+/** Written out: help must not load what takes them. */
+export const ALL_ROLES = 'turn,compaction,summarization';
+
 export function withConversationOptions(command: Command): Command {
   return command
     .option('--tenant <id>', 'tenant of the conversation', '_')

@@ -2,10 +2,6 @@ import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { TurnfoldError } from '../domain/errors.ts';
-import type { PolicyInput } from '../domain/policy.ts';
-import { readPolicy } from '../domain/policy-input.ts';
-import { parseYaml } from '../runtime/policy-text.ts';
-import type { Output } from './output.ts';
 
 /** In the place of a path: standard input. */
 const STDIN = '-';
@@ -50,36 +46,6 @@ export async function readTextFile(path: string): Promise<string> {
   } catch (cause) {
     throw unreadable(path, cause);
   }
-}
-
-/**
- * Reads a policy as YAML, and tells its warnings.
- * @param path absent: an empty policy
- * @throws not_found, invalid_policy with the field
- */
-export async function readPolicyFile(path: string | undefined, output: Output): Promise<PolicyInput> {
-  if (path === undefined) return {};
-  const { policy, warnings } = readPolicy(await readPolicyYaml(path));
-  for (const warning of warnings) output.note(`turnfold: warning: ${warning}`);
-  return policy;
-}
-
-/** What a policy file says, whatever that is. @throws not_found, invalid_policy where it is no YAML */
-export async function readPolicyYaml(path: string): Promise<unknown> {
-  return parseYaml(await readTextFile(path), { name: nameFile(path), field: path });
-}
-
-/**
- * Reads a policy that is tried where no model writes a summary, and says so.
- * @throws as `readPolicyFile`
- */
-export async function readTrialPolicy(path: string | undefined, output: Output): Promise<PolicyInput> {
-  const policy = await readPolicyFile(path, output);
-  const { summarizer = 'structural' } = policy;
-  if (summarizer !== 'structural') {
-    output.note(`turnfold: warning: ${path}: no model is called to try it; its summaries are structural`);
-  }
-  return { ...policy, summarizer: 'structural' };
 }
 
 /** A folder can be opened and fails at the first read: refused here, like what is not there. */

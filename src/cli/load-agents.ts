@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import type { Agent } from '../domain/agent.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import { type ReadAgents, readAgents } from '../runtime/agent-schema.ts';
+import { renameField } from './name-typed.ts';
 import type { Output } from './output.ts';
 
 /** Loads a module's `agents`, and tells the warnings of their policies. @throws invalid_config, invalid_policy; with the field */
@@ -17,7 +18,10 @@ export async function loadAgents(path: string, output: Pick<Output, 'note'>): Pr
 /** Loads a module, and tells of all that is wrong with its `agents`. @throws invalid_config where it cannot be loaded */
 export async function examineModule(path: string): Promise<ReadAgents> {
   const { agents } = await loadModule(path);
-  return readAgents(agents);
+  const { problems, ...read } = readAgents(agents);
+  // What is no list is the whole of what the module was given for.
+  const named = problems.map((problem) => (problem.field === 'agents' ? renameField(problem, '--agents') : problem));
+  return { ...read, problems: named };
 }
 
 async function loadModule(path: string): Promise<{ readonly agents?: unknown }> {

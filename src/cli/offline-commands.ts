@@ -6,7 +6,7 @@ import { runCommand } from './run-command.ts';
 
 const FORMATS = 'anthropic, openai-chat or openai-responses';
 
-/** Commands that need neither Redis nor a model. */
+/** Commands that need no Redis; of them `compact` alone calls models, where its policy names some. */
 export function addOfflineCommands(program: Command, output: Output): void {
   addPassCommands(program, output);
   addWireCommands(program, output);
@@ -19,20 +19,18 @@ function addPassCommands(program: Command, output: Output): void {
     .description('show what a pass would do with each conversation of a JSONL file')
     .option('--policy <file>', 'policy as YAML')
     .option('--json', 'one JSON line per conversation, failures too')
-    .action((file: string, options: { policy?: string; json?: boolean }) =>
-      runCommand(output, options.json, async () =>
-        (await import('./commands/plan.ts')).planFile(file, options, output),
-      ),
+    .action((file: string, options: { policy?: string; json?: boolean }, command: Command) =>
+      runCommand({ command, output }, async () => (await import('./commands/plan.ts')).planFile(file, options, output)),
     );
   program
     .command('compact <file>')
-    .description('compact each conversation of a JSONL file once and print what would be sent; - is standard input')
-    .option('--policy <file>', 'policy as YAML')
+    .description('compact each conversation of a JSONL file once and tell what came of it; - is standard input')
+    .option('--policy <file>', 'policy as YAML; the models that it names as summarizers are called, and cost money')
     .option('--summarizer <name>', 'structural: without a model, whatever the policy names')
     .option('--window <tokens>', 'most tokens of a request', readTokens)
-    .option('--json', 'one JSON line per conversation, failures too')
-    .action((file: string, options: CompactOptions) =>
-      runCommand(output, options.json, async () =>
+    .option('--json', 'one JSON line per conversation, with what would be sent; failures too')
+    .action((file: string, options: CompactOptions, command: Command) =>
+      runCommand({ command, output }, async () =>
         (await import('./commands/compact.ts')).compactFile(file, options, output),
       ),
     );
@@ -46,8 +44,8 @@ function addPassCommands(program: Command, output: Output): void {
     .option('--window <tokens>', 'most tokens of a request (twice maxTokens)', readTokens)
     .option('--model <name>', 'provider/model of the catalogue: its window, tokenizer and prices')
     .option('--json', 'one JSON line per conversation, failures too')
-    .action((file: string, options: ReplayOptions) =>
-      runCommand(output, options.json, async () =>
+    .action((file: string, options: ReplayOptions, command: Command) =>
+      runCommand({ command, output }, async () =>
         (await import('./commands/replay.ts')).replayFile(file, options, output),
       ),
     );
@@ -59,8 +57,8 @@ function addWireCommands(program: Command, output: Output): void {
     .description("count the tokens of a file's text")
     .option('--encoding <name>', 'o200k_base or cl100k_base', 'o200k_base')
     .option('--json', 'print JSON')
-    .action((file: string, options: { encoding: string; json?: boolean }) =>
-      runCommand(output, options.json, async () =>
+    .action((file: string, options: { encoding: string; json?: boolean }, command: Command) =>
+      runCommand({ command, output }, async () =>
         (await import('./commands/tokens.ts')).countFile(file, options, output),
       ),
     );
@@ -70,16 +68,18 @@ function addWireCommands(program: Command, output: Output): void {
     .requiredOption('--format <name>', FORMATS)
     .option('--model <name>', "the provider's name of it (the one that answered last)")
     .option('--system <text>', "the agent's prompt")
-    .action((file: string, options: { format: string; model?: string; system?: string }) =>
-      runCommand(output, false, async () => (await import('./commands/render.ts')).renderFile(file, options, output)),
+    .action((file: string, options: { format: string; model?: string; system?: string }, command: Command) =>
+      runCommand({ command, output }, async () =>
+        (await import('./commands/render.ts')).renderFile(file, options, output),
+      ),
     );
   program
     .command('validate <file>')
     .description('name the rules that a request body breaks; exit code 1 where there are any; - is standard input')
     .requiredOption('--format <name>', FORMATS)
     .option('--json', 'print JSON')
-    .action((file: string, options: { format: string; json?: boolean }) =>
-      runCommand(output, options.json, async () =>
+    .action((file: string, options: { format: string; json?: boolean }, command: Command) =>
+      runCommand({ command, output }, async () =>
         (await import('./commands/validate.ts')).validateFile(file, options, output),
       ),
     );

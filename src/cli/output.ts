@@ -23,7 +23,7 @@ export function writeJson(output: Output, value: unknown): void {
   output.line(JSON.stringify(value));
 }
 
-/** Prints why a command failed and answers its exit code. */
+/** Prints why a command failed and answers its exit code. To programs what has no code, since it is ours, is a `defect`. */
 export function reportError(output: Output, error: unknown, isJson = false): number {
   if (isTurnfoldError(error)) {
     output.note(isJson ? JSON.stringify({ error }) : `turnfold: ${error.code}: ${error.message}`);
@@ -34,7 +34,8 @@ export function reportError(output: Output, error: unknown, isJson = false): num
     output.note(isJson ? JSON.stringify({ error: { code, message, hint } }) : `turnfold: ${code}: ${message}\n${hint}`);
     return FAILED;
   }
-  output.note(`turnfold: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  const { message, stack = message } = error instanceof Error ? error : new Error(String(error));
+  output.note(isJson ? JSON.stringify({ error: { code: 'defect', message, stack } }) : `turnfold: ${stack}`);
   return BROKEN;
 }
 

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { ALL_ROLES } from './command-options.ts';
 import type { DemoOptions } from './commands/demo.ts';
 import type { DevOptions } from './commands/dev.ts';
 import type { WorkerOptions } from './commands/worker.ts';
@@ -9,25 +10,25 @@ import { runCommand } from './run-command.ts';
 export function addProcessCommands(program: Command, output: Output): void {
   program
     .command('dev')
-    .description('a Redis of its own, all workers and a prompt, in one process')
+    .description('all workers and a prompt in one process, on the Redis of REDIS_URL or one of its own')
     .option('--agents <file>', 'module that exports `agents`; without it an agent that needs no key')
     .option('--agent <name>', 'agent of the prompt; without it the first')
     .option('--policy <file>', 'policy as YAML, under the agents’ own')
     .option('--shadow <file>', 'a second policy as YAML: measured at every pass, never committed')
     .option('--model <name>', 'provider/model instead of the agents’ own; its key from the environment')
     .option('--conversation <id>', 'conversation of the prompt', 'dev')
-    .action((options: DevOptions) =>
-      runCommand(output, false, async () => (await import('./commands/dev.ts')).runDev(options, output)),
+    .action((options: DevOptions, command: Command) =>
+      runCommand({ command, output }, async () => (await import('./commands/dev.ts')).runDev(options, output)),
     );
   program
     .command('worker')
     .description('answer turns, run passes, write summaries')
-    .option('--roles <list>', 'which of them, separated by commas', 'turn,compaction,summarization')
+    .option('--roles <list>', 'which of them, separated by commas', ALL_ROLES)
     .requiredOption('--agents <file>', 'module that exports `agents` (required)')
     .option('--policy <file>', 'policy as YAML, under the agents’ own')
     .option('--shadow <file>', 'a second policy as YAML: measured at every pass, never committed')
-    .action((options: WorkerOptions) =>
-      runCommand(output, false, async () => (await import('./commands/worker.ts')).runWorker(options, output)),
+    .action((options: WorkerOptions, command: Command) =>
+      runCommand({ command, output }, async () => (await import('./commands/worker.ts')).runWorker(options, output)),
     );
   program
     .command('demo')
@@ -35,7 +36,7 @@ export function addProcessCommands(program: Command, output: Output): void {
     .option('--model <name>', 'provider/model instead of the script; its key from the environment')
     .option('--file <jsonl>', 'play back a recorded conversation instead')
     .option('--json', 'end with one JSON line; the rest goes to standard error')
-    .action((options: DemoOptions) =>
-      runCommand(output, options.json, async () => (await import('./commands/demo.ts')).runDemo(options, output)),
+    .action((options: DemoOptions, command: Command) =>
+      runCommand({ command, output }, async () => (await import('./commands/demo.ts')).runDemo(options, output)),
     );
 }

@@ -1,18 +1,25 @@
+import type { Command } from 'commander';
+import { nameCommandAgain } from './command-again.ts';
 import { Interruption } from './interruption.ts';
-import { nameVariable } from './name-variable.ts';
+import { nameTyped, type TypedNames } from './name-typed.ts';
 import { type Output, reportError } from './output.ts';
 
-/** Runs a command, sets the exit code, and reports its failure in the form that was asked for. */
-export async function runCommand(
-  output: Output,
-  isJson: boolean | undefined,
-  command: () => Promise<number>,
-): Promise<void> {
+/** A command as it was called. */
+export interface Call {
+  readonly command: Command;
+  readonly output: Output;
+  /** what it calls otherwise than the API does */
+  readonly names?: TypedNames;
+}
+
+/** Runs a command, sets the exit code, and reports its failure in the words and the form that were asked for. */
+export async function runCommand({ command, output, names }: Call, run: () => Promise<number>): Promise<void> {
   try {
-    process.exitCode = await command();
+    process.exitCode = await run();
   } catch (error) {
     // What it interrupted may still be under way, and must not keep the process.
     if (error instanceof Interruption) process.exit(error.exitCode);
-    process.exitCode = reportError(output, nameVariable(error), isJson);
+    const told = nameTyped(nameCommandAgain(error, command), command, names);
+    process.exitCode = reportError(output, told, command.getOptionValue('json') === true);
   }
 }

@@ -29,18 +29,22 @@ function addEnqueueCommand(program: Command, withClient: WithClient): void {
     .description('enqueue a turn')
     .requiredOption('--agent <name>', 'agent that answers it (required)')
     .option('--turn <id>', 'id that makes the call repeatable')
-    .action((id: string, text: string, { wait, ...options }: Waiting & { agent: string; turn?: string }) =>
-      withClient(options.json, async (context) =>
-        (await import('./commands/enqueue.ts')).enqueue(context, id, text, { ...options, waitMs: wait * 1_000 }),
-      ),
+    .action(
+      (id: string, text: string, { wait, ...options }: Waiting & { agent: string; turn?: string }, command: Command) =>
+        withClient(
+          command,
+          async (context) =>
+            (await import('./commands/enqueue.ts')).enqueue(context, id, text, { ...options, waitMs: wait * 1_000 }),
+          { input: 'text' },
+        ),
     );
 }
 
 function addResultCommand(program: Command, withClient: WithClient): void {
   withWaitingOptions(program.command('result <conversation> <turn>'))
     .description('show a turn as it stands: its answer, why it failed, or what it waits for')
-    .action((id: string, turn: string, { wait, ...options }: Waiting) =>
-      withClient(options.json, async (context) =>
+    .action((id: string, turn: string, { wait, ...options }: Waiting, command: Command) =>
+      withClient(command, async (context) =>
         (await import('./commands/follow-turn.ts')).tellTurn(context, id, turn, { ...options, waitMs: wait * 1_000 }),
       ),
     );
@@ -50,30 +54,28 @@ function addOpenTurnsCommand(program: Command, withClient: WithClient): void {
   withConversationOptions(program.command('turns <conversation>'))
     .description('list its turns that are accepted and not settled, in the order in which they will be answered')
     .option('--limit <n>', 'so many at most', readNumber, 100)
-    .action((id: string, options: OpenOptions) =>
-      withClient(options.json, async (context) => (await import('./commands/turns.ts')).showOpen(context, id, options)),
+    .action((id: string, options: OpenOptions, command: Command) =>
+      withClient(command, async (context) => (await import('./commands/turns.ts')).showOpen(context, id, options)),
     );
 }
 
 function addAnswerCommands(program: Command, withClient: WithClient): void {
-  withConversationOptions(program.command('answer <conversation> <turn> <call>'))
+  const answer = withConversationOptions(program.command('answer <conversation> <turn> <call>'))
     .description('bring what a turn waits for: the result of a tool that runs elsewhere, or an approval')
     .option('--content <text>', 'the result')
     .option('--file <path>', 'the result, as a file; - is standard input')
     .option('--error', 'the result says that the tool failed')
     .option('--approve', 'the tool may run')
-    .option('--deny [why]', 'it may not')
-    .action((id: string, turn: string, call: string, options: AnswerOptions) =>
-      withClient(options.json, async (context) =>
-        (await import('./commands/turns.ts')).answer(context, { id, turn, call }, options),
-      ),
-    );
+    .option('--deny [why]', 'it may not');
+  answer.action((id: string, turn: string, call: string, options: AnswerOptions) =>
+    withClient(answer, async (context) =>
+      (await import('./commands/turns.ts')).answer(context, { id, turn, call }, options),
+    ),
+  );
   withConversationOptions(program.command('cancel <conversation> <turn>'))
     .description('settle a turn as canceled, whether it waits or is at work; the next one goes on')
-    .action((id: string, turn: string, options: ConversationOptions) =>
-      withClient(options.json, async (context) =>
-        (await import('./commands/turns.ts')).cancel(context, id, turn, options),
-      ),
+    .action((id: string, turn: string, options: ConversationOptions, command: Command) =>
+      withClient(command, async (context) => (await import('./commands/turns.ts')).cancel(context, id, turn, options)),
     );
 }
 
@@ -86,18 +88,22 @@ function addFailureCommands(program: Command, withClient: WithClient): void {
     .option('--limit <n>', 'so many at most', readNumber, 100)
     .option('--tenant <id>', 'only those of one tenant')
     .option('--json', 'print JSON lines, failures too')
-    .action((options: FailedOptions) =>
-      withClient(options.json, async (context) =>
-        (await import('./commands/failures.ts')).showFailed(context, options),
-      ),
+    .action((options: FailedOptions, command: Command) =>
+      withClient(command, async (context) => (await import('./commands/failures.ts')).showFailed(context, options)),
     );
   withConversationOptions(program.command('redrive <conversation> [turn]'))
     .description('bring the input of a failed turn again, as a new turn; without a turn ask for a pass again')
     .option('--operation <id>', 'another one re-drives the same turn once more')
     .option('--wait <seconds>', 'wait so long for the answer; exit code 1 where there is none', readSeconds, 0)
-    .action((id: string, turn: string | undefined, { wait, ...options }: Waiting & { operation?: string }) =>
-      withClient(options.json, async (context) =>
-        (await import('./commands/failures.ts')).redrive(context, id, turn, { ...options, waitMs: wait * 1_000 }),
-      ),
+    .action(
+      (
+        id: string,
+        turn: string | undefined,
+        { wait, ...options }: Waiting & { operation?: string },
+        command: Command,
+      ) =>
+        withClient(command, async (context) =>
+          (await import('./commands/failures.ts')).redrive(context, id, turn, { ...options, waitMs: wait * 1_000 }),
+        ),
     );
 }

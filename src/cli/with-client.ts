@@ -1,18 +1,24 @@
+import type { Command } from 'commander';
 import { DEFAULT_REDIS_URL, readConfig } from '../config.ts';
 import type { CommandContext } from './command-context.ts';
 import { explainError } from './explain-outage.ts';
+import type { TypedNames } from './name-typed.ts';
 import type { Output } from './output.ts';
 import { runCommand } from './run-command.ts';
 
-/** Runs a command with a client of the Redis of `REDIS_URL`, which is closed afterwards. */
+/**
+ * Runs a command with a client of the Redis of `REDIS_URL`, which is closed afterwards.
+ * @param names what it calls otherwise than the API does
+ */
 export type WithClient = (
-  isJson: boolean | undefined,
-  command: (context: CommandContext) => Promise<number>,
+  command: Command,
+  run: (context: CommandContext) => Promise<number>,
+  names?: TypedNames,
 ) => Promise<void>;
 
 export function createWithClient(output: Output): WithClient {
-  return (isJson, command) =>
-    runCommand(output, isJson, async () => {
+  return (command, run, names = {}) =>
+    runCommand({ command, output, names }, async () => {
       const { redisUrl, redisTls, shards, queueShards, durability } = readConfig();
       const { openClient } = await import('../client/index.ts');
       const url = redisUrl ?? DEFAULT_REDIS_URL;
@@ -27,7 +33,7 @@ export function createWithClient(output: Output): WithClient {
         throw await explainError(error, { url, tls: redisTls });
       });
       try {
-        return await command({ client, output });
+        return await run({ client, output });
       } finally {
         await client.close();
       }

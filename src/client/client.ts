@@ -4,6 +4,7 @@ import type { LogEntry } from '../domain/message.ts';
 import type { FailedTurn, OpenTurns } from '../domain/ports/turn-store.ts';
 import type { TurnState, TurnView } from '../domain/turn.ts';
 import type { Version } from '../domain/version.ts';
+import { bringAnswers } from './answers.ts';
 import { type Appended, appendMessages } from './appends.ts';
 import {
   type ContextView,
@@ -39,7 +40,7 @@ import {
 } from './proposals.ts';
 import { type FailedInput, listFailedTurns, type RedriveInput, redriveTurn } from './redrive.ts';
 import { type StreamOptions, streamTurn, type TurnProgress } from './stream.ts';
-import { answerCalls, cancelTurn, type EnqueuedTurn, enqueueTurn, readResult } from './turns.ts';
+import { cancelTurn, type EnqueuedTurn, enqueueTurn, readResult } from './turns.ts';
 import { type RestoreInput, type RollbackInput, restore, rollBackTurn } from './versions.ts';
 
 /**
@@ -71,7 +72,10 @@ export interface TurnfoldClient {
    * `operation` makes another. A failed pass needs none: `compactNow` asks for the next
    */
   redrive(conversation: ConversationName, turn: string, input?: RedriveInput): Promise<EnqueuedTurn>;
-  /** brings results of tools that run elsewhere, or approvals, by call id */
+  /**
+   * brings results of tools that run elsewhere, or approvals, by call id: those that the turn waits for, all of them or none is
+   * taken. The first answer to a call counts
+   */
   answer(
     conversation: ConversationName,
     turn: string,
@@ -124,7 +128,7 @@ export function createClient(ports: ClientPorts): TurnfoldClient {
     openTurns: (conversation, input) => listOpenTurns(ports, conversation, input),
     failedTurns: (input) => listFailedTurns(ports, input),
     redrive: (conversation, turn, input) => redriveTurn(ports, conversation, turn, input),
-    answer: (conversation, turn, answers) => answerCalls(ports, conversation, turn, answers),
+    answer: (conversation, turn, answers) => bringAnswers(ports, conversation, turn, answers),
     append: (input) => appendMessages(ports, input),
     context: (conversation, at) => readContextView(ports, conversation, at),
     show: (conversation, version) => showVersion(ports, conversation, version),

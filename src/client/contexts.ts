@@ -1,6 +1,7 @@
 import { buildContext } from '../domain/context.ts';
 import type { ConversationState } from '../domain/conversation.ts';
 import { diffVersions, type VersionChange } from '../domain/diff.ts';
+import type { TurnfoldError } from '../domain/errors.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import { FRAMING_TOKENS } from '../domain/limits.ts';
 import type { LogEntry, Message } from '../domain/message.ts';
@@ -16,6 +17,7 @@ import {
 } from './input.ts';
 import { noConversation, noVersion } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
+import { versionGone } from './refusals.ts';
 import { checkHeld } from './unsure.ts';
 
 /** What every request of an agent holds before the messages. */
@@ -52,7 +54,7 @@ export async function describeConversation(ports: ClientPorts, name: Conversatio
   return state;
 }
 
-/** The live context, or a kept version's at a head. @throws not_found, invalid_input for a head that it cannot be shown at */
+/** The live context, or a kept version's at a head. @throws not_found, version_gone, invalid_input for a head that it cannot be shown at */
 export async function readContextView(
   ports: ClientPorts,
   name: ConversationName,
@@ -63,8 +65,10 @@ export async function readContextView(
   const source = await ports.contexts.readContext(conversation, at);
   if (source === undefined) {
     // A version that is not there, of a conversation that is?
-    await describeConversation(ports, name);
-    throw at.version === undefined ? noConversation(conversation) : noVersion(conversation, at.version);
+    const { size } = await describeConversation(ports, name);
+    throw at.version === undefined
+      ? noConversation(conversation)
+      : missingVersion(conversation, size, { number: at.version, field: 'version' });
   }
   const { items, head, version } = buildContext(source);
   const tokens = items.reduce((sum, item) => sum + item.tokens, FRAMING_TOKENS);
@@ -77,6 +81,15 @@ export async function readContextView(
     ...(setup && { setup }),
     items: items.map(({ from, to, tokens: itemTokens, message }) => ({ from, to, tokens: itemTokens, message })),
   };
+}
+
+/** One that was made is no longer kept; a larger number was never made. */
+function missingVersion(
+  conversation: ConversationRef,
+  live: { readonly version: number },
+  { number, field }: { readonly number: number; readonly field: string },
+): TurnfoldError {
+  return number > live.version ? noVersion(conversation, number, field) : versionGone(conversation, number, field);
 }
 
 async function readSetup(
@@ -95,7 +108,7 @@ function parseList<Item>(text: string): Item[] {
   return text === '' ? [] : (JSON.parse(text) as Item[]);
 }
 
-/** The context of one kept version, as it was when it was made; version 0 is the whole log. @throws not_found */
+/** The context of one kept version, as it was when it was made; version 0 is the whole log. @throws not_found, version_gone */
 export async function showVersion(ports: ClientPorts, name: ConversationName, number: number): Promise<ContextView> {
   const { version } = parseInput(contextPointSchema.required({ version: true }), { version: number });
   const kept = await ports.contexts.readVersion(readConversationName(name), version);
@@ -114,7 +127,7 @@ export async function listVersions(ports: ClientPorts, name: ConversationName): 
   return await ports.contexts.listVersions(readConversationName(name));
 }
 
-/** What changed between two versions; 0 is the whole log. @throws invalid_input, not_found */
+/** What changed between two versions; 0 is the whole log. @throws invalid_input, not_found, version_gone */
 export async function diff(
   ports: ClientPorts,
   name: ConversationName,
@@ -124,14 +137,14 @@ export async function diff(
   const conversation = readConversationName(name);
   parseInput(versionSchema, before, 'before');
   parseInput(versionSchema, after, 'after');
-  await describeConversation(ports, name);
-  const read = async (number: number): Promise<Version> => {
+  const { size } = await describeConversation(ports, name);
+  const read = async (number: number, field: string): Promise<Version> => {
     if (number === START_VERSION.number) return START_VERSION;
     const version = await ports.contexts.readVersion(conversation, number);
-    if (version === undefined) throw noVersion(conversation, number);
+    if (version === undefined) throw missingVersion(conversation, size, { number, field });
     return version;
   };
-  return diffVersions(await read(before), await read(after));
+  return diffVersions(await read(before, 'before'), await read(after, 'after'));
 }
 
 /** @throws invalid_input, accepted_unsure */

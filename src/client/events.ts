@@ -3,6 +3,7 @@ import { type ConversationEvent, EVENT_LIMITS } from '../domain/conversation-eve
 import { parseInput } from '../domain/parse.ts';
 import { type EventPage, FIRST_POSITION } from '../domain/ports/event-store.ts';
 import { type ConversationName, readConversationName } from './input.ts';
+import { followUntilLeft } from './leaving.ts';
 import { noConversation } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
 import { LOOK_MS, waitSchema } from './turns.ts';
@@ -46,15 +47,7 @@ export function followEvents(
   name: ConversationName,
   options: EventOptions = {},
 ): AsyncGenerator<EventOrLoss, void, void> {
-  const left = new AbortController();
-  const events = readOn(ports, name, options, left.signal);
-  const leave = events.return.bind(events);
-  // A generator answers `return` behind what it waits for, and nothing may ever come: a stream that is made of it would stay.
-  events.return = (value) => {
-    left.abort();
-    return leave(value);
-  };
-  return events;
+  return followUntilLeft((left) => readOn(ports, name, options, left));
 }
 
 async function* readOn(

@@ -48,7 +48,7 @@ export async function forkConversation(
   input: ForkInput = {},
 ): Promise<Fork> {
   const source = readConversationName(from);
-  const conversation = readConversationName(to);
+  const conversation = readConversationName(to, 'to');
   const { operation = ports.ids.next(), ...at } = parseInput(forkSchema, input);
   const { agent, conversationTtl, isForking = false } = await describeConversation(ports, source);
   if (isForking) throw beingCopied(source, { isAbandoned: false }, 'from');

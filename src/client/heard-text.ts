@@ -3,7 +3,7 @@ import type { TextDelta } from '../domain/ports/text-deltas.ts';
 /** What a listener is told of a turn's text. A turn has a text for each of its model steps; the last one's is the answer. */
 export type HeardPart =
   | { readonly type: 'text'; readonly step: number; readonly piece: string }
-  /** the step is taken again: what was told of its text does not hold */
+  /** the step is taken again, or by another model: what was told of its text does not hold */
   | { readonly type: 'restart'; readonly step: number }
   /** pieces of the step's text are missing here */
   | { readonly type: 'lost'; readonly step: number };

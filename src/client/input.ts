@@ -5,25 +5,36 @@ import { type ConversationRef, DEFAULT_TENANT, idSchema } from '../domain/ids.ts
 import { MAX_MESSAGE_BYTES, type Message, messageSchema, type WeighedMessage } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
+import type { BroughtAnswer } from '../domain/ports/turn-store.ts';
 import { bytesOfMessage, countMessage } from '../tokens/message-tokens.ts';
 
 const conversationFields = { conversation: idSchema, tenant: idSchema.default(DEFAULT_TENANT) };
-const conversationSchema = z.strictObject(conversationFields);
 
-export const enqueueSchema = z.strictObject({
-  ...conversationFields,
-  agent: idSchema,
-  /** the user message */
-  input: z.string().min(1),
-  /** the caller's id makes the call repeatable: the same again answers the present state */
-  turn: idSchema.optional(),
-  /** ms until the turn becomes due */
-  delayMs: z.number().int().min(0).optional(),
-  /** orders conversations, never the turns of one; 1 is first */
-  priority: z.number().int().min(1).max(2_097_151).optional(),
-  /** refuse where so many wait; scheduled turns do not count, and are let in when they are due */
-  maxQueuedTurns: z.number().int().min(1).optional(),
-});
+/** Ten years: what is further off is not meant, and no date can show it. */
+const DELAY_MOST_MS = 315_360_000_000;
+
+export const enqueueSchema = z
+  .strictObject({
+    ...conversationFields,
+    agent: idSchema,
+    /** the user message */
+    input: z.string().min(1),
+    /** the caller's id makes the call repeatable: the same again answers the present state */
+    turn: idSchema.optional(),
+    /** ms until the turn becomes due */
+    delayMs: z.number().int().min(0).max(DELAY_MOST_MS).optional(),
+    /**
+     * orders conversations, never the turns of one; 1 is first. It is the wake's that a turn brings to an empty mailbox: one
+     * behind others has none, and one that becomes due later is woken by a sweep
+     */
+    priority: z.number().int().min(1).max(2_097_151).optional(),
+    /** refuse where so many wait; scheduled turns do not count, and are let in when they are due */
+    maxQueuedTurns: z.number().int().min(1).optional(),
+  })
+  .refine(({ delayMs = 0, priority }) => delayMs === 0 || priority === undefined, {
+    path: ['priority'],
+    message: 'a turn with a delay takes none',
+  });
 
 export const appendSchema = z.strictObject({
   ...conversationFields,
@@ -54,11 +65,10 @@ export type AppendInput = z.input<typeof appendSchema>;
 /** A conversation by its id, or with its tenant. */
 export type ConversationName = string | { readonly tenant: string; readonly id: string };
 
-/** @throws invalid_input */
-export function readConversationName(name: ConversationName): ConversationRef {
+/** @param at what the caller calls it. @throws invalid_input */
+export function readConversationName(name: ConversationName, at = 'conversation'): ConversationRef {
   const { tenant, id } = isMapping(name) ? name : { tenant: DEFAULT_TENANT, id: name };
-  const read = parseInput(conversationSchema, { tenant, conversation: id });
-  return { tenant: read.tenant, id: read.conversation };
+  return { id: parseInput(idSchema, id, at), tenant: parseInput(conversationFields.tenant, tenant, 'tenant') };
 }
 
 /** @throws invalid_input */
@@ -82,16 +92,17 @@ const answersSchema = z
   .refine((answers) => Object.keys(answers).length > 0, 'expected at least one answer, by call id');
 
 /**
- * Answers as they are stored, by call id. What a worker could not read would fail the turn: it is refused here.
+ * Answers as they are stored, by call id. What a worker could not read would be an error before the model, or a denial that
+ * nobody meant: it is refused here, and an answer of the other kind by the store, which knows what the turn waits for.
  * @throws invalid_input, message_too_large, with the field
  */
-export function readAnswers(answers: Readonly<Record<string, CallAnswer>>): Map<string, string> {
+export function readAnswers(answers: Readonly<Record<string, CallAnswer>>): Map<string, BroughtAnswer> {
   const read = Object.entries(parseInput(answersSchema, answers, 'answers'));
   return new Map(
     read.map(([call, answer]) => {
       const json = JSON.stringify(answer);
       checkBytes(json, `answers.${call}`);
-      return [call, json];
+      return [call, { for: 'approved' in answer ? 'approval' : 'tools', json }];
     }),
   );
 }

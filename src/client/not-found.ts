@@ -9,6 +9,6 @@ export function noTurn({ id }: ConversationRef, turn: string): TurnfoldError {
   return new TurnfoldError('not_found', `turn: no turn ${turn} in ${id}`, { field: 'turn' });
 }
 
-export function noVersion({ id }: ConversationRef, version: number): TurnfoldError {
-  return new TurnfoldError('not_found', `version: no version ${version} of ${id}`, { field: 'version' });
+export function noVersion({ id }: ConversationRef, version: number, field = 'version'): TurnfoldError {
+  return new TurnfoldError('not_found', `${field}: no version ${version} of ${id}`, { field });
 }

@@ -1,4 +1,3 @@
-import { isGateShut } from '../domain/compaction/breaker.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import { contextSize, NO_OVERHEAD } from '../domain/size.ts';
 import { noConversation } from './not-found.ts';
@@ -9,7 +8,9 @@ import { checkHeld } from './unsure.ts';
 /** Nobody runs a gate for appended messages: the compaction worker looks, unless the last look says that it need not. */
 export async function askForEvaluation(ports: ClientPorts, conversation: ConversationRef): Promise<void> {
   const state = await ports.contexts.readConversation(conversation);
-  if (state === undefined || isGateShut(state.gate, contextSize(state.size, NO_OVERHEAD).tokens)) return;
+  if (state === undefined) return;
+  const { shutBelowMessageTokens = 0 } = state.gate;
+  if (contextSize(state.size, NO_OVERHEAD).tokens < shutBelowMessageTokens) return;
   await requestPass(ports, conversation, false);
 }
 

@@ -187,7 +187,7 @@ async function decide(
   const wake = ports.ids.next();
   const result = await ports.proposals.decideProposal({ conversation, operation, wake, ...decision });
   if (result.status === 'decided' && result.needsWake) await ports.wakes.wake('pass', conversation, wake);
-  checkHeld(result, { field: 'operation', id: operation });
+  checkHeld(result, { field: 'operation', id: operation, others: { proposal } });
   if (result.status === 'concluded') return conclude(operation, proposal, result.answer);
   if (result.status !== 'decided') throw refusalOf(conversation, proposal, result);
   const until = ports.now() + waitMs;

@@ -19,10 +19,8 @@ export function beingCopied(
   });
 }
 
-export function versionGone({ id }: ConversationRef, version: number): TurnfoldError {
-  return new TurnfoldError('version_gone', `version: version ${version} of ${id} is no longer kept`, {
-    field: 'version',
-  });
+export function versionGone({ id }: ConversationRef, version: number, field = 'version'): TurnfoldError {
+  return new TurnfoldError('version_gone', `${field}: version ${version} of ${id} is no longer kept`, { field });
 }
 
 export function notFailed(turn: string, state: TurnState): TurnfoldError {

@@ -2,6 +2,7 @@ import { parseInput } from '../domain/parse.ts';
 import type { TurnView } from '../domain/turn.ts';
 import { type HeardPart, HeardText } from './heard-text.ts';
 import { type ConversationName, readConversationName, readTurnId } from './input.ts';
+import { followUntilLeft } from './leaving.ts';
 import type { ClientPorts } from './ports.ts';
 import { untilSettled, waitSchema } from './turns.ts';
 
@@ -19,17 +20,30 @@ export interface StreamOptions {
  * before the first call for a part, nor after the last.
  * @throws invalid_input, not_found, the signal's reason
  */
-export async function* streamTurn(
+export function streamTurn(
   ports: ClientPorts,
   name: ConversationName,
   turn: string,
-  { waitMs, signal }: StreamOptions = {},
+  options: StreamOptions = {},
+): AsyncGenerator<TurnProgress, void, void> {
+  return followUntilLeft((left) => listenOn(ports, { name, turn, ...options }, left));
+}
+
+interface Followed extends StreamOptions {
+  readonly name: ConversationName;
+  readonly turn: string;
+}
+
+async function* listenOn(
+  ports: ClientPorts,
+  { name, turn, waitMs, signal }: Followed,
+  left: AbortSignal,
 ): AsyncGenerator<TurnProgress, void, void> {
   const conversation = readConversationName(name);
   const heard = new HeardText(readTurnId(turn));
   const timeMs = waitMs === undefined ? Number.POSITIVE_INFINITY : parseInput(waitSchema, waitMs, 'waitMs');
   signal?.throwIfAborted();
-  const left = new AbortController();
+  const looking = new AbortController();
   let news = Promise.withResolvers<void>();
   const tell = (): void => news.resolve();
   const listening = ports.texts.listen(conversation, (delta) => {
@@ -37,17 +51,19 @@ export async function* streamTurn(
     tell();
   });
   signal?.addEventListener('abort', tell);
+  left.addEventListener('abort', tell);
   try {
     let isOver = false;
     const end = (): void => {
       isOver = true;
       tell();
     };
-    const settled = untilSettled(ports, conversation, turn, { waitMs: timeMs, signal: left.signal });
+    const settled = untilSettled(ports, conversation, turn, { waitMs: timeMs, signal: looking.signal });
     settled.then(end, end);
     for (;;) {
       await news.promise;
       news = Promise.withResolvers();
+      if (left.aborted) return;
       signal?.throwIfAborted();
       if (isOver) break;
       yield* heard.take();
@@ -59,6 +75,6 @@ export async function* streamTurn(
   } finally {
     signal?.removeEventListener('abort', tell);
     listening.stop();
-    left.abort();
+    looking.abort();
   }
 }

@@ -7,11 +7,9 @@ import type { AcceptRequest, AcceptResult } from '../domain/ports/turn-store.ts'
 import { isSettled, TURN_LIMITS, type TurnState, type TurnView } from '../domain/turn.ts';
 import { agentConflict } from './agent-conflict.ts';
 import {
-  type CallAnswer,
   type ConversationName,
   type EnqueueInput,
   enqueueSchema,
-  readAnswers,
   readConversationName,
   readTurnId,
   weighMessage,
@@ -116,7 +114,7 @@ export async function readResult(
 }
 
 /**
- * The turn once it is settled, or as it stands after `waitMs`. Aborted, it ends at the next look.
+ * The turn once it is settled, or as it stands after `waitMs`. Aborted, it ends at once.
  * @throws not_found, the signal's reason
  */
 export async function untilSettled(
@@ -132,7 +130,7 @@ export async function untilSettled(
     if (view === undefined) throw noTurn(conversation, turn);
     const leftMs = until - ports.now();
     if (isSettled(view.state) || leftMs <= 0) return view;
-    await ports.notices.wait(conversation, Math.min(leftMs, LOOK_MS));
+    await ports.notices.wait(conversation, Math.min(leftMs, LOOK_MS), signal);
   }
 }
 
@@ -151,37 +149,4 @@ export async function cancelTurn(ports: ClientPorts, name: ConversationName, tur
   }
   checkHeld(result, { field: 'turn', id: turn });
   return result.status === 'settled' ? result.state : 'canceled';
-}
-
-/**
- * Brings what a waiting turn waits for: results of tools that run elsewhere, or approvals, by call id.
- * @returns `going_on` once nothing more is awaited; brought again they change nothing, and say so even after the turn
- * @throws invalid_input, message_too_large, not_found, accepted_unsure, conflict where the turn does not wait for these calls
- */
-export async function answerCalls(
-  ports: ClientPorts,
-  name: ConversationName,
-  turn: string,
-  answers: Readonly<Record<string, CallAnswer>>,
-): Promise<'going_on' | 'still_waiting'> {
-  const conversation = readConversationName(name);
-  const result = await ports.turns.resume({
-    conversation,
-    turn: readTurnId(turn),
-    answers: readAnswers(answers),
-    wake: ports.ids.next(),
-  });
-  switch (result.status) {
-    case 'fulfilled':
-      if (result.wake !== undefined) await ports.wakes.wake('turn', conversation, result.wake);
-      checkHeld(result, { field: 'turn', id: turn });
-      return 'going_on';
-    case 'partial':
-      checkHeld(result, { field: 'turn', id: turn });
-      return 'still_waiting';
-    case 'not_waiting':
-      throw new TurnfoldError('conflict', `turn: ${turn} does not wait for these calls`, { field: 'turn' });
-    default:
-      throw noTurn(conversation, turn);
-  }
 }

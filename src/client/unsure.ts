@@ -5,19 +5,21 @@ import { TurnfoldError } from '../domain/errors.ts';
 export interface CallName {
   readonly field: 'turn' | 'operation' | 'conversation';
   readonly id: string;
+  /** what else it has to name, where the caller may have looked it up for this call */
+  readonly others?: Readonly<Record<string, string>>;
 }
 
 /**
  * Lets pass what is held as was asked for. Called once the wakes are added: what is written goes on, sure or unsure.
  * @throws accepted_unsure
  */
-export function checkHeld({ shortfall }: Told<unknown>, { field, id }: CallName): void {
+export function checkHeld({ shortfall }: Told<unknown>, { field, id, others }: CallName): void {
   if (shortfall === undefined) return;
   throw new TurnfoldError(
     'accepted_unsure',
     `${field}: ${id}: what was asked for is written, but ${explain(shortfall)} in time. The same call again, with this ` +
       `${field} where it named none, is safe, and answers once it is held.`,
-    { field, details: { [field]: id, ...shortfall } },
+    { field, details: { ...others, [field]: id, ...shortfall } },
   );
 }
 

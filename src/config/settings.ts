@@ -24,7 +24,7 @@ export const SETTINGS = {
       .string()
       .refine((text) => readRedisAddress(text) !== undefined, `must be ${REDIS_ADDRESS_FORMS}`)
       .optional(),
-    about: `Where Redis is: ${REDIS_ADDRESS_FORMS}. \`worker\` insists on it; commands try redis://127.0.0.1:6379 without it; \`dev\` and \`demo\` start their own.`,
+    about: `Where Redis is: ${REDIS_ADDRESS_FORMS}. Sentinels are told the password of the address, or one of their own: \`?sentinelPassword=…\`, and \`&sentinelUsername=…\`, percent-encoded. \`worker\` insists on it; commands try redis://127.0.0.1:6379 without it; \`dev\` and \`demo\` start their own.`,
     hasFile: true,
     show: showRedisAddress,
   },

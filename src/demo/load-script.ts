@@ -37,10 +37,11 @@ export async function loadQuestionScript(root: string): Promise<DemoScript> {
 /**
  * A recorded conversation in a window that is at most a quarter of it, but for one so short that a pass could not get below
  * its target in such a window.
+ * @param number of its line in the file, from 1
  * @throws invalid_input
  */
-export async function loadPlaybackScript(line: string): Promise<DemoScript> {
-  const conversation = readConversationLine(line, 1);
+export async function loadPlaybackScript(line: string, number: number): Promise<DemoScript> {
+  const conversation = readConversationLine(line, number);
   const playback = playBack(conversation);
   if (playback.turns.length === 0) {
     throw new TurnfoldError('invalid_input', 'messages: no user message, so there is no turn to play back', {

@@ -40,9 +40,12 @@ export interface Agent {
   readonly maxSteps?: number;
   /** ms that a turn may take from its first claim on, waits included (default: no limit); past it, it fails as `turn_timeout` */
   readonly turnTimeoutMs?: number;
-  /** a larger result is clipped before it enters the log; the whole stays under a reference (default 8,000) */
+  /** a larger result is clipped before it enters the log (default 8,000); with `recall` the whole is kept, up to 1 MiB */
   readonly toolResultMaxTokens?: number;
-  /** gives it the tool `recall`, which searches and reads the log of its conversation, what is archived first (default off) */
+  /**
+   * gives it the tool `recall`, which searches and reads the log of its conversation, what is archived first, and reads clipped
+   * tool results whole (default off)
+   */
   readonly recall?: boolean;
 }
 

@@ -40,6 +40,11 @@ export interface Gate {
   readonly gainlessPasses: number;
   /** the breaker: no soft pass below this size; 0 where closed */
   readonly breakerTokens: number;
+  /**
+   * What both come to, or the hard limit before them, in tokens of the messages alone: for who appends, and does not know what
+   * else a request holds. Absent: an append asks for a pass at once.
+   */
+  readonly shutBelowMessageTokens?: number;
 }
 
 export const OPEN_GATE: Gate = { shutBelowTokens: 0, gainlessPasses: 0, breakerTokens: 0 };

@@ -1,3 +1,5 @@
+import { brandErrors, hasBrand } from './error-brand.ts';
+
 /**
  * Every failure that a caller or an operator can meet, by code. The code says what happens next; the message says it to a
  * person; `field` names the input or setting at fault. Nothing outside this list leaves the project's borders.
@@ -21,7 +23,7 @@ export const ERROR_CODES = {
   mailbox_full: 'caller',
   /** An append while turns wait or run; a restore over a turn that is under way. */
   conversation_busy: 'caller',
-  /** An append or a commit that expected another head or version. */
+  /** An append or a commit that expected another head or version; an answer to a call that the turn does not wait for. */
   conflict: 'caller',
   /** An approval or rejection of what is no longer proposed, or no longer fits. Look at what is proposed now. */
   proposal_stale: 'caller',
@@ -68,11 +70,11 @@ export const ERROR_CODES = {
    * call again, under that id, is safe, and answers once it is reached.
    */
   accepted_unsure: 'service',
-  /** Redis does not answer. */
+  /** Redis does not answer, or takes no writes now: its disk is full, or replicas that it asks for are missing. */
   redis_unavailable: 'service',
   /** Redis refuses writes: its memory limit is reached. */
   redis_full: 'service',
-  /** The database was written with other settings or a newer schema, or its server may throw keys away. */
+  /** The database was written with other settings or a newer schema, or its server may throw keys away or is too old. */
   incompatible_store: 'service',
   /** A setting of the environment that does not parse; an option of `startWorkers`, of `openClient` or of an agent. */
   invalid_config: 'service',
@@ -88,7 +90,13 @@ export interface ErrorContext {
   readonly cause?: unknown;
 }
 
+const BRAND = Symbol.for('turnfold.TurnfoldError');
+
 export class TurnfoldError extends Error {
+  static {
+    brandErrors(this, BRAND);
+  }
+
   readonly code: ErrorCode;
   readonly field: string | undefined;
   readonly details: Readonly<Record<string, unknown>> | undefined;
@@ -112,6 +120,7 @@ export class TurnfoldError extends Error {
   }
 }
 
+/** Of whichever copy of this package: never by `instanceof`. */
 export function isTurnfoldError(error: unknown, code?: ErrorCode): error is TurnfoldError {
-  return error instanceof TurnfoldError && (code === undefined || error.code === code);
+  return hasBrand(error, BRAND) && (code === undefined || (error as TurnfoldError).code === code);
 }

@@ -48,7 +48,7 @@ type TurnEvent =
       readonly type: 'turn_claimed';
       readonly agent: string;
       readonly attempt: number;
-      /** from the acceptance to the first claim: there at that claim alone */
+      /** from the acceptance, of a scheduled turn from its time, to the first claim: there at that claim alone */
       readonly waitMs?: number;
       /** of a turn that was suspended, at the claim that goes on with it */
       readonly suspended?: { readonly for: WaitKind; readonly ms: number };
@@ -57,7 +57,7 @@ type TurnEvent =
       readonly type: 'turn_settled';
       readonly outcome: 'completed' | 'failed';
       readonly code?: string;
-      /** from the acceptance, waits included; absent where a claim settled a poison turn */
+      /** from the acceptance, of a scheduled turn from its time, waits included; absent where a claim settled a poison turn */
       readonly durationMs?: number;
     }
   | { readonly type: 'turn_suspended'; readonly for: WaitKind; readonly waitMs: number }
@@ -73,11 +73,17 @@ type ModelEvent =
   | {
       readonly type: 'model_called';
       readonly purpose: 'turn' | 'summary';
+      /** of a chain its own id (`a|b`), whether it answers or fails: it is the chain that was asked */
       readonly model: string;
+      /** which of a chain's models answered: what the answer holds, and costs, is that one's */
+      readonly answeredBy?: string;
       readonly outcome: ModelOutcome;
       readonly durationMs: number;
       /** until the first text of the answer; absent where nobody listens, or there is none */
       readonly firstTextMs?: number;
+      /** of a failed one, where its adapter told: what failed, without contents, and what the provider called it */
+      readonly why?: string;
+      readonly code?: string;
       /** how long the provider wants to be left alone */
       readonly retryAfterMs?: number;
       /** our own size of the request */
@@ -92,7 +98,7 @@ type ModelEvent =
       /** US dollars; absent where the model has no prices */
       readonly cost?: number;
     }
-  /** a model of a chain failed, and the next one was asked */
+  /** a model of a chain, by its own id, failed, and the next one was asked */
   | {
       readonly type: 'model_passed_over';
       readonly purpose: 'turn' | 'summary';
@@ -166,6 +172,8 @@ type PassEvent =
       readonly tokens?: number;
       /** who wrote it, and whether another of its chain was asked before */
       readonly written?: { readonly by: string; readonly isFallback: boolean };
+      /** who of the chain refused, or takes no such source, and for what; without contents. Failures are told as such */
+      readonly why?: string;
     };
 
 /**
@@ -184,11 +192,11 @@ type RejectionEvent = {
   readonly form?: string;
 };
 
-/** The work stopped without an outcome: the conversation or its pass has another owner, or is erased. */
+/** The work stopped without an outcome: the conversation or its pass has another owner, or is erased; or the turn was canceled. */
 type LossEvent = {
   readonly type: 'lease_lost';
   readonly what: 'turn' | 'pass';
-  readonly why?: 'fenced' | 'gone' | 'expired';
+  readonly why?: 'fenced' | 'gone' | 'canceled' | 'expired';
 };
 
 /** A job waits again, because its worker died, froze, lost Redis or stopped before it was done. Told by whoever found it. */

@@ -1,3 +1,4 @@
+import { brandErrors, hasBrand } from './error-brand.ts';
 import type { ModelWindow } from './limits.ts';
 import type { Message, ToolCall } from './message.ts';
 import type { WireFormat } from './raw-items.ts';
@@ -112,14 +113,23 @@ export interface ModelErrorOptions {
   readonly code?: string;
   /** of a refused request: its form as JSON, cut to what the refusal names, without contents */
   readonly form?: string;
+  /** of an answer that is of no use, and was paid for */
+  readonly usage?: ModelUsage;
   readonly cause?: unknown;
 }
 
+const BRAND = Symbol.for('turnfold.ModelError');
+
 export class ModelError extends Error {
+  static {
+    brandErrors(this, BRAND);
+  }
+
   readonly kind: ModelErrorKind;
   readonly retryAt: number | undefined;
   readonly code: string | undefined;
   readonly form: string | undefined;
+  readonly usage: ModelUsage | undefined;
 
   /** @param message without contents of the conversation */
   constructor(kind: ModelErrorKind, message: string, options: ModelErrorOptions = {}) {
@@ -129,5 +139,11 @@ export class ModelError extends Error {
     this.retryAt = options.retryAt;
     this.code = options.code;
     this.form = options.form;
+    this.usage = options.usage;
   }
+}
+
+/** Of whichever copy of this package: never by `instanceof`. */
+export function isModelError(error: unknown, kind?: ModelErrorKind): error is ModelError {
+  return hasBrand(error, BRAND) && (kind === undefined || (error as ModelError).kind === kind);
 }

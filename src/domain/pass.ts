@@ -5,14 +5,21 @@ export type PassOutcome =
   | { readonly kind: 'approved'; readonly version: number }
   /** somebody did not approve of it; nobody said anything in time */
   | { readonly kind: 'rejected' | 'expired' }
-  /** an evaluation on fresh state found no reason: that was no pass, and turns and messages are counted on */
+  /** an evaluation on fresh state found no reason */
   | { readonly kind: 'no_reason' }
+  /** it was soft, and a model is thinking over the context: it comes again when that has ended */
+  | { readonly kind: 'thinking' }
   /** there is a reason, and nothing to do about it */
   | { readonly kind: 'none' }
   /** what it would have gained is not worth a version */
   | { readonly kind: 'no_gain' }
   | { readonly kind: 'infeasible' }
   | { readonly kind: 'failed'; readonly code: string };
+
+/** Whether there was a pass, so that turns and messages count from its end on. */
+export function isCounted(kind: PassOutcome['kind'] | 'superseded'): boolean {
+  return kind !== 'no_reason' && kind !== 'thinking';
+}
 
 /** Times and budgets of passes. All times in ms. */
 export const PASS_LIMITS = {

@@ -3,48 +3,60 @@ export interface RedisNode {
   readonly port: number;
 }
 
-interface Credentials {
+interface Login {
   readonly username?: string;
   readonly password?: string;
+}
+
+interface Credentials extends Login {
   readonly isTls: boolean;
 }
 
 /** Where a Redis is, by how it is run. */
 export type RedisAddress =
   | { readonly kind: 'single'; readonly url: string }
-  /** the Sentinels say who the master of that name is; the credentials are the master's */
+  /**
+   * the Sentinels say who the master of that name is; the credentials are the master's, whose password the Sentinels are told
+   * as well where they have no login of their own
+   */
   | ({
       readonly kind: 'sentinel';
       readonly nodes: readonly RedisNode[];
       readonly master: string;
       readonly database: number;
+      readonly sentinels: Login;
     } & Credentials)
   /** some nodes of a Cluster, which name the others */
   | ({ readonly kind: 'cluster'; readonly nodes: readonly RedisNode[] } & Credentials);
 
 /** For messages: an address that is none of these is never quoted, it may hold a password. */
 export const REDIS_ADDRESS_FORMS =
-  'redis://[user:password@]host[:port][/database], redis+sentinel://[user:password@]host[:port],…/master[/database], or redis+cluster://[user:password@]host[:port],… without a database; rediss for TLS';
+  'redis://[user:password@]host[:port][/database], redis+sentinel://[user:password@]host[:port],…/master[/database][?sentinelPassword=…], or redis+cluster://[user:password@]host[:port],… without a database; rediss for TLS';
 
 const PORTS = { sentinel: 26_379, cluster: 6_379 } as const;
 const SEVERAL =
-  /^(?<scheme>rediss?)\+(?<kind>sentinel|cluster):\/\/(?:(?<login>[^@/]*)@)?(?<hosts>[^@/]+)(?:\/(?<path>.*))?$/;
+  /^(?<scheme>rediss?)\+(?<kind>sentinel|cluster):\/\/(?:(?<login>[^@/]*)@)?(?<hosts>[^@/?]+)(?:\/(?<path>[^?]*))?(?:\?(?<query>.*))?$/;
 
 /** undefined where the text is no such address */
 export function readRedisAddress(text: string): RedisAddress | undefined {
   const parts = SEVERAL.exec(text)?.groups;
   if (parts === undefined) return isSingle(text) ? { kind: 'single', url: text } : undefined;
-  const { scheme, kind, login = '', hosts = '', path = '' } = parts;
+  const { scheme, kind, login = '', hosts = '', path = '', query } = parts;
   const nodes = hosts.split(',').map((host) => readNode(host, PORTS[kind as keyof typeof PORTS]));
   if (!nodes.every((node) => node !== undefined)) return undefined;
   const credentials = readLogin(login);
   if (credentials === undefined) return undefined;
   const isTls = scheme === 'rediss';
   // A Cluster has no databases but 0.
-  if (kind === 'cluster') return path === '' ? { kind: 'cluster', nodes, ...credentials, isTls } : undefined;
+  if (kind === 'cluster') {
+    return path === '' && query === undefined ? { kind: 'cluster', nodes, ...credentials, isTls } : undefined;
+  }
   const [, master, database = '0'] = /^([\w.-]+)(?:\/(\d+))?$/.exec(path) ?? [];
-  if (master === undefined) return undefined;
-  return { kind: 'sentinel', nodes, master, database: Number(database), ...credentials, isTls };
+  // By default the password of the master, and of no user: a Sentinel that asks for none takes any of its default user's.
+  const { password } = credentials;
+  const sentinels = query === undefined ? (password === undefined ? {} : { password }) : readSentinelLogin(query);
+  if (master === undefined || sentinels === undefined) return undefined;
+  return { kind: 'sentinel', nodes, master, database: Number(database), sentinels, ...credentials, isTls };
 }
 
 /** The servers that are asked first. */
@@ -65,7 +77,8 @@ export function showAddress(address: RedisAddress): string {
     return `${protocol}//${username || password ? '***@' : ''}${host}${pathname}`;
   }
   const { kind, nodes, username, password, isTls } = address;
-  const login = username === undefined && password === undefined ? '' : '***@';
+  const secrets = [username, password, address.kind === 'sentinel' ? address.sentinels.password : undefined];
+  const login = secrets.every((secret) => secret === undefined) ? '' : '***@';
   const hosts = nodes.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`);
   const path = address.kind === 'sentinel' ? `/${address.master}/${address.database}` : '';
   return `redis${isTls ? 's' : ''}+${kind}://${login}${hosts.join(',')}${path}`;
@@ -85,7 +98,7 @@ function readNode(text: string, defaultPort: number): RedisNode | undefined {
   return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || (text.endsWith(':80') ? 80 : defaultPort)) };
 }
 
-function readLogin(login: string): Pick<Credentials, 'username' | 'password'> | undefined {
+function readLogin(login: string): Login | undefined {
   const [username = '', ...rest] = login.split(':');
   try {
     return {
@@ -95,4 +108,12 @@ function readLogin(login: string): Pick<Credentials, 'username' | 'password'> | 
   } catch {
     return undefined; // a bare %
   }
+}
+
+/** `sentinelPassword=…`, and before or behind it `sentinelUsername=…`. As in a login `+` is no space. */
+function readSentinelLogin(query: string): Login | undefined {
+  const pairs = query.split('&').map((pair) => /^(sentinelUsername|sentinelPassword)=(.*)$/.exec(pair)?.slice(1));
+  const values = new Map(pairs.map((pair) => [pair?.[0], pair?.[1]]));
+  if (values.has(undefined) || !values.has('sentinelPassword')) return undefined;
+  return readLogin(`${values.get('sentinelUsername') ?? ''}:${values.get('sentinelPassword')}`);
 }

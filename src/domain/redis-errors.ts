@@ -1,12 +1,16 @@
 import { TurnfoldError } from './errors.ts';
-import { findTlsFault, refusalError } from './redis-refusal.ts';
+import { findLoginFault, findTlsFault, refusalError } from './redis-refusal.ts';
+
+/** What a Redis says that can be read, and takes no writes: it was demoted, its disk is full, or its replicas are missing. */
+const TAKES_NO_WRITES = /READONLY|MISCONF|NOREPLICAS/;
 
 /** What ioredis and the kernel say when there is nobody to talk to, and what a Redis says that cannot serve now. */
 const UNAVAILABLE = new RegExp(
   [
     /ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|Socket timeout/,
     /Connection is closed|connection close|Command timed out|max retries per request|isn't writeable/,
-    /LOADING|MASTERDOWN|READONLY/,
+    /LOADING|MASTERDOWN|BUSY Redis/,
+    TAKES_NO_WRITES,
     /sentinels are unreachable/,
     // of a Cluster that has lost a master and has not voted yet
     /CLUSTERDOWN|TRYAGAIN|^ASK \d|Too many Cluster redirections|Cluster isn't ready|startup nodes|slots cache|Cluster is ended/,
@@ -38,9 +42,10 @@ export function nameRedisError(cause: unknown): unknown {
 /** A failure that is an outage whatever it says, because nothing could even be asked. */
 export function outage(cause: Error): TurnfoldError {
   const said = describe(cause);
-  const fault = findTlsFault(said);
+  const fault = findTlsFault(said) ?? findLoginFault(said);
   if (fault !== undefined) return refusalError(fault, cause);
-  return new TurnfoldError('redis_unavailable', `Redis does not answer: ${said}`, { cause });
+  const what = TAKES_NO_WRITES.test(said) ? 'takes no writes' : 'does not answer';
+  return new TurnfoldError('redis_unavailable', `Redis ${what}: ${said}`, { cause });
 }
 
 /**

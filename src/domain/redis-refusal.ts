@@ -18,6 +18,11 @@ export const TLS_PORT: Refusal = {
   hint: 'Write rediss instead of redis into the address.',
 };
 
+const SENTINEL_LOGIN: Refusal = {
+  message: 'its Sentinels do not take the password',
+  hint: 'They are told that of the address; one of their own goes behind it: /master?sentinelPassword=….',
+};
+
 /** By what Node and OpenSSL say; which of code and text reaches us depends on who passes it on. */
 const TLS_FAULTS: readonly (readonly [RegExp, Refusal])[] = [
   [
@@ -65,6 +70,11 @@ const TLS_FAULTS: readonly (readonly [RegExp, Refusal])[] = [
 /** What keeps us from TLS, by what an error says; undefined where it says nothing of that. */
 export function findTlsFault(said: string): Refusal | undefined {
   return TLS_FAULTS.find(([pattern]) => pattern.test(said))?.[1];
+}
+
+/** What Sentinels say of a login, by what ioredis says of them. Of a server's own the error says enough. */
+export function findLoginFault(said: string): Refusal | undefined {
+  return /sentinels are unreachable.*(NOAUTH|WRONGPASS)/s.test(said) ? SENTINEL_LOGIN : undefined;
 }
 
 export function refusalError({ message, hint }: Refusal, cause?: unknown): TurnfoldError {

@@ -12,7 +12,25 @@ export interface UsageFigures {
   readonly cost?: number;
 }
 
-export function describeUsage({ prices }: Pick<ModelProfile, 'prices'>, usage: ModelUsage): UsageFigures {
+/** Undefined where a provider left a count out, or sent something else: the rest of such a usage says nothing. */
+export function checkUsage(usage: ModelUsage | undefined): ModelUsage | undefined {
+  if (!usage) return undefined; // or null, as some send it
+  const { inputTotal, output, outputKept, cachedInput = 0, cacheWrite = 0 } = usage;
+  return [inputTotal, output, outputKept, cachedInput, cacheWrite].every(isCount) ? usage : undefined;
+}
+
+/** Whatever its type says: a provider's own words come through adapters as they are. */
+function isCount(count: number): boolean {
+  return Number.isFinite(count) && count >= 0;
+}
+
+/** Nothing of a usage that is none. */
+export function describeUsage(
+  { prices }: Pick<ModelProfile, 'prices'>,
+  told: ModelUsage | undefined,
+): Partial<UsageFigures> {
+  const usage = checkUsage(told);
+  if (usage === undefined) return {};
   const { inputTotal, cachedInput, output } = usage;
   return {
     inputTokens: inputTotal,

@@ -99,7 +99,7 @@ export const START_VERSION: Version = {
   model: null,
 };
 
-/** What a checkpoint says and where it comes from. Stored under `cp:`, never expires while a kept version names it. */
+/** What a checkpoint says and where it comes from. Stored under `cp:` for as long as a kept version shows it. */
 export const checkpointSchema = z.object({
   text: z.string().min(1),
   /** the seqs it stands for */

@@ -1,6 +1,7 @@
 import { Cluster, type Redis } from 'ioredis';
 import type { RedisLocation } from '../domain/redis-tls.ts';
 import { openRedis } from '../redis/open-redis.ts';
+import { proveWrites } from '../redis/prove-writes.ts';
 
 export interface ServerIdentity {
   readonly name: 'Redis' | 'Valkey';
@@ -42,10 +43,10 @@ export async function identifyServer(client: Redis | Cluster): Promise<ServerIde
   return parseIdentity(await client.info('server').catch(() => ''));
 }
 
-/** Throws unless every server that takes writes answers; a Cluster that has lost one is not even connected to. */
-export async function pingMasters(client: Redis | Cluster): Promise<void> {
+/** Throws unless every master takes writes; a Cluster that has lost one is not even connected to. */
+export async function proveAllWrites(client: Redis | Cluster): Promise<void> {
   const masters = client instanceof Cluster ? client.nodes('master') : [client];
-  await Promise.all(masters.map((master) => master.ping()));
+  await Promise.all(masters.map(proveWrites));
 }
 
 function parseIdentity(info: string): ServerIdentity {

@@ -1,12 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { isTurnfoldError } from '../domain/errors.ts';
+import { nameRedisError } from '../domain/redis-errors.ts';
 import type { RedisLocation } from '../domain/redis-tls.ts';
 import { findRefusal } from '../redis/refusal.ts';
-import { pingMasters, withConnection } from './connection.ts';
+import { proveAllWrites, withConnection } from './connection.ts';
 
 const PAUSE_MS = 500;
-const PING_TIMEOUT_MS = 1_000;
+const ANSWER_MS = 1_000;
 
-/** Asks a Redis, however it is run, until it answers, however long it is away or refuses us; the pauses between do not keep a process. */
+/** Asks a Redis, however it is run, until it takes writes, however long it is away or refuses us or them; the pauses between do not keep a process. */
 export async function untilAnswer(location: RedisLocation): Promise<void> {
   // Apart, for ioredis would print at each try that it takes no password.
   while (await findRefusal(location)) await delay(PAUSE_MS, undefined, { ref: false });
@@ -15,9 +17,10 @@ export async function untilAnswer(location: RedisLocation): Promise<void> {
 
 async function doesAnswer(location: RedisLocation): Promise<boolean> {
   try {
-    await withConnection(location, PING_TIMEOUT_MS, pingMasters);
+    await withConnection(location, ANSWER_MS, proveAllWrites);
     return true;
-  } catch {
-    return false;
+  } catch (error) {
+    // A full one is there: that it is full is another failure, with another remedy.
+    return isTurnfoldError(nameRedisError(error), 'redis_full');
   }
 }

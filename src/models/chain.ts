@@ -1,4 +1,4 @@
-import { type Model, ModelError, type ModelPrices, type ModelProfile } from '../domain/model.ts';
+import { isModelError, type Model, type ModelError, type ModelPrices, type ModelProfile } from '../domain/model.ts';
 import { type Delays, generateUnlessSilent, systemDelays } from './first-event.ts';
 
 export interface ChainOptions {
@@ -13,8 +13,9 @@ const FIRST_EVENT_MS = 120_000;
 /**
  * Models that stand in for each other, tried in order. A model that is overloaded, limited, away, silent, or not to be had (its
  * key, its quota) is passed over; one that finds the request too large or malformed is not, since the next would find the same.
- * Where all fail the turn is told the soonest time to come back, else what the last one said. A chain in a chain has one
- * model's time for all of its own.
+ * Where all fail the turn is told the soonest time to come back, and none where one of them names none: that one may be back
+ * at any moment. Where no wait helps it is told what the last one said. A chain in a chain has one model's time for all of
+ * its own.
  */
 export function modelChain(
   models: readonly [Model, ...Model[]],
@@ -44,9 +45,10 @@ export function modelChain(
 }
 
 function isPassedOver(error: unknown): error is ModelError {
-  return error instanceof ModelError && (error.kind === 'retry' || error.kind === 'fatal');
+  return isModelError(error, 'retry') || isModelError(error, 'fatal');
 }
 
+/** One that names no time comes first: its caller's backoff is seconds, a limit may name an hour. */
 function soonest(failures: readonly ModelError[]): ModelError {
   const retries = failures.filter(({ kind }) => kind === 'retry');
   const [first] = retries.toSorted((a, b) => (a.retryAt ?? 0) - (b.retryAt ?? 0));

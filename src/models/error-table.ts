@@ -1,21 +1,28 @@
 import type { ModelErrorKind } from '../domain/model.ts';
 
-/** A way in which providers fail. A failure is of a row by its code or type, by its status, or by its text. */
+/** A way in which providers fail. A failure is of a row by one of three signs. */
 export interface ErrorRow {
   readonly kind: ModelErrorKind;
   /** what a person reads */
   readonly words: string;
+  /** its code, or its type */
   readonly types?: readonly string[];
   readonly statuses?: readonly number[];
-  /** in the provider's message; looked at where neither type nor status says it alone */
+  /** in the provider's message */
   readonly texts?: readonly RegExp[];
   /** it is of thinking alone: without any, the same request may be taken */
   readonly isOfThinking?: true;
 }
 
 /**
- * Real errors of the providers and what each means for a turn. Where several rows match by the same sign, the first counts.
- * A rate limit is never an overflow, whatever its text says of "too many tokens".
+ * Real errors of the providers and what each means for a turn. Which row it is, `findRow` of `provider-errors.ts` decides:
+ *
+ * 1. by the code, else by the type, unless that is the broad `invalid_request_error`;
+ * 2. by the status, unless that is 400, 404 or 422, which say little;
+ * 3. by the text; else by such a status after all.
+ *
+ * Where several rows match by the same sign, the first counts. So a rate limit is never an overflow, whatever its text says of
+ * "too many tokens".
  */
 export const ERROR_TABLE: readonly ErrorRow[] = [
   {
@@ -83,7 +90,12 @@ export const ERROR_TABLE: readonly ErrorRow[] = [
     texts: [/API key not valid/i], // Gemini
   },
   { kind: 'fatal', words: 'no such model', types: ['not_found_error', 'model_not_found'], statuses: [404] },
-  { kind: 'fatal', words: 'the key may not do this', types: ['permission_error'], statuses: [403] },
+  {
+    kind: 'fatal',
+    words: 'the key may not do this',
+    types: ['permission_error', 'data_residency_mismatch'],
+    statuses: [403],
+  },
   {
     kind: 'fatal',
     words: 'the provider declines the contents',
@@ -111,6 +123,8 @@ export const ERROR_TABLE: readonly ErrorRow[] = [
       'image_too_small',
       'image_file_too_large',
       'empty_image_file',
+      'image_file_not_found',
+      'failed_to_download_image',
       'unsupported_image_media_type',
     ],
     // Anthropic
@@ -125,8 +139,9 @@ export const ERROR_TABLE: readonly ErrorRow[] = [
     // What is wrong is the agent's setting: no other version of the context would mend it.
     kind: 'fatal',
     words: 'the model does not take a setting',
-    types: ['unsupported_parameter', 'unsupported_value'],
+    types: ['unsupported_parameter', 'unsupported_value', 'invalid_function_parameters'],
     texts: [
+      /^tools\.\d+\./, // Anthropic
       /maximum allowed number of output tokens/i, // Anthropic
       /is not supported (?:for|by|with) this model/i, // Anthropic, OpenAI
       /max_(?:completion_)?tokens is too large/i, // OpenAI
@@ -136,7 +151,14 @@ export const ERROR_TABLE: readonly ErrorRow[] = [
   {
     kind: 'retry',
     words: 'the provider failed',
-    types: ['api_error', 'server_error', 'timeout_error', 'internal_server_error', 'conflict_error'],
+    types: [
+      'api_error',
+      'server_error',
+      'timeout_error',
+      'internal_server_error',
+      'conflict_error',
+      'vector_store_timeout',
+    ],
     statuses: [408, 409, 425, 499, 500, 502, 504],
   },
   {

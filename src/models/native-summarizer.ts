@@ -5,6 +5,7 @@ import type { Summarizer, SummaryAnswer, SummaryRequest } from '../domain/ports/
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
 import type { Tracing } from '../domain/ports/tracing.ts';
 import { type RawItem, type RawItems, readRawItems } from '../domain/raw-items.ts';
+import { checkUsage } from '../domain/usage.ts';
 import { hashTexts, timeCall } from './summarizer/model-call.ts';
 
 export interface NativeSummarizerOptions {
@@ -25,7 +26,7 @@ const CALL_TIMEOUT_MS = 40_000;
 
 /**
  * Summarizes by the provider's own compaction. It stands first in every later request of this model; beside it is a text, for
- * whoever cannot read it. Refused where something else opens the context: there no provider takes it.
+ * whoever cannot read it. Unfit where something else opens the context: there no provider takes it.
  */
 export function createNativeSummarizer(options: NativeSummarizerOptions): Summarizer {
   const { model, fallback } = options;
@@ -33,7 +34,7 @@ export function createNativeSummarizer(options: NativeSummarizerOptions): Summar
     id: `native ${model.profile.id}`,
     async summarize(request) {
       if (request.opensVersion === undefined) {
-        return { status: 'refused', why: 'a compaction by the provider has to open the context' };
+        return { status: 'unfit', why: 'a compaction by the provider has to open the context' };
       }
       const result = await askForCompaction(options, request);
       if (result.status === 'overflow') return { status: 'refused', why: 'larger than its window' };
@@ -77,7 +78,7 @@ async function askForCompaction(options: NativeSummarizerOptions, request: Summa
 /** What the provider counted is what it wrote; what it keeps of the context beside that is counted here. */
 async function countOwn(counter: TokenCounter, { items }: RawItems, usage: ModelUsage | undefined): Promise<number> {
   const [written, kept] = [items.filter(isWritten), items.filter((item) => !isWritten(item))];
-  const writtenTokens = usage?.output ?? (await counter.count(JSON.stringify(written)));
+  const writtenTokens = checkUsage(usage)?.output ?? (await counter.count(JSON.stringify(written)));
   return writtenTokens + (kept.length === 0 ? 0 : await counter.count(JSON.stringify(kept)));
 }
 

@@ -1,7 +1,7 @@
 import type { Message } from '../domain/message.ts';
 import { ModelError, type ModelRequest } from '../domain/model.ts';
 import { readRawItems } from '../domain/raw-items.ts';
-import { isThinking } from '../wire/raw.ts';
+import { isThinking } from '../wire/kept-items.ts';
 
 /** The provider does not know its own thinking any more: a key of its own has changed, or the history came from elsewhere. */
 export class ThinkingRefused extends ModelError {}

@@ -5,7 +5,10 @@ import { upperBoundTokens } from '../domain/size.ts';
 import type { RuleContext } from '../wire/rules/rule.ts';
 import type { Violation, WireRequest } from '../wire/wire-request.ts';
 
-/** A request of ours as the renderers take it: the answer may have all that the window has left. */
+/**
+ * A request of ours as the renderers take it. The answer may have all that the window has left by the upper bound of our count,
+ * and never less than is reserved for one: the bound stands above what the provider will count.
+ */
 export function toWireRequest(request: ModelRequest, { id, ...profile }: ModelProfile): WireRequest {
   const { system, tools, messages, version, tokens } = request;
   const cap = Math.min(request.maxOutputTokens ?? profile.outputCapTokens, profile.outputCapTokens);

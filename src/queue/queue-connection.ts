@@ -33,15 +33,14 @@ export function openQueueConnection({ onError, failsFast = false, ...to }: Queue
   return connection;
 }
 
-/** Of several servers a silent one is left; on a copy BullMQ blocks, for ten seconds at most. */
+/** A silent server is left; on a copy BullMQ blocks, for ten seconds at most. */
 const BLOCKED_MS = 12_000;
 
 class QueueRedis extends Redis {
   readonly #copies: Redis[] = [];
 
   override duplicate(override?: Partial<RedisOptions>): Redis {
-    const isOneOfSeveral = this.options.socketTimeout !== undefined;
-    const copy = super.duplicate({ ...override, ...(isOneOfSeveral && { socketTimeout: BLOCKED_MS }) });
+    const copy = super.duplicate({ ...override, socketTimeout: BLOCKED_MS });
     copy.on('error', ignoreSameOutage);
     this.#copies.push(copy);
     return copy;

@@ -1,4 +1,4 @@
-import { type Queue, RedisConnection } from 'bullmq';
+import type { Queue } from 'bullmq';
 import { isOutage } from '../domain/redis-errors.ts';
 import type { QueueSet } from './queue-set.ts';
 import { type QueueReader, readShardWaits, type ShardWait } from './shard-waits.ts';
@@ -9,12 +9,6 @@ export interface QueueReport extends ShardWait {
   /** connected now; undefined where the server does not tell */
   readonly workers: number | undefined;
 }
-
-/** The Redis that queues insist on, and the one that they ask for. */
-export const QUEUE_REDIS = {
-  least: RedisConnection.minimumVersion,
-  recommended: RedisConnection.recommendedMinimumVersion,
-} as const;
 
 export async function reportQueues(queues: QueueSet, redis: QueueReader): Promise<QueueReport[]> {
   const shards = new Map(queues.entries());

@@ -33,7 +33,11 @@ interface ConnectionClasses {
   readonly Cluster: new (nodes: RedisNode[], options: SeveralOptions) => Cluster;
 }
 
-/** One of several on a machine that is gone says nothing, and TCP would wait for it for a quarter of an hour. */
+/**
+ * A server on a machine that is gone says nothing, and TCP would wait for it for a quarter of an hour: whoever came in its place
+ * (another master, or another machine behind the same address) is found by a new connection only. One that is just slow is
+ * connected to again, and what was not answered sent again.
+ */
 export const SILENCE_MS = 5_000;
 const CONNECT_MS = 5_000;
 /** Who is asked for the master, or for the slots, and does not answer must not cost a fail-fast call its second. */
@@ -62,21 +66,23 @@ export function openRedis(
   };
   if (address.kind === 'cluster') {
     return new classes.Cluster([...nodes], {
-      ...makeClusterOptions(terms, { ...node, ...login, socketTimeout: SILENCE_MS }),
+      ...makeClusterOptions(terms, { ...node, ...login }),
       // A certificate is for names.
       ...(tls && { dnsLookup: (host, answer) => answer(null, host) }),
     });
   }
+  const { sentinels } = address;
   return new classes.Redis({
     ...one,
     ...login,
     sentinels: [...nodes],
     name: address.master,
     db: address.database,
+    ...(sentinels.username !== undefined && { sentinelUsername: sentinels.username }),
+    ...(sentinels.password !== undefined && { sentinelPassword: sentinels.password }),
     sentinelRetryStrategy: pickRetries(terms),
     sentinelCommandTimeout: LOOKUP_MS,
-    // Not ioredis' `failoverDetector`: news of the failover, come while a connection looks for the master, ends it for good.
-    socketTimeout: SILENCE_MS,
+    // No `failoverDetector`: news of the failover, come while a connection looks for the master, ends it for good.
     ...(tls && { enableTLSForSentinelMode: true, sentinelTLS: tls }),
   });
 }
@@ -96,6 +102,7 @@ function makeNodeOptions(terms: ConnectionTerms): NodeOptions {
     // A connection that is away has nothing to finish, and ioredis would keep the process alive for two seconds.
     disconnectTimeout: 100,
     connectTimeout: connectTimeoutMs,
+    socketTimeout: SILENCE_MS,
     retryStrategy: pickRetries(terms),
     reconnectOnError: isDemoted,
     ...(commandTimeoutMs !== undefined && { commandTimeout: commandTimeoutMs }),

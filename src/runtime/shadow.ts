@@ -2,7 +2,7 @@ import type { Agent } from '../domain/agent.ts';
 import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
 import type { PolicyInput } from '../domain/policy.ts';
 import type { PreparedAgents } from '../workers/prepared-agent.ts';
-import { prepareAgents } from './agents.ts';
+import { examineAgents, prepareAgents } from './agents.ts';
 
 /**
  * The agents under a second policy, which is the whole of it: neither theirs nor the workers' is under it. Its summaries are
@@ -14,17 +14,26 @@ export async function prepareShadow(
   shadow: PolicyInput,
   factorOf: (model: string) => number,
 ): Promise<PreparedAgents> {
-  const policy: PolicyInput = { ...shadow, summarizer: 'structural' };
   try {
-    return await prepareAgents(
-      agents.map((agent) => ({ ...agent, policy })),
-      {},
-      factorOf,
-    );
-  } catch (cause) {
-    if (!isTurnfoldError(cause, 'invalid_policy')) throw cause;
-    const field = cause.field === undefined ? 'shadow' : `shadow.${cause.field}`;
-    const details = cause.details === undefined ? {} : { details: cause.details };
-    throw new TurnfoldError('invalid_policy', `shadow: ${cause.message}`, { field, ...details, cause });
+    return await prepareAgents(underShadow(agents, shadow), {}, factorOf);
+  } catch (error) {
+    throw isTurnfoldError(error, 'invalid_policy') ? ofShadow(error) : error;
   }
+}
+
+/** Prepares them, too, and tells of all that it cannot work with, one error an agent. */
+export async function examineShadow(agents: readonly Agent[], shadow: PolicyInput): Promise<TurnfoldError[]> {
+  const problems = await examineAgents(underShadow(agents, shadow), {}, false);
+  return problems.filter(({ code }) => code === 'invalid_policy').map(ofShadow);
+}
+
+function underShadow(agents: readonly Agent[], shadow: PolicyInput): Agent[] {
+  const policy: PolicyInput = { ...shadow, summarizer: 'structural' };
+  return agents.map((agent) => ({ ...agent, policy }));
+}
+
+function ofShadow(cause: TurnfoldError): TurnfoldError {
+  const field = cause.field === undefined ? 'shadow' : `shadow.${cause.field}`;
+  const details = cause.details === undefined ? {} : { details: cause.details };
+  return new TurnfoldError(cause.code, `shadow: ${cause.message}`, { field, ...details, cause });
 }

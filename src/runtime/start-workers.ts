@@ -9,6 +9,7 @@ import { combineListeners } from '../telemetry/listeners.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { Calibrations } from '../workers/calibrations.ts';
 import { systemTimers } from '../workers/timers.ts';
+import { BrokenDelivery } from '../workers/turn/broken-delivery.ts';
 import { prepareAgents } from './agents.ts';
 import { Closers } from './closers.ts';
 import { createHandlers, type HandlerParts, type Handlers } from './handlers.ts';
@@ -184,5 +185,8 @@ async function tellOfMemory(readMemory: ConnectedStore['readMemory'], onEvent: E
 }
 
 function reportTo(onEvent: EventListener): QueueErrorListener {
-  return (error, where) => onEvent({ type: 'worker_failed', where, error });
+  return (error, where) => {
+    const told = error instanceof BrokenDelivery ? { ...error.scope, error: error.cause } : { error };
+    onEvent({ type: 'worker_failed', where, ...told });
+  };
 }

@@ -57,7 +57,7 @@ export function listWorkerChecks({ checkServer, wakes, workers, loop, stuckMs }:
 async function lookAtRedis(checkServer: CheckedParts['checkServer']): Promise<Finding> {
   try {
     await checkServer();
-    return findOk('redis', 'it answers, and throws nothing away');
+    return findOk('redis', 'it takes writes, and throws nothing away');
   } catch (error) {
     if (!isTurnfoldError(error, 'incompatible_store')) throw error;
     return findWrong(

@@ -18,7 +18,7 @@ import type { ListeningOptions } from './listening.ts';
 export const ROLES = ['turn', 'compaction', 'summarization'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** All but the first two have defaults: those of the command line's settings. */
+/** The first two are needed. Without `metrics` there are no pages; any other that is absent is as the command line has it. */
 export interface WorkersOptions extends ListeningOptions {
   readonly redisUrl: string;
   readonly agents: readonly Agent[];

@@ -25,6 +25,8 @@ type Result = readonly [error: Error | null, reply: unknown];
 
 /** The hash, the text, and the hash again where the slot has moved. */
 const MAX_TRIES = 4;
+/** A SET, in a Redis that is full as well: an erase, which makes room, waits behind it. */
+const MARK = "#!lua flags=allow-oom\nredis.call('SET', KEYS[1], '')";
 /** Bounds what one WAIT stands for, and the size of a pipeline. */
 const MAX_BATCH = 200;
 
@@ -89,7 +91,7 @@ export class BarrierLane {
       if (tries % 2 === 0) pipeline.call('evalsha', [script.sha, ...args]);
       else pipeline.call('eval', [script.lua, ...args]);
     }
-    pipeline.set(calls[0]?.mark ?? '', '');
+    pipeline.call('eval', [MARK, 1, calls[0]?.mark ?? '']);
     for (const [command, ...args] of this.#waits()) pipeline.call(command, args);
     let results: readonly Result[];
     try {

@@ -17,7 +17,8 @@ export interface ConnectionOptions extends RedisLocation {
 }
 
 /**
- * Opens a connection for scripts. Commands that were sent and not answered are sent again: every script is idempotent.
+ * Opens a connection for scripts. Commands that were sent and not answered are sent again: every script is idempotent, but for an
+ * observation of a calibration, which may count twice.
  * @throws invalid_config
  */
 export function openConnection(options: ConnectionOptions): Redis {
@@ -52,11 +53,9 @@ type Defined<Options> = { [Name in keyof NonNullable<Options>]: Exclude<NonNulla
 
 /** Another connection to the same, with some options of its own. */
 export function duplicateConnection(redis: Redis, options: CopyOptions): Redis {
-  // Where a silent server is left for another one, not sooner than the copy's own commands may take.
+  // A silent server is left not sooner than the copy's own commands may take.
   const socketTimeout = Math.max(SILENCE_MS, options.commandTimeout ?? 0);
-  if (!redis.isCluster) {
-    return redis.duplicate({ ...options, ...(redis.options.socketTimeout !== undefined && { socketTimeout }) });
-  }
+  if (!redis.isCluster) return redis.duplicate({ ...options, socketTimeout });
   const { lazyConnect, enableOfflineQueue, enableAutoPipelining: _, ...redisOptions } = options;
   const cluster = redis as unknown as Cluster;
   return cluster.duplicate(undefined, {

@@ -35,7 +35,16 @@ export async function askMasters<Answer>(
   // Before it has answered once, all the nodes of its address pass for masters.
   if (cluster.slots.length === 0) await callRedis(() => cluster.exists('{tf}:database'));
   const heard = await Promise.all(
-    listOwners(cluster).map(async ([node, master]) => ({ node, ...(await hear(master, ask, deadlineMs)) })),
+    listOwners(cluster).map(async ([node, master]) => {
+      if (master === undefined) return { node, isSilent: true };
+      return {
+        node,
+        ...(await hear(
+          callRedis(() => ask(master)),
+          deadlineMs,
+        )),
+      };
+    }),
   );
   const silent = [...heard.flatMap(({ node, isSilent }) => (isSilent ? [node] : [])), ...nameUnowned(cluster)];
   // One whose connection has ended is looked for anew only here, where nobody else asks for what lies on it.
@@ -77,18 +86,16 @@ export function nodeOf({ options: { host, port } }: Redis): string {
   return `${host}:${port}`;
 }
 
-async function hear<Answer>(
-  master: Redis | undefined,
-  ask: Ask<Answer>,
+/** What is answered in time; one that is away is silent as well. @throws any other failure */
+export async function hear<Answer>(
+  asked: Promise<Answer>,
   deadlineMs: number,
-): Promise<{ readonly answer?: Answer | undefined; readonly isSilent: boolean }> {
-  if (master === undefined) return { isSilent: true };
+): Promise<{ readonly answer?: Answer; readonly isSilent: boolean }> {
   const ended = new AbortController();
   const late = sleep(deadlineMs, { isSilent: true }, { signal: ended.signal });
   late.catch(() => undefined); // aborted below
   try {
-    const asked = callRedis(() => ask(master)).then((answer) => ({ answer, isSilent: false }));
-    return await Promise.race([asked, late]);
+    return await Promise.race([asked.then((answer) => ({ answer, isSilent: false })), late]);
   } catch (error) {
     if (isTurnfoldError(error, 'redis_unavailable')) return { isSilent: true };
     throw error;

@@ -18,9 +18,14 @@ export function versionArgs(version: Version, keepVersions: number): (string | n
   ];
 }
 
-/** Keys of the checkpoints that a version shows, with their count before them. */
-export function shownTexts({ segments }: Version): (string | number)[] {
-  const keys = segments.flatMap((segment) => (segment.kind === 'checkpoint' ? [segment.text] : []));
+/** Keys of the checkpoints that a version shows, in their order. */
+export function shownKeys({ segments }: Pick<Version, 'segments'>): string[] {
+  return segments.flatMap((segment) => (segment.kind === 'checkpoint' ? [segment.text] : []));
+}
+
+/** The same as arguments, their count before them. */
+export function shownTexts(version: Version): (string | number)[] {
+  const keys = shownKeys(version);
   return [keys.length, ...keys];
 }
 

@@ -55,14 +55,19 @@ export function recordEvents(instruments: Instruments): EventListener {
 }
 
 function recordModelCall(instruments: Instruments, event: EventOf<'model_called'>): void {
-  const { purpose, model, outcome, durationMs, firstTextMs, retryAfterMs, isOverLimit, tokens } = event;
-  const { inputTokens, outputTokens, cachedTokens, cost } = event;
+  const { purpose, model, outcome, durationMs, firstTextMs, retryAfterMs, isOverLimit } = event;
   startOutcomes(instruments, { purpose, model });
   instruments.modelRequests.inc({ purpose, model, outcome });
   instruments.modelRequestDuration.observe({ purpose, model }, toSeconds(durationMs));
   if (firstTextMs !== undefined) instruments.modelFirstText.observe({ model }, toSeconds(firstTextMs));
   if (retryAfterMs !== undefined) instruments.modelRetryAfter.observe({ purpose, model }, toSeconds(retryAfterMs));
   instruments.modelRequestsOverLimit.inc({ purpose, model }, isOverLimit ? 1 : 0); // 0 from the first request on
+  recordUsage(instruments, event);
+}
+
+/** Of a chain under who answered: prices, and how a provider counts, are a model's own. */
+function recordUsage(instruments: Instruments, event: EventOf<'model_called'>): void {
+  const { purpose, answeredBy: model = event.model, tokens, inputTokens, outputTokens, cachedTokens, cost } = event;
   if (inputTokens !== undefined) instruments.modelTokens.inc({ purpose, model, direction: 'input' }, inputTokens);
   if (outputTokens !== undefined) instruments.modelTokens.inc({ purpose, model, direction: 'output' }, outputTokens);
   if (cachedTokens !== undefined) instruments.modelCachedTokens.inc({ purpose, model }, cachedTokens);

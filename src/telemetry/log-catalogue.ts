@@ -36,10 +36,22 @@ const LOG_LINES: LogLines = {
     message: 'tool called',
     fields: { tool: name, outcome, durationMs },
   }),
-  model_called: ({ purpose, model, outcome, durationMs, tokens, isOverLimit, inputTokens, outputTokens }) => ({
+  model_called: ({ purpose, model, answeredBy, outcome, why, code, durationMs, tokens, isOverLimit, ...usage }) => ({
     level: outcome === 'answered' || outcome === 'lost' ? 'debug' : 'warn',
     message: 'model called',
-    fields: { purpose, model, outcome, durationMs, tokens, isOverLimit, inputTokens, outputTokens },
+    fields: {
+      purpose,
+      model,
+      answeredBy,
+      outcome,
+      why,
+      code,
+      durationMs,
+      tokens,
+      isOverLimit,
+      inputTokens: usage.inputTokens,
+      outputTokens: usage.outputTokens,
+    },
   }),
   pass_requested: ({ reasons, isJoined }) => ({
     level: 'debug',
@@ -82,10 +94,10 @@ const LOG_LINES: LogLines = {
     message: shadow === undefined ? 'shadow policy not measured' : 'shadow policy measured',
     fields: { ...describeMeasure('live', live), ...(shadow && describeMeasure('shadow', shadow)) },
   }),
-  summary_ended: ({ outcome, durationMs, sourceTokens, tokens }) => ({
-    level: outcome === 'failed' || outcome === 'refused' ? 'warn' : 'debug',
+  summary_ended: ({ outcome, durationMs, sourceTokens, tokens, written, why }) => ({
+    level: outcome === 'failed' || outcome === 'refused' || written?.isFallback === true ? 'warn' : 'debug',
     message: 'summarization job ended',
-    fields: { outcome, durationMs, sourceTokens, tokens },
+    fields: { outcome, durationMs, sourceTokens, tokens, ...written, why },
   }),
   version_rejected: ({ by, version, codes, message, form }) => ({
     level: 'error',
@@ -93,7 +105,10 @@ const LOG_LINES: LogLines = {
       by === 'provider' ? 'version rolled back: the provider refused it' : 'version not made: no provider takes it',
     fields: { version, codes, why: message, form },
   }),
-  lease_lost: ({ what, why }) => ({ level: 'warn', message: `${what} is another owner's, or erased`, fields: { why } }),
+  lease_lost: ({ what, why }) =>
+    why === 'canceled'
+      ? { level: 'info', message: `${what} was canceled while it was worked on`, fields: { why } }
+      : { level: 'warn', message: `${what} is another owner's, or erased`, fields: { why } },
   job_reclaimed: ({ queue }) => ({
     level: 'warn',
     message: 'job waits again: its worker died, froze, lost redis or stopped before it was done',
@@ -135,6 +150,7 @@ const PASS_LEVELS: Readonly<Record<EventOf<'pass_ended'>['outcome'], LogLine['le
   rejected: 'info',
   expired: 'info',
   no_reason: 'debug',
+  thinking: 'debug',
   none: 'debug',
   no_gain: 'info',
   infeasible: 'warn',

@@ -10,8 +10,8 @@ export interface SpanNews {
   /** of which kinds of span; of another the event says nothing */
   readonly of: readonly Traced['kind'][];
   readonly attributes: Attributes;
-  /** `error.type`: the span has ended as an error */
-  readonly error?: string | undefined;
+  /** `error.type`: the span has ended as an error; null: it has ended as none, whatever is thrown behind it */
+  readonly error?: string | null | undefined;
   /** something that happened on the way: the attributes are the happening's */
   readonly happening?: string;
 }
@@ -20,7 +20,7 @@ type News = { readonly [Type in WorkerEvent['type']]?: (event: EventOf<Type>) =>
 
 const MS_A_SECOND = 1_000;
 
-/** Suspensions, known summaries and passes that another has superseded are no errors. */
+/** Suspensions, cancels, known summaries and passes that another has superseded are no errors. */
 const NEWS: News = {
   turn_settled: ({ outcome, code }) => ({
     of: ['turn'],
@@ -31,12 +31,12 @@ const NEWS: News = {
     of: ['turn'],
     attributes: { [TURNFOLD.outcome]: 'suspended', [TURNFOLD.waitsFor]: event.for },
   }),
-  model_called: ({ purpose, model, outcome, tokens, firstTextMs, ...usage }) => ({
+  model_called: ({ purpose, model, answeredBy, outcome, tokens, firstTextMs, ...usage }) => ({
     of: ['model_call'],
     attributes: {
       [TURNFOLD.purpose]: purpose,
       [TURNFOLD.requestTokens]: tokens,
-      [GEN_AI.responseModel]: outcome === 'answered' ? model : undefined,
+      [GEN_AI.responseModel]: outcome === 'answered' ? (answeredBy ?? model) : undefined,
       [GEN_AI.inputTokens]: usage.inputTokens,
       [GEN_AI.outputTokens]: usage.outputTokens,
       [GEN_AI.cachedTokens]: usage.cachedTokens,
@@ -103,8 +103,8 @@ const NEWS: News = {
   }),
   lease_lost: ({ what, why }) => ({
     of: [what],
-    attributes: { [TURNFOLD.outcome]: 'lost' },
-    error: `lease_${why ?? 'lost'}`,
+    attributes: { [TURNFOLD.outcome]: why === 'canceled' ? why : 'lost' },
+    error: why === 'canceled' ? null : `lease_${why ?? 'lost'}`,
   }),
 };
 

@@ -26,7 +26,7 @@ interface OpenSpan {
   readonly kind: Traced['kind'];
   readonly shared: Attributes;
   /** an event has said how it ended, better than what is thrown afterwards */
-  isError: boolean;
+  hasEnded: boolean;
 }
 
 const OPEN_SPAN = createContextKey('turnfold.span');
@@ -60,7 +60,8 @@ export function createTraces({ secrets = [] }: TracesOptions = {}): Traces {
       const { attributes, happening, error } = news;
       if (happening !== undefined) open.span.addEvent(happening, attributes);
       else open.span.setAttributes(attributes);
-      if (error !== undefined) markError(open, error);
+      if (error !== undefined) open.hasEnded = true;
+      if (typeof error === 'string') markError(open.span, error);
     },
     contentListener(event) {
       findOpen()?.span.setAttributes(describeContent(event, redact));
@@ -76,12 +77,12 @@ async function runInSpan<T>(tracer: Tracer, about: Traced, work: () => Promise<T
     { kind, attributes: { ...shared, ...attributes }, links: linksOf(about) },
     parent,
   );
-  const open: OpenSpan = { span, kind: about.kind, shared, isError: false };
+  const open: OpenSpan = { span, kind: about.kind, shared, hasEnded: false };
   return await context.with(trace.setSpan(parent, span).setValue(OPEN_SPAN, open), async () => {
     try {
       return await work();
     } catch (error) {
-      if (!open.isError) markError(open, nameError(error));
+      if (!open.hasEnded) markError(span, nameError(error));
       throw error;
     } finally {
       span.end();
@@ -113,10 +114,9 @@ function readOpen(from: Context): OpenSpan | undefined {
   return from.getValue(OPEN_SPAN) as OpenSpan | undefined;
 }
 
-function markError(open: OpenSpan, type: string): void {
-  open.isError = true;
-  open.span.setAttribute(ERROR_TYPE, type);
-  open.span.setStatus({ code: SpanStatusCode.ERROR });
+function markError(span: Span, type: string): void {
+  span.setAttribute(ERROR_TYPE, type);
+  span.setStatus({ code: SpanStatusCode.ERROR });
 }
 
 function nameError(error: unknown): string {

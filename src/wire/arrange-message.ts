@@ -2,7 +2,7 @@ import { renderCheckpoint } from '../domain/checkpoint.ts';
 import type { Message, ToolCall } from '../domain/message.ts';
 import { hasBigNumber, readCallArguments } from './call-arguments.ts';
 import type { CallIds } from './call-ids.ts';
-import { type Binding, countThoughts, keptRawItems } from './raw.ts';
+import { type Binding, countThoughts, keptRawItems } from './kept-items.ts';
 import { isBlank, sendParts, sendText, textPart } from './sent-parts.ts';
 import type { SentTools } from './sent-tools.ts';
 import type { ArrangedItem, Origin, WireCall } from './wire-request.ts';

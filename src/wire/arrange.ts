@@ -8,8 +8,6 @@ import { describeTools } from './described-tools.ts';
 import { isBlank, sendText, textPart } from './sent-parts.ts';
 import { type ArrangedItem, type Marks, NO_ORIGIN, type Origin, type WireRequest } from './wire-request.ts';
 
-export { EMPTY_TEXT } from './sent-parts.ts';
-
 /** Goes first where the first message would be another's: a request has to open with a user message (X5). */
 export const FIRST_TEXT = '(earlier messages are not shown)';
 

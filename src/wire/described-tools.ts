@@ -1,7 +1,7 @@
 import type { Message } from '../domain/message.ts';
 import type { WireFormat } from '../domain/raw-items.ts';
+import { type Binding, countThoughts, isThinking, keptRawItems } from './kept-items.ts';
 import { fingerprintPrefix } from './prefix.ts';
-import { type Binding, countThoughts, isThinking, keptRawItems } from './raw.ts';
 import { type SentTools, sendTools } from './sent-tools.ts';
 import type { Origin, WireRequest } from './wire-request.ts';
 

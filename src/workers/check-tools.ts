@@ -1,10 +1,14 @@
 import type { Agent } from '../domain/agent.ts';
 import { TurnfoldError } from '../domain/errors.ts';
+import type { ToolDescription } from '../domain/model.ts';
 import { RECALL } from '../domain/recall.ts';
 import { OPENAI_MAX_TOOLS } from '../wire/sent-tools.ts';
 
 /** What every provider takes as a tool's name. */
 const LEGAL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+
+/** What no provider takes at the top of a tool's schema: most would refuse every request of the agent. */
+const NOT_AT_THE_TOP = ['oneOf', 'anyOf', 'allOf', 'not', 'enum'];
 
 /**
  * An answer has to name the tool as it is registered, so that no name can be mended when it is sent.
@@ -30,4 +34,16 @@ export function checkTools({ name: agent, tools, recall, model }: Agent): void {
   const field = `agents.${agent}.tools`;
   const most = `${model.profile.id} takes ${OPENAI_MAX_TOOLS}, one of them for calls of tools that are gone`;
   throw new TurnfoldError('invalid_config', `${field}: ${count} tools, ${most}`, { field });
+}
+
+/**
+ * @param parameters of a tool, as JSON Schema
+ * @throws invalid_config where they are not those of one object: what they are instead may stand in a field of it
+ */
+export function checkParameters(parameters: ToolDescription['parameters'], field: string): void {
+  const { type = 'object' } = parameters;
+  const found = NOT_AT_THE_TOP.find((key) => key in parameters) ?? (type === 'object' ? undefined : String(type));
+  if (found === undefined) return;
+  const fault = `providers take an object, not \`${found}\` at the top: put it into a field of one`;
+  throw new TurnfoldError('invalid_config', `${field}: ${fault}`, { field });
 }

@@ -1,8 +1,7 @@
-import type { Reason } from '../domain/compaction/thresholds.ts';
 import type { EventListener, PassHold } from '../domain/events.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { IdSource } from '../domain/ports/clock.ts';
-import type { PassIntake } from '../domain/ports/pass-store.ts';
+import type { PassIntake, PassRequest } from '../domain/ports/pass-store.ts';
 import type { WakeQueue } from '../domain/ports/queue.ts';
 import type { Tracing } from '../domain/ports/tracing.ts';
 
@@ -14,18 +13,16 @@ interface RequestPorts {
   readonly tracing: Pick<Tracing, 'current'>;
 }
 
-/**
- * Asks for a pass, or adds the reasons to the one in progress. Answers its id; undefined: there is no conversation to compact.
- * @param refusedTokens with `overflow`: upper bound of the request that was refused
- */
+type PassWhy = Pick<PassRequest, 'reasons' | 'refusedTokens' | 'calibration'>;
+
+/** Asks for a pass, or adds the reasons to the one in progress. Answers its id; undefined: there is no conversation to compact. */
 export async function requestPass(
   { passes, wakes, ids, onEvent, tracing }: RequestPorts,
   conversation: ConversationRef,
-  reasons: readonly Reason[],
-  refusedTokens?: number,
+  { reasons, ...counted }: PassWhy,
 ): Promise<string | undefined> {
   const wake = ids.next();
-  const result = await passes.requestPass({ conversation, reasons, refusedTokens, passId: ids.next(), wake });
+  const result = await passes.requestPass({ conversation, reasons, ...counted, passId: ids.next(), wake });
   if (result.status !== 'requested' && result.status !== 'joined') return undefined;
   if (result.needsWake) await wakes.wake('pass', conversation, wake, { askedIn: tracing.current() });
   const isJoined = result.status === 'joined';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Agent } from '../domain/agent.ts';
+import type { Agent, Tool } from '../domain/agent.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import { checkLimits, type Limits, resolveLimits } from '../domain/limits.ts';
 import type { Message, WeighedMessage, Weight } from '../domain/message.ts';
@@ -8,7 +8,7 @@ import { completePolicy, mergePolicies, type Policy, type PolicyInput } from '..
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
 import type { RequestOverhead } from '../domain/size.ts';
 import { bytesOfMessage, countMessage, countMessageSync } from '../tokens/message-tokens.ts';
-import { checkTools } from './check-tools.ts';
+import { checkParameters, checkTools } from './check-tools.ts';
 import { type FixedTexts, fixTexts, hashOf } from './fixed-texts.ts';
 import { Recall } from './turn/recall.ts';
 import { TOOL_RESULT_MAX_TOKENS } from './turn/tool-result-clip.ts';
@@ -47,7 +47,7 @@ export interface AgentSurroundings {
 /**
  * @param agent with its policy as `readPolicy` has it, and so `basePolicy`: they are merged, and not read
  * @throws invalid_policy where the agent's policy cannot work with its model, system prompt and tools; invalid_config for its
- * tools (`checkTools`)
+ * tools (`checkTools`, `checkParameters`)
  */
 export async function prepareAgent(
   agent: Agent,
@@ -95,15 +95,21 @@ export async function prepareAgent(
   };
 }
 
-/** @throws invalid_config where JSON Schema has no words for a tool's input: a model could not be told of it */
+/** @throws invalid_config where a tool's input has no schema that providers take: a model could not be told of it */
 function describeTools(agent: Agent, recall: Recall | undefined): ToolDescription[] {
   return [...agent.tools, ...(recall === undefined ? [] : [recall])].map(({ name, description, input }, index) => {
-    try {
-      return { name, description, parameters: z.toJSONSchema(input, { io: 'input' }) };
-    } catch (cause) {
-      const field = `agents.${agent.name}.tools[${index}].input`;
-      const why = cause instanceof Error ? cause.message : String(cause);
-      throw new TurnfoldError('invalid_config', `${field}: ${why}`, { field, cause });
-    }
+    const field = `agents.${agent.name}.tools[${index}].input`;
+    const parameters = describeInput(input, field);
+    checkParameters(parameters, field);
+    return { name, description, parameters };
   });
+}
+
+function describeInput(input: Tool['input'], field: string): ToolDescription['parameters'] {
+  try {
+    return z.toJSONSchema(input, { io: 'input' });
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new TurnfoldError('invalid_config', `${field}: ${why}`, { field, cause });
+  }
 }

@@ -42,6 +42,13 @@ export class FaultyProxy {
     }
   }
 
+  /** As where the machine behind an address has gone: who is connected gets no word any more, and whoever comes is served. */
+  abandon(): void {
+    for (const { near, far } of this.#passages) {
+      for (const socket of [near, far]) socket.removeAllListeners('data').resume();
+    }
+  }
+
   async close(): Promise<void> {
     this.cut();
     this.#server.close();

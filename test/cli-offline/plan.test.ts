@@ -154,7 +154,7 @@ describe('a policy', () => {
     );
     expect(code).toBe(0);
     expect(readJsonLines(stdout)).toHaveLength(1);
-    expect(stderr).toMatch(/warning: `transforms` .*`compact`/);
+    expect(stderr).toMatch(/warning: \S+policy\.yaml: `transforms` .*`compact`/);
   });
 
   test.each([
@@ -174,6 +174,7 @@ describe('a policy', () => {
     const { error } = JSON.parse(stderr) as { error: { code: string; field: string; message: string } };
     expect(error.code).toBe('invalid_policy');
     expect(error.message).toContain(field);
+    expect(error.message).toMatch(/^\S+policy\.yaml: /);
   });
 });
 

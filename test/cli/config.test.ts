@@ -67,6 +67,55 @@ describe('config check', () => {
     expect(warnings).toEqual([expect.stringContaining('agents.agent-1.policy: `transforms` is retired')]);
   });
 
+  test('what a file says wrong is told with the file', async () => {
+    const policy = await writeTemporary('policy.yaml', 'strategey: none\ntransforms: []');
+    const shadow = await writeTemporary('shadow.yaml', 'tokens: 1');
+    const run = await runTurnfold(['config', 'check', '--policy', policy, '--shadow', shadow]);
+    expect(run).toMatchObject({ code: 1, stderr: '' });
+    expect(run.stdout.split('\n').slice(0, 3)).toEqual([
+      `wrong    invalid_policy: ${policy}: strategey: no such setting`,
+      `wrong    invalid_policy: ${shadow}: tokens: no such setting`,
+      `warning  ${policy}: \`transforms\` is retired and ignored; put the settings under \`compact\``,
+    ]);
+  });
+
+  test.each(['--policy', '--shadow'])('the limits of a file alone: %s', async (option) => {
+    const file = await writeTemporary('policy.yaml', 'token_threshold: 100\nmax_tokens: 6000');
+    const run = await runTurnfold(['config', 'check', option, file]);
+    expect(run).toMatchObject({ code: 1, stderr: '' });
+    expect(run.stdout).toMatch(new RegExp(`^wrong    invalid_policy: ${file}: tokenThreshold: `));
+    const agents = await writeAgents({ tokenThreshold: 12_000 });
+    const merged = await runTurnfold(['config', 'check', option, file, '--agents', agents]);
+    expect(merged.code).toBe(option === '--policy' ? 0 : 1);
+  });
+
+  test('what workers would not start with is wrong here, in their words', async () => {
+    const wrong = [{ summarizer: { models: ['anthropic/claude-haiku-5-5'] } }, { summarizer: 'native' }, {}];
+    const agents = await writeAgents(...wrong);
+    const shadow = await writeTemporary('shadow.yaml', 'token_threshold: 30000\nmax_tokens: 20000');
+    const args = ['--agents', agents, '--shadow', shadow];
+    const run = await runTurnfold(['config', 'check', ...args]);
+    const told = run.stdout.split('\n').filter((line) => line.startsWith('wrong'));
+    expect(told).toEqual([
+      expect.stringContaining(
+        'invalid_policy: agents.agent-0.policy.summarizer.models[0]: ANTHROPIC_API_KEY: is not set',
+      ),
+      expect.stringContaining('invalid_policy: agents.agent-1.policy.summarizer: native: '),
+      ...[0, 1, 2].map(
+        (n) => expect.stringContaining(`invalid_policy: shadow: agents.agent-${n}: tokenThreshold: `) as string,
+      ),
+    ]);
+    const env = { REDIS_URL: 'redis://127.0.0.1:1' };
+    const worker = await runTurnfold(['worker', ...args], { env });
+    expect(`wrong    ${worker.stderr.replace(/^turnfold: /, '').trim()}`).toBe(told[0]);
+    const others = ['--roles', 'turn,compaction'];
+    const unsummarized = await runTurnfold(['worker', ...args, ...others], { env });
+    const checked = await runTurnfold(['config', 'check', ...args, ...others]);
+    const [first = ''] = checked.stdout.split('\n');
+    expect(first).toContain('shadow: agents.agent-0: ');
+    expect(`wrong    ${unsummarized.stderr.replace(/^turnfold: /, '').trim()}`).toBe(first);
+  });
+
   test.each([
     ['a policy that is not there', ['--policy', '/nowhere/policy.yaml'], 'not_found: /nowhere/policy.yaml'],
     ['agents that are not there', ['--agents', '/nowhere/agents.ts'], 'invalid_config: --agents'],
@@ -74,6 +123,12 @@ describe('config check', () => {
     const run = await runTurnfold(['config', 'check', ...args]);
     expect(run.code).toBe(1);
     expect(run.stdout).toContain(`wrong    ${says}`);
+  });
+
+  test('a module without a list of agents is named as it was told', async () => {
+    const agents = await writeTemporary('agents.ts', 'export const agents = 5;');
+    const run = await runTurnfold(['config', 'check', '--agents', agents]);
+    expect(run.stdout).toBe('wrong    invalid_config: --agents: expected a list of agents\n');
   });
 
   test('a module is told of whole, too', async () => {

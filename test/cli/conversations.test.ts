@@ -30,7 +30,7 @@ describe('enqueue', () => {
     expect(await readOne(...args)).toMatchObject({ turn: 't1', isNew: false });
     const conflict = await turnfold('enqueue', 'e1', 'hullo', '--agent', 'workspace', '--turn', 't1');
     expect(conflict).toMatchObject({ code: 1, stdout: '' });
-    expect(conflict.stderr).toMatch(/^turnfold: turn_conflict: turn: t1 /);
+    expect(conflict.stderr).toMatch(/^turnfold: turn_conflict: --turn: t1 /);
   });
 
   test('waits for the answer', async () => {
@@ -98,10 +98,10 @@ describe('import and export', () => {
     const run = await turnfold('import', other, '--agent', 'workspace', '--json');
     expect(run.code).toBe(1);
     expect(readJsonLines(run.stdout)).toMatchObject([
-      { id: 'i2', error: { code: 'conflict', field: 'conversation', details: { head: 5 } } },
+      { id: 'i2', error: { code: 'conflict', field: 'id', details: { head: 5 } } },
     ]);
     expect(run.stderr).toBe(
-      'turnfold: i2: conflict: conversation: i2 exists, with 5 messages; give it another id in the file, or another --tenant\n',
+      'turnfold: i2: conflict: id: i2 exists, with 5 messages; give it another id in the file, or another --tenant\n',
     );
     expect(await readOne('show', 'i2')).toMatchObject({ head: 5 });
   });
@@ -124,7 +124,7 @@ describe('import and export', () => {
     const options = { agent: 'workspace', tenant: '_' };
     expect(await importFile({ client: interrupted, output }, file, options)).toBe(1);
     expect(notes).toStrictEqual([
-      'turnfold: i5: conflict: conversation: somebody else wrote to i5 meanwhile; its first 500 messages were imported, it has 501',
+      'turnfold: i5: conflict: id: somebody else wrote to i5 meanwhile; its first 500 messages were imported, it has 501',
     ]);
   });
 
@@ -226,8 +226,8 @@ describe('show and versions', () => {
     ['conversation', ['show', 'nobody']],
     ['conversation', ['versions', 'nobody']],
     ['conversation', ['export', 'nobody']],
-    ['version', ['show', 'i1', '--version', '9']],
-    ['version', ['diff', 'i1', '0', '9']],
+    ['--version', ['show', 'i1', '--version', '9']],
+    ['to', ['diff', 'i1', '0', '9']],
   ])('what is not there is named: %s of %j', async (field, args) => {
     const { code, stdout, stderr } = await turnfold(...args, '--json');
     expect({ code, stdout }).toStrictEqual({ code: 1, stdout: '' });
@@ -254,9 +254,9 @@ describe('restore, rollback and fork', () => {
     ['invalid_input', '--keep', ['restore', 'r1', '--version', '0']],
     ['invalid_input', '--keep', ['restore', 'r1', '--version', '0', '--keep', '--drop']],
     ['invalid_input', '--policy', ['restore', 'r1', '--version', '0', '--keep', '--policy', '/nowhere.yaml']],
-    ['not_found', 'version', ['restore', 'r1', '--version', '9', '--drop']],
+    ['not_found', '--version', ['restore', 'r1', '--version', '9', '--drop']],
     ['not_found', 'turn', ['rollback', 'r1', 'nothing']],
-    ['conflict', 'to', ['fork', 'r2', 'r1']],
+    ['conflict', 'new', ['fork', 'r2', 'r1']],
   ])('%s of %s: %j', async (code, field, args) => {
     const run = await turnfold(...args, '--json');
     expect({ code: run.code, stdout: run.stdout }).toStrictEqual({ code: 1, stdout: '' });

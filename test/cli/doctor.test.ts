@@ -209,3 +209,16 @@ test.skipIf(!(await hasServer()))(
   },
   60_000,
 );
+
+test('--redis is called that, and REDIS_URL_FILE is not read because of it', async () => {
+  const wrong = await examine({ REDIS_URL: 'redis://127.0.0.1:1' }, '--redis', 'nonsense');
+  expect(wrong.checks).toEqual([
+    { name: 'settings', state: 'wrong', what: expect.stringMatching(/^--redis: /) as string, remedy: 'Correct it.' },
+  ]);
+  const { url } = await openOwnRedis();
+  const file = await writeTemporary('redis', 'redis://127.0.0.1:1');
+  const { checks } = await examine({ REDIS_URL_FILE: file }, '--redis', url);
+  expect(checks[0]).toEqual({ name: 'settings', state: 'ok', what: 'all of them can be read' });
+  const idle = await examine({ REDIS_SERVER_NAME: 'redis' }, '--redis', url);
+  expect(idle.checks[0]).toMatchObject({ what: 'REDIS_SERVER_NAME: no effect, --redis is not rediss' });
+}, 60_000);

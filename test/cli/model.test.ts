@@ -1,4 +1,4 @@
-import { describe, expect, inject, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type ProviderOptions, startProvider } from '../provider/provider.ts';
 import { readJsonLines, runTurnfold } from './run-turnfold.ts';
 
@@ -7,7 +7,6 @@ const MODELS = ['anthropic/claude-sonnet-5-5', 'openai/gpt-6.1-sol', 'openai-cha
 
 function envOf(url: string): Record<string, string> {
   return {
-    REDIS_URL: inject('redisUrl'),
     ANTHROPIC_API_KEY: KEY,
     OPENAI_API_KEY: KEY,
     ANTHROPIC_BASE_URL: url,
@@ -40,7 +39,7 @@ describe.each(MODELS)('demo --model %s', (model) => {
 });
 
 test('a model that cannot be had is refused before anything starts', async () => {
-  const env = { REDIS_URL: inject('redisUrl'), OPENAI_API_KEY: '' };
+  const env = { OPENAI_API_KEY: '' };
   const run = await runTurnfold(['demo', '--model', 'openai/gpt-5'], { env });
   expect(run).toMatchObject({ code: 1, stdout: '' });
   expect(run.stderr).toContain('OPENAI_API_KEY');

@@ -142,7 +142,7 @@ describe('turns', () => {
     });
     expect((await turnfold('describe', 'o2', '--tenant', 'acme')).stdout).toMatch(/^ {2}turn +none is open$/m);
     expect((await turnfold('turns', 'o2')).stderr).toContain('not_found: conversation: ');
-    expect((await turnfold('turns', 'o2', '--limit', '0')).stderr).toContain('invalid_input: limit: ');
+    expect((await turnfold('turns', 'o2', '--limit', '0')).stderr).toContain('invalid_input: --limit: ');
   }, 60_000);
 });
 

@@ -156,8 +156,8 @@ describe('with Redis away', () => {
 
 describe('what it cannot work with is refused before anything is taken', () => {
   test.each<[string, string, string]>([
-    ['no list', 'export const agents = 5;', 'invalid_config: agents: '],
-    ['an empty list', 'export const agents = [];', 'invalid_config: agents: expected at least one agent'],
+    ['no list', 'export const agents = 5;', 'invalid_config: --agents: '],
+    ['an empty list', 'export const agents = [];', 'invalid_config: --agents: expected at least one agent'],
     ['no model', "export const agents = [{ name: 'a', system: '', tools: [], policy: {} }];", 'agents.a.model'],
     ['what does not parse', 'export const = 5;', 'invalid_config: --agents: '],
     ['what throws', "throw new Error('out of reach');", 'out of reach'],
@@ -198,13 +198,12 @@ describe('what it cannot work with is refused before anything is taken', () => {
       env: { REDIS_URL: redis.url },
     });
     expect(run.code).toBe(1);
-    expect(run.stderr).toMatch(/^turnfold: invalid_policy: tokenThreshold: /);
+    expect(run.stderr).toMatch(/^turnfold: invalid_policy: agents\.workspace: tokenThreshold: /);
   });
 });
 
 describe('dev', () => {
-  const talk = (input: string, ...args: string[]) =>
-    runTurnfold(['dev', ...args], { input, env: { REDIS_URL: redis.url } });
+  const talk = (input: string, ...args: string[]) => runTurnfold(['dev', ...args], { input });
 
   test('answers the lines of a pipe in order, looks inside, and ends on /quit', async () => {
     const input = ['list src/jobs', '/show', '/versions', '/compact', '/bogus', '', '/quit', 'never said'].join('\n');

@@ -130,9 +130,12 @@ describe('a conversation with versions', () => {
 
   test('a version that is not kept cannot be shown or compared', async () => {
     const { client } = fixture;
-    for (const call of [() => client.show(conversation, 7), () => client.diff(conversation, 1, 7)]) {
-      await expect(call()).rejects.toMatchObject({ code: 'not_found', field: 'version' });
-    }
+    const calls = [
+      [() => client.show(conversation, 7), 'version'],
+      [() => client.diff(conversation, 1, 7), 'after'],
+      [() => client.diff(conversation, 7, 1), 'before'],
+    ] as const;
+    for (const [call, field] of calls) await expect(call()).rejects.toMatchObject({ code: 'not_found', field });
   });
 });
 

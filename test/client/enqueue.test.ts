@@ -96,6 +96,15 @@ test('priority orders conversations', async () => {
   expect(place('patient')).toBeGreaterThan(0);
 });
 
+test('a turn may be due in ten years, and have a priority where it is due at once', async () => {
+  const far = { conversation: 'far', agent, input: 'x', turn: 't1', delayMs: 315_360_000_000 };
+  expect(await fixture.client.enqueueTurn(far)).toMatchObject({ state: 'scheduled' });
+  const { turns } = await fixture.client.openTurns('far');
+  expect(new Date(turns[0]?.dueAt ?? 0).getFullYear()).toBe(new Date().getFullYear() + 10);
+  const now = { conversation: 'far', agent, input: 'x', turn: 't2', delayMs: 0, priority: 1 };
+  expect(await fixture.client.enqueueTurn(now)).toMatchObject({ state: 'queued' });
+});
+
 describe('a message', () => {
   const size = (input: string): number => Buffer.byteLength(JSON.stringify({ role: 'user', content: input }));
   const largest = 'é'.repeat((1_048_576 - size('')) / 2);
@@ -126,6 +135,9 @@ test.each<[string, object]>([
   ['delayMs', { delayMs: -1 }],
   ['delayMs', { delayMs: 0.5 }],
   ['priority', { priority: 0 }],
+  ['delayMs', { delayMs: Number.MAX_SAFE_INTEGER }],
+  ['delayMs', { delayMs: 315_360_000_001 }],
+  ['priority', { priority: 1, delayMs: 60_000 }],
   ['maxQueuedTurns', { maxQueuedTurns: 0 }],
 ])('a payload whose %s cannot be meant names it: %j', async (field, change) => {
   const payload = { conversation: 'malformed', agent, input: 'x', ...change };

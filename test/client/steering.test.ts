@@ -104,7 +104,7 @@ describe('answers to calls', () => {
     await ask('a-conflict', 'x', 't2');
     for (const turn of ['t1', 't2']) {
       const call = fixture.client.answer('a-conflict', turn, { c99_0: { content: 'x' } });
-      await expect(call).rejects.toMatchObject({ code: 'conflict', field: 'turn' });
+      await expect(call).rejects.toMatchObject({ code: 'conflict', field: 'answers.c99_0' });
     }
   });
 
@@ -121,6 +121,34 @@ describe('answers to calls', () => {
     const call = fixture.client.answer('a-malformed', 't1', answers as Record<string, CallAnswer>);
     await expect(call).rejects.toMatchObject({ code, field });
     expect(await fixture.client.result('a-malformed', 't1')).toMatchObject({ state: 'waiting' });
+  });
+
+  test('are taken all together or not at all: what is open is not yet what is awaited', async () => {
+    await ask('a-mixed', 'call risk,ask', 't1');
+    const { waiting } = await inState('a-mixed', 't1', 'waiting');
+    const [risk = '', asked = ''] = (await fixture.client.describe('a-mixed')).openCalls.map(({ id }) => id);
+    expect(waiting).toMatchObject({ for: 'approval', calls: [risk] });
+    const bring = (answers: Record<string, CallAnswer>) => fixture.client.answer('a-mixed', 't1', answers);
+    const both = bring({ [risk]: { approved: true }, [asked]: { content: 'blue' } });
+    await expect(both).rejects.toMatchObject({ code: 'conflict', field: `answers.${asked}` });
+    expect(await bring({ [risk]: { approved: true } })).toBe('going_on');
+    await expect.poll(async () => (await inState('a-mixed', 't1', 'waiting')).waiting?.for).toBe('tools');
+    expect(await bring({ [risk]: { approved: true }, [asked]: { content: 'blue' } })).toBe('going_on');
+    expect((await inState('a-mixed', 't1', 'completed')).answer?.content).toBe('risked | blue');
+  });
+
+  test.each<[string, CallAnswer, CallAnswer, string]>([
+    ['risk', { content: 'yes, please' }, { approved: true }, 'risked'],
+    ['ask', { approved: true }, { content: 'blue' }, 'blue'],
+  ])('of another kind than is awaited are refused, and the right one counts: %s', async (tool, wrong, right, heard) => {
+    const conversation = `a-kind-${tool}`;
+    await ask(conversation, `call ${tool}`, 't1');
+    const { waiting } = await inState(conversation, 't1', 'waiting');
+    const call = waiting?.calls[0] ?? '';
+    const refused = fixture.client.answer(conversation, 't1', { [call]: wrong });
+    await expect(refused).rejects.toMatchObject({ code: 'invalid_input', field: `answers.${call}` });
+    expect(await fixture.client.answer(conversation, 't1', { [call]: right })).toBe('going_on');
+    expect((await inState(conversation, 't1', 'completed')).answer?.content).toBe(heard);
   });
 
   test('to no turn are not found', async () => {

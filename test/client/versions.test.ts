@@ -111,6 +111,14 @@ describe('restore', () => {
     await fixture.redis.hset(cp, texts);
     await fixture.redis.hdel(keys.key(ref, 'ver'), '1');
     await expect(restore(1)).rejects.toMatchObject({ code: 'version_gone', field: 'version' });
+    await expect(fixture.client.show(conversation, 1)).rejects.toMatchObject({
+      code: 'version_gone',
+      field: 'version',
+    });
+    await expect(fixture.client.diff(conversation, 0, 1)).rejects.toMatchObject({
+      code: 'version_gone',
+      field: 'after',
+    });
     await expect(restore(7)).rejects.toMatchObject({ code: 'not_found', field: 'version' });
     await expect(fixture.client.restore('nobody', { version: 0, newer: 'keep' })).rejects.toMatchObject({
       code: 'not_found',

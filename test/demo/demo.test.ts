@@ -93,6 +93,7 @@ describe('a playback', () => {
     ['no conversation', '', /invalid_input: --file: .* holds no conversation/],
     ['no question', '{"messages":[{"role":"assistant","content":"hi"}]}', /invalid_input: messages: no user message/],
     ['no JSON', 'hello', /invalid_input: line 1: not JSON/],
+    ['no JSON further down', '\n\nhello', /playing back line 3 of [^]*invalid_input: line 3: not JSON/],
   ])('of a file with %s is refused', async (_, content, words) => {
     const file = await writeTemporary('talk.jsonl', content);
     const { code, stdout, stderr } = await runTurnfold(['demo', '--file', file]);

@@ -122,7 +122,7 @@ describe('the window of a playback', () => {
       calls('', [`x${round}`, 'read', '{}']),
       result(`x${round}`, 'word '.repeat(4_000)),
     ]).flat();
-    const { usable } = await loadPlaybackScript(line(asks('read all'), ...rounds, says('done')));
+    const { usable } = await loadPlaybackScript(line(asks('read all'), ...rounds, says('done')), 1);
     const clipped = Math.min(4_000, maxResultTokens(usable));
     expect(usable).toBeGreaterThan(1_000);
     expect(usable).toBeLessThanOrEqual((40 * (clipped + 20)) / 4);
@@ -130,13 +130,13 @@ describe('the window of a playback', () => {
 
   test('is never so small that system prompt and question alone exceed what a pass may leave', async () => {
     const system: Message = { role: 'system', content: 'rule '.repeat(1_000) };
-    const { usable } = await loadPlaybackScript(line(system, asks('word '.repeat(500)), says('ok')));
+    const { usable } = await loadPlaybackScript(line(system, asks('word '.repeat(500)), says('ok')), 1);
     expect(usable * TARGET_SHARE).toBeGreaterThanOrEqual(1_500);
   });
 
   test('a conversation without a question cannot be played back', async () => {
     for (const messages of [[], [says('Welcome.')]]) {
-      await expect(loadPlaybackScript(line(...messages))).rejects.toMatchObject({
+      await expect(loadPlaybackScript(line(...messages), 1)).rejects.toMatchObject({
         code: 'invalid_input',
         field: 'messages',
       });

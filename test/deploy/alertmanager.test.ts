@@ -71,6 +71,9 @@ describe('alertmanager.yml', () => {
         { alertname: 'TurnfoldRedisMemory', job: 'turnfold' },
         { alertname: 'TurnfoldTurnsWaiting', job: 'turnfold-of-another-redis' },
         { alertname: 'TurnfoldPoisonTurns', job: 'turnfold' },
+        { alertname: 'TurnfoldProviderErrors', job: 'turnfold', purpose: 'turn', model: 'a|b' },
+        { alertname: 'TurnfoldModelsPassedOver', job: 'turnfold', purpose: 'turn', model: 'a' },
+        { alertname: 'TurnfoldModelsPassedOver', job: 'turnfold', purpose: 'summary', model: 'c' },
       ];
       await alertmanager.send(
         alerts.map((own) => {
@@ -82,15 +85,19 @@ describe('alertmanager.yml', () => {
         () => chat.heard.map(({ path, title }) => `${path} ${title}`).toSorted(),
         (titles) =>
           expect(titles).toEqual([
+            '/page FIRING TurnfoldProviderErrors (turnfold)',
             '/page FIRING TurnfoldRedisAway (turnfold)',
             '/page FIRING TurnfoldRedisMemory (turnfold)',
             '/page FIRING TurnfoldTurnsWaiting (turnfold-of-another-redis)',
+            '/ticket FIRING TurnfoldModelsPassedOver (turnfold)',
             '/ticket FIRING TurnfoldPoisonTurns (turnfold)',
           ]),
       );
       const { summary, runbook } = findAlert('TurnfoldRedisAway').annotations;
       expect(chat.heard.find(({ title }) => title.includes('RedisAway'))?.text).toBe(`${summary} ${runbook}`);
-      expect(await alertmanager.listSuppressed()).toEqual([
+      const suppressed = await alertmanager.listSuppressed();
+      expect(suppressed.toSorted((one, other) => nameOf(one).localeCompare(nameOf(other)))).toEqual([
+        { alertname: 'TurnfoldModelsPassedOver', job: 'turnfold', severity: 'ticket', purpose: 'turn', model: 'a' },
         { alertname: 'TurnfoldTurnsWaiting', job: 'turnfold', severity: 'page' },
       ]);
     },
@@ -102,6 +109,10 @@ function findAlert(name: string): Alert {
   const found = ALERTS.find(({ alert }) => alert === name);
   if (found === undefined) throw new Error(`no alert ${name}`);
   return found;
+}
+
+function nameOf({ alertname = '' }: Readonly<Record<string, string>>): string {
+  return alertname;
 }
 
 interface Chat {

@@ -27,15 +27,18 @@ function findErrors(programs: ReadonlyMap<string, string>): string[] {
     paths: { turnfold: [`${ROOT}/src/index.ts`], 'turnfold/client': [`${ROOT}/src/client/index.ts`] },
   };
   const host = ts.createCompilerHost(options);
-  const { fileExists, getSourceFile, directoryExists = () => true } = host;
   const folders = new Set([...programs.keys()].map(dirname));
-  host.directoryExists = (path) => folders.has(path) || directoryExists(path);
-  host.fileExists = (path) => programs.has(path) || fileExists(path);
-  host.getSourceFile = (path, settings, ...rest) => {
-    const code = programs.get(path);
-    return code === undefined ? getSourceFile(path, settings, ...rest) : ts.createSourceFile(path, code, settings);
-  };
-  const program = ts.createProgram([...programs.keys()], options, host);
+  const program = ts.createProgram([...programs.keys()], options, {
+    ...host,
+    directoryExists: (path) => folders.has(path) || ts.sys.directoryExists(path),
+    fileExists: (path) => programs.has(path) || host.fileExists(path),
+    getSourceFile(path, settings, ...rest) {
+      const code = programs.get(path);
+      return code === undefined
+        ? host.getSourceFile(path, settings, ...rest)
+        : ts.createSourceFile(path, code, settings);
+    },
+  });
   const found = [...programs.keys()].flatMap((path) => ts.getPreEmitDiagnostics(program, program.getSourceFile(path)));
   return found.map(({ messageText, file, start = 0 }) => {
     const line = (file?.getLineAndCharacterOfPosition(start).line ?? 0) + 1;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isGateShut, nextGate } from '../../src/domain/compaction/breaker.ts';
+import { isGateShut, nextGate, shutForAppends } from '../../src/domain/compaction/breaker.ts';
 import { type Gate, OPEN_GATE } from '../../src/domain/conversation.ts';
 import type { PassOutcome } from '../../src/domain/pass.ts';
 
@@ -26,11 +26,32 @@ describe('gate', () => {
     expect(isGateShut(gate, 1_001)).toBe(false);
   });
 
-  test('a commit opens it, a failure leaves it as it is', () => {
+  test('a commit opens it, what failed or may not look inside a thinking loop leaves it as it is', () => {
     const shut = afterPasses([noGain, noGain]);
     expect(nextGate(shut, { kind: 'committed', version: 4 }, 1_000, 256)).toStrictEqual(OPEN_GATE);
     expect(nextGate(shut, { kind: 'failed', code: 'conflict' }, 1_000, 256)).toBe(shut);
+    expect(nextGate(shut, { kind: 'thinking' }, 1_000, 256)).toBe(shut);
     expect(isGateShut(OPEN_GATE, 0)).toBe(false);
+  });
+});
+
+describe('what holds an append, in tokens of the messages alone', () => {
+  const shut: Gate = { shutBelowTokens: 1_256, gainlessPasses: 0, breakerTokens: 0 };
+  const at = { tokens: 1_000, messageTokens: 300, calibration: 1 };
+
+  test.each([
+    ['as far off as what shuts the gate', shut, at, 556],
+    ['the later of gate and breaker', { ...shut, breakerTokens: 1_500 }, at, 800],
+    ['the hard limit, where that comes first', shut, { ...at, hardTokens: 1_100 }, 400],
+    ['not the hard limit where that is reached', shut, { ...at, hardTokens: 1_000 }, 556],
+    ['fewer tokens where the model counts more', shut, { ...at, calibration: 2 }, 428],
+    ['nothing where the gate has opened since', shut, { ...at, tokens: 2_000, messageTokens: 1_300 }, 1_300],
+  ])('is %s', (_, gate, looked, expected) => {
+    expect(shutForAppends(gate, looked)).toStrictEqual({ ...gate, shutBelowMessageTokens: expected });
+  });
+
+  test('is nothing where the gate is open', () => {
+    expect(shutForAppends(OPEN_GATE, at)).toBe(OPEN_GATE);
   });
 });
 

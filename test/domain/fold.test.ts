@@ -39,6 +39,13 @@ describe('old pairs of a user message and its checkpoint', () => {
     ]);
   });
 
+  test('are not folded inside of a run that is summarized anyway: what came before the scope was `prefix`', () => {
+    const line = 's u (uS)x8 u a:200 a:200 u a';
+    const prefix = { ...policy, maxTokens: 400, scope: 'prefix' } as const;
+    const { sequences } = planLine(line, { policy: prefix, reasons: ['ratio'] });
+    expect(sequences.map(({ from, to }) => [from, to])).toEqual([[2, 21]]);
+  });
+
   test('are no pairs where something else stands between them, or has to stay', () => {
     expect(plan('s u (uS)x4 u a (uS)x4 u a').sequences).toEqual([]);
     expect(plan('s u (uS)x4 u! S (uS)x4 u a').sequences).toEqual([]);

@@ -8,4 +8,6 @@ test('a failed model call says what it means for the turn, and why', () => {
   const bare = new ModelError('fatal', 'refused');
   expect(bare).toMatchObject({ kind: 'fatal', retryAt: undefined });
   expect(bare.cause).toBeUndefined();
+  const usage = { inputTotal: 9, output: 3, outputKept: 3 };
+  expect(new ModelError('overflow', 'too long', { usage }).usage).toBe(usage);
 });

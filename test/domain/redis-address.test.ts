@@ -18,7 +18,18 @@ test('Sentinels name their master, and may name its database and login', () => {
     database: 4,
     username: 'u',
     password: 'p@s:x',
+    sentinels: { password: 'p@s:x' },
     isTls: false,
+  });
+});
+
+test('Sentinels may have a login of their own', () => {
+  expect(
+    readRedisAddress('redis+sentinel://:p@one/main/1?sentinelUsername=look&sentinelPassword=a+b%40'),
+  ).toMatchObject({
+    password: 'p',
+    database: 1,
+    sentinels: { username: 'look', password: 'a+b@' },
   });
 });
 
@@ -38,6 +49,7 @@ test('a Cluster is named by some of its nodes, and may have a login', () => {
 test.each([
   ['redis+sentinel://me:hush@one:1,[::1]:2/main', 'redis+sentinel://***@one:1,[::1]:2/main/0'],
   ['rediss+cluster://:hush@one,two:7000', 'rediss+cluster://***@one:6379,two:7000'],
+  ['redis+sentinel://one/main?sentinelPassword=hush', 'redis+sentinel://***@one:26379/main/0'],
   ['redis+cluster://one', 'redis+cluster://one:6379'],
   ['redis://me@one/2?password=hush', 'redis://***@one/2'],
 ])('%s is shown as %s', (text, shown) => {
@@ -64,6 +76,10 @@ test.each([
   'redis+sentinel://one',
   'redis+sentinel://one/',
   'redis+sentinel://one/main/x',
+  'redis+sentinel://one/main?password=hush',
+  'redis+sentinel://one/main?sentinelPassword=hush%',
+  'redis+sentinel://one/main?sentinelPassword',
+  'redis+cluster://one?sentinelPassword=hush',
   'redis+cluster://',
   'redis+cluster://one,',
   'redis+cluster://one:port',

@@ -12,6 +12,9 @@ describe('the failure of a call', () => {
     'Command timed out',
     'LOADING Redis is loading the dataset in memory',
     "READONLY You can't write against a read only replica.",
+    'MISCONF Redis is configured to save RDB snapshots, but it is currently unable to persist to disk.',
+    'NOREPLICAS Not enough good replicas to write.',
+    'BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.',
     'Command aborted due to connection close',
     'CLUSTERDOWN The cluster is down',
     'Too many Cluster redirections. Last error: ReplyError: MOVED 4887 127.0.0.1:36709',
@@ -72,13 +75,17 @@ describe('the failure of a call', () => {
   });
 
   // Taken for an outage it would not be reported: the connection reports those.
-  test.each([new Error('uploading the file failed'), new Error('a readonly field'), REFUSED, 'LOADING', undefined])(
-    '%s is left as it is',
-    (cause) => {
-      expect(isOutage(cause)).toBe(false);
-      expect(nameRedisError(cause)).toBe(cause);
-    },
-  );
+  test.each([
+    new Error('uploading the file failed'),
+    new Error('BUSYGROUP Consumer Group name already exists'),
+    new Error('a readonly field'),
+    REFUSED,
+    'LOADING',
+    undefined,
+  ])('%s is left as it is', (cause) => {
+    expect(isOutage(cause)).toBe(false);
+    expect(nameRedisError(cause)).toBe(cause);
+  });
 });
 
 describe('an outage', () => {

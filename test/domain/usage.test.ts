@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { describeUsage, priceUsage } from '../../src/domain/usage.ts';
+import type { ModelUsage } from '../../src/domain/model.ts';
+import { checkUsage, describeUsage, priceUsage } from '../../src/domain/usage.ts';
 
 const prices = { input: 4, cachedInput: 0.5, cacheWrite: 5, output: 20 };
 
@@ -18,4 +19,21 @@ it('tells no cost where there are no prices, and nothing of a cache that the pro
   expect(describeUsage({}, usage)).toEqual({ inputTokens: 7, outputTokens: 3 });
   const told = describeUsage({ prices }, { ...usage, cachedInput: 2 });
   expect(told).toEqual({ inputTokens: 7, outputTokens: 3, cachedTokens: 2, cost: expect.closeTo(81e-6, 12) });
+});
+
+it.each([
+  ['no input', { inputTotal: undefined }],
+  ['no output', { output: Number.NaN }],
+  ['a text', { inputTotal: '7' }],
+  ['less than nothing', { output: -1 }],
+  ['no end', { inputTotal: Number.POSITIVE_INFINITY }],
+  ['a cache that is no count', { cachedInput: null }],
+])('half of a count is none: %s', (_, hole) => {
+  const usage = { inputTotal: 7, output: 3, outputKept: 3, ...hole } as unknown as ModelUsage;
+  expect(checkUsage(usage)).toBeUndefined();
+  expect(describeUsage({ prices }, usage)).toEqual({});
+});
+
+it('a call of which nothing was told costs nothing', () => {
+  expect(describeUsage({ prices }, undefined)).toEqual({});
 });

@@ -138,6 +138,11 @@ describe('rebase', () => {
     { name: 'changed elsewhere', live: versionWith(2, evicted(1, 2), checkpoint(3, 5), raw(6, 10)), can: true },
     { name: 'a later base', live: versionWith(2, raw(1, 2), checkpoint(3, 5), raw(6, 18)), can: true },
     { name: 'the head itself as base', live: versionWith(2, raw(1, 2), checkpoint(3, 5), raw(6, 20)), can: true },
+    {
+      name: 'the same in place of a refused one',
+      live: { ...versionWith(2, raw(1, 2), checkpoint(3, 5), raw(6, 10)), cause: 'rollback' },
+      can: false,
+    },
     { name: 'beyond its head', live: versionWith(2, raw(1, 2), checkpoint(3, 5), raw(6, 21)), can: false },
     { name: 'another checkpoint', live: versionWith(2, raw(1, 2), checkpoint(3, 5, 'other'), raw(6, 10)), can: false },
     { name: 'the checkpoint restored', live: versionWith(2, raw(1, 10)), can: false },

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Message } from '../../src/domain/message.ts';
 import type { ModelAnswer } from '../../src/domain/model.ts';
+import { readCallArguments } from '../../src/wire/call-arguments.ts';
 import { startProvider } from '../provider/provider.ts';
 import { ask, connect } from './fixture.ts';
 import { serveRaw } from './raw-server.ts';
@@ -59,7 +60,32 @@ it('an answer that was cut off says so, whatever its last call had said', async 
     'max_tokens',
   );
   expect(end).toBe('cut_off');
-  expect(toolCalls.map((call) => call.arguments)).toEqual(['{"row": 12345678901234567890}', '{"path":"a"}']);
+  expect(toolCalls.map((call) => call.arguments)).toEqual(['{"row": 12345678901234567890}', '{"path":"a","row']);
+});
+
+it.each([
+  ['a bracket too many', '{"a": 1}}'],
+  ['a number that is none', '{"a": NaN}'],
+  ['a line break inside of a text', '{"a": "one\ntwo"}'],
+  ['no object', '[1]'],
+  ['half a character', '{"a": "\\ud83d"}'],
+])('the model reads back what it wrote, and the answer counts: %s', async (_, written) => {
+  const answer = await hear([...text, ...useTool(1, written.slice(0, 4), written.slice(4))]);
+  expect(answer).toMatchObject({ content: 'I look.', usage: { output: 9 }, end: 'complete' });
+  expect(answer.toolCalls).toEqual([{ id: 't1', name: 'read', arguments: written }]);
+  const { arguments: sent } = readCallArguments({ arguments: written });
+  const input: unknown = JSON.parse(sent);
+  expect(answer.raw).toMatchObject({ items: [{ type: 'text' }, { type: 'tool_use', id: 't1', input }] });
+  await using provider = await startProvider({ answers: [{ text: 'One.' }] });
+  const { content, toolCalls, raw } = answer;
+  const said: Message = { role: 'assistant', content, toolCalls: [...toolCalls], raw };
+  const failed: Message = { role: 'tool', content: 'no JSON object', toolCallId: 't1', isError: true };
+  await connect('anthropic', provider).generate(ask([user, said, failed]));
+  expect(provider.requests[0]?.body['messages']).toMatchObject([
+    {},
+    { content: [{}, { type: 'tool_use', input }] },
+    {},
+  ]);
 });
 
 it('what the provider wrote goes back as it wrote it, but for a number that would lose its digits', async () => {

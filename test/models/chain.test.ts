@@ -69,6 +69,15 @@ it('tells the soonest time to come back where all fail', async () => {
   await expect(dead.generate(ask([user]))).rejects.toMatchObject({ kind: 'fatal', message: 'b' });
 });
 
+it('tells no time where one of them names none: that one may be back long before the other’s hour', async () => {
+  const overloaded = says(new ModelError('retry', 'overloaded'));
+  const limited = says(new ModelError('retry', 'limit', { retryAt: Date.now() + 3_600_000 }));
+  for (const models of [[overloaded, limited] as const, [limited, overloaded] as const]) {
+    const failure = await failureOf(modelChain(models).generate(ask([user])));
+    expect(failure).toMatchObject({ kind: 'retry', message: 'overloaded', retryAt: undefined });
+  }
+});
+
 it('names who answered, in a chain of chains as well', async () => {
   const failing = says(new ModelError('retry', 'overloaded'), { id: 'a' });
   const inner = modelChain([failing, says('second', { id: 'b' })]);

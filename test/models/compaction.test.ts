@@ -131,9 +131,9 @@ it.each([
   ['refusal', 'refusal'],
   ['complete', 'end_turn'],
 ] as const)('Anthropic: %s is no compaction', async (end, code) => {
-  await using provider = await startProvider({ answers: [{ text: 'So', end }] });
+  await using provider = await startProvider({ answers: [{ text: 'So', end, usage: { input: 900, output: 9 } }] });
   const error = await failureOf(Promise.resolve(connect('anthropic', provider).compact?.(ask(history))));
-  expect(error).toMatchObject({ kind: 'fatal', code });
+  expect(error).toMatchObject({ kind: 'fatal', code, usage: { inputTotal: 900, output: 9 } });
 });
 
 const START = {
@@ -158,9 +158,10 @@ function compactionEvents(content: string | null, usage: object): object[] {
 }
 
 it('Anthropic: a compaction that failed is none', async () => {
-  await using server = await serveRaw({ body: compactionEvents(null, { output_tokens: 1 }) });
+  const iterations = [{ type: 'compaction', input_tokens: 700, output_tokens: 50 }];
+  await using server = await serveRaw({ body: compactionEvents(null, { output_tokens: 1, iterations }) });
   const error = await failureOf(Promise.resolve(connect('anthropic', server).compact?.(ask(history))));
-  expect(error).toMatchObject({ kind: 'fatal', code: 'no_compaction' });
+  expect(error).toMatchObject({ kind: 'fatal', code: 'no_compaction', usage: { inputTotal: 702, output: 51 } });
 });
 
 it('Anthropic: keeps the block as it came, and counts what its pass read', async () => {
@@ -177,9 +178,10 @@ it('Anthropic: keeps the block as it came, and counts what its pass read', async
 });
 
 it('Responses: an answer without a compaction is none', async () => {
-  await using server = await serveRaw({ body: { object: 'response.compaction', output: [] } });
+  const usage = { input_tokens: 900, output_tokens: 9 };
+  await using server = await serveRaw({ body: { object: 'response.compaction', output: [], usage } });
   const error = await failureOf(Promise.resolve(connect('openai-responses', server).compact?.(ask(history))));
-  expect(error).toMatchObject({ kind: 'fatal', code: 'no_compaction' });
+  expect(error).toMatchObject({ kind: 'fatal', code: 'no_compaction', usage: { inputTotal: 900, output: 9 } });
 });
 
 it('Chat Completions has no compaction of its own', () => {

@@ -77,10 +77,12 @@ describe('servers that speak Chat Completions in their own way', () => {
 
 describe('Anthropic', () => {
   it('takes the end of the window for an overflow', async () => {
-    await using provider = await startProvider({ answers: [{ text: 'So', end: 'window_full' }] });
+    const usage = { input: 9_000, output: 700 };
+    await using provider = await startProvider({ answers: [{ text: 'So', end: 'window_full', usage }] });
     expect(await failureOf(connect('anthropic', provider).generate(ask([user])))).toMatchObject({
       kind: 'overflow',
       code: 'model_context_window_exceeded',
+      usage: { inputTotal: 9_000, output: 700 },
     });
   });
 

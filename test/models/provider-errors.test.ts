@@ -1,3 +1,4 @@
+import type OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { ModelError, type ModelErrorKind } from '../../src/domain/model.ts';
 import type { WireFormat } from '../../src/domain/raw-items.ts';
@@ -87,6 +88,14 @@ const fatals = (
       openAiError(
         'max_tokens is too large: 100000. This model supports at most 16384 completion tokens, whereas you provided 100000.',
         'invalid_value',
+      ),
+    ],
+    [anthropic, anthropicError('tools.3.custom.input_schema: input_schema does not support oneOf at the top level')],
+    [
+      chat,
+      openAiError(
+        "Invalid schema for function 'act': schema must have type 'object' and not have 'oneOf' at the top level.",
+        'invalid_function_parameters',
       ),
     ],
     [
@@ -298,6 +307,50 @@ it.each<[string, ModelErrorKind, object]>([
   const failed = await failureOf(connect(chat, server).generate(ask([{ role: 'user', content: 'Hi' }])));
   expect(failed).toBeInstanceOf(ModelError);
   expect(failed.kind).toBe(kind);
+});
+
+/** Each that the SDK knows: one that comes with another version of it has to be put here. */
+const responseFailures: Readonly<Record<OpenAI.Responses.ResponseError['code'], ModelErrorKind>> = {
+  server_error: 'retry',
+  rate_limit_exceeded: 'retry',
+  vector_store_timeout: 'retry',
+  invalid_prompt: 'fatal',
+  bio_policy: 'fatal',
+  misalignment_policy_violation: 'fatal',
+  data_residency_mismatch: 'fatal',
+  invalid_image: 'fatal',
+  invalid_image_format: 'fatal',
+  invalid_base64_image: 'fatal',
+  invalid_image_url: 'fatal',
+  image_too_large: 'fatal',
+  image_too_small: 'fatal',
+  image_parse_error: 'fatal',
+  image_content_policy_violation: 'fatal',
+  invalid_image_mode: 'fatal',
+  image_file_too_large: 'fatal',
+  unsupported_image_media_type: 'fatal',
+  empty_image_file: 'fatal',
+  failed_to_download_image: 'fatal',
+  image_file_not_found: 'fatal',
+};
+
+describe('Responses, in a stream', () => {
+  const fail = async (...events: readonly object[]) => {
+    await using server = await serveRaw({ body: events });
+    return await failureOf(connect('openai-responses', server).generate(ask([{ role: 'user', content: 'Hi' }])));
+  };
+
+  it.each(Object.entries(responseFailures))('%s is %s', async (code, kind) => {
+    const failed = await fail({ type: 'response.failed', response: { error: { code, message: 'No.' } } });
+    expect(failed).toMatchObject({ kind, code });
+    expect(failed.message).not.toContain('no whole answer');
+    expect(await fail({ type: 'error', code, message: 'No.' })).toMatchObject({ kind, code });
+  });
+
+  it('a code that nobody knows is told by its type', async () => {
+    const error = { code: 'something_new', type: 'authentication_error', message: 'No.' };
+    expect(await fail({ type: 'response.failed', response: { error } })).toMatchObject({ kind: 'fatal' });
+  });
 });
 
 describe('when to come back', () => {

@@ -1,8 +1,9 @@
+import { bringAnswers } from '../../src/client/answers.ts';
 import { appendMessages } from '../../src/client/appends.ts';
 import { forkConversation } from '../../src/client/forks.ts';
 import type { ClientPorts } from '../../src/client/ports.ts';
 import { approveProposal } from '../../src/client/proposals.ts';
-import { answerCalls, cancelTurn, enqueueTurn } from '../../src/client/turns.ts';
+import { cancelTurn, enqueueTurn } from '../../src/client/turns.ts';
 import { restore } from '../../src/client/versions.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
@@ -84,12 +85,12 @@ const append = trying((ports) =>
     messages: [{ role: 'user', content: 'Appended.' }],
   }),
 );
-const bring = trying((ports) => answerCalls(ports, ref, 't1', { c2_0: { content: 'blue' } }));
+const bring = trying((ports) => bringAnswers(ports, ref, 't1', { c2_0: { content: 'blue' } }));
 const cancel = trying((ports) => cancelTurn(ports, ref, 't1'));
 const compact: Client = (ports) =>
-  requestPass({ ...ports, onEvent: () => undefined, tracing: noTracing }, ref, ['token_threshold']);
+  requestPass({ ...ports, onEvent: () => undefined, tracing: noTracing }, ref, { reasons: ['token_threshold'] });
 const compactAll: Client = (ports) =>
-  requestPass({ ...ports, onEvent: () => undefined, tracing: noTracing }, ref, ['manual']);
+  requestPass({ ...ports, onEvent: () => undefined, tracing: noTracing }, ref, { reasons: ['manual'] });
 const approve = trying(async (ports) => {
   const found = await ports.proposals.readProposal(ref);
   if (found !== undefined) await approveProposal(ports, ref.id, found.proposal.id, { operation: 'op' });

@@ -1,6 +1,7 @@
+import { bringAnswers } from '../../src/client/answers.ts';
 import { forkConversation } from '../../src/client/forks.ts';
 import { approveProposal } from '../../src/client/proposals.ts';
-import { answerCalls, cancelTurn, type EnqueuedTurn, enqueueTurn } from '../../src/client/turns.ts';
+import { cancelTurn, type EnqueuedTurn, enqueueTurn } from '../../src/client/turns.ts';
 import { restore } from '../../src/client/versions.ts';
 import type { Reason } from '../../src/domain/compaction/thresholds.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
@@ -214,13 +215,15 @@ class Telling {
         }),
       answer: async (turn, answers) => {
         try {
-          await answerCalls(ports, ref, turn, answers as never);
+          await bringAnswers(ports, ref, turn, answers as never);
         } catch (error) {
           if (!isTurnfoldError(error) || error.code !== 'conflict') throw error;
         }
       },
       compact: async (reason) =>
-        void (await requestPass({ ...ports, onEvent: () => undefined, tracing: noTracing }, ref, [reason])),
+        void (await requestPass({ ...ports, onEvent: () => undefined, tracing: noTracing }, ref, {
+          reasons: [reason],
+        })),
       cancel: async (turn) => void (await cancelTurn(ports, ref, turn)),
       approve: async (proposal) => {
         const id = proposal ?? (await ports.proposals.readProposal(ref))?.proposal.id;

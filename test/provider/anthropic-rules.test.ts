@@ -21,6 +21,7 @@ const round = [
   assistant(text('Reading.'), use('toolu_1'), use('toolu_2')),
   user(result('toolu_1'), result('toolu_2')),
 ];
+const picture = { type: 'image', source: { type: 'url', url: 'https://x.test/a.png' } };
 const thought = { type: 'thinking', thinking: 'Hm.', signature: 'EqForeign' };
 const marked = (said: string): JsonObject => ({ ...text(said), cache_control: { type: 'ephemeral' } });
 const summary = { type: 'compaction', content: 'Before.', signature: 'EqForeign' };
@@ -130,6 +131,11 @@ const broken: readonly BrokenRule[] = [
     words: 'messages.3.content.0: `tool_use` ids must be unique',
   },
   {
+    rule: 'A12',
+    body: bodyOf(question, assistant(use('a')), user({ ...result('a'), content: [picture], is_error: true })),
+    words: "messages.2.content.0.tool_result: all content must be type 'text' if 'is_error' is true",
+  },
+  {
     rule: 'X7',
     body: bodyOf(question, assistant({ ...use('a'), input: '{"path"' }), user(result('a'))),
     words: 'messages.1.content.0.tool_use.input: Input should be a valid dictionary',
@@ -145,6 +151,11 @@ const broken: readonly BrokenRule[] = [
     words: '`gone` is not defined in `tools`',
   },
   { rule: 'X6', body: { ...bodyOf(question), tools: [tool, tool] }, words: 'tools: Tool names must be unique.' },
+  {
+    rule: 'X6',
+    body: { ...bodyOf(question), tools: [{ ...tool, input_schema: { oneOf: [], type: 'object' } }] },
+    words: 'tools.0.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level',
+  },
   {
     rule: 'A7',
     body: { ...bodyOf(...round), thinking: enabled },

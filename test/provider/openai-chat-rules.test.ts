@@ -142,6 +142,15 @@ const broken: readonly BrokenRule[] = [
     code: 'invalid_function_parameters',
   },
   {
+    rule: 'X6',
+    body: {
+      ...bodyOf(question),
+      tools: [{ type: 'function', function: { name: 'read', parameters: { oneOf: [], type: 'object' } } }],
+    },
+    words: "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level.",
+    code: 'invalid_function_parameters',
+  },
+  {
     rule: 'C5',
     body: bodyOf(question, { role: 'system', content: 'Be brief.' }, question),
     words: 'System message must be at the beginning.',

@@ -104,7 +104,7 @@ const RULES: readonly Rule[] = [
       expect(await outcomeOf(other.enqueueTurn(turn))).toBe('accepted_unsure');
     },
     edits: [
-      { file: LANE, find: "pipeline.set(calls[0]?.mark ?? '', '');", put: '' },
+      { file: LANE, find: "pipeline.call('eval', [MARK, 1, calls[0]?.mark ?? '']);", put: '' },
       { file: LANE, find: 'results.slice(1).map(', put: 'results.map(' },
     ],
     needsForgetfulWait: true,

@@ -1,6 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type OpenClient, openClient } from '../../src/client/index.ts';
 import type { Durability } from '../../src/domain/durability.ts';
+import { ERASE_BATCH } from '../../src/store/contexts/erase.ts';
+import { Keyspace } from '../../src/store/keys.ts';
 import { hasServer, type Server, startReplicated, until } from './servers.ts';
 
 const TIMEOUT_MS = 300;
@@ -14,6 +16,7 @@ describe.skipIf(!hasServer)('the durability barrier (skipped where PATH has no r
   });
   afterEach(async () => {
     replica.signal('SIGCONT');
+    await master.redis.config('SET', 'maxmemory', 0);
     await until('the replica follows', async () => {
       await master.redis.set('{test}:mark', '');
       return (await master.redis.wait(1, 100)) === 1;
@@ -113,6 +116,21 @@ describe.skipIf(!hasServer)('the durability barrier (skipped where PATH has no r
     await expect(client.enqueueTurn({ ...turn, conversation: 'third' })).rejects.toMatchObject({
       code: 'accepted_unsure',
     });
+  });
+
+  test('an erase of more than a batch goes to its end where Redis is full: it is what makes room', async () => {
+    const client = await open();
+    await client.enqueueTurn({ ...turn, conversation: 'full' });
+    const keyspace = new Keyspace(4);
+    const ref = { tenant: '_', id: 'full' };
+    const keys = Array.from({ length: 2 * ERASE_BATCH }, (_, at) => keyspace.turn(ref, `x${at}`));
+    for (const key of keys) await master.redis.hset(key, 'state', 'completed');
+    await master.redis.sadd(keyspace.key(ref, 'ix'), ...keys);
+    await master.redis.config('SET', 'maxmemory', 1);
+
+    const { removedKeys } = await client.erase('full');
+    expect(removedKeys).toBeGreaterThan(2 * ERASE_BATCH);
+    expect(await master.redis.exists(keyspace.key(ref, 'ix'))).toBe(0);
   });
 
   test('a wait without an end is refused', async () => {

@@ -29,6 +29,8 @@ export interface ServerOptions {
   readonly args?: readonly string[];
   /** a config file's text, for Sentinels, who write it anew */
   readonly sentinelOf?: string;
+  /** that `args` have it ask for */
+  readonly password?: string;
   /** TLS, and nothing else: to clients, replicas and the nodes of a Cluster */
   readonly tls?: ServerTls | undefined;
 }
@@ -65,6 +67,7 @@ export async function startServer({ args = [], sentinelOf, tls, ...options }: Se
   const redis = new Redis({
     host: '127.0.0.1',
     port,
+    ...(options.password !== undefined && { password: options.password }),
     retryStrategy: () => 100,
     maxRetriesPerRequest: null,
     // Of the test's own: whether certificates are looked at is what it asks others.

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { isAtLeast } from '../../src/domain/version-number.ts';
 import type { QueueReport } from '../../src/queue/queue-reports.ts';
 import { examineNode } from '../../src/runtime/doctor/machine.ts';
 import { examineQueues } from '../../src/runtime/doctor/queues.ts';
-import { isAtLeast } from '../../src/runtime/doctor/version.ts';
 
 test.each([
   ['7.0.15', '7.0.15', true],

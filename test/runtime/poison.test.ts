@@ -1,9 +1,10 @@
 import { expect, it, onTestFinished } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
+import type { ModelAnswer } from '../../src/domain/model.ts';
 import { TURN_LIMITS } from '../../src/domain/turn.ts';
 import { Keyspace, readyMember } from '../../src/store/keys.ts';
-import { createMortalAgent } from './agents.ts';
-import { eventsOf, type Fixture, openFixture, SHARDS, settled, untilDead } from './fixture.ts';
+import { agentOf, createMortalAgent } from './agents.ts';
+import { eventsOf, eventually, type Fixture, openFixture, SHARDS, settled, untilDead } from './fixture.ts';
 
 const REF: ConversationRef = { tenant: '_', id: 'c1' };
 
@@ -35,3 +36,37 @@ it('a turn that kills its process at the same step every time fails as poison; t
   expect(roles).toEqual(['user', ...ANSWERED, ...ANSWERED]);
   expect(eventsOf(living, 'turn_claimed').map(({ turn }) => turn)).toEqual(['t2', 't3']);
 }, 60_000);
+
+it('a turn whose work breaks off as nobody foresaw fails as poison, and each time is told with its ids', async () => {
+  const fixture = await openFixture();
+  onTestFinished(() => fixture.close());
+  const broken = agentOf();
+  const error = new Error('nobody foresaw this');
+  const workers = await fixture.startWorkers({
+    ...broken,
+    model: { ...broken.model, generate: async () => brokenAnswer(error) },
+  });
+  await fixture.client.enqueueTurn({ conversation: REF.id, agent: 'guide', turn: 't1', input: 'hello' });
+  for (let failure = 1; failure <= TURN_LIMITS.maxAttempts; failure += 1) {
+    await eventually(
+      () => eventsOf(workers, 'worker_failed').length,
+      (seen) => expect(seen).toBe(failure),
+    );
+    await lapseLease(fixture);
+  }
+  const { failure } = await settled(fixture, REF.id, 't1');
+  expect(failure?.message).toMatch(/died, hung or failed .* their logs say why/);
+  const told = { type: 'worker_failed', where: 'turn', conversation: REF, turn: 't1', error };
+  expect(eventsOf(workers, 'worker_failed')).toEqual([told, told, told]);
+}, 60_000);
+
+/** An answer that throws where it is read: no adapter of ours gives one. */
+function brokenAnswer(error: Error): ModelAnswer {
+  return {
+    content: 'hello',
+    toolCalls: [],
+    get end(): 'complete' {
+      throw error;
+    },
+  };
+}

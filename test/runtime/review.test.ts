@@ -200,7 +200,11 @@ describe('the command line', () => {
 
     const other = await turnfold('approve', 'c1', '--proposal', 'another');
     expect(other).toMatchObject({ code: 1, stdout: '' });
-    expect(other.stderr).toMatch(/^turnfold: proposal_stale: proposal: another: /);
+    expect(other.stderr).toMatch(/^turnfold: proposal_stale: --proposal: another: /);
+    const wrong = await writeTemporary('edits.yaml', '2-4: text');
+    expect((await turnfold('approve', 'c1', '--edits', wrong)).stderr).toContain(
+      `invalid_input: ${wrong}: 2-4: no checkpoint of the proposal has this range`,
+    );
     const edits = await writeTemporary('edits.yaml', '2-3: |\n  written by a person\n');
     const approved = await turnfold('approve', 'c1', '--edits', edits);
     expect(approved).toEqual({ code: 0, stdout: 'c1  approved, version 1\n', stderr: '' });
@@ -211,6 +215,6 @@ describe('the command line', () => {
     await untilProposed('c2');
     const rejected = await turnfold('reject', 'c2', '--reason', 'too short');
     expect(rejected).toEqual({ code: 0, stdout: 'c2  rejected\n', stderr: '' });
-    expect((await turnfold('reject', 'c2')).stderr).toMatch(/^turnfold: not_found: proposal: nothing waits /);
-  });
+    expect((await turnfold('reject', 'c2')).stderr).toMatch(/^turnfold: not_found: conversation: nothing waits /);
+  }, 60_000);
 });

@@ -26,6 +26,31 @@ test('another number of shards is refused, with what to do', async () => {
   expect(await redis.hget('{tf}:database', 'shards')).toBe('64');
 });
 
+/** As the run's, but for what it says of itself. */
+function sayVersion(version: string): typeof redis {
+  return new Proxy(redis, {
+    get(target, name) {
+      const value = Reflect.get(target, name) as unknown;
+      if (name === 'info') {
+        return async (section: string) =>
+          (await target.info(section)).replace(/^redis_version:.*$/m, `redis_version:${version}\r`);
+      }
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
+test('a Redis that is too old for our scripts is refused before it gets one', async () => {
+  await expect(openDatabase(sayVersion('6.2.14'), { shards: 64 })).rejects.toMatchObject({
+    code: 'incompatible_store',
+    field: 'redis_version',
+    message: expect.stringContaining('6.2.14; turnfold needs 7.0'),
+    details: { found: '6.2.14', wanted: '7.0' },
+  });
+  expect(await redis.exists('{tf}:database')).toBe(0);
+  await openDatabase(sayVersion('7.0.0'), { shards: 64 });
+});
+
 test('a database of a newer turnfold is refused, with what to do', async () => {
   await redis.hset('{tf}:database', 'schema', STORE_SCHEMA + 1);
   await expect(openDatabase(redis, { shards: 64 })).rejects.toMatchObject({

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import type { Reason } from '../../src/domain/compaction/thresholds.ts';
 import { OPEN_GATE } from '../../src/domain/conversation.ts';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { WeighedMessage } from '../../src/domain/message.ts';
 import type { AppendRequest, ContextStore } from '../../src/domain/ports/context-store.ts';
-import type { ClaimedPass, PassEnd, PassStore, VersionCommit } from '../../src/domain/ports/pass-store.ts';
+import type { ClaimedPass, PassEnd, PassRequest, PassStore, VersionCommit } from '../../src/domain/ports/pass-store.ts';
+import type { SummaryLease, SummaryStore } from '../../src/domain/ports/summary-store.ts';
 import type { TurnIntake, TurnLease, TurnStore } from '../../src/domain/ports/turn-store.ts';
 import type { Proposal } from '../../src/domain/proposal.ts';
 import type { Checkpoint, Version } from '../../src/domain/version.ts';
@@ -42,9 +42,13 @@ export async function makeConversation(store: ContextStore, count = 8): Promise<
 export async function claimPass(
   store: PassStore,
   conversation: ConversationRef,
-  { reasons = ['ratio'], job = 'job' }: { readonly reasons?: readonly Reason[]; readonly job?: string } = {},
+  {
+    reasons = ['ratio'],
+    calibration,
+    job = 'job',
+  }: Partial<Pick<PassRequest, 'reasons' | 'calibration'>> & { readonly job?: string } = {},
 ): Promise<ClaimedPass> {
-  await store.requestPass({ conversation, reasons, passId: randomUUID(), wake: randomUUID() });
+  await store.requestPass({ conversation, reasons, calibration, passId: randomUUID(), wake: randomUUID() });
   const claim = await store.claimPass(conversation, randomUUID(), job, randomUUID());
   if (claim.status !== 'claimed') throw new Error(`not claimed: ${claim.status}`);
   return claim.pass;
@@ -92,6 +96,18 @@ export function commitOf(live: number, base: number, changes: Partial<VersionCom
 export function proposalOf(live: number, base: number, id: string = randomUUID()): Proposal {
   const { version, checkpoints } = commitOf(live, base);
   return { id, version, checkpoints: Object.fromEntries(checkpoints) };
+}
+
+/** Claims a source for a job of its own; of no pass that is there, unless one is named. */
+export async function claimSummary(
+  store: SummaryStore,
+  conversation: ConversationRef,
+  hash: string,
+  passId: string = randomUUID(),
+): Promise<SummaryLease> {
+  const lease = { conversation, passId, hash, owner: randomUUID() };
+  expect(await store.claimSummary(conversation, hash, lease.owner)).toEqual({ status: 'claimed' });
+  return lease;
 }
 
 /** The head turn waits for compaction, with a pass in progress that it waits for. */

@@ -3,6 +3,7 @@ import { type ConversationRef, callIdAt } from '../../src/domain/ids.ts';
 import type { Message, WeighedMessage } from '../../src/domain/message.ts';
 import type {
   AcceptRequest,
+  BroughtAnswer,
   ClaimedTurn,
   StepOutcome,
   TurnIntake,
@@ -47,6 +48,15 @@ export function callsStep(key: string, head: number, count = 2): StepOutcome {
 export function resultStep(key: string, callId: string): StepOutcome {
   const messages = [weigh({ role: 'tool', content: `result of ${callId}`, toolCallId: callId })];
   return { key, messages, opens: [], closes: [callId] };
+}
+
+/** Answers of calls, as a caller brings them. */
+export function bring(
+  calls: readonly string[],
+  kind: BroughtAnswer['for'] = 'tools',
+  textOf = (call: string): string => `{"output":"of ${call}","list":[]}`,
+): Map<string, BroughtAnswer> {
+  return new Map(calls.map((call) => [call, { for: kind, json: textOf(call) }]));
 }
 
 /** Accepts a turn and claims it. @throws where something else is the head */

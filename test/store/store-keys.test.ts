@@ -8,7 +8,15 @@ import { openStore } from '../../src/store/open-store.ts';
 import { bindScript } from '../../src/store/script.ts';
 import { expireBatch } from '../../src/store/sweep/expire.ts';
 import { openSuiteRedis } from './open-redis.ts';
-import { appendOf, checkpointOf, claimPass, commitOf, makeConversation, waitForPass } from './pass-samples.ts';
+import {
+  appendOf,
+  checkpointOf,
+  claimPass,
+  claimSummary,
+  commitOf,
+  makeConversation,
+  waitForPass,
+} from './pass-samples.ts';
 import { acceptAndClaim, newConversation, turnFor } from './samples.ts';
 
 const DAY_MS = 86_400_000;
@@ -32,7 +40,7 @@ async function readyOf(conversation: ConversationRef): Promise<string[]> {
 async function dueOf(conversation: ConversationRef): Promise<string[]> {
   const shard = keyspace.shardOf(conversation);
   await redis.unlink(keyspace.sweep(shard));
-  const due = await store.sweepShards([shard], 100);
+  const { due } = await store.sweepShards([shard], 100);
   await redis.unlink(keyspace.sweep(shard));
   return due.filter((entry) => entry.conversation.id === conversation.id).map(({ kind }) => kind);
 }
@@ -45,8 +53,9 @@ async function readTtl(key: string): Promise<number> {
 /** a conversation with a key of every kind */
 async function fillConversation(): Promise<ConversationRef> {
   const conversation = await makeConversation(store, 4);
-  await store.recordSummary(conversation, 'f'.repeat(64), { status: 'refused', why: 'empty' });
-  await store.recordPart(conversation, 'f'.repeat(32), 'text');
+  const lease = await claimSummary(store, conversation, 'f'.repeat(64));
+  await store.recordPart(lease, 'f'.repeat(32), 'text');
+  await store.recordSummary(lease, { status: 'refused', why: 'empty' });
   await store.commitVersion((await claimPass(store, conversation)).lease, commitOf(0, 2));
   await waitForPass(store, conversation, 't1');
   await store.accept(turnFor(conversation, 'later', { delayMs: 60_000 }));
@@ -58,10 +67,11 @@ describe('how long keys live', () => {
     const conversation = await makeConversation(store);
     const { checkpoint } = checkpointOf(2);
     const weight = { tokens: 1, bytes: 1 };
-    await store.claimSummary(conversation, 'claimed', 'owner');
-    await store.recordSummary(conversation, 'accepted', { status: 'accepted', checkpoint, weight });
-    await store.recordSummary(conversation, 'refused', { status: 'refused', why: 'w' });
-    await store.recordPart(conversation, 'part', 'text');
+    const lease = await claimSummary(store, conversation, 'accepted');
+    await store.recordPart(lease, 'part', 'text');
+    await store.recordSummary(lease, { status: 'accepted', checkpoint, weight });
+    await store.recordSummary(await claimSummary(store, conversation, 'refused'), { status: 'refused', why: 'w' });
+    await claimSummary(store, conversation, 'claimed');
     const ttl = await redis.pttl(keyspace.summary(conversation, 'claimed'));
     expect(ttl).toBeGreaterThan(0);
     expect(ttl).toBeLessThanOrEqual(PASS_LIMITS.summaryClaimMs);
@@ -180,7 +190,8 @@ describe('a conversation that has rested enough', () => {
     await settleWithTtl(conversation, 3_600_000);
     const hashes = Array.from({ length: 2_100 }, (_, summary) => `h${summary}`);
     const refusal = { status: 'refused', why: 'empty' } as const;
-    await Promise.all(hashes.map((hash) => store.recordSummary(conversation, hash, refusal)));
+    const record = async (hash: string) => store.recordSummary(await claimSummary(store, conversation, hash), refusal);
+    await Promise.all(hashes.map(record));
     await redis.hset(keyspace.key(conversation, 'c'), 'ttl', '0 1');
     // All but `ix`, which holds their names.
     return { conversation, keys: (await keysOf(conversation)).length - 1 };
@@ -220,7 +231,8 @@ describe('a conversation that has rested enough', () => {
     const conversation = await makeConversation(store, 4);
     await store.commitVersion((await claimPass(store, conversation)).lease, commitOf(0, 2));
     for (let summary = 0; summary < 450; summary += 1) {
-      await store.recordSummary(conversation, `h${summary}`, { status: 'refused', why: 'empty' });
+      const lease = await claimSummary(store, conversation, `h${summary}`);
+      await store.recordSummary(lease, { status: 'refused', why: 'empty' });
     }
     await settleWithTtl(conversation, 3_600_000);
     expect(await readyOf(conversation), 'earlier workers fail at a kind that they do not know').toEqual([]);
@@ -248,7 +260,7 @@ test('one call looks at every shard', async () => {
     await store.accept(turnFor(conversation, 't1'));
     await redis.zadd(keyspace.ready(keyspace.shardOf(conversation)), 1, `t|_|${conversation.id}`);
   }
-  const due = await store.sweepShards(keyspace.shardNumbers(), 100);
+  const { due } = await store.sweepShards(keyspace.shardNumbers(), 100);
   const ids = due.filter(({ kind }) => kind === 'turn').map(({ conversation }) => conversation.id);
   expect(ids).toEqual(expect.arrayContaining(conversations.map(({ id }) => id)));
 });

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import type { ClaimResult, OpenTurn, StepResult, TurnLease } from '../../src/domain/ports/turn-store.ts';
+import type { BroughtAnswer, ClaimResult, OpenTurn, StepResult, TurnLease } from '../../src/domain/ports/turn-store.ts';
 import type { WaitKind } from '../../src/domain/turn.ts';
 import { checkInvariants, checkSame, type Observation } from './observation.ts';
-import { callsStep, resultStep, textStep, turnFor } from './samples.ts';
+import { bring, callsStep, resultStep, textStep, turnFor } from './samples.ts';
 import type { TurnHarness } from './turn-harness.ts';
 
 const WORKERS = ['A', 'B'] as const;
@@ -230,19 +230,26 @@ const settle = fc
     ),
   );
 
-const AWAITED = ['c1_0', 'c2_0', 'c3_0', 'c4_0'];
+const CALLS = ['c1_0', 'c2_0', 'c3_0', 'c4_0'];
 const resume = fc
-  .record({ turn: mostlyHead, calls: fc.oneof(fc.constant(AWAITED), fc.subarray([...AWAITED, 'c9_9'])), twice })
+  .record({
+    turn: mostlyHead,
+    calls: fc.oneof(fc.constant(undefined), fc.subarray([...CALLS, 'c9_9'], { minLength: 1 })),
+    kind: fc.constantFrom<BroughtAnswer['for']>('tools', 'approval'),
+    twice,
+  })
   .map(
-    ({ turn, calls, twice: again }) =>
-      new Operation(`resume ${turn} ${calls.join()}`, again, (side, count) =>
-        side.harness.store.resume({
+    ({ turn, calls, kind, twice: again }) =>
+      new Operation(`resume ${turn} ${kind} ${calls?.join() ?? 'all'}`, again, (side, count) => {
+        const meant = turnOf(side, turn);
+        const awaited = side.last?.shape.turns[meant]?.waiting?.calls ?? [];
+        return side.harness.store.resume({
           conversation: side.conversation,
-          turn: turnOf(side, turn),
-          answers: new Map(calls.map((call) => [call, `{"at":${count},"list":[]}`])),
+          turn: meant,
+          answers: bring(calls ?? (awaited.length > 0 ? awaited : CALLS), kind, () => `{"at":${count},"list":[]}`),
           wake: `wake-${count}`,
-        }),
-      ),
+        });
+      }),
   );
 
 const cancel = fc

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openStore } from '../../src/store/open-store.ts';
 import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
 import { claimPass, commitOf, makeConversation } from './pass-samples.ts';
-import { acceptAndClaim, callsStep, resultStep, textStep } from './samples.ts';
+import { acceptAndClaim, bring, callsStep, resultStep, textStep } from './samples.ts';
 
 let suite: SuiteRedis;
 beforeAll(() => {
@@ -30,7 +30,7 @@ test('fields of a later program survive everything that this one writes', async 
   const { head } = claimed.conversation;
   await store.recordStep(lease, callsStep('model-1', head, 1));
   await store.suspend(lease, { for: 'tools', step: 'model-1', waitMs: 60_000, calls: [`c${head + 1}_0`] });
-  await store.resume({ conversation, turn: 't1', answers: new Map([[`c${head + 1}_0`, '{}']]), wake: 'w' });
+  await store.resume({ conversation, turn: 't1', answers: bring([`c${head + 1}_0`]), wake: 'w' });
   const again = await store.claim(conversation, 'o2', 'w2');
   if (again.status !== 'claimed') throw new Error(again.status);
   await store.recordStep(again.turn.lease, resultStep(`tool-c${head + 1}_0`, `c${head + 1}_0`));
@@ -49,5 +49,14 @@ test('a pass that an earlier program ended, which knew no set of open passes, is
   const shard = keyspace.shardOf(conversation);
   await redis.zadd(keyspace.openPasses(shard), 1_000, `p|${conversation.tenant}|${conversation.id}`);
   expect(await store.measureShards()).toMatchObject({ openPasses: 0, oldestOpenPassMs: 0 });
-  expect(await redis.zcard(keyspace.openPasses(shard))).toBe(0);
+  expect(await redis.zcard(keyspace.openPasses(shard)), 'a measure writes nothing').toBe(1);
+
+  await store.requestPass({ conversation, passId: 'p2', reasons: ['ratio'], wake: 'w' });
+  await redis.zadd(keyspace.openPasses(shard), 1_000, `p|${conversation.tenant}|ended`);
+  expect(await store.measureShards()).toMatchObject({ openPasses: 1 });
+  await redis.unlink(keyspace.sweep(shard));
+  await store.sweepShards([shard], 100);
+  expect(await redis.zrange(keyspace.openPasses(shard), 0, '-1')).toEqual([
+    `p|${conversation.tenant}|${conversation.id}`,
+  ]);
 });

@@ -101,13 +101,15 @@ describe('log catalogue', () => {
 
   test('what happens for each step is not written at info', () => {
     const levels = logAll('info', ...Object.values(samples)).map((line) => line['event']);
-    const passes = ['pass_proposed', 'approval_refused', 'pass_ended', 'pass_shadowed', 'version_rejected'];
+    const passes = ['pass_proposed', 'approval_refused', 'pass_ended', 'pass_shadowed'];
     const before = ['model_passed_over', 'pass_taken_over'];
     const shown = [
       'turn_settled',
       'turn_suspended',
       ...before,
       ...passes,
+      'summary_ended',
+      'version_rejected',
       'conversation_expired',
       'lease_lost',
       'job_reclaimed',
@@ -116,6 +118,14 @@ describe('log catalogue', () => {
       'worker_failed',
     ];
     expect(levels).toEqual(shown);
+  });
+
+  test('a turn that somebody canceled is not what went wrong', () => {
+    const lines = logAll('debug', samples.lease_lost, { ...samples.lease_lost, why: 'canceled' });
+    expect(lines.map(({ level, why, msg }) => [level, why, msg])).toEqual([
+      ['warn', 'fenced', "turn is another owner's, or erased"],
+      ['info', 'canceled', 'turn was canceled while it was worked on'],
+    ]);
   });
 
   test('what went wrong is a warning', () => {
@@ -130,6 +140,8 @@ describe('log catalogue', () => {
       { ...samples.model_called, outcome: 'lost' },
       { ...samples.pass_ended, outcome: 'infeasible' },
       { ...samples.summary_ended, outcome: 'refused' },
+      { ...samples.summary_ended, written: { by: 'small', isFallback: false } },
+      samples.summary_ended,
     );
     expect(lines.map(({ event, outcome, attempt, level }) => [event, outcome ?? attempt, level])).toEqual([
       ['turn_claimed', 2, 'warn'],
@@ -137,7 +149,9 @@ describe('log catalogue', () => {
       ['model_called', 'timeout', 'warn'],
       ['pass_ended', 'infeasible', 'warn'],
       ['summary_ended', 'refused', 'warn'],
+      ['summary_ended', 'written', 'warn'],
     ]);
+    expect(lines.at(-1)).toMatchObject({ by: 'structural', isFallback: true, why: 'small: cut off' });
   });
 
   test('silent writes nothing', () => {

@@ -163,6 +163,30 @@ describe('an event moves exactly its metrics', () => {
     ]);
   });
 
+  test('of a chain are under its own id, and what an answer holds under the id of who gave it', async () => {
+    const effect = await measureEffect({ ...samples.model_called, model: 'a|b', answeredBy: 'b' });
+    const labelled = (model: string): string[] => [
+      ...new Set(
+        Object.keys(effect)
+          .filter((series) => series.includes(`model="${model}"`))
+          .map((series) => /^turnfold_model_(\w+?)(?:_sum|_count)?\{/.exec(series)?.[1] ?? series),
+      ),
+    ];
+    expect(labelled('b').toSorted()).toEqual([
+      'cached_tokens_total',
+      'cost_dollars_total',
+      'size_estimate_ratio',
+      'tokens_total',
+    ]);
+    expect(labelled('a|b').toSorted()).toEqual([
+      'first_text_seconds',
+      'request_duration_seconds',
+      'requests_over_limit_total',
+      'requests_total',
+      'retry_after_seconds',
+    ]);
+  });
+
   test('a pass without a version shows no sizes', async () => {
     const effect = await measureEffect({ ...samples.pass_ended, outcome: 'no_gain' });
     expect(Object.keys(effect).filter((series) => /tokens|archived/.test(series))).toEqual([]);
@@ -234,15 +258,15 @@ describe('page', () => {
 
   test('shows a block of the event loop by its whole length, though the rest of the time was free', async () => {
     const metrics = createMetrics();
-    const readLag = async (): Promise<number | undefined> => {
+    const block = async (): Promise<number | undefined> => {
+      await delay(20); // Its timer ticks every 10 ms, and measures from its first tick on.
+      const from = performance.now();
+      while (performance.now() - from < 300);
+      await delay(1); // It is due before this.
       const families = parseExposition((await metrics.render()).body);
       return families.find(({ name }) => name === 'turnfold_nodejs_eventloop_lag_max_seconds')?.samples[0]?.value;
     };
-    await delay(20); // It ticks every 10 ms, and measures from its first tick on.
-    const from = performance.now();
-    while (performance.now() - from < 300);
-    await delay(1); // It is due before this.
-    expect(await readLag()).toBeGreaterThan(0.25);
+    await expect.poll(block, { timeout: 10_000 }).toBeGreaterThan(0.25);
   });
 
   test('quotes what stands in a label', async () => {

@@ -103,6 +103,7 @@ export const samples: { readonly [Type in WorkerEvent['type']]: EventOf<Type> } 
     sourceTokens: 6_000,
     tokens: 900,
     written: { by: 'structural', isFallback: true },
+    why: 'small: cut off',
   },
   version_rejected: {
     type: 'version_rejected',

@@ -106,6 +106,14 @@ describe('with one', () => {
     });
   });
 
+  test('a call of a chain has the model that answered', async () => {
+    const answered = { ...samples.model_called, model: 'gpt-5|gpt-4', answeredBy: 'gpt-4' };
+    const failed = { ...samples.model_called, model: 'gpt-5|gpt-4', outcome: 'fatal' } as const;
+    for (const event of [answered, failed]) await tracing.inSpan(call, async () => listener(event));
+    const models = exporter.getFinishedSpans().map(({ attributes }) => attributes['gen_ai.response.model']);
+    expect(models).toEqual(['gpt-4', undefined]);
+  });
+
   test('what is thrown ends it by its code or name, and its message stays out', async () => {
     const thrown = [new TurnfoldError('redis_unavailable', 'private'), new RangeError('private')];
     for (const error of thrown) await tracing.inSpan(turnSpan(), () => Promise.reject(error)).catch(() => undefined);
@@ -124,6 +132,17 @@ describe('with one', () => {
     });
     await expect(lost).rejects.toThrow('lost');
     expect(only().attributes).toMatchObject({ 'error.type': 'lease_fenced', 'turnfold.outcome': 'lost' });
+  });
+
+  test('of a turn that somebody canceled is no error, whatever ends its work', async () => {
+    const lost = tracing.inSpan(turnSpan(), async () => {
+      listener({ ...samples.lease_lost, why: 'canceled' });
+      throw new Error('lost');
+    });
+    await expect(lost).rejects.toThrow('lost');
+    expect(only().attributes).toMatchObject({ 'turnfold.outcome': 'canceled' });
+    expect(only().attributes).not.toHaveProperty('error.type');
+    expect(only().status.code).toBe(SpanStatusCode.UNSET);
   });
 
   test.each(Object.values(samples).map((event) => [event.type, event] as const))(

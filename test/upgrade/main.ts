@@ -91,6 +91,11 @@ async function live(client: OpenClient, conversation: string, goOn: () => Promis
   numbers.forEach((number, index) => {
     if (number !== index + 1) wrong.push(`${conversation}: versions ${numbers.join(', ')}`);
   });
+  for (const number of numbers) {
+    await client
+      .show(conversation, number)
+      .catch((error) => wrong.push(`${conversation}: version ${number}: ${error}`));
+  }
   return wrong;
 }
 

@@ -1,6 +1,6 @@
 import type { Message } from '../../src/domain/message.ts';
 import { readParts } from '../../src/domain/parts.ts';
-import { keptRawItems } from '../../src/wire/raw.ts';
+import { keptRawItems } from '../../src/wire/kept-items.ts';
 import type { Marks, WireMessages, WireRequest } from '../../src/wire/wire-request.ts';
 
 /**

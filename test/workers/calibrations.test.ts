@@ -17,7 +17,7 @@ describe('a ratio', () => {
   it.each([
     [1_100, 1_000, 1.1],
     [5_000, 1_000, 2],
-    [10, 1_000, 0.5],
+    [500, 1_000, 0.5],
   ])('of %i to %i is %d', (provider, counted, ratio) => {
     expect(calibrationRatio(provider, counted)).toBe(ratio);
   });
@@ -25,6 +25,7 @@ describe('a ratio', () => {
   it('says nothing of a small request, or of none', () => {
     expect(calibrationRatio(500, 255)).toBeUndefined();
     expect(calibrationRatio(0, 1_000)).toBeUndefined();
+    expect(calibrationRatio(499, 1_000)).toBeUndefined();
   });
 });
 

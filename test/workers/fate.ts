@@ -1,3 +1,5 @@
+import { BrokenDelivery } from '../../src/workers/turn/broken-delivery.ts';
+
 /** What a worker's death looks like from inside: from here on nothing that it asks for happens. */
 class Crash extends Error {}
 
@@ -45,5 +47,6 @@ export function bindRoom<Room extends object>(room: Room, fate: () => Fate): Roo
 
 /** For a catch: of the dead nothing is heard but that they died. */
 export function ignoreCrash(error: unknown): void {
-  if (!(error instanceof Crash)) throw error;
+  const met = error instanceof BrokenDelivery ? error.cause : error;
+  if (!(met instanceof Crash)) throw error;
 }

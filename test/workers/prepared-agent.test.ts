@@ -15,6 +15,12 @@ const prepareWith = (options: { readonly recall?: boolean }, ...names: string[])
   return prepareAgent(agent, {}, { loadCounter: loadTokenCounter });
 };
 
+const prepareInputs = (...inputs: z.ZodType[]) => {
+  const tools = inputs.map((input, index) => defineTool({ name: `t${index}`, description: '', input }));
+  const agent = { name: 'guide', system: '', tools, policy: {}, model: scriptedModel({ steps: [] }) };
+  return prepareAgent(agent, {}, { loadCounter: loadTokenCounter });
+};
+
 test.each<[string, string[], string]>([
   ['other characters', ['read', 'files.read'], 'agents.guide.tools[1].name'],
   ['none', [''], 'agents.guide.tools[0].name'],
@@ -26,6 +32,45 @@ test.each<[string, string[], string]>([
 
 test('names that every provider takes are taken', async () => {
   await expect(prepare('read', 'Read-2', 'x'.repeat(64))).resolves.toMatchObject({ tools: [{}, {}, {}] });
+});
+
+const add = z.object({ op: z.literal('add'), a: z.number() });
+const not = z.object({ op: z.literal('not'), a: z.boolean() });
+
+test.each<[string, z.ZodType, string]>([
+  ['one of several objects, by a field', z.discriminatedUnion('op', [add, not]), 'oneOf'],
+  ['one of several objects', z.union([add, not]), 'anyOf'],
+  ['an object or nothing', add.nullable(), 'anyOf'],
+  ['never anything', z.never(), 'not'],
+  ['one of several texts', z.enum(['add', 'not']), 'enum'],
+  ['a text', z.string(), 'string'],
+  ['a list', z.array(add), 'array'],
+])(
+  'a tool whose input is %s is refused when the agent is loaded: every request would be',
+  async (_case, input, word) => {
+    const field = 'agents.guide.tools[1].input';
+    const refused = prepareInputs(z.object({}), input);
+    await expect(refused).rejects.toMatchObject({ code: 'invalid_config', field });
+    await expect(refused).rejects.toThrow(word);
+  },
+);
+
+test('an object may hold a union, refer to itself, or be read into something else', async () => {
+  const wrapped = z.object({ operation: z.discriminatedUnion('op', [add, not]) });
+  const tree = z.object({
+    get children() {
+      return z.array(tree);
+    },
+  });
+  const read = add.refine(({ a }) => a > 0).transform(({ a }) => String(a));
+  const { tools } = await prepareInputs(wrapped, tree, read, z.record(z.string(), z.number()), z.unknown());
+  expect(tools.map(({ parameters }) => parameters['type'])).toEqual([
+    'object',
+    'object',
+    'object',
+    'object',
+    undefined,
+  ]);
 });
 
 test('pins of the policy stand behind the system prompt, weigh, and are refused where they leave no room', async () => {
@@ -81,6 +126,7 @@ test('the built-in tool is described and weighed only to the agent that has it, 
     'query',
     'from',
     'to',
+    'ref',
     'offset',
     'limit',
   ]);

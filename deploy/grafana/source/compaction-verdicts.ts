@@ -3,8 +3,8 @@ import { graph, type Panel, stat } from './panel.ts';
 import { increase, increaseOfSum, quantile, rate, ratio, shared } from './promql.ts';
 import { oldestOpenPass } from './verdicts.ts';
 
-/** Passes that were to make a version, or should have been: an evaluation without a reason is none of them. */
-const REAL_PASSES = { outcome: '!="no_reason"' } as const;
+/** Passes that were to make a version, or should have been: an evaluation without a reason, or inside a thinking loop, is none of them; one that was taken over counts under its new id. */
+const REAL_PASSES = { outcome: '!~"no_reason|thinking|superseded"' } as const;
 
 export const VERDICT: readonly Panel[] = [
   oldestOpenPass(4),
@@ -51,7 +51,7 @@ export const VERDICT: readonly Panel[] = [
   }),
   stat({
     title: 'Summaries by a fallback',
-    description: 'Of the summaries of the last 15 minutes: not by the summarizer that the policy names first.',
+    description: 'Of the summaries of the last 15 minutes: written because a summarizer before failed or was refused.',
     unit: 'percentunit',
     width: 4,
     decimals: 1,
@@ -119,7 +119,7 @@ export const KEEPING_UP: readonly Panel[] = [
   graph({
     title: 'Passes ended',
     description:
-      'By outcome. no_reason: a look at fresh state found none any more; superseded: another took its place.',
+      'By outcome. no_reason: a look at fresh state found none any more; thinking: it waits until the model has answered; superseded: a restore, or the turn that waited for it, took its place.',
     unit: 'passes/s',
     width: 6,
     isStacked: true,

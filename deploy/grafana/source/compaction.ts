@@ -53,7 +53,7 @@ const SUMMARIES: readonly Panel[] = [
   graph({
     title: 'Summaries written, by whom',
     description:
-      'first: the summarizer that the policy names first; fallback: one behind it, at the end structural, which needs no model.',
+      'first: the first of the policy that takes such a sequence; fallback: one behind it, at the end structural, which needs no model.',
     unit: 'jobs/s',
     width: 6,
     isStacked: true,

@@ -38,7 +38,8 @@ const TURNS: readonly Panel[] = [
   }),
   graph({
     title: 'Duration of turns',
-    description: 'From acceptance to the answer, waits for tools and approvals included.',
+    description:
+      'From acceptance, or the time that it was scheduled for, to the answer, waits for tools and approvals included.',
     unit: 's',
     width: 8,
     queries: [

@@ -4,6 +4,9 @@ import { graph, type Panel, stat } from './panel.ts';
 import { increase, mean, quantile, rate, ratio, shared } from './promql.ts';
 import { FAILED, failedRequests } from './verdicts.ts';
 
+/** What summarizers are sent is not calibrated. */
+const OF_TURNS = { purpose: '="turn"' } as const;
+
 const VERDICT: readonly Panel[] = [
   failedRequests(4),
   stat({
@@ -34,7 +37,8 @@ const VERDICT: readonly Panel[] = [
   }),
   stat({
     title: 'Sizes off by',
-    description: 'Of the model with the furthest estimate, mean of the last 30 minutes. Next: Whether sizes are right.',
+    description:
+      'Of requests of turns to the model with the furthest estimate, mean of the last 30 minutes. Next: Whether sizes are right.',
     unit: 'percentunit',
     width: 4,
     decimals: 1,
@@ -44,7 +48,10 @@ const VERDICT: readonly Panel[] = [
     ],
     without: 'nothing counted',
     queries: [
-      { expr: `max (abs (${mean(METRICS.modelSizeEstimate, { by: ['model'], window: '30m' })} - 1))`, legend: 'drift' },
+      {
+        expr: `max (abs (${mean(METRICS.modelSizeEstimate, { by: ['model'], where: OF_TURNS, window: '30m' })} - 1))`,
+        legend: 'drift',
+      },
     ],
   }),
   stat({
@@ -81,7 +88,7 @@ const VERDICT: readonly Panel[] = [
 const SPEED: readonly Panel[] = [
   graph({
     title: 'Duration of requests',
-    description: '95th percentile by model and purpose, failed ones included.',
+    description: '95th percentile by model and purpose, failed ones included; of a chain (a|b) all that it asked.',
     unit: 's',
     width: 8,
     queries: [
@@ -123,7 +130,7 @@ const FAILURES: readonly Panel[] = [
   graph({
     title: 'Failed requests by model',
     description:
-      'Share that failed, overflow aside. One model alone: its provider; all of them: the network, or a proxy of yours.',
+      'Share that failed, overflow aside; a chain (a|b) where all of its models did. One alone: its provider; all: the network, or a proxy of yours.',
     unit: 'percentunit',
     width: 6,
     max: 1,
@@ -157,7 +164,7 @@ const FAILURES: readonly Panel[] = [
 const COST: readonly Panel[] = [
   graph({
     title: 'Cost',
-    description: 'Dollars an hour by model and purpose, by the prices of the profiles; of a chain the dearest.',
+    description: 'Dollars an hour by who answered and purpose, by the prices of the profiles; of a chain the dearest.',
     unit: 'currencyUSD',
     width: 8,
     isStacked: true,
@@ -198,10 +205,12 @@ const ESTIMATES: readonly Panel[] = [
   graph({
     title: 'Our size ÷ the provider’s count',
     description:
-      'Median by model, after calibration: 1 is exact. Below 0.95 contexts may be found too long before a pass runs.',
+      'Of turns, after calibration, median by model: 1 is exact. Below 0.95 contexts may be found too long before a pass runs.',
     unit: 'short',
     width: 8,
-    queries: [{ expr: quantile(0.5, METRICS.modelSizeEstimate, { by: ['model'] }), legend: '{{model}}' }],
+    queries: [
+      { expr: quantile(0.5, METRICS.modelSizeEstimate, { by: ['model'], where: OF_TURNS }), legend: '{{model}}' },
+    ],
   }),
   graph({
     title: 'Calibration',

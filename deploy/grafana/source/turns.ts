@@ -23,7 +23,7 @@ const VERDICT: readonly Panel[] = [
   stat({
     title: 'Wait before a worker',
     description:
-      'From acceptance to the first claim, 95th percentile of the last 5 minutes: what the queue alone costs.',
+      'From acceptance, or the time that it was scheduled for, to the first claim, 95th percentile of the last 5 minutes. Behind a turn of its conversation that waits for a person it is that wait, too.',
     unit: 's',
     width: 4,
     decimals: 2,
@@ -36,7 +36,8 @@ const VERDICT: readonly Panel[] = [
   }),
   stat({
     title: 'Duration',
-    description: 'From acceptance to the answer, 95th percentile of the last 5 minutes, waits for people included.',
+    description:
+      'From acceptance, or the time that it was scheduled for, to the answer, 95th percentile of the last 5 minutes, waits for people included.',
     unit: 's',
     width: 4,
     decimals: 1,
@@ -72,7 +73,8 @@ const VERDICT: readonly Panel[] = [
 const LATENCY: readonly Panel[] = [
   graph({
     title: 'Duration of completed turns',
-    description: 'From acceptance to the answer, waits included. The panels below part it into what it is made of.',
+    description:
+      'From acceptance, or the time that it was scheduled for, to the answer, waits included. The panels below part it into what it is made of.',
     unit: 's',
     width: 8,
     queries: [
@@ -83,7 +85,8 @@ const LATENCY: readonly Panel[] = [
   }),
   graph({
     title: 'Wait before a worker',
-    description: 'From acceptance to the first claim. Rising while models are as fast as ever: add turn workers.',
+    description:
+      'From acceptance, or the time that it was scheduled for, to the first claim. Rising with the oldest waiting job (dashboard Queues): add turn workers. Rising alone: turns wait behind others of their conversation.',
     unit: 's',
     width: 8,
     queries: [
@@ -199,7 +202,8 @@ const OWNERSHIP: readonly Panel[] = [
   }),
   graph({
     title: 'Leases of turns lost',
-    description: 'fenced: another worker went on; expired: no renewal in time; gone: the conversation was erased.',
+    description:
+      'fenced: another worker went on; expired: no renewal in time; gone: the conversation was erased; canceled: the turn was.',
     unit: 'events/s',
     width: 8,
     queries: [{ expr: rate(METRICS.leasesLost, { by: ['why'], where: { what: '="turn"' } }), legend: '{{why}}' }],

@@ -1,12 +1,12 @@
 import { TurnfoldError } from '../../domain/errors.ts';
 import type { PolicyInput } from '../../domain/policy.ts';
 import { type CompactedConversation, compactConversation } from '../../runtime/offline/compact.ts';
-import { prepareOfflineAgent } from '../../runtime/offline/offline-agent.ts';
 import { weighConversation } from '../../runtime/offline/weigh-conversation.ts';
-import { createSummarizers } from '../../runtime/summarizers.ts';
 import { openConversationLine } from '../../wire/conversation-line.ts';
-import { readLines, readPolicyFile } from '../files.ts';
+import { readLines } from '../files.ts';
 import { type Output, reportRefusal, writeJson } from '../output.ts';
+import { readPolicyFile } from '../policy-file.ts';
+import { createTrialSummarizers, prepareTrial } from '../prepare-trial.ts';
 
 export interface CompactOptions {
   readonly policy?: string;
@@ -17,17 +17,18 @@ export interface CompactOptions {
 }
 
 /**
- * Compacts each conversation of a file once, as if an operator had asked for it, and prints what would be sent then. Needs no
- * Redis, and no model with the structural summarizer.
+ * Compacts each conversation of a file once, as if an operator had asked for it, and prints a line of figures, in JSON with what
+ * would be sent then. Needs no Redis, and no model with the structural summarizer.
  * @returns the exit code: 1 where a conversation was refused
  */
 export async function compactFile(path: string, options: CompactOptions, output: Output): Promise<number> {
-  const policy = overrideSummarizer(await readPolicyFile(options.policy, output), options.summarizer);
-  const prepared = await prepareOfflineAgent(
-    policy,
-    options.window === undefined ? {} : { usableTokens: options.window },
+  const { policy: policyPath, window } = options;
+  const policy = overrideSummarizer(await readPolicyFile(policyPath, output), options.summarizer);
+  const prepared = await prepareTrial(
+    { policy, path: policyPath, windowOption: '--window' },
+    window === undefined ? {} : { usableTokens: window },
   );
-  const summarizers = await createSummarizers([prepared], []);
+  const summarizers = await createTrialSummarizers(prepared, policyPath);
   let exitCode = 0;
   for await (const { number, line } of readLines(path)) {
     let id = `line-${number}`;

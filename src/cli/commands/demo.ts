@@ -6,14 +6,15 @@ import { createDemoAgent, type DemoAgentOptions, type DemoScript } from '../../d
 import { loadPlaybackScript, loadQuestionScript } from '../../demo/load-script.ts';
 import { type DemoRun, describeRuns, plotRuns, summarizeRun } from '../../demo/report.ts';
 import { type DemoProgress, runConversation } from '../../demo/run-demo.ts';
-import { describeVersions } from '../../demo/version-table.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
+import { redactUrl } from '../../local-redis/given.ts';
 import type { LocalRedis } from '../../local-redis/local-redis.ts';
 import { resolveModel } from '../../runtime/resolve-model.ts';
 import { withAllInOne } from '../all-in-one.ts';
 import { readLines } from '../files.ts';
 import { forwardInterrupt } from '../interruption.ts';
 import { type Output, writeJson } from '../output.ts';
+import { describeVersions } from '../version-table.ts';
 
 export interface DemoOptions {
   readonly file?: string;
@@ -87,8 +88,8 @@ async function inviteToLook(
   { redis, run, interrupted }: { redis: LocalRedis; run: DemoRun; interrupted: AbortSignal },
 ): Promise<void> {
   if (options.json) return;
-  // A given address may hold a password, and stands in the environment already.
-  const command = `${redis.source === 'given' ? '' : `REDIS_URL=${redis.url} `}npm run -s turnfold --`;
+  // A given address may hold a password; it stands in the environment already.
+  const command = `${redis.source === 'given' ? '' : `REDIS_URL=${redactUrl(redis.url)} `}npm run -s turnfold --`;
   output.line('');
   output.line('To look further:');
   output.line(`  ${command} versions ${run.conversation}`);
@@ -97,7 +98,9 @@ async function inviteToLook(
   output.line(`  ${command} export ${run.conversation}`);
   if (redis.source === 'given') return;
   if (!process.stdin.isTTY) {
-    output.line('(this Redis ends with the demo; set REDIS_URL to one of yours to keep what it wrote)');
+    output.line(
+      '(this Redis ends with the demo; one of yours in REDIS_URL, where no workers are, keeps what it wrote)',
+    );
     return;
   }
   const prompt = createInterface({ input: process.stdin, output: process.stdout });
@@ -112,7 +115,7 @@ async function inviteToLook(
 async function readPlayback(path: string, output: Output): Promise<DemoScript> {
   for await (const { line, number } of readLines(path)) {
     output.note(`playing back line ${number} of ${path}`);
-    return await loadPlaybackScript(line);
+    return await loadPlaybackScript(line, number);
   }
   throw new TurnfoldError('invalid_input', `--file: ${path} holds no conversation`, { field: '--file' });
 }

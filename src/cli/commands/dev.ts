@@ -4,16 +4,18 @@ import { createWorkspaceAgent } from '../../demo/workspace-agent.ts';
 import type { Agent } from '../../domain/agent.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
 import type { EventListener, PassMeasure } from '../../domain/events.ts';
+import { idSchema } from '../../domain/ids.ts';
+import { parseInput } from '../../domain/parse.ts';
 import type { PolicyInput } from '../../domain/policy.ts';
 import { resolveModel } from '../../runtime/resolve-model.ts';
 import { combineListeners } from '../../telemetry/listeners.ts';
 import { createLogger, logEvents } from '../../telemetry/logs.ts';
 import { withAllInOne } from '../all-in-one.ts';
 import type { CommandContext } from '../command-context.ts';
-import { readPolicyFile, readTrialPolicy } from '../files.ts';
 import { forwardInterrupt } from '../interruption.ts';
 import { loadAgents } from '../load-agents.ts';
 import { type Output, reportError } from '../output.ts';
+import { readPolicyFile, readTrialPolicy } from '../policy-file.ts';
 import { describeTurn } from './follow-turn.ts';
 import { showContext, showVersions } from './show.ts';
 
@@ -40,13 +42,15 @@ const COMMANDS = '/show, /versions and /compact look inside; /quit ends.';
 /** A Redis, all workers and a prompt in one process: to try an agent and see what it still knows. */
 export async function runDev(options: DevOptions, output: Output): Promise<number> {
   const config = readConfig();
+  parseInput(idSchema, options.conversation, '--conversation');
   const policy = await readPolicyFile(options.policy, output);
   const shadow = options.shadow === undefined ? {} : { shadow: await readTrialPolicy(options.shadow, output) };
   const agents = await chooseAgents(options, policy, output);
   const agent = chooseAgent(agents, options.agent);
   const onEvent = combineListeners(logEvents(createLogger({ level: 'warn', isPretty: true })), tellShadow(output));
   const metrics = { ...config.metrics, port: 0 };
-  return await withAllInOne({ config, output, agents, policy, ...shadow, metrics, onEvent }, async (all) => {
+  const parts = { config, output, agents, policy, ...shadow, metrics, onEvent };
+  return await withAllInOne(parts, async (all) => {
     const { redis, workers, client, interrupted } = all;
     output.line(`Redis    ${redis.description}`);
     output.line(`metrics  ${workers.metricsUrl ?? 'none'}`);

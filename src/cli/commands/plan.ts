@@ -1,16 +1,16 @@
 import { explainPlan } from '../../domain/compaction/explain.ts';
 import { adoptMessages } from '../../domain/history.ts';
-import { checkLimits, resolveLimits } from '../../domain/limits.ts';
 import { buildLog } from '../../domain/log.ts';
 import type { LogEntry, Message, Weight } from '../../domain/message.ts';
-import { completePolicy, type Policy } from '../../domain/policy.ts';
+import type { Policy } from '../../domain/policy.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import type { SeqRange } from '../../domain/version.ts';
 import { bytesOfMessage, countMessage, countMessageSync } from '../../tokens/message-tokens.ts';
 import { loadTokenCounter } from '../../tokens/token-counter.ts';
 import { openConversationLine } from '../../wire/conversation-line.ts';
-import { readLines, readPolicyFile } from '../files.ts';
+import { readLines } from '../files.ts';
 import { type Output, reportRefusal, writeJson } from '../output.ts';
+import { completeAlone, readPolicyFile } from '../policy-file.ts';
 
 export interface PlanOptions {
   readonly policy?: string;
@@ -32,8 +32,7 @@ interface PlanLine {
 
 /** Shows, for each conversation of a file, what a pass would do. Needs no Redis and no model. @returns the exit code */
 export async function planFile(path: string, options: PlanOptions, output: Output): Promise<number> {
-  const policy = completePolicy(await readPolicyFile(options.policy, output));
-  checkLimits(policy, resolveLimits(policy), { systemTokens: 0, toolTokens: 0, pinTokens: 0 });
+  const policy = completeAlone(options.policy, await readPolicyFile(options.policy, output));
   const counter = await loadTokenCounter('o200k_base');
   let exitCode = 0;
   for await (const { number, line } of readLines(path)) {

@@ -1,15 +1,18 @@
 import type { DecisionView, ProposalView } from '../../client/index.ts';
-import { TurnfoldError } from '../../domain/errors.ts';
+import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
 import { isMapping } from '../../domain/parse.ts';
 import { parseYaml } from '../../runtime/policy-text.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { ConversationOptions } from '../command-options.ts';
 import { nameFile, readTextFile } from '../files.ts';
+import { renameField } from '../name-typed.ts';
 import { writeJson } from '../output.ts';
 
 export interface DecisionOptions extends ConversationOptions {
   /** id of the proposal that was looked at; absent: the one that waits now */
   readonly proposal?: string;
+  /** the same one again changes nothing, and tells what came of it */
+  readonly operation?: string;
   readonly waitMs: number;
 }
 
@@ -34,9 +37,13 @@ export async function approve(
 ): Promise<number> {
   const edits = path === undefined ? {} : await readEdits(path);
   const name = { tenant: options.tenant, id };
-  const { waitMs } = options;
   const proposal = await findProposal(context, name, options);
-  return printDecision(context, id, await context.client.approve(name, proposal, { edits, waitMs }), options);
+  const decision = await context.client
+    .approve(name, proposal, { edits, ...readDecision(options) })
+    .catch((error: unknown) => {
+      throw path === undefined ? error : nameEdit(error, path);
+    });
+  return printDecision(context, id, decision, { ...options, proposal });
 }
 
 /** Ends the pass that made a proposal. @returns the exit code */
@@ -46,9 +53,14 @@ export async function reject(
   { reason, ...options }: DecisionOptions & { readonly reason?: string },
 ): Promise<number> {
   const name = { tenant: options.tenant, id };
-  const input = { waitMs: options.waitMs, ...(reason !== undefined && { reason }) };
+  const input = { ...readDecision(options), ...(reason !== undefined && { reason }) };
   const proposal = await findProposal(context, name, options);
-  return printDecision(context, id, await context.client.reject(name, proposal, input), options);
+  const decision = await context.client.reject(name, proposal, input);
+  return printDecision(context, id, decision, { ...options, proposal });
+}
+
+function readDecision({ operation, waitMs }: DecisionOptions): { operation?: string; waitMs: number } {
+  return { waitMs, ...(operation !== undefined && { operation }) };
 }
 
 async function findProposal(
@@ -59,7 +71,7 @@ async function findProposal(
   if (proposal !== undefined) return proposal;
   const found = await client.proposal(name);
   if (found !== undefined) return found.proposal;
-  const field = 'proposal';
+  const field = 'conversation';
   throw new TurnfoldError('not_found', `${field}: nothing waits for approval in ${name.id}`, { field });
 }
 
@@ -71,16 +83,25 @@ async function readEdits(path: string): Promise<Record<string, string>> {
   throw new TurnfoldError(text.code, `${text.name}: expected texts by range, as \`5-9: …\``, { field: path });
 }
 
+/** An edit is known by its range in the file. */
+function nameEdit(error: unknown, path: string): unknown {
+  if (!isTurnfoldError(error)) return error;
+  const [field, ...range] = error.field?.split('.') ?? [];
+  return field === 'edits' ? renameField(error, [nameFile(path), ...range].join(': ')) : error;
+}
+
 function printDecision(
   { output }: CommandContext,
   id: string,
   decision: DecisionView,
-  { json, waitMs }: DecisionOptions,
+  { proposal, json, waitMs }: DecisionOptions & { readonly proposal: string },
 ): number {
   const { state, version, operation } = decision;
   if (json) writeJson(output, { conversation: id, ...decision });
-  else if (state === 'pending') output.line(`${id}  stored; a compaction worker acts on it (operation ${operation})`);
-  else output.line(version === undefined ? `${id}  ${state}` : `${id}  ${state}, version ${version}`);
+  else if (state === 'pending') {
+    const again = `--proposal ${proposal} --operation ${operation} asks what came of it`;
+    output.line(`${id}  stored; a compaction worker acts on it; ${again}`);
+  } else output.line(version === undefined ? `${id}  ${state}` : `${id}  ${state}, version ${version}`);
   return state === 'pending' && waitMs > 0 ? 1 : 0;
 }
 

@@ -1,12 +1,11 @@
-import { z } from 'zod';
 import { adoptMessages } from '../../domain/history.ts';
 import type { Message } from '../../domain/message.ts';
-import { parseInput } from '../../domain/parse.ts';
-import { readRawItems, WIRE_FORMATS, type WireFormat } from '../../domain/raw-items.ts';
+import { readRawItems, type WireFormat } from '../../domain/raw-items.ts';
 import { readConversationLine } from '../../wire/conversation-line.ts';
 import { wireFormats } from '../../wire/formats.ts';
 import { readLines } from '../files.ts';
 import { type Output, reportRefusal, writeJson } from '../output.ts';
+import { readFormat } from '../read-format.ts';
 
 export interface RenderOptions {
   readonly format: string;
@@ -15,8 +14,6 @@ export interface RenderOptions {
   /** the agent's prompt, which no log holds */
   readonly system?: string;
 }
-
-export const formatSchema = z.enum(WIRE_FORMATS);
 
 /** What is reserved for an answer where neither model nor policy says. */
 const MAX_OUTPUT_TOKENS = 8_192;
@@ -28,7 +25,7 @@ const MAX_OUTPUT_TOKENS = 8_192;
  * @throws invalid_input for a format that is not known
  */
 export async function renderFile(path: string, options: RenderOptions, output: Output): Promise<number> {
-  const format = parseInput(formatSchema, options.format, '--format');
+  const format = readFormat(options.format);
   const { render } = wireFormats[format];
   let exitCode = 0;
   for await (const { number, line } of readLines(path)) {

@@ -1,13 +1,15 @@
 import type { PolicyInput } from '../../domain/policy.ts';
-import { type OfflineAgent, prepareOfflineAgent, suggestUsableTokens } from '../../runtime/offline/offline-agent.ts';
+import { type OfflineAgent, suggestUsableTokens } from '../../runtime/offline/offline-agent.ts';
 import type { SummarizerChain } from '../../runtime/offline/offline-pass.ts';
 import { createOfflineSummarizers } from '../../runtime/offline/offline-summarizers.ts';
 import { RememberedCounts } from '../../runtime/offline/remembered-counts.ts';
 import { Replay, type Replayed } from '../../runtime/offline/replay.ts';
 import { weighConversation } from '../../runtime/offline/weigh-conversation.ts';
 import { openConversationLine } from '../../wire/conversation-line.ts';
-import { readLines, readTrialPolicy } from '../files.ts';
+import { readLines } from '../files.ts';
 import { type Output, reportRefusal, writeJson } from '../output.ts';
+import { readTrialPolicy } from '../policy-file.ts';
+import { prepareTrial } from '../prepare-trial.ts';
 import { openProgress, type Progress } from './replay/progress.ts';
 import { describePolicy, type ReplayedConversation } from './replay/summary.ts';
 
@@ -77,13 +79,14 @@ async function prepareTrials(
   const suggested = Math.max(...[own, ...(other ? [other] : [])].map(suggestUsableTokens));
   const usableTokens = window ?? (model === undefined ? suggested : undefined);
   const size = { ...(usableTokens === undefined ? {} : { usableTokens }), ...(model === undefined ? {} : { model }) };
-  const prepare = async (name: string, input: PolicyInput): Promise<Trial> => ({
-    name,
-    prepared: await prepareOfflineAgent(input, size, counts),
+  const windowOption = window !== undefined ? '--window' : model !== undefined ? '--model' : undefined;
+  const prepare = async (path: string | undefined, input: PolicyInput): Promise<Trial> => ({
+    name: path ?? 'default policy',
+    prepared: await prepareTrial({ policy: input, path, windowOption, counts }, size),
     replayed: [],
   });
-  const trial = await prepare(policy ?? 'default policy', own);
-  return other === undefined || against === undefined ? [trial] : [trial, await prepare(against, other)];
+  const trial = await prepare(policy, own);
+  return other === undefined ? [trial] : [trial, await prepare(against, other)];
 }
 
 async function replayAll(

@@ -1,21 +1,23 @@
-import type { Version } from '../../client/index.ts';
+import type { RollbackInput, Version } from '../../client/index.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
 import { resolveLimits } from '../../domain/limits.ts';
 import { completePolicy, mergePolicies } from '../../domain/policy.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { ConversationOptions } from '../command-options.ts';
-import { readPolicyFile } from '../files.ts';
 import { loadAgents } from '../load-agents.ts';
 import { writeJson } from '../output.ts';
+import { readPolicyFile } from '../policy-file.ts';
 
-export interface LimitOptions extends ConversationOptions {
+export interface ReplacementOptions extends ConversationOptions {
+  /** the same one again changes nothing */
+  readonly operation?: string;
   /** module that exports `agents`: what is over the agent's hard limit is refused then */
   readonly agents?: string;
   /** as the workers have it */
   readonly policy?: string;
 }
 
-export interface RestoreOptions extends LimitOptions {
+export interface RestoreOptions extends ReplacementOptions {
   readonly version: number;
   readonly keep?: boolean;
   readonly drop?: boolean;
@@ -29,8 +31,8 @@ export async function restore(context: CommandContext, id: string, options: Rest
     throw new TurnfoldError('invalid_input', `${field}: say either --keep or --drop`, { field });
   }
   const name = { tenant, id };
-  const limit = await readLimit(context, name, options);
-  const made = await context.client.restore(name, { version, newer: keep ? 'keep' : 'drop', ...limit });
+  const replacement = await readReplacement(context, name, options);
+  const made = await context.client.restore(name, { version, newer: keep ? 'keep' : 'drop', ...replacement });
   const what = `as version ${version}, everything newer ${keep ? 'kept' : 'archived'}`;
   return printVersion(context, made, { ...options, id, what });
 }
@@ -40,21 +42,32 @@ export async function rollBack(
   context: CommandContext,
   id: string,
   turn: string,
-  options: LimitOptions,
+  options: ReplacementOptions,
 ): Promise<number> {
   const name = { tenant: options.tenant, id };
-  const limit = await readLimit(context, name, options);
-  const made = await context.client.rollBackTurn(name, turn, limit);
+  const made = await context.client.rollBackTurn(name, turn, await readReplacement(context, name, options));
   return printVersion(context, made, { ...options, id, what: `as before turn ${turn}` });
 }
 
+/** What restore and rollback have in common. */
+async function readReplacement(
+  context: CommandContext,
+  name: { readonly tenant: string; readonly id: string },
+  options: ReplacementOptions,
+): Promise<RollbackInput> {
+  const { operation } = options;
+  const hardTokens = await readLimit(context, name, options);
+  return { ...(operation !== undefined && { operation }), ...(hardTokens !== undefined && { hardTokens }) };
+}
+
+/** @returns the hard limit of the conversation's agent, where its module is told */
 async function readLimit(
   { client, output }: CommandContext,
   name: { readonly tenant: string; readonly id: string },
-  { agents, policy }: LimitOptions,
-): Promise<{ readonly hardTokens?: number }> {
+  { agents, policy }: ReplacementOptions,
+): Promise<number | undefined> {
   if (agents === undefined) {
-    if (policy === undefined) return {};
+    if (policy === undefined) return undefined;
     const field = '--policy';
     throw new TurnfoldError('invalid_input', `${field}: means nothing without --agents`, { field });
   }
@@ -65,8 +78,7 @@ async function readLimit(
     throw new TurnfoldError('unknown_agent', `${field}: no agent ${state.agent} in ${agents}`, { field });
   }
   const merged = completePolicy(mergePolicies(await readPolicyFile(policy, output), agent.policy));
-  const { hardTokens } = resolveLimits(merged, agent.model.profile);
-  return hardTokens === undefined ? {} : { hardTokens };
+  return resolveLimits(merged, agent.model.profile).hardTokens;
 }
 
 interface MadeVersion extends ConversationOptions {

@@ -1,8 +1,8 @@
-import { describeVersions } from '../../demo/version-table.ts';
 import type { VersionChange } from '../../domain/diff.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { ConversationOptions } from '../command-options.ts';
 import { writeJson } from '../output.ts';
+import { describeVersions } from '../version-table.ts';
 
 const PREVIEW_CHARACTERS = 160;
 

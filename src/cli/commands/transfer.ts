@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
+import { idSchema } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
+import { parseInput } from '../../domain/parse.ts';
 import { openConversationLine, writeConversationLine } from '../../wire/conversation-line.ts';
 import type { CommandContext } from '../command-context.ts';
 import { readLines } from '../files.ts';
@@ -22,12 +24,15 @@ const MAX_BATCH_CHARACTERS = 2_000_000;
  */
 export async function importFile(context: CommandContext, path: string, options: ImportOptions): Promise<number> {
   const { output } = context;
+  parseInput(idSchema, options.tenant, 'tenant');
+  parseInput(idSchema, options.agent, 'agent');
   let exitCode = 0;
   for await (const { number, line } of readLines(path)) {
     let id = `line-${number}`;
     try {
       const opened = openConversationLine(line, number);
       id = opened.id;
+      parseInput(idSchema, id, 'id');
       const messages = opened.readMessages();
       if (messages.length === 0) {
         const field = 'messages';
@@ -71,7 +76,8 @@ function nameConflict(cause: unknown, conversation: string, expectedHead: number
     expectedHead === 0
       ? `${conversation} exists, with ${head} messages; give it another id in the file, or another --tenant`
       : `somebody else wrote to ${conversation} meanwhile; its first ${expectedHead} messages were imported, it has ${head}`;
-  return new TurnfoldError('conflict', `conversation: ${why}`, { field: 'conversation', details, cause });
+  const field = 'id';
+  return new TurnfoldError('conflict', `${field}: ${why}`, { field, details, cause });
 }
 
 /** By content: another text under the same conversation is another operation, and refused since the log is not new. */

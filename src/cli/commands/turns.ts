@@ -1,9 +1,10 @@
 import type { CallAnswer, OpenTurn } from '../../client/index.ts';
-import { TurnfoldError } from '../../domain/errors.ts';
+import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
 import { DEFAULT_TENANT } from '../../domain/ids.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { ConversationOptions } from '../command-options.ts';
 import { readTextFile } from '../files.ts';
+import { renameField } from '../name-typed.ts';
 import { type Output, writeJson } from '../output.ts';
 import { describeTurn } from './follow-turn.ts';
 
@@ -69,10 +70,22 @@ export async function answer(
   { id, turn, call }: WaitingCall,
   options: AnswerOptions,
 ): Promise<number> {
-  const outcome = await client.answer({ tenant: options.tenant, id }, turn, { [call]: await readAnswer(options) });
+  const name = { tenant: options.tenant, id };
+  const brought = { [call]: await readAnswer(options) };
+  const outcome = await client.answer(name, turn, brought).catch((error: unknown) => {
+    if (!isTurnfoldError(error) || error.field !== `answers.${call}`) throw error;
+    throw renameField(error, error.code === 'conflict' ? 'call' : nameAnswer(options));
+  });
   if (options.json) writeJson(output, { conversation: id, turn, outcome });
   else output.line(`${turn}  ${outcome === 'going_on' ? 'goes on' : 'waits for other calls still'}`);
   return 0;
+}
+
+/** The option that an answer was read from. */
+function nameAnswer({ file, approve, deny }: AnswerOptions): string {
+  if (approve) return '--approve';
+  if (deny !== undefined) return '--deny';
+  return file === undefined ? '--content' : '--file';
 }
 
 async function readAnswer({ content, file, error, approve, deny }: AnswerOptions): Promise<CallAnswer> {

@@ -1,10 +1,9 @@
 import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
-import { parseInput } from '../../domain/parse.ts';
 import { wireFormats } from '../../wire/formats.ts';
 import type { Violation } from '../../wire/wire-request.ts';
 import { nameFile, readTextFile } from '../files.ts';
 import { type Output, reportError, writeJson } from '../output.ts';
-import { formatSchema } from './render.ts';
+import { readFormat } from '../read-format.ts';
 
 export interface ValidateOptions {
   readonly format: string;
@@ -19,7 +18,7 @@ const BAD_INPUT = 2;
 export async function validateFile(path: string, options: ValidateOptions, output: Output): Promise<number> {
   let violations: readonly Violation[];
   try {
-    const { validate } = wireFormats[parseInput(formatSchema, options.format, '--format')];
+    const { validate } = wireFormats[readFormat(options.format)];
     violations = validate(parseBody(await readTextFile(path), path));
   } catch (error) {
     const exitCode = reportError(output, error, options.json);

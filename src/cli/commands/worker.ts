@@ -5,15 +5,16 @@ import { TurnfoldError } from '../../domain/errors.ts';
 import type { EventListener } from '../../domain/events.ts';
 import type { RedisLocation } from '../../domain/redis-tls.ts';
 import { untilAnswer } from '../../local-redis/until-answer.ts';
-import { ROLES, type Role, startWorkers } from '../../runtime/start-workers.ts';
+import { startWorkers } from '../../runtime/start-workers.ts';
 import { flushSpans } from '../../telemetry/flush-spans.ts';
 import { createLogger, logContents, logEvents } from '../../telemetry/logs.ts';
 import { foldOutages } from '../../telemetry/outages.ts';
 import { explainError, explainRefusal } from '../explain-outage.ts';
-import { readPolicyFile, readTrialPolicy } from '../files.ts';
 import { listenForSignals } from '../interruption.ts';
 import { loadAgents } from '../load-agents.ts';
 import type { Output } from '../output.ts';
+import { readPolicyFile, readTrialPolicy } from '../policy-file.ts';
+import { readRoles } from '../read-roles.ts';
 
 export interface WorkerOptions {
   /** separated by commas */
@@ -75,14 +76,4 @@ export async function runWorker(options: WorkerOptions, output: Output): Promise
 async function tellOfRefusal(location: RedisLocation, onEvent: EventListener): Promise<void> {
   const error = await explainRefusal(location);
   if (error !== undefined) onEvent({ type: 'worker_failed', where: 'start', error });
-}
-
-function readRoles(list: string): Role[] {
-  return list.split(',').map((name) => {
-    const role = ROLES.find((known) => known === name.trim());
-    if (role !== undefined) return role;
-    throw new TurnfoldError('invalid_config', `--roles: '${name}' is no role: ${ROLES.join(', ')}`, {
-      field: '--roles',
-    });
-  });
 }

@@ -13,6 +13,23 @@ export function findHold({ breakerTokens, shutBelowTokens }: Gate, tokens: numbe
   return tokens < shutBelowTokens ? 'gate_shut' : undefined;
 }
 
+interface LookedAt {
+  /** size of the context */
+  readonly tokens: number;
+  /** the same without what a request holds besides messages */
+  readonly messageTokens: number;
+  readonly calibration: number;
+  readonly hardTokens?: number | undefined;
+}
+
+/** The gate with the size below which an append need not ask for a pass. Hard reasons do not mind what shuts it. */
+export function shutForAppends(gate: Gate, { tokens, messageTokens, calibration, hardTokens = 0 }: LookedAt): Gate {
+  const softTokens = Math.max(gate.shutBelowTokens, gate.breakerTokens);
+  if (softTokens === 0) return gate;
+  const growth = Math.max(0, Math.min(softTokens, hardTokens > tokens ? hardTokens : softTokens) - tokens);
+  return { ...gate, shutBelowMessageTokens: messageTokens + Math.floor(growth / calibration) };
+}
+
 /**
  * The gate after a pass.
  * @param tokens size of the context when it ended
@@ -25,6 +42,7 @@ export function nextGate(gate: Gate, outcome: PassOutcome, tokens: number, stepT
     case 'approved':
       return OPEN_GATE;
     case 'failed':
+    case 'thinking':
       return gate;
     case 'rejected':
     case 'expired':

@@ -64,7 +64,11 @@ export function planPass(request: PlanRequest): PassPlan {
   };
   const excess = excessCheckpointTokens(ladder.layout, eligible, request.limits);
   const fold = findFold(ladder.layout, excess);
-  if (eligible.length > 0) return summarize(fold !== undefined && excess > 0 ? [fold, ...eligible] : eligible);
+  if (eligible.length > 0) {
+    // One summary over all that is old holds its pairs anyway.
+    const isBeside = fold !== undefined && excess > 0 && !eligible.some((run) => overlap(run, fold));
+    return summarize(isBeside ? [fold, ...eligible] : eligible);
+  }
   if (waiting.length > 0) return { ...plan, kind: isTrimmed ? 'trim' : 'none', evict, explained: ['waiting_run'] };
   if (fold !== undefined) return summarize([fold]);
   ladder.descend(policy.strategy);
@@ -79,6 +83,10 @@ export function planPass(request: PlanRequest): PassPlan {
   const explained: Explanation[] = ['nothing_removable'];
   if (!ladder.isOver) return { ...plan, kind: 'none', explained };
   return { ...plan, kind: 'infeasible', explained, infeasible: explainInfeasible(request, ladder.layout) };
+}
+
+function overlap(one: SeqRange, other: SeqRange): boolean {
+  return one.from <= other.to && other.from <= one.to;
 }
 
 /** Why what a ladder leaves may be above `maxTokens`. */

@@ -2,7 +2,7 @@ import type { ConversationRef } from '../ids.ts';
 import type { TraceParent } from '../trace-parent.ts';
 import type { SummarizationTask } from './queue.ts';
 
-/** What a queue delivers to a turn worker. It throws only where its own service fails (Redis away). */
+/** What a queue delivers to a turn worker. It throws an outage of Redis, and `BrokenDelivery` at what nobody foresaw. */
 export type TurnHandler = (conversation: ConversationRef) => Promise<void>;
 
 /** One delivery of a pass's job. */

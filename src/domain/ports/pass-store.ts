@@ -15,8 +15,13 @@ export interface PassLease {
   readonly owner: string;
 }
 
-/** The pass was ended, taken over under another id, or its conversation erased. */
-export type PassLost = { readonly status: 'superseded' } | { readonly status: 'gone' };
+export type PassLost =
+  /** the lease lapsed, and another owner has claimed the pass since, or ended it */
+  | { readonly status: 'fenced' }
+  /** a restore ended the pass, or a turn took it over under another id */
+  | { readonly status: 'superseded' }
+  /** its conversation is erased */
+  | { readonly status: 'gone' };
 
 /** Where one of `reasons` is hard, a proposal that waits is taken away, and the pass commits without approval. */
 export interface PassRequest {
@@ -24,6 +29,8 @@ export interface PassRequest {
   readonly reasons: readonly Reason[];
   /** with `overflow`: upper bound in tokens of the request that was refused; of several the smallest is kept */
   readonly refusedTokens?: number | undefined;
+  /** by which whoever asks counts, where it does; of several the largest is kept */
+  readonly calibration?: number | undefined;
   /** id of the pass where none is in progress */
   readonly passId: string;
   /** id of the wake to be recorded where one is needed */
@@ -64,6 +71,7 @@ export interface PassReasons {
   readonly reasons: readonly Reason[];
   /** as requested */
   readonly refusedTokens?: number;
+  readonly calibration?: number;
 }
 
 export interface PassEnd extends Rest {

@@ -56,6 +56,8 @@ export type SummaryAnswer =
       /** the provider's own compaction, and its tokens as the provider counts them: the text stands in where it cannot be sent */
       readonly own?: { readonly raw: RawItems; readonly tokens: number };
     }
+  /** it takes no such source, and asked nobody: the next in the chain stands in for none */
+  | { readonly status: 'unfit'; readonly why: string }
   /** this source will not do better when it is asked for again */
   | { readonly status: 'refused'; readonly why: string }
   /** nothing is known of this source: the summarizer cannot be had now, and not in a moment either */

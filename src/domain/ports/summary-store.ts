@@ -19,9 +19,21 @@ export type SummaryClaim =
   | { readonly status: 'known'; readonly record: SummaryRecord }
   | { readonly status: 'gone' };
 
+/** A job at work on a source that it has claimed. */
+export interface SummaryLease {
+  readonly conversation: ConversationRef;
+  /** that asked for it */
+  readonly passId: string;
+  readonly hash: string;
+  readonly owner: string;
+}
+
+/** `superseded`: neither the claim nor the pass is there any more, as where another conversation was made under the id */
+export type SummaryRecorded = 'recorded' | 'superseded' | 'gone';
+
 /**
- * Summaries by content: a source that was paid for once is not paid for again, whichever pass asks.
- * The key is the hash of source, policy, prompt, model and cap.
+ * Summaries by what they are made from and how: a source that was paid for once is not paid for again, whichever pass asks.
+ * A hash is that of the range, of the tokens that stand for it in the context, and of the policy's summarizer.
  */
 export interface SummaryStore {
   readSummaries(conversation: ConversationRef, hashes: readonly string[]): Promise<(SummaryRecord | undefined)[]>;
@@ -29,11 +41,14 @@ export interface SummaryStore {
   claimSummary(conversation: ConversationRef, hash: string, owner: string): Promise<SummaryClaim>;
   /** beaten every 2 s; false: the claim is lost */
   beatSummary(conversation: ConversationRef, hash: string, owner: string): Promise<boolean>;
-  /** kept 7 d where accepted, 1 d where refused */
-  recordSummary(conversation: ConversationRef, hash: string, record: SummaryRecord): Promise<'recorded' | 'gone'>;
+  /**
+   * Kept 7 d where accepted, 1 d where refused; the first accepted one stays. It was paid for, so a claim that is lost does
+   * not matter while the pass is in progress or the one that ended last.
+   */
+  recordSummary(lease: SummaryLease, record: SummaryRecord): Promise<SummaryRecorded>;
   releaseSummary(conversation: ConversationRef, hash: string, owner: string): Promise<void>;
   /** the text of a part of a summary that is not finished yet */
   readPart(conversation: ConversationRef, key: string): Promise<string | undefined>;
-  /** kept 7 d; the first under a key stays */
-  recordPart(conversation: ConversationRef, key: string, text: string): Promise<'recorded' | 'gone'>;
+  /** kept 7 d, for who may record the summary; the first under a key stays */
+  recordPart(lease: SummaryLease, key: string, text: string): Promise<SummaryRecorded>;
 }

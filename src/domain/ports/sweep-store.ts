@@ -8,6 +8,14 @@ export interface DueEntry {
   readonly turn?: string;
 }
 
+/** One look at many shards. */
+export interface Sweep {
+  /** of the shards that have answered, be it since the last look */
+  readonly due: readonly DueEntry[];
+  /** why a shard could not be looked at; of several one */
+  readonly failure?: Error;
+}
+
 export type SweepDecision =
   /** no valid lease and the recorded wake, where there is one, may be gone: look at the queue */
   | { readonly status: 'lapsed'; readonly recordedWake?: string }
@@ -45,9 +53,10 @@ export interface SweepStore {
   readonly shards: number;
   /**
    * Claims the shards whose last sweep is a second or more ago and answers their due entries, each pushed out
-   * (1 s, doubling to 60 s), at most `limit` a shard.
+   * (1 s, doubling to 60 s), at most `limit` a shard. It ends within a second or so: a shard that is silent, as where its
+   * master is gone, keeps no other from being looked at.
    */
-  sweepShards(shards: readonly number[], limit: number): Promise<DueEntry[]>;
+  sweepShards(shards: readonly number[], limit: number): Promise<Sweep>;
   inspectTurn(conversation: ConversationRef): Promise<SweepDecision>;
   inspectPass(conversation: ConversationRef): Promise<SweepDecision>;
   /** records the wake that the sweeper is about to add, unless a lease was taken meanwhile */
@@ -59,6 +68,6 @@ export interface SweepStore {
    * @param owner a fresh id for each call
    */
   expire(conversation: ConversationRef, owner: string): Promise<ExpireResult>;
-  /** for gauges; over all shards */
+  /** for gauges; over all shards that answer. @throws redis_unavailable where none does */
   measureShards(): Promise<ShardMeasure>;
 }

@@ -11,7 +11,10 @@ export const textDeltaSchema = z.object({
   step: z.number().int().min(1),
   /** of the owner that takes the step; a higher one takes it from its beginning */
   epoch: z.number(),
-  /** characters (UTF-16) of the step's text before this piece: where they do not join on, a piece was lost */
+  /**
+   * characters (UTF-16) of the step's text before this piece. Fewer than were told: another model answers, and the text begins
+   * again; more: a piece was lost
+   */
   offset: z.number().int().min(0),
   piece: z.string(),
 });

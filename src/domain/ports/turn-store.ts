@@ -19,8 +19,14 @@ export interface TurnLease {
   readonly epoch: number;
 }
 
-/** An answer that ends the work of a worker that lost its conversation. */
-export type Lost = { readonly status: 'fenced' } | { readonly status: 'gone' };
+/** How a worker loses its turn: to another owner (`fenced`), to an erase (`gone`), to whoever canceled it. */
+export const LOSSES = ['fenced', 'gone', 'canceled'] as const;
+/** An answer that ends the work of a worker that lost its turn. */
+export type Lost = { readonly status: (typeof LOSSES)[number] };
+
+export function isLost(result: { readonly status: string }): result is Lost {
+  return LOSSES.some((status) => status === result.status);
+}
 
 export interface AcceptRequest {
   readonly conversation: ConversationRef;
@@ -103,6 +109,8 @@ export interface ClaimedTurn {
   /** claims since the last recorded outcome, this one included */
   readonly attempt: number;
   readonly acceptedAt: number;
+  /** from when on it could be worked on: its acceptance, of a turn that was scheduled its time. By the store's clock, as `acceptedAt` */
+  readonly dueAt: number;
   readonly askedIn?: TraceParent;
   /** by the store's clock, as every time of the log is */
   readonly claimedAt: number;
@@ -193,11 +201,19 @@ export type RollbackResult =
   | { readonly status: 'answered' }
   | Lost;
 
+/** What was brought for one call. */
+export interface BroughtAnswer {
+  /** the wait that it is meant for */
+  readonly for: 'tools' | 'approval';
+  /** a tool output or a decision */
+  readonly json: string;
+}
+
 export interface ResumeRequest {
   readonly conversation: ConversationRef;
   readonly turn: string;
-  /** by call id: JSON of a tool output or an approval */
-  readonly answers: ReadonlyMap<string, string>;
+  /** by call id, at least one: all of them are taken, or none */
+  readonly answers: ReadonlyMap<string, BroughtAnswer>;
   readonly wake: string;
 }
 
@@ -206,7 +222,11 @@ export type ResumeResult =
   | { readonly status: 'fulfilled'; readonly wake?: string }
   /** recorded; other calls are still awaited */
   | { readonly status: 'partial' }
-  | { readonly status: 'not_waiting' | 'not_found' | 'gone' };
+  /** this call is not awaited, and was not answered before; nothing was written */
+  | { readonly status: 'not_waiting'; readonly call: string }
+  /** this call is awaited for something else than was brought; nothing was written */
+  | { readonly status: 'other_kind'; readonly call: string; readonly for: BroughtAnswer['for'] }
+  | { readonly status: 'not_found' | 'gone' };
 
 export type CancelResult =
   | { readonly status: 'canceled'; readonly wake?: string }

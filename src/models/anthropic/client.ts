@@ -35,10 +35,10 @@ export function openClient(
  */
 export function codeFailure(error: unknown, { signal, describe }: FailedCall): ModelError {
   signal.throwIfAborted();
-  return classifyFailure(describeError(error), Date.now(), describe);
+  return classifyFailure(readApiError(error), Date.now(), describe);
 }
 
-function describeError(error: unknown): ProviderFailure {
+function readApiError(error: unknown): ProviderFailure {
   // Any other error may quote what could not be parsed: the model's words, which are no sign of what went wrong.
   if (!(error instanceof APIError)) return { message: '' };
   const { status, type, errorCode, apiMessage, headers } = error as APIError;

@@ -8,7 +8,7 @@ import { validateAnthropic } from '../../wire/anthropic/rules.ts';
 import { describeForm } from '../../wire/form.ts';
 import { callOptions, checkBody, sizeContext, toWireRequest } from '../request.ts';
 import { codeFailure } from './client.ts';
-import { type AnthropicUsage, readUsage } from './usage.ts';
+import { type AnthropicUsage, readAnthropicUsage } from './usage.ts';
 
 type BetaMessage = Anthropic.Beta.BetaMessage;
 
@@ -59,15 +59,16 @@ function endWithUser(messages: readonly Message[]): readonly Message[] {
 function readCompaction(message: BetaMessage, model: string): ModelCompaction {
   // A page of something in between comes back as text where an answer should be.
   if (!Array.isArray((message as Partial<BetaMessage> | null)?.content)) throw new ModelError('retry', 'no answer');
-  const { content, stop_reason: reason, usage } = message;
+  const { content, stop_reason: reason } = message;
   if (reason === null) throw new ModelError('retry', 'the answer broke off');
-  if (reason !== 'compaction') throw new ModelError('fatal', 'nothing was compacted', { code: reason });
+  const usage = readAnthropicUsage(sumUsage(message.usage));
+  if (reason !== 'compaction') throw new ModelError('fatal', 'nothing was compacted', { code: reason, usage });
   const block = content.find(({ type }) => type === 'compaction');
   if (block?.type !== 'compaction' || block.content === null) {
-    throw new ModelError('fatal', 'the compaction failed', { code: 'no_compaction' });
+    throw new ModelError('fatal', 'the compaction failed', { code: 'no_compaction', usage });
   }
   const raw: RawItems = { format: 'anthropic', model, items: [{ ...block }] };
-  return { text: block.content, usage: readUsage(sumUsage(usage)), raw };
+  return { text: block.content, usage, raw };
 }
 
 /** What a compaction read and wrote stands beside the answer's own counts, not in them. */

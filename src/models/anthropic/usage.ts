@@ -8,7 +8,7 @@ export interface AnthropicUsage {
   readonly output_tokens: number;
 }
 
-export function readUsage(usage: AnthropicUsage): ModelUsage {
+export function readAnthropicUsage(usage: AnthropicUsage): ModelUsage {
   const cachedInput = usage.cache_read_input_tokens ?? 0;
   const cacheWrite = usage.cache_creation_input_tokens ?? 0;
   const output = usage.output_tokens;

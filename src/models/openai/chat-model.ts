@@ -10,6 +10,8 @@ import { callOptions, checkBody, sizeContext, toWireRequest } from '../request.t
 import { readChatStream, type StreamedAnswer, type StreamedMessage } from './chat-stream.ts';
 import { codeFailure, type OpenAiOptions, openClient } from './client.ts';
 
+export type { ChatOptions };
+
 export interface ChatModelOptions extends OpenAiOptions {
   /** what a compatible server wants otherwise */
   readonly chat?: ChatOptions;
@@ -47,7 +49,7 @@ function finishAnswer({ message, finishReason, usage }: StreamedAnswer, raw: Rec
   return {
     ...said,
     ...(end === undefined ? {} : { end }),
-    ...(usage === undefined ? {} : { usage: readUsage(usage, isThoughtKept(message)) }),
+    ...(usage === undefined ? {} : { usage: readChatUsage(usage, isThoughtKept(message)) }),
     raw: { ...raw, items },
   };
 }
@@ -57,7 +59,7 @@ function isThoughtKept({ tool_calls, ...message }: StreamedMessage): boolean {
   return tool_calls !== undefined && ('reasoning_content' in message || 'reasoning' in message);
 }
 
-function readUsage(usage: OpenAI.CompletionUsage, isThoughtSentAgain: boolean): ModelUsage {
+function readChatUsage(usage: OpenAI.CompletionUsage, isThoughtSentAgain: boolean): ModelUsage {
   const { prompt_tokens, completion_tokens, prompt_tokens_details, completion_tokens_details } = usage;
   const thought = isThoughtSentAgain ? 0 : (completion_tokens_details?.reasoning_tokens ?? 0);
   return {

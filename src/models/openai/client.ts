@@ -39,10 +39,10 @@ export function openClient(
  */
 export function codeFailure(error: unknown, { signal, describe }: FailedCall): ModelError {
   signal.throwIfAborted();
-  return classifyFailure(describeError(error), Date.now(), describe);
+  return classifyFailure(readApiError(error), Date.now(), describe);
 }
 
-function describeError(error: unknown): ProviderFailure {
+function readApiError(error: unknown): ProviderFailure {
   // What a client could not parse may stand in its error's message, whole.
   if (!(error instanceof APIError)) return { message: '' };
   const { status, type, code, message, headers } = error as APIError;

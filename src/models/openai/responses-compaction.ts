@@ -6,7 +6,7 @@ import { renderResponses } from '../../wire/openai-responses/render.ts';
 import { validateResponses } from '../../wire/openai-responses/rules.ts';
 import { callOptions, checkBody, sizeContext, toWireRequest } from '../request.ts';
 import { codeFailure } from './client.ts';
-import { readUsage } from './responses-usage.ts';
+import { readResponsesUsage } from './responses-usage.ts';
 
 type CompactedResponse = OpenAI.Responses.CompactedResponse;
 
@@ -40,11 +40,12 @@ export async function compactResponses(
 /** @throws ModelError where that is no compaction */
 function readCompaction(response: CompactedResponse, model: string): ModelCompaction {
   // A page of something in between comes back as text where an answer should be.
-  const { output, usage }: Partial<CompactedResponse> = response ?? {};
+  const { output, usage: told }: Partial<CompactedResponse> = response ?? {};
   if (!Array.isArray(output)) throw new ModelError('retry', 'no answer');
   const items = output.map((item) => ({ ...item }));
+  const paid = told ? { usage: readResponsesUsage(told) } : {};
   if (!items.some(({ type }) => type === 'compaction'))
-    throw new ModelError('fatal', 'nothing was compacted', { code: 'no_compaction' });
+    throw new ModelError('fatal', 'nothing was compacted', { code: 'no_compaction', ...paid });
   const raw: RawItems = { format: 'openai-responses', model, items };
-  return { raw, ...(usage ? { usage: readUsage(usage) } : {}) };
+  return { raw, ...paid };
 }

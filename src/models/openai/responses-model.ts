@@ -11,7 +11,7 @@ import { mendThinking } from '../refused-thinking.ts';
 import { callOptions, checkBody, sizeContext, toWireRequest } from '../request.ts';
 import { codeFailure, type OpenAiOptions, openClient } from './client.ts';
 import { compactResponses, type ResponsesCaller } from './responses-compaction.ts';
-import { readUsage } from './responses-usage.ts';
+import { readResponsesUsage } from './responses-usage.ts';
 
 type Response = OpenAI.Responses.Response;
 
@@ -78,8 +78,8 @@ async function readStream(
       case 'response.incomplete':
         return event.response;
       case 'response.failed': {
-        const { code, message } = event.response?.error ?? { code: undefined, message: '' };
-        throw classifyFailure({ code, message }, Date.now(), describe);
+        const { code, type, message = '' } = event.response?.error ?? {};
+        throw classifyFailure({ code, type, message }, Date.now(), describe);
       }
       case 'error':
         throw classifyFailure({ code: event.code, message: event.message }, Date.now(), describe);
@@ -96,7 +96,7 @@ function readResponse(response: Response, raw: Record<string, unknown>): ModelAn
   return {
     ...said,
     ...(end === undefined ? {} : { end }),
-    ...(response.usage ? { usage: readUsage(response.usage) } : {}),
+    ...(response.usage ? { usage: readResponsesUsage(response.usage) } : {}),
     raw: { ...raw, items },
   };
 }

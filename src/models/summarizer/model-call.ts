@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ModelOutcome } from '../../domain/events.ts';
 import { FRAMING_TOKENS } from '../../domain/limits.ts';
-import { type Model, type ModelAnswer, ModelError } from '../../domain/model.ts';
+import { isModelError, type Model, type ModelAnswer, type ModelUsage } from '../../domain/model.ts';
 import type { Clock } from '../../domain/ports/clock.ts';
 import type { SummaryRequest } from '../../domain/ports/summarizer.ts';
 import { noTracing, type Tracing } from '../../domain/ports/tracing.ts';
@@ -60,13 +60,19 @@ export function hashTexts(...texts: readonly string[]): string {
   return createHash('sha256').update(texts.join('\n')).digest('hex').slice(0, 32);
 }
 
-type CallEnd = Partial<Pick<ModelAnswer, 'usage'> & Pick<ModelError, 'retryAt'>>;
+/** What an answer and an error both tell. */
+interface CallEnd {
+  readonly usage?: ModelUsage | undefined;
+  /** which of a chain's answered */
+  readonly model?: string | undefined;
+  readonly retryAt?: number | undefined;
+}
 
 /**
  * One call, within its deadline, whether or not the model heeds its signal.
  * @throws ModelError of kind `retry`; the signal's reason
  */
-export function timeCall<Answer extends Pick<ModelAnswer, 'usage'>>(
+export function timeCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
   setup: ModelCallSetup,
   input: Pick<ModelCallInput, 'tokens' | 'maxOutputTokens'>,
   request: Pick<SummaryRequest, 'signal' | 'onCall'>,
@@ -79,22 +85,23 @@ export function timeCall<Answer extends Pick<ModelAnswer, 'usage'>>(
   return tracing.inSpan(about, () => runCall(setup, input, request, call));
 }
 
-async function runCall<Answer extends Pick<ModelAnswer, 'usage'>>(
+async function runCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
   { model, clock, timeoutMs }: ModelCallSetup,
   { tokens, maxOutputTokens }: Pick<ModelCallInput, 'tokens' | 'maxOutputTokens'>,
   { signal: ended, onCall }: Pick<SummaryRequest, 'signal' | 'onCall'>,
   call: (signal: AbortSignal) => Promise<Answer>,
 ): Promise<ModelCallResult<Answer>> {
   const startedAt = clock.now();
-  const report = (outcome: ModelOutcome, { usage, retryAt }: CallEnd): void =>
+  const report = (outcome: ModelOutcome, { usage, model: answeredBy, retryAt }: CallEnd): void =>
     onCall?.({
       model: model.profile.id,
+      ...(answeredBy !== undefined && { answeredBy }),
       outcome,
       durationMs: clock.now() - startedAt,
       ...(retryAt !== undefined && { retryAfterMs: Math.max(0, retryAt - clock.now()) }),
       tokens,
       isOverLimit: tokens > model.profile.windowTokens - maxOutputTokens,
-      ...(usage && describeUsage(model.profile, usage)),
+      ...describeUsage(model.profile, usage),
     });
   const timeout = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([ended, timeout]);
@@ -103,7 +110,7 @@ async function runCall<Answer extends Pick<ModelAnswer, 'usage'>>(
     report('answered', answer);
     return { status: 'answered', answer };
   } catch (error) {
-    report(nameOutcome(error, ended, timeout), error instanceof ModelError ? error : {});
+    report(nameOutcome(error, ended, timeout), isModelError(error) ? error : {});
     if (ended.aborted) throw error;
     if (timeout.aborted) return { status: 'failed', why: `no answer within ${timeoutMs} ms` };
     return readFailure(error, tokens);
@@ -112,8 +119,7 @@ async function runCall<Answer extends Pick<ModelAnswer, 'usage'>>(
 
 /** An error that no adapter coded could quote the request, so that only its name is kept. */
 function readFailure(error: unknown, tokens: number): Exclude<ModelCallResult, { status: 'answered' }> {
-  if (!(error instanceof ModelError))
-    return { status: 'failed', why: error instanceof Error ? error.name : typeof error };
+  if (!isModelError(error)) return { status: 'failed', why: error instanceof Error ? error.name : typeof error };
   if (error.kind === 'retry') throw error;
   return error.kind === 'overflow'
     ? { status: 'overflow', tokens }
@@ -123,7 +129,7 @@ function readFailure(error: unknown, tokens: number): Exclude<ModelCallResult, {
 function nameOutcome(error: unknown, ended: AbortSignal, timeout: AbortSignal): ModelOutcome {
   if (ended.aborted) return 'lost';
   if (timeout.aborted) return 'timeout';
-  return error instanceof ModelError ? error.kind : 'fatal';
+  return isModelError(error) ? error.kind : 'fatal';
 }
 
 async function untilAborted<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {

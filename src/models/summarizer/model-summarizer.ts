@@ -39,7 +39,7 @@ export function createModelSummarizer(options: ModelSummarizerOptions): Summariz
     id: model.profile.id,
     async summarize(request) {
       if (request.maxTokens < MIN_TOKENS) {
-        return { status: 'refused', why: `${request.maxTokens} tokens are too few for a record` };
+        return { status: 'unfit', why: `${request.maxTokens} tokens are too few for a record` };
       }
       const facts = await readCallFacts(counter, request);
       const maxTokens = request.maxTokens - (await counter.count(`${renderSections(facts)}\n`));

@@ -27,8 +27,9 @@ export interface DoctorOptions {
 
 /** Looks at all that turnfold stands on, and writes nothing. Never throws for what it finds. */
 export async function examine({ source, redisUrl, asksProviders, explain }: DoctorOptions): Promise<Finding[]> {
-  const env = { ...source.env, ...(redisUrl !== undefined && { REDIS_URL: redisUrl }) };
-  const settings = examineSettings({ ...source, env });
+  const isTold = redisUrl !== undefined;
+  const env = isTold ? { ...source.env, REDIS_URL: redisUrl, REDIS_URL_FILE: undefined } : source.env;
+  const settings = examineSettings({ ...source, env }, isTold ? '--redis' : 'REDIS_URL');
   // Half of the settings would be a guess at the rest.
   if (settings.some(({ state }) => state === 'wrong')) return settings;
   const config = readConfig(env, source.readFile);
@@ -41,12 +42,21 @@ export async function examine({ source, redisUrl, asksProviders, explain }: Doct
   ];
 }
 
-function examineSettings(source: SettingSource): Finding[] {
+/** @param address what the Redis was told as */
+function examineSettings(source: SettingSource, address: string): Finding[] {
   const name = 'settings';
   const { errors, warnings } = checkSettings(source);
+  const tell = (message: string): string => message.replaceAll(/\bREDIS_URL\b/g, address);
   const findings = [
-    ...errors.map(({ message }) => findWrong(name, message, 'Correct it; turnfold config print shows all of them.')),
-    ...warnings.map((warning) => findWarning(name, warning, 'turnfold config schema names all there are.')),
+    ...errors.map(({ message, field }) => {
+      const isElsewhere = field === 'REDIS_URL' && address !== field;
+      return findWrong(
+        name,
+        tell(message),
+        isElsewhere ? 'Correct it.' : 'Correct it; turnfold config print shows all of them.',
+      );
+    }),
+    ...warnings.map((warning) => findWarning(name, tell(warning), 'turnfold config schema names all there are.')),
   ];
   return findings.length > 0 ? findings : [findOk(name, 'all of them can be read')];
 }

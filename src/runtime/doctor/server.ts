@@ -1,10 +1,10 @@
 import type { Durability } from '../../domain/durability.ts';
+import { isAtLeast } from '../../domain/version-number.ts';
 import { type Finding, findOk, findWarning, findWrong } from '../../health/finding.ts';
-import { QUEUE_REDIS } from '../../queue/queue-reports.ts';
 import type { Inspection } from '../../store/inspection/open-inspection.ts';
 import type { ServerFacts } from '../../store/inspection/server-facts.ts';
 import type { MasterAnswers } from '../../store/server-info.ts';
-import { isAtLeast } from './version.ts';
+import { LEAST_REDIS } from '../../store/server-version.ts';
 
 /** What has to be right about every Redis that takes our writes. */
 export async function examineServers(
@@ -19,6 +19,7 @@ export async function examineServers(
   }
   const looks: ((server: ServerFacts) => Finding)[] = [
     examineVersion,
+    examineWrites,
     examineEviction,
     examineMemory,
     examineAppendOnly,
@@ -44,16 +45,21 @@ function lookAtEach(servers: readonly ServerFacts[], look: (server: ServerFacts)
 }
 
 function examineVersion({ name, version, redisVersion }: ServerFacts): Finding {
-  const { least, recommended } = QUEUE_REDIS;
   const what = `${name} ${version}`;
-  if (!isAtLeast(redisVersion, least)) return findWrong('redis', `${what}; the queues need ${least}`, UPGRADE);
-  if (!isAtLeast(redisVersion, recommended)) {
-    return findWarning('redis', `${what}; the queues ask for ${recommended}, and nothing older is tested`, UPGRADE);
-  }
-  return findOk('redis', what);
+  // The queues ask for less.
+  return isAtLeast(redisVersion, LEAST_REDIS)
+    ? findOk('redis', what)
+    : findWrong('redis', `${what}; turnfold needs ${LEAST_REDIS}`, UPGRADE);
 }
 
 const UPGRADE = 'Upgrade it: 7.2 or later can wait for disks as well.';
+
+function examineWrites({ writeRefusal }: ServerFacts): Finding {
+  const name = 'writes';
+  if (writeRefusal === undefined) return findOk(name, 'it takes them');
+  const remedy = 'See its disk, its memory and its replicas; NOPERM: allow EVAL and EVALSHA to this user.';
+  return findWrong(name, `it refuses them: ${writeRefusal}`, remedy);
+}
 
 function examineEviction({ evictionPolicy: policy, evictedKeys }: ServerFacts): Finding {
   const name = 'eviction';

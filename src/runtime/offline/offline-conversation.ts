@@ -78,9 +78,9 @@ export class OfflineConversation {
   }
 
   /** What every end of a pass leaves. */
-  endPass(gate: Gate): void {
+  endPass(gate: Gate, isCounted: boolean): void {
     this.#gate = gate;
-    this.#passed = { head: this.head, turns: this.#turns };
+    if (isCounted) this.#passed = { head: this.head, turns: this.#turns };
   }
 
   /** What summarization workers read of it. */

@@ -1,7 +1,7 @@
 import { nextGate } from '../../domain/compaction/breaker.ts';
 import type { Reason } from '../../domain/compaction/thresholds.ts';
 import { NO_WEIGHT } from '../../domain/message.ts';
-import type { PassOutcome } from '../../domain/pass.ts';
+import { isCounted, type PassOutcome } from '../../domain/pass.ts';
 import { contextSize } from '../../domain/size.ts';
 import { buildVersion } from '../../workers/compaction/build-version.ts';
 import { type TrialOutcome, tryPass } from '../../workers/compaction/trial-pass.ts';
@@ -48,7 +48,7 @@ export class OfflinePasses {
       complete: (plan) => this.#summaries.complete(plan),
     });
     if (outcome.kind === 'version') this.#commit(outcome);
-    else if (outcome.kind !== 'no_reason') this.#end(passOutcome(outcome.kind));
+    else this.#end(passOutcome(outcome.kind));
     return outcome;
   }
 
@@ -75,10 +75,11 @@ export class OfflinePasses {
     const { gate, size } = this.conversation.state;
     const { policy, overhead } = this.#prepared;
     const { tokens } = contextSize(size, overhead);
-    this.conversation.endPass(nextGate(gate, ended, tokens, policy.minSequenceTokens));
+    const next = nextGate(gate, ended, tokens, policy.minSequenceTokens);
+    this.conversation.endPass(next, isCounted(ended.kind));
   }
 }
 
-function passOutcome(kind: 'none' | 'no_gain' | 'infeasible' | 'refused'): PassOutcome {
+function passOutcome(kind: Exclude<TrialOutcome['kind'], 'version'>): PassOutcome {
   return kind === 'refused' ? { kind: 'failed', code: 'invalid_context' } : { kind };
 }

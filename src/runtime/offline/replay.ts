@@ -70,7 +70,7 @@ export class Replay {
   async end(): Promise<Replayed> {
     const { last, state } = this.#passes.conversation;
     if (last !== undefined && last.message.role !== 'assistant') {
-      const decision = decideStep(this.#prepared, state, false);
+      const decision = decideStep(this.#prepared, state, true);
       if (decision.kind !== 'refuse' && decision.reasons.length > 0) await this.#pass(decision.reasons);
     }
     this.#check.end();
@@ -103,7 +103,7 @@ export class Replay {
   /** The model step that brought `answer`: gate, wait for a hard pass, send. @returns why a soft pass is asked for */
   async #request(answer: WeighedMessage): Promise<readonly Reason[]> {
     const { conversation } = this.#passes;
-    const decision = decideStep(this.#prepared, conversation.state, false);
+    const decision = decideStep(this.#prepared, conversation.state, true);
     if (decision.kind === 'wait') await this.#pass(decision.reasons);
     const tokens = this.#tokens;
     const { items } = conversation.context;

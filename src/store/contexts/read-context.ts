@@ -7,6 +7,7 @@ import { type Checkpoint, START_VERSION, type Version } from '../../domain/versi
 import { callRedis } from '../connection.ts';
 import type { Keyspace } from '../keys.ts';
 import { bindScript, type ScriptDefinition } from '../script.ts';
+import { shownKeys } from '../version-args.ts';
 import { readLog } from './read-log.ts';
 
 interface ShapeRequest {
@@ -22,7 +23,7 @@ interface Shape {
 
 /**
  * Head and version are read together; all else that a context is made of never changes and may be read after them. Only an
- * erase can come between: then there is nothing to answer.
+ * erase can come between, or the drop of that version, with its texts: then there is nothing to answer.
  */
 export function bindReadContext(redis: Redis, keyspace: Keyspace): ContextReader['readContext'] {
   const readShape = bindScript(redis, shapeScript(keyspace));
@@ -39,7 +40,10 @@ export function bindReadContext(redis: Redis, keyspace: Keyspace): ContextReader
     ]);
     const source: ContextSource = { version, head, entries, checkpoints };
     const expected = ranges.reduce((count, { from, to }) => count + to - from + 1, 0);
-    return entries.length === expected ? source : undefined;
+    if (entries.length < expected) return undefined;
+    const isWhole = shownKeys(version).every((key) => checkpoints.has(key));
+    const isThere = isWhole || (await readShape({ conversation, version: version.number })) !== undefined;
+    return isThere ? source : undefined;
   };
 }
 
@@ -72,7 +76,7 @@ function shapeScript(keyspace: Keyspace): ScriptDefinition<ShapeRequest, Shape |
 }
 
 async function readCheckpoints(redis: Redis, key: string, version: Version): Promise<Map<string, Checkpoint>> {
-  const names = version.segments.flatMap((segment) => (segment.kind === 'checkpoint' ? [segment.text] : []));
+  const names = shownKeys(version);
   if (names.length === 0) return new Map();
   const texts = await callRedis(() => redis.hmget(key, ...names.map((name) => `k:${name}`)));
   return new Map(

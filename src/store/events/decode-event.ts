@@ -21,7 +21,7 @@ const OUTCOMES = {
   infeasible: 'infeasible',
   failed: 'failed',
   superseded: 'superseded',
-} as const satisfies { readonly [Kind in Exclude<PassOutcome['kind'], 'no_reason'> | 'superseded']: Kind };
+} as const satisfies { readonly [Kind in Exclude<PassOutcome['kind'], 'no_reason' | 'thinking'> | 'superseded']: Kind };
 
 const REFUSALS = {
   invalid_input: 'invalid_input',

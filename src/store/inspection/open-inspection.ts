@@ -8,6 +8,7 @@ import { openSweepStore } from '../sweep/sweep-store.ts';
 import { type AnswerTimes, measureAnswers } from './answer-times.ts';
 import { loadScripts } from './load-scripts.ts';
 import { readServerFacts, type ServerFacts } from './server-facts.ts';
+import { listWaitingAgents } from './waiting-agents.ts';
 
 export interface DatabaseFacts {
   readonly schema: number;
@@ -27,6 +28,8 @@ export interface Inspection {
   readDatabase(): Promise<DatabaseFacts | undefined>;
   /** of a database that was made with so many shards */
   measureShards(shards: number): Promise<ShardMeasure>;
+  /** of conversations that a worker has to look at, of a database that was made with so many shards */
+  listWaitingAgents(shards: number): Promise<string[]>;
   close(): void;
 }
 
@@ -48,6 +51,7 @@ export async function openInspection(location: RedisLocation): Promise<Inspectio
     loadScripts: () => loadScripts(redis),
     readDatabase: () => readDatabase(redis),
     measureShards: (shards) => openSweepStore(redis, new Keyspace(shards)).measureShards(),
+    listWaitingAgents: (shards) => listWaitingAgents(redis, new Keyspace(shards)),
     close: () => redis.disconnect(),
   };
 }

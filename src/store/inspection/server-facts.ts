@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { findWriteRefusal } from '../../redis/prove-writes.ts';
 import { askMasters, type MasterAnswers, nodeOf, readField, unlessForbidden } from '../server-info.ts';
 
 /** What a server says of itself. What it may not be asked is undefined. */
@@ -10,6 +11,8 @@ export interface ServerFacts {
   readonly version: string;
   /** that commands go by: a Valkey knows those of this Redis */
   readonly redisVersion: string;
+  /** what it says to a write; absent where it would take one */
+  readonly writeRefusal?: string;
   readonly evictionPolicy: string | undefined;
   readonly usedBytes: number;
   /** 0: none */
@@ -35,7 +38,12 @@ export async function readServerFacts(redis: Redis): Promise<MasterAnswers<Serve
     const info = await unlessForbidden(master.info());
     if (info === undefined) return undefined;
     const config = new Map(Object.entries((await readConfig(master)) ?? {}));
-    return { node: nodeOf(master), ...parseFacts(info, config) };
+    const refusal = await findWriteRefusal(master);
+    return {
+      node: nodeOf(master),
+      ...(refusal !== undefined && { writeRefusal: refusal.message }),
+      ...parseFacts(info, config),
+    };
   });
 }
 

@@ -1,6 +1,6 @@
 -- Extends the lease of a pass's owner.
 -- ARGV: passId, owner, leaseMs
--- Reply: 'held' | 'superseded' | 'gone'
+-- Reply: 'held' | 'fenced' | 'superseded' | 'gone'
 -- @include keys
 -- @include ready
 -- @include pass-fence

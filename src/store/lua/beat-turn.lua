@@ -1,6 +1,6 @@
 -- Extends the lease of an owner.
 -- ARGV: turn, owner, epoch, leaseMs
--- Reply: 'held' | 'fenced' | 'gone'
+-- Reply: 'held' | what find_loss answers
 -- @include keys
 -- @include conversation
 -- @include ready

@@ -1,7 +1,7 @@
 -- Ends a pass without a version.
--- ARGV: passId, owner, outcome, gate (shut below, passes without gain, breaker), wake of a turn that waits for it, reasons as
--- they were read, or '*'; ms of the policy's time to live, '0' or ''
--- Reply: {'ended', the wake where it is to be added, else ''} | {'reasons_added'} | {'superseded'} | {'gone'}
+-- ARGV: passId, owner, outcome, gate, wake of a turn that waits for it, reasons as they were read, or '*'; ms of the policy's
+-- time to live, '0' or ''
+-- Reply: {'ended', the wake where it is to be added, else ''} | {'reasons_added'} | {'fenced'} | {'superseded'} | {'gone'}
 -- @include keys
 -- @include ready
 -- @include wake
@@ -11,12 +11,12 @@
 -- @include review
 -- @include pass-fence
 -- @include pass-end
-local passId, owner, outcome, shutBelow, gainless, breaker, wake, seen, ttl = unpack(ARGV)
+local passId, owner, outcome, gate, wake, seen, ttl = unpack(ARGV)
 local loss = find_pass_loss(passId, owner)
 if loss == 'gone' then return { loss } end
 local ended = find_end(passId)
 if ended then return ended end
 if loss then return { loss } end
 if has_new_reasons(seen) then return { 'reasons_added' } end
-set_gate(shutBelow, gainless, breaker)
+redis.call('HSET', c, 'gate', gate)
 return { 'ended', end_pass(passId, outcome, wake, ttl) == 1 and wake or '' }

@@ -1,12 +1,12 @@
 -- Gives the lease back while children run: for that long only their parent job may claim.
 -- ARGV: passId, owner, job, parkMs
--- Reply: 'parked' | 'superseded' | 'gone'
+-- Reply: 'parked' | 'fenced' | 'superseded' | 'gone'
 -- @include keys
 -- @include ready
 -- @include pass-fence
 local passId, owner, job, parkMs = unpack(ARGV)
 local loss = find_pass_loss(passId, owner)
-if loss == 'superseded' then
+if loss == 'fenced' then
   -- Sent again: nobody has claimed since. (The owner tells it from a later delivery of the same job that parked it too.)
   local held = redis.call('HMGET', pass, 'passId', 'owner', 'parked', 'parkedBy')
   if held[1] == passId and not held[2] and held[3] == job and held[4] == owner then return 'parked' end

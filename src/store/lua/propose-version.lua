@@ -1,7 +1,7 @@
 -- Keeps the version that a pass would commit until somebody decides on it, and gives the lease back.
 -- ARGV: passId, owner, reasons as they were read, live version that it was made over, proposal's id, proposal (JSON),
 -- reviewMs; event fields (name, value)
--- Reply: {'proposed'} | {'reasons_added'} | {'version_changed', live version} | {'superseded'} | {'gone'}
+-- Reply: {'proposed'} | {'reasons_added'} | {'version_changed', live version} | {'fenced'} | {'superseded'} | {'gone'}
 -- @include keys
 -- @include ready
 -- @include events
@@ -10,7 +10,7 @@
 -- @include review
 local passId, owner, seen, over, id, proposal, reviewMs = unpack(ARGV, 1, 7)
 local loss = find_pass_loss(passId, owner)
-if loss == 'superseded' and is_left_to_review(passId, owner) then return { 'proposed' } end
+if loss == 'fenced' and is_left_to_review(passId, owner) then return { 'proposed' } end
 if loss then return { loss } end
 if has_new_reasons(seen) then return { 'reasons_added' } end
 local live = redis.call('HGET', c, 'version') or '0'

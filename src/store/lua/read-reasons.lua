@@ -1,9 +1,10 @@
 -- The reasons of a pass as they stand now.
 -- ARGV: passId, owner
--- Reply: {'held', reasons, upper bound of the size that a provider refused or ''} | {'superseded'} | {'gone'}
+-- Reply: {'held', reasons, upper bound of the size that a provider refused or '', calibration of
+-- who asked or ''} | {'fenced'} | {'superseded'} | {'gone'}
 -- @include keys
 -- @include pass-fence
 local loss = find_pass_loss(ARGV[1], ARGV[2])
 if loss then return { loss } end
-local reasons, refused = unpack(redis.call('HMGET', pass, 'reasons', 'refused'))
-return { 'held', reasons, refused or '' }
+local reasons, refused, calibration = unpack(redis.call('HMGET', pass, 'reasons', 'refused', 'calibration'))
+return { 'held', reasons, refused or '', calibration or '' }

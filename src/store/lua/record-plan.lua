@@ -1,7 +1,7 @@
 -- Keeps a plan, so that later claims go on from it. Attempts count from the one that made the first plan; a plan in its
 -- place brings none back, else a version that changes again and again would have the pass summarize for ever.
 -- ARGV: passId, owner, plan (JSON)
--- Reply: 'recorded' | 'superseded' | 'gone'
+-- Reply: 'recorded' | 'fenced' | 'superseded' | 'gone'
 -- @include keys
 -- @include pass-fence
 local loss = find_pass_loss(ARGV[1], ARGV[2])

@@ -2,7 +2,7 @@
 -- ARGV: turn, owner, epoch, leaseMs, key, expected head or '', anchor (tokens, version, setup or '') or '', '', '', version
 -- that a model answered over or '', input tokens, output tokens, tokens of the request or '', how its answer ended or '';
 -- then each with its count before it: lines of opened calls, ids of answered calls, texts (hash, text), messages
--- Reply: {'recorded'|'known', the conversation's fields} | {'fenced'} | {'gone'}
+-- Reply: {'recorded'|'known', the conversation's fields} | {what find_loss answers}
 -- @include keys
 -- @include conversation
 -- @include ready

@@ -1,11 +1,15 @@
--- Keeps a summary, a refusal, or a part of a summary that is not finished. The first accepted summary stays: versions may
--- name its text. The first part stays, too.
--- ARGV: hash, record, ttlMs, what a record that stays begins with
--- Reply: 'recorded' | 'gone'
+-- Keeps a summary, a refusal, or a part of a summary that is not finished, for a job that is at work here: its claim stands,
+-- or its pass is in progress or ended last. An erase takes both away, so what a job of the erased conversation still brings
+-- does not get into the one made anew under its id. The first accepted summary stays, and so does the first part.
+-- ARGV: name, record, ttlMs, what a record that stays begins with, hash that the job claimed, its claim, its passId
+-- Reply: 'recorded' | 'superseded' | 'gone'
 -- @include keys
 -- @include index
-local key, prefix = sumbase .. ARGV[1], ARGV[4]
+local key, prefix, passId = sumbase .. ARGV[1], ARGV[4], ARGV[7]
 if redis.call('EXISTS', gone) == 1 then return 'gone' end
+local passes = redis.call('HMGET', c, 'pass', 'lp')
+local is_of_pass = passes[1] == passId or passes[2] == passId
+if not is_of_pass and redis.call('GET', sumbase .. ARGV[5]) ~= ARGV[6] then return 'superseded' end
 local found = redis.call('GET', key)
 if found and string.sub(found, 1, #prefix) == prefix then return 'recorded' end
 redis.call('SET', key, ARGV[2], 'PX', ARGV[3])

@@ -1,6 +1,6 @@
 -- Answers an approval that cannot be carried out, and leaves the proposal to review again, until it expires.
 -- ARGV: passId, owner, refusal (JSON), its code
--- Reply: 'refused' | 'dropped' | 'superseded' | 'gone'
+-- Reply: 'refused' | 'dropped' | 'fenced' | 'superseded' | 'gone'
 -- @include keys
 -- @include ready
 -- @include events
@@ -9,7 +9,7 @@
 -- @include review
 local passId, owner, refusal, code = unpack(ARGV)
 local loss = find_pass_loss(passId, owner)
-if loss == 'superseded' and is_left_to_review(passId, owner) then return 'refused' end
+if loss == 'fenced' and is_left_to_review(passId, owner) then return 'refused' end
 if loss then return loss end
 local untilMs = redis.call('HGET', pass, 'expiresAt')
 if not untilMs then return 'dropped' end

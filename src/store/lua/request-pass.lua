@@ -1,5 +1,6 @@
 -- Makes a pass and its ready entry (I6), or adds the reasons to the pass in progress. A hard one takes its proposal away.
--- ARGV: passId, wake, upper bound of the size that a provider refused or '', 1 where a reason is hard, reasons
+-- ARGV: passId, wake, upper bound of the size that a provider refused or '', calibration of who asks or '', 1 where a reason
+-- is hard, reasons
 -- Reply: {'requested'|'joined', passId, 1 where the wake is to be added} | {'not_found'} |
 -- {'forking', 1 where it was abandoned} | {'gone'}
 -- @include keys
@@ -7,7 +8,7 @@
 -- @include forking
 -- @include index
 -- @include review
-local passId, wake, refused, is_hard = ARGV[1], ARGV[2], ARGV[3], ARGV[4] == '1'
+local passId, wake, refused, calibration, is_hard = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5] == '1'
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
 local last = redis.call('HMGET', c, 'schema', 'lp', 'forking', 'forkUntil')
 if not last[1] then return { 'not_found' } end
@@ -15,17 +16,20 @@ if last[3] then return tell_forking(last[4]) end
 -- Sent again after the pass that it made has ended.
 if last[2] == passId then return { 'requested', passId, 0 } end
 
-local current = redis.call('HMGET', pass, 'passId', 'reasons', 'wake', 'refused', 'proposal', 'owner')
+local current = redis.call('HMGET', pass, 'passId', 'reasons', 'wake', 'refused', 'proposal', 'owner', 'calibration')
 local reasons, known = {}, {}
 local function add(reason)
   if not known[reason] then reasons[#reasons + 1] = reason end
   known[reason] = true
 end
 for reason in string.gmatch(current[2] or '', '[^,]+') do add(reason) end
-for at = 5, #ARGV do add(ARGV[at]) end
+for at = 6, #ARGV do add(ARGV[at]) end
 redis.call('HSET', pass, 'reasons', table.concat(reasons, ','))
 if refused ~= '' and tonumber(refused) < tonumber(current[4] or math.huge) then
   redis.call('HSET', pass, 'refused', refused)
+end
+if calibration ~= '' and tonumber(calibration) > tonumber(current[7] or 0) then
+  redis.call('HSET', pass, 'calibration', calibration)
 end
 if current[1] then
   if is_hard and current[5] then

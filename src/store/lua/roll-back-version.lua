@@ -1,8 +1,8 @@
 -- Puts a version over the live one, which the head turn's provider refused, and quarantines what that one was made of.
 -- One that a model answered over stays: its form was taken.
 -- ARGV: turn, owner, epoch, expected version, version whose segments that one shows, hash of these; then as put_version
--- Reply: {'rolled_back'|'known', the conversation's fields} | {'version_changed', live version} | {'answered'} | {'fenced'} |
--- {'gone'}
+-- Reply: {'rolled_back'|'known', the conversation's fields} | {'version_changed', live version} | {'answered'} |
+-- {what find_loss answers}
 -- @include keys
 -- @include conversation
 -- @include ready

@@ -3,7 +3,7 @@
 -- itself, retentionMs, leaseMs, closing result (content as JSON, tokens, bytes), ms of the policy's time to live,
 -- '0' or ''
 -- Reply: {'settled'|'known', 1 where another turn waits, 1 where the wake is to be added, then for the next turn taken: its
--- id, fields, the conversation's fields, its user message} | {'fenced'} | {'gone'}
+-- id, fields, the conversation's fields, its user message} | {what find_loss answers}
 -- @include keys
 -- @include conversation
 -- @include ready

@@ -1,6 +1,6 @@
 -- Records that steps begin; what is known already is left as it is.
 -- ARGV: turn, owner, epoch, keys
--- Reply: 'recorded' | 'fenced' | 'gone'
+-- Reply: 'recorded' | what find_loss answers
 -- @include keys
 -- @include conversation
 -- @include fence

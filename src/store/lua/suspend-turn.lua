@@ -1,6 +1,6 @@
 -- Gives the lease back and keeps the head until what it waits for has come, or its deadline.
 -- ARGV: turn, owner, epoch, for, step, waitMs, calls as JSON, maxSuspensions, span that ends here or ''
--- Reply: 'suspended' | 'exhausted' | 'fenced' | 'gone'
+-- Reply: 'suspended' | 'exhausted' | what find_loss answers
 -- @include keys
 -- @include conversation
 -- @include ready

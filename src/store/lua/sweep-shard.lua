@@ -3,12 +3,13 @@
 -- killed worker took 13.2 s to go on (p99 of 1,815).
 -- A full Redis refuses it, and what is due keeps its time: nothing could be woken. sweep-resting runs then.
 -- Sent again it answers nothing: what was due comes up again after its push.
--- KEYS: claim of the shard, ready, resting. ARGV: limit, what the shard's keys begin with, claimMs
+-- KEYS: claim of the shard, ready, resting, open passes. ARGV: limit, what the shard's keys begin with, claimMs
 -- Reply: members of ready, longest due first; then those of resting, few, for an erase may wait behind turns
 -- @include clock
 -- @include take-resting
-local claim, ready, resting = unpack(KEYS)
+local claim, ready, resting, open_passes = unpack(KEYS)
 local FIRST_PUSH_MS, LAST_PUSH_MS = 1000, 60000
+local MOST_LOOKED_AT = 10
 -- Where the pushes of an entry are counted: the record that its claim resets.
 local RECORDS = { t = 'c', p = 'pass', d = 't' }
 if not redis.call('SET', claim, 1, 'NX', 'PX', ARGV[3]) then return {} end
@@ -26,4 +27,8 @@ for _, member in ipairs(redis.call('ZRANGEBYSCORE', ready, '-inf', now, 'LIMIT',
   end
 end
 take_resting(resting, due)
+-- A worker of before this set ends a pass and leaves it in here. By I6 a pass that has not ended has its ready entry.
+for _, member in ipairs(redis.call('ZRANGE', open_passes, 0, MOST_LOOKED_AT - 1)) do
+  if not redis.call('ZSCORE', ready, member) then redis.call('ZREM', open_passes, member) end
+end
 return due

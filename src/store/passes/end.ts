@@ -1,4 +1,5 @@
-import type { PassEnd, PassEndResult, PassLease } from '../../domain/ports/pass-store.ts';
+import type { PassEnd, PassEndResult, PassLease, PassLost } from '../../domain/ports/pass-store.ts';
+import { encodeGate } from '../conversation-record.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
 
@@ -7,7 +8,7 @@ interface EndRequest {
   readonly end: PassEnd;
 }
 
-export type EndReply = ['ended', string] | ['reasons_added' | 'superseded' | 'gone'];
+export type EndReply = ['ended', string] | ['reasons_added' | PassLost['status']];
 
 export function endPass(keyspace: Keyspace): ScriptDefinition<EndRequest, PassEndResult> {
   return {
@@ -23,10 +24,8 @@ export function endArgs(
   { passId, owner }: PassLease,
   { outcome, gate, wakeTurn, seenReasons, conversationTtl }: PassEnd,
 ): (string | number)[] {
-  const { shutBelowTokens, gainlessPasses, breakerTokens } = gate;
   const seen = seenReasons?.join(',') ?? '*';
-  const shut = [shutBelowTokens, gainlessPasses, breakerTokens];
-  return [passId, owner, outcome.kind, ...shut, wakeTurn, seen, conversationTtl ?? ''];
+  return [passId, owner, outcome.kind, encodeGate(gate), wakeTurn, seen, conversationTtl ?? ''];
 }
 
 export function decodeEnd(answer: EndReply): PassEndResult {

@@ -11,7 +11,8 @@ export type ClaimedReply = ['claimed', string[], string[]];
 /**
  * Fields of `pass:<id>`; the key is there while a pass is requested or in progress.
  *
- * passId reasons (separated by commas) refused (upper bound of the size for which `overflow` is among them) wake requestedAt · owner lease attempts · parked parkedBy parkedUntil (the job
+ * passId reasons (separated by commas) refused (upper bound of the size for which `overflow` is among them) calibration (by which whoever
+ * asked counts) wake requestedAt · owner lease attempts · parked parkedBy parkedUntil (the job
  * that may claim until then, and the owner that left) · resumed (1: claimed by the job it was parked under) · plan (JSON) · sweeps (times that the sweeper pushed its entry out
  * since the last claim)
  *

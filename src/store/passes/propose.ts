@@ -1,4 +1,4 @@
-import type { PassLease, VersionProposal, VersionProposalResult } from '../../domain/ports/pass-store.ts';
+import type { PassLease, PassLost, VersionProposal, VersionProposalResult } from '../../domain/ports/pass-store.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
 import { proposalEvent } from '../version-args.ts';
@@ -8,7 +8,7 @@ interface ProposeRequest {
   readonly proposal: VersionProposal;
 }
 
-type Reply = ['proposed' | 'reasons_added' | 'superseded' | 'gone'] | ['version_changed', number];
+type Reply = ['proposed' | 'reasons_added' | PassLost['status']] | ['version_changed', number];
 
 export function proposeVersion(keyspace: Keyspace): ScriptDefinition<ProposeRequest, VersionProposalResult> {
   return {

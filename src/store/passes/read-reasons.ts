@@ -1,9 +1,9 @@
-import type { PassLease, PassStore } from '../../domain/ports/pass-store.ts';
+import type { PassLease, PassLost, PassStore } from '../../domain/ports/pass-store.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
 import { decodeReasons } from './pass-record.ts';
 
-type Reply = ['held', string, string] | ['superseded' | 'gone'];
+type Reply = ['held', string, string, string] | [PassLost['status']];
 
 export function readReasons(
   keyspace: Keyspace,
@@ -15,8 +15,13 @@ export function readReasons(
     decode: (reply) => {
       const answer = reply as Reply;
       if (answer[0] !== 'held') return { status: answer[0] };
-      const [status, reasons, refused] = answer;
-      return { status, reasons: decodeReasons(reasons), ...(refused !== '' && { refusedTokens: Number(refused) }) };
+      const [status, reasons, refused, calibration] = answer;
+      return {
+        status,
+        reasons: decodeReasons(reasons),
+        ...(refused !== '' && { refusedTokens: Number(refused) }),
+        ...(calibration !== '' && { calibration: Number(calibration) }),
+      };
     },
   };
 }

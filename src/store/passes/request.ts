@@ -10,10 +10,11 @@ export function requestPass(keyspace: Keyspace): ScriptDefinition<PassRequest, P
   return {
     file: 'request-pass',
     keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ passId, wake, reasons, refusedTokens }) => [
+    args: ({ passId, wake, reasons, refusedTokens, calibration }) => [
       passId,
       wake,
       refusedTokens ?? '',
+      calibration ?? '',
       hasHardReason(reasons) ? 1 : 0,
       ...reasons,
     ],

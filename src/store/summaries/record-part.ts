@@ -1,10 +1,11 @@
-import type { ConversationRef } from '../../domain/ids.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
+import type { SummaryLease, SummaryRecorded } from '../../domain/ports/summary-store.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
+import { leaseArgs } from './record.ts';
 
 interface PartRequest {
-  readonly conversation: ConversationRef;
+  readonly lease: SummaryLease;
   readonly key: string;
   readonly text: string;
 }
@@ -17,11 +18,11 @@ export function partHash(key: string): string {
   return `part:${key}`;
 }
 
-export function recordPart(keyspace: Keyspace): ScriptDefinition<PartRequest, 'recorded' | 'gone'> {
+export function recordPart(keyspace: Keyspace): ScriptDefinition<PartRequest, SummaryRecorded> {
   return {
     file: 'record-summary',
-    keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ key, text }) => [partHash(key), text, PASS_LIMITS.summaryTtlMs, ANY_PREFIX],
-    decode: (reply) => reply as 'recorded' | 'gone',
+    keys: ({ lease }) => keyspace.conversation(lease.conversation),
+    args: ({ lease, key, text }) => [partHash(key), text, PASS_LIMITS.summaryTtlMs, ANY_PREFIX, ...leaseArgs(lease)],
+    decode: (reply) => reply as SummaryRecorded,
   };
 }

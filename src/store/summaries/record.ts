@@ -1,26 +1,30 @@
-import type { ConversationRef } from '../../domain/ids.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
-import type { SummaryRecord } from '../../domain/ports/summary-store.ts';
+import type { SummaryLease, SummaryRecord, SummaryRecorded } from '../../domain/ports/summary-store.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
-import { ACCEPTED_PREFIX, encodeRecord } from './summary-text.ts';
+import { ACCEPTED_PREFIX, encodeClaim, encodeRecord } from './summary-text.ts';
 
 interface RecordRequest {
-  readonly conversation: ConversationRef;
-  readonly hash: string;
+  readonly lease: SummaryLease;
   readonly record: SummaryRecord;
 }
 
-export function recordSummary(keyspace: Keyspace): ScriptDefinition<RecordRequest, 'recorded' | 'gone'> {
+export function recordSummary(keyspace: Keyspace): ScriptDefinition<RecordRequest, SummaryRecorded> {
   return {
     file: 'record-summary',
-    keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ hash, record }) => [
-      hash,
+    keys: ({ lease }) => keyspace.conversation(lease.conversation),
+    args: ({ lease, record }) => [
+      lease.hash,
       encodeRecord(record),
       record.status === 'accepted' ? PASS_LIMITS.summaryTtlMs : PASS_LIMITS.refusalTtlMs,
       ACCEPTED_PREFIX,
+      ...leaseArgs(lease),
     ],
-    decode: (reply) => reply as 'recorded' | 'gone',
+    decode: (reply) => reply as SummaryRecorded,
   };
+}
+
+/** What tells that a job is at work, as `lua/record-summary.lua` takes it. */
+export function leaseArgs({ hash, owner, passId }: SummaryLease): string[] {
+  return [hash, encodeClaim(owner), passId];
 }

@@ -25,12 +25,12 @@ export function openSummaryStore(redis: Redis, keyspace: Keyspace): SummaryStore
     },
     claimSummary: (conversation, hash, owner) => claim({ conversation, hash, owner }),
     beatSummary: (conversation, hash, owner) => beat({ conversation, hash, owner }),
-    recordSummary: (conversation, hash, summary) => record({ conversation, hash, record: summary }),
+    recordSummary: (lease, summary) => record({ lease, record: summary }),
     releaseSummary: async (conversation, hash, owner) => {
       await release({ conversation, hash, owner });
     },
     readPart: async (conversation, key) =>
       (await callRedis(() => redis.get(keyspace.summary(conversation, partHash(key))))) ?? undefined,
-    recordPart: (conversation, key, text) => keepPart({ conversation, key, text }),
+    recordPart: (lease, key, text) => keepPart({ lease, key, text }),
   };
 }

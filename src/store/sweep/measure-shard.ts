@@ -1,7 +1,9 @@
 import type { ShardMeasure } from '../../domain/ports/sweep-store.ts';
+import { outage } from '../../domain/redis-errors.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
+import { hear } from '../server-info.ts';
 
 /** More than this are not told apart by kind: that many overdue in one shard are trouble enough. */
 const COUNTED = 1_000;
@@ -27,7 +29,18 @@ export function measureShard(keyspace: Keyspace): ScriptDefinition<number, Shard
   };
 }
 
-/** Of all shards: counts added up, the oldest of the oldest. */
+/** Below the two seconds of a measure, which would leave out what the others answer. */
+const ANSWER_MS = 1_000;
+
+/** What is answered: the shards of a master that is gone are left out. @throws redis_unavailable where none answers */
+export async function hearShards(asked: readonly Promise<ShardMeasure>[]): Promise<ShardMeasure[]> {
+  const heard = await Promise.all(asked.map((shard) => hear(shard, ANSWER_MS)));
+  const answers = heard.flatMap(({ answer }) => (answer === undefined ? [] : [answer]));
+  if (answers.length === 0) throw outage(new Error('of all shards none is measured'));
+  return answers;
+}
+
+/** Of the shards: counts added up, the oldest of the oldest. */
 export function joinMeasures(shards: readonly ShardMeasure[]): ShardMeasure {
   const sum = (of: (shard: ShardMeasure) => number): number => shards.reduce((total, shard) => total + of(shard), 0);
   const most = (of: (shard: ShardMeasure) => number): number => Math.max(0, ...shards.map(of));

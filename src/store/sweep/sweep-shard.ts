@@ -24,7 +24,12 @@ export function sweepResting(keyspace: Keyspace): ScriptDefinition<number, DueEn
 export function sweepShard(keyspace: Keyspace): ScriptDefinition<ShardSweep, DueEntry[]> {
   return {
     file: 'sweep-shard',
-    keys: ({ shard }) => [keyspace.sweep(shard), keyspace.ready(shard), keyspace.resting(shard)],
+    keys: ({ shard }) => [
+      keyspace.sweep(shard),
+      keyspace.ready(shard),
+      keyspace.resting(shard),
+      keyspace.openPasses(shard),
+    ],
     args: ({ shard, limit }) => [limit, keyspace.shardPrefix(shard), SWEEP_CLAIM_MS],
     decode: (reply) => (reply as string[]).map(decodeDueEntry),
   };

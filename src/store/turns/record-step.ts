@@ -1,4 +1,4 @@
-import type { StepOutcome, StepResult, TurnLease } from '../../domain/ports/turn-store.ts';
+import type { Lost, StepOutcome, StepResult, TurnLease } from '../../domain/ports/turn-store.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import { decodeConversation, encodeOpenCall } from '../conversation-record.ts';
 import type { Keyspace } from '../keys.ts';
@@ -11,7 +11,7 @@ interface RecordRequest {
   readonly outcome: StepOutcome;
 }
 
-type Reply = ['fenced' | 'gone'] | ['recorded' | 'known', string[]];
+type Reply = [Lost['status']] | ['recorded' | 'known', string[]];
 
 export function recordStep(keyspace: Keyspace): ScriptDefinition<RecordRequest, StepResult> {
   return {
@@ -39,7 +39,7 @@ export function recordStep(keyspace: Keyspace): ScriptDefinition<RecordRequest, 
     ],
     decode: (reply) => {
       const answer = reply as Reply;
-      if (answer[0] === 'fenced' || answer[0] === 'gone') return { status: answer[0] };
+      if (answer.length === 1) return { status: answer[0] };
       return { status: answer[0], conversation: decodeConversation(decodeHash(answer[1])) };
     },
   };

@@ -1,18 +1,34 @@
-import type { ResumeRequest, ResumeResult } from '../../domain/ports/turn-store.ts';
+import type { BroughtAnswer, ResumeRequest, ResumeResult } from '../../domain/ports/turn-store.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
 
-type Reply = ['fulfilled', number] | ['partial' | 'not_waiting' | 'not_found' | 'gone'];
+type Reply =
+  | ['fulfilled', number]
+  | ['partial' | 'not_found' | 'gone']
+  | ['not_waiting', string]
+  | ['other_kind', string, BroughtAnswer['for']];
 
 export function resumeTurn(keyspace: Keyspace): ScriptDefinition<ResumeRequest, ResumeResult> {
   return {
     file: 'resume-turn',
     keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ turn, wake, answers }) => [turn, wake, ...[...answers].flat()],
+    args: ({ turn, wake, answers }) => [
+      turn,
+      wake,
+      ...[...answers].flatMap(([call, answer]) => [call, answer.for, answer.json]),
+    ],
     decode: (reply, { wake }) => {
       const answer = reply as Reply;
-      if (answer[0] !== 'fulfilled') return { status: answer[0] };
-      return { status: 'fulfilled', ...(answer[1] === 1 && { wake }) };
+      switch (answer[0]) {
+        case 'fulfilled':
+          return { status: answer[0], ...(answer[1] === 1 && { wake }) };
+        case 'not_waiting':
+          return { status: answer[0], call: answer[1] };
+        case 'other_kind':
+          return { status: answer[0], call: answer[1], for: answer[2] };
+        default:
+          return { status: answer[0] };
+      }
     },
   };
 }

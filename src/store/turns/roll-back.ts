@@ -26,7 +26,7 @@ export function rollBackVersion(keyspace: Keyspace): ScriptDefinition<RollbackRe
     decode: (reply) => {
       const answer = reply as Reply;
       if (answer[0] === 'version_changed') return { status: answer[0], version: answer[1] };
-      if (answer[0] === 'answered' || answer[0] === 'fenced' || answer[0] === 'gone') return { status: answer[0] };
+      if (answer.length === 1) return { status: answer[0] };
       return { status: answer[0], conversation: decodeConversation(decodeHash(answer[1])) };
     },
   };

@@ -1,4 +1,4 @@
-import type { Settlement, SettleResult, TurnLease } from '../../domain/ports/turn-store.ts';
+import type { Lost, Settlement, SettleResult, TurnLease } from '../../domain/ports/turn-store.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import type { Keyspace } from '../keys.ts';
 import { decodeHash, type ScriptDefinition } from '../script.ts';
@@ -13,7 +13,7 @@ interface SettleRequest {
 }
 
 type Taken = [string, string[], string[], string];
-type Reply = ['settled' | 'known', number, number, ...(Taken | [])] | ['fenced' | 'gone'];
+type Reply = ['settled' | 'known', number, number, ...(Taken | [])] | [Lost['status']];
 
 function describeAnswer({ answerSeq, end }: Extract<Settlement, { state: 'completed' }>): string {
   return end === undefined ? String(answerSeq) : `${answerSeq} ${end}`;
@@ -37,7 +37,7 @@ export function settleTurn(keyspace: Keyspace): ScriptDefinition<SettleRequest, 
     ],
     decode: (reply, { lease, wake }) => {
       const answer = reply as Reply;
-      if (answer[0] === 'fenced' || answer[0] === 'gone') return { status: answer[0] };
+      if (answer.length === 1) return { status: answer[0] };
       const [status, hasNext, needsWake, turn, fields, record, input] = answer;
       const { conversation, owner } = lease;
       return {

@@ -14,13 +14,42 @@ import {
 import { decodeConversation } from '../conversation-record.ts';
 
 /**
- * Fields of `t:<id>:<turn>`.
+ * Fields of `t:<id>:<turn>`. Times in ms since epoch. A value over 64 bytes costs the hash its compact form for good: what
+ * every turn has stays below that.
  *
- * agent hash acceptedAt dueAt state trace (the span of who enqueued it, where there was one; under 64 bytes as all of the hash) · inputSeq (once the input is in the log; until then it lies under `cp:` as i:<turn>,
- * `tokens bytes` and on the next line its JSON) · s:<step> (`started <at>` or `done <at> <from> <to> <end>`) sus:<step>
- * (suspensions) a:<callId> (answer that came in) · wfor wstep wsince wuntil wcalls wful wtrace (what it waits for, whether that has come, and the span that was suspended;
- * kept past the claim, until used) · ui uo (tokens read and written) · rt (tokens of each model call's request) · settledAt
- * answerSeq (and how the answer ended, where it is not complete) failure canceledBy · redriveOf redrivenAs (ids of turns)
+ * While it is there:
+ * - agent        whose turn it is
+ * - hash         of the payload: another one under the same id is a conflict
+ * - state
+ * - acceptedAt
+ * - dueAt        of a turn that was scheduled: from then on it may be worked on
+ * - sweeps       how often a sweep has looked at it, while it is scheduled
+ * - trace        span of who enqueued it, where there was one
+ * - inputSeq     of its user message; until that is in the log it lies under `cp:` as `i:<turn>`: `tokens bytes`, and on the
+ *                next line its JSON
+ * - s:<step>     `started <at>` or `done <at> <from> <to> <end>`: seqs and end only where there are any
+ * - a:<callId>   an answer that came in; once the turn is settled that one came
+ * - ui, uo       tokens read and written, as providers counted them
+ * - rt           our tokens of each model call's request
+ * - redriveOf    the failed turn whose input it brings again
+ * - redrivenAs   the turn that brought its own again last
+ *
+ * Of a turn that was suspended, kept past the claim until what it waited for is used:
+ * - sus          there to tell that there are others of these
+ * - sus:<step>   how often the step was suspended
+ * - wfor         what for
+ * - wstep        the step that waits
+ * - wsince       the suspension
+ * - wuntil       the deadline
+ * - wcalls       call ids as JSON
+ * - wful         what it waits for has come
+ * - wtrace       the span that was suspended
+ *
+ * Once it is settled:
+ * - settledAt
+ * - answerSeq    and how the answer ended, where it is not complete
+ * - failure      as JSON
+ * - canceledBy   wake of the cancel, which may be sent again
  */
 export function decodeClaimedTurn(
   lease: Omit<TurnLease, 'epoch'>,
@@ -34,6 +63,7 @@ export function decodeClaimedTurn(
     agent: turn.get('agent') ?? '',
     attempt: Number(conversation.get('attempts')),
     acceptedAt: Number(turn.get('acceptedAt')),
+    dueAt: Number(turn.get('dueAt') ?? turn.get('acceptedAt')),
     ...(turn.has('trace') && { askedIn: turn.get('trace') as TraceParent }),
     claimedAt: Number(conversation.get('lease')) - TURN_LIMITS.leaseMs,
     inputSeq: Number(turn.get('inputSeq')),

@@ -1,4 +1,5 @@
 import type { VersionReplacement, VersionReplacementResult } from '../../domain/ports/version-store.ts';
+import { encodeGate } from '../conversation-record.ts';
 import type { Keyspace } from '../keys.ts';
 import { checkNumber } from '../passes/commit-version.ts';
 import { OPERATION_MS, type ScriptDefinition } from '../script.ts';
@@ -25,9 +26,7 @@ export function replaceVersion(keyspace: Keyspace): ScriptDefinition<VersionRepl
         expectedVersion,
         expectedHead,
         keepsNewer ? 1 : 0,
-        gate.shutBelowTokens,
-        gate.gainlessPasses,
-        gate.breakerTokens,
+        encodeGate(gate),
         wakeTurn,
         ...shownTexts(version),
         ...versionArgs(version, keepVersions),

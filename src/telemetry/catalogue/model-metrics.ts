@@ -1,17 +1,20 @@
 import { CALL_SECONDS, type MetricSpec, RATIOS } from './metric-spec.ts';
 
-/** Do models answer, how fast, at what price, and as large as we took the request for? */
+/**
+ * Do models answer, how fast, at what price, and as large as we took the request for? `model` is what was asked, of a chain its
+ * own id (`a|b`), so that what fails has the same name as what is answered; of tokens, cost and estimates who answered.
+ */
 export const MODEL_METRICS = {
   modelRequests: {
     type: 'counter',
     name: 'turnfold_model_requests_total',
-    help: 'Requests to models, by what for and how they ended; all outcomes of a model are there from its first request.',
+    help: 'Requests to models, or to chains as a whole (a|b), by what for and how they ended; all outcomes from the first one on.',
     labels: ['purpose', 'model', 'outcome'],
   },
   modelRequestDuration: {
     type: 'histogram',
     name: 'turnfold_model_request_duration_seconds',
-    help: 'Time that requests to models took, failed ones included.',
+    help: 'Time that requests to models took, of a chain (a|b) all that it asked, failed ones included.',
     labels: ['purpose', 'model'],
     buckets: CALL_SECONDS,
   },
@@ -32,13 +35,13 @@ export const MODEL_METRICS = {
   modelFallbacks: {
     type: 'counter',
     name: 'turnfold_model_fallbacks_total',
-    help: 'Times that a model of a chain was passed over for the next one, by how it failed.',
+    help: 'Times that a model of a chain, by its own id, was passed over for the next one, by how it failed.',
     labels: ['purpose', 'model', 'outcome'],
   },
   modelTokens: {
     type: 'counter',
     name: 'turnfold_model_tokens_total',
-    help: 'Tokens as the providers counted them, by direction: input (cached ones included) or output.',
+    help: 'Tokens as the providers counted them, by who answered and direction: input (cached ones included) or output.',
     labels: ['purpose', 'model', 'direction'],
   },
   modelCachedTokens: {

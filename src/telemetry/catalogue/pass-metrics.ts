@@ -10,6 +10,7 @@ const FRUITLESS = [
   'rejected',
   'expired',
   'no_reason',
+  'thinking',
   'none',
   'no_gain',
   'infeasible',
@@ -49,7 +50,7 @@ export const PASS_METRICS = {
   passes: {
     type: 'counter',
     name: 'turnfold_passes_total',
-    help: 'Ended compaction passes; trigger is the strongest of the reasons (none: the pass failed before any was read).',
+    help: 'Ended compaction passes; trigger is the strongest of the reasons (none: the pass failed before any was read); superseded: a worker had it when a restore ended it or a turn took it over, under another id.',
     labels: ['strategy', 'trigger', 'outcome'],
     start: [
       ...cross({ strategy: MADE, trigger: REASONS, outcome: ['committed', 'approved'] }),

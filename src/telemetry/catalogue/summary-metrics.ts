@@ -21,7 +21,7 @@ export const SUMMARY_METRICS = {
   summariesWritten: {
     type: 'counter',
     name: 'turnfold_summaries_written_total',
-    help: 'Summaries written, by who wrote them: the first summarizer of the chain or, where it failed, a fallback.',
+    help: 'Summaries written, by who wrote them: the first of the chain that takes such a sequence or, where that failed or was refused, a fallback.',
     labels: ['summarizer', 'choice'],
   },
   summarySourceTokens: {

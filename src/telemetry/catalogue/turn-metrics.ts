@@ -17,7 +17,7 @@ export const TURN_METRICS = {
   turnDuration: {
     type: 'histogram',
     name: 'turnfold_turn_duration_seconds',
-    help: 'Time from the acceptance of a turn to its settling, its waits included.',
+    help: 'Time from the acceptance of a turn, of a scheduled one from its time, to its settling, its waits included.',
     labels: ['outcome'],
     buckets: TURN_SECONDS,
     start: cross({ outcome: ['completed', 'failed'] }),
@@ -25,7 +25,7 @@ export const TURN_METRICS = {
   turnWait: {
     type: 'histogram',
     name: 'turnfold_turn_wait_seconds',
-    help: 'Time from the acceptance of a turn to its first claim.',
+    help: 'Time from the acceptance of a turn, of a scheduled one from its time, to its first claim: also behind the turns before it.',
     labels: [],
     buckets: TURN_SECONDS,
     start: ONE,

@@ -23,10 +23,10 @@ export const WORKER_METRICS = {
   leasesLost: {
     type: 'counter',
     name: 'turnfold_leases_lost_total',
-    help: 'Turns and passes that a worker stopped because they were no longer its own (gone: erased).',
+    help: 'Turns and passes that a worker stopped because they were no longer its own (gone: erased; canceled: nobody’s failure).',
     labels: ['what', 'why'],
     start: [
-      ...cross({ what: ['turn'], why: ['fenced', 'gone', 'expired'] }),
+      ...cross({ what: ['turn'], why: ['fenced', 'gone', 'canceled', 'expired'] }),
       ...cross({ what: ['pass'], why: ['fenced', 'gone'] }),
     ],
   },

@@ -1,5 +1,6 @@
 import type { ModelAnswer } from '../../domain/model.ts';
 import type { RawItem } from '../../domain/raw-items.ts';
+import { readCallArguments } from '../call-arguments.ts';
 import type { AnswerParts } from '../wire-request.ts';
 import { isToolUse, joinTexts } from './blocks.ts';
 
@@ -7,6 +8,8 @@ import { isToolUse, joinTexts } from './blocks.ts';
 export interface AnthropicAnswer {
   readonly content: readonly { readonly type: string }[];
   readonly stop_reason: string | null;
+  /** what the model wrote as the blocks' inputs: parsed and written again, long numbers lose their digits */
+  readonly inputs?: readonly string[];
 }
 
 /**
@@ -20,17 +23,32 @@ const ENDS: Readonly<Record<string, ModelAnswer['end']>> = {
   refusal: 'refusal',
 };
 
-/** Text, calls and verbatim blocks of an answer. A call that a cut left without its input is left to `end`. */
-export function readAnthropicAnswer({ content, stop_reason }: AnthropicAnswer): AnswerParts {
-  const items = content.map((block): RawItem => ({ ...block }));
+/**
+ * Text, calls and verbatim blocks of an answer. An input that is no JSON object stays what the model wrote, and its block has it
+ * as it can be sent back (X7).
+ */
+export function readAnthropicAnswer({ content, stop_reason, inputs = [] }: AnthropicAnswer): AnswerParts {
+  const read = content.map((block, place) => readBlock(block, inputs[place] ?? ''));
+  const items = read.map(({ item }) => item);
   return {
     content: joinTexts(items),
-    toolCalls: items.filter(isToolUse).map(({ id, name, input }) => ({
-      id: String(id),
-      name: String(name),
-      arguments: JSON.stringify(input ?? {}),
-    })),
+    toolCalls: read
+      .filter(({ item }) => isToolUse(item))
+      .map(({ item: { id, name }, input }) => ({ id: String(id), name: String(name), arguments: input })),
     end: stop_reason === null ? 'cut_off' : (ENDS[stop_reason] ?? 'complete'),
     items,
   };
+}
+
+interface ReadBlock {
+  readonly item: RawItem;
+  /** of a call, as JSON */
+  readonly input: string;
+}
+
+function readBlock(block: object, written: string): ReadBlock {
+  const item: RawItem = { ...block };
+  if (written.trim() === '') return { item, input: JSON.stringify(item['input'] ?? {}) };
+  const sent: unknown = JSON.parse(readCallArguments({ arguments: written }).arguments);
+  return { item: { ...item, input: sent }, input: written };
 }

@@ -1,7 +1,7 @@
 import type { RawItem } from '../../domain/raw-items.ts';
 import { hasBigNumber } from '../call-arguments.ts';
-import { isThinking } from '../raw.ts';
-import { EMPTY_TEXT, isBlank, type SentPart } from '../sent-parts.ts';
+import { isThinking } from '../kept-items.ts';
+import { EMPTY_TEXT, isBlank, type SentPart, textPart } from '../sent-parts.ts';
 import type { ArrangedItem, WireCall } from '../wire-request.ts';
 import type { AnthropicBlock, ImageBlock, ImageMediaType, TextBlock, ToolResultBlock, ToolUseBlock } from './body.ts';
 
@@ -24,9 +24,18 @@ export function writePart(part: SentPart): TextBlock | ImageBlock {
   }
 }
 
-export function writeResult({ callId, parts, isError }: ResultItem): ToolResultBlock {
-  const content = parts.map(writePart);
-  return { type: 'tool_result', tool_use_id: callId, content, ...(isError ? { is_error: true } : {}) };
+export function writeResult(item: ResultItem): ToolResultBlock {
+  const content = (hidesPicture(item) ? item.parts.map(hidePicture) : item.parts).map(writePart);
+  return { type: 'tool_result', tool_use_id: item.callId, content, ...(item.isError ? { is_error: true } : {}) };
+}
+
+/** A12: of an error the API takes the words alone. */
+export function hidesPicture({ parts, isError }: ResultItem): boolean {
+  return isError && parts.some(({ kind }) => kind !== 'text');
+}
+
+function hidePicture(part: SentPart): SentPart {
+  return part.kind === 'text' ? part : textPart('(a picture of the failed call is not shown)');
 }
 
 /** An assistant message that is sent as our parts of it. */
@@ -53,7 +62,7 @@ export function writeOwnBlocks(item: AssistantItem): OwnBlocks | undefined {
   const uses = raw.filter(isToolUse);
   const callOf = new Map(uses.map((use, index) => [use, calls[index] as WireCall]));
   const answered = new Set(raw.map((given) => given.tool_use_id));
-  const kept = placeThinking(raw.filter((given) => isSendable(given, answered))).map((given) => {
+  const kept = placeThinking(raw.filter((given) => isReadable(given, answered))).map((given) => {
     const call = callOf.get(given);
     return call === undefined ? given : fitUse(given, call);
   });
@@ -109,7 +118,7 @@ export function findCompaction(raw: readonly RawItem[] = []): AnthropicBlock | u
 }
 
 /** @param answered calls that have their result in the same answer */
-function isSendable(item: RawItem, answered: ReadonlySet<unknown>): boolean {
+function isReadable(item: RawItem, answered: ReadonlySet<unknown>): boolean {
   switch (item.type) {
     case 'text':
       return typeof item.text === 'string' && !isBlank(item.text);

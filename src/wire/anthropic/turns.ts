@@ -1,6 +1,6 @@
-import { isThinking } from '../raw.ts';
+import { isThinking } from '../kept-items.ts';
 import type { ArrangedItem, Origin } from '../wire-request.ts';
-import { findCompaction, writeAssistant, writeOwnBlocks, writePart, writeResult } from './blocks.ts';
+import { findCompaction, hidesPicture, writeAssistant, writeOwnBlocks, writePart, writeResult } from './blocks.ts';
 import type { AnthropicBlock, AnthropicMessage, AnthropicThinking } from './body.ts';
 
 /** A message of the body in the making: neighbours of one role share it (A3). */
@@ -31,12 +31,12 @@ export function layTurns(items: readonly ArrangedItem[]): LaidTurns {
   const altered = new Set<Origin>();
   const withoutThinking = new Set<Origin>();
   items.forEach((item, index) => {
-    const { role, blocks: written, raw } = writeItem(item, index === 0);
+    const { role, blocks: written, ...fate } = writeItem(item, index === 0);
     const last = turns.at(-1);
     const turn = last?.role === role ? last : { role, blocks: [], origins: [] };
     const blocks = beginsOtherwise(turn) ? written.filter((block) => !isThinking(block)) : written;
-    const isAltered = raw === 'altered' || blocks.length < written.length;
-    if (raw !== 'verbatim' || isAltered) withoutRaw.add(item.origin);
+    const isAltered = fate.isAltered || blocks.length < written.length;
+    if (!fate.isVerbatim || isAltered) withoutRaw.add(item.origin);
     if (isAltered) altered.add(item.origin);
     if (item.kind === 'assistant' && item.thoughts > blocks.filter(isThinking).length) withoutThinking.add(item.origin);
     if (turn !== last) turns.push(turn);
@@ -56,25 +56,29 @@ function beginsOtherwise({ role, blocks: [first] }: Turn): boolean {
 interface WrittenItem {
   readonly role: Turn['role'];
   readonly blocks: readonly AnthropicBlock[];
-  /** what became of its raw items */
-  readonly raw: 'verbatim' | 'altered' | 'unused';
+  /** they are its raw items, all of them and untouched */
+  readonly isVerbatim: boolean;
+  /** they leave out something of its own */
+  readonly isAltered: boolean;
 }
 
 function writeItem(item: ArrangedItem, isFirst: boolean): WrittenItem {
+  const ours = { isVerbatim: false, isAltered: false };
   switch (item.kind) {
     case 'assistant': {
-      const own = item.raw === undefined ? undefined : writeOwnBlocks(item);
-      if (own === undefined) return { role: 'assistant', blocks: writeAssistant(item), raw: 'unused' };
-      return { role: 'assistant', blocks: own.blocks, raw: own.isVerbatim ? 'verbatim' : 'altered' };
+      const raw = item.raw === undefined ? undefined : writeOwnBlocks(item);
+      if (raw === undefined) return { role: 'assistant', blocks: writeAssistant(item), ...ours };
+      const { blocks, isVerbatim } = raw;
+      return { role: 'assistant', blocks, isVerbatim, isAltered: !isVerbatim };
     }
     case 'result':
-      return { role: 'user', blocks: [writeResult(item)], raw: 'unused' };
+      return { role: 'user', blocks: [writeResult(item)], ...ours, isAltered: hidesPicture(item) };
     case 'user': {
       // A10: the API takes its own compaction only as the very first block, and as the assistant's.
       const compaction = isFirst ? findCompaction(item.raw) : undefined;
       return compaction === undefined
-        ? { role: 'user', blocks: item.parts.map(writePart), raw: 'unused' }
-        : { role: 'assistant', blocks: [compaction], raw: 'verbatim' };
+        ? { role: 'user', blocks: item.parts.map(writePart), ...ours }
+        : { role: 'assistant', blocks: [compaction], isVerbatim: true, isAltered: false };
     }
   }
 }

@@ -26,13 +26,13 @@ export function writeOwnItems(item: AssistantItem, taken: Set<unknown>): OwnItem
   const { raw = [], calls } = item;
   if (!saysTheSame(raw, item)) return undefined;
   const callOf = new Map(raw.filter(isCall).map((given, index) => [given, calls[index] as WireCall]));
-  const sendable = raw.map((given) => isSendable(given, taken));
+  const readable = raw.map((given) => isReadable(given, taken));
   const items: RawItem[] = [];
   let isReasoned = false;
   for (const [index, given] of raw.entries()) {
     const isKept =
-      sendable[index] === true &&
-      (!isReasoning(given) || (sendable[index + 1] === true && isCompanion(raw[index + 1], taken)));
+      readable[index] === true &&
+      (!isReasoning(given) || (readable[index + 1] === true && isCompanion(raw[index + 1], taken)));
     if (isReasoning(given)) isReasoned = isKept;
     if (!isKept || !(isReasoned || TAKEN_WITHOUT_ID.has(given.type))) continue;
     const keepsId = isReasoned && !taken.has(given['id']);
@@ -106,7 +106,7 @@ function isMessage({ type, role }: RawItem): boolean {
 }
 
 /** Calls of other kinds and their outputs wait for answers that no log of ours has (R1); a compaction has its place elsewhere (R8). */
-function isSendable(item: RawItem, taken: ReadonlySet<unknown>): boolean {
+function isReadable(item: RawItem, taken: ReadonlySet<unknown>): boolean {
   if (isReasoning(item)) return isSealed(item) && !taken.has(item['id']);
   if (isMessage(item)) return !isBlank(textOfContent(item.content));
   const waits = typeof item['call_id'] === 'string' || item.type === 'mcp_approval_request';

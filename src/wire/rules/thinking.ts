@@ -1,5 +1,5 @@
 import { readRawItems } from '../../domain/raw-items.ts';
-import { isThinking } from '../raw.ts';
+import { isThinking } from '../kept-items.ts';
 import { NO_ORIGIN, type Rendered, type Violation, type WireRequest } from '../wire-request.ts';
 
 /**

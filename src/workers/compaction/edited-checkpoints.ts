@@ -1,7 +1,7 @@
 import { renderWidestCheckpoint } from '../../domain/checkpoint.ts';
 import { type EditedCheckpoint, type Edits, type Proposal, rangeName } from '../../domain/proposal.ts';
-import { hashOf } from '../fixed-texts.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
+import { checkpointKey } from './summary-key.ts';
 
 /**
  * The texts that a person put in the places of a proposal's, weighed as a summarizer's are. A provider's own items for the same
@@ -17,17 +17,12 @@ export async function weighEdits(
     const text = edits[rangeName(checkpoint)];
     if (text === undefined || text === checkpoint.text) continue;
     const { raw: _, ...kept } = checkpoint;
+    const said = { ...kept, text, model: 'edited' };
     const { tokens, bytes } = await weigh({
       role: 'checkpoint',
       content: renderWidestCheckpoint(text, checkpoint.covers),
     });
-    edited.push({
-      replaces: key,
-      // Of another text another key: a kept version's text is never changed.
-      key: hashOf(`${key} ${text}`),
-      checkpoint: { ...kept, text, model: 'edited' },
-      weight: { tokens, bytes },
-    });
+    edited.push({ replaces: key, key: checkpointKey(said), checkpoint: said, weight: { tokens, bytes } });
   }
   return edited;
 }

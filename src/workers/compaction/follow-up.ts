@@ -17,5 +17,6 @@ export async function requestFollowUp(
   const state = await ports.contexts.readConversation(conversation);
   if (state === undefined || state.passId !== undefined || state.head <= head) return;
   const reasons = evaluateRequest(prepared, state, []);
-  if (reasons.length > 0) await requestPass(ports, conversation, reasons);
+  if (reasons.length > 0)
+    await requestPass(ports, conversation, { reasons, calibration: prepared.overhead.calibration });
 }

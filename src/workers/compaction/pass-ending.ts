@@ -1,18 +1,18 @@
-import { nextGate } from '../../domain/compaction/breaker.ts';
+import { nextGate, shutForAppends } from '../../domain/compaction/breaker.ts';
 import type { PassPlan } from '../../domain/compaction/plan.ts';
 import type { SettledContext, Settlement } from '../../domain/compaction/settle.ts';
 import type { Reason } from '../../domain/compaction/thresholds.ts';
-import type { ConversationState, Gate } from '../../domain/conversation.ts';
 import type { PassFallback, WorkerEvent } from '../../domain/events.ts';
 import { PASS_LIMITS, type PassOutcome } from '../../domain/pass.ts';
+import type { Policy } from '../../domain/policy.ts';
 import type { ClaimedPass, PassEnd, PassEndResult, PassLost } from '../../domain/ports/pass-store.ts';
 import type { ApprovalRefusal, Proposal } from '../../domain/proposal.ts';
 import { restOf } from '../../domain/rest.ts';
-import { contextSize } from '../../domain/size.ts';
+import { contextSize, NO_OVERHEAD } from '../../domain/size.ts';
 import type { Checkpoint, Version } from '../../domain/version.ts';
-import type { PreparedAgent } from '../prepared-agent.ts';
 import { buildVersion } from './build-version.ts';
 import { findFallbacks } from './pass-fallbacks.ts';
+import type { PassLook } from './pass-look.ts';
 import type { CompactionPorts } from './ports.ts';
 import type { Refusal } from './settle-sendable.ts';
 
@@ -34,24 +34,31 @@ export interface SettledPass {
   readonly head: number;
   readonly live: Version;
   readonly checkpoints: ReadonlyMap<string, Checkpoint>;
-  readonly setup: Setup;
+  readonly look: PassLook;
 }
 
 interface CommittedPass {
   readonly outcome: PassOutcome;
   readonly checkpoints: ReadonlyMap<string, Checkpoint>;
-  readonly setup: Setup;
+  readonly look: PassLook;
   readonly reasons: readonly Reason[];
   readonly sequences: number;
   readonly fallbacks?: readonly PassFallback[];
 }
 
-type Setup = Pick<PreparedAgent, 'policy' | 'overhead' | 'hashes' | 'texts'>;
 type EndedEvent = Extract<WorkerEvent, { type: 'pass_ended' }>;
 type Figures = Partial<
   Pick<
     EndedEvent,
-    'version' | 'tokensBefore' | 'tokensAfter' | 'archived' | 'strategy' | 'sequences' | 'durationMs' | 'fallbacks'
+    | 'version'
+    | 'tokensBefore'
+    | 'tokensAfter'
+    | 'archived'
+    | 'strategy'
+    | 'sequences'
+    | 'durationMs'
+    | 'fallbacks'
+    | 'opensBreaker'
   >
 >;
 
@@ -59,63 +66,64 @@ type Figures = Partial<
 export class PassEnding {
   readonly #ports: CompactionPorts;
   readonly #pass: ClaimedPass;
-  readonly #prepared: Setup | undefined;
-  #seen: ConversationState;
-  #seenReasons: readonly Reason[] = [];
 
-  /** @param prepared absent where the worker does not know the agent: such a pass can only fail */
-  constructor(ports: CompactionPorts, pass: ClaimedPass, prepared?: Setup) {
+  constructor(ports: CompactionPorts, pass: ClaimedPass) {
     this.#ports = ports;
     this.#pass = pass;
-    this.#prepared = prepared;
-    this.#seen = pass.conversation;
   }
 
-  /** The conversation as the pass looked at it: the gate is shut for that, and not for what came behind it. */
-  see(state: ConversationState, reasons: readonly Reason[]): void {
-    this.#seen = state;
-    this.#seenReasons = reasons;
-  }
-
-  /** Ends without a version. Undefined: reasons were added since they were read, nothing was written. */
-  async end(outcome: PassOutcome, reasons: readonly Reason[], figures: Figures = {}): Promise<EndedPass | undefined> {
-    const result = await this.#ports.passes.endPass(this.#pass.lease, this.#end(outcome));
+  /** Ends without a version. Undefined: reasons were added since it looked, nothing was written. */
+  async end(
+    outcome: PassOutcome,
+    look: PassLook,
+    reasons: readonly Reason[],
+    figures: Figures = {},
+  ): Promise<EndedPass | undefined> {
+    const end = this.#end(outcome, look);
+    const result = await this.#ports.passes.endPass(this.#pass.lease, end);
     if (result.status === 'reasons_added') return undefined;
-    return await this.#finish(result, outcome, reasons, figures);
+    // Who does not approve of a proposal shuts the gate, too, which is no breaker.
+    const opensBreaker = outcome.kind === 'no_gain' && end.gate.breakerTokens > look.state.gate.breakerTokens;
+    return await this.#finish(result, outcome, reasons, { ...figures, ...(opensBreaker && { opensBreaker }) });
   }
 
-  /** Ends as failed, whatever reasons came meanwhile. */
-  async fail(code: string, reasons: readonly Reason[]): Promise<EndedPass> {
-    return (await this.end({ kind: 'failed', code }, reasons)) ?? this.lose('superseded');
+  /** Ends as failed, whatever reasons came meanwhile, with the gate as it was. Without a policy where the agent is not known. */
+  async fail(code: string, reasons: readonly Reason[], policy?: Policy): Promise<EndedPass> {
+    const outcome = { kind: 'failed', code } as const;
+    const { gate } = this.#pass.conversation;
+    const end = { outcome, gate, wakeTurn: this.#ports.ids.next(), ...restOf(policy) };
+    const result = await this.#ports.passes.endPass(this.#pass.lease, end);
+    if (result.status === 'reasons_added') return this.lose('superseded');
+    return await this.#finish(result, outcome, reasons, {});
   }
 
   /** Commits what was settled. Undefined: another version became the live one, or reasons were added; nothing was written. */
   async commit(pass: SettledPass): Promise<EndedPass | undefined> {
-    const { plan, settled, reasons } = pass;
+    const { plan, settled, reasons, look } = pass;
     const sequences = plan.sequences.length;
     if (settled.kind !== 'version') {
       const { kind } = settled;
       const sizes = kind === 'no_gain' ? { tokensBefore: settled.tokensBefore, tokensAfter: settled.tokensAfter } : {};
-      return await this.end({ kind }, reasons, { sequences, ...sizes });
+      return await this.end({ kind }, look, reasons, { sequences, ...sizes });
     }
     const checkpoints = usedCheckpoints(pass, settled);
     const version = await this.#buildVersion({ ...pass, checkpoints }, settled);
     if (version === undefined) return this.lose('gone');
     const outcome: PassOutcome = { kind: 'committed', version: version.number };
     const figures = { sequences, ...findFallbacks(plan, settled) };
-    return await this.#commitVersion(version, { outcome, checkpoints, setup: pass.setup, reasons, ...figures });
+    return await this.#commitVersion(version, { outcome, checkpoints, look, reasons, ...figures });
   }
 
   async #commitVersion(
     version: Version,
-    { outcome, checkpoints, setup, reasons, ...figures }: CommittedPass,
+    { outcome, checkpoints, look, reasons, ...figures }: CommittedPass,
   ): Promise<EndedPass | undefined> {
     const result = await this.#ports.passes.commitVersion(this.#pass.lease, {
-      ...this.#end(outcome),
+      ...this.#end(outcome, look),
       expectedVersion: version.number - 1,
       version,
       checkpoints,
-      whole: setup.texts,
+      whole: look.prepared.texts,
       keepVersions: PASS_LIMITS.keepVersions,
     });
     if (result.status === 'version_changed' || result.status === 'reasons_added') return undefined;
@@ -143,7 +151,7 @@ export class PassEnding {
     const version = await this.#buildVersion({ ...pass, checkpoints }, settled);
     if (version === undefined) return this.lose('gone');
     const proposal = { id: ids.next(), version, checkpoints: Object.fromEntries(checkpoints) };
-    const result = await passes.proposeVersion(lease, { proposal, seenReasons: this.#seenReasons, reviewMs });
+    const result = await passes.proposeVersion(lease, { proposal, seenReasons: pass.look.requested, reviewMs });
     if (result.status === 'version_changed' || result.status === 'reasons_added') return undefined;
     if (result.status !== 'proposed') return this.lose(result.status);
     const { conversation, passId } = lease;
@@ -157,10 +165,10 @@ export class PassEnding {
   /** Commits what somebody approved of. Undefined: as for `commit`. */
   async approve(
     { version: proposed, checkpoints }: Proposal,
-    setup: Setup,
+    look: PassLook,
     reasons: readonly Reason[],
   ): Promise<EndedPass | undefined> {
-    const { policy: policyHash, system: systemHash, tools: toolsHash, pins: pinsHash } = setup.hashes;
+    const { policy: policyHash, system: systemHash, tools: toolsHash, pins: pinsHash } = look.prepared.hashes;
     const version: Version = {
       ...proposed,
       policyHash,
@@ -171,7 +179,7 @@ export class PassEnding {
     };
     const texts = new Map(Object.entries(checkpoints));
     const outcome = { kind: 'approved', version: version.number } as const;
-    return await this.#commitVersion(version, { outcome, checkpoints: texts, setup, reasons, sequences: texts.size });
+    return await this.#commitVersion(version, { outcome, checkpoints: texts, look, reasons, sequences: texts.size });
   }
 
   /** Answers an approval that cannot be carried out; the proposal waits on. `dropped`: it does not, the pass goes on. */
@@ -194,28 +202,27 @@ export class PassEnding {
   /** The pass is no longer ours: nothing is written, and its summaries stay for the next one. */
   lose(status: PassLost['status']): EndedPass {
     const { conversation, passId } = this.#pass.lease;
-    const why = status === 'gone' ? 'gone' : 'fenced';
-    this.#ports.onEvent({ type: 'lease_lost', what: 'pass', why, conversation, passId });
-    return { status: 'ended', outcome: 'superseded' };
+    const about = { conversation, passId };
+    const outcome = 'superseded';
+    // Ended or taken from outside, it was no lease that failed.
+    if (status === outcome) {
+      const { reasons } = this.#pass;
+      this.#ports.onEvent({ type: 'pass_ended', ...about, outcome, strategy: 'none', reasons, sequences: 0 });
+    } else {
+      this.#ports.onEvent({ type: 'lease_lost', what: 'pass', why: status, ...about });
+    }
+    return { status: 'ended', outcome };
   }
 
-  #end(outcome: PassOutcome): PassEnd {
-    const wakeTurn = this.#ports.ids.next();
-    // A failure ends the pass whoever waits for it.
-    const seen = outcome.kind === 'failed' ? {} : { seenReasons: this.#seenReasons };
-    return { outcome, gate: this.#nextGate(outcome), wakeTurn, ...seen, ...restOf(this.#prepared?.policy) };
-  }
-
-  #nextGate(outcome: PassOutcome): Gate {
-    const { gate, size } = this.#seen;
-    if (this.#prepared === undefined) return gate;
-    const { policy, overhead } = this.#prepared;
-    return nextGate(gate, outcome, contextSize(size, overhead).tokens, policy.minSequenceTokens);
-  }
-
-  /** Who does not approve of a proposal shuts the gate, too, which is no breaker. */
-  #opensBreaker(outcome: PassOutcome): boolean {
-    return outcome.kind === 'no_gain' && this.#nextGate(outcome).breakerTokens > this.#seen.gate.breakerTokens;
+  #end(outcome: PassOutcome, { state, requested, prepared }: PassLook): PassEnd {
+    const { policy, limits, overhead } = prepared;
+    const { tokens } = contextSize(state.size, overhead);
+    const { tokens: messageTokens } = contextSize(state.size, NO_OVERHEAD);
+    const { calibration } = overhead;
+    const { hardTokens } = limits;
+    const next = nextGate(state.gate, outcome, tokens, policy.minSequenceTokens);
+    const gate = shutForAppends(next, { tokens, messageTokens, calibration, hardTokens });
+    return { outcome, gate, wakeTurn: this.#ports.ids.next(), seenReasons: requested, ...restOf(policy) };
   }
 
   async #finish(
@@ -238,14 +245,13 @@ export class PassEnding {
       reasons,
       // How long a person took says nothing of the pass.
       ...(isReviewEnd(outcome) ? {} : { durationMs: this.#durationMs() }),
-      ...(this.#opensBreaker(outcome) && { opensBreaker: true }),
       ...figures,
     });
     return { status: 'ended', outcome: outcome.kind };
   }
 
   async #buildVersion(
-    { head, reasons, live, checkpoints, setup }: SettledPass,
+    { head, reasons, live, checkpoints, look: { prepared } }: SettledPass,
     settled: SettledContext,
   ): Promise<Version | undefined> {
     const [last] = await this.#ports.contexts.readLog(this.#pass.lease.conversation, [{ from: head, to: head }]);
@@ -256,9 +262,9 @@ export class PassEnding {
       reasons,
       live,
       checkpoints,
-      hashes: setup.hashes,
+      hashes: prepared.hashes,
       baseTotal: last.total,
-      overheadBytes: setup.overhead.bytes,
+      overheadBytes: prepared.overhead.bytes,
       durationMs: this.#durationMs(),
       now: this.#ports.clock.now(),
     });

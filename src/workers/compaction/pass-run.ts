@@ -8,18 +8,19 @@ import type { SummarizationTask } from '../../domain/ports/queue.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { summaryPolicy } from '../summary-policy.ts';
 import { findFirstUser } from '../user-messages.ts';
+import { readAccepted } from './accepted-summaries.ts';
 import { checkVersion } from './check-version.ts';
 import { evaluateRequest } from './evaluate.ts';
 import { requestFollowUp } from './follow-up.ts';
 import { type EndedPass, PassEnding, type WaitingPass } from './pass-ending.ts';
-import { planRequest } from './plan-request.ts';
+import { planRequest } from './pass-findings.ts';
+import { lookAtPass, type PassLook } from './pass-look.ts';
 import type { CompactionPorts } from './ports.ts';
 import { Review } from './review.ts';
 import { settleSendable } from './settle-sendable.ts';
 import { isMeasured, type MeasuredPass } from './shadow.ts';
-import { readAccepted } from './summaries.ts';
 import { childId, summaryKey } from './summary-key.ts';
-import { isThinkingLoopOpen } from './thinking-loop.ts';
+import { waitsForAnswer } from './thinking-loop.ts';
 
 /** A version that changes this often between reading and committing is not waited for. */
 const MAX_TRIES = 5;
@@ -42,30 +43,28 @@ export class PassRun {
   readonly #pass: ClaimedPass;
   readonly #prepared: PreparedAgent;
   readonly #ending: PassEnding;
-  /** how its sequences are summarized */
-  readonly #policy: Policy;
+  #look: PassLook;
   #firstUserSeq: number | undefined;
-  /** upper bound of the request for whose size the pass was asked */
-  #refusedTokens: number | undefined;
   /** the last seq that it has looked at */
   #head: number;
-  /** what it has looked at last, for a shadow */
-  #seen: Partial<Pick<MeasuredPass, 'requested' | 'state' | 'source' | 'settled'>> = {};
+  /** what it has read and made since, for a shadow */
+  #made: Pick<MeasuredPass, 'source' | 'settled'> | undefined;
 
   constructor(ports: CompactionPorts, pass: ClaimedPass, prepared: PreparedAgent) {
     this.#ports = ports;
     this.#pass = pass;
     // As it is now: one pass counts by one calibration.
     this.#prepared = { ...prepared };
-    this.#ending = new PassEnding(ports, pass, this.#prepared);
-    this.#policy = summaryPolicy(prepared.policy, pass.conversation);
-    this.#head = pass.conversation.head;
+    this.#ending = new PassEnding(ports, pass);
+    const { conversation: state, reasons: requested } = pass;
+    this.#look = { state, requested, refusedTokens: undefined, prepared: this.#prepared };
+    this.#head = state.head;
   }
 
   async advance(fanning: Fanning): Promise<FanOut | WaitingPass | EndedPass> {
     const advanced = await this.#advance(fanning);
     if (advanced.status === 'ended' && advanced.outcome !== 'superseded') {
-      await requestFollowUp(this.#ports, this.#prepared, this.#pass.lease.conversation, this.#head);
+      await requestFollowUp(this.#ports, this.#look.prepared, this.#pass.lease.conversation, this.#head);
       await this.#measure(advanced.outcome);
     }
     if (advanced.status === 'waiting') await this.#measure('proposed');
@@ -75,13 +74,10 @@ export class PassRun {
   /** Only now is a shadow asked: the pass has ended or waits, whatever comes of that. */
   async #measure(outcome: MeasuredPass['outcome']): Promise<void> {
     const { shadow } = this.#ports;
-    const { requested, state, source, settled } = this.#seen;
-    if (shadow === undefined || !isMeasured(outcome)) return;
-    if (requested === undefined || state === undefined || source === undefined) return;
+    if (shadow === undefined || !isMeasured(outcome) || this.#made === undefined) return;
     const { conversation, passId } = this.#pass.lease;
-    const [prepared, firstUserSeq, refusedTokens] = [this.#prepared, this.#firstUserSeq, this.#refusedTokens];
-    const found = { requested, state, source, firstUserSeq, refusedTokens };
-    await shadow.measure({ conversation, passId, prepared, outcome, settled, ...found });
+    const firstUserSeq = this.#firstUserSeq;
+    await shadow.measure({ conversation, passId, outcome, firstUserSeq, ...this.#look, ...this.#made });
   }
 
   async #advance(fanning: Fanning): Promise<FanOut | WaitingPass | EndedPass> {
@@ -105,7 +101,7 @@ export class PassRun {
       if (ended !== undefined) return ended;
       plan = undefined;
     }
-    return await this.#ending.fail('conflict', this.#pass.reasons);
+    return await this.#ending.fail('conflict', this.#pass.reasons, this.#prepared.policy);
   }
 
   /** What came behind the version that was approved is looked at again once the pass has ended. */
@@ -123,32 +119,27 @@ export class PassRun {
     const { lease } = this.#pass;
     const fresh = await this.#evaluate();
     if (fresh.status !== 'evaluated') return this.#ending.lose(fresh.status);
-    if (fresh.reasons.length === 0) return await this.#ending.end({ kind: 'no_reason' }, []);
+    if (fresh.reasons.length === 0) return await this.#ending.end({ kind: 'no_reason' }, this.#look, []);
     const source = await this.#ports.contexts.readContext(lease.conversation);
     if (source === undefined) return this.#ending.lose('gone');
-    this.#seen = { ...this.#seen, source };
+    this.#made = { source, settled: undefined };
     const context = buildContext(source);
-    if (!hasHardReason(fresh.reasons) && isThinkingLoopOpen(context.items)) {
-      return await this.#ending.end({ kind: 'no_reason' }, fresh.reasons);
+    if (waitsForAnswer(fresh.reasons, context.items)) {
+      return await this.#ending.end({ kind: 'thinking' }, this.#look, fresh.reasons);
     }
     const plan = planPass(this.#request(context, fresh.reasons));
     if (plan.kind === 'evict' || plan.kind === 'trim') return plan;
-    if (plan.kind !== 'summarize') return await this.#ending.end({ kind: plan.kind }, fresh.reasons);
+    if (plan.kind !== 'summarize') return await this.#ending.end({ kind: plan.kind }, this.#look, fresh.reasons);
     const recorded = await this.#ports.passes.recordPlan(lease, JSON.stringify(plan));
     return recorded.status === 'recorded' ? plan : this.#ending.lose(recorded.status);
   }
 
   /** The reasons that hold now, those included that were added while the pass was in progress. */
   async #evaluate(): Promise<{ status: 'evaluated'; reasons: Reason[] } | PassLost> {
-    const { lease } = this.#pass;
-    const held = await this.#ports.passes.readReasons(lease);
-    if (held.status !== 'held') return held;
-    const state = await this.#ports.contexts.readConversation(lease.conversation);
-    if (state === undefined) return { status: 'gone' };
-    this.#ending.see(state, held.reasons);
-    this.#refusedTokens = held.refusedTokens;
-    this.#seen = { requested: held.reasons, state };
-    return { status: 'evaluated', reasons: evaluateRequest(this.#prepared, state, held.reasons) };
+    const look = await lookAtPass(this.#ports, this.#pass.lease, this.#prepared);
+    if ('status' in look) return look;
+    this.#look = look;
+    return { status: 'evaluated', reasons: evaluateRequest(look.prepared, look.state, look.requested) };
   }
 
   /** One job per sequence whose summary is not there yet; undefined where none is missing. */
@@ -173,11 +164,12 @@ export class PassRun {
     if (fresh.status !== 'evaluated') return this.#ending.lose(fresh.status);
     const live = await contexts.readContext(lease.conversation);
     if (live === undefined) return this.#ending.lose('gone');
+    const look = this.#look;
     if (!(await this.#fits(plan, live.version))) return undefined;
     const reasons = REASONS.filter((reason) => plan.reasons.includes(reason) || fresh.reasons.includes(reason));
     // The summaries stay where they are, for the pass that comes when the loop has ended.
-    if (!hasHardReason(reasons) && isThinkingLoopOpen(buildContext(live).items)) {
-      return await this.#ending.end({ kind: 'no_reason' }, reasons);
+    if (waitsForAnswer(reasons, buildContext(live).items)) {
+      return await this.#ending.end({ kind: 'thinking' }, look, reasons);
     }
     // What came behind the plan stays behind the version, unless a turn waits: then all of it has to fit.
     const head = hasHardReason(reasons) ? live.head : plan.head;
@@ -194,16 +186,15 @@ export class PassRun {
     const settled = settleSendable(
       { ...this.#request(buildContext(source), reasons), plan, summaries },
       {
-        quarantine: this.#pass.conversation.quarantine,
-        check: (made) => checkVersion(this.#prepared, source, made, checkpoints),
+        quarantine: look.state.quarantine,
+        check: (made) => checkVersion(look.prepared, source, made, checkpoints),
         onRefusal: (refusal) => this.#ending.reject(live.version.number + 1, refusal),
       },
     );
-    this.#seen = { ...this.#seen, source, settled: settled.kind === 'version' ? settled : undefined };
-    if (settled.kind === 'refused') return await this.#ending.fail('invalid_context', reasons);
-    const setup = this.#prepared;
-    const pass = { plan, settled, reasons, head, live: live.version, checkpoints, setup };
-    const { mode, reviewTtl } = setup.policy;
+    this.#made = { source, settled: settled.kind === 'version' ? settled : undefined };
+    if (settled.kind === 'refused') return await this.#ending.fail('invalid_context', reasons, this.#prepared.policy);
+    const pass = { plan, settled, reasons, head, live: live.version, checkpoints, look };
+    const { mode, reviewTtl } = look.prepared.policy;
     return settled.kind === 'version' && mode === 'review' && !hasHardReason(reasons)
       ? await this.#ending.propose(pass, settled, reviewTtl)
       : await this.#ending.commit(pass);
@@ -219,7 +210,12 @@ export class PassRun {
   }
 
   #request(context: Context, reasons: readonly Reason[]): PlanRequest {
-    const found = { firstUserSeq: this.#firstUserSeq, refusedTokens: this.#refusedTokens };
-    return planRequest(this.#prepared, context, reasons, found);
+    const { prepared, refusedTokens } = this.#look;
+    return planRequest(prepared, context, reasons, { firstUserSeq: this.#firstUserSeq, refusedTokens });
+  }
+
+  /** How its sequences are summarized. */
+  get #policy(): Policy {
+    return summaryPolicy(this.#prepared.policy, this.#look.state);
   }
 }

@@ -1,7 +1,6 @@
 import { excessWeight, requestTokens } from '../../domain/compaction/request-size.ts';
 import { hasHardReason, REASONS, type Reason } from '../../domain/compaction/thresholds.ts';
 import { buildContext, type ContextSource, weighItems } from '../../domain/context.ts';
-import type { ConversationState } from '../../domain/conversation.ts';
 import { addWeights } from '../../domain/message.ts';
 import type { ClaimedPass } from '../../domain/ports/pass-store.ts';
 import { type ApprovalRefusal, type Edits, editProposal, type Proposal, rangeName } from '../../domain/proposal.ts';
@@ -11,6 +10,7 @@ import { hashSegments } from '../segments-hash.ts';
 import { checkVersion } from './check-version.ts';
 import { weighEdits } from './edited-checkpoints.ts';
 import type { EndedPass, PassEnding, WaitingPass } from './pass-ending.ts';
+import { lookAtPass, type PassLook } from './pass-look.ts';
 import type { CompactionPorts } from './ports.ts';
 import { isThinkingLoopOpen } from './thinking-loop.ts';
 
@@ -18,12 +18,6 @@ import { isThinkingLoopOpen } from './thinking-loop.ts';
 const MAX_TRIES = 5;
 
 type Reviewed = NonNullable<ClaimedPass['review']>;
-
-/** What a decision is carried out over. */
-interface Readings {
-  readonly state: ConversationState;
-  readonly reasons: readonly Reason[];
-}
 
 /** A claimed pass that has proposed a version: what somebody decided is carried out; where nobody has, its time is up. */
 export class Review {
@@ -43,47 +37,49 @@ export class Review {
   async conclude(review: Reviewed): Promise<EndedPass | WaitingPass | undefined> {
     const { lease } = this.#pass;
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const held = await this.#ports.passes.readReasons(lease);
-      if (held.status !== 'held') return this.#ending.lose(held.status);
-      const state = await this.#ports.contexts.readConversation(lease.conversation);
-      if (state === undefined) return this.#ending.lose('gone');
-      const { reasons } = held;
-      this.#ending.see(state, reasons);
-      if (hasHardReason(reasons) || state.size.version !== review.proposal.version.parent) return undefined;
-      const concluded = await this.#carryOut(review, { state, reasons });
+      const look = await lookAtPass(this.#ports, lease, this.#prepared);
+      if ('status' in look) return this.#ending.lose(look.status);
+      const { state, requested } = look;
+      if (hasHardReason(requested) || state.size.version !== review.proposal.version.parent) return undefined;
+      const concluded = await this.#carryOut(review, look);
       if (concluded === 'dropped') return undefined;
       if (concluded !== undefined) return concluded;
     }
-    return await this.#ending.fail('conflict', this.#pass.reasons);
+    return await this.#ending.fail('conflict', this.#pass.reasons, this.#prepared.policy);
   }
 
   /** Undefined: reasons were added, or another version became the live one; nothing was written. */
   async #carryOut(
     { proposal, verdict }: Reviewed,
-    readings: Readings,
+    look: PassLook,
   ): Promise<EndedPass | WaitingPass | 'dropped' | undefined> {
-    const asked = readings.reasons;
+    const asked = look.requested;
     const reasons = REASONS.filter((reason) => proposal.version.reasons.includes(reason) || asked.includes(reason));
-    if (verdict === undefined) return await this.#ending.end({ kind: 'expired' }, reasons);
-    if (verdict.kind === 'reject') return await this.#ending.end({ kind: 'rejected' }, reasons);
+    if (verdict === undefined) return await this.#ending.end({ kind: 'expired' }, look, reasons);
+    if (verdict.kind === 'reject') return await this.#ending.end({ kind: 'rejected' }, look, reasons);
     const live = await this.#ports.contexts.readContext(this.#pass.lease.conversation);
     if (live === undefined) return this.#ending.lose('gone');
     if (live.version.number !== proposal.version.parent) return undefined;
-    const approved = await this.#applyEdits(proposal, verdict.edits, live);
-    const refusal = 'code' in approved ? approved : this.#findRefusal(approved, verdict.edits, live, readings.state);
+    const approved = await this.#applyEdits(proposal, verdict.edits, live, look);
+    const refusal = 'code' in approved ? approved : this.#findRefusal(approved, verdict.edits, live, look);
     if (refusal !== undefined) return await this.#ending.refuse(refusal);
-    return 'code' in approved ? undefined : await this.#ending.approve(approved, this.#prepared, reasons);
+    return 'code' in approved ? undefined : await this.#ending.approve(approved, look, reasons);
   }
 
-  async #applyEdits(proposal: Proposal, edits: Edits, live: ContextSource): Promise<Proposal | ApprovalRefusal> {
+  async #applyEdits(
+    proposal: Proposal,
+    edits: Edits,
+    live: ContextSource,
+    { prepared }: PassLook,
+  ): Promise<Proposal | ApprovalRefusal> {
     const ranges = new Set(Object.values(proposal.checkpoints).map(rangeName));
     const wrong = Object.keys(edits).find((range) => !ranges.has(range) || edits[range]?.trim() === '');
     if (wrong !== undefined) {
       const why = ranges.has(wrong) ? 'a checkpoint has to say something' : 'no new checkpoint has this range';
       return { code: 'invalid_input', field: `edits.${wrong}`, message: why };
     }
-    const { overhead } = this.#prepared;
-    const edited = editProposal(proposal, await weighEdits(this.#prepared, proposal, edits), overhead);
+    const { overhead } = prepared;
+    const edited = editProposal(proposal, await weighEdits(prepared, proposal, edits), overhead);
     // Both sizes by one calibration: it may have moved while the proposal waited.
     const items = buildContext(live).items.filter(({ to }) => to <= proposal.version.base);
     const tokensBefore = requestTokens({ overhead }, weighItems(items).tokens);
@@ -95,7 +91,7 @@ export class Review {
     { version, checkpoints }: Proposal,
     edits: Edits,
     live: ContextSource,
-    { quarantine }: ConversationState,
+    { state, prepared }: PassLook,
   ): ApprovalRefusal | undefined {
     if (isThinkingLoopOpen(buildContext(live).items)) {
       const field = 'conversation';
@@ -108,20 +104,20 @@ export class Review {
     const { tokensBefore, tokensAfter } = version;
     if (tokensAfter >= tokensBefore) return blame(edits, `${tokensAfter} tokens, not smaller than ${tokensBefore}`);
     if (version.explained.every((why) => why === 'summaries_missing')) {
-      const { limits, overhead } = this.#prepared;
+      const { limits, overhead } = prepared;
       const reasons = version.reasons as Reason[];
       const { tokens, bytes } = excessWeight({ limits, overhead, reasons }, version.weight);
       if (tokens > 0) return blame(edits, `${tokens} tokens over maxTokens`);
       if (bytes > 0) return blame(edits, `${bytes} bytes over what the model takes`);
     }
-    if (quarantine?.segments === hashSegments(version.segments)) {
+    if (state.quarantine?.segments === hashSegments(version.segments)) {
       return blame(edits, 'a provider refused these very segments');
     }
     const appended = segmentBehind(version, live);
     const segments = appended === undefined ? version.segments : [...version.segments, appended];
     const weight = addWeights(version.weight, appended?.weight ?? { tokens: 0, bytes: 0 });
     const texts = new Map(Object.entries(checkpoints));
-    const [violation] = checkVersion(this.#prepared, live, { segments, weight }, texts);
+    const [violation] = checkVersion(prepared, live, { segments, weight }, texts);
     return violation && blame(edits, `${violation.rule}: ${violation.message}`);
   }
 }

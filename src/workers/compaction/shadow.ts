@@ -1,28 +1,23 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { requestTokens } from '../../domain/compaction/request-size.ts';
 import type { SettledContext } from '../../domain/compaction/settle.ts';
-import type { Reason } from '../../domain/compaction/thresholds.ts';
 import { buildContext, type Context, type ContextItem, type ContextSource, weighItems } from '../../domain/context.ts';
-import { type ConversationState, OPEN_GATE } from '../../domain/conversation.ts';
+import { OPEN_GATE } from '../../domain/conversation.ts';
 import type { EventListener, PassMeasure } from '../../domain/events.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { Segment } from '../../domain/version.ts';
 import type { PreparedAgent, PreparedAgents } from '../prepared-agent.ts';
 import type { SummarizationPorts } from '../summarization/ports.ts';
+import type { PassLook } from './pass-look.ts';
 import { type TrialOutcome, tryPass } from './trial-pass.ts';
 import { TrialSummaries } from './trial-summaries.ts';
 
 /** A pass of the live policy that ended or waits to be approved, and what it had found. */
-export interface MeasuredPass {
+export interface MeasuredPass extends PassLook {
   readonly conversation: ConversationRef;
   readonly passId: string;
-  readonly prepared: PreparedAgent;
-  readonly requested: readonly Reason[];
-  readonly state: ConversationState;
   readonly source: ContextSource;
   readonly firstUserSeq: number | undefined;
-  /** upper bound of a request that its provider refused as too long */
-  readonly refusedTokens: number | undefined;
   readonly outcome: PassMeasure['outcome'];
   /** what it committed or proposed */
   readonly settled: SettledContext | undefined;

@@ -1,5 +1,5 @@
 import type { Policy } from '../../domain/policy.ts';
-import type { SeqRange } from '../../domain/version.ts';
+import type { Checkpoint, SeqRange } from '../../domain/version.ts';
 import { hashOf } from '../fixed-texts.ts';
 
 /**
@@ -7,9 +7,20 @@ import { hashOf } from '../fixed-texts.ts';
  * was paid for once is found again by any later pass over the same range. What stands for it in the context bounds the size
  * of its summary, so those tokens are part of the key.
  */
-export function summaryKey(sequence: SeqRange & { readonly tokens: number }, policy: Policy): string {
+export function summaryKey(
+  sequence: SeqRange & { readonly tokens: number },
+  policy: Pick<Policy, 'summarizer'>,
+): string {
   const { from, to, tokens } = sequence;
   return hashOf(JSON.stringify([from, to, tokens, policy.summarizer]));
+}
+
+/**
+ * Under which versions name a checkpoint's text: by all that it says. A range may get another text once its summary has
+ * expired, or in a fork, while a kept version still shows the first.
+ */
+export function checkpointKey(checkpoint: Checkpoint): string {
+  return hashOf(JSON.stringify(checkpoint));
 }
 
 /** Id of a child job: unique per delivery, since an id that is used again would fail its new parent. */

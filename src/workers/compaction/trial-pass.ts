@@ -2,17 +2,17 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BudgetInfeasible } from '../../domain/compaction/infeasible.ts';
 import { type PassPlan, planPass } from '../../domain/compaction/plan.ts';
 import type { SettledContext } from '../../domain/compaction/settle.ts';
-import { hasHardReason, type Reason } from '../../domain/compaction/thresholds.ts';
+import type { Reason } from '../../domain/compaction/thresholds.ts';
 import type { Context, ContextSource } from '../../domain/context.ts';
 import type { ConversationState } from '../../domain/conversation.ts';
 import type { Checkpoint } from '../../domain/version.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
+import type { AcceptedSummaries } from './accepted-summaries.ts';
 import { checkVersion } from './check-version.ts';
 import { evaluateRequest } from './evaluate.ts';
-import { type PassFindings, planRequest } from './plan-request.ts';
+import { type PassFindings, planRequest } from './pass-findings.ts';
 import { type Refusal, settleSendable } from './settle-sendable.ts';
-import type { AcceptedSummaries } from './summaries.ts';
-import { isThinkingLoopOpen } from './thinking-loop.ts';
+import { waitsForAnswer } from './thinking-loop.ts';
 
 /** What a pass finds, without a store to find it in. */
 export interface TrialRequest extends PassFindings {
@@ -30,7 +30,7 @@ export interface TrialRequest extends PassFindings {
 
 /** How a pass would end, and why it would be made. */
 export type TrialOutcome = { readonly reasons: readonly Reason[] } & (
-  | { readonly kind: 'no_reason' | 'none' | 'no_gain' }
+  | { readonly kind: 'no_reason' | 'thinking' | 'none' | 'no_gain' }
   | {
       readonly kind: 'version';
       readonly settled: SettledContext;
@@ -49,8 +49,8 @@ export type TrialOutcome = { readonly reasons: readonly Reason[] } & (
 export async function tryPass(trial: TrialRequest): Promise<TrialOutcome> {
   const { prepared, state, source, context } = trial;
   const reasons = evaluateRequest(prepared, state, trial.requested);
-  const isBound = !hasHardReason(reasons) && isThinkingLoopOpen(context.items);
-  if (reasons.length === 0 || isBound) return { kind: 'no_reason', reasons };
+  if (reasons.length === 0) return { kind: 'no_reason', reasons };
+  if (waitsForAnswer(reasons, context.items)) return { kind: 'thinking', reasons };
   const request = planRequest(prepared, context, reasons, trial);
   await nextTurn();
   const plan = planPass(request);

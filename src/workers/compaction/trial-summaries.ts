@@ -7,7 +7,8 @@ import { noTracing } from '../../domain/ports/tracing.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import type { SummarizationPorts } from '../summarization/ports.ts';
 import { createSummarizationHandler } from '../summarization/summarization-delivery.ts';
-import { type AcceptedSummaries, readAccepted } from './summaries.ts';
+import { summaryPolicy } from '../summary-policy.ts';
+import { type AcceptedSummaries, readAccepted } from './accepted-summaries.ts';
 import { summaryKey } from './summary-key.ts';
 
 /** The one pass that there is at a time. */
@@ -25,6 +26,7 @@ export interface TrialSummariesParts
 export class TrialSummaries {
   readonly #conversation: ConversationRef;
   readonly #prepared: PreparedAgent;
+  readonly #contexts: TrialSummariesParts['contexts'];
   readonly #clock: TrialSummariesParts['clock'];
   readonly #handle: SummarizationHandler;
   readonly #records = new Map<string, SummaryRecord>();
@@ -33,6 +35,7 @@ export class TrialSummaries {
   constructor({ conversation, prepared, contexts, onEvent = () => undefined, ...ports }: TrialSummariesParts) {
     this.#conversation = conversation;
     this.#prepared = prepared;
+    this.#contexts = contexts;
     this.#clock = ports.clock;
     this.#handle = createSummarizationHandler({
       ...ports,
@@ -47,7 +50,8 @@ export class TrialSummaries {
   /** Writes what is missing of a plan's summaries, one after the other; answers those that were accepted. */
   async complete(plan: PassPlan): Promise<AcceptedSummaries> {
     const conversation = this.#conversation;
-    const { policy } = this.#prepared;
+    const state = await this.#contexts.readConversation(conversation);
+    const policy = state === undefined ? this.#prepared.policy : summaryPolicy(this.#prepared.policy, state);
     for (const sequence of plan.sequences) {
       await this.#handle({
         task: { conversation, passId: TRIAL_PASS, sequence, hash: summaryKey(sequence, policy) },
@@ -67,7 +71,7 @@ export class TrialSummaries {
         return record === undefined ? { status: 'claimed' } : { status: 'known', record };
       },
       beatSummary: async () => true,
-      recordSummary: async (_, hash, record) => {
+      recordSummary: async ({ hash }, record) => {
         this.#records.set(hash, record);
         return 'recorded';
       },

@@ -1,11 +1,17 @@
-import { ModelError } from '../../domain/model.ts';
+import { isModelError } from '../../domain/model.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
-import type { SummarizationDelivery } from '../../domain/ports/handlers.ts';
 import type { Summarizer, SummaryParts } from '../../domain/ports/summarizer.ts';
+import type { SummaryLease } from '../../domain/ports/summary-store.ts';
 import type { SummarizationPorts } from './ports.ts';
 
 /** Of the time for which a pass leaves its children alone. The rest is for the call, and for the next in the chain. */
 const WAIT_SHARE = 0.5;
+
+interface AttendedJob {
+  readonly lease: SummaryLease;
+  /** when its pass asked for it, ms since epoch */
+  readonly askedAt: number;
+}
 
 /**
  * A summarizer of the chain, as one job asks it: what it paid for is kept, and a limit that ends too late for the pass is a
@@ -14,12 +20,12 @@ const WAIT_SHARE = 0.5;
 export function attendSummarizer(
   { summaries }: Pick<SummarizationPorts, 'summaries'>,
   summarizer: Summarizer,
-  { task: { conversation }, askedAt }: SummarizationDelivery,
+  { lease, askedAt }: AttendedJob,
 ): Summarizer {
   const waitUntil = askedAt + PASS_LIMITS.parkMs * WAIT_SHARE;
   const parts: SummaryParts = {
-    read: (key) => summaries.readPart(conversation, key),
-    write: async (key, text) => void (await summaries.recordPart(conversation, key, text)),
+    read: (key) => summaries.readPart(lease.conversation, key),
+    write: async (key, text) => void (await summaries.recordPart(lease, key, text)),
   };
   return {
     id: summarizer.id,
@@ -37,5 +43,5 @@ export function attendSummarizer(
 
 /** When a provider wants to be asked again, ms since epoch; undefined where an error says nothing of it. */
 export function readRetryAt(error: unknown): number | undefined {
-  return error instanceof ModelError && error.kind === 'retry' ? error.retryAt : undefined;
+  return isModelError(error, 'retry') ? error.retryAt : undefined;
 }

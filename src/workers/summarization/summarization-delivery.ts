@@ -2,12 +2,12 @@ import type { ConversationState } from '../../domain/conversation.ts';
 import type { WorkerEvent } from '../../domain/events.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { SummarizationDelivery, SummarizationHandler, SummarizationResult } from '../../domain/ports/handlers.ts';
-import type { SummarizationTask } from '../../domain/ports/queue.ts';
-import type { SummaryRecord } from '../../domain/ports/summary-store.ts';
-import { summaryPolicy } from '../summary-policy.ts';
+import type { SummaryLease, SummaryRecord } from '../../domain/ports/summary-store.ts';
+import { summaryKey } from '../compaction/summary-key.ts';
+import { isRolledBack, summaryPolicy } from '../summary-policy.ts';
 import { attendSummarizer, readRetryAt } from './attended-summarizer.ts';
 import type { SummarizationPorts } from './ports.ts';
-import { summarizeSequence } from './summarize-sequence.ts';
+import { type Summarized, summarizeSequence } from './summarize-sequence.ts';
 
 /**
  * Handles summarization jobs: one sequence each. What must not be paid for twice is claimed by its content, so the same
@@ -23,7 +23,7 @@ export function createSummarizationHandler(ports: SummarizationPorts): Summariza
 
 async function answerTask(ports: SummarizationPorts, delivery: SummarizationDelivery): Promise<SummarizationResult> {
   const startedAt = ports.clock.now();
-  const { result, written } = await runTask(ports, delivery);
+  const { result, told } = await runTask(ports, delivery);
   if (result.status === 'ended') {
     const { conversation, passId, sequence } = delivery.task;
     ports.onEvent({
@@ -33,7 +33,7 @@ async function answerTask(ports: SummarizationPorts, delivery: SummarizationDeli
       outcome: result.outcome,
       durationMs: ports.clock.now() - startedAt,
       sourceTokens: sequence.tokens,
-      ...written,
+      ...told,
     });
   }
   return result;
@@ -41,22 +41,25 @@ async function answerTask(ports: SummarizationPorts, delivery: SummarizationDeli
 
 interface TaskEnd {
   readonly result: SummarizationResult;
-  /** what the event tells of a summary that was written */
-  readonly written?: Pick<Extract<WorkerEvent, { readonly type: 'summary_ended' }>, 'tokens' | 'written'>;
+  readonly told?: Told;
 }
+
+/** What the event tells of a chain that was tried. */
+type Told = Pick<Extract<WorkerEvent, { readonly type: 'summary_ended' }>, 'tokens' | 'written' | 'why'>;
 
 type EndedOutcome = Extract<SummarizationResult, { readonly status: 'ended' }>['outcome'];
 
-function endedAs(outcome: EndedOutcome): TaskEnd {
-  return { result: { status: 'ended', outcome } };
+function endedAs(outcome: EndedOutcome, told: Told = {}): TaskEnd {
+  return { result: { status: 'ended', outcome }, told };
 }
 
 async function runTask(ports: SummarizationPorts, delivery: SummarizationDelivery): Promise<TaskEnd> {
   const { task } = delivery;
   const state = await ports.contexts.readConversation(task.conversation);
-  if (state?.passId !== task.passId) return endedAs('superseded');
-  const owner = ports.ids.next();
-  const claim = await ports.summaries.claimSummary(task.conversation, task.hash, owner);
+  if (state?.passId !== task.passId || isOutdated(task, state)) return endedAs('superseded');
+  const { conversation, passId, hash } = task;
+  const lease = { conversation, passId, hash, owner: ports.ids.next() };
+  const claim = await ports.summaries.claimSummary(conversation, hash, lease.owner);
   switch (claim.status) {
     case 'in_flight':
       return { result: { status: 'in_flight' } };
@@ -65,17 +68,22 @@ async function runTask(ports: SummarizationPorts, delivery: SummarizationDeliver
     case 'gone':
       return endedAs('superseded');
     case 'claimed':
-      return await runClaimed(ports, delivery, state, owner);
+      return await runClaimed(ports, delivery, state, lease);
   }
+}
+
+/** Asked for before a rollback: what would be written now is no model's, and the name says that it were. */
+function isOutdated({ sequence, hash }: SummarizationDelivery['task'], state: ConversationState): boolean {
+  return isRolledBack(state) && hash !== summaryKey(sequence, { summarizer: 'structural' });
 }
 
 async function runClaimed(
   ports: SummarizationPorts,
   delivery: SummarizationDelivery,
   state: ConversationState,
-  owner: string,
+  lease: SummaryLease,
 ): Promise<TaskEnd> {
-  const { conversation, hash } = delivery.task;
+  const { conversation, passId, hash, owner } = lease;
   const beat = ports.timers.every(PASS_LIMITS.beatMs, async () => {
     await ports.summaries.beatSummary(conversation, hash, owner);
   });
@@ -83,44 +91,45 @@ async function runClaimed(
     const prepared = ports.agents.find(state.agent);
     const policy = prepared && summaryPolicy(prepared.policy, state);
     const setup = policy && { prepared: { ...prepared, policy }, state };
-    const first = policy && ports.summarizers(policy, prepared.agent.name)[0]?.id;
-    const record = setup && (await summarizeSequence(attendChain(ports, delivery), setup, delivery));
-    if (record === undefined) {
+    const summarized = setup && (await summarizeSequence(attendChain(ports, delivery, lease), setup, delivery));
+    if (summarized?.record === undefined) {
       await ports.summaries.releaseSummary(conversation, hash, owner);
-      return endedAs('failed');
+      return endedAs('failed', tellRefusals(summarized));
     }
-    return await recordOutcome(ports, delivery.task, record, first);
+    const recorded = await ports.summaries.recordSummary(lease, summarized.record);
+    return recorded === 'recorded' ? endWith(summarized.record, summarized) : endedAs('superseded');
   } catch (error) {
     await ports.summaries.releaseSummary(conversation, hash, owner);
     const retryAt = readRetryAt(error);
     if (retryAt !== undefined) return { result: { status: 'limited', retryAt } };
     if (!delivery.isLastAttempt) throw error;
-    ports.onEvent({ type: 'worker_failed', where: 'summarization', conversation, passId: delivery.task.passId, error });
+    ports.onEvent({ type: 'worker_failed', where: 'summarization', conversation, passId, error });
     return endedAs('failed');
   } finally {
     beat.stop();
   }
 }
 
-function attendChain(ports: SummarizationPorts, delivery: SummarizationDelivery): SummarizationPorts {
+function attendChain(
+  ports: SummarizationPorts,
+  { askedAt }: SummarizationDelivery,
+  lease: SummaryLease,
+): SummarizationPorts {
   return {
     ...ports,
     summarizers: (policy, agent) =>
-      ports.summarizers(policy, agent).map((summarizer) => attendSummarizer(ports, summarizer, delivery)),
+      ports.summarizers(policy, agent).map((summarizer) => attendSummarizer(ports, summarizer, { lease, askedAt })),
   };
 }
 
-/** @param first id of the summarizer that the policy asks before all others */
-async function recordOutcome(
-  ports: SummarizationPorts,
-  task: SummarizationTask,
-  record: SummaryRecord,
-  first: string | undefined,
-): Promise<TaskEnd> {
-  const recorded = await ports.summaries.recordSummary(task.conversation, task.hash, record);
-  if (recorded === 'gone') return endedAs('superseded');
-  if (record.status === 'refused') return endedAs('refused');
-  const { model } = record.checkpoint;
-  const written = { by: model, isFallback: model !== first };
-  return { ...endedAs('written'), written: { tokens: record.weight.tokens, written } };
+function endWith(record: SummaryRecord, summarized: Summarized): TaskEnd {
+  const refusals = tellRefusals(summarized);
+  if (record.status === 'refused') return endedAs('refused', refusals);
+  const written = { by: record.checkpoint.model, isFallback: summarized.isFallback };
+  return endedAs('written', { tokens: record.weight.tokens, written, ...refusals });
+}
+
+function tellRefusals(summarized: Summarized | undefined): Pick<Told, 'why'> {
+  const { refusals = [] } = summarized ?? {};
+  return refusals.length === 0 ? {} : { why: refusals.join('; ') };
 }

@@ -13,32 +13,46 @@ export interface SequenceSetup {
   readonly state: ConversationState;
 }
 
+/** What a chain made of a sequence. */
+export interface Summarized {
+  /** undefined: no text was accepted, and one of the chain failed; a later pass may have better luck */
+  readonly record: SummaryRecord | undefined;
+  /** another was asked before the one that wrote it */
+  readonly isFallback: boolean;
+  /** who did not write it, and why; failures aside */
+  readonly refusals: readonly string[];
+}
+
 /**
  * Summarizes one sequence from the log, masks and cuts of the context aside; an earlier checkpoint in it may be updated. Tries
- * the chain until one text is accepted. Undefined: none was, and one of the chain failed; a later pass may have better luck.
+ * the chain until one text is accepted.
  * @throws what a summarizer threw while attempts remain
  */
 export async function summarizeSequence(
   ports: SummarizationPorts,
   { prepared, state }: SequenceSetup,
   delivery: SummarizationDelivery,
-): Promise<SummaryRecord | undefined> {
+): Promise<Summarized> {
   const { task } = delivery;
   const entries = await ports.contexts.readLog(task.conversation, [task.sequence]);
   const { agent, policy } = prepared;
   const standing = await findStanding(ports.contexts, task, { policy, state });
   const asking = await createRequest(ports, delivery, { prepared, entries, standing });
-  if (asking === undefined)
-    return { status: 'refused', why: `${task.sequence.tokens} tokens are too small to be summarized` };
+  if (asking === undefined) return refuse([`${task.sequence.tokens} tokens are too small to be summarized`]);
   const refusals: string[] = [];
-  let hasFailed = false;
+  let [isFallback, hasFailed] = [false, false];
   for (const summarizer of ports.summarizers(policy, agent.name)) {
-    const record = await trySummarizer({ ports, prepared, delivery, summarizer, asking, earlier: standing.earlier });
-    if (record?.status === 'accepted') return record;
-    if (record === undefined) hasFailed = true;
-    else refusals.push(`${summarizer.id}: ${record.why}`);
+    const result = await trySummarizer({ ports, prepared, delivery, summarizer, asking, earlier: standing.earlier });
+    if (result?.status === 'accepted') return { record: result, isFallback, refusals };
+    if (result === undefined) hasFailed = true;
+    else refusals.push(`${summarizer.id}: ${result.why}`);
+    if (result?.status !== 'unfit') isFallback = true;
   }
-  return hasFailed ? undefined : { status: 'refused', why: refusals.join('; ') };
+  return hasFailed ? { record: undefined, isFallback, refusals } : refuse(refusals);
+}
+
+function refuse(refusals: readonly string[]): Summarized {
+  return { record: { status: 'refused', why: refusals.join('; ') }, isFallback: false, refusals };
 }
 
 interface Try {
@@ -51,11 +65,13 @@ interface Try {
 }
 
 /** Undefined: it failed, and waiting for it would not help or is over. */
-async function trySummarizer(one: Try): Promise<SummaryRecord | undefined> {
+async function trySummarizer(
+  one: Try,
+): Promise<SummaryRecord | Extract<SummaryAnswer, { status: 'unfit' }> | undefined> {
   const { prepared, delivery, summarizer, asking } = one;
   const { request, userTexts } = asking;
   const answer = await askSummarizer(one);
-  if (answer === undefined || answer.status === 'refused') return answer;
+  if (answer?.status !== 'written') return answer;
   const isUpdate = answer.isUpdate === true && one.earlier !== undefined;
   // A model may overrun what it was asked for.
   const text = await prepared.counter.clipStart(answer.text, request.maxTokens);

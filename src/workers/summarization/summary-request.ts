@@ -29,7 +29,7 @@ export interface RequestParts {
   readonly standing: Standing;
 }
 
-/** What a summarizer is asked for one sequence; undefined where no text could be smaller than it. */
+/** What a summarizer is asked for one sequence; undefined where no text could be smaller than it and keep a word of its users. */
 export async function createRequest(
   { contexts, onEvent }: SummarizationPorts,
   { task, signal }: SummarizationDelivery,
@@ -39,6 +39,7 @@ export async function createRequest(
   const cap = summaryCap(prepared, entries, task);
   const { counter } = prepared;
   const userTexts = await copyUserTexts(counter, entries, Math.floor(cap * USER_TEXTS_SHARE));
+  if (userTexts === undefined) return undefined;
   const maxTokens = cap - (await counter.count(userTexts));
   if (maxTokens < 1) return undefined;
   const asked = await findAsked(contexts, conversation, sequence.from);

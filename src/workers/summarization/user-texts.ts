@@ -11,13 +11,14 @@ const MIN_TEXT_TOKENS = 16;
 
 /**
  * What the users said in a range, in their own words: the first of them, which says what all this is about, then the newest
- * that fit. No summarizer can lose or change them. '' where nothing fits, or nobody said anything.
+ * that fit. No summarizer can lose or change them. '' where nobody said anything; undefined where somebody did and none of it
+ * fits: a summary alone would have dropped it.
  */
 export async function copyUserTexts(
   counter: TokenCounter,
   entries: readonly LogEntry[],
   maxTokens: number,
-): Promise<string> {
+): Promise<string | undefined> {
   const [first, ...others] = entries.filter(({ message }) => message.role === 'user' && message.content.trim() !== '');
   if (first === undefined) return '';
   const frameTokens = counter.countSync(`${OPEN}\n${describeLeft(others.length)}\n${CLOSE}\n`);
@@ -31,7 +32,7 @@ export async function copyUserTexts(
     copied.push(text);
   }
   const [opening, ...newest] = copied;
-  if (opening === undefined) return '';
+  if (opening === undefined) return undefined;
   const missing = others.length - newest.length;
   const lines = [opening, ...(missing === 0 ? [] : [describeLeft(missing)]), ...newest.toReversed()];
   return [OPEN, ...lines, CLOSE, ''].join('\n');

@@ -4,6 +4,7 @@ import type { IdSource } from '../../domain/ports/clock.ts';
 import type { WakeKind, WakeQueue } from '../../domain/ports/queue.ts';
 import type { DueEntry, SweepStore } from '../../domain/ports/sweep-store.ts';
 import type { Timers } from '../timers.ts';
+import { EntryLanes } from './entry-lanes.ts';
 
 export interface SweeperPorts {
   readonly sweep: SweepStore;
@@ -16,11 +17,12 @@ export interface SweeperPorts {
 const INTERVAL_MS = 1_000;
 /** due entries taken of one shard at a time */
 const BATCH = 100;
-/** entries looked at side by side */
-const WIDTH = 16;
 
 export interface Sweeper {
-  /** one look at every shard; answers how many wakes were added */
+  /**
+   * One look at every shard; answers how many wakes were added.
+   * @throws why a shard could not be looked at, once what was due in the others is woken
+   */
   sweepOnce(): Promise<number>;
   start(): void;
   stop(): void;
@@ -48,20 +50,14 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
       return false;
     }
   };
-  const tryAll = async (entries: readonly DueEntry[]): Promise<number> => {
-    let woken = 0;
-    for (let start = 0; start < entries.length; start += WIDTH) {
-      const results = await Promise.all(entries.slice(start, start + WIDTH).map(tryEntry));
-      woken += results.filter(Boolean).length;
-    }
-    return woken;
-  };
+  const lanes = new EntryLanes(tryEntry, ports.timers);
   const sweepOnce = async (): Promise<number> => {
     const shards = Array.from({ length: ports.sweep.shards }, (_, shard) => shard);
-    const due = await ports.sweep.sweepShards(shards, BATCH);
+    const { due, failure } = await ports.sweep.sweepShards(shards, BATCH);
     // Somebody waits for a turn and nobody for an erase: first what is to be woken, of all shards.
-    const woken = await tryAll(due.filter(({ kind }) => kind !== 'resting'));
-    await tryAll(due.filter(({ kind }) => kind === 'resting'));
+    const woken = await lanes.handleAll(due.filter(({ kind }) => kind !== 'resting'));
+    await lanes.handleAll(due.filter(({ kind }) => kind === 'resting'));
+    if (failure !== undefined) throw failure;
     return woken;
   };
   return {

@@ -25,11 +25,11 @@ export type GateDecision =
 
 /**
  * Decides from a conversation's state alone, without its messages.
- * @param hasWaited this step has waited for a pass of the gate's already; it waits once
+ * @param mayWait this step may wait for a pass: it does so once, and once more after a rollback
  */
-export function decideStep(agent: Sized, state: ConversationState, hasWaited: boolean): GateDecision {
+export function decideStep(agent: Sized, state: ConversationState, mayWait: boolean): GateDecision {
   const { size, reasons } = evaluate(agent, state, false);
-  if (hasHardReason(reasons) && !hasWaited) return { kind: 'wait', size, reasons };
+  if (hasHardReason(reasons) && mayWait) return { kind: 'wait', size, reasons };
   if (!isSendable(agent.limits, size.tokens)) return { kind: 'refuse', size };
   // A hard one has waited already, and is not helped by a pass behind it.
   return { kind: 'send', size, ...(hasHardReason(reasons) ? { reasons: [] } : passGate(state, size, reasons)) };

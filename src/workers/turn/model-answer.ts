@@ -1,3 +1,4 @@
+import { isWholeCount } from '../../domain/calibration.ts';
 import { isTurnfoldError } from '../../domain/errors.ts';
 import { adoptMessages } from '../../domain/history.ts';
 import { MAX_MESSAGE_BYTES, type Message, messageSchema } from '../../domain/message.ts';
@@ -5,6 +6,7 @@ import type { ModelAnswer } from '../../domain/model.ts';
 import { parseInput } from '../../domain/parse.ts';
 import type { StepOutcome } from '../../domain/ports/turn-store.ts';
 import type { AnswerEnd } from '../../domain/turn.ts';
+import { checkUsage } from '../../domain/usage.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
 /** Stands for an answer without text: providers refuse an empty message in a later request. */
@@ -22,12 +24,14 @@ export interface AnsweredStep {
   /** the version that was sent, and what it was sent with: what the provider counted holds for no other */
   readonly version: number;
   readonly setup?: string | undefined;
+  /** our own size of what was sent, without anchor and calibration */
+  readonly countedTokens: number;
 }
 
 /** Makes a model's answer the outcome of its step: with the log's call ids, weighed, ready to be recorded behind `head`. */
 export async function readAnswer(
   answer: ModelAnswer,
-  { key, head, version, setup }: AnsweredStep,
+  { key, head, version, setup, countedTokens }: AnsweredStep,
   prepared: Pick<PreparedAgent, 'weigh'>,
 ): Promise<ReadAnswer> {
   let message: Message;
@@ -42,7 +46,7 @@ export async function readAnswer(
     return { status: 'unusable', why: `answer of ${weighed.bytes} bytes; at most ${MAX_MESSAGE_BYTES} are kept` };
   }
   const { toolCalls = [] } = message;
-  const { usage } = answer;
+  const usage = checkUsage(answer.usage);
   const end = answer.end === 'complete' ? undefined : answer.end;
   const recorded = {
     key,
@@ -57,11 +61,12 @@ export async function readAnswer(
     return { status: 'read', message, outcome: { ...recorded, messages: [weighed, ...results], opens: [] } };
   }
   const opens = toolCalls.map(({ id, providerId }) => ({ id, providerId }));
-  const anchor = usage && {
-    tokens: usage.inputTotal + usage.outputKept,
-    version,
-    ...(setup !== undefined && { setup }),
-  };
+  const anchor = usage !== undefined &&
+    isWholeCount(usage.inputTotal, countedTokens) && {
+      tokens: usage.inputTotal + usage.outputKept,
+      version,
+      ...(setup !== undefined && { setup }),
+    };
   return { status: 'read', message, outcome: { ...recorded, messages: [weighed], opens, ...(anchor && { anchor }) } };
 }
 

@@ -2,9 +2,9 @@ import type { ContentListener } from '../../domain/contents.ts';
 import type { EventListener, ModelOutcome } from '../../domain/events.ts';
 import type { Limits } from '../../domain/limits.ts';
 import {
+  isModelError,
   type Model,
   type ModelAnswer,
-  ModelError,
   type ModelErrorKind,
   type ModelRequest,
 } from '../../domain/model.ts';
@@ -68,7 +68,7 @@ async function askModel(call: ModelCall): Promise<ModelCallResult> {
   } catch (error) {
     reportCall(call, outcomeOf(error), { startedAt, firstTextAt: firstText.at, error });
     if (deadline.signal.aborted) throw error;
-    return { status: 'failed', failure: classifyFailure(error) };
+    return { status: 'failed', failure: describeFailure(error) };
   }
 }
 
@@ -76,8 +76,10 @@ async function askModel(call: ModelCall): Promise<ModelCallResult> {
 function observeRequest({ lease: { conversation }, request, clock, onEvent }: ModelCall) {
   const firstText: { at?: number } = {};
   const { onText } = request;
-  const onPassedOver = (model: string, outcome: ModelErrorKind): void =>
+  const onPassedOver = (model: string, outcome: ModelErrorKind): void => {
     onEvent({ type: 'model_passed_over', conversation, purpose: 'turn', model, outcome });
+    request.onPassedOver?.(model, outcome);
+  };
   const observed = {
     ...request,
     onPassedOver,
@@ -92,9 +94,9 @@ function observeRequest({ lease: { conversation }, request, clock, onEvent }: Mo
 }
 
 /** An error that no adapter coded could quote the request, so that only its name is kept. */
-function classifyFailure(error: unknown): ModelFailure {
+function describeFailure(error: unknown): ModelFailure {
   if (error instanceof StepTimeout) return { kind: 'retry', message: error.message };
-  if (error instanceof ModelError) {
+  if (isModelError(error)) {
     const { kind, message, retryAt, code, form } = error;
     return { kind, message, retryAt, code, form };
   }
@@ -104,7 +106,7 @@ function classifyFailure(error: unknown): ModelFailure {
 function outcomeOf(error: unknown): ModelOutcome {
   if (error instanceof LostTurn) return 'lost';
   if (error instanceof StepTimeout) return 'timeout';
-  return error instanceof ModelError ? error.kind : 'fatal';
+  return isModelError(error) ? error.kind : 'fatal';
 }
 
 interface CallEnd {
@@ -120,19 +122,21 @@ function reportCall(
   { startedAt, firstTextAt, answer, error }: CallEnd,
 ): void {
   const now = clock.now();
-  const usage = answer?.usage;
-  const retryAt = error instanceof ModelError ? error.retryAt : undefined;
+  const failure = isModelError(error) ? error : undefined;
+  const retryAt = failure?.retryAt;
   onEvent({
     type: 'model_called',
     conversation,
     purpose: 'turn',
-    model: answer?.model ?? model.profile.id,
+    model: model.profile.id,
+    ...(answer?.model !== undefined && { answeredBy: answer.model }),
     outcome,
     tokens: request.tokens,
     durationMs: now - startedAt,
     ...(firstTextAt !== undefined && { firstTextMs: firstTextAt - startedAt }),
+    ...(failure && { why: failure.message, ...(failure.code !== undefined && { code: failure.code }) }),
     ...(retryAt !== undefined && { retryAfterMs: Math.max(0, retryAt - now) }),
     isOverLimit: limits.usable !== undefined && request.tokens > limits.usable,
-    ...(usage && describeUsage(model.profile, usage)),
+    ...describeUsage(model.profile, answer?.usage ?? failure?.usage),
   });
 }

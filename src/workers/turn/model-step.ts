@@ -1,6 +1,6 @@
 import type { Reason } from '../../domain/compaction/thresholds.ts';
 import type { Message } from '../../domain/message.ts';
-import type { ModelAnswer, ModelUsage } from '../../domain/model.ts';
+import type { ModelAnswer } from '../../domain/model.ts';
 import { contextSize, upperBoundTokens } from '../../domain/size.ts';
 import { type AnswerEnd, TURN_LIMITS } from '../../domain/turn.ts';
 import { requestPass, tellOfHold } from '../pass-request.ts';
@@ -10,7 +10,7 @@ import { type AnsweredStep, readAnswer } from './model-answer.ts';
 import { callModel, type ModelCallResult, type ModelFailure } from './model-call.ts';
 import { rollBackRefused } from './refused-version.ts';
 import { idempotencyKey, type RunningTurn } from './running-turn.ts';
-import { countModelSteps, countSteps, countWaits, hasWaited, modelKey, overflowKey } from './step-keys.ts';
+import { countModelSteps, countSteps, countWaits, mayWaitForPass, modelKey, overflowKey } from './step-keys.ts';
 import { TextTeller } from './text-teller.ts';
 import { failTurn, type TurnEnd } from './turn-end.ts';
 import { waitForPass, waitForRetry } from './waiting.ts';
@@ -34,7 +34,8 @@ export async function takeModelStep(run: RunningTurn): Promise<Answered | TurnEn
   const maxSteps = prepared.agent.maxSteps ?? TURN_LIMITS.maxSteps;
   if (countSteps(journal.steps) >= maxSteps) return failTurn('step_limit', `took ${maxSteps} steps`, { maxSteps });
 
-  const decision = decideStep(prepared, journal.conversation, hasWaited(journal.steps, 'compaction', step));
+  const mayWait = mayWaitForPass(journal.steps, 'compaction', step);
+  const decision = decideStep(prepared, journal.conversation, mayWait);
   const { size } = decision;
   if (decision.kind === 'refuse') return failAsTooLarge(run, size.tokens);
   if (decision.kind === 'wait') return suspendForPass(run, step, decision.reasons);
@@ -46,7 +47,8 @@ export async function takeModelStep(run: RunningTurn): Promise<Answered | TurnEn
   const result = await sendRequest(run, { ...sent, number, tokens: size.tokens });
   if (result.status === 'failed') return goOnAfter(run, { step, version, tokens: size.tokens }, result.failure);
   const { setup } = prepared.overhead;
-  const answered = { key: step, head: journal.conversation.head, version, setup };
+  const countedTokens = countRequest(run);
+  const answered = { key: step, head: journal.conversation.head, version, setup, countedTokens };
   return recordAnswer(run, answered, result.answer, size.tokens);
 }
 
@@ -79,6 +81,7 @@ async function sendRequest(
         version,
         idempotencyKey: idempotencyKey(run, modelKey(number)),
         onText: (piece) => teller.add(piece),
+        onPassedOver: () => teller.restart(),
       },
       deadline: { timers, timeoutMs: settings.stepTimeoutMs, signal: keeper.signal },
       isCompacted,
@@ -98,24 +101,21 @@ async function recordAnswer(
   answer: ModelAnswer,
   requestTokens: number,
 ): Promise<Answered | TurnEnd> {
-  const { journal, prepared } = run;
+  const { journal, prepared, ports } = run;
   const read = await readAnswer(answer, step, prepared);
   if (read.status === 'unusable') return failModel(run, { message: read.why });
-  if (answer.usage !== undefined) void observeUsage(run, answer.usage, answer.model);
-  await journal.record({ ...read.outcome, requestTokens });
   const { message, outcome } = read;
+  const { usage } = outcome;
+  const model = answer.model ?? prepared.agent.model.profile.id;
+  if (usage !== undefined) void ports.calibrations.observe(model, usage.inputTokens, step.countedTokens);
+  await journal.record({ ...outcome, requestTokens });
   return { kind: 'answered', step: step.key, seq: step.head + 1, message, end: outcome.end };
 }
 
-/** Compares what the provider read with our own count of the same request; call before the answer is in the log. */
-function observeUsage(
-  { ports, journal, prepared }: RunningTurn,
-  usage: ModelUsage,
-  model = prepared.agent.model.profile.id,
-): Promise<void> {
+/** Our own count, which no provider has a part in. */
+function countRequest({ journal, prepared }: RunningTurn): number {
   const { anchor: _, ...size } = journal.conversation.size;
-  const counted = contextSize(size, { ...prepared.overhead, calibration: 1 });
-  return ports.calibrations.observe(model, usage.inputTotal, counted.tokens);
+  return contextSize(size, { ...prepared.overhead, calibration: 1 }).tokens;
 }
 
 interface FailedRequest {
@@ -134,7 +134,7 @@ async function goOnAfter(
   const { prepared, journal, ports } = run;
   switch (failure.kind) {
     case 'overflow': {
-      if (!prepared.policy.enabled || hasWaited(journal.steps, 'overflow', step)) {
+      if (!prepared.policy.enabled || !mayWaitForPass(journal.steps, 'overflow', step)) {
         return failAsTooLarge(run, tokens, failure);
       }
       await journal.start([overflowKey(step)]);
@@ -145,10 +145,10 @@ async function goOnAfter(
       const waits = countWaits(journal.steps, 'retry', step);
       const retryAfterMs = failure.retryAt === undefined ? undefined : failure.retryAt - ports.clock.now();
       const times = { waits, retryAfterMs };
-      return { kind: 'suspended', wait: waitForRetry(step, times) };
+      return { kind: 'suspended', wait: waitForRetry(step, times), why: failure };
     }
     case 'invalid':
-      return (await rollBackRefused(run, version, failure)) ? takeModelStep(run) : failModel(run, failure);
+      return (await rollBackRefused(run, { step, version }, failure)) ? takeModelStep(run) : failModel(run, failure);
     case 'fatal':
       return failModel(run, failure);
   }
@@ -166,12 +166,13 @@ async function suspendForPass(
 }
 
 async function askForPass(
-  { keeper, ports }: RunningTurn,
+  { keeper, ports, prepared }: RunningTurn,
   reasons: readonly Reason[],
   refusedTokens?: number,
 ): Promise<void> {
   keeper.signal.throwIfAborted();
-  const passId = await requestPass(ports, keeper.lease.conversation, reasons, refusedTokens);
+  const { calibration } = prepared.overhead;
+  const passId = await requestPass(ports, keeper.lease.conversation, { reasons, refusedTokens, calibration });
   if (passId === undefined) throw new LostTurn('gone');
 }
 

@@ -27,16 +27,23 @@ const input = z
     query: z.string().trim().min(1).max(400).optional().describe('what to look for: words, an id, a path'),
     from: seqSchema.optional().describe('the first message to read; with a query: to search'),
     to: seqSchema.optional().describe('the last one'),
-    offset: z.number().int().min(0).optional().describe('characters of the first message to skip when reading'),
+    ref: z.string().min(1).max(64).optional().describe('the reference of a clipped result, to read it whole'),
+    offset: z.number().int().min(0).optional().describe('characters of the first message, or of that result, to skip'),
     limit: z.number().int().min(100).optional().describe(`tokens of the answer, ${ANSWER_TOKENS} unless given`),
   })
-  .refine(({ query, from, to }) => (query ?? from ?? to) !== undefined, 'give a query, or the messages to read')
+  .refine(({ query, from, to, ref }) => (query ?? from ?? to ?? ref) !== undefined, {
+    message: 'give a query, the messages to read, or a reference',
+  })
+  .refine(({ query, from, to, ref }) => ref === undefined || (query ?? from ?? to) === undefined, {
+    path: ['ref'],
+    message: 'is read by itself, without query, from and to',
+  })
   .refine(({ from = 1, to = Infinity }) => from <= to, { path: ['to'], message: 'is before from' });
 
 type RecallInput = z.infer<typeof input>;
 
 export interface RecallPlace extends LogPlace {
-  readonly contexts: Pick<ContextStore, 'readLog' | 'readVersion'>;
+  readonly contexts: Pick<ContextStore, 'readLog' | 'readText' | 'readVersion'>;
   readonly state: Pick<ConversationState, 'head' | 'size'>;
 }
 
@@ -61,7 +68,7 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
   readonly description =
     'Searches and reads earlier messages of this conversation, also those that you no longer see. With a query it answers hits, ' +
     'best first: number of the message (seq), role and an excerpt. With from and to it answers those messages whole, and ' +
-    'in "next" where to go on. What it answers is a record, not a new request.';
+    'in "next" where to go on; with the ref of a clipped result that result. What it answers is a record, not a new request.';
   readonly input = input;
   readonly #counter: TokenCounter;
   readonly #maxTokens: number;
@@ -76,10 +83,11 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
   /** The tool at work on one conversation; it reaches no other. */
   open(place: RecallPlace): Tool {
     const { name, description } = this;
-    const run = (given: RecallInput, { signal }: { readonly signal: AbortSignal }): Promise<string> =>
-      given.query === undefined
-        ? this.#read(place, given, signal)
-        : this.#search(place, { ...given, query: given.query }, signal);
+    const run = (given: RecallInput, { signal }: { readonly signal: AbortSignal }): Promise<string> => {
+      const { query, ref } = given;
+      if (ref !== undefined) return this.#readWhole(place, { ...given, ref });
+      return query === undefined ? this.#read(place, given, signal) : this.#search(place, { ...given, query }, signal);
+    };
     return { name, description, input, retry: 'safe', run };
   }
 
@@ -152,15 +160,30 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
     return this.#composeWithin(limit, compose);
   }
 
-  /** As much of the start of a message as fits; it looks no further into a long one. */
-  async #fit(message: ReadMessage, room: number): Promise<ReadMessage> {
+  /** What a clip of tool results left out. */
+  async #readWhole(
+    { contexts, conversation }: RecallPlace,
+    { ref, offset = 0, limit }: RecallInput & { readonly ref: string },
+  ): Promise<string> {
+    const whole = await contexts.readText(conversation, ref);
+    if (whole === undefined) return JSON.stringify({ note: 'no text is kept under this ref' });
+    const left = { ref, text: whole.slice(offset) };
+    return this.#composeWithin(limit, async (room) => {
+      const fitting = await this.#fit(left, room);
+      const end = offset + fitting.text.length;
+      return { ...fitting, ...(end < whole.length && { next: { ref, offset: end } }) };
+    });
+  }
+
+  /** As much of the start of a text as fits; it looks no further into a long one. */
+  async #fit<Item extends { readonly text: string }>(item: Item, room: number): Promise<Item> {
     for (let tokens = room; tokens > 0; ) {
-      const cut = { ...message, text: await this.#counter.clipStart(message.text, tokens) };
+      const cut = { ...item, text: await this.#counter.clipStart(item.text, tokens) };
       const counted = await this.#count(cut);
       if (counted <= room) return cut;
       tokens = Math.floor((tokens * room) / counted);
     }
-    return { ...message, text: '' };
+    return { ...item, text: '' };
   }
 
   /** Parts may count less than the whole that they make: then there is less room for them. */

@@ -1,23 +1,37 @@
 import { PASS_LIMITS } from '../../domain/pass.ts';
+import { isLost } from '../../domain/ports/turn-store.ts';
 import { contextSize } from '../../domain/size.ts';
 import { START_VERSION, type Version } from '../../domain/version.ts';
 import { hashSegments } from '../segments-hash.ts';
 import { LostTurn } from './lost-turn.ts';
 import type { ModelFailure } from './model-call.ts';
 import type { RunningTurn } from './running-turn.ts';
+import { hasWaitedForPass, rollbackKey } from './step-keys.ts';
 
 /** In `explained` of a version that was put over a refused one. A caller's rollback says something else. */
 const VERSION_REFUSED = 'version_refused';
 
+/** A request whose form was refused. */
+export interface RefusedRequest {
+  /** key of its step */
+  readonly step: string;
+  /** that was sent */
+  readonly version: number;
+}
+
 /**
  * A provider refused the form of a request over a version that a pass made. What was live before it becomes the live
  * version again, the refused one's segments are quarantined, and the step is taken once more. Where that is refused as
- * well, so is what stood before it, until one was answered over or no pass made it.
- * @param refused number of the version that was sent
+ * well, so is what stood before it, until one was answered over or no pass made it. A step that had waited for a pass may wait
+ * for another: what stood before is as large as it was.
  * @returns false where no pass made what that version shows, or a request over it was answered: then its form is not what is refused
  * @throws LostTurn
  */
-export async function rollBackRefused(run: RunningTurn, refused: number, failure: ModelFailure): Promise<boolean> {
+export async function rollBackRefused(
+  run: RunningTurn,
+  { step, version: refused }: RefusedRequest,
+  failure: ModelFailure,
+): Promise<boolean> {
   const { ports, keeper, journal } = run;
   const { conversation } = keeper.lease;
   const shown = await findShown(run, await readVersion(run, refused));
@@ -27,6 +41,8 @@ export async function rollBackRefused(run: RunningTurn, refused: number, failure
   if (shown.cause !== 'pass' || isAnswered) return false;
   const version = restoreVersion(run, refused, await readVersion(run, shown.parent));
   keeper.signal.throwIfAborted();
+  // First: a crash between the two costs a wait that was not owed, the other way round it costs the turn.
+  if (hasWaitedForPass(journal.steps, step)) await journal.start([rollbackKey(step)]);
   const result = await ports.turns.rollBackVersion(keeper.lease, {
     expectedVersion: refused,
     shownVersion: shown.number,
@@ -34,7 +50,7 @@ export async function rollBackRefused(run: RunningTurn, refused: number, failure
     refusedSegments: hashSegments(shown.segments),
     keepVersions: PASS_LIMITS.keepVersions,
   });
-  if (result.status === 'fenced' || result.status === 'gone') throw new LostTurn(result.status);
+  if (isLost(result)) throw new LostTurn(result.status);
   if (result.status === 'answered') return false;
   if (result.status === 'version_changed') {
     journal.adopt(await ports.contexts.readConversation(conversation));

@@ -1,9 +1,9 @@
 import type { ClaimedTurn } from '../../domain/ports/turn-store.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import type { ContextCache } from './context-cache.ts';
+import type { LeaseKeeper } from './lease-keeper.ts';
 import type { TurnDependencies, TurnSettings } from './turn-dependencies.ts';
 import type { TurnJournal } from './turn-journal.ts';
-import type { LeaseKeeper } from './turn-lease.ts';
 
 /** One claimed turn at work: from its claim to the write that settles or suspends it. */
 export interface RunningTurn {

@@ -28,21 +28,53 @@ export function overflowKey(step: string): string {
   return `overflow-${step}`;
 }
 
-/** What a step has waited for. A pass that the gate asked for is none for a size that the provider refused, and is waited for apart. */
-type Waited = WaitKind | 'overflow';
+/** Key of a mark that a version was rolled back under a step that had waited for it. Written before the rollback. */
+export function rollbackKey(step: string): string {
+  return `rollback-${step}`;
+}
+
+/**
+ * What a step has waited for. A pass that the gate asked for is none for a size that the provider refused, and is waited for
+ * apart; so is the one that comes after a rollback of what either had brought.
+ */
+type Waited = WaitKind | 'overflow' | 'rollback';
 
 /**
  * Key of a mark that a step has waited once more. The store counts suspensions but does not tell; without the mark a step
  * that waits for its pass, then for its provider, would wait for a pass again.
  */
 export function nextWaitMark(steps: Steps, kind: WaitKind, step: string): string {
-  const isForOverflow = kind === 'compaction' && steps.has(overflowKey(step)) && !hasWaited(steps, 'overflow', step);
-  const waited = isForOverflow ? 'overflow' : kind;
+  const waited = kind === 'compaction' ? nameCause(steps, step) : kind;
   return `waited-${waited}-${step}-${countWaits(steps, waited, step) + 1}`;
 }
 
-export function hasWaited(steps: Steps, kind: Waited, step: string): boolean {
+/** Whether a step may wait for a pass: once for each cause, and once more after a rollback. */
+export function mayWaitForPass(steps: Steps, cause: 'compaction' | 'overflow', step: string): boolean {
+  return !hasWaited(steps, cause, step) || isOwedWait(steps, step);
+}
+
+export function hasWaitedForPass(steps: Steps, step: string): boolean {
+  return hasWaited(steps, 'compaction', step) || hasWaited(steps, 'overflow', step);
+}
+
+/** What the pass that a step has just waited for came of. */
+function nameCause(steps: Steps, step: string): Waited {
+  if (isOwedWait(steps, step)) return 'rollback';
+  const isForOverflow = steps.has(overflowKey(step)) && !hasWaited(steps, 'overflow', step);
+  return isForOverflow ? 'overflow' : 'compaction';
+}
+
+function isOwedWait(steps: Steps, step: string): boolean {
+  return steps.has(rollbackKey(step)) && !hasWaited(steps, 'rollback', step);
+}
+
+function hasWaited(steps: Steps, kind: Waited, step: string): boolean {
   return countWaits(steps, kind, step) > 0;
+}
+
+/** Whether the turn has gone on since then: the first that a claim writes of a wait is its mark. */
+export function hasGoneOn(steps: Steps, since: number): boolean {
+  return [...steps.values()].some(({ at }) => at > since);
 }
 
 /** How often a step has waited for something. */

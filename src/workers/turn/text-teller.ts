@@ -44,6 +44,12 @@ export class TextTeller {
     if (this.#rest === undefined || this.#text.length >= TELL_CHARACTERS) this.#tell();
   }
 
+  /** Another model of a chain answers in the place of the one that was heard: its text begins at 0. */
+  restart(): void {
+    this.#text = '';
+    this.#told = 0;
+  }
+
   /** Tells what is left. */
   end(): void {
     if (!this.#isEnded && this.#text !== '') this.#tell();

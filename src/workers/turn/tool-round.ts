@@ -22,7 +22,7 @@ type AnswerableCall = DecidedCall<Exclude<CallDecision, { kind: 'wait' }>>;
  * Answers the open calls of an assistant message, in parallel, each recorded as soon as it has its result. Undefined:
  * the round is closed. Calls that wait for somebody are suspended for once all others have their results.
  */
-export async function answerCalls(run: RunningTurn, answered: Answered): Promise<TurnEnd | undefined> {
+export async function takeToolSteps(run: RunningTurn, answered: Answered): Promise<TurnEnd | undefined> {
   const { journal, prepared, claimed } = run;
   const open = new Set(journal.conversation.openCalls.map(({ id }) => id));
   const calls = (answered.message.toolCalls ?? []).filter(({ id }) => open.has(id));
@@ -73,7 +73,8 @@ async function answerCall(run: RunningTurn, one: AnswerableCall): Promise<void> 
   const startedAt = ports.clock.now();
   const given: ToolAnswer = decision.kind === 'run' ? await runTool(run, call, decision) : decision;
   const maxTokens = prepared.agent.toolResultMaxTokens ?? TOOL_RESULT_MAX_TOKENS;
-  const { content, whole } = await clipResult(prepared.counter, given.output.content, maxTokens);
+  const hasRecall = prepared.recall !== undefined;
+  const { content, whole } = await clipResult(prepared.counter, given.output.content, { maxTokens, hasRecall });
   ports.onContent?.({ type: 'tool_answered', ...said, content });
   const isError = given.output.isError === true;
   const message: Message = { role: 'tool', content, toolCallId: call.id, ...(isError ? { isError } : {}) };

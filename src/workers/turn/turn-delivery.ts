@@ -2,18 +2,20 @@ import type { ConversationRef } from '../../domain/ids.ts';
 import type { TurnHandler } from '../../domain/ports/handlers.ts';
 import type { Traced } from '../../domain/ports/tracing.ts';
 import type { ClaimedTurn, ClaimResult } from '../../domain/ports/turn-store.ts';
+import { isOutage } from '../../domain/redis-errors.ts';
 import type { WaitKind } from '../../domain/turn.ts';
 import { requestPass, tellOfHold } from '../pass-request.ts';
+import { BrokenDelivery } from './broken-delivery.ts';
 import { ContextCache } from './context-cache.ts';
 import { decideTurnEnd } from './gate.ts';
+import { LeaseKeeper } from './lease-keeper.ts';
 import { LostTurn } from './lost-turn.ts';
 import type { RunningTurn } from './running-turn.ts';
+import { hasGoneOn } from './step-keys.ts';
 import { TURN_SETTINGS, type TurnDependencies, type TurnSettings } from './turn-dependencies.ts';
-import { failTurn } from './turn-end.ts';
-import { endTurn } from './turn-ending.ts';
+import { endTurn, failTurn } from './turn-end.ts';
 import { TurnJournal } from './turn-journal.ts';
-import { LeaseKeeper } from './turn-lease.ts';
-import { runTurn } from './turn-run.ts';
+import { runTurn } from './turn-loop.ts';
 import { runInTime } from './turn-time.ts';
 
 /** `lost`: the conversation went to another owner, or was erased; nothing more was written. */
@@ -48,12 +50,13 @@ export class TurnDelivery {
     this.#startedAt = ports.clock.now();
   }
 
-  /** @throws what a port throws where its service fails */
+  /** @throws BrokenDelivery; an outage as it is, which is no turn's own and is told once for all */
   async run(): Promise<DeliveryOutcome> {
+    let turn: ClaimedTurn | undefined;
     try {
       const claim = await this.#ports.turns.claim(this.#conversation, this.#owner, this.#ports.ids.next());
       if (claim.status === 'poison') await this.#passOn(claim);
-      let turn = claim.status === 'claimed' ? claim.turn : undefined;
+      if (claim.status === 'claimed') turn = claim.turn;
       while (turn !== undefined) {
         const claimed = turn;
         this.#claims += 1;
@@ -62,7 +65,8 @@ export class TurnDelivery {
       return 'done';
     } catch (error) {
       if (error instanceof LostTurn) return 'lost';
-      throw error;
+      if (isOutage(error)) throw error;
+      throw new BrokenDelivery({ conversation: this.#conversation, ...(turn && { turn: turn.lease.turn }) }, error);
     }
   }
 
@@ -84,12 +88,13 @@ export class TurnDelivery {
 
   async #work(claimed: ClaimedTurn, keeper: LeaseKeeper): Promise<ClaimedTurn | undefined> {
     const { agent } = claimed;
+    const startedAt = this.#ports.clock.now();
     const run = this.#openTurn(claimed, keeper);
     const end =
       run === undefined
         ? failTurn('unknown_agent', `no agent ${agent} at this worker`, { agent })
         : await runInTime(run, runTurn);
-    const next = await endTurn(this.#ports, claimed, end, this.#hasShareLeft());
+    const next = await endTurn(this.#ports, { claimed, startedAt, end, mayClaimNext: this.#hasShareLeft() });
     return run !== undefined && end.kind === 'completed' ? await this.#compactBehind(run, next) : next;
   }
 
@@ -111,11 +116,12 @@ export class TurnDelivery {
     { prepared, journal }: RunningTurn,
     next: ClaimedTurn | undefined,
   ): Promise<ClaimedTurn | undefined> {
+    const { calibration } = prepared.overhead;
     const { reasons, hold } = decideTurnEnd(prepared, journal.conversation);
     if (hold !== undefined) tellOfHold(this.#ports, this.#conversation, hold);
     if (reasons.length === 0) return next;
     try {
-      const passId = await requestPass(this.#ports, this.#conversation, reasons);
+      const passId = await requestPass(this.#ports, this.#conversation, { reasons, calibration });
       const isTold = next !== undefined && passId !== undefined;
       return isTold ? { ...next, conversation: { ...next.conversation, passId } } : next;
     } catch (error) {
@@ -135,11 +141,11 @@ export class TurnDelivery {
   }
 
   #reportClaim(claimed: ClaimedTurn): void {
-    const { lease, agent, attempt, acceptedAt, steps, waited } = claimed;
+    const { lease, agent, attempt, dueAt, claimedAt, steps, waited } = claimed;
     const { conversation, turn } = lease;
     const suspended = readSuspension(claimed);
     const isFirst = attempt === 1 && steps.size === 0 && waited === undefined;
-    const waitMs = Math.max(0, this.#ports.clock.now() - acceptedAt);
+    const waitMs = Math.max(0, claimedAt - dueAt);
     const times = { ...(isFirst && { waitMs }), ...(suspended && { suspended }) };
     this.#ports.onEvent({ type: 'turn_claimed', conversation, turn, agent, attempt, ...times });
   }
@@ -159,6 +165,5 @@ function describeSpan({ lease, agent, attempt, askedIn, waited }: ClaimedTurn): 
 function readSuspension({ waited, claimedAt, steps, attempt }: ClaimedTurn): { for: WaitKind; ms: number } | undefined {
   const since = waited?.since;
   if (waited === undefined || since === undefined || attempt > 1) return undefined;
-  const hasGoneOn = [...steps.values()].some(({ at }) => at > since);
-  return hasGoneOn ? undefined : { for: waited.for, ms: Math.max(0, claimedAt - since) };
+  return hasGoneOn(steps, since) ? undefined : { for: waited.for, ms: Math.max(0, claimedAt - since) };
 }

@@ -40,7 +40,7 @@ export const TURN_SETTINGS: TurnSettings = {
 /** All that a turn worker touches. */
 export interface TurnDependencies {
   readonly turns: TurnStore;
-  readonly contexts: Pick<ContextStore, 'readConversation' | 'readContext' | 'readLog' | 'readVersion'>;
+  readonly contexts: Pick<ContextStore, 'readConversation' | 'readContext' | 'readLog' | 'readText' | 'readVersion'>;
   readonly passes: PassIntake;
   readonly takeover: PassTakeover;
   readonly texts: TextPublisher;

@@ -1,13 +1,86 @@
 import type { ErrorCode } from '../../domain/errors.ts';
+import { type ClaimedTurn, isLost, type Settlement } from '../../domain/ports/turn-store.ts';
+import { restOf } from '../../domain/rest.ts';
 import type { AnswerEnd, TurnFailure, WaitRequest } from '../../domain/turn.ts';
+import { LostTurn } from './lost-turn.ts';
+import type { TurnDependencies } from './turn-dependencies.ts';
 
 /** Why the work on a claimed turn stops. Decided where it is found, written in one place. */
 export type TurnEnd =
   | { readonly kind: 'completed'; readonly answerSeq: number; readonly end?: AnswerEnd | undefined }
   | { readonly kind: 'failed'; readonly failure: TurnFailure }
-  | { readonly kind: 'suspended'; readonly wait: WaitRequest };
+  | {
+      readonly kind: 'suspended';
+      readonly wait: WaitRequest;
+      /** of a wait for a retry: what failed, without contents, for a turn that is suspended too often */
+      readonly why?: { readonly message: string; readonly code?: string | undefined };
+    };
 
 /** @param details figures and ids, never contents */
 export function failTurn(code: ErrorCode, message: string, details?: TurnFailure['details']): TurnEnd {
   return { kind: 'failed', failure: { code, message, ...(details === undefined ? {} : { details }) } };
+}
+
+type EndingPorts = Pick<TurnDependencies, 'turns' | 'agents' | 'wakes' | 'clock' | 'ids' | 'onEvent' | 'tracing'>;
+
+/** The work on a claimed turn, once it has stopped. */
+export interface EndedWork {
+  readonly claimed: ClaimedTurn;
+  /** when it was claimed, by the clock of this process, which need not be the store's */
+  readonly startedAt: number;
+  readonly end: TurnEnd;
+  /** the delivery has its share left, so that the next turn needs no wake */
+  readonly mayClaimNext: boolean;
+}
+
+/**
+ * Writes how the work on a claimed turn ended: the one write that gives the lease back.
+ * @returns the next turn, where this delivery goes on with it
+ * @throws LostTurn
+ */
+export async function endTurn(ports: EndingPorts, work: EndedWork): Promise<ClaimedTurn | undefined> {
+  const { claimed, end } = work;
+  if (end.kind === 'suspended') {
+    const { lease } = claimed;
+    const { wait } = end;
+    const suspended = await ports.turns.suspend(lease, { ...wait, suspendedIn: ports.tracing.current() });
+    if (isLost(suspended)) throw new LostTurn(suspended.status);
+    if (suspended.status === 'exhausted') return endTurn(ports, { ...work, end: exhausted(end) });
+    const { conversation, turn } = lease;
+    ports.onEvent({ type: 'turn_suspended', conversation, turn, for: wait.for, waitMs: wait.waitMs });
+    return undefined;
+  }
+  const settlement: Settlement =
+    end.kind === 'completed'
+      ? { state: 'completed', answerSeq: end.answerSeq, ...(end.end && { end: end.end }) }
+      : { state: 'failed', failure: end.failure };
+  return writeSettlement(ports, work, settlement);
+}
+
+async function writeSettlement(
+  { turns, agents, wakes, clock, ids, onEvent }: EndingPorts,
+  { claimed, startedAt, mayClaimNext }: EndedWork,
+  settlement: Settlement,
+): Promise<ClaimedTurn | undefined> {
+  const { lease, agent, dueAt, claimedAt } = claimed;
+  const { conversation, turn } = lease;
+  const rest = restOf(agents.find(agent)?.policy);
+  const result = await turns.settle(lease, { ...settlement, ...rest }, mayClaimNext ? undefined : ids.next());
+  if (isLost(result)) throw new LostTurn(result.status);
+  onEvent({
+    type: 'turn_settled',
+    conversation,
+    turn,
+    outcome: settlement.state,
+    ...(settlement.state === 'failed' && { code: settlement.failure.code }),
+    durationMs: Math.max(0, claimedAt - dueAt) + Math.max(0, clock.now() - startedAt),
+  });
+  if (result.wake !== undefined) await wakes.wake('turn', conversation, result.wake);
+  return result.next;
+}
+
+function exhausted({ wait, why }: Extract<TurnEnd, { kind: 'suspended' }>): TurnEnd {
+  const { step, for: kind } = wait;
+  const message = `${step} was suspended too often, last for ${kind}${why === undefined ? '' : `: ${why.message}`}`;
+  return failTurn('retries_exhausted', message, { step, ...(why?.code !== undefined && { code: why.code }) });
 }

@@ -1,10 +1,16 @@
 import type { ConversationState } from '../../domain/conversation.ts';
 import type { Clock } from '../../domain/ports/clock.ts';
-import type { ClaimedTurn, Lost, StepOutcome, TurnStore } from '../../domain/ports/turn-store.ts';
+import {
+  type ClaimedTurn,
+  isLost,
+  type Lost,
+  type StepOutcome,
+  type TurnStore,
+} from '../../domain/ports/turn-store.ts';
 import type { StepRecord } from '../../domain/turn.ts';
 import type { ContextCache } from './context-cache.ts';
+import type { LeaseKeeper } from './lease-keeper.ts';
 import { LostTurn } from './lost-turn.ts';
-import type { LeaseKeeper } from './turn-lease.ts';
 
 export interface JournalOptions {
   readonly turns: Pick<TurnStore, 'startSteps' | 'recordStep'>;
@@ -69,7 +75,7 @@ export class TurnJournal {
   }
 
   #held<Result extends { readonly status: string }>(result: Result | Lost): Exclude<Result, Lost> {
-    if (result.status === 'fenced' || result.status === 'gone') throw new LostTurn(result.status);
+    if (isLost(result)) throw new LostTurn(result.status);
     return result as Exclude<Result, Lost>;
   }
 }

@@ -40,5 +40,5 @@ async function readAge({ claimed, ports }: RunningTurn): Promise<number> {
 function shortenWait(end: TurnEnd, leftMs: number): TurnEnd {
   if (end.kind !== 'suspended') return end;
   const waitMs = Math.max(0, Math.min(end.wait.waitMs, leftMs));
-  return { kind: 'suspended', wait: { ...end.wait, waitMs } };
+  return { ...end, wait: { ...end.wait, waitMs } };
 }

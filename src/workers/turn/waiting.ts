@@ -17,12 +17,11 @@ export function waitForPass(step: string): WaitRequest {
 export interface RetryTimes {
   /** how often the step has waited for its provider already */
   readonly waits: number;
-  /** ms until the provider asks to be called again; one that says "now" is still given a moment */
+  /** ms until the provider asks to be called again: the earliest, since one in an outage may say "now" each time */
   readonly retryAfterMs?: number | undefined;
 }
 
-export function waitForRetry(step: string, { waits, retryAfterMs }: RetryTimes): WaitRequest {
+export function waitForRetry(step: string, { waits, retryAfterMs = 0 }: RetryTimes): WaitRequest {
   const backoffMs = Math.min(RETRY_MOST_MS, RETRY_FIRST_MS * 2 ** waits);
-  const waitMs = retryAfterMs === undefined ? backoffMs : Math.max(RETRY_FIRST_MS, retryAfterMs);
-  return { for: 'retry', step, waitMs, calls: [] };
+  return { for: 'retry', step, waitMs: Math.max(backoffMs, retryAfterMs), calls: [] };
 }

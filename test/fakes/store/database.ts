@@ -47,6 +47,7 @@ export interface MemoryPass {
   passId: string;
   reasons: Reason[];
   refusedTokens?: number | undefined;
+  calibration?: number | undefined;
   wake?: string;
   attempts: number;
   owner?: string | undefined;

@@ -1,6 +1,6 @@
 import { hasHardReason } from '../../../src/domain/compaction/thresholds.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
-import { PASS_LIMITS } from '../../../src/domain/pass.ts';
+import { isCounted, PASS_LIMITS, type PassOutcome } from '../../../src/domain/pass.ts';
 import type {
   PassClaimResult,
   PassEnd,
@@ -40,8 +40,13 @@ export function openMemoryPassStore(db: MemoryDatabase): PassStore {
     readReasons: async (lease) => {
       const held = hold(db, lease);
       if ('status' in held) return held;
-      const { reasons, refusedTokens } = held.pass;
-      return { status: 'held', reasons: [...reasons], ...(refusedTokens !== undefined && { refusedTokens }) };
+      const { reasons, refusedTokens, calibration } = held.pass;
+      return {
+        status: 'held',
+        reasons: [...reasons],
+        ...(refusedTokens !== undefined && { refusedTokens }),
+        ...(calibration !== undefined && { calibration }),
+      };
     },
     recordPlan: async (lease, plan) => {
       const held = hold(db, lease);
@@ -71,7 +76,7 @@ export function openMemoryPassStore(db: MemoryDatabase): PassStore {
 }
 
 function requestPass(db: MemoryDatabase, request: PassRequest): PassRequestResult {
-  const { conversation: ref, reasons, refusedTokens, passId, wake } = request;
+  const { conversation: ref, reasons, refusedTokens, calibration, passId, wake } = request;
   if (db.isGone(ref)) return { status: 'gone' };
   const conversation = db.find(ref);
   if (conversation === undefined) return { status: 'not_found' };
@@ -82,6 +87,7 @@ function requestPass(db: MemoryDatabase, request: PassRequest): PassRequestResul
   if (pass !== undefined) {
     pass.reasons = [...new Set([...pass.reasons, ...reasons])];
     if (refusedTokens !== undefined) pass.refusedTokens = Math.min(refusedTokens, pass.refusedTokens ?? refusedTokens);
+    if (calibration !== undefined) pass.calibration = Math.max(calibration, pass.calibration ?? calibration);
     if (hasHardReason(reasons) && pass.review !== undefined) {
       dropProposal(conversation);
       if (pass.owner === undefined) {
@@ -93,7 +99,7 @@ function requestPass(db: MemoryDatabase, request: PassRequest): PassRequestResul
     const status = pass.passId === passId ? 'requested' : 'joined';
     return { status, passId: pass.passId, needsWake: pass.wake === wake };
   }
-  const made = { passId, reasons: [...new Set(reasons)], refusedTokens, wake };
+  const made = { passId, reasons: [...new Set(reasons)], refusedTokens, calibration, wake };
   conversation.pass = { ...made, attempts: 0, requestedAt: db.now() };
   db.ready.set(readyMember('p', ref), db.now() + WAKE_GRACE_MS);
   return { status: 'requested', passId, needsWake: true };
@@ -157,7 +163,7 @@ function parkPass(
     const pass = db.find(lease.conversation)?.pass;
     const isSame = pass?.parked?.job === job && pass.parked.by === lease.owner;
     const isUnclaimed = pass?.passId === lease.passId && pass.owner === undefined;
-    return held.status === 'superseded' && isUnclaimed && isSame ? { status: 'parked' } : held;
+    return held.status === 'fenced' && isUnclaimed && isSame ? { status: 'parked' } : held;
   }
   const untilMs = db.now() + parkMs;
   Object.assign(held.pass, { owner: undefined, leaseUntil: undefined, parked: { job, by: lease.owner, untilMs } });
@@ -219,10 +225,10 @@ function hold(db: MemoryDatabase, lease: PassLease): { conversation: MemoryConve
   if (db.isGone(lease.conversation)) return { status: 'gone' };
   const conversation = db.find(lease.conversation);
   const pass = conversation?.pass;
-  if (conversation === undefined || pass?.passId !== lease.passId || pass.owner !== lease.owner) {
-    return { status: 'superseded' };
+  if (conversation === undefined || pass?.passId !== lease.passId) {
+    return { status: conversation?.lastEnd?.passId === lease.passId ? 'fenced' : 'superseded' };
   }
-  return { conversation, pass };
+  return pass.owner === lease.owner ? { conversation, pass } : { status: 'fenced' };
 }
 
 /** As find_end in lua/shared/pass-end.lua. */
@@ -236,7 +242,7 @@ function findEnd(db: MemoryDatabase, lease: PassLease): PassEndResult | undefine
 export function finishPass(
   db: MemoryDatabase,
   conversation: MemoryConversation,
-  outcome: string,
+  outcome: PassOutcome['kind'] | 'superseded',
   wakeTurn: string,
 ): boolean {
   const passId = conversation.pass?.passId ?? '';
@@ -246,7 +252,7 @@ export function finishPass(
   db.ready.delete(readyMember('p', conversation.ref));
   db.sweeps.delete(readyMember('p', conversation.ref));
   const isAwaited = fulfilWait(db, conversation, 'compaction', wakeTurn);
-  if (outcome !== 'no_reason') {
+  if (isCounted(outcome)) {
     conversation.passed = { head: conversation.log.length, turns: conversation.turns };
     emit(db, conversation, 'pass_ended', { passId, outcome });
   }

@@ -70,7 +70,7 @@ export function awaitReview(db: MemoryDatabase, { ref, pass }: MemoryConversatio
 export function isLeftToReview(db: MemoryDatabase, lease: PassLease, { status }: PassLost): boolean {
   const pass = db.find(lease.conversation)?.pass;
   const isSame = pass?.passId === lease.passId && pass.owner === undefined;
-  return status === 'superseded' && isSame && pass.parked?.job === REVIEW && pass.parked.by === lease.owner;
+  return status === 'fenced' && isSame && pass.parked?.job === REVIEW && pass.parked.by === lease.owner;
 }
 
 export function answerDecision({ pass, decisions }: MemoryConversation, answer: DecisionAnswer): void {

@@ -1,5 +1,5 @@
 import type { Version } from '../../../src/domain/version.ts';
-import { versionEvent } from '../../../src/store/version-args.ts';
+import { shownKeys, versionEvent } from '../../../src/store/version-args.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { emit } from './mailbox.ts';
 
@@ -16,6 +16,14 @@ export function putVersion(
   const numbers = [...conversation.versions.keys()]
     .filter((kept) => !conversation.points.has(kept))
     .toSorted((a, b) => a - b);
-  for (const old of numbers.slice(0, -Math.max(1, keepVersions))) conversation.versions.delete(old);
+  dropVersions(conversation, numbers.slice(0, -Math.max(1, keepVersions)));
   emit(db, conversation, 'version_committed', versionEvent(version));
+}
+
+/** What they show goes with them, unless a kept one shows it. */
+function dropVersions({ versions, checkpoints }: MemoryConversation, numbers: readonly number[]): void {
+  const dropped = numbers.flatMap((number) => versions.get(number) ?? []);
+  for (const number of numbers) versions.delete(number);
+  const shown = new Set([...versions.values()].flatMap(shownKeys));
+  for (const key of dropped.flatMap(shownKeys)) if (!shown.has(key)) checkpoints.delete(key);
 }

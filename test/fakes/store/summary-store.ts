@@ -1,6 +1,6 @@
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
-import type { SummaryStore } from '../../../src/domain/ports/summary-store.ts';
+import type { SummaryLease, SummaryStore } from '../../../src/domain/ports/summary-store.ts';
 import type { MemoryDatabase, MemorySummary } from './database.ts';
 
 /** Summaries in memory: the same answers as Redis, by the same contract suite. */
@@ -8,6 +8,13 @@ export function openMemorySummaryStore(db: MemoryDatabase): SummaryStore {
   const find = (ref: ConversationRef, hash: string): MemorySummary | undefined => {
     const found = db.find(ref)?.summaries.get(hash);
     return found !== undefined && found.until > db.now() ? found : undefined;
+  };
+  /** As lua/record-summary.lua. */
+  const findLoss = ({ conversation: ref, passId, hash, owner }: SummaryLease): 'superseded' | 'gone' | undefined => {
+    if (db.isGone(ref)) return 'gone';
+    const { pass, lastEnd } = db.find(ref) ?? {};
+    const isOfPass = pass?.passId === passId || lastEnd?.passId === passId;
+    return isOfPass || isOwn(find(ref, hash), owner) ? undefined : 'superseded';
   };
   return {
     readSummaries: async (ref, hashes) =>
@@ -30,8 +37,10 @@ export function openMemorySummaryStore(db: MemoryDatabase): SummaryStore {
       found.until = db.now() + PASS_LIMITS.summaryClaimMs;
       return true;
     },
-    recordSummary: async (ref, hash, record) => {
-      if (db.isGone(ref)) return 'gone';
+    recordSummary: async (lease, record) => {
+      const { conversation: ref, hash } = lease;
+      const loss = findLoss(lease);
+      if (loss !== undefined) return loss;
       const found = find(ref, hash);
       if (found?.kind === 'record' && found.record.status === 'accepted') return 'recorded';
       const ttlMs = record.status === 'accepted' ? PASS_LIMITS.summaryTtlMs : PASS_LIMITS.refusalTtlMs;
@@ -46,8 +55,10 @@ export function openMemorySummaryStore(db: MemoryDatabase): SummaryStore {
       const found = find(ref, `part:${key}`);
       return found?.kind === 'part' ? found.text : undefined;
     },
-    recordPart: async (ref, key, text) => {
-      if (db.isGone(ref)) return 'gone';
+    recordPart: async (lease, key, text) => {
+      const { conversation: ref } = lease;
+      const loss = findLoss(lease);
+      if (loss !== undefined) return loss;
       if (find(ref, `part:${key}`) !== undefined) return 'recorded';
       const until = db.now() + PASS_LIMITS.summaryTtlMs;
       db.find(ref)?.summaries.set(`part:${key}`, { kind: 'part', text, until });

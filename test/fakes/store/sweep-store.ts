@@ -16,8 +16,9 @@ const MOST_RESTING = 10;
 export function openMemorySweepStore(db: MemoryDatabase): SweepStore {
   return {
     shards: 1,
-    sweepShards: async (shards, limit) =>
-      shards.flatMap((shard) => sweepShard(db, shard, limit)).map((member) => decodeDueEntry(member)),
+    sweepShards: async (shards, limit) => ({
+      due: shards.flatMap((shard) => sweepShard(db, shard, limit)).map((member) => decodeDueEntry(member)),
+    }),
     inspectTurn: async (ref) => inspect(db, 'turn', ref),
     inspectPass: async (ref) => inspect(db, 'pass', ref),
     recordWake: async ({ kind, conversation: ref }, wake) => {

@@ -88,16 +88,19 @@ function resume(db: MemoryDatabase, { conversation: ref, turn, answers, wake }: 
   if (conversation === undefined || record === undefined) return { status: 'not_found' };
   const { waiting } = record;
   const isWaiting = record.state === 'waiting';
-  const isForAnswers = waiting?.for === 'tools' || waiting?.for === 'approval';
-  const isOpen = isForAnswers && (isWaiting || waiting.isFulfilled);
-  const awaited = isOpen ? [...answers].filter(([call]) => waiting.calls.includes(call)) : [];
-  if (!isOpen || awaited.length === 0) {
-    const isKnown = answers.size > 0 && [...answers.keys()].every((call) => record.answers.has(call));
-    return { status: isKnown ? 'fulfilled' : 'not_waiting' };
+  const isOpen = isWaiting || waiting?.isFulfilled === true;
+  const kind = isOpen && (waiting?.for === 'tools' || waiting?.for === 'approval') ? waiting.for : undefined;
+  const awaited = kind === undefined ? [] : (waiting?.calls ?? []);
+  for (const [call, answer] of answers) {
+    if (!awaited.includes(call)) {
+      if (!record.answers.has(call)) return { status: 'not_waiting', call };
+    } else if (kind !== undefined && answer.for !== kind) return { status: 'other_kind', call, for: kind };
   }
-  for (const [call, answer] of awaited) if (!record.answers.has(call)) record.answers.set(call, answer);
-  if (!waiting.calls.every((call) => record.answers.has(call))) return { status: 'partial' };
-  fulfilWait(db, conversation, waiting.for, wake);
+  const taken = [...answers].filter(([call]) => awaited.includes(call));
+  if (kind === undefined || taken.length === 0) return { status: 'fulfilled' };
+  for (const [call, { json }] of taken) if (!record.answers.has(call)) record.answers.set(call, json);
+  if (!awaited.every((call) => record.answers.has(call))) return { status: 'partial' };
+  fulfilWait(db, conversation, kind, wake);
   return { status: 'fulfilled', ...(isWaiting && conversation.wake === wake && { wake }) };
 }
 

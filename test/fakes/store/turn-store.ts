@@ -209,7 +209,7 @@ function settle(db: MemoryDatabase, lease: TurnLease, settlement: Settlement, wa
   if (db.isGone(lease.conversation)) return { status: 'gone' };
   const conversation = db.find(lease.conversation);
   const known = conversation?.turnRecords.get(lease.turn);
-  if (conversation !== undefined && known !== undefined && isSettled(known.state)) {
+  if (conversation !== undefined && known !== undefined && isSettled(known.state) && known.state !== 'canceled') {
     const hasNext = conversation.mailbox.length > 0;
     const next = headTurn(conversation);
     const isTaken = conversation.owner === lease.owner && (conversation.leaseUntil ?? 0) > db.now();
@@ -241,7 +241,7 @@ function hold(db: MemoryDatabase, lease: TurnLease): { conversation: MemoryConve
   const conversation = db.find(lease.conversation);
   const record = conversation && headTurn(conversation);
   if (record?.turn !== lease.turn || conversation?.owner !== lease.owner || conversation.epoch !== lease.epoch) {
-    return { status: 'fenced' };
+    return { status: conversation?.turnRecords.get(lease.turn)?.state === 'canceled' ? 'canceled' : 'fenced' };
   }
   return { conversation, record };
 }
@@ -259,6 +259,7 @@ function claimedTurn(conversation: MemoryConversation, record: MemoryTurn): Clai
     agent: record.agent,
     attempt: attempts,
     acceptedAt: record.acceptedAt,
+    dueAt: record.dueAt ?? record.acceptedAt,
     ...(record.askedIn !== undefined && { askedIn: record.askedIn }),
     claimedAt: (conversation.leaseUntil ?? 0) - TURN_LIMITS.leaseMs,
     inputSeq: record.inputSeq ?? 0,

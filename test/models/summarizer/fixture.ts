@@ -1,5 +1,5 @@
 import type { Message } from '../../../src/domain/message.ts';
-import type { ModelProfile, ModelRequest } from '../../../src/domain/model.ts';
+import type { Model, ModelProfile, ModelRequest } from '../../../src/domain/model.ts';
 import type { SummaryAnswer, SummaryCall, SummaryRequest } from '../../../src/domain/ports/summarizer.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../../src/models/scripted.ts';
 import { createModelSummarizer } from '../../../src/models/summarizer/model-summarizer.ts';
@@ -10,10 +10,16 @@ export interface WorldOptions {
   readonly profile?: Partial<ModelProfile>;
   readonly prompt?: string;
   readonly callTimeoutMs?: number;
+  readonly wrap?: (model: Model) => Model;
 }
 
 /** A summarizer over a model without a network, with all that was sent and told. */
-export async function openWorld({ decide = () => ({ content: RECORD }), profile, ...options }: WorldOptions = {}) {
+export async function openWorld({
+  decide = () => ({ content: RECORD }),
+  profile,
+  wrap = (model) => model,
+  ...options
+}: WorldOptions = {}) {
   const requests: ModelRequest[] = [];
   const calls: SummaryCall[] = [];
   const counter = await loadTokenCounter('o200k_base');
@@ -25,7 +31,7 @@ export async function openWorld({ decide = () => ({ content: RECORD }), profile,
     },
   });
   const clock = { now: () => 0 };
-  const summarizer = createModelSummarizer({ model, counter, clock, ...options });
+  const summarizer = createModelSummarizer({ model: wrap(model), counter, clock, ...options });
   return {
     requests,
     calls,

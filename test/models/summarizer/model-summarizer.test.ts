@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { ModelError } from '../../../src/domain/model.ts';
 import type { SummaryParts } from '../../../src/domain/ports/summarizer.ts';
+import { modelChain } from '../../../src/models/chain.ts';
+import { scriptedModel } from '../../../src/models/scripted.ts';
 import { contentOf, HISTORY, openWorld, prose, RECORD, round, say } from './fixture.ts';
 
 describe('a record', () => {
@@ -58,9 +60,9 @@ describe('a record', () => {
     expect(world.counter.countSync(text)).toBeLessThanOrEqual(400);
   });
 
-  it('is refused without a call where the cap holds no record', async () => {
+  it('is not asked for where the cap holds none', async () => {
     const world = await openWorld();
-    expect(await world.summarize({ maxTokens: 99 })).toMatchObject({ status: 'refused' });
+    expect(await world.summarize({ maxTokens: 99 })).toMatchObject({ status: 'unfit' });
     expect(world.requests).toEqual([]);
   });
 });
@@ -228,6 +230,20 @@ describe('a call that fails', () => {
         outputTokens: 80,
       },
     ]);
+  });
+
+  it('tells what was counted where it was paid for in vain', async () => {
+    const usage = { inputTotal: 1_500, output: 80, outputKept: 0 };
+    const world = await openWorld({ decide: () => new ModelError('fatal', 'declined', { usage }) });
+    await world.summarize();
+    expect(world.calls).toMatchObject([{ outcome: 'fatal', inputTokens: 1_500, outputTokens: 80 }]);
+  });
+
+  it('tells who of a chain answered', async () => {
+    const away = scriptedModel({ profile: { id: 'away' }, decide: () => new ModelError('retry', 'overloaded') });
+    const world = await openWorld({ wrap: (model) => modelChain([away, model]) });
+    await world.summarize();
+    expect(world.calls).toMatchObject([{ model: 'away|small', outcome: 'answered', answeredBy: 'small' }]);
   });
 });
 

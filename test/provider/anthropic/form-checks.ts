@@ -99,7 +99,11 @@ function* checkBlock(block: JsonObject, path: string): Iterable<Refusal> {
   }
   if (type === 'image') yield* checkImage(block, path);
   if (type === 'tool_result') {
-    for (const [index, inner] of toBlocks(block['content']).entries()) {
+    const contents = toBlocks(block['content']);
+    if (block['is_error'] === true && contents.some((inner) => inner['type'] !== 'text')) {
+      yield refuse('A12', `${path}.${type}: all content must be type 'text' if 'is_error' is true`);
+    }
+    for (const [index, inner] of contents.entries()) {
       yield* checkBlock(inner, `${path}.${type}.content.${index}`);
     }
   }
@@ -179,6 +183,9 @@ export function* checkToolDefinitions({ tools }: JsonObject): Iterable<Refusal> 
     if (!isObject(schema)) yield refuse('X6', `tools.${index}.custom.input_schema: Field required`);
     else if (schema['type'] !== 'object') {
       yield refuse('X6', `tools.${index}.custom.input_schema.type: Input should be 'object'`);
+    } else if (['oneOf', 'allOf', 'anyOf'].some((key) => key in schema)) {
+      const words = 'input_schema does not support oneOf, allOf, or anyOf at the top level';
+      yield refuse('X6', `tools.${index}.custom.input_schema: ${words}`);
     }
   }
 }

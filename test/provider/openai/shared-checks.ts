@@ -6,6 +6,7 @@ import { refuse, refuseEmptyArray, refuseLongArray, refuseLongText, refuseType, 
 const NAME = '^[a-zA-Z0-9_-]+$';
 const MAX_NAME_LENGTH = 64;
 const MAX_TOOLS = 128;
+const NOT_AT_THE_TOP = ['oneOf', 'anyOf', 'allOf', 'enum', 'not'];
 
 export function* checkEncoding(body: JsonObject): Iterable<Refusal> {
   for (const text of readStrings(body)) {
@@ -30,16 +31,23 @@ export function* checkTools(
     if (tool['type'] !== 'function') continue;
     const { definition, path } = functionOf(tool, `tools[${index}]`);
     yield* checkName(`${path}.name`, readText(definition['name']));
-    const parameters = definition['parameters'];
-    if (parameters !== undefined && (!isObject(parameters) || parameters['type'] !== 'object')) {
-      const kind = isObject(parameters) ? readText(parameters['type']) || 'None' : 'None';
-      yield refuse(
-        'X6',
-        `Invalid schema for function '${readText(definition['name'])}': schema must be a JSON Schema of 'type: "object"', got 'type: "${kind}"'.`,
-        { param: `${path}.parameters`, code: 'invalid_function_parameters' },
-      );
-    }
+    yield* checkParameters(`${path}.parameters`, definition);
   }
+}
+
+function* checkParameters(param: string, { name, parameters }: JsonObject): Iterable<Refusal> {
+  if (parameters === undefined) return;
+  const kind = isObject(parameters) ? readText(parameters['type']) || 'None' : 'None';
+  const isUnion = isObject(parameters) && NOT_AT_THE_TOP.some((key) => key in parameters);
+  if (kind === 'object' && !isUnion) return;
+  const words =
+    kind === 'object'
+      ? `schema must have type 'object' and not have ${NOT_AT_THE_TOP.map((key) => `'${key}'`).join('/')} at the top level.`
+      : `schema must be a JSON Schema of 'type: "object"', got 'type: "${kind}"'.`;
+  yield refuse('X6', `Invalid schema for function '${readText(name)}': ${words}`, {
+    param,
+    code: 'invalid_function_parameters',
+  });
 }
 
 export function* checkName(param: string, name: string): Iterable<Refusal> {

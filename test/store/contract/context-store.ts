@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { START_VERSION } from '../../../src/domain/version.ts';
-import { appendOf, claimPass, commitOf, makeConversation, messagesOf, waitForPass } from '../pass-samples.ts';
+import {
+  appendOf,
+  claimPass,
+  claimSummary,
+  commitOf,
+  makeConversation,
+  messagesOf,
+  waitForPass,
+} from '../pass-samples.ts';
 import { acceptAndClaim, newConversation, textStep, turnFor, weigh } from '../samples.ts';
 import type { StoreHarness } from '../store-harness.ts';
 
@@ -178,14 +186,15 @@ export function describeContextStore(harness: () => StoreHarness): void {
       const conversation = await makeConversation(store, 4);
       const { lease } = await acceptAndClaim(store, conversation, 't1');
       const pass = await claimPass(store, conversation);
+      const summary = await claimSummary(store, conversation, 'hash', pass.lease.passId);
       await store.erase(conversation);
       const gone = { status: 'gone' };
       expect(await store.recordStep(lease, textStep('model.1', 5))).toEqual(gone);
       expect(await store.heartbeat(lease)).toEqual(gone);
       expect(await store.commitVersion(pass.lease, commitOf(0, 2))).toEqual(gone);
       expect(await store.claimSummary(conversation, 'hash', 'owner')).toEqual(gone);
-      expect(await store.recordSummary(conversation, 'hash', { status: 'refused', why: 'w' })).toBe('gone');
-      expect(await store.beatSummary(conversation, 'hash', 'owner')).toBe(false);
+      expect(await store.recordSummary(summary, { status: 'refused', why: 'w' })).toBe('gone');
+      expect(await store.beatSummary(conversation, 'hash', summary.owner)).toBe(false);
       expect(await store.readConversation(conversation)).toBeUndefined();
     });
 

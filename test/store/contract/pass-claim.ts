@@ -65,6 +65,19 @@ export function describePassClaim(harness: () => StoreHarness): void {
       expect(await store.readReasons(next), 'of this pass alone').toEqual({ status: 'held', reasons: ['ratio'] });
     });
 
+    test('of the calibrations of those who ask the largest is kept', async () => {
+      const { store } = harness();
+      const conversation = await makeConversation(store);
+      const { lease } = await claimPass(store, conversation, { calibration: 1.05 });
+      expect(await store.readReasons(lease)).toEqual({ status: 'held', reasons: ['ratio'], calibration: 1.05 });
+      const later = { conversation, reasons: ['ratio'], passId: 'p2', wake: 'w2' } as const;
+      for (const calibration of [1.15, 0.9, undefined]) await store.requestPass({ ...later, calibration });
+      expect(await store.readReasons(lease)).toMatchObject({ calibration: 1.15 });
+      await store.endPass(lease, endOf());
+      const { lease: next } = await claimPass(store, conversation);
+      expect(await store.readReasons(next), 'of this pass alone').toEqual({ status: 'held', reasons: ['ratio'] });
+    });
+
     test('may state no reason: whoever works on it evaluates', async () => {
       const { store } = harness();
       const conversation = await makeConversation(store);
@@ -113,7 +126,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
       expect(await store.claimPass(newConversation(), 'o', 'job', 'w')).toEqual({ status: 'empty' });
     });
 
-    test('held while another lease is valid; free once it lapsed, and the former owner is superseded', async () => {
+    test('held while another lease is valid; free once it lapsed, and the former owner is fenced', async () => {
       const { store, lapseLease } = harness();
       const conversation = await makeConversation(store);
       const { lease } = await claimPass(store, conversation);
@@ -123,12 +136,24 @@ export function describePassClaim(harness: () => StoreHarness): void {
       expect(await store.heartbeatPass(lease), 'nobody came: it goes on').toEqual({ status: 'held' });
       await lapseLease('pass', conversation);
       expect(await store.claimPass(conversation, 'other', 'job', 'w')).toMatchObject({ pass: { attempt: 2 } });
-      const superseded = { status: 'superseded' };
-      expect(await store.heartbeatPass(lease)).toEqual(superseded);
-      expect(await store.readReasons(lease)).toEqual(superseded);
-      expect(await store.recordPlan(lease, '{}')).toEqual(superseded);
-      expect(await store.parkPass(lease, 'job', 1)).toEqual(superseded);
-      expect(await store.endPass(lease, endOf())).toEqual(superseded);
+      const fenced = { status: 'fenced' };
+      expect(await store.heartbeatPass(lease)).toEqual(fenced);
+      expect(await store.readReasons(lease)).toEqual(fenced);
+      expect(await store.recordPlan(lease, '{}')).toEqual(fenced);
+      expect(await store.parkPass(lease, 'job', 1)).toEqual(fenced);
+      expect(await store.endPass(lease, endOf())).toEqual(fenced);
+    });
+
+    test('what another owner has ended was lost all the same, to whoever had it before', async () => {
+      const { store, lapseLease } = harness();
+      const conversation = await makeConversation(store);
+      const { lease } = await claimPass(store, conversation);
+      await lapseLease('pass', conversation);
+      const claim = await store.claimPass(conversation, 'other', 'job', 'w');
+      if (claim.status === 'claimed') await store.endPass(claim.pass.lease, endOf());
+      expect(await store.readReasons(lease)).toEqual({ status: 'fenced' });
+      await claimPass(store, conversation);
+      expect(await store.heartbeatPass(lease), 'whatever came behind it').toEqual({ status: 'fenced' });
     });
 
     test('a fourth claim without a plan ends it as failed and lets the waiting turn go on', async () => {
@@ -191,21 +216,21 @@ export function describePassClaim(harness: () => StoreHarness): void {
       expect(await store.parkPass(lease, 'parent', parkMs), 'I5').toEqual({ status: 'parked' });
       expect(await dueIn(conversation, 'p')).toBeGreaterThan(parkMs - SLACK_MS);
       expect(await dueIn(conversation, 'p'), 'by the clock of the store').toBeLessThanOrEqual(parkMs);
-      expect(await store.heartbeatPass(lease), 'the lease is given back').toEqual({ status: 'superseded' });
+      expect(await store.heartbeatPass(lease), 'the lease is given back').toEqual({ status: 'fenced' });
       expect(await store.claimPass(conversation, 'o', 'another', 'w'), 'sent again, it moves nothing').toEqual(held);
       await endParking(conversation);
       expect(await store.claimPass(conversation, 'o', 'another', 'w')).toMatchObject({ status: 'claimed' });
-      expect(await store.parkPass(lease, 'parent', parkMs)).toEqual({ status: 'superseded' });
+      expect(await store.parkPass(lease, 'parent', parkMs)).toEqual({ status: 'fenced' });
     });
 
-    test('sent again after its job was delivered anew, and parked it too, it is superseded', async () => {
+    test('sent again after its job was delivered anew, and parked it too, it is fenced', async () => {
       const { store } = harness();
       const conversation = await makeConversation(store);
       const first = await claimPass(store, conversation, { job: 'parent' });
       await store.parkPass(first.lease, 'parent', PASS_LIMITS.parkMs);
       const second = await claimPass(store, conversation, { job: 'parent' });
       expect(await store.parkPass(second.lease, 'parent', PASS_LIMITS.parkMs)).toEqual({ status: 'parked' });
-      expect(await store.parkPass(first.lease, 'parent', PASS_LIMITS.parkMs)).toEqual({ status: 'superseded' });
+      expect(await store.parkPass(first.lease, 'parent', PASS_LIMITS.parkMs)).toEqual({ status: 'fenced' });
     });
 
     test('its own job claims at any time, and it is parked no more', async () => {

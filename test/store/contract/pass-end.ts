@@ -7,6 +7,7 @@ import type { StoreHarness } from '../store-harness.ts';
 const GATE = { shutBelowTokens: 1_234, gainlessPasses: 2, breakerTokens: 99.5 };
 const OUTCOMES: readonly PassOutcome[] = [
   { kind: 'no_reason' },
+  { kind: 'thinking' },
   { kind: 'none' },
   { kind: 'no_gain' },
   { kind: 'infeasible' },
@@ -28,17 +29,20 @@ export function describePassEnd(harness: () => StoreHarness): void {
       expect(await events(conversation)).toEqual([{ type: 'pass_ended', passId: lease.passId, outcome: 'none' }]);
     });
 
-    test('without a reason for it there was no pass: turns and messages are counted on, and nothing is told', async () => {
-      const { store, events } = harness();
-      const conversation = await makeConversation(store, 8);
-      const before = (await store.readConversation(conversation))?.passed;
-      const { lease } = await claimPass(store, conversation);
-      expect(await store.endPass(lease, endOf({ outcome: { kind: 'no_reason' } }))).toEqual({ status: 'ended' });
-      const state = await store.readConversation(conversation);
-      expect(state).toMatchObject({ passed: before });
-      expect(state).not.toHaveProperty('passId');
-      expect(await events(conversation)).toEqual([]);
-    });
+    test.each(['no_reason', 'thinking'] as const)(
+      '%s was no pass: turns and messages are counted on, and nothing is told',
+      async (kind) => {
+        const { store, events } = harness();
+        const conversation = await makeConversation(store, 8);
+        const before = (await store.readConversation(conversation))?.passed;
+        const { lease } = await claimPass(store, conversation);
+        expect(await store.endPass(lease, endOf({ outcome: { kind } }))).toEqual({ status: 'ended' });
+        const state = await store.readConversation(conversation);
+        expect(state).toMatchObject({ passed: before });
+        expect(state).not.toHaveProperty('passId');
+        expect(await events(conversation)).toEqual([]);
+      },
+    );
 
     test('does not end it where reasons were added since they were read: who added one waits for what it makes of it', async () => {
       const { store, events } = harness();

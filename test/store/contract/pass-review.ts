@@ -49,7 +49,7 @@ export function describePassReview(harness: () => StoreHarness): void {
       expect(await dueIn(conversation, 'p')).toBeGreaterThan(REVIEW_MS - 60_000);
       expect(await claim(conversation)).toEqual({ status: 'held', untilMs: waiting?.expiresAt });
       expect(await store.inspectPass(conversation)).toEqual({ status: 'quiet' });
-      expect(await store.heartbeatPass(lease)).toEqual({ status: 'superseded' });
+      expect(await store.heartbeatPass(lease)).toEqual({ status: 'fenced' });
       expect((await store.readConversation(conversation))?.size.version).toBe(0);
       expect(await store.proposeVersion(lease, request), 'sent again').toEqual({ status: 'proposed' });
       expect(await events(conversation)).toMatchObject([
@@ -92,7 +92,7 @@ export function describePassReview(harness: () => StoreHarness): void {
       const request = { proposal: proposalOf(1, 4), seenReasons: ['ratio'] as const, reviewMs: REVIEW_MS };
       expect(await store.proposeVersion(lease, request)).toEqual({ status: 'version_changed', version: 0 });
       const first = { ...request, proposal: proposalOf(0, 4) };
-      expect(await store.proposeVersion({ ...lease, owner: 'another' }, first)).toEqual({ status: 'superseded' });
+      expect(await store.proposeVersion({ ...lease, owner: 'another' }, first)).toEqual({ status: 'fenced' });
       await store.requestPass({ conversation, reasons: ['turn_end'], passId: 'p2', wake: 'w2' });
       expect(await store.proposeVersion(lease, first)).toEqual({ status: 'reasons_added' });
       expect(await store.readProposal(conversation)).toBeUndefined();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { SummaryRecord } from '../../../src/domain/ports/summary-store.ts';
-import { checkpointOf, makeConversation } from '../pass-samples.ts';
+import { appendOf, checkpointOf, claimPass, claimSummary, endOf, makeConversation } from '../pass-samples.ts';
 import type { StoreHarness } from '../store-harness.ts';
 
 function accepted(text = 'a summary: "ü", [] and {}'): SummaryRecord {
@@ -42,12 +42,13 @@ export function describeSummaryStore(harness: () => StoreHarness): void {
       const { store } = harness();
       const conversation = await makeConversation(store);
       const record = accepted();
-      await store.claimSummary(conversation, 'h', 'a');
-      expect(await store.recordSummary(conversation, 'h', record)).toBe('recorded');
-      expect(await store.recordSummary(conversation, 'h', record)).toBe('recorded');
-      expect(await store.claimSummary(conversation, 'h', 'a')).toEqual({ status: 'known', record });
-      expect(await store.beatSummary(conversation, 'h', 'a')).toBe(false);
-      await store.releaseSummary(conversation, 'h', 'a');
+      const { lease: pass } = await claimPass(store, conversation);
+      const lease = await claimSummary(store, conversation, 'h', pass.passId);
+      expect(await store.recordSummary(lease, record)).toBe('recorded');
+      expect(await store.recordSummary(lease, record), 'I5').toBe('recorded');
+      expect(await store.claimSummary(conversation, 'h', lease.owner)).toEqual({ status: 'known', record });
+      expect(await store.beatSummary(conversation, 'h', lease.owner)).toBe(false);
+      await store.releaseSummary(conversation, 'h', lease.owner);
       expect(await store.readSummaries(conversation, ['h'])).toEqual([record]);
     });
 
@@ -55,11 +56,11 @@ export function describeSummaryStore(harness: () => StoreHarness): void {
       const { store, expireSummary } = harness();
       const conversation = await makeConversation(store);
       const first = accepted('first');
-      await store.recordSummary(conversation, 'h', REFUSED);
+      const { lease: pass } = await claimPass(store, conversation);
+      const lease = await claimSummary(store, conversation, 'h', pass.passId);
+      await store.recordSummary(lease, REFUSED);
       expect(await store.claimSummary(conversation, 'h', 'a')).toEqual({ status: 'known', record: REFUSED });
-      await store.recordSummary(conversation, 'h', first);
-      await store.recordSummary(conversation, 'h', accepted('second'));
-      await store.recordSummary(conversation, 'h', REFUSED);
+      for (const record of [first, accepted('second'), REFUSED]) await store.recordSummary(lease, record);
       expect(await store.readSummaries(conversation, ['h'])).toEqual([first]);
       await expireSummary(conversation, 'h');
       expect(await store.readSummaries(conversation, ['h'])).toEqual([undefined]);
@@ -68,35 +69,73 @@ export function describeSummaryStore(harness: () => StoreHarness): void {
     test('a part of one that is not finished is found again by its key; the first stays, and it is no summary', async () => {
       const { store, expireSummary } = harness();
       const conversation = await makeConversation(store);
+      const lease = await claimSummary(store, conversation, 'h');
       expect(await store.readPart(conversation, 'k')).toBeUndefined();
-      expect(await store.recordPart(conversation, 'k', '## Goal\n"ü" []')).toBe('recorded');
-      expect(await store.recordPart(conversation, 'k', 'second')).toBe('recorded');
+      expect(await store.recordPart(lease, 'k', '## Goal\n"ü" []')).toBe('recorded');
+      expect(await store.recordPart(lease, 'k', 'second')).toBe('recorded');
       expect(await store.readPart(conversation, 'k')).toBe('## Goal\n"ü" []');
       expect(await store.readPart(conversation, 'other')).toBeUndefined();
       expect(await store.readPart(await makeConversation(store), 'k'), 'of another conversation').toBeUndefined();
       expect(await store.claimSummary(conversation, 'k', 'a')).toEqual({ status: 'claimed' });
       expect(await store.readPart(conversation, 'k')).toBe('## Goal\n"ü" []');
       await expireSummary(conversation, 'part:k');
-      expect(await store.recordPart(conversation, 'k', 'third')).toBe('recorded');
+      expect(await store.recordPart(lease, 'k', 'third')).toBe('recorded');
       expect(await store.readPart(conversation, 'k')).toBe('third');
     });
 
     test('a part goes with its conversation, and none is kept for one that is gone', async () => {
       const { store } = harness();
       const conversation = await makeConversation(store);
-      await store.recordPart(conversation, 'k', 'text');
+      const lease = await claimSummary(store, conversation, 'h');
+      await store.recordPart(lease, 'k', 'text');
       await store.erase(conversation);
       expect(await store.readPart(conversation, 'k')).toBeUndefined();
-      expect(await store.recordPart(conversation, 'k', 'late')).toBe('gone');
+      expect(await store.recordPart(lease, 'k', 'late')).toBe('gone');
       expect(await store.readPart(conversation, 'k')).toBeUndefined();
+    });
+
+    test('who neither holds its claim nor is of the pass in progress or the last one records nothing', async () => {
+      const { store, expireSummary } = harness();
+      const conversation = await makeConversation(store);
+      const { lease: pass } = await claimPass(store, conversation);
+      const lease = await claimSummary(store, conversation, 'h', pass.passId);
+      await expireSummary(conversation, 'h');
+      expect(await store.recordPart(lease, 'in progress', 'text')).toBe('recorded');
+      await store.endPass(pass, endOf());
+      expect(await store.recordPart(lease, 'ended last', 'text')).toBe('recorded');
+      const { lease: later } = await claimPass(store, conversation);
+      await store.endPass(later, endOf());
+      expect(await store.recordPart(lease, 'k', 'late')).toBe('superseded');
+      expect(await store.recordSummary(lease, accepted('late'))).toBe('superseded');
+      const other = await claimSummary(store, conversation, 'h');
+      expect(await store.recordSummary(lease, accepted('late')), 'the claim is another’s').toBe('superseded');
+      expect(await store.recordPart(lease, 'k', 'late')).toBe('superseded');
+      expect(await store.readPart(conversation, 'k')).toBeUndefined();
+      expect(await store.recordSummary(other, accepted('in time'))).toBe('recorded');
+      expect(await store.readSummaries(conversation, ['h'])).toEqual([accepted('in time')]);
+    });
+
+    test('what comes late from a conversation that was erased does not get into the one made anew', async () => {
+      const { store } = harness();
+      const conversation = await makeConversation(store);
+      const { lease: pass } = await claimPass(store, conversation);
+      const lease = await claimSummary(store, conversation, 'h', pass.passId);
+      await store.erase(conversation);
+      await store.append(appendOf(conversation, 0, 8));
+      await claimPass(store, conversation);
+      expect(await store.recordPart(lease, 'k', 'erased')).toBe('superseded');
+      expect(await store.recordSummary(lease, accepted('erased'))).toBe('superseded');
+      expect(await store.readPart(conversation, 'k')).toBeUndefined();
+      expect(await store.readSummaries(conversation, ['h'])).toEqual([undefined]);
+      expect(await store.claimSummary(conversation, 'h', 'of the new one')).toEqual({ status: 'claimed' });
     });
 
     test('many are read at once, in order; a claim is no summary', async () => {
       const { store } = harness();
       const conversation = await makeConversation(store);
       const record = accepted();
-      await store.recordSummary(conversation, 'b', record);
-      await store.recordSummary(conversation, 'd', REFUSED);
+      await store.recordSummary(await claimSummary(store, conversation, 'b'), record);
+      await store.recordSummary(await claimSummary(store, conversation, 'd'), REFUSED);
       await store.claimSummary(conversation, 'c', 'owner');
       const found = await store.readSummaries(conversation, ['a', 'b', 'c', 'd']);
       expect(found).toEqual([undefined, record, undefined, REFUSED]);

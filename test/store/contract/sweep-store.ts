@@ -16,10 +16,10 @@ function expectAbout(actual: number, ms: number): void {
 
 export function describeSweepStore(harness: () => StoreHarness): void {
   /** One look at every shard, as if the last were long ago. */
-  async function sweep(limit = 100): Promise<DueEntry[]> {
+  async function sweep(limit = 100): Promise<readonly DueEntry[]> {
     const { store, shards, allowSweep } = harness();
     await allowSweep();
-    return store.sweepShards(shards, limit);
+    return (await store.sweepShards(shards, limit)).due;
   }
 
   /** Sweeps while an entry is overdue; answers in how many ms it is due again. */
@@ -56,7 +56,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
       await allowSweep();
       await store.sweepShards(shards, 100);
       await makeOverdue(conversation, 't', 1);
-      expect(await store.sweepShards(shards, 100)).toEqual([]);
+      expect(await store.sweepShards(shards, 100)).toEqual({ due: [] });
       expect(await sweep()).toEqual([{ kind: 'turn', conversation }]);
     });
 
@@ -84,7 +84,8 @@ export function describeSweepStore(harness: () => StoreHarness): void {
       await makeOverdue(conversation, { scheduled: 'a' }, 10_000);
       await makeOverdue(conversation, { scheduled: 'b' }, 20_000);
       await allowSweep();
-      expect(await store.sweepShards(shards, 1)).toEqual([{ kind: 'scheduled', conversation, turn: 'b' }]);
+      const { due } = await store.sweepShards(shards, 1);
+      expect(due).toEqual([{ kind: 'scheduled', conversation, turn: 'b' }]);
       expect(await sweep(1)).toEqual([{ kind: 'scheduled', conversation, turn: 'a' }]);
     });
 
@@ -223,6 +224,26 @@ export function describeSweepStore(harness: () => StoreHarness): void {
       expect(claim).toMatchObject({ turn: { lease: { turn: 'a' }, inputSeq: 1 } });
       await store.cancel(conversation, 'a', 'w3');
       expect(await store.claim(conversation, 'o2', 'w')).toMatchObject({ turn: { lease: { turn: 'b' } } });
+    });
+
+    test('and its claim tells when it was due: it has waited since then, another since its acceptance', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      await store.accept(turnFor(conversation, 'now'));
+      await store.accept(turnFor(conversation, 'later', { delayMs: 50 }));
+      await expect
+        .poll(async () => {
+          await store.promoteScheduled(conversation, 'later', 'w');
+          return (await store.readTurn(conversation, 'later'))?.state;
+        })
+        .toBe('queued');
+      const claimed = [];
+      for (const turn of ['now', 'later']) {
+        const claim = await store.claim(conversation, turn, 'w');
+        if (claim.status === 'claimed') claimed.push(claim.turn.dueAt - claim.turn.acceptedAt);
+        await store.cancel(conversation, turn, 'w');
+      }
+      expect(claimed).toEqual([0, 50]);
     });
 
     test('not before its time, whatever the entry says', async () => {

@@ -1,7 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { TURN_STATES } from '../../../src/domain/turn.ts';
 import { CLOSING_RESULT } from '../../../src/store/turns/closing-result.ts';
-import { acceptAndClaim, callsStep, claimHead, newConversation, resultStep, textStep, turnFor } from '../samples.ts';
+import {
+  acceptAndClaim,
+  bring,
+  callsStep,
+  claimHead,
+  newConversation,
+  resultStep,
+  textStep,
+  turnFor,
+} from '../samples.ts';
 import type { TurnHarness } from '../turn-harness.ts';
 
 const FAILURE = { code: 'model_failed', message: 'it broke: "[]"', details: { list: [] } };
@@ -104,7 +113,7 @@ export function describeEnd(harness: () => TurnHarness): void {
       const { lease } = await acceptAndClaim(store, conversation, 't1');
       await store.recordStep(lease, callsStep('model.1', 1, 1));
       await store.suspend(lease, { for: 'tools', step: 's', waitMs: 60_000, calls: ['c2_0'] });
-      await store.resume({ conversation, turn: 't1', answers: new Map([['c2_0', '{}']]), wake: 'w' });
+      await store.resume({ conversation, turn: 't1', answers: bring(['c2_0']), wake: 'w' });
       const again = await claimHead(store, conversation);
       await store.settle(again.lease, { state: 'failed', failure: FAILURE }, 'w');
       const turn = (await observe(conversation)).shape.turns['t1'];
@@ -143,7 +152,7 @@ export function describeEnd(harness: () => TurnHarness): void {
       expect([shape.mailbox, shape.wake, shape.log]).toEqual([['t2'], 'w', []]);
     });
 
-    test('of a running head closes its round, fences its worker and wakes the next', async () => {
+    test('of a running head closes its round, tells its worker and wakes the next', async () => {
       const { store, observe } = harness();
       const conversation = newConversation();
       for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
@@ -156,8 +165,14 @@ export function describeEnd(harness: () => TurnHarness): void {
       expect((await observe(conversation)).shape).toEqual(after.shape);
       expect(after.times.epoch).toBeGreaterThan(lease.epoch);
       expect(after.shape.log.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool']);
-      expect(await store.recordStep(lease, resultStep('tool:c2_0', 'c2_0'))).toEqual({ status: 'fenced' });
-      expect(await store.settle(lease, { state: 'completed', answerSeq: 2 }, 'x')).toMatchObject({ status: 'known' });
+      const lost = { status: 'canceled' };
+      expect(await store.heartbeat(lease)).toEqual(lost);
+      expect(await store.startSteps(lease, ['tool:c2_0'])).toEqual(lost);
+      expect(await store.recordStep(lease, resultStep('tool:c2_0', 'c2_0'))).toEqual(lost);
+      expect(await store.suspend(lease, { for: 'retry', step: 's', waitMs: 1_000, calls: [] })).toEqual(lost);
+      for (const wake of ['x', undefined]) {
+        expect(await store.settle(lease, { state: 'completed', answerSeq: 2 }, wake)).toEqual(lost);
+      }
       expect(await store.readTurn(conversation, 't1')).toMatchObject({ state: 'canceled' });
     });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { OpenTurns } from '../../../src/domain/ports/turn-store.ts';
-import { acceptAndClaim, claimHead, newConversation, turnFor } from '../samples.ts';
+import { acceptAndClaim, bring, claimHead, newConversation, turnFor } from '../samples.ts';
 import type { TurnHarness } from '../turn-harness.ts';
 
 const ALL = 100;
@@ -60,7 +60,7 @@ export function describeOpenTurns(harness: () => TurnHarness): void {
         until: view?.waiting?.until,
       });
       expect(queued).not.toHaveProperty('waiting');
-      const answers = new Map(['c2_0', 'c2_1'].map((call) => [call, '{"approved":true}']));
+      const answers = bring(['c2_0', 'c2_1'], 'approval');
       await store.resume({ conversation, turn: 't1', answers, wake: 'w' });
       await claimHead(store, conversation);
       const [running] = (await store.listOpen(conversation, ALL))?.turns ?? [];

@@ -2,17 +2,22 @@ import { describe, expect, test } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { TurnLease } from '../../../src/domain/ports/turn-store.ts';
 import { TURN_LIMITS, type Waiting, type WaitRequest } from '../../../src/domain/turn.ts';
-import { acceptAndClaim, callsStep, claimHead, newConversation, resultStep, textStep, turnFor } from '../samples.ts';
+import {
+  acceptAndClaim,
+  bring,
+  callsStep,
+  claimHead,
+  newConversation,
+  resultStep,
+  textStep,
+  turnFor,
+} from '../samples.ts';
 import type { TurnHarness } from '../turn-harness.ts';
 
 const DAY_MS = 86_400_000;
 
 function waitFor(kind: WaitRequest['for'], calls: string[] = [], step = 'step.1'): WaitRequest {
   return { for: kind, step, waitMs: DAY_MS, calls };
-}
-
-function answer(call: string): [string, string] {
-  return [call, `{"output":"of ${call}","list":[]}`];
 }
 
 export function describeWaits(harness: () => TurnHarness): void {
@@ -74,7 +79,7 @@ export function describeWaits(harness: () => TurnHarness): void {
     test('a wait after one that was fulfilled begins anew', async () => {
       const { store } = harness();
       const { conversation } = await waitForTools();
-      await store.resume({ conversation, turn: 't1', answers: new Map([answer('c2_0'), answer('c2_1')]), wake: 'w' });
+      await store.resume({ conversation, turn: 't1', answers: bring(['c2_0', 'c2_1']), wake: 'w' });
       const { lease } = await claimHead(store, conversation);
       await store.suspend(lease, waitFor('retry', [], 'step.2'));
       expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ status: 'waiting' });
@@ -136,8 +141,8 @@ export function describeWaits(harness: () => TurnHarness): void {
       });
       expect(await store.claim(conversation, 'o', 'w')).toEqual(reply);
       expect(await store.readTurn(conversation, 't1')).toMatchObject({ state: 'running' });
-      const late = { conversation, turn: 't1', answers: new Map([answer('c2_0')]), wake: 'w2' };
-      expect(await store.resume(late), 'too late').toEqual({ status: 'not_waiting' });
+      const late = { conversation, turn: 't1', answers: bring(['c2_0']), wake: 'w2' };
+      expect(await store.resume(late), 'too late').toEqual({ status: 'not_waiting', call: 'c2_0' });
     });
 
     test('a worker that dies on what it waited for leaves it to the next, until it is used', async () => {
@@ -165,11 +170,11 @@ export function describeWaits(harness: () => TurnHarness): void {
     test('all answers fulfil the wait and wake the turn', async () => {
       const { store, observe } = harness();
       const { conversation } = await waitForTools();
-      const first = { conversation, turn: 't1', answers: new Map([answer('c2_1')]), wake: 'w1' };
+      const first = { conversation, turn: 't1', answers: bring(['c2_1']), wake: 'w1' };
       expect(await store.resume(first)).toEqual({ status: 'partial' });
       expect(await store.resume(first)).toEqual({ status: 'partial' });
       expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ status: 'waiting' });
-      const second = { conversation, turn: 't1', answers: new Map([answer('c2_0')]), wake: 'w2' };
+      const second = { conversation, turn: 't1', answers: bring(['c2_0']), wake: 'w2' };
       expect(await store.resume(second)).toEqual({ status: 'fulfilled', wake: 'w2' });
       const before = await observe(conversation);
       expect(await store.resume(second), 'sent again').toEqual({ status: 'fulfilled', wake: 'w2' });
@@ -179,15 +184,15 @@ export function describeWaits(harness: () => TurnHarness): void {
       const { waited, answers } = await claimHead(store, conversation);
       expect(waited).toMatchObject({ for: 'tools', isFulfilled: true });
       expect(waited?.since).toBe((waited?.until ?? 0) - DAY_MS);
-      expect(answers).toEqual(new Map([answer('c2_0'), answer('c2_1')]));
+      expect(answers).toEqual(new Map(['c2_0', 'c2_1'].map((call) => [call, `{"output":"of ${call}","list":[]}`])));
       expect(await store.resume(second), 'after the claim: no wake any more').toEqual({ status: 'fulfilled' });
     });
 
     test('brought again after the turn has gone on, waits once more or is settled, they are known', async () => {
       const { store, observe } = harness();
       const { conversation } = await waitForTools();
-      const known = { conversation, turn: 't1', answers: new Map([answer('c2_0'), answer('c2_1')]), wake: 'w1' };
-      const late = { ...known, answers: new Map([answer('c2_0'), answer('c9_0')]) };
+      const known = { conversation, turn: 't1', answers: bring(['c2_0', 'c2_1']), wake: 'w1' };
+      const late = { ...known, answers: bring(['c2_0', 'c9_0']) };
       await store.resume(known);
       const { lease } = await claimHead(store, conversation);
       await store.recordStep(lease, resultStep('step.1', 'c2_0'));
@@ -195,14 +200,14 @@ export function describeWaits(harness: () => TurnHarness): void {
       const check = async (): Promise<void> => {
         const before = await observe(conversation);
         expect(await store.resume(known)).toEqual({ status: 'fulfilled' });
-        expect(await store.resume(late), 'one of them never came').toEqual({ status: 'not_waiting' });
+        expect(await store.resume(late), 'one of them never came').toEqual({ status: 'not_waiting', call: 'c9_0' });
         expect((await observe(conversation)).shape).toEqual(before.shape);
       };
       await check();
       await store.recordStep(lease, callsStep('model.2', 4, 1));
       await store.suspend(lease, waitFor('tools', ['c5_0'], 'step.2'));
       await check();
-      expect(await store.resume({ ...known, answers: new Map([answer('c5_0')]) })).toMatchObject({
+      expect(await store.resume({ ...known, answers: bring(['c5_0']) })).toMatchObject({
         status: 'fulfilled',
       });
       const again = await claimHead(store, conversation);
@@ -215,34 +220,87 @@ export function describeWaits(harness: () => TurnHarness): void {
     test('the first answer to a call counts', async () => {
       const { store } = harness();
       const { conversation } = await waitForTools();
-      await store.resume({ conversation, turn: 't1', answers: new Map([['c2_0', '1']]), wake: 'w' });
-      await store.resume({ conversation, turn: 't1', answers: new Map([['c2_0', '2'], answer('c2_1')]), wake: 'w' });
+      await store.resume({ conversation, turn: 't1', answers: bring(['c2_0'], 'tools', () => '1'), wake: 'w' });
+      await store.resume({ conversation, turn: 't1', answers: bring(['c2_0', 'c2_1'], 'tools', () => '2'), wake: 'w' });
       expect((await claimHead(store, conversation)).answers.get('c2_0')).toBe('1');
     });
 
     test('calls that nobody waits for are refused and not kept', async () => {
       const { store, observe } = harness();
       const { conversation } = await waitForTools();
-      const stranger = { conversation, turn: 't1', answers: new Map([answer('c9_0')]), wake: 'w' };
-      expect(await store.resume(stranger)).toEqual({ status: 'not_waiting' });
+      const stranger = { conversation, turn: 't1', answers: bring(['c9_0']), wake: 'w' };
+      expect(await store.resume(stranger)).toEqual({ status: 'not_waiting', call: 'c9_0' });
       expect((await observe(conversation)).shape.turns['t1']?.answers).toEqual({});
     });
+
+    test('one that is awaited for beside one that is not: neither is kept, in whatever order', async () => {
+      const { store, observe } = harness();
+      const { conversation } = await waitForTools();
+      const before = await observe(conversation);
+      for (const calls of [
+        ['c2_0', 'c2_1', 'c9_0'],
+        ['c9_0', 'c2_0'],
+      ]) {
+        const mixed = { conversation, turn: 't1', answers: bring(calls), wake: 'w' };
+        expect(await store.resume(mixed)).toEqual({ status: 'not_waiting', call: 'c9_0' });
+      }
+      expect((await observe(conversation)).shape).toEqual(before.shape);
+    });
+
+    test('one that is awaited beside one that came in an earlier wait is taken', async () => {
+      const { store } = harness();
+      const { conversation } = await waitForTools();
+      await store.resume({ conversation, turn: 't1', answers: bring(['c2_0', 'c2_1']), wake: 'w' });
+      const { lease } = await claimHead(store, conversation);
+      await store.recordStep(lease, resultStep('step.1', 'c2_0'));
+      await store.recordStep(lease, resultStep('tool:c2_1', 'c2_1'));
+      await store.recordStep(lease, callsStep('model.2', 4, 1));
+      await store.suspend(lease, waitFor('approval', ['c5_0'], 'step.2'));
+      const answers = new Map([...bring(['c2_1']), ...bring(['c5_0'], 'approval')]);
+      expect(await store.resume({ conversation, turn: 't1', answers, wake: 'w2' })).toMatchObject({
+        status: 'fulfilled',
+      });
+    });
+
+    test.each(['tools', 'approval'] as const)(
+      'an answer of the other kind than %s is refused, and none is kept',
+      async (kind) => {
+        const { store, observe } = harness();
+        const conversation = newConversation();
+        const { lease } = await acceptAndClaim(store, conversation, 't1');
+        await store.recordStep(lease, callsStep('model.1', 1, 2));
+        await store.suspend(lease, waitFor(kind, ['c2_0', 'c2_1']));
+        const before = await observe(conversation);
+        const other = kind === 'tools' ? 'approval' : 'tools';
+        const mixed = new Map([...bring(['c2_0'], kind), ...bring(['c2_1'], other)]);
+        expect(await store.resume({ conversation, turn: 't1', answers: mixed, wake: 'w' })).toEqual({
+          status: 'other_kind',
+          call: 'c2_1',
+          for: kind,
+        });
+        expect((await observe(conversation)).shape).toEqual(before.shape);
+        const right = { conversation, turn: 't1', answers: bring(['c2_0', 'c2_1'], kind), wake: 'w1' };
+        expect(await store.resume(right)).toEqual({ status: 'fulfilled', wake: 'w1' });
+        const wrong = { ...right, answers: bring(['c2_0'], other) };
+        expect(await store.resume(wrong), 'though the first one counts').toMatchObject({ status: 'other_kind' });
+      },
+    );
 
     test('a turn that does not wait for answers, or is not there, says so', async () => {
       const { store } = harness();
       const conversation = newConversation();
-      const request = { conversation, turn: 't1', answers: new Map([answer('c1_0')]), wake: 'w' };
+      const request = { conversation, turn: 't1', answers: bring(['c1_0']), wake: 'w' };
       expect(await store.resume(request)).toEqual({ status: 'not_found' });
       const { lease } = await acceptAndClaim(store, conversation, 't1');
-      expect(await store.resume(request)).toEqual({ status: 'not_waiting' });
+      expect(await store.resume(request)).toEqual({ status: 'not_waiting', call: 'c1_0' });
       await store.suspend(lease, waitFor('retry'));
-      expect(await store.resume(request)).toEqual({ status: 'not_waiting' });
+      expect(await store.resume(request)).toEqual({ status: 'not_waiting', call: 'c1_0' });
     });
 
     test('answers that are there already do not make the turn wait again', async () => {
       const { store } = harness();
       const { conversation } = await waitForTools();
-      await store.resume({ conversation, turn: 't1', answers: new Map([answer('c2_0'), answer('c2_1')]), wake: 'w' });
+      await store.resume({ conversation, turn: 't1', answers: bring(['c2_0', 'c2_1']), wake: 'w' });
       const { lease } = await claimHead(store, conversation);
       await store.suspend(lease, waitFor('tools', ['c2_0'], 'step.2'));
       expect((await claimHead(store, conversation)).waited).toMatchObject({ step: 'step.2', isFulfilled: true });

@@ -19,7 +19,9 @@ export function describeVersionCommit(harness: () => StoreHarness): void {
       const { store, events } = harness();
       const conversation = await makeConversation(store, 8);
       const { lease } = await claimPass(store, conversation);
-      const commit = commitOf(0, 4, { gate: { shutBelowTokens: 5, gainlessPasses: 0, breakerTokens: 0 } });
+      const commit = commitOf(0, 4, {
+        gate: { shutBelowTokens: 5, gainlessPasses: 0, breakerTokens: 0, shutBelowMessageTokens: 3 },
+      });
       expect(await store.commitVersion(lease, commit)).toEqual({ status: 'ended' });
       const state = await store.readConversation(conversation);
       expect(state).toMatchObject({

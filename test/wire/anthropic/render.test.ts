@@ -3,7 +3,8 @@ import type { Message } from '../../../src/domain/message.ts';
 import type { AnthropicBody } from '../../../src/wire/anthropic/body.ts';
 import { readAnthropic } from '../../../src/wire/anthropic/read.ts';
 import { type AnthropicOptions, renderAnthropic } from '../../../src/wire/anthropic/render.ts';
-import { EMPTY_TEXT, FIRST_TEXT } from '../../../src/wire/arrange.ts';
+import { FIRST_TEXT } from '../../../src/wire/arrange.ts';
+import { EMPTY_TEXT } from '../../../src/wire/sent-parts.ts';
 import type { WireRequest } from '../../../src/wire/wire-request.ts';
 import { calls, result, says, user } from '../messages.ts';
 
@@ -85,6 +86,18 @@ describe('turns', () => {
   test('A12: an error stays one', () => {
     const { messages } = render([user('Go'), calls('a'), { ...result('a', ''), isError: true }]);
     expect(messages[2]?.content).toEqual([{ ...found('a'), content: [text(EMPTY_TEXT)], is_error: true }]);
+  });
+
+  test('A12: of an error only the words are sent, and its picture is not forgotten', () => {
+    const parts = [{ type: 'image_url', image_url: { url: 'https://x.test/a.png' } }];
+    const failed: Message = { ...result('a', 'No such page.'), parts, isError: true };
+    const history = [user('Go'), calls('a'), failed];
+    const { body, marks } = renderAnthropic(requestOf(history), { hasCacheMarks: false });
+    const words = [text('No such page.'), text('(a picture of the failed call is not shown)')];
+    expect(body.messages[2]?.content).toEqual([{ ...found('a'), content: words, is_error: true }]);
+    expect(marks.replaced.get(2)).toBe(failed);
+    const shown = render([user('Go'), calls('a'), { ...failed, isError: false }]);
+    expect(JSON.stringify(shown)).toContain('https://x.test/a.png');
   });
 
   test('X6: a tool that is gone is named while a call of it remains', () => {

@@ -41,7 +41,7 @@ test.each([
     request([
       ask,
       says(text('Well'), use('a')),
-      user(result('a', [{ type: 'image', source: {} }], { is_error: true }), text('And?')),
+      user(result('a', [{ type: 'image', source: {} }], { is_error: false }), text('And?')),
     ]),
   ],
   [
@@ -239,6 +239,11 @@ const broken: BrokenCase[] = [
   [
     'A12: an error that is no boolean',
     request([ask, says(use('a')), user(result('a', 'no', { is_error: 'yes' }))]),
+    ['A12 messages[2].content[0]'],
+  ],
+  [
+    'A12: an error with a picture',
+    request([ask, says(use('a')), user(result('a', [text('no'), { type: 'image', source: {} }], { is_error: true }))]),
     ['A12 messages[2].content[0]'],
   ],
   [

@@ -148,7 +148,8 @@ describe('a pass that has nothing to summarize', () => {
     const { pass, version, gate, passed } = world.db.find(ref) ?? {};
     expect({ pass, version, passed }).toEqual({ pass: undefined, version: 0, passed: { head: 0, turns: 0 } });
     // 24 + 2 × 304 + 24 + 24, system 3, framing 3, and a sequence's worth of growth.
-    expect(gate).toEqual({ shutBelowTokens: 686 + 256, gainlessPasses: 0, breakerTokens: 0 });
+    const shut = { shutBelowTokens: 686 + 256, shutBelowMessageTokens: 683 + 256 };
+    expect(gate).toEqual({ ...shut, gainlessPasses: 0, breakerTokens: 0 });
   });
 
   it('ends as none where there is nothing to do about its reason, shuts the gate, and counts from there', async () => {

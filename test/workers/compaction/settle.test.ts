@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { OPEN_GATE } from '../../../src/domain/conversation.ts';
+import { PASS_LIMITS } from '../../../src/domain/pass.ts';
 import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
+import { START_VERSION } from '../../../src/domain/version.ts';
 import { takeOverPass } from '../../../src/workers/compaction/pass-delivery.ts';
 import { type AllPorts, brief, FIVE_SEQUENCES, Fixture, type FixtureOptions, ref } from './fixture.ts';
 
@@ -36,6 +39,26 @@ function once(act: () => Promise<void> | void): () => Promise<void> {
     isDone = true;
     await act();
   };
+}
+
+function outcomesOf(world: Fixture): string[] {
+  return world.eventsOf('pass_ended').map(({ outcome }) => outcome);
+}
+
+/** As a restore of the start does it. */
+async function restoreStart(world: Fixture): Promise<void> {
+  const { status } = await world.store.replaceVersion({
+    conversation: ref,
+    operation: world.nextId(),
+    expectedVersion: 0,
+    expectedHead: world.db.find(ref)?.log.length ?? 0,
+    version: { ...START_VERSION, number: 1, cause: 'restore' },
+    gate: OPEN_GATE,
+    keepsNewer: true,
+    wakeTurn: world.nextId(),
+    keepVersions: 10,
+  });
+  expect(status).toBe('replaced');
 }
 
 describe('a pass whose children have ended', () => {
@@ -370,7 +393,31 @@ describe('a pass that is no longer its worker’s', () => {
       await world.runPass();
       await world.runPass('job2');
       expect(world.db.find(ref)?.versions.size, step).toBe(1);
-      expect(world.eventsOf('pass_ended'), step).toHaveLength(1);
+      expect(outcomesOf(world).toSorted(), step).toEqual(['committed', 'superseded']);
+      expect(world.eventsOf('lease_lost'), 'it was taken, not lost').toEqual([]);
+    }
+  });
+
+  it('is no lost lease once a restore has ended it, wherever it stands', async () => {
+    for (const step of ['readReasons', 'recordPlan', 'commitVersion'] as const) {
+      const restore = once(() => restoreStart(world));
+      const world: Fixture = await openPass({ wrap: before('passes', step, restore) });
+      await world.runPass();
+      expect(world.version, step).toMatchObject({ number: 1, cause: 'restore' });
+      expect(outcomesOf(world), step).toEqual(['superseded']);
+      expect(world.eventsOf('lease_lost'), step).toEqual([]);
+    }
+  });
+
+  it('is a lost lease where another worker has claimed it meanwhile, and where that one has ended it', async () => {
+    for (const step of ['recordPlan', 'parkPass', 'readReasons'] as const) {
+      const claim = once(async () => {
+        world.db.advance(PASS_LIMITS.leaseMs + 1);
+        await world.store.claimPass(ref, 'other', 'job', 'w');
+      });
+      const world: Fixture = await openPass({ wrap: before('passes', step, claim) });
+      await world.deliver();
+      expect(world.eventsOf('pass_ended'), step).toEqual([]);
       expect(world.eventsOf('lease_lost'), step).toMatchObject([{ what: 'pass', why: 'fenced' }]);
     }
   });

@@ -152,6 +152,9 @@ describe('a shadow', () => {
     const model = scriptedModel({ profile: { windowTokens: 10_000 }, decide: () => ({}) });
     const agent = { name: 'guide', system: '', model, tools: [], policy: {} };
     const refused = prepareShadow([agent], { tokenThreshold: 50_000 }, () => 1);
-    await expect(refused).rejects.toMatchObject({ code: 'invalid_policy', field: 'shadow.tokenThreshold' });
+    await expect(refused).rejects.toMatchObject({
+      code: 'invalid_policy',
+      field: 'shadow.agents.guide.tokenThreshold',
+    });
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
 import { isThinkingLoopOpen } from '../../../src/workers/compaction/thinking-loop.ts';
+import { decideTurnEnd } from '../../../src/workers/turn/gate.ts';
 import { FIVE_SEQUENCES, Fixture, ref, words } from './fixture.ts';
 
 const thought = (type = 'thinking') => ({ format: 'anthropic', model: 'm', items: [{ type, thinking: 'hm' }] });
@@ -53,13 +54,29 @@ describe('a pass inside of one', () => {
     });
   }
 
-  it('that is soft makes no version and spends nothing: turns and messages are counted on', async () => {
+  it('that is soft makes no version and spends nothing: turns and messages are counted on, the gate is as it was', async () => {
+    const world = await openLoop();
+    await think(world);
+    const before = world.db.find(ref)?.gate;
+    await world.request('token_threshold');
+    expect(await world.deliver()).toEqual({ status: 'done' });
+    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'thinking', reasons: ['token_threshold'] }]);
+    expect(world.db.find(ref)).toMatchObject({ passed: { head: 0, turns: 0 }, gate: before });
+  });
+
+  it('that is soft comes again when the turn ends, however little its answer adds', async () => {
     const world = await openLoop();
     await think(world);
     await world.request('token_threshold');
-    expect(await world.deliver()).toEqual({ status: 'done' });
-    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'no_reason' }]);
-    expect(world.db.find(ref)?.passed).toEqual({ head: 0, turns: 0 });
+    await world.deliver();
+    await world.append('a20');
+    const state = await world.store.readConversation(ref);
+    if (state === undefined) throw new Error('no conversation');
+    const { reasons, hold } = decideTurnEnd(world.agent, state);
+    expect({ reasons, hold }).toEqual({ reasons: ['token_threshold'], hold: undefined });
+    await world.request(...reasons);
+    await world.runPass('job2');
+    expect(world.version).toMatchObject({ number: 1, strategy: 'summarize', explained: [] });
   });
 
   it('that is soft and has its summaries already keeps them for the next one', async () => {
@@ -69,8 +86,8 @@ describe('a pass inside of one', () => {
     await think(world);
     await world.deliver('job1', true);
     expect(world.version).toBeUndefined();
-    await world.append('a20 u20');
-    await world.request('token_threshold', 'manual');
+    await world.append('a20');
+    await world.request('token_threshold');
     expect(await world.deliver('job2'), 'no job for what was summarized').toEqual({ status: 'done' });
     expect(world.version).toMatchObject({ number: 1, strategy: 'summarize', explained: [] });
   });

@@ -5,6 +5,7 @@ import { PASS_LIMITS } from '../../../src/domain/pass.ts';
 import { TURN_LIMITS } from '../../../src/domain/turn.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../../src/models/scripted.ts';
 import { takeOverPass } from '../../../src/workers/compaction/pass-delivery.ts';
+import { createTurnHandler } from '../../../src/workers/turn/turn-delivery.ts';
 import { brief, FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words } from './fixture.ts';
 
 const profile = { windowTokens: 2_500, outputCapTokens: 500 };
@@ -133,6 +134,21 @@ describe('a turn over the hard limit', () => {
     expect(sizes[0]).toBeLessThanOrEqual(1_000);
     expect(world.version).toMatchObject({ reasons: ['ratio', 'hard_limit'], strategy: 'summarize' });
     expect(world.eventsOf('turn_suspended')).toMatchObject([{ for: 'compaction' }]);
+  });
+
+  it('is helped by a compaction worker that counts by an older calibration', async () => {
+    const world = await Fixture.open({ profile, policy: small, model: deciding() });
+    await world.append('u20 a300 a300 u20 a300 a300 u20');
+    const newer = { ...world.agent, overhead: { ...world.agent.overhead, calibration: 1.4 } };
+    const turn = createTurnHandler({ ...world.ports, agents: { find: () => newer } });
+    await world.accept('t1', words(50));
+    await turn(ref);
+    expect(world.eventsOf('pass_requested')).toMatchObject([{ reasons: ['ratio', 'hard_limit'] }]);
+    await world.runPass();
+    expect(world.version).toMatchObject({ reasons: ['ratio', 'hard_limit'], strategy: 'summarize' });
+    expect(world.version?.tokensAfter, 'as the turn will count it').toBeLessThanOrEqual(1_000);
+    await turn(ref);
+    expect(await world.store.readTurn(ref, 't1')).toMatchObject({ state: 'completed' });
   });
 
   it('takes the pass over past its deadline: it settles without asking for summaries', async () => {

@@ -71,6 +71,34 @@ describe('a model in the chain', () => {
     expect(world.eventsOf('summary_ended')).toMatchObject([{ written: { by: 'structural', isFallback: true } }]);
   });
 
+  it('that takes no sequence so small is not asked, and the next one stands in for nobody', async () => {
+    const world = await openWorld(() => ({ content: RECORD }), 'u20 a150 a150 u20 a20');
+    await world.runPass();
+    expect(world.eventsOf('model_called')).toEqual([]);
+    expect(world.eventsOf('summary_ended')).toMatchObject([
+      {
+        outcome: 'written',
+        written: { by: 'structural', isFallback: false },
+        why: expect.stringMatching(/^small: \d\d tokens are too few for a record$/),
+      },
+    ]);
+  });
+
+  it('that is refused is told of, though another wrote', async () => {
+    const world = await openWorld(() => ({ content: '' }));
+    await world.runPass();
+    const ended = { outcome: 'written', written: { by: 'structural', isFallback: true }, why: 'small: empty' };
+    expect(world.eventsOf('summary_ended')).toMatchObject([ended, ended]);
+  });
+
+  it('that is alone and refused is told of, too', async () => {
+    const world = await openWorld(() => ({ content: 'I cannot help with that.' }));
+    world.summarizers = world.summarizers.slice(0, 1);
+    await world.runPass();
+    const ended = { outcome: 'refused', why: 'small: declined' };
+    expect(world.eventsOf('summary_ended')).toMatchObject([ended, ended]);
+  });
+
   it('that cannot be had is passed over at once, and asked again by the next pass where nothing else served', async () => {
     const world = await openWorld(() => new ModelError('fatal', 'the key is not accepted'));
     world.summarizers = world.summarizers.slice(0, 1);

@@ -35,6 +35,25 @@ describe('one checkpoint over everything old', () => {
     ]);
   });
 
+  it.each(['u40 a30 '.repeat(5), 'u20 a300 u20 a20'])(
+    'is none where there is no room for a word of the users: %s',
+    async (script) => {
+      const summarizer = brief();
+      const policy = { scope, tokenThreshold: undefined, messageThreshold: 3, maxTokens: 20_000 };
+      const world = await Fixture.open({ policy, summarizers: [summarizer] });
+      await world.append(script);
+      await world.request('message_threshold');
+      await world.runPass();
+      expect(await checkpointText(world)).toBeUndefined();
+      expect(summarizer.requests, 'nothing is paid for').toEqual([]);
+      expect(world.eventsOf('summary_ended')).toMatchObject([{ outcome: 'refused' }]);
+      expect(
+        world.segments.some((segment) => segment.startsWith('evicted 1-')),
+        'the first user message',
+      ).toBe(false);
+    },
+  );
+
   it('is updated without the users’ texts of the earlier one: code copies them again', async () => {
     const summarizer = brief('guide');
     const policy = { scope, summarizer: { models: ['guide'] } };

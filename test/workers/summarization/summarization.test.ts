@@ -142,6 +142,38 @@ describe('a summarization job', () => {
     expect(world.db.find(ref)).toBeUndefined();
   });
 
+  it('whose conversation is erased and made anew while it works leaves nothing of the erased one in it', async () => {
+    const { asked, release, summarizer } = gated({ status: 'written', text: 'the secret of the erased' });
+    const withPart: Summarizer = {
+      id: 'parted',
+      summarize: async (request) => {
+        const answer = await summarizer.summarize(request);
+        await request.parts?.write('k', 'a part of the secret');
+        return answer;
+      },
+    };
+    const { world, child } = await openChild({ summarizers: [withPart] });
+    const running = world.summarize(child);
+    await asked;
+    await world.store.erase(ref);
+    await world.append(FIVE_SEQUENCES);
+    release();
+    expect(await running).toEqual({ status: 'ended', outcome: 'superseded' });
+    expect([...(world.db.find(ref)?.summaries.keys() ?? [])]).toEqual([]);
+  });
+
+  it('that lost its claim is kept as long as its pass goes on: it is paid for', async () => {
+    const late = gated();
+    const opened = await openChild({ summarizers: [late.summarizer] });
+    const { world, child } = opened;
+    const running = world.summarize(child);
+    await late.asked;
+    world.db.advance(PASS_LIMITS.summaryClaimMs + 1);
+    late.release();
+    expect(await running).toMatchObject({ outcome: 'written' });
+    expect(await readRecord(opened)).toMatchObject({ status: 'accepted', checkpoint: { text: 'late' } });
+  });
+
   it('of an agent that nobody here knows fails as a value and gives its claim back', async () => {
     const wrap: FixtureOptions['wrap'] = (ports) => ({ ...ports, agents: { find: () => undefined } });
     const knowing = await openChild();

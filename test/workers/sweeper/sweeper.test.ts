@@ -211,7 +211,10 @@ describe('a conversation that rests', () => {
         sweep: {
           ...ports.sweep,
           // As of two shards, the first of which has what rests.
-          sweepShards: async (...asked) => (await ports.sweep.sweepShards(...asked)).toReversed(),
+          sweepShards: async (...asked) => {
+            const { due } = await ports.sweep.sweepShards(...asked);
+            return { due: due.toReversed() };
+          },
           expire: (...call) => {
             done.push('expire');
             return ports.sweep.expire(...call);
@@ -310,6 +313,45 @@ describe('a sweep', () => {
     expect(world.eventsOf('worker_failed')).toMatchObject([
       { where: 'sweeper', conversation: { id: 'c3' }, error: new Error('broken') },
     ]);
+  });
+
+  it('goes on where one entry hangs, as where its queue is away, and does not begin it again', async () => {
+    const gate = Promise.withResolvers<void>();
+    const begun: string[] = [];
+    const world: Fixture = await Fixture.open({
+      wrap: (ports) => ({
+        ...ports,
+        sweep: {
+          ...ports.sweep,
+          inspectTurn: async (conversation) => {
+            begun.push(conversation.id);
+            if (conversation.id === 'c3') await gate.promise;
+            return await ports.sweep.inspectTurn(conversation);
+          },
+        },
+      }),
+    });
+    const input = await world.agent.weigh({ role: 'user', content: 'hello' });
+    const names = Array.from({ length: 40 }, (_, index) => `c${index}`);
+    for (const id of names) {
+      const turn = { turn: 't1', agent: 'guide', input, payloadHash: 'h', wake: `w-${id}`, maxQueuedTurns: 10 };
+      await world.store.accept({ conversation: { tenant: '_', id }, ...turn });
+    }
+    world.queue.clear();
+    world.db.advance(GRACE_MS);
+    const sweep = world.sweeper.sweepOnce();
+    await settleTasks();
+    expect(begun, 'it holds no more than its own lane').toHaveLength(40);
+    await world.timers.advance(2_000);
+    expect(await sweep).toBe(39);
+    world.db.advance(GRACE_MS);
+    await world.sweeper.sweepOnce();
+    expect(begun.filter((id) => id === 'c3')).toHaveLength(1);
+
+    gate.resolve();
+    await settleTasks();
+    expect(world.queue.wakes, 'late it is woken, too').toHaveLength(40);
+    expect(world.timers.pending).toBe(0);
   });
 
   it('is repeated every second, a failed one too, until it is stopped', async () => {

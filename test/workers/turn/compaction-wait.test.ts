@@ -303,7 +303,7 @@ describe('a wait at the gate and one for what the provider refused', () => {
     await world.accept('t0', 'before');
     await settleUnanswered(world);
     await world.accept('t1', 'now');
-    await expect(world.deliver()).rejects.toThrow('down');
+    await expect(world.deliver()).rejects.toMatchObject({ cause: new Error('down') });
     isDown = false;
     await world.timers.advance(8_000);
     await world.deliver();

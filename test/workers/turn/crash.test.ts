@@ -91,7 +91,8 @@ async function bringWhatIsAwaited(world: Fixture): Promise<void> {
     const { waiting } = (await world.view(turn)) ?? {};
     if (waiting?.for === 'compaction') await world.endPass(1);
     const answer = waiting?.for === 'approval' ? { approved: true } : { content: 'blue' };
-    await world.resume(turn, Object.fromEntries((waiting?.calls ?? []).map((call) => [call, answer])));
+    const calls = waiting?.calls ?? [];
+    if (calls.length > 0) await world.resume(turn, Object.fromEntries(calls.map((call) => [call, answer])));
   }
 }
 

@@ -74,7 +74,7 @@ it('a turn that was lost behind such an answer is settled with it by whoever cla
     }),
   });
   await world.accept('t1', 'Tell me.');
-  await expect(world.deliver()).rejects.toThrow('down');
+  await expect(world.deliver()).rejects.toMatchObject({ cause: new Error('down') });
   isDown = false;
   await world.timers.advance(8_000);
   await world.deliver();

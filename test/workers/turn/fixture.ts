@@ -1,3 +1,4 @@
+import { type CallAnswer, readAnswers } from '../../../src/client/input.ts';
 import type { Tool } from '../../../src/domain/agent.ts';
 import { OPEN_GATE } from '../../../src/domain/conversation.ts';
 import type { WorkerEvent } from '../../../src/domain/events.ts';
@@ -137,9 +138,8 @@ export class Fixture {
   }
 
   /** Brings answers of calls, by id, as a caller would. */
-  async resume(turn: string, answers: Readonly<Record<string, unknown>>): Promise<void> {
-    const texts = Object.entries(answers).map(([call, answer]): [string, string] => [call, JSON.stringify(answer)]);
-    await this.store.resume({ conversation: ref, turn, answers: new Map(texts), wake: this.nextId() });
+  async resume(turn: string, answers: Readonly<Record<string, CallAnswer>>): Promise<void> {
+    await this.store.resume({ conversation: ref, turn, answers: readAnswers(answers), wake: this.nextId() });
   }
 
   async view(turn: string): Promise<TurnView | undefined> {

@@ -31,7 +31,7 @@ function stateOf(tokens: number, state: Partial<ConversationState> = {}): Conver
 
 describe('the gate before a step', () => {
   it('sends below every threshold', () => {
-    expect(decideStep(agentWith(), stateOf(7_649), false)).toMatchObject({
+    expect(decideStep(agentWith(), stateOf(7_649), true)).toMatchObject({
       kind: 'send',
       reasons: [],
       size: { tokens: 7_649 },
@@ -39,13 +39,13 @@ describe('the gate before a step', () => {
   });
 
   it('asks for a soft pass and sends, from the threshold on', () => {
-    expect(decideStep(agentWith(), stateOf(7_650), false)).toMatchObject({ kind: 'send', reasons: ['ratio'] });
+    expect(decideStep(agentWith(), stateOf(7_650), true)).toMatchObject({ kind: 'send', reasons: ['ratio'] });
     const counted = agentWith({ turnThreshold: 5, messageThreshold: 10 });
-    expect(decideStep(counted, stateOf(100), false)).toMatchObject({
+    expect(decideStep(counted, stateOf(100), true)).toMatchObject({
       reasons: ['turn_threshold', 'message_threshold'],
     });
     const passed = { passed: { head: 1, turns: 1 } };
-    expect(decideStep(counted, stateOf(100, passed), false)).toMatchObject({ reasons: [] });
+    expect(decideStep(counted, stateOf(100, passed), true)).toMatchObject({ reasons: [] });
   });
 
   it.each([
@@ -53,39 +53,39 @@ describe('the gate before a step', () => {
     ['an evaluation found nothing below a larger size', { gate: { ...OPEN_GATE, shutBelowTokens: 7_701 } }],
     ['the breaker is open', { gate: { ...OPEN_GATE, breakerTokens: 7_701 } }],
   ])('asks for no soft pass where %s', (_, state) => {
-    expect(decideStep(agentWith(), stateOf(7_700, state), false)).toMatchObject({ kind: 'send', reasons: [] });
+    expect(decideStep(agentWith(), stateOf(7_700, state), true)).toMatchObject({ kind: 'send', reasons: [] });
   });
 
   it('opens again from the size that shut it', () => {
     const state = stateOf(7_701, { gate: { ...OPEN_GATE, shutBelowTokens: 7_701 } });
-    expect(decideStep(agentWith(), state, false)).toMatchObject({ reasons: ['ratio'] });
+    expect(decideStep(agentWith(), state, true)).toMatchObject({ reasons: ['ratio'] });
   });
 
   it('waits from the hard limit on, whatever the gate says', () => {
     const shut = { gate: { ...OPEN_GATE, shutBelowTokens: 99_999, breakerTokens: 99_999 }, passId: 'p' };
-    const decision = decideStep(agentWith(), stateOf(8_280, shut), false);
+    const decision = decideStep(agentWith(), stateOf(8_280, shut), true);
     expect(decision).toMatchObject({ kind: 'wait', reasons: ['ratio', 'hard_limit'] });
   });
 
   it('waits where the upper bound exceeds the window, though the mean does not', () => {
-    expect(decideStep(agentWith({ hardRatio: 1 }, 1.2), stateOf(7_600), false)).toMatchObject({ kind: 'wait' });
+    expect(decideStep(agentWith({ hardRatio: 1 }, 1.2), stateOf(7_600), true)).toMatchObject({ kind: 'wait' });
   });
 
   it('waits once: then it sends what fits, asking for nothing more, and refuses what does not', () => {
-    expect(decideStep(agentWith(), stateOf(9_000), true)).toMatchObject({ kind: 'send', reasons: [] });
-    expect(decideStep(agentWith(), stateOf(9_001), true)).toMatchObject({ kind: 'refuse' });
+    expect(decideStep(agentWith(), stateOf(9_000), false)).toMatchObject({ kind: 'send', reasons: [] });
+    expect(decideStep(agentWith(), stateOf(9_001), false)).toMatchObject({ kind: 'refuse' });
   });
 
   it('never asks while compaction is off: it sends what fits and refuses what does not', () => {
     const off = agentWith({ enabled: false });
-    expect(decideStep(off, stateOf(9_000), false)).toMatchObject({ kind: 'send', reasons: [] });
-    expect(decideStep(off, stateOf(9_001), false)).toMatchObject({ kind: 'refuse' });
+    expect(decideStep(off, stateOf(9_000), true)).toMatchObject({ kind: 'send', reasons: [] });
+    expect(decideStep(off, stateOf(9_001), true)).toMatchObject({ kind: 'refuse' });
   });
 
   it('keeps the hard limit in manual mode', () => {
     const manual = agentWith({ mode: 'manual', turnThreshold: 1 });
-    expect(decideStep(manual, stateOf(8_000), false)).toMatchObject({ kind: 'send', reasons: [] });
-    expect(decideStep(manual, stateOf(8_280), false)).toMatchObject({ kind: 'wait', reasons: ['hard_limit'] });
+    expect(decideStep(manual, stateOf(8_000), true)).toMatchObject({ kind: 'send', reasons: [] });
+    expect(decideStep(manual, stateOf(8_280), true)).toMatchObject({ kind: 'wait', reasons: ['hard_limit'] });
   });
 });
 

@@ -152,6 +152,8 @@ describe('a lost lease', () => {
     expect(await delivered).toBe('lost');
     expect(await world.view('t1')).toMatchObject({ state: 'canceled' });
     expect(world.log).toHaveLength(1);
+    expect(world.eventsOf('lease_lost')).toMatchObject([{ what: 'turn', turn: 't1', why: 'canceled' }]);
+    expect(world.eventsOf('turn_settled')).toEqual([]);
   });
 
   it('does not come from beats that are not answered while the lease stands', async () => {
@@ -172,6 +174,20 @@ describe('a lost lease', () => {
     expect(await world.view('t1')).toMatchObject({ state: 'completed' });
   });
 
+  it.each([
+    ['ECONNREFUSED', undefined],
+    ['WRONGTYPE', { scope: { conversation: ref } }],
+  ])('is not what a claim without an answer means: %s is thrown', async (said, told) => {
+    const failed = new Error(said);
+    const world = await Fixture.open({
+      model: scriptedModel({ decide: () => ({ content: 'ok' }) }),
+      wrap: (ports) => ({ ...ports, turns: { ...ports.turns, claim: () => Promise.reject(failed) } }),
+    });
+    const thrown: unknown = await world.deliver().catch((error: unknown) => error);
+    if (told === undefined) expect(thrown, 'an outage tells of itself, once for all').toBe(failed);
+    else expect(thrown).toMatchObject({ ...told, cause: failed });
+  });
+
   it('is not what a failing store means: that is thrown, for the queue to try again', async () => {
     const away = new Error('redis is away');
     const world = await Fixture.open({
@@ -179,7 +195,7 @@ describe('a lost lease', () => {
       wrap: (ports) => ({ ...ports, turns: { ...ports.turns, recordStep: () => Promise.reject(away) } }),
     });
     await world.accept('t1', 'Hi');
-    await expect(world.deliver()).rejects.toBe(away);
+    await expect(world.deliver()).rejects.toMatchObject({ scope: { conversation: ref, turn: 't1' }, cause: away });
     expect(world.eventsOf('lease_lost')).toEqual([]);
     expect(await world.countTimers()).toBe(0);
   });

@@ -13,7 +13,7 @@ describe('a model’s answer', () => {
     const usage = { inputTotal: 100, output: 20, outputKept: 15 };
     const read = await readAnswer(
       { content: '', toolCalls, raw, usage },
-      { key: 'model-3', head: 41, version: 2, setup: 'a1b2' },
+      { key: 'model-3', head: 41, version: 2, setup: 'a1b2', countedTokens: 90 },
       prepared,
     );
     const call = { id: 'c42_0', providerId: 'call_1', name: 'read', arguments: '{}' };
@@ -35,7 +35,11 @@ describe('a model’s answer', () => {
   });
 
   it('without usage sets no anchor', async () => {
-    const read = await readAnswer({ content: 'Hi', toolCalls: [] }, { key: 'model-1', head: 1, version: 0 }, prepared);
+    const read = await readAnswer(
+      { content: 'Hi', toolCalls: [] },
+      { key: 'model-1', head: 1, version: 0, countedTokens: 9 },
+      prepared,
+    );
     expect(read).toMatchObject({ status: 'read', message: { role: 'assistant', content: 'Hi' } });
     expect(read, 'it is an answer all the same').toHaveProperty('outcome.answeredVersion', 0);
     expect(read).not.toHaveProperty('outcome.anchor');
@@ -51,7 +55,7 @@ describe('a model’s answer', () => {
       ];
       const usage = { inputTotal: 100, output: 20, outputKept: 15 };
       const answer = { content: '', toolCalls, end, usage };
-      const read = await readAnswer(answer, { key: 'model-3', head: 41, version: 2 }, prepared);
+      const read = await readAnswer(answer, { key: 'model-3', head: 41, version: 2, countedTokens: 90 }, prepared);
       expect(read).toMatchObject({
         status: 'read',
         outcome: {

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { ModelError, type ModelRequest } from '../../../src/domain/model.ts';
+import type { WorkerEvent } from '../../../src/domain/events.ts';
+import { ModelError } from '../../../src/domain/model.ts';
+import { modelChain } from '../../../src/models/chain.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../../src/models/scripted.ts';
+import { describeEvent } from '../../../src/telemetry/log-catalogue.ts';
 import { Fixture, ref } from './fixture.ts';
 import { settleTasks } from './manual-timers.ts';
 
@@ -12,15 +15,45 @@ function busy(retryAt?: number): ModelError {
   return new ModelError('retry', 'rate limit', retryAt === undefined ? {} : { retryAt });
 }
 
-it('an answer of one model of a chain is told and calibrated under the id of that model', async () => {
+describe('a chain', () => {
   const usage = { inputTotal: 300, output: 2, outputKept: 2 };
-  const inner = scriptedModel({ profile: { id: 'a|b' }, decide: () => ({ content: 'x', usage }) });
-  const generate = async (request: ModelRequest) => ({ ...(await inner.generate(request)), model: 'b' });
-  const world = await Fixture.open({ model: { profile: inner.profile, generate } });
+
+  function limitedBefore(...outcomes: readonly ScriptedOutcome[]) {
+    const first = scriptedModel({ profile: { id: 'a' }, decide: () => busy() });
+    let asked = 0;
+    const second = scriptedModel({ profile: { id: 'b' }, decide: () => outcomes[asked++] ?? busy() });
+    return modelChain([first, second]);
+  }
+
+  it('has one name for all of its requests, whether they are answered or fail; who answered stands beside it', async () => {
+    const world = await Fixture.open({ model: limitedBefore({ content: 'x' }) });
+    for (const turn of ['t1', 't2']) {
+      await world.accept(turn, 'hello');
+      await world.deliver();
+    }
+    const [answered, failed] = world.eventsOf('model_called');
+    expect(answered).toMatchObject({ model: 'a|b', outcome: 'answered', answeredBy: 'b' });
+    expect(failed).toMatchObject({ model: 'a|b', outcome: 'retry' });
+    expect(failed).not.toHaveProperty('answeredBy');
+  });
+
+  it('is calibrated under the id of the model that answered', async () => {
+    const world = await Fixture.open({ model: limitedBefore({ content: 'x', usage }) });
+    await world.accept('t1', 'hello');
+    await world.deliver();
+    expect(world.observed).toMatchObject([{ model: 'b', providerTokens: 300 }]);
+  });
+});
+
+it('a request that was paid for and brought no answer is told with its usage', async () => {
+  const usage = { inputTotal: 9_000, cachedInput: 8_000, output: 700, outputKept: 0 };
+  const prices = { input: 1, cachedInput: 1, cacheWrite: 1, output: 10 };
+  const model = scriptedModel({ profile: { prices }, decide: () => new ModelError('overflow', 'too long', { usage }) });
+  const world = await Fixture.open({ model });
   await world.accept('t1', 'hello');
   await world.deliver();
-  expect(world.eventsOf('model_called')).toMatchObject([{ model: 'b' }]);
-  expect(world.observed).toMatchObject([{ model: 'b', providerTokens: 300 }]);
+  const told = { inputTokens: 9_000, outputTokens: 700, cachedTokens: 8_000, cost: expect.closeTo(0.016, 9) };
+  expect(world.eventsOf('model_called')).toMatchObject([{ outcome: 'overflow', ...told }]);
 });
 
 describe('a model call that may succeed later', () => {
@@ -93,6 +126,32 @@ describe('a model call that may succeed later', () => {
     expect(await world.view('t2')).toMatchObject({ state: 'completed' });
     expect(model.callCount).toBe(22);
   });
+
+  it.each([
+    ['its provider', {}],
+    ['its provider, in the time that the turn has', { turnTimeoutMs: 3_600_000 }],
+  ])(
+    'leaves the last word of %s with a turn that was suspended too often, and with each of its calls',
+    async (_, time) => {
+      const overloaded = new ModelError('retry', 'the provider failed (503 overloaded_error)', {
+        code: 'overloaded_error',
+      });
+      const world = await Fixture.open({ model: scriptedModel({ decide: () => overloaded }), ...time });
+      await world.accept('t1', 'Hi');
+      for (let delivery = 0; delivery < 21; delivery += 1) {
+        await world.deliver();
+        await world.timers.advance(60_000);
+      }
+      expect((await world.view('t1'))?.failure).toEqual({
+        code: 'retries_exhausted',
+        message: 'model-1 was suspended too often, last for retry: the provider failed (503 overloaded_error)',
+        details: { step: 'model-1', code: 'overloaded_error' },
+      });
+      const told = { outcome: 'retry', why: overloaded.message, code: 'overloaded_error' };
+      expect(world.eventsOf('model_called').at(-1)).toMatchObject(told);
+      expect(describeEvent(world.eventsOf('model_called').at(-1) as WorkerEvent).fields).toMatchObject(told);
+    },
+  );
 
   it('is one that takes longer than a step may', async () => {
     const hang = new Promise<never>(() => {});

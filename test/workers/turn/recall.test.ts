@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { Message } from '../../../src/domain/message.ts';
 import type { TokenCounter } from '../../../src/domain/ports/token-counter.ts';
@@ -24,11 +25,16 @@ interface Answer {
   readonly messages: readonly { readonly seq: number; readonly role: string; readonly text: string }[];
   readonly more?: number;
   readonly note?: string;
-  readonly next?: { readonly from: number; readonly offset?: number };
+  readonly text?: string;
+  readonly next?: { readonly from?: number; readonly ref?: string; readonly offset?: number };
 }
 
 const user = (content: string): Message => ({ role: 'user', content });
 const said = (content: string): Message => ({ role: 'assistant', content });
+
+function numbered(lines: number): string {
+  return Array.from({ length: lines }, (_, line) => `line ${line + 1} of the file`).join('\n');
+}
 
 function callOf(given: Input): ScriptedAnswer {
   return { toolCalls: [{ id: 'call_0', name: 'recall', arguments: given }] };
@@ -64,6 +70,7 @@ async function openTool(messages: readonly Message[], { keep = 0, maxTokens = 8_
   const tool = recall.open({
     contexts: {
       readVersion: async () => version,
+      readText: (...args) => contexts.readText(...args),
       readLog: async (conversation, ranges) => {
         reads.push(ranges);
         return contexts.readLog(conversation, ranges);
@@ -79,7 +86,7 @@ async function openTool(messages: readonly Message[], { keep = 0, maxTokens = 8_
     if (typeof text !== 'string') throw new Error('no text');
     return { text, answer: JSON.parse(text) as Answer };
   };
-  return { ask, reads, tool };
+  return { ask, reads, tool, world };
 }
 
 function resultsOf(world: Fixture): Message[] {
@@ -161,7 +168,7 @@ describe('an agent that recalls', () => {
     });
     await fill(world, [user('A heron.')]);
     await world.accept('t1', 'Find it.');
-    await expect(world.deliver()).rejects.toThrow(crash);
+    await expect(world.deliver()).rejects.toMatchObject({ cause: crash });
     expect(resultsOf(world)).toEqual([]);
     await world.timers.advance(60_000);
     await world.deliver();
@@ -169,6 +176,29 @@ describe('an agent that recalls', () => {
       [{ seq: 1 }],
     ]);
     expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+  });
+
+  it('reads the whole of a result that was clipped by the reference that it finds there', async () => {
+    const text = numbered(400);
+    const show = { name: 'show', description: '', input: z.object({}), run: async () => text };
+    const world = await Fixture.open({
+      model: scriptedModel({
+        decide: ({ messages }) => {
+          const results = messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
+          if (results.length === 0) return { toolCalls: [{ name: 'show', arguments: {} }] };
+          const read = results.slice(1).map((content) => JSON.parse(content) as Answer);
+          const next = read.length === 0 ? { ref: /by ref (\w+)/.exec(results[0] ?? '')?.[1] } : read.at(-1)?.next;
+          if (next !== undefined) return { toolCalls: [{ name: 'recall', arguments: { ...next, limit: 900 } }] };
+          return { content: read.map((answer) => answer.text).join('') };
+        },
+      }),
+      tools: [show],
+      toolResultMaxTokens: 1_000,
+      recall: true,
+    });
+    await world.accept('t1', 'Show it.');
+    await world.deliver();
+    expect(world.log.at(-1)).toEqual({ role: 'assistant', content: text });
   });
 
   it('has no such tool unless it asks for it', async () => {
@@ -184,6 +214,7 @@ describe('an agent that recalls', () => {
     ['a blank query', { query: '  ' }, /arguments.query/],
     ['a range that ends before it begins', { from: 3, to: 2 }, /arguments.to: is before from/],
     ['a message before the first', { from: 0 }, /arguments.from/],
+    ['a text beside messages', { ref: 'a1', from: 1 }, /arguments.ref: /],
     ['an answer without room', { query: 'x', limit: 10 }, /arguments.limit/],
   ])('is told of %s', async (_what, given, why) => {
     const world = await openWorld([given]);
@@ -227,6 +258,23 @@ describe('an answer of recall', () => {
       next = answer.next && { ...answer.next };
     }
     expect([...texts]).toEqual(messages.map(({ content }, index) => [index + 1, content]));
+  });
+
+  it('is of a kept text what there is room for, and where it goes on; of an unknown one that there is none', async () => {
+    const { ask, world } = await openTool([user('x')]);
+    const text = `${long}\n${long}`;
+    world.db.find(ref)?.texts.set('a1', text);
+    const parts: string[] = [];
+    let next: Input | undefined = { ref: 'a1' };
+    for (let asked = 0; next !== undefined; asked += 1) {
+      expect(asked).toBeLessThan(60);
+      const { answer, text: told }: { answer: Answer; text: string } = await ask({ ...next, limit: 400 });
+      expect(await counter.count(told)).toBeLessThanOrEqual(400);
+      parts.push(answer.text ?? '');
+      next = answer.next && { ...answer.next };
+    }
+    expect(parts.join('')).toBe(text);
+    expect((await ask({ ref: 'b2' })).answer).toEqual({ note: 'no text is kept under this ref' });
   });
 
   it('searches the range that it is given', async () => {

@@ -191,6 +191,83 @@ describe('a version whose form its provider refuses', () => {
   });
 });
 
+const tooLong = new ModelError('overflow', 'prompt is too long', { code: 'context_length_exceeded' });
+
+/** Two turns are answered, and the third waits for a pass; then its answers come. The window is too small for all three. */
+async function waitForHardPass(...answers: readonly ScriptedOutcome[]) {
+  const outcomes = [{ content: 'word '.repeat(900) }, { content: 'two' }, ...answers];
+  const sent: (number | undefined)[] = [];
+  const model = scriptedModel({
+    profile: { windowTokens: 2_500, outputCapTokens: 500, upperBoundFactor: 1.1 },
+    decide: ({ version }) => outcomes[sent.push(version) - 1] ?? new Error('no answer left'),
+  });
+  const world = await Fixture.open({ model, policy: { thresholdRatio: 0.9, maxTokens: 1_000 } });
+  await answerTurns(world, 't1', 't2');
+  await world.accept('t3', 'word '.repeat(1_000));
+  await world.deliver();
+  return { world, sent };
+}
+
+describe('a version that a turn waited for, and whose form its provider refuses', () => {
+  it('is rolled back, and the turn waits once more, for another pass', async () => {
+    const { world, sent } = await waitForHardPass(refused, { content: 'three' });
+    expect(await world.view('t3')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
+    await world.endPass(1);
+    await world.deliver();
+    expect(await world.view('t3')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
+    expect(world.db.find(ref)?.quarantine).toMatchObject({ version: 2 });
+    expect(world.passRequests.map(({ reasons }) => reasons)).toEqual([
+      ['ratio', 'hard_limit'],
+      ['ratio', 'hard_limit'],
+    ]);
+    await world.endPass(2);
+    await world.deliver();
+    expect(await world.view('t3')).toMatchObject({ state: 'completed', answer: { content: 'three' } });
+    expect(sent.slice(2)).toEqual([1, 3]);
+  });
+
+  it('costs the turn where the next one is refused as well', async () => {
+    const { world, sent } = await waitForHardPass(refused, refused);
+    await world.endPass(1);
+    await world.deliver();
+    await world.endPass(2);
+    await world.deliver();
+    expect(await world.view('t3')).toMatchObject({ state: 'failed', failure: { code: 'budget_infeasible' } });
+    expect(sent.slice(2)).toEqual([1, 3]);
+  });
+
+  it('is not taken for the last word by a worker that goes on after a crash behind the rollback', async () => {
+    const { world } = await waitForHardPass(refused, { content: 'three' });
+    await world.endPass(1);
+    const turns = { ...world.ports.turns };
+    Object.assign(world.ports.turns, {
+      rollBackVersion: async (...args: Parameters<typeof turns.rollBackVersion>) => {
+        await turns.rollBackVersion(...args);
+        throw new Error('the worker is gone');
+      },
+    });
+    world.db.advance(1_000);
+    await expect(world.deliver()).rejects.toMatchObject({ cause: new Error('the worker is gone') });
+    world.db.advance(10_000);
+    await world.deliver();
+    expect(await world.view('t3')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
+  });
+
+  it('gives way to another pass too where the provider had refused the size', async () => {
+    const answers = [{ content: 'one' }, { content: 'two' }, tooLong, refused, tooLong, { content: 'three' }];
+    const { world, requests } = await openWith(answers);
+    await answerTurns(world, 't1', 't2', 't3');
+    await world.endPass(1);
+    await world.deliver();
+    expect(await world.view('t3')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
+    expect(world.passRequests.map(({ reasons }) => reasons)).toEqual([['overflow'], ['overflow']]);
+    await world.endPass(2);
+    await world.deliver();
+    expect(await world.view('t3')).toMatchObject({ state: 'completed', answer: { content: 'three' } });
+    expect(requests.slice(2).map(({ version }) => version)).toEqual([0, 1, 2, 3]);
+  });
+});
+
 it('a provider’s count is told beside our own of the same request', async () => {
   const usage = { inputTotal: 60, output: 5, outputKept: 5 };
   const world = await Fixture.open({ model: scriptedModel({ decide: () => ({ content: 'there', usage }) }) });

@@ -1,7 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { HeardText } from '../../../src/client/heard-text.ts';
 import type { WorkerEvent } from '../../../src/domain/events.ts';
-import { ModelError } from '../../../src/domain/model.ts';
+import { type Model, ModelError } from '../../../src/domain/model.ts';
 import type { TextDelta } from '../../../src/domain/ports/text-deltas.ts';
+import { modelChain } from '../../../src/models/chain.ts';
 import { type ScriptedAnswer, scriptedModel } from '../../../src/models/scripted.ts';
 import { MOST_UNDER_WAY, TELL_CHARACTERS, TELL_EVERY_MS, TextTeller } from '../../../src/workers/turn/text-teller.ts';
 import { Fixture, ref } from './fixture.ts';
@@ -60,6 +62,20 @@ describe('a text that is told while it is written', () => {
     teller.add('yz');
     expect(pieces()).toEqual(['a', `${'x'.repeat(TELL_CHARACTERS - 1)}yz`]);
     teller.end();
+  });
+
+  it('begins again where another model answers: what was not told yet never is', async () => {
+    const { teller, timers, told } = openTeller();
+    teller.add('I have ');
+    teller.add('deleted');
+    teller.restart();
+    teller.add('Nothing');
+    await timers.advance(TELL_EVERY_MS);
+    teller.end();
+    expect(told.map(({ offset, piece }) => [offset, piece])).toEqual([
+      [0, 'I have '],
+      [0, 'Nothing'],
+    ]);
   });
 
   it('is dropped where Redis does not answer, and its places show it', async () => {
@@ -163,5 +179,26 @@ describe('a turn', () => {
       { step: 1, offset: 0, piece: 'It is ' },
       { step: 1, offset: 6, piece: 'red.' },
     ]);
+  });
+
+  it('that another model of its chain answers takes the text of the one before back', async () => {
+    async function* breakOff(): AsyncGenerator<string> {
+      yield 'I have deleted the fi';
+      throw new ModelError('retry', 'the answer broke off');
+    }
+    const [first, second] = [{ content: breakOff() }, { content: 'Nothing was deleted.' }].map((answer) =>
+      scriptedModel({ decide: () => answer }),
+    );
+    const world = await Fixture.open({ model: modelChain([first as Model, second as Model]) });
+    await world.accept('t1', 'hello');
+    await world.deliver();
+    const heard = new HeardText('t1');
+    for (const delta of world.told) heard.hear(delta);
+    expect(heard.take()).toEqual([
+      { type: 'text', step: 1, piece: 'I have deleted the fi' },
+      { type: 'restart', step: 1 },
+      { type: 'text', step: 1, piece: 'Nothing was deleted.' },
+    ]);
+    expect(world.eventsOf('model_passed_over')).toMatchObject([{ purpose: 'turn', outcome: 'retry' }]);
   });
 });

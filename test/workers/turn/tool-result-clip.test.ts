@@ -4,6 +4,8 @@ import type { TokenCounter } from '../../../src/domain/ports/token-counter.ts';
 import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
 import { clipResult, TOOL_RESULT_MAX_TOKENS } from '../../../src/workers/turn/tool-result-clip.ts';
 
+/** of the agent whose tool it is */
+const hasRecall = true;
 let counter: TokenCounter;
 
 beforeAll(async () => {
@@ -18,16 +20,16 @@ describe('a tool result', () => {
   it('of the limit is left as it is', async () => {
     const text = numbered(200);
     const tokens = await counter.count(text);
-    expect(await clipResult(counter, text, tokens)).toEqual({ content: text });
-    expect((await clipResult(counter, text, tokens - 1)).whole?.text).toBe(text);
+    expect(await clipResult(counter, text, { maxTokens: tokens, hasRecall })).toEqual({ content: text });
+    expect((await clipResult(counter, text, { maxTokens: tokens - 1, hasRecall })).whole?.text).toBe(text);
   });
 
   it('above it keeps head and tail, says how long it was and where the whole is', async () => {
     const text = numbered(5_000);
-    const { content, whole } = await clipResult(counter, text, TOOL_RESULT_MAX_TOKENS);
+    const { content, whole } = await clipResult(counter, text, { maxTokens: TOOL_RESULT_MAX_TOKENS, hasRecall });
     const tokens = await counter.count(text);
     expect(whole).toEqual({ hash: expect.stringMatching(/^[a-f0-9]{32}$/), text });
-    const marker = `\n[clipped: ${tokens} tokens; whole text: ref ${whole?.hash}]\n`;
+    const marker = `\n[clipped: ${tokens} tokens; recall reads the whole by ref ${whole?.hash}]\n`;
     const [head, tail] = content.split(marker) as [string, string];
     expect(text.startsWith(head)).toBe(true);
     expect(text.endsWith(tail)).toBe(true);
@@ -40,8 +42,8 @@ describe('a tool result', () => {
 
   it('has the same reference for the same text, and cuts no character in two', async () => {
     const text = '👩‍🚀 宇宙飛行士 '.repeat(2_000);
-    const first = await clipResult(counter, text, 300);
-    expect(await clipResult(counter, text, 300)).toEqual(first);
+    const first = await clipResult(counter, text, { maxTokens: 300, hasRecall });
+    expect(await clipResult(counter, text, { maxTokens: 300, hasRecall })).toEqual(first);
     expect(first.content.isWellFormed()).toBe(true);
   });
 
@@ -49,13 +51,26 @@ describe('a tool result', () => {
     ['of the longest tokens', ' '.repeat(MAX_MESSAGE_BYTES + 1)],
     ['of lines', numbered(60_000)],
   ])('%s fits into a message whatever the limit says', async (_name, text) => {
-    const { content, whole } = await clipResult(counter, text, 10_000_000);
-    expect(whole?.text === text).toBe(true);
+    const { content, whole } = await clipResult(counter, text, { maxTokens: 10_000_000, hasRecall });
+    expect(whole === undefined, 'more than a message may hold is not kept').toBe(true);
+    expect(content).toMatch(/\n\[clipped: \d+ tokens; the rest is not kept\]\n/);
     expect(Buffer.byteLength(content)).toBeLessThanOrEqual(MAX_MESSAGE_BYTES);
   });
 
+  it('is kept whole up to the size of a message', async () => {
+    const text = 'a'.repeat(MAX_MESSAGE_BYTES);
+    const { whole } = await clipResult(counter, text, { maxTokens: 100, hasRecall });
+    expect(whole?.text === text).toBe(true);
+  });
+
+  it('is not kept where nobody could read it, and says so', async () => {
+    const { content, whole } = await clipResult(counter, numbered(5_000), { maxTokens: 300, hasRecall: false });
+    expect(whole === undefined).toBe(true);
+    expect(content).toMatch(/\n\[clipped: \d+ tokens; the rest is not kept\]\n/);
+  });
+
   it('is no more than its marker where the limit leaves nothing else', async () => {
-    const { content } = await clipResult(counter, numbered(100), 5);
-    expect(content).toMatch(/^\n\[clipped: \d+ tokens; whole text: ref [a-f0-9]{32}\]\n$/);
+    const { content } = await clipResult(counter, numbered(100), { maxTokens: 5, hasRecall });
+    expect(content).toMatch(/^\n\[clipped: \d+ tokens; recall reads the whole by ref [a-f0-9]{32}\]\n$/);
   });
 });

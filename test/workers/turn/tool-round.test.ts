@@ -156,27 +156,32 @@ describe('a tool round', () => {
     expect(await world.countTimers()).toBe(0);
   });
 
-  it('clips a large result before it enters the log and keeps the whole', async () => {
-    const text = Array.from({ length: 500 }, (_, line) => `line ${line}`).join('\n');
-    const large = defineTool({
-      name: 'read',
-      description: '',
-      input,
-      run: async () => ({ content: text, isError: true }),
-    });
-    const world = await Fixture.open({
-      model: roundsOf(calls(['read', 'a'])),
-      tools: [large] as Tool[],
-      toolResultMaxTokens: 200,
-    });
-    await world.accept('t1', 'Go.');
-    await world.deliver();
-    const { content = '', isError } = world.log[2] ?? {};
-    expect(isError).toBe(true);
-    const [, hash = ''] = /\[clipped: \d+ tokens; whole text: ref (\w+)\]/.exec(content) ?? [];
-    expect(world.db.find(ref)?.texts.get(hash)).toBe(text);
-    expect(world.db.find(ref)?.log[2]?.tokens).toBeLessThanOrEqual(204);
-  });
+  it.each([true, false])(
+    'clips a large result before it enters the log; the whole is kept for recall: %s',
+    async (recall) => {
+      const text = Array.from({ length: 500 }, (_, line) => `line ${line}`).join('\n');
+      const large = defineTool({
+        name: 'read',
+        description: '',
+        input,
+        run: async () => ({ content: text, isError: true }),
+      });
+      const world = await Fixture.open({
+        model: roundsOf(calls(['read', 'a'])),
+        tools: [large] as Tool[],
+        toolResultMaxTokens: 200,
+        recall,
+      });
+      await world.accept('t1', 'Go.');
+      await world.deliver();
+      const { content = '', isError } = world.log[2] ?? {};
+      expect(isError).toBe(true);
+      expect(content).toMatch(/\[clipped: \d+ tokens; /);
+      const [, hash] = /by ref (\w+)\]/.exec(content) ?? [];
+      expect([...(world.db.find(ref)?.texts ?? [])]).toEqual(recall ? [[hash, text]] : []);
+      expect(world.db.find(ref)?.log[2]?.tokens).toBeLessThanOrEqual(204);
+    },
+  );
 
   it('of a turn of 100 calls is in the log step by step', async () => {
     const lengths: number[] = [];

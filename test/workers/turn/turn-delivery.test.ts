@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { scriptedModel } from '../../../src/models/scripted.ts';
 import type { TurnDependencies } from '../../../src/workers/turn/turn-dependencies.ts';
+import { openMemorySweepStore } from '../../fakes/store/sweep-store.ts';
 import { Fixture, ref } from './fixture.ts';
 
 /** Answers each user message with "re: " and its text. */
@@ -138,6 +139,31 @@ describe('a delivery', () => {
     expect(world.wakes).toEqual([{ kind: 'turn', wake: world.db.find(ref)?.wake }]);
     await world.deliver();
     expect(await world.view('t2')).toMatchObject({ state: 'completed' });
+  });
+
+  it('tells how long a scheduled turn waited and took from its time on, whatever the process takes for the time', async () => {
+    const hour = 3_600_000;
+    const world = await Fixture.open({
+      model: echo(),
+      wrap: (ports) => ({ ...ports, clock: { now: () => world.timers.now() - 3 * hour } }),
+    });
+    const input = await world.agent.weigh({ role: 'user', content: 'Hi' });
+    const turn = {
+      conversation: ref,
+      turn: 't1',
+      agent: 'guide',
+      input,
+      payloadHash: 'h',
+      wake: 'w',
+      maxQueuedTurns: 9,
+    };
+    await world.store.accept({ ...turn, delayMs: hour });
+    await world.timers.advance(hour);
+    await openMemorySweepStore(world.db).promoteScheduled(ref, 't1', 'w');
+    await world.timers.advance(700);
+    await world.deliver();
+    expect(world.eventsOf('turn_claimed')).toMatchObject([{ turn: 't1', waitMs: 700 }]);
+    expect(world.eventsOf('turn_settled')).toMatchObject([{ turn: 't1', durationMs: 700 }]);
   });
 
   it('tells what it does, without contents', async () => {

@@ -4,8 +4,8 @@ import type { LogEntry, Message } from '../../../src/domain/message.ts';
 import type { StepOutcome, StepResult, TurnLease } from '../../../src/domain/ports/turn-store.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
 import { ContextCache } from '../../../src/workers/turn/context-cache.ts';
+import { LeaseKeeper } from '../../../src/workers/turn/lease-keeper.ts';
 import { TurnJournal } from '../../../src/workers/turn/turn-journal.ts';
-import { LeaseKeeper } from '../../../src/workers/turn/turn-lease.ts';
 import { ManualTimers } from './manual-timers.ts';
 
 const conversation = { tenant: '_', id: 'c' };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { StepRecord } from '../../../src/domain/turn.ts';
+import { type StepRecord, TURN_LIMITS } from '../../../src/domain/turn.ts';
 import { countModelSteps, countSteps, countWaits, nextWaitMark } from '../../../src/workers/turn/step-keys.ts';
 import { waitForCalls, waitForPass, waitForRetry } from '../../../src/workers/turn/waiting.ts';
 
@@ -21,9 +21,22 @@ describe('a wait has a deadline', () => {
     expect(seconds).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
   });
 
-  it('that a provider names, but never at once', () => {
-    expect(waitForRetry('model-1', { waits: 5, retryAfterMs: 3_000 }).waitMs).toBe(3_000);
-    expect(waitForRetry('model-1', { waits: 5, retryAfterMs: -3_000 }).waitMs).toBe(1_000);
+  it('that a provider names is the earliest: no sooner, and no sooner than without a name', () => {
+    const waitMs = (waits: number, retryAfterMs: number): number =>
+      waitForRetry('model-1', { waits, retryAfterMs }).waitMs;
+    expect(waitMs(0, 3_000)).toBe(3_000);
+    expect(waitMs(5, 300_000), 'past the longest of ours').toBe(300_000);
+    expect(waitMs(0, -3_000), 'never at once').toBe(1_000);
+    expect(waitMs(5, 3_000)).toBe(32_000);
+  });
+
+  it('that outlasts an outage of minutes, however soon its provider says to come back', () => {
+    const waits = Array.from({ length: TURN_LIMITS.maxSuspensions }, (_, count) => count);
+    const total = waits.reduce(
+      (sum, count) => sum + waitForRetry('model-1', { waits: count, retryAfterMs: 300 }).waitMs,
+      0,
+    );
+    expect(total).toBe(903_000);
   });
 });
 

@@ -2,8 +2,8 @@
 -- @include rest
 
 -- Every end of a pass, whatever it is: its entry goes with it (I6) and a turn that waited for it goes on. Thresholds of turns
--- and messages count from here, unless there was no reason for a pass: evaluated more often than a threshold is met, they
--- would never be. ttl: as begin_rest is given it.
+-- and messages count from here, unless there was no pass: evaluated more often than a threshold is met, they would never
+-- be. ttl: as begin_rest is given it.
 -- Answers 1 where a turn waited: the caller adds `wake`.
 local function end_pass(passId, outcome, wake, ttl)
   answer_decision(outcome .. ' ' .. (redis.call('HGET', c, 'version') or '0'))
@@ -15,7 +15,7 @@ local function end_pass(passId, outcome, wake, ttl)
   redis.call('HSET', c, 'lp', passId, 'lw', wake, 'lf', is_awaited)
   local log_end = redis.call('HMGET', c, 'head', 'turns', 'ttl')
   begin_rest(log_end[3], ttl)
-  if outcome ~= 'no_reason' then
+  if outcome ~= 'no_reason' and outcome ~= 'thinking' then
     redis.call('HSET', c, 'passed', (log_end[1] or 0) .. ' ' .. (log_end[2] or 0))
     emit('pass_ended', { 'passId', passId, 'outcome', outcome })
   end
@@ -26,8 +26,4 @@ end
 local function find_end(passId)
   local last = redis.call('HMGET', c, 'lp', 'lw', 'lf')
   if last[1] == passId then return { 'ended', last[3] == '1' and last[2] or '' } end
-end
-
-local function set_gate(shutBelow, gainless, breaker)
-  redis.call('HSET', c, 'gate', table.concat({ shutBelow, gainless, breaker }, ' '))
 end

@@ -1,5 +1,5 @@
 import type { Breach } from '../../rules/rule.ts';
-import { isMarked } from './blocks.ts';
+import { isMarked, readBlock } from './blocks.ts';
 import type { AnthropicView, PlacedBlock } from './view.ts';
 
 /** A provider takes this many cache marks. */
@@ -96,10 +96,13 @@ export function* keepsServerToolsTogether({ turns }: AnthropicView): Generator<B
   }
 }
 
-/** A12: whether a result is an error is said by a boolean, so that it survives whatever was done to its text. */
+/** A12: whether a result is an error is said by a boolean, so that it survives whatever was done to its text; an error is all text. */
 export function* flagsErrors({ blocks }: AnthropicView): Generator<Breach> {
   for (const block of blocks) {
-    if (block.type !== 'tool_result' || block.is_error === undefined || typeof block.is_error === 'boolean') continue;
-    yield { path: block.path, message: 'is_error is no boolean' };
+    if (block.type !== 'tool_result') continue;
+    const { path, content, is_error = false } = block;
+    if (typeof is_error !== 'boolean') yield { path, message: 'is_error is no boolean' };
+    const isAllText = !Array.isArray(content) || content.every((part) => readBlock(part)?.type === 'text');
+    if (is_error === true && !isAllText) yield { path, message: 'an error that is not all text' };
   }
 }

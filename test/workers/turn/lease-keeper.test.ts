@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Lost, TurnLease } from '../../../src/domain/ports/turn-store.ts';
+import { LeaseKeeper } from '../../../src/workers/turn/lease-keeper.ts';
 import { LostTurn } from '../../../src/workers/turn/lost-turn.ts';
 import { callWithin, StepTimeout } from '../../../src/workers/turn/step-deadline.ts';
-import { LeaseKeeper } from '../../../src/workers/turn/turn-lease.ts';
 import { ManualTimers, settleTasks } from './manual-timers.ts';
 
 const lease: TurnLease = { conversation: { tenant: '_', id: 'c' }, turn: 't', owner: 'o', epoch: 1 };
@@ -33,7 +33,7 @@ describe('a lease', () => {
     expect(keeper.signal.aborted).toBe(false);
   });
 
-  it.each(['fenced', 'gone'] as const)('that is %s aborts the work', async (status) => {
+  it.each(['fenced', 'gone', 'canceled'] as const)('that is %s aborts the work', async (status) => {
     const { timers, keeper, beatCount } = keep([{ status: 'held' }, { status }]);
     await timers.advance(3_999);
     expect(keeper.signal.aborted).toBe(false);

@@ -1,8 +1,8 @@
 import { TurnfoldError } from '../../domain/errors.ts';
 import { type Answered, takeModelStep } from './model-step.ts';
 import type { RunningTurn } from './running-turn.ts';
-import { countModelSteps, modelKey, nextWaitMark } from './step-keys.ts';
-import { answerCalls } from './tool-round.ts';
+import { countModelSteps, hasGoneOn, modelKey, nextWaitMark } from './step-keys.ts';
+import { takeToolSteps } from './tool-round.ts';
 import type { TurnEnd } from './turn-end.ts';
 
 /**
@@ -15,10 +15,10 @@ export async function runTurn(run: RunningTurn): Promise<TurnEnd> {
   let last = await readLastAnswer(run);
   for (;;) {
     if (last !== undefined) {
-      const { message, seq, end: ending } = last;
-      if (message.toolCalls === undefined) return { kind: 'completed', answerSeq: seq, end: ending };
-      const end = await answerCalls(run, last);
-      if (end !== undefined) return end;
+      const { message, seq, end } = last;
+      if (message.toolCalls === undefined) return { kind: 'completed', answerSeq: seq, end };
+      const stopped = await takeToolSteps(run, last);
+      if (stopped !== undefined) return stopped;
     }
     const next = await takeModelStep(run);
     if (next.kind !== 'answered') return next;
@@ -30,6 +30,8 @@ export async function runTurn(run: RunningTurn): Promise<TurnEnd> {
 async function closeWait({ claimed, journal, ports }: RunningTurn): Promise<void> {
   const { waited, lease } = claimed;
   if (waited === undefined || waited.for === 'tools' || waited.for === 'approval') return;
+  // Marked by a claim whose worker has died since: one wait is not two.
+  if (waited.since !== undefined && hasGoneOn(journal.steps, waited.since)) return;
   if (waited.for === 'compaction' && !waited.isFulfilled) {
     await ports.takeover.settleNow(lease.conversation);
     journal.adopt(await ports.contexts.readConversation(lease.conversation));

@@ -4,7 +4,7 @@ import type { ConversationRef } from '../../domain/ids.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { SummaryStore } from '../../domain/ports/summary-store.ts';
 import type { Checkpoint } from '../../domain/version.ts';
-import { summaryKey } from './summary-key.ts';
+import { checkpointKey, summaryKey } from './summary-key.ts';
 
 export interface AcceptedSummaries {
   readonly summaries: readonly AcceptedSummary[];
@@ -25,9 +25,9 @@ export async function readAccepted(
   const checkpoints = new Map<string, Checkpoint>();
   plan.sequences.forEach(({ from, to }, index) => {
     const record = records[index];
-    const text = keys[index] as string;
     if (record?.status !== 'accepted') return;
     const { checkpoint, weight } = record;
+    const text = checkpointKey(checkpoint);
     summaries.push({ range: { from, to }, text, weight, depth: checkpoint.depth, model: checkpoint.model });
     checkpoints.set(text, checkpoint);
   });

@@ -1,0 +1,91 @@
+import { checkSettings } from '../../config/check-settings.ts';
+import { readEnvironment } from '../../config.ts';
+import { isTurnfoldError, type TurnfoldError } from '../../domain/errors.ts';
+import type { PolicyInput } from '../../domain/policy.ts';
+import type { PolicyExamination } from '../../domain/policy-input.ts';
+import { examineAgents } from '../../runtime/agents.ts';
+import { examineShadow } from '../../runtime/shadow.ts';
+import { examineModule } from '../load-agents.ts';
+import { type Output, writeJson } from '../output.ts';
+import { completeAlone, examinePolicyFile, examineTrialPolicy } from '../policy-file.ts';
+import { readRoles } from '../read-roles.ts';
+
+export interface CheckOptions {
+  readonly policy?: string;
+  readonly shadow?: string;
+  readonly agents?: string;
+  /** of the workers that will be given these files, separated by commas */
+  readonly roles: string;
+  readonly json?: boolean;
+}
+
+interface Report {
+  readonly problems: readonly TurnfoldError[];
+  readonly warnings: readonly string[];
+}
+
+/** Reads the environment, and the files that a worker would be given, and tells of all that is wrong at once. */
+export async function checkConfig({ json, ...options }: CheckOptions, output: Output): Promise<number> {
+  const { policy, shadow, agents } = options;
+  const { errors: wrong, warnings: idle } = checkSettings(readEnvironment());
+  const files = await checkFiles(options);
+  const errors = [...wrong, ...files.flatMap(({ problems }) => problems)];
+  const warnings = [...idle, ...files.flatMap((file) => file.warnings)];
+  if (json) writeJson(output, { errors, warnings });
+  else {
+    for (const { code, message } of errors) output.line(`wrong    ${code}: ${message}`);
+    for (const warning of warnings) output.line(`warning  ${warning}`);
+    if (errors.length === 0) output.line(`ok       ${listRead(policy, shadow, agents)} can be read`);
+  }
+  return errors.length === 0 ? 0 : 1;
+}
+
+function listRead(...files: readonly (string | undefined)[]): string {
+  return ['the environment', ...files.filter((file) => file !== undefined)].join(', ');
+}
+
+/** What is wrong in each file, then what of them cannot work. */
+async function checkFiles({ policy, shadow, agents, roles }: CheckOptions): Promise<Report[]> {
+  const hasSummarizers = readRoles(roles).includes('summarization');
+  const base = await examinePolicyFile(policy);
+  const second = await examineTrialPolicy(shadow);
+  if (agents === undefined) return [base, second, checkAlone(policy, base), checkAlone(shadow, second)];
+  const under = { policy: base.policy, hasSummarizers, ...(shadow !== undefined && { shadow: second.policy }) };
+  return [base, second, await checkAgents(agents, under)];
+}
+
+/** Limits that no agent's own settings are merged over. */
+function checkAlone(path: string | undefined, { policy }: PolicyExamination): Report {
+  try {
+    completeAlone(path, policy);
+    return { problems: [], warnings: [] };
+  } catch (error) {
+    return { problems: [known(error)], warnings: [] };
+  }
+}
+
+interface Policies {
+  readonly policy: PolicyInput;
+  readonly shadow?: PolicyInput;
+  readonly hasSummarizers: boolean;
+}
+
+/** Each agent under the policies of the files, as the worker would prepare it. */
+async function checkAgents(path: string, { policy, shadow, hasSummarizers }: Policies): Promise<Report> {
+  try {
+    const { agents, warnings, problems } = await examineModule(path);
+    const live = await examineAgents(agents, policy, hasSummarizers);
+    const shadowed = shadow === undefined ? [] : await examineShadow(agents, shadow);
+    return {
+      problems: [...problems, ...live, ...shadowed],
+      warnings: warnings.map((warning) => `${path}: ${warning}`),
+    };
+  } catch (error) {
+    return { problems: [known(error)], warnings: [] };
+  }
+}
+
+function known(error: unknown): TurnfoldError {
+  if (isTurnfoldError(error)) return error;
+  throw error;
+}

@@ -1,0 +1,44 @@
+import { isTurnfoldError } from '../domain/errors.ts';
+import type { PolicyInput } from '../domain/policy.ts';
+import { type OfflineAgent, type OfflineWindow, prepareOfflineAgent } from '../runtime/offline/offline-agent.ts';
+import type { RememberedCounts } from '../runtime/offline/remembered-counts.ts';
+import { createSummarizers } from '../runtime/summarizers.ts';
+import { renameField } from './name-typed.ts';
+import { completeAlone, ofFile } from './policy-file.ts';
+
+export interface TriedPolicy {
+  readonly policy: PolicyInput;
+  /** of its file; absent: the default policy */
+  readonly path: string | undefined;
+  /** the option that says the window it is tried in, where one does */
+  readonly windowOption?: '--window' | '--model' | undefined;
+  readonly counts?: RememberedCounts;
+}
+
+/** Prepares an agent for passes offline. @throws invalid_policy, by the option whose window is too small, else with the file */
+export async function prepareTrial(tried: TriedPolicy, window: OfflineWindow): Promise<OfflineAgent> {
+  const { policy, path, windowOption, counts } = tried;
+  try {
+    return await prepareOfflineAgent(policy, window, counts);
+  } catch (error) {
+    if (!isTurnfoldError(error, 'invalid_policy')) throw error;
+    // What is wrong in every window is the policy's own.
+    completeAlone(path, policy);
+    throw windowOption === undefined ? ofFile(path, error) : renameField(error, windowOption);
+  }
+}
+
+/** The summarizers that a policy names. @throws invalid_policy with the file and the field */
+export async function createTrialSummarizers(
+  prepared: OfflineAgent,
+  path: string | undefined,
+): ReturnType<typeof createSummarizers> {
+  try {
+    return await createSummarizers([prepared], []);
+  } catch (error) {
+    if (!isTurnfoldError(error, 'invalid_policy')) throw error;
+    // Nobody has said this agent's name.
+    const own = `agents.${prepared.agent.name}.policy.`;
+    throw ofFile(path, renameField(error, error.field?.replace(own, '') ?? ''));
+  }
+}

@@ -1,0 +1,13 @@
+import { TurnfoldError } from '../domain/errors.ts';
+import { ROLES, type Role } from '../runtime/workers-options.ts';
+
+/** @param list separated by commas @throws invalid_config */
+export function readRoles(list: string): Role[] {
+  return list.split(',').map((name) => {
+    const role = ROLES.find((known) => known === name.trim());
+    if (role !== undefined) return role;
+    throw new TurnfoldError('invalid_config', `--roles: '${name}' is no role: ${ROLES.join(', ')}`, {
+      field: '--roles',
+    });
+  });
+}

@@ -1,0 +1,13 @@
+/**
+ * Errors are told by a brand, not by their class: of a class there are two where a process has two copies of this package, a
+ * worker's command and the one that its agents import. By name alone an error of anybody's could pass for one of ours.
+ * @param brand of `Symbol.for`, which all copies share
+ */
+export function brandErrors(type: { readonly prototype: Error }, brand: symbol): void {
+  // On the prototype: nothing of it shows where an error is printed or compared.
+  Object.defineProperty(type.prototype, brand, { value: true });
+}
+
+export function hasBrand(error: unknown, brand: symbol): boolean {
+  return typeof error === 'object' && error !== null && brand in error;
+}

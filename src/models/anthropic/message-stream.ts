@@ -1,0 +1,103 @@
+import type Anthropic from '@anthropic-ai/sdk';
+import type { AnthropicAnswer } from '../../wire/anthropic/answer.ts';
+import type { AnthropicUsage } from './usage.ts';
+
+export interface StreamedMessage extends AnthropicAnswer {
+  readonly usage: AnthropicUsage;
+}
+
+/** Before an event has told its counts. A message that never does has no usage: `checkUsage` passes over it. */
+const UNCOUNTED: AnthropicUsage = { input_tokens: Number.NaN, output_tokens: Number.NaN };
+
+/**
+ * A streamed message, whole; without a reason why it stopped where the stream broke off. Put together here: the client's own
+ * helper parses a tool's input, and where that is no JSON it throws the whole answer away.
+ * @param tell is told the text as it comes
+ */
+export async function readMessageStream(
+  events: AsyncIterable<Anthropic.MessageStreamEvent>,
+  tell: (piece: string) => void,
+): Promise<StreamedMessage> {
+  const opened: OpenBlock[] = [];
+  let usage = UNCOUNTED;
+  let reason: string | null = null;
+  let isWhole = false;
+  for await (const event of events) {
+    switch (event?.type) {
+      case 'message_start':
+        usage = updateUsage(usage, event.message?.usage);
+        break;
+      case 'content_block_start':
+        opened.push({ block: { ...event.content_block }, input: '' });
+        break;
+      case 'content_block_delta': {
+        const open = opened[event.index];
+        if (open === undefined) break;
+        addDelta(open, event.delta);
+        if (event.delta?.type === 'text_delta') tell(event.delta.text);
+        break;
+      }
+      case 'message_delta':
+        usage = updateUsage(usage, event.usage);
+        reason = event.delta?.stop_reason ?? reason;
+        break;
+      case 'message_stop':
+        isWhole = true;
+        break;
+      default:
+    }
+  }
+  return {
+    content: opened.map(({ block }) => block),
+    inputs: opened.map(({ input }) => input),
+    stop_reason: isWhole ? reason : null,
+    usage,
+  };
+}
+
+interface OpenBlock {
+  readonly block: BlockFields;
+  /** JSON, as far as it has come */
+  input: string;
+}
+
+/** What of a block comes in pieces. It has more, and its kind may be none that the SDK knows. */
+interface BlockFields {
+  readonly type: string;
+  text?: string;
+  citations?: Anthropic.TextBlock['citations'];
+  thinking?: string;
+  signature?: string;
+}
+
+function addDelta(open: OpenBlock, delta: Anthropic.RawContentBlockDelta | undefined): void {
+  const { block } = open;
+  switch (delta?.type) {
+    case 'text_delta':
+      block.text = (block.text ?? '') + delta.text;
+      break;
+    case 'citations_delta':
+      block.citations = [...(block.citations ?? []), delta.citation];
+      break;
+    case 'input_json_delta':
+      open.input += delta.partial_json;
+      break;
+    case 'thinking_delta':
+      block.thinking = (block.thinking ?? '') + delta.thinking;
+      break;
+    case 'signature_delta':
+      block.signature = delta.signature;
+      break;
+    default:
+  }
+}
+
+/** Each event counts the whole message so far; what it leaves out stands. */
+function updateUsage(before: AnthropicUsage, now: Partial<Anthropic.MessageDeltaUsage> | undefined): AnthropicUsage {
+  return {
+    input_tokens: now?.input_tokens ?? before.input_tokens,
+    cache_read_input_tokens: now?.cache_read_input_tokens ?? before.cache_read_input_tokens ?? null,
+    cache_creation_input_tokens: now?.cache_creation_input_tokens ?? before.cache_creation_input_tokens ?? null,
+    output_tokens: now?.output_tokens ?? before.output_tokens,
+  };
+}

@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest';
+import { type Output, reportError } from '../../src/cli/output.ts';
+import { runTurnfold } from '../cli/run-turnfold.ts';
+
+describe('with --json a failure is one line of JSON', () => {
+  test.each([
+    ['--limit', ['turns', 'v1', '--limit', 'x']],
+    ['--limt', ['turns', 'v1', '--limt', '5']],
+    ['--agent', ['enqueue', 'v1', 'hi']],
+    ['--wait', ['result', 'v1', 't1', '--wait']],
+    ['text', ['enqueue', 'v1', '--agent', 'a']],
+    ['from', ['diff', 'v1', 'x', '1']],
+    [undefined, ['show', 'v1', 'v2']],
+    [undefined, ['shwo']],
+  ])('%s: %j', async (field, args) => {
+    const { code, stdout, stderr } = await runTurnfold([...args, '--json']);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+    const { error } = JSON.parse(stderr) as { error: { code: string; field?: string; message: string } };
+    expect(error).toMatchObject({ code: 'invalid_input', message: expect.not.stringMatching(/^error: /) as string });
+    expect(error.field).toBe(field);
+  });
+
+  test('to a person it is said as ever', async () => {
+    const { code, stderr } = await runTurnfold(['turns', 'v1', '--limit', 'x']);
+    expect(code).toBe(1);
+    expect(stderr).toContain("error: option '--limit <n>' argument 'x' is invalid. expected a whole number.");
+    expect(stderr).toContain('(--help says how)');
+  });
+
+  test('a text that is no option does not ask for it', async () => {
+    const { stderr } = await runTurnfold(['enqueue', '--wait', 'x', '--', 'v1', '--json']);
+    expect(stderr).toMatch(/^error: /);
+  });
+
+  test('help is no failure', async () => {
+    const run = await runTurnfold(['turns', '--help', '--json']);
+    expect(run).toMatchObject({ code: 0, stderr: '' });
+    expect(run.stdout).toContain('Usage: turnfold turns');
+  });
+
+  test('a defect of ours, too', () => {
+    const notes: string[] = [];
+    const ignore = (): void => undefined;
+    const output: Output = { line: ignore, text: ignore, note: (note) => void notes.push(note) };
+    expect(reportError(output, new TypeError('x is undefined'), true)).toBe(70);
+    expect(JSON.parse(notes.join('\n'))).toMatchObject({
+      error: { code: 'defect', message: 'x is undefined', stack: expect.stringContaining('TypeError') as string },
+    });
+  });
+});

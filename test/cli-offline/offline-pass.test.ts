@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { OPEN_GATE } from '../../src/domain/conversation.ts';
+import type { Message } from '../../src/domain/message.ts';
+import { prepareOfflineAgent } from '../../src/runtime/offline/offline-agent.ts';
+import { OfflinePasses } from '../../src/runtime/offline/offline-pass.ts';
+import { createOfflineSummarizers } from '../../src/runtime/offline/offline-summarizers.ts';
+import { weighConversation } from '../../src/runtime/offline/weigh-conversation.ts';
+
+const raw = { format: 'anthropic', model: 'm', items: [{ type: 'thinking', thinking: 'hm' }] } as const;
+
+/** A turn whose model thinks, calls and is answered. */
+const LOOP: readonly Message[] = [
+  { role: 'user', content: 'Read it.' },
+  { role: 'assistant', content: '', toolCalls: [{ id: 'c1', name: 'read', arguments: '{}' }], raw },
+  { role: 'tool', content: ' word'.repeat(400), toolCallId: 'c1' },
+];
+
+async function open(tokenThreshold: number) {
+  const policy = { maxTokens: 200, tokenThreshold, retentionWindow: 0 };
+  const prepared = await prepareOfflineAgent(policy, { usableTokens: 10_000 });
+  const passes = new OfflinePasses('talk', prepared, await createOfflineSummarizers());
+  for (const weighed of await weighConversation(LOOP, prepared)) passes.conversation.append(weighed);
+  return passes;
+}
+
+describe('a pass in memory leaves the gate as a live one does', () => {
+  it('as it was where a model thinks, and turns and messages are counted on', async () => {
+    const passes = await open(300);
+    expect(await passes.run(['token_threshold'])).toEqual({ kind: 'thinking', reasons: ['token_threshold'] });
+    expect(passes.conversation.state).toMatchObject({ gate: OPEN_GATE, passed: { head: 0, turns: 0 } });
+  });
+
+  it('shut where there was no reason, and they are counted on, too', async () => {
+    const passes = await open(5_000);
+    expect(await passes.run(['token_threshold'])).toEqual({ kind: 'no_reason', reasons: [] });
+    const { gate, passed } = passes.conversation.state;
+    expect(gate.shutBelowTokens).toBeGreaterThan(400);
+    expect(passed).toEqual({ head: 0, turns: 0 });
+  });
+});

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { openClient } from '../../src/client/index.ts';
+import { createWorkspaceAgent } from '../../src/demo/workspace-agent.ts';
+import { startWorkers } from '../../src/runtime/start-workers.ts';
+import { openOwnRedis } from './own-redis.ts';
+import { type Run, runTurnfold } from './run-turnfold.ts';
+
+/** A Redis with a turn of `agent` that nobody has taken yet; the state of that turn, once a command has run. */
+async function openShared(agent: string) {
+  const { url } = await openOwnRedis();
+  const client = await openClient({ redisUrl: url });
+  await client.enqueueTurn({ conversation: 'c1', agent, turn: 't1', input: 'hello' });
+  const run = async (...args: string[]): Promise<Run & { readonly state: string }> => {
+    const ended = await runTurnfold(args, { env: { REDIS_URL: url }, input: '/quit\n' });
+    return { ...ended, state: (await client.result('c1', 't1')).state };
+  };
+  return { url, client, run };
+}
+
+test.each([[['demo']], [['dev']]])(
+  '%j: a Redis with work for agents that they do not know is refused',
+  async (args) => {
+    const { client, run } = await openShared('support');
+    const told = await run(...args);
+    expect(told).toMatchObject({ code: 1, state: 'queued' });
+    expect(told.stderr).toContain('invalid_config: REDIS_URL: there is work for support, ');
+    await client.close();
+  },
+  60_000,
+);
+
+test('one with other turn workers is refused; without them dev takes what waits for its own agents', async () => {
+  const { url, client, run } = await openShared('workspace');
+  expect(await run('dev')).toMatchObject({ code: 0 });
+  const agents = [createWorkspaceAgent(process.cwd())];
+  const workers = await startWorkers({ redisUrl: url, agents, roles: ['turn'], shutdownMs: 2_000 });
+  expect(await client.result('c1', 't1', { waitMs: 20_000 })).toMatchObject({ state: 'completed' });
+  const told = await run('dev');
+  expect(told.code).toBe(1);
+  expect(told.stderr).toContain('invalid_config: REDIS_URL: 1 turn workers are connected there');
+  await workers.close();
+  await client.close();
+}, 60_000);

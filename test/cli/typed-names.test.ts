@@ -1,0 +1,157 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { Agent } from '../../src/domain/agent.ts';
+import { scriptedModel } from '../../src/models/scripted.ts';
+import { eventually } from '../runtime/fixture.ts';
+import { openOwnRedis } from './own-redis.ts';
+import { useOwnWorkers } from './own-workers.ts';
+import { readJsonLines, runTurnfold, writeTemporary } from './run-turnfold.ts';
+
+const SOURCE = new URL('../../src', import.meta.url).pathname;
+const WAIT = { waitMs: 20_000 };
+
+/** Calls a tool that runs elsewhere, or fails. */
+const agent: Agent = {
+  name: 'asker',
+  system: '',
+  tools: [{ name: 'elsewhere', description: '', input: z.object({}) }],
+  policy: { enabled: false },
+  model: scriptedModel({
+    decide: ({ messages }) => {
+      const said = messages.at(-1)?.content ?? '';
+      if (said === 'fail') return new Error('broken');
+      return said === 'call' ? { toolCalls: [{ name: 'elsewhere', arguments: {} }] } : { content: 'heard' };
+    },
+  }),
+};
+
+const own = useOwnWorkers(agent);
+const { turnfold } = own;
+
+/** v1 and v2 are there, with a settled turn each; s1 has a turn that failed, w1 one that waits for c2_0. */
+beforeAll(async () => {
+  const { client } = own;
+  for (const [conversation, input] of [
+    ['v1', 'hello'],
+    ['v2', 'hello'],
+    ['s1', 'fail'],
+    ['w1', 'call'],
+  ] as const) {
+    await client.enqueueTurn({ conversation, agent: 'asker', turn: 't1', input });
+    if (input !== 'call') await client.result(conversation, 't1', WAIT);
+  }
+  await eventually(
+    () => client.result('w1', 't1'),
+    ({ state }) => {
+      if (state !== 'waiting') throw new Error(`w1 is ${state}`);
+    },
+  );
+});
+
+interface Told {
+  readonly code: string;
+  readonly field: string;
+  readonly message: string;
+}
+
+async function refusalOf(args: readonly string[], env: Record<string, string> = {}): Promise<Told> {
+  const run = await runTurnfold([...args, '--json'], { env: { REDIS_URL: own.redisUrl, ...env } });
+  expect({ code: run.code, stdout: run.stdout }).toEqual({ code: 1, stdout: '' });
+  return (JSON.parse(run.stderr) as { error: Told }).error;
+}
+
+const NO_ID = 'a b';
+const AGENT = ['--agent', 'asker'];
+
+describe('an error names what was typed', () => {
+  test.each<readonly [name: string, code: string, args: readonly string[]]>([
+    ['text', 'invalid_input', ['enqueue', 'v1', '', ...AGENT]],
+    ['--agent', 'invalid_input', ['enqueue', 'v1', 'hi', '--agent', NO_ID]],
+    ['--turn', 'invalid_input', ['enqueue', 'v1', 'hi', ...AGENT, '--turn', NO_ID]],
+    ['--turn', 'turn_conflict', ['enqueue', 'v1', 'hi', ...AGENT, '--turn', 't1']],
+    ['--tenant', 'invalid_input', ['enqueue', 'v1', 'hi', ...AGENT, '--tenant', NO_ID]],
+    ['--agent', 'agent_conflict', ['enqueue', 'v1', 'hi', '--agent', 'other']],
+    ['conversation', 'invalid_input', ['enqueue', NO_ID, 'hi', ...AGENT]],
+    ['--limit', 'invalid_input', ['turns', 'v1', '--limit', '0']],
+    ['--limit', 'invalid_input', ['failed', '--limit', '20000']],
+    ['--tenant', 'invalid_input', ['failed', '--tenant', NO_ID]],
+    ['--code', 'invalid_input', ['failed', '--code', '']],
+    ['--operation', 'invalid_input', ['redrive', 's1', 't1', '--operation', NO_ID]],
+    ['--after', 'invalid_input', ['events', 'v1', '--after', 'x']],
+    ['call', 'conflict', ['answer', 'w1', 't1', 'c9', '--content', 'x']],
+    ['call', 'conflict', ['answer', 'v1', 't1', 'c9', '--content', 'x']],
+    ['--approve', 'invalid_input', ['answer', 'w1', 't1', 'c2_0', '--approve']],
+    ['turn', 'not_found', ['answer', 'v1', 't9', 'c9', '--content', 'x']],
+    ['--tenant', 'invalid_input', ['show', 'v1', '--tenant', NO_ID]],
+    ['--version', 'not_found', ['show', 'v1', '--version', '9']],
+    ['--version', 'not_found', ['restore', 'v1', '--version', '9', '--drop']],
+    ['--operation', 'invalid_input', ['restore', 'v1', '--version', '0', '--drop', '--operation', NO_ID]],
+    ['--version', 'not_found', ['fork', 'v1', 'v3', '--version', '9']],
+    ['--head', 'invalid_input', ['fork', 'v1', 'v3', '--head', '99']],
+    ['new', 'invalid_input', ['fork', 'v1', NO_ID]],
+    ['new', 'conflict', ['fork', 'v1', 'v2']],
+    ['to', 'not_found', ['diff', 'v1', '0', '9']],
+    ['from', 'not_found', ['diff', 'v1', '9', '0']],
+    ['from', 'invalid_input', ['diff', 'v1', '1e16', '0']],
+    ['conversation', 'not_found', ['approve', 'v1']],
+    ['--proposal', 'invalid_input', ['approve', 'v1', '--proposal', NO_ID]],
+    ['--proposal', 'proposal_stale', ['approve', 'v1', '--proposal', 'p1']],
+    ['--reason', 'invalid_input', ['reject', 'v1', '--proposal', 'p1', '--reason', '']],
+    ['--model', 'invalid_config', ['demo', '--model', 'nope']],
+  ])('%s (%s): %j', async (name, code, args) => {
+    const { message, ...told } = await refusalOf(args);
+    expect(told).toMatchObject({ code, field: name });
+    expect(message).toMatch(new RegExp(`^${name}: `));
+  });
+
+  test('--conversation of dev, before anything starts', async () => {
+    const run = await runTurnfold(['dev', '--conversation', NO_ID]);
+    expect(run).toMatchObject({ code: 1, stdout: '' });
+    expect(run.stderr).toMatch(/^turnfold: invalid_input: --conversation: /);
+  });
+
+  test('--file of an answer', async () => {
+    const file = await writeTemporary('big.txt', 'x'.repeat(1_100_000));
+    const told = await refusalOf(['answer', 'w1', 't1', 'c2_0', '--file', file]);
+    expect(told).toMatchObject({ code: 'message_too_large', field: '--file' });
+  });
+
+  test('the turn of a rollback that would be over the hard limit', async () => {
+    const module = `import { scriptedModel } from '${SOURCE}/models/scripted.ts';
+      const model = scriptedModel({ window: 8, decide: () => ({ content: '' }) });
+      const profile = { ...model.profile, windowTokens: 10, outputCapTokens: 5 };
+      export const agents = [{ name: 'asker', system: '', tools: [], policy: {}, model: { ...model, profile } }];`;
+    const agents = await writeTemporary('agents.ts', module);
+    const messages = [{ role: 'user' as const, content: 'so much '.repeat(100) }];
+    await own.client.append({ conversation: 'v4', agent: 'asker', messages });
+    await own.client.enqueueTurn({ conversation: 'v4', agent: 'asker', turn: 't1', input: 'hello' });
+    await own.client.result('v4', 't1', WAIT);
+    const told = await refusalOf(['rollback', 'v4', 't1', '--agents', agents]);
+    expect(told).toMatchObject({ code: 'over_hard_limit', field: 'turn' });
+  });
+
+  test('what an import was told once is said once, and the id as the file has it', async () => {
+    const messages = [{ role: 'user', content: 'hello' }];
+    const file = await writeTemporary('talks.jsonl', [
+      { id: NO_ID, messages },
+      { id: 'i1', messages },
+    ]);
+    expect(await refusalOf(['import', file, '--agent', NO_ID])).toMatchObject({ field: '--agent' });
+    expect(await refusalOf(['import', file, ...AGENT, '--tenant', NO_ID])).toMatchObject({ field: '--tenant' });
+    const run = await turnfold('import', file, ...AGENT, '--json');
+    expect(run.code).toBe(1);
+    expect(readJsonLines(run.stdout)).toMatchObject([
+      { id: NO_ID, error: { code: 'invalid_input', field: 'id' } },
+      { id: 'i1', messages: 1 },
+    ]);
+    const other = await writeTemporary('talks.jsonl', [{ id: 'v1', messages }]);
+    const [refused] = readJsonLines((await turnfold('import', other, ...AGENT, '--json')).stdout);
+    expect(refused).toMatchObject({ error: { code: 'conflict', field: 'id' } });
+  });
+
+  test('the variable of a durability that this Redis has not', async () => {
+    const { url } = await openOwnRedis('--appendonly', 'no');
+    const told = await refusalOf(['show', 'v1'], { REDIS_URL: url, TURNFOLD_DURABLE_FSYNC: 'local' });
+    expect(told).toMatchObject({ code: 'invalid_config', field: 'TURNFOLD_DURABLE_FSYNC' });
+  });
+});

@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest';
+import type { Agent } from '../../src/domain/agent.ts';
+import { scriptedModel } from '../../src/models/scripted.ts';
+import { useOwnWorkers } from './own-workers.ts';
+import { runTurnfold } from './run-turnfold.ts';
+
+let isBroken = false;
+
+/** Its passes wait for a person. */
+const agent: Agent = {
+  name: 'reviewed',
+  system: '',
+  tools: [],
+  policy: { mode: 'review', messageThreshold: 6, retentionWindow: 2 },
+  model: scriptedModel({ decide: () => (isBroken ? new Error('broken') : { content: 'done' }) }),
+};
+
+const own = useOwnWorkers(agent);
+const { turnfold } = own;
+
+/** Of a Redis without replicas: whatever is written is unsure. @returns the command that is told as safe, as it is typed */
+async function unsurely(...args: string[]): Promise<string> {
+  const env = { REDIS_URL: own.redisUrl, TURNFOLD_DURABLE_REPLICAS: '1', TURNFOLD_DURABLE_TIMEOUT_MS: '20' };
+  const run = await runTurnfold(args, { env });
+  expect(run).toMatchObject({ code: 1, stdout: '' });
+  expect(run.stderr).toMatch(/^turnfold: accepted_unsure: .*0 of 1 replicas hold it in time\. /);
+  expect(run.stderr).not.toContain('where it named none');
+  const [, command = ''] = / is safe, and answers once it is held: turnfold (.*)\n$/.exec(run.stderr) ?? [];
+  return command;
+}
+
+async function appendSequences(conversation: string): Promise<void> {
+  const said = (part: number) => ({ role: 'assistant' as const, content: `part ${part} ${'and so on '.repeat(300)}` });
+  const asked = { role: 'user' as const, content: 'go on' };
+  const messages = [asked, said(1), said(2), asked, said(3), said(4), asked, said(5)];
+  await own.client.append({ conversation, agent: 'reviewed', messages });
+}
+
+async function untilProposed(conversation: string): Promise<string> {
+  await expect.poll(() => own.client.proposal(conversation), { timeout: 20_000 }).toMatchObject({ isDecided: false });
+  return (await own.client.proposal(conversation))?.proposal ?? '';
+}
+
+async function untilVersion(conversation: string, version: number): Promise<void> {
+  const live = async (): Promise<number> => (await own.client.describe(conversation)).size.version;
+  await expect.poll(live, { timeout: 20_000 }).toBe(version);
+}
+
+describe('what is accepted and not sure to be kept names the command that is safe', () => {
+  test.each(['approve', 'reject'])(
+    '%s: of the proposal that was decided on, not of the next',
+    async (verb) => {
+      const id = `u-${verb}`;
+      await appendSequences(id);
+      const proposal = await untilProposed(id);
+      const again = await unsurely(verb, id, '--wait', '0');
+      expect(again).toMatch(new RegExp(`^${verb} ${id} --wait 0 --proposal ${proposal} --operation \\S+$`));
+      await expect.poll(() => own.client.proposal(id), { timeout: 20_000 }).toBeUndefined();
+      if (verb === 'approve') await untilVersion(id, 1);
+      await appendSequences(id);
+      const next = await untilProposed(id);
+      const outcome = verb === 'approve' ? 'approved, version 1' : 'rejected';
+      expect(await turnfold(...again.split(' '))).toEqual({ code: 0, stdout: `${id}  ${outcome}\n`, stderr: '' });
+      expect(await own.client.proposal(id)).toMatchObject({ proposal: next, isDecided: false });
+    },
+    60_000,
+  );
+
+  test('restore and rollback: one version', async () => {
+    const id = 'u-restore';
+    await own.client.append({ conversation: id, agent: 'reviewed', messages: [{ role: 'user', content: 'hello' }] });
+    await own.client.enqueueTurn({ conversation: id, agent: 'reviewed', turn: 't1', input: 'hello' });
+    await own.client.result(id, 't1', { waitMs: 20_000 });
+    const restored = await unsurely('restore', id, '--version', '0', '--keep');
+    expect(restored).toMatch(/^restore u-restore --version 0 --keep --operation \S+$/);
+    expect((await turnfold(...restored.split(' '))).stdout).toMatch(/^u-restore {2}version 1 /);
+    const rolledBack = await unsurely('rollback', id, 't1');
+    expect(rolledBack).toMatch(/^rollback u-restore t1 --operation \S+$/);
+    expect((await turnfold(...rolledBack.split(' '))).stdout).toMatch(/^u-restore {2}version 2 /);
+    expect(await own.client.versions(id)).toHaveLength(2);
+  }, 60_000);
+
+  test('enqueue: one turn; what a shell would read is quoted', async () => {
+    const again = await unsurely('enqueue', 'u-turn', "it's here", '--agent', 'reviewed', '--tenant', 'acme');
+    const [, turn = ''] =
+      /^enqueue u-turn 'it'\\''s here' --tenant acme --agent reviewed --turn (\S+)$/.exec(again) ?? [];
+    const args = ['enqueue', 'u-turn', "it's here", '--tenant', 'acme', '--agent', 'reviewed', '--turn', turn];
+    expect((await turnfold(...args, '--json')).stdout).toContain('"isNew":false');
+  }, 60_000);
+
+  test('what looks like an option stays an argument', async () => {
+    const again = await unsurely('enqueue', '--agent', 'reviewed', '--', 'u-dash', '-x');
+    const [, turn = ''] = /^enqueue --agent reviewed --turn (\S+) -- u-dash -x$/.exec(again) ?? [];
+    expect((await turnfold(...again.split(' '))).stdout).toMatch(new RegExp(`^${turn} {2}`));
+  });
+
+  test.each([
+    ['redrive', ['redrive', 'u-same', 't1']],
+    ['fork', ['fork', 'u-same', 'u-other', '--head', '1']],
+    ['cancel', ['cancel', 'u-same', 't1']],
+    ['erase', ['erase', 'u-same', '--yes']],
+  ])(
+    '%s: the same command',
+    async (_, args) => {
+      isBroken = true;
+      await own.client.enqueueTurn({ conversation: 'u-same', agent: 'reviewed', turn: 't1', input: 'hello' });
+      await own.client.result('u-same', 't1', { waitMs: 20_000 });
+      isBroken = false;
+      expect(await unsurely(...args)).toBe(args.join(' '));
+    },
+    60_000,
+  );
+});

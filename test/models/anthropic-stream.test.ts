@@ -1,0 +1,175 @@
+/** What is put together of a stream here, held against what the SDK makes of the same events. */
+import type Anthropic from '@anthropic-ai/sdk';
+import { describe, expect, it } from 'vitest';
+import type { Message } from '../../src/domain/message.ts';
+import { openClient } from '../../src/models/anthropic/client.ts';
+import { readMessageStream } from '../../src/models/anthropic/message-stream.ts';
+import { ask, connect, KEY } from './fixture.ts';
+import { failureOf, serveRaw } from './raw-server.ts';
+
+const user: Message = { role: 'user', content: 'Which files?' };
+const asked: Anthropic.MessageCreateParams = { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] };
+
+const usage = { input_tokens: 7, cache_read_input_tokens: 50, cache_creation_input_tokens: 3, output_tokens: 1 };
+const start = {
+  type: 'message_start',
+  message: { id: 'm', type: 'message', role: 'assistant', model: 'm', content: [], stop_reason: null, usage },
+};
+const stop = { type: 'message_stop' };
+
+function end(stop_reason: string | null = 'end_turn', counted: object = { output_tokens: 90 }): object {
+  return { type: 'message_delta', delta: { stop_reason, stop_sequence: null, stop_details: null }, usage: counted };
+}
+
+function say(index: number, content_block: object, ...deltas: readonly object[]): object[] {
+  return [
+    { type: 'content_block_start', index, content_block },
+    ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),
+    { type: 'content_block_stop', index },
+  ];
+}
+
+function sayText(index: number, ...pieces: readonly string[]): object[] {
+  return say(index, { type: 'text', text: '' }, ...pieces.map((text) => ({ type: 'text_delta', text })));
+}
+
+const input = (partial_json: string) => ({ type: 'input_json_delta', partial_json });
+const serverUse = {
+  type: 'server_tool_use',
+  id: 'srvtoolu_1',
+  name: 'web_search',
+  input: {},
+  caller: { type: 'direct' },
+};
+const found = { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [{ type: 'web_search_result' }] };
+const cited = { type: 'web_search_result_location', url: 'https://x.test', cited_text: 'so' };
+
+const streams: Readonly<Record<string, readonly object[]>> = {
+  'thinking, text and calls': [
+    start,
+    { type: 'ping' },
+    ...say(
+      0,
+      { type: 'thinking', thinking: '', signature: '' },
+      { type: 'thinking_delta', thinking: 'Hm, ' },
+      { type: 'thinking_delta', thinking: 'two.' },
+      { type: 'signature_delta', signature: 'EqQB' },
+    ),
+    ...say(1, { type: 'redacted_thinking', data: 'sealed' }),
+    ...sayText(2, 'I ', '', 'look.'),
+    ...say(3, { type: 'tool_use', id: 't3', name: 'read', input: {} }, input(''), input('{"path":'), input(' "a"}')),
+    ...say(4, { type: 'tool_use', id: 't4', name: 'list', input: {} }, input('')),
+    end('tool_use'),
+    stop,
+  ],
+  'a server’s tool, and what it is cited for': [
+    start,
+    ...say(0, serverUse, input('{"query"'), input(': "so"}')),
+    ...say(1, found),
+    ...say(
+      2,
+      { type: 'text', text: '', citations: [] },
+      { type: 'citations_delta', citation: cited },
+      { type: 'text_delta', text: 'So.' },
+      { type: 'citations_delta', citation: { ...cited, cited_text: 'it is' } },
+    ),
+    end('pause_turn', { output_tokens: 90, input_tokens: 11, cache_read_input_tokens: null, server_tool_use: {} }),
+    stop,
+  ],
+  'a compaction that is sent whole': [
+    start,
+    ...say(0, { type: 'compaction', content: 'All.', encrypted_content: 'sealed' }),
+    ...sayText(1, 'So.'),
+    end(),
+    stop,
+  ],
+  'blocks that overlap': [
+    start,
+    { type: 'content_block_start', index: 0, content_block: { type: 'tool_use', id: 't0', name: 'read', input: {} } },
+    { type: 'content_block_start', index: 1, content_block: { type: 'tool_use', id: 't1', name: 'read', input: {} } },
+    { type: 'content_block_delta', index: 0, delta: input('{"a":') },
+    { type: 'content_block_delta', index: 1, delta: input('{"b":') },
+    { type: 'content_block_delta', index: 0, delta: input('1}') },
+    { type: 'content_block_delta', index: 1, delta: input('2}') },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'content_block_stop', index: 1 },
+    end('tool_use'),
+    stop,
+  ],
+  'what nobody knows yet': [
+    start,
+    { type: 'message_hint', hint: 1 },
+    ...say(0, { type: 'hologram', light: 1 }, { type: 'light_delta', light: 2 }),
+    ...sayText(1, 'So.'),
+    end('tired'),
+    stop,
+  ],
+  'counts that come at the end alone': [
+    { ...start, message: { ...start.message, usage: { input_tokens: 0, output_tokens: 0 } } },
+    ...sayText(0, 'So.'),
+    end('end_turn', { ...usage, output_tokens: 5 }),
+    stop,
+  ],
+};
+
+describe('a stream is what the SDK makes of it', () => {
+  it.each(Object.entries(streams))('%s', async (_, body) => {
+    await using server = await serveRaw({ body });
+    const client = openClient({ apiKey: KEY, baseUrl: server.url });
+    const theirTexts: string[] = [];
+    const theirs = await client.messages
+      .stream(asked)
+      .on('text', (text) => void theirTexts.push(text))
+      .finalMessage();
+    const texts: string[] = [];
+    const ours = await readMessageStream(await client.messages.create({ ...asked, stream: true }), (text) => {
+      texts.push(text);
+    });
+    expect(texts).toEqual(theirTexts);
+    expect(ours.stop_reason).toBe(theirs.stop_reason);
+    expect(theirs.usage).toMatchObject(ours.usage);
+    const items: unknown = JSON.parse(JSON.stringify(theirs.content));
+    const { raw } = await connect('anthropic', server).generate(ask([user]));
+    expect(raw).toEqual({ format: 'anthropic', model: 'model-1', prefix: expect.any(String), version: 0, items });
+  });
+});
+
+const begun = [start, ...sayText(0, 'So.')];
+
+it.each<[string, readonly (object | string)[]]>([
+  ['nothing at all', []],
+  ['a ping alone', [{ type: 'ping' }]],
+  ['an event without words', ['null', {}]],
+  ['a beginning alone', begun],
+  ['an end without a reason', [...begun, end(null), stop]],
+  ['a reason without an end', [...begun, end()]],
+  [
+    'events without what they tell of',
+    [{ type: 'message_start' }, { type: 'content_block_start' }, { type: 'message_delta' }],
+  ],
+  ['a piece of nothing', [start, { type: 'content_block_delta', index: 4, delta: { type: 'text_delta', text: 'x' } }]],
+  ['words that are no event', [...begun, '{"type": "content_bl']],
+])('%s is no answer, and is asked for again', async (_, body) => {
+  await using server = await serveRaw({ body });
+  const error = await failureOf(connect('anthropic', server).generate(ask([user])));
+  expect(error).toMatchObject({ name: 'ModelError', kind: 'retry' });
+});
+
+it.each([
+  ['overloaded_error', 'retry'],
+  ['rate_limit_error', 'retry'],
+  ['invalid_request_error', 'retry'],
+  ['authentication_error', 'fatal'],
+])('%s in a stream is %s', async (type, kind) => {
+  const error = { type: 'error', error: { type, message: 'Not now.' } };
+  await using server = await serveRaw({ body: [...begun, error] });
+  expect(await failureOf(connect('anthropic', server).generate(ask([user])))).toMatchObject({ kind, code: type });
+});
+
+it('an answer without counts is an answer', async () => {
+  const { usage: _, ...message } = start.message;
+  await using server = await serveRaw({
+    body: [{ ...start, message }, ...sayText(0, 'So.'), end('end_turn', {}), stop],
+  });
+  expect(await connect('anthropic', server).generate(ask([user]))).toMatchObject({ content: 'So.', end: 'complete' });
+});

@@ -1,0 +1,58 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { openClient } from '../../src/client/index.ts';
+import { SILENCE_MS } from '../../src/redis/open-redis.ts';
+import { startWorkers } from '../../src/runtime/start-workers.ts';
+import { connectStore } from '../../src/store/connect-store.ts';
+import { FaultyProxy } from '../chaos/faulty-proxy.ts';
+import { agentOf } from '../runtime/agents.ts';
+import { hasServer, startServer } from './servers.ts';
+
+const SHARDS = 4;
+/** What BullMQ blocks for at most, the time to look again, and some. */
+const BLOCKED_MS = 20_000;
+
+async function openAddress() {
+  const server = await startServer();
+  const address = await FaultyProxy.listen(server.port);
+  onTestFinished(async () => {
+    await address.close();
+    await server.stop();
+  });
+  return { server, address };
+}
+
+test.skipIf(!hasServer)(
+  'a worker leaves a machine that has gone from behind an address, for the one that came',
+  {
+    timeout: 60_000,
+  },
+  async () => {
+    const { server, address } = await openAddress();
+    const workers = await startWorkers({
+      redisUrl: address.url,
+      agents: [agentOf()],
+      roles: ['turn'],
+      shards: SHARDS,
+      queueShards: 1,
+      concurrency: { turn: 1, compaction: 1, summarization: 1 },
+      metrics: { host: '127.0.0.1', port: 0 },
+      shutdownMs: 2_000,
+      onEvent: () => undefined,
+    });
+    onTestFinished(async () => void (await workers.close()));
+    const store = await connectStore({ url: address.url, shards: SHARDS });
+    onTestFinished(() => store.close());
+    const client = await openClient({ redisUrl: server.url, shards: SHARDS, queueShards: 1 });
+    onTestFinished(() => client.close());
+    const conversation = { tenant: '_', id: 'c1' };
+    await client.enqueueTurn({ conversation: 'c1', agent: 'guide', input: 'before', turn: 't1' });
+    expect(await client.result('c1', 't1', { waitMs: 10_000 })).toMatchObject({ state: 'completed' });
+
+    address.abandon();
+    const read = store.store.readConversation(conversation).then(() => 'read');
+    const late = new Promise((resolve) => void setTimeout(resolve, SILENCE_MS + 3_000, 'nothing'));
+    expect(await Promise.race([read, late])).toBe('read');
+    await client.enqueueTurn({ conversation: 'c1', agent: 'guide', input: 'after', turn: 't2' });
+    expect(await client.result('c1', 't2', { waitMs: BLOCKED_MS })).toMatchObject({ state: 'completed' });
+  },
+);

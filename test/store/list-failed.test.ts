@@ -1,0 +1,91 @@
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { listFailed } from '../../src/store/turns/list-failed.ts';
+import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
+import { newConversation } from './samples.ts';
+
+/** More than one page of a shard holds. */
+const TURNS = 2_000;
+const SINCE = 1_000_000;
+
+let suite: SuiteRedis;
+/** newest first */
+const turns: { readonly tenant: string; readonly id: string; readonly code: string; readonly isKept: boolean }[] = [];
+
+beforeAll(async () => {
+  suite = openSuiteRedis();
+  const { redis, keyspace } = suite;
+  for (let at = 0; at < TURNS; at += 1) {
+    const tenant = at % 100 === 7 ? 'rare' : '_';
+    const { id } = newConversation();
+    const ref = { tenant, id };
+    const turn = { tenant, id, code: at % 400 === 399 ? 'poison' : 'model_failed', isKept: at % 5 !== 0 };
+    turns.push(turn);
+    const failedAt = SINCE + TURNS - at;
+    await redis.zadd(keyspace.failed(keyspace.shardOf(ref)), failedAt, `${tenant}|${id}|t1`);
+    // Turns are kept for a week, and their entries until another turn of the shard fails.
+    if (!turn.isKept) continue;
+    const failure = JSON.stringify({ code: turn.code, message: 'it failed' });
+    await redis.hset(keyspace.turn(ref, 't1'), 'agent', 'a', 'settledAt', failedAt, 'failure', failure);
+  }
+});
+afterAll(() => suite.close());
+
+/** Counts reads of turns, and how many are under way at most. */
+function countReads(redis: Redis) {
+  const reads = { all: 0, atOnce: 0, underWay: 0 };
+  const counted = new Proxy(redis, {
+    get(target, name) {
+      const value = Reflect.get(target, name) as unknown;
+      if (name !== 'hmget') return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+      return async (...args: [string]) => {
+        reads.all += 1;
+        reads.underWay += 1;
+        reads.atOnce = Math.max(reads.atOnce, reads.underWay);
+        try {
+          return await target.hmget(...args);
+        } finally {
+          reads.underWay -= 1;
+        }
+      };
+    },
+  });
+  return { redis: counted, reads };
+}
+
+const idsOf = (of: readonly { readonly id: string }[]): string[] => of.map(({ id }) => id);
+
+interface Query {
+  readonly limit: number;
+  readonly tenant?: string;
+  readonly code?: string;
+}
+
+test.each<[Query, number]>([
+  [{ limit: 10 }, 20],
+  [{ limit: 300 }, 600],
+  [{ limit: 10, tenant: 'rare' }, 30],
+  [{ limit: 3, code: 'poison' }, 1_600],
+  [{ limit: 5_000, code: 'poison' }, TURNS],
+  [{ limit: 5_000 }, TURNS],
+])('of %j: the newest of all shards, and of no more than %i is it read why', async (query, most) => {
+  const { redis, reads } = countReads(suite.redis);
+  const found = await listFailed(redis, suite.keyspace, { since: 0, ...query });
+  const wanted = turns.filter(
+    ({ tenant, code, isKept }) =>
+      isKept &&
+      (query.tenant === undefined || tenant === query.tenant) &&
+      (query.code === undefined || code === query.code),
+  );
+  expect(idsOf(found.map(({ conversation }) => conversation))).toEqual(idsOf(wanted.slice(0, query.limit)));
+  expect(reads.all).toBeLessThanOrEqual(most);
+  expect(reads.atOnce).toBeLessThanOrEqual(200);
+});
+
+test('none that failed before', async () => {
+  const since = SINCE + TURNS - 20;
+  const found = await listFailed(suite.redis, suite.keyspace, { since, limit: 100 });
+  expect(idsOf(found.map(({ conversation }) => conversation))).toEqual(
+    idsOf(turns.slice(0, 21).filter(({ isKept }) => isKept)),
+  );
+});

@@ -1,0 +1,79 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openClient } from '../../src/client/index.ts';
+import type { Finding } from '../../src/health/finding.ts';
+import { untilAnswer } from '../../src/local-redis/until-answer.ts';
+import { examine } from '../../src/runtime/doctor/doctor.ts';
+import { connectStore } from '../../src/store/connect-store.ts';
+import { hasServer, type Server, startServer, until } from '../redis-modes/servers.ts';
+
+const SHARDS = 4;
+const turn = { conversation: 'c1', agent: 'guide', input: 'x' };
+
+async function open(args: readonly string[] = [], dir?: string) {
+  const server = await startServer({ args, ...(dir !== undefined && { dir }) });
+  const client = await openClient({ redisUrl: server.url, shards: SHARDS });
+  const store = await connectStore({ url: server.url, shards: SHARDS });
+  onTestFinished(async () => {
+    await Promise.all([client.close(), store.close()]);
+    await server.stop();
+  });
+  await store.checkServer();
+  return { server, client, store, isBack: watchReturn(server) };
+}
+
+/** Whether who waits for a Redis that is away would go on now. */
+function watchReturn({ url }: Server): (waitMs: number) => Promise<boolean> {
+  return (waitMs) =>
+    Promise.race([
+      untilAnswer({ url }).then(() => true),
+      new Promise<boolean>((resolve) => void setTimeout(resolve, waitMs, false)),
+    ]);
+}
+
+async function askDoctor({ url }: Server): Promise<Finding | undefined> {
+  const env = { REDIS_URL: url, TURNFOLD_METRICS_PORT: '0', TURNFOLD_SHARDS: String(SHARDS) };
+  const source = { env, readFile: () => '' };
+  const findings = await examine({ source, asksProviders: false, explain: async (error) => error });
+  return findings.find(({ name }) => name === 'writes');
+}
+
+describe.skipIf(!hasServer)('a Redis that answers and refuses writes (skipped where PATH has none)', () => {
+  test('replicas are missing', async () => {
+    const { server, client, store, isBack } = await open();
+    await server.redis.config('SET', 'min-replicas-to-write', 1);
+    const refusal = { code: 'redis_unavailable', message: expect.stringMatching(/^Redis takes no writes: NOREPLICAS/) };
+    await expect(client.enqueueTurn(turn)).rejects.toMatchObject(refusal);
+    await expect(store.checkServer()).rejects.toMatchObject(refusal);
+    expect(await askDoctor(server)).toMatchObject({ state: 'wrong', what: expect.stringContaining('NOREPLICAS') });
+    expect(await isBack(1_500)).toBe(false);
+
+    await server.redis.config('SET', 'min-replicas-to-write', 0);
+    await store.checkServer();
+    expect(await askDoctor(server)).toMatchObject({ state: 'ok' });
+    expect(await isBack(10_000)).toBe(true);
+    expect(await client.enqueueTurn(turn)).toMatchObject({ isNew: true });
+  });
+
+  test('its disk is full, or gone', async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'turnfold-no-disk-'));
+    const { server, client, store } = await open(['--save', '1 1', '--dbfilename', 'dump.rdb'], dir);
+    await rm(dir, { recursive: true });
+    await server.redis.set('x', 1);
+    await until('it cannot save', async () =>
+      (await server.redis.info('persistence')).includes('rdb_last_bgsave_status:err'),
+    );
+    const refusal = { code: 'redis_unavailable', message: expect.stringMatching(/^Redis takes no writes: MISCONF/) };
+    await expect(client.enqueueTurn(turn)).rejects.toMatchObject(refusal);
+    await expect(store.checkServer()).rejects.toMatchObject(refusal);
+  });
+
+  test('its memory is: that is not one that is away', async () => {
+    const { server, store, isBack } = await open();
+    await server.redis.config('SET', 'maxmemory', 1);
+    await expect(store.checkServer()).rejects.toMatchObject({ code: 'redis_full' });
+    expect(await isBack(10_000)).toBe(true);
+  });
+});

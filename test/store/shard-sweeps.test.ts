@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+import { TurnfoldError } from '../../src/domain/errors.ts';
+import type { DueEntry } from '../../src/domain/ports/sweep-store.ts';
+import { ShardSweeps } from '../../src/store/sweep/shard-sweeps.ts';
+
+const SILENT_MS = 20;
+
+/** Three shards, each of which answers when it is told to. */
+function openShards() {
+  const asked: number[] = [];
+  const answers = new Map<number, PromiseWithResolvers<DueEntry[]>>();
+  const makeRoom: (shard: number) => Promise<DueEntry[]> = async (shard) => [entryOf(`room-${shard}`)];
+  const sweep = (shard: number): Promise<DueEntry[]> => {
+    asked.push(shard);
+    const answer = Promise.withResolvers<DueEntry[]>();
+    answers.set(shard, answer);
+    return answer.promise;
+  };
+  const sweeps = new ShardSweeps({ sweep, makeRoom }, SILENT_MS);
+  const look = () => sweeps.sweep([0, 1, 2], 100);
+  const answer = (shard: number): void => answers.get(shard)?.resolve([entryOf(`c${shard}`)]);
+  const fail = (shard: number, error: Error): void => answers.get(shard)?.reject(error);
+  return { asked, look, answer, fail };
+}
+
+const entryOf = (id: string): DueEntry => ({ kind: 'turn', conversation: { tenant: '_', id } });
+const AWAY = new TurnfoldError('redis_unavailable', 'away');
+
+test('what the others answer is due, whatever a silent shard does; its answer comes with a later look', async () => {
+  const { asked, look, answer } = openShards();
+  const first = look();
+  answer(0);
+  answer(1);
+  expect(await first).toEqual({ due: [entryOf('c0'), entryOf('c1')] });
+  const second = look();
+  expect(asked, 'and it is not asked again meanwhile').toEqual([0, 1, 2, 0, 1]);
+  answer(2);
+  answer(0);
+  expect(await second, 'shard 1 is silent now').toEqual({ due: [entryOf('c2'), entryOf('c0')] });
+  void look();
+  expect(asked.slice(5)).toEqual([0, 2]);
+});
+
+test('of one that fails is told once, beside what the others answer', async () => {
+  const { look, answer, fail } = openShards();
+  const first = look();
+  fail(0, AWAY);
+  fail(1, AWAY);
+  answer(2);
+  expect(await first).toEqual({ due: [entryOf('c2')], failure: AWAY });
+  const second = look();
+  for (const shard of [0, 1, 2]) answer(shard);
+  expect(await second).toEqual({ due: ['c0', 'c1', 'c2'].map(entryOf) });
+});
+
+test('a full one makes room, and is told of where there is none to make', async () => {
+  const full = new TurnfoldError('redis_full', 'full');
+  const { look, answer, fail } = openShards();
+  const sweep = look();
+  fail(0, full);
+  answer(1);
+  answer(2);
+  expect(await sweep).toEqual({ due: [entryOf('c1'), entryOf('c2'), entryOf('room-0')] });
+});

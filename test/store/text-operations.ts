@@ -1,0 +1,151 @@
+import { deepEqual, equal } from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import * as fc from 'fast-check';
+import { buildContext } from '../../src/domain/context.ts';
+import type { ConversationRef } from '../../src/domain/ids.ts';
+import type { Checkpoint, Segment, Version } from '../../src/domain/version.ts';
+import { START_VERSION } from '../../src/domain/version.ts';
+import { shownKeys } from '../../src/store/version-args.ts';
+import { replacementOver } from './contract/version-replacement.ts';
+import { claimPass, commitOf } from './pass-samples.ts';
+import { acceptAndClaim, newConversation } from './samples.ts';
+import type { StoreHarness } from './store-harness.ts';
+
+/** What a step does; `pick` chooses among the kept versions, and which texts a version shows. */
+interface Step {
+  readonly kind: 'commit' | 'restore' | 'rollback' | 'fork';
+  readonly pick: number;
+}
+
+export const HEAD = 8;
+/** Texts that versions choose from: few, so that a name comes back after versions without it. */
+const TEXTS = 5;
+
+export const steps = fc.array(
+  fc.record({
+    kind: fc.constantFrom<Step['kind']>('commit', 'commit', 'commit', 'restore', 'rollback', 'fork'),
+    pick: fc.nat({ max: 2 ** TEXTS - 1 }),
+  }),
+  { minLength: 1, maxLength: 14 },
+);
+
+function checkpointOf(index: number): Checkpoint {
+  const covers = { from: index + 1, to: index + 1 };
+  return { text: `text ${index}`, covers, sources: [], depth: 1, model: 'structural' };
+}
+
+/** Segments over the whole log: a checkpoint of one message for each bit that is set. */
+function segmentsOf(pick: number, version: number): Segment[] {
+  const weight = { tokens: 1, bytes: 1 };
+  return Array.from({ length: HEAD }, (_, index): Segment => {
+    const range = { from: index + 1, to: index + 1, weight };
+    const isShown = index < TEXTS && ((pick >> index) & 1) === 1;
+    return isShown
+      ? { kind: 'checkpoint', ...range, version, text: `key ${index}`, depth: 1 }
+      : { kind: 'raw', ...range };
+  });
+}
+
+/** One conversation, and another with each fork. */
+export class Story {
+  readonly #harness: StoreHarness;
+  readonly #keepVersions: number;
+  #conversation: ConversationRef;
+
+  constructor(harness: StoreHarness, conversation: ConversationRef, keepVersions: number) {
+    this.#harness = harness;
+    this.#conversation = conversation;
+    this.#keepVersions = keepVersions;
+  }
+
+  async take({ kind, pick }: Step): Promise<void> {
+    const kept = [...(await this.#harness.store.listVersions(this.#conversation)), START_VERSION];
+    const live = kept[0] ?? START_VERSION;
+    const chosen = kept[pick % kept.length] ?? START_VERSION;
+    if (kind === 'commit') await this.#commit(live, pick);
+    if (kind === 'restore') await this.#restore(live, chosen);
+    if (kind === 'rollback')
+      await this.#rollBack(
+        live,
+        kept.find(({ number }) => number === live.parent),
+      );
+    if (kind === 'fork') await this.#fork(chosen);
+    await this.#check();
+  }
+
+  /** A version's own texts are brought, those that it takes over are there. */
+  async #commit(live: Version, pick: number): Promise<void> {
+    const { store } = this.#harness;
+    const { lease } = await claimPass(store, this.#conversation);
+    const segments = segmentsOf(pick, live.number + 1);
+    const own = shownKeys({ segments }).filter((name) => !shownKeys(live).includes(name));
+    const checkpoints = new Map(own.map((name) => [name, checkpointOf(Number(name.slice('key '.length)))]));
+    const commit = commitOf(live.number, HEAD, { checkpoints, keepVersions: this.#keepVersions });
+    const committed = await store.commitVersion(lease, { ...commit, version: { ...commit.version, segments } });
+    equal(committed.status, 'ended');
+  }
+
+  async #restore({ number }: Version, { segments }: Version): Promise<void> {
+    const keepVersions = this.#keepVersions;
+    const replacement = replacementOver(this.#conversation, number, await this.#readHead(), { keepVersions });
+    const version = { ...replacement.version, base: HEAD, segments };
+    const replaced = await this.#harness.store.replaceVersion({ ...replacement, version });
+    equal(replaced.status, 'replaced');
+  }
+
+  /** The live version is refused, and the one before it is put over it, if it is kept still. */
+  async #rollBack({ number }: Version, before: Version | undefined): Promise<void> {
+    if (number === 0 || before === undefined) return;
+    const { store } = this.#harness;
+    const { lease } = await acceptAndClaim(store, this.#conversation, randomUUID());
+    const rolledBack = await store.rollBackVersion(lease, {
+      expectedVersion: number,
+      shownVersion: number,
+      version: { ...before, number: number + 1, parent: number, cause: 'rollback' },
+      refusedSegments: `hash of ${number}`,
+      keepVersions: this.#keepVersions,
+    });
+    equal(rolledBack.status, 'rolled_back');
+    await store.cancel(this.#conversation, lease.turn, randomUUID());
+  }
+
+  /** The story goes on in the fork. */
+  async #fork(chosen: Version): Promise<void> {
+    const { store } = this.#harness;
+    const [source, conversation, operation] = [this.#conversation, newConversation(), randomUUID()];
+    const head = await this.#readHead();
+    const plan = { source, version: chosen.number, head };
+    await store.beginFork({ conversation, operation, agent: 'agent', plan });
+    const { checkpoints, whole } = await store.readTexts(source, '0');
+    const shown = new Map([...checkpoints].filter(([name]) => shownKeys(chosen).includes(name)));
+    const entries = await store.readLog(source, [{ from: 1, to: head }]);
+    const texts = { checkpoints: shown, whole };
+    await store.copyToFork(conversation, operation, { expectedHead: 0, entries, opens: [], closes: [], texts });
+    const version = { ...chosen, number: 1, parent: 0, cause: 'fork' as const };
+    equal((await store.endFork(conversation, operation, version)).status, 'done');
+    await this.#check();
+    this.#conversation = conversation;
+  }
+
+  async #readHead(): Promise<number> {
+    return (await this.#harness.store.readConversation(this.#conversation))?.head ?? 0;
+  }
+
+  /** Every kept version can be shown, and no text is kept that none of them shows. */
+  async #check(): Promise<void> {
+    const { store } = this.#harness;
+    const versions = await store.listVersions(this.#conversation);
+    for (const { number, segments } of versions) {
+      const source = await store.readContext(this.#conversation, { version: number });
+      const texts = (source === undefined ? [] : buildContext(source).items)
+        .filter(({ message }) => message.role === 'checkpoint')
+        .map(({ message }) => message.content);
+      deepEqual(
+        texts,
+        shownKeys({ segments }).map((name) => name.replace('key', 'text')),
+      );
+    }
+    const { checkpoints } = await store.readTexts(this.#conversation, '0');
+    deepEqual([...checkpoints.keys()].toSorted(), [...new Set(versions.flatMap(shownKeys))].toSorted());
+  }
+}

@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { renderWidestCheckpoint } from '../../../src/domain/checkpoint.ts';
+import { buildContext } from '../../../src/domain/context.ts';
+import { PASS_LIMITS } from '../../../src/domain/pass.ts';
+import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
+import { Fixture, type FixtureOptions, ref, words } from './fixture.ts';
+
+/** Writes another text each time that it is asked: a long one first, then short ones. */
+function changeable(): Summarizer & { asked: number } {
+  const summarizer = {
+    id: 'changeable',
+    asked: 0,
+    summarize: async () => {
+      summarizer.asked += 1;
+      const text = `text ${summarizer.asked}${words(summarizer.asked === 1 ? 140 : 20)}`;
+      return { status: 'written', text } as const;
+    },
+  };
+  return summarizer;
+}
+
+/** One checkpoint, restored away; its summary has expired, so that the next pass writes another for the same range. */
+async function openRestored(options: FixtureOptions = {}) {
+  const summarizer = changeable();
+  const world = await Fixture.open({ ...options, summarizers: [summarizer] });
+  await world.append('u20 a300 a300 u20 a20');
+  await world.request('manual');
+  await world.runPass();
+  world.writeVersion([world.segment('raw', 1, 5)]);
+  await world.timers.advance(PASS_LIMITS.summaryTtlMs + 1_000);
+  return { world, summarizer };
+}
+
+async function readCheckpoint(world: Fixture, version = world.version?.number ?? 0) {
+  const source = await world.store.readContext(ref, { version });
+  const item = source && buildContext(source).items.find(({ message }) => message.role === 'checkpoint');
+  if (item === undefined) throw new Error('no checkpoint');
+  const { content } = item.message;
+  const { tokens } = await world.agent.weigh({ role: 'checkpoint', content: renderWidestCheckpoint(content, item) });
+  return { text: content.slice(0, 'text 1'.length), believed: item.tokens, really: tokens };
+}
+
+describe('a second text for a range that a kept version shows', () => {
+  it('is the one that its version shows and was weighed by; the first version shows the first', async () => {
+    const { world, summarizer } = await openRestored();
+    await world.request('manual');
+    await world.runPass('job2');
+    expect(summarizer.asked).toBe(2);
+    const [first, second] = [await readCheckpoint(world, 1), await readCheckpoint(world)];
+    expect(first).toMatchObject({ text: 'text 1', believed: first.really });
+    expect(second).toMatchObject({ text: 'text 2', believed: second.really });
+    expect(second.really).toBeLessThan(first.really);
+  });
+
+  it('stands where it was approved: that very text', async () => {
+    const { world } = await openRestored({ policy: { tokenThreshold: 500, maxTokens: 400, mode: 'review' } });
+    await world.request('token_threshold');
+    await world.runPass('job2');
+    const waiting = await world.store.readProposal(ref);
+    const [proposed] = Object.values(waiting?.proposal.checkpoints ?? {});
+    const decision = { operation: 'op', proposal: waiting?.proposal.id ?? '', wake: 'w' };
+    await world.store.decideProposal({ conversation: ref, ...decision, verdict: { kind: 'approve', edits: {} } });
+    await world.deliver('w');
+    expect(await world.store.readDecision(ref, 'op')).toMatchObject({ status: 'approved' });
+    expect(proposed?.text).toMatch(/^text 2/);
+    const stands = await readCheckpoint(world);
+    expect(stands).toMatchObject({ text: 'text 2', believed: stands.really });
+  });
+});
+
+it('the same text for the same range is kept once, whichever version brings it', async () => {
+  const world = await Fixture.open();
+  await world.append('u20 a300 a300 u20 a20');
+  for (let pass = 1; pass <= 2; pass += 1) {
+    await world.request('manual');
+    await world.runPass(`job${pass}`);
+    world.writeVersion([world.segment('raw', 1, 5)]);
+  }
+  expect(world.db.find(ref)?.checkpoints.size).toBe(1);
+});

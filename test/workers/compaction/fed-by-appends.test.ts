@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+import type { PolicyInput } from '../../../src/domain/policy.ts';
+import { contextSize } from '../../../src/domain/size.ts';
+import { createMemoryClient } from '../../client/memory-client.ts';
+import { Fixture, ref, words } from './fixture.ts';
+
+const MESSAGE_TOKENS = 100;
+/** How much a context grows, at least, before a pass that found nothing to do is followed by another: `minSequenceTokens`. */
+const STEP_TOKENS = 256;
+/** usable 10,000: `ratio` from 8,500, `hard_limit` from 9,200 */
+const PROFILE = { windowTokens: 10_500, outputCapTokens: 500, upperBoundFactor: 1 };
+
+/** A conversation that nobody takes turns in, appended to by a client. */
+class Fed {
+  readonly world: Fixture;
+  readonly #client: ReturnType<typeof createMemoryClient>;
+  #appended = 0;
+
+  constructor(world: Fixture) {
+    this.world = world;
+    this.#client = createMemoryClient(world.store);
+  }
+
+  static async open(policy: PolicyInput): Promise<Fed> {
+    const set = { tokenThreshold: undefined, maxTokens: 5_000, ...policy };
+    return new Fed(await Fixture.open({ profile: PROFILE, policy: set }));
+  }
+
+  /** Appends one message. @returns the size of the next request where a pass was asked for */
+  async append(): Promise<number | undefined> {
+    const role = this.#appended % 2 === 0 ? 'user' : 'assistant';
+    this.#appended += 1;
+    const content = words(MESSAGE_TOKENS - 4);
+    await this.#client.append({ conversation: 'talk', agent: 'guide', messages: [{ role, content }] });
+    return (await this.#client.describe('talk')).passId === undefined ? undefined : this.tokens;
+  }
+
+  get tokens(): number {
+    const conversation = this.world.db.find(ref);
+    if (conversation === undefined) return 0;
+    const { version, weight, baseTotal, log } = conversation;
+    const headTotal = log.at(-1)?.total ?? weight;
+    return contextSize({ version, weight, baseTotal, headTotal }, this.world.agent.overhead).tokens;
+  }
+
+  async runPass(): Promise<void> {
+    await this.world.runPass(this.world.nextId());
+  }
+}
+
+describe.each([0, 2_000, 4_000])(
+  'a conversation fed by appends, beside %d tokens that every request holds',
+  (pinned) => {
+    const policy: PolicyInput = pinned === 0 ? {} : { pins: [words(pinned)] };
+
+    it('gets its pass a step behind the threshold at the latest, and is not looked at for each message', async () => {
+      const fed = await Fed.open(policy);
+      const looks: number[] = [];
+      for (let message = 0; message < 130; message += 1) {
+        const tokens = await fed.append();
+        if (tokens !== undefined) {
+          looks.push(tokens);
+          await fed.runPass();
+        }
+      }
+      const committed = fed.world.eventsOf('pass_ended').filter(({ outcome }) => outcome === 'committed');
+      expect(committed.length).toBeGreaterThan(0);
+      expect(Math.max(...looks)).toBeLessThan(8_500 + STEP_TOKENS + MESSAGE_TOKENS);
+      // Three messages are a step, and the first message behind a version is looked at.
+      expect(looks.length).toBeLessThanOrEqual(130 / 3 + 1 + committed.length);
+    });
+
+    it('gets a pass at the hard limit, whatever shuts the gate', async () => {
+      const fed = await Fed.open({ ...policy, thresholdRatio: 0.92 });
+      while (fed.tokens < 7_000) if ((await fed.append()) !== undefined) await fed.runPass();
+      const conversation = fed.world.db.find(ref);
+      if (conversation === undefined) throw new Error('no conversation');
+      // As three passes without gain leave it; the next look finds it shut.
+      conversation.gate = { shutBelowTokens: 0, gainlessPasses: 3, breakerTokens: 9_900 };
+      const looks: number[] = [];
+      while (fed.world.version === undefined && fed.tokens < 9_900) {
+        const tokens = await fed.append();
+        if (tokens !== undefined) {
+          looks.push(tokens);
+          await fed.runPass();
+        }
+      }
+      expect(looks).toHaveLength(2);
+      expect(looks[1]).toBeGreaterThanOrEqual(9_200);
+      expect(looks[1]).toBeLessThan(9_200 + MESSAGE_TOKENS);
+      expect(fed.world.eventsOf('pass_ended').at(-1)).toMatchObject({
+        outcome: 'committed',
+        reasons: expect.arrayContaining(['hard_limit']),
+      });
+    });
+  },
+);

@@ -1,0 +1,85 @@
+import { globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, vi } from 'vitest';
+import { isTurnfoldError } from '../../src/domain/errors.ts';
+import { isModelError, type Model, ModelError, type ModelErrorKind } from '../../src/domain/model.ts';
+import { modelChain } from '../../src/models/chain.ts';
+import { SCRIPTED_PROFILE, scriptedModel } from '../../src/models/scripted.ts';
+import { readRetryAt } from '../../src/workers/summarization/attended-summarizer.ts';
+import { openWorld } from '../models/summarizer/fixture.ts';
+import { Fixture } from './turn/fixture.ts';
+
+// As with a command that runs from `src`, and agents that import the package, which is `dist`.
+vi.resetModules();
+const other = { ...(await import('../../src/domain/errors.ts')), ...(await import('../../src/domain/model.ts')) };
+
+const SRC = fileURLToPath(new URL('../../src', import.meta.url));
+const RETRY_AT = 1_700_000_042_000;
+
+function failing(kind: ModelErrorKind, id = 'away'): Model {
+  const error = new other.ModelError(kind, 'limit', { retryAt: RETRY_AT, code: 'busy', form: '{}' });
+  return { profile: { ...SCRIPTED_PROFILE, id }, generate: () => Promise.reject(error) };
+}
+
+describe('an error of a second copy of the package', () => {
+  it('is of another class, and told by its brand', () => {
+    const error = new other.ModelError('retry', 'limit');
+    expect(error).not.toBeInstanceOf(ModelError);
+    expect([isModelError(error), isModelError(error, 'retry'), isModelError(error, 'fatal')]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    expect(isTurnfoldError(new other.TurnfoldError('gone', 'erased'), 'gone')).toBe(true);
+    expect([isModelError(new other.TurnfoldError('gone', 'erased')), isTurnfoldError(error)]).toEqual([false, false]);
+    expect([undefined, null, 'retry', {}, new Error('retry')].filter((none) => isModelError(none))).toEqual([]);
+  });
+
+  it('of kind retry makes its turn wait until the time it names', async () => {
+    const world = await Fixture.open({ model: failing('retry') });
+    await world.accept('t1', 'Hi');
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ state: 'waiting', waiting: { for: 'retry', until: RETRY_AT } });
+    const [called] = world.eventsOf('model_called');
+    expect(called).toMatchObject({ outcome: 'retry', retryAfterMs: expect.any(Number) });
+  });
+
+  it('of kind overflow asks for a pass', async () => {
+    const world = await Fixture.open({ model: failing('overflow') });
+    await world.accept('t1', 'Hi');
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
+  });
+
+  it('of kind fatal fails its turn with the words and the code', async () => {
+    const world = await Fixture.open({ model: failing('fatal') });
+    await world.accept('t1', 'Hi');
+    await world.deliver();
+    const failure = { code: 'model_failed', message: 'model away: limit', details: { code: 'busy', form: '{}' } };
+    expect(await world.view('t1')).toMatchObject({ state: 'failed', failure });
+  });
+
+  it('is passed over by a chain', async () => {
+    const world = await Fixture.open({
+      model: modelChain([failing('retry'), scriptedModel({ decide: () => ({ content: 'there' }) })]),
+    });
+    await world.accept('t1', 'Hi');
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'there' } });
+  });
+
+  it('makes a summary wait until the time it names', async () => {
+    const limit = new other.ModelError('retry', 'limit', { retryAt: RETRY_AT });
+    const world = await openWorld({ decide: () => limit });
+    await expect(world.summarize()).rejects.toBe(limit);
+    expect(world.calls).toMatchObject([{ outcome: 'retry', retryAfterMs: RETRY_AT }]);
+    expect(readRetryAt(limit)).toBe(RETRY_AT);
+  });
+});
+
+it('no error that leaves the package is told by its class', () => {
+  const byClass = globSync('**/*.ts', { cwd: SRC }).filter((file) =>
+    /instanceof (?:ModelError|TurnfoldError)\b/.test(readFileSync(`${SRC}/${file}`, 'utf8')),
+  );
+  expect(byClass).toEqual([]);
+});

@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest';
+import type { ModelUsage } from '../../../src/domain/model.ts';
+import { scriptedModel } from '../../../src/models/scripted.ts';
+import { Fixture, ref } from './fixture.ts';
+
+const WORDS = 3_000;
+
+/** A conversation of two turns whose provider counts so; the second one's request, as it was sent. */
+async function askTwice(usage: ModelUsage) {
+  const world = await Fixture.open({ model: scriptedModel({ decide: () => ({ content: 'there', usage }) }) });
+  for (const turn of ['t1', 't2']) {
+    await world.accept(turn, 'word '.repeat(WORDS));
+    await world.deliver();
+    expect(await world.view(turn)).toMatchObject({ state: 'completed' });
+  }
+  return { world, second: world.eventsOf('model_called')[1] };
+}
+
+const hole = undefined as unknown as number;
+const NO_COUNTS: readonly (readonly [what: string, usage: ModelUsage])[] = [
+  ['nothing', { inputTotal: 0, output: 0, outputKept: 0 }],
+  ['no input', { inputTotal: hole, output: 7, outputKept: 7 }],
+  ['no output', { inputTotal: 3_100, output: hole, outputKept: Number.NaN }],
+  ['a text', { inputTotal: '3100' as unknown as number, output: 7, outputKept: 7 }],
+  ['all but what it had cached', { inputTotal: 40, output: 7, outputKept: 7 }],
+];
+
+it.each(NO_COUNTS)('a provider that counts %s is no measure: our own count stands', async (_, usage) => {
+  const { world, second } = await askTwice(usage);
+  expect(second?.tokens).toBeGreaterThan(2 * WORDS);
+  expect(world.db.find(ref)?.anchor).toBeUndefined();
+});
+
+it.each(NO_COUNTS.slice(1, 4))('of one that counts %s nothing is told, and nothing calibrated', async (_, usage) => {
+  const { world, second } = await askTwice(usage);
+  expect(second).toMatchObject({ outcome: 'answered' });
+  expect(second).not.toHaveProperty('inputTokens');
+  expect(world.observed).toEqual([]);
+});
+
+it('one that counts in its own way is one, from half of our count on', async () => {
+  const { world, second } = await askTwice({ inputTotal: 1_700, output: 7, outputKept: 7 });
+  expect(second?.tokens).toBeGreaterThan(1_700 + WORDS);
+  expect(second?.tokens).toBeLessThan(1_800 + WORDS);
+  // Of the second request it is less than half: what is known of the first goes on.
+  expect(world.db.find(ref)?.anchor).toMatchObject({ seq: 2, tokens: 1_707 });
+});
