@@ -62,5 +62,5 @@ test('--follow goes on with what comes', async () => {
 test('what is not there, and what is no id, is refused', async () => {
   expect(await turnfold('events', 'nobody')).toMatchObject({ code: 1, stderr: expect.stringContaining('not_found: ') });
   const wrong = await turnfold('events', 'c1', '--after', 'yesterday');
-  expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('invalid_input: after: ') });
+  expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('invalid_input: --after: ') });
 }, 60_000);
