@@ -1,14 +1,28 @@
 import type { Command, Option } from 'commander';
 import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
 
-/** What was accepted unsurely can be asked for again: a person is told the whole command that does. */
+/**
+ * What was accepted unsurely can be asked for again: a person is told the whole command that does, and the id of what was
+ * asked for where it was typed.
+ */
 export function nameCommandAgain(error: unknown, command: Command): unknown {
   if (!isTurnfoldError(error, 'accepted_unsure')) return error;
-  const { code, field, message, details = {} } = error;
+  const { code, field = '', message, details = {} } = error;
   // Behind the first sentence it says to a program what the command says to a person.
-  const [what] = message.split('. ');
-  const again = `this command is safe, and answers once it is held: ${commandAgain(command, details)}`;
-  return new TurnfoldError(code, `${what}. ${again}`, { details, cause: error, ...(field !== undefined && { field }) });
+  const [what = ''] = message.split('. ');
+  const again = `This command answers once it is held: ${commandAgain(command, details)}`;
+  if (isTyped(command, field)) {
+    return new TurnfoldError(code, `${what}. ${again}`, { field, details, cause: error });
+  }
+  const written = what.slice(`${field}: ${String(details[field])}: `.length);
+  return new TurnfoldError(code, `${written}. ${again}`, { details, cause: error });
+}
+
+function isTyped(command: Command, field: string): boolean {
+  return (
+    command.registeredArguments.some((argument) => argument.name() === field) ||
+    command.options.some((option) => option.attributeName() === field && wasTyped(command, option))
+  );
 }
 
 /**

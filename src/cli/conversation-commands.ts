@@ -22,7 +22,7 @@ export function addConversationCommands(program: Command, withClient: WithClient
     .requiredOption('--agent <name>', 'agent of the conversations (required)')
     .action((file: string, options: ConversationOptions & { agent: string }, command: Command) =>
       withClient(command, async (context) =>
-        (await import('./commands/transfer.ts')).importFile(context, file, options),
+        (await import('./commands/transfer.ts')).importFile(context, file, options, command),
       ),
     );
   withConversationOptions(program.command('export <conversation>'))

@@ -30,10 +30,18 @@ async function loadModule(path: string): Promise<{ readonly agents?: unknown }> 
     await access(file);
     return (await import(pathToFileURL(file).href)) as { readonly agents?: unknown };
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = explainFailure(cause);
     throw new TurnfoldError('invalid_config', `--agents: ${path} cannot be loaded: ${why}`, {
       field: '--agents',
       cause,
     });
   }
+}
+
+/** What Node says of a module in a package of CommonJS, which `npm init` makes unasked. */
+const NO_MODULE = /^(Cannot use import statement outside a module|Unexpected token 'export')/;
+
+function explainFailure(cause: unknown): string {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return cause instanceof SyntaxError && NO_MODULE.test(why) ? `${why}: say "type": "module" in its package.json` : why;
 }

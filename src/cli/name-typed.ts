@@ -38,6 +38,9 @@ export function renameField(error: TurnfoldError, name: string): TurnfoldError {
   });
 }
 
-function listOptions({ options }: Command): [string, string][] {
-  return options.map((option) => [option.attributeName(), option.long ?? option.flags]);
+/** Those that were typed, or have a value all the same: nobody looks for one that is not there. */
+function listOptions(command: Command): [string, string][] {
+  return command.options
+    .filter((option) => command.getOptionValueSource(option.attributeName()) !== undefined)
+    .map((option) => [option.attributeName(), option.long ?? option.flags]);
 }

@@ -12,7 +12,9 @@ export function asksJson(args: readonly string[]): boolean {
 export function reportUsage(output: Output, error: unknown, isJson: boolean): number {
   if (!(error instanceof CommanderError)) return reportError(output, error, isJson);
   if (isJson && error.exitCode !== 0) {
-    const message = error.message.replace(/^error: /, '');
+    // Help that was not asked for: a command is missing, or unknown.
+    const said = error.code === 'commander.help' ? 'expected a command: turnfold help lists them' : error.message;
+    const message = said.replace(/^error: /, '');
     const [, option, argument] = /option '(--[\w-]+)|argument '(\w+)'/.exec(message) ?? [];
     const field = option ?? argument;
     reportError(output, new TurnfoldError('invalid_input', message, field === undefined ? {} : { field }), isJson);

@@ -19,7 +19,11 @@ export async function runCommand({ command, output, names }: Call, run: () => Pr
   } catch (error) {
     // What it interrupted may still be under way, and must not keep the process.
     if (error instanceof Interruption) process.exit(error.exitCode);
-    const told = nameTyped(nameCommandAgain(error, command), command, names);
-    process.exitCode = reportError(output, told, command.getOptionValue('json') === true);
+    process.exitCode = reportError(output, nameAsTyped(error, command, names), command.getOptionValue('json') === true);
   }
+}
+
+/** An error as whoever typed the command looks at it, with what to type next. */
+export function nameAsTyped(error: unknown, command: Command, names?: TypedNames): unknown {
+  return nameTyped(nameCommandAgain(error, command), command, names);
 }

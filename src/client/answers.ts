@@ -9,7 +9,8 @@ import { checkHeld } from './unsure.ts';
  * Brings what a waiting turn waits for: results of tools that run elsewhere, or approvals, by call id. All of them are taken,
  * or none: with `answers.<call>` as field, one that the turn does not wait for is a conflict, one of the other kind than it waits
  * for invalid input.
- * @returns `going_on` once nothing more is awaited; brought again they change nothing, and say so even after the turn
+ * @returns `going_on` once nothing more of these calls' wait is awaited; brought again they change nothing and say `going_on`,
+ * whatever the turn waits for by then, and after its end
  * @throws invalid_input, message_too_large, not_found, accepted_unsure, conflict
  */
 export async function bringAnswers(

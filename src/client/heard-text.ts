@@ -36,7 +36,7 @@ export class HeardText {
     if (isAgain) this.#parts.push({ type: 'restart', step });
     const expected = isAgain || step > this.#step ? 0 : this.#offset;
     if (offset > expected) this.#parts.push({ type: 'lost', step });
-    this.#add(step, piece);
+    if (piece !== '') this.#add(step, piece);
     this.#epoch = epoch;
     this.#step = step;
     this.#offset = offset + piece.length;

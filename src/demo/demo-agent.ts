@@ -15,6 +15,9 @@ export interface DemoScript {
   readonly usable: number;
 }
 
+/** Of the names of the demo's agents, and of no agent of anybody else's. */
+export const DEMO_PREFIX = 'turnfold-demo-';
+
 const RESERVE_TOKENS = 1_000;
 /** of the usable window: what a pass is wanted from */
 export const THRESHOLD_SHARE = 0.65;

@@ -19,9 +19,14 @@ const WINDOW_SHARE = 0.25;
 const SYSTEM =
   'You explain the sources of this project to a newcomer. Look into the files with your tools before you answer, name the paths, and say what you decided to read and why.';
 
-/** @throws not_found, in a package: the sources stay in the checkout */
+/** A package has no sources: they stay in the checkout. */
+export function isCheckout(root: string): boolean {
+  return existsSync(join(root, 'src'));
+}
+
+/** @throws not_found, in a package */
 export async function loadQuestionScript(root: string): Promise<DemoScript> {
-  if (!existsSync(join(root, 'src'))) {
+  if (!isCheckout(root)) {
     const what = 'the demo is about the sources of turnfold, and this package has none';
     throw new TurnfoldError('not_found', `${what}: run it in a checkout, or play a recorded conversation with --file`);
   }

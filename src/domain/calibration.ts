@@ -9,7 +9,7 @@ const MIN_COUNTED_TOKENS = 256;
  * a count would shut compaction off.
  */
 export function isWholeCount(providerTokens: number, countedTokens: number): boolean {
-  return providerTokens >= countedTokens * LEAST;
+  return providerTokens > 0 && providerTokens >= countedTokens * LEAST;
 }
 
 /**

@@ -66,6 +66,10 @@ export function contextOfLog(entries: readonly LogEntry[], version: Version): Co
   return buildContext({ version, head: entries.at(-1)?.seq ?? 0, entries, checkpoints: new Map() });
 }
 
+export function messagesOf({ items }: Pick<Context, 'items'>): Message[] {
+  return items.map(({ message }) => message);
+}
+
 export function weighItems(items: readonly Weight[]): Weight {
   return items.reduce<Weight>((sum, item) => addWeights(sum, item), NO_WEIGHT);
 }

@@ -32,8 +32,11 @@ export type ToolOutcome = (typeof TOOL_OUTCOMES)[number];
 export const SUMMARY_OUTCOMES = ['written', 'known', 'refused', 'failed', 'superseded'] as const;
 export type SummaryOutcome = (typeof SUMMARY_OUTCOMES)[number];
 
-/** Why no soft pass was asked for though there was a reason: the last one found nothing to do, or three gained too little. */
-export const PASS_HOLDS = ['gate_shut', 'breaker_open'] as const;
+/**
+ * Why no soft pass was asked for though there was a reason: the last one found nothing to do, three gained too little, or the
+ * turn thinks between its calls, and a pass would have to wait for its answer.
+ */
+export const PASS_HOLDS = ['gate_shut', 'breaker_open', 'thinking'] as const;
 export type PassHold = (typeof PASS_HOLDS)[number];
 
 /**
@@ -139,7 +142,7 @@ type PassEvent =
       /** the third in a row that gained too little: no soft pass before the context has grown */
       readonly opensBreaker?: boolean;
     }
-  /** a turn found a reason and asked for no pass, since none would gain anything */
+  /** a turn found a reason and asked for no pass, since none would gain anything now */
   | { readonly type: 'pass_held'; readonly why: PassHold }
   /** a turn had waited for it past its deadline and ends it itself, with the summaries that are there */
   | { readonly type: 'pass_taken_over' }

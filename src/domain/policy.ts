@@ -40,7 +40,7 @@ const summarizerSchema = z.union([
     models: z.array(z.string().min(1)).min(1),
     /** what a record has to take care of besides, in words to the model */
     prompt: z.string().min(1).optional(),
-    /** most tokens that a summary may have */
+    /** most tokens that a summary may have; with `scope: prefix`, the users' own words have 64 whatever it is */
     maxTokens: z.number().int().min(16).optional(),
   }),
 ]);

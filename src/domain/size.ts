@@ -1,3 +1,4 @@
+import { isWholeCount } from './calibration.ts';
 import { FRAMING_TOKENS, scaleTokens } from './limits.ts';
 import type { Weight } from './message.ts';
 
@@ -13,6 +14,8 @@ export interface SizeAnchor {
   readonly version: number;
   /** hash of model, system prompt and tools; void when the request's is another */
   readonly setup?: string;
+  /** `tokens` was held against our own count before it was recorded; absent: by a worker that recorded what it was told */
+  readonly isWhole?: true;
 }
 
 /** All that a context's size depends on. Kept in the conversation, so that knowing it costs one read. */
@@ -46,12 +49,22 @@ export const NO_OVERHEAD: RequestOverhead = { tokens: 0, bytes: 0, calibration: 
 export function contextSize(record: SizeRecord, overhead: RequestOverhead): Weight {
   const { anchor, headTotal } = record;
   const bytes = record.weight.bytes + headTotal.bytes - record.baseTotal.bytes + overhead.bytes;
-  if (anchor !== undefined && anchor.version === record.version && isOfSetup(anchor, overhead)) {
+  if (anchor !== undefined && isValid(anchor, record, overhead)) {
     const since = headTotal.tokens - anchor.total.tokens;
     return { tokens: Math.round(anchor.tokens + since * overhead.calibration), bytes };
   }
-  const counted = record.weight.tokens + headTotal.tokens - record.baseTotal.tokens + overhead.tokens + FRAMING_TOKENS;
-  return { tokens: Math.round(counted * overhead.calibration), bytes };
+  return { tokens: Math.round(countUpTo(headTotal, record, overhead) * overhead.calibration), bytes };
+}
+
+/** Our own count of a request whose log ends at this total. */
+function countUpTo(total: Weight, { weight, baseTotal }: SizeRecord, overhead: RequestOverhead): number {
+  return weight.tokens + total.tokens - baseTotal.tokens + overhead.tokens + FRAMING_TOKENS;
+}
+
+/** How many pictures an unchecked one covers is not known: where it is low for their sake our own count stands until the next. */
+function isValid(anchor: SizeAnchor, record: SizeRecord, overhead: RequestOverhead): boolean {
+  if (anchor.version !== record.version || !isOfSetup(anchor, overhead)) return false;
+  return anchor.isWhole === true || isWholeCount(anchor.tokens, countUpTo(anchor.total, record, overhead));
 }
 
 /** One without a setup was kept before there were any; who does not know its own takes what it finds. */

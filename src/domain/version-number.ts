@@ -1,3 +1,6 @@
+/** Scripts say from then on what they may do: ours for a full Redis need it, and an older one does not compile them. */
+export const LEAST_REDIS = '7.0';
+
 /** Whether one version is as new as another; both of numbers and dots, what follows a dash left aside. */
 export function isAtLeast(version: string, least: string): boolean {
   const found = toNumbers(version);

@@ -7,6 +7,8 @@ export interface ServerIdentity {
   readonly name: 'Redis' | 'Valkey';
   /** "unknown" where INFO is not allowed. */
   readonly version: string;
+  /** Which Redis a Valkey is as good as. */
+  readonly redisVersion: string | undefined;
   readonly pid: number | undefined;
 }
 
@@ -52,10 +54,12 @@ export async function proveAllWrites(client: Redis | Cluster): Promise<void> {
 function parseIdentity(info: string): ServerIdentity {
   const field = (name: string): string | undefined => new RegExp(`^${name}:(.+?)\\r?$`, 'm').exec(info)?.[1];
   const valkeyVersion = field('valkey_version');
+  const redisVersion = field('redis_version');
   const pid = field('process_id');
   return {
     name: valkeyVersion === undefined ? 'Redis' : 'Valkey',
-    version: valkeyVersion ?? field('redis_version') ?? 'unknown',
+    version: valkeyVersion ?? redisVersion ?? 'unknown',
+    redisVersion,
     pid: pid === undefined ? undefined : Number(pid),
   };
 }

@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { isAtLeast, LEAST_REDIS } from '../domain/version-number.ts';
 import { identifyServer, type ServerIdentity, withConnection } from './connection.ts';
 import { describeCause, SourceUnavailableError } from './errors.ts';
 import type { LocalRedis, Source, SourceRequest } from './local-redis.ts';
@@ -24,7 +25,7 @@ export interface ServerBinary {
 
 /**
  * Starts `binary` on a free port of 127.0.0.1 with a data folder of its own and waits until it answers.
- * Throws `SourceUnavailableError` when it does not within the deadline; nothing is left behind then.
+ * Throws `SourceUnavailableError` when it does not within the deadline, or is too old; nothing is left behind then.
  */
 export async function startLocalServer(binary: ServerBinary, request: SourceRequest): Promise<LocalRedis> {
   for (let attempt = 1; ; attempt++) {
@@ -40,6 +41,7 @@ export async function startLocalServer(binary: ServerBinary, request: SourceRequ
     });
     try {
       const identity = await waitUntilReady({ server, url, dataDir, signal: request.signal });
+      checkVersion(binary.path, identity);
       return {
         url,
         source: binary.source,
@@ -52,6 +54,7 @@ export async function startLocalServer(binary: ServerBinary, request: SourceRequ
       await server.stop();
       await rm(dataDir, { recursive: true, force: true }); // there is still one where /bin/sh is missing
       request.signal.throwIfAborted();
+      if (error instanceof SourceUnavailableError) throw error;
       const isPortTaken = /address already in use/i.test(server.lastOutput());
       if (!isPortTaken || attempt === PORT_ATTEMPTS) {
         throw new SourceUnavailableError(
@@ -92,6 +95,12 @@ async function waitUntilReady({ server, url, dataDir, signal }: Startup): Promis
     if (identity !== undefined) return identity;
     await delay(PING_PAUSE_MS, undefined, { signal: giveUp });
   }
+}
+
+/** Left for another source: whoever opens a database there would be refused. */
+function checkVersion(path: string, { name, version, redisVersion }: ServerIdentity): void {
+  if (redisVersion === undefined || isAtLeast(redisVersion, LEAST_REDIS)) return;
+  throw new SourceUnavailableError(`${path} is ${name} ${version}; turnfold needs ${LEAST_REDIS}`);
 }
 
 async function findFreePort(): Promise<number> {

@@ -26,7 +26,7 @@ const CALL_TIMEOUT_MS = 40_000;
 
 /**
  * Summarizes by the provider's own compaction. It stands first in every later request of this model; beside it is a text, for
- * whoever cannot read it. Unfit where something else opens the context: there no provider takes it.
+ * whoever cannot read it. Refused where something else opens the context: there no provider takes it.
  */
 export function createNativeSummarizer(options: NativeSummarizerOptions): Summarizer {
   const { model, fallback } = options;
@@ -34,7 +34,7 @@ export function createNativeSummarizer(options: NativeSummarizerOptions): Summar
     id: `native ${model.profile.id}`,
     async summarize(request) {
       if (request.opensVersion === undefined) {
-        return { status: 'unfit', why: 'a compaction by the provider has to open the context' };
+        return { status: 'refused', why: 'a compaction by the provider has to open the context' };
       }
       const result = await askForCompaction(options, request);
       if (result.status === 'overflow') return { status: 'refused', why: 'larger than its window' };

@@ -39,7 +39,7 @@ export function classifyFailure(
   const names = [failure.code, failure.type].filter((name): name is string => isName(name));
   const { kind, words, isOfThinking } = findRow({ status, message }, names) ?? unknownFailure(status);
   const [code] = names;
-  const place = kind === 'invalid' ? PLACE.exec(message)?.[0] : undefined;
+  const place = kind === 'retry' ? undefined : PLACE.exec(message)?.[0];
   const retryAt = kind === 'retry' ? readRetryAt({ headers, message, isRateLimit: status === 429 }, now) : undefined;
   const form = kind === 'invalid' ? describe(message) : '';
   const signs = [status, code].filter((sign) => sign !== undefined).join(' ');

@@ -4,7 +4,7 @@ import { readRedisAddress, usesTls } from '../domain/redis-address.ts';
 import { nameRedisError, outage, reportOutages } from '../domain/redis-errors.ts';
 import { type Refusal, refusalError } from '../domain/redis-refusal.ts';
 import type { RedisLocation } from '../domain/redis-tls.ts';
-import { openRedis, SILENCE_MS } from '../redis/open-redis.ts';
+import { openRedis } from '../redis/open-redis.ts';
 import { findRefusal } from '../redis/refusal.ts';
 
 export interface ConnectionOptions extends RedisLocation {
@@ -53,18 +53,24 @@ type Defined<Options> = { [Name in keyof NonNullable<Options>]: Exclude<NonNulla
 
 /** Another connection to the same, with some options of its own. */
 export function duplicateConnection(redis: Redis, options: CopyOptions): Redis {
-  // A silent server is left not sooner than the copy's own commands may take.
-  const socketTimeout = Math.max(SILENCE_MS, options.commandTimeout ?? 0);
-  if (!redis.isCluster) return redis.duplicate({ ...options, socketTimeout });
+  if (!redis.isCluster) return redis.duplicate({ ...options, ...makeSilence(redis.options, options) });
   const { lazyConnect, enableOfflineQueue, enableAutoPipelining: _, ...redisOptions } = options;
   const cluster = redis as unknown as Cluster;
   return cluster.duplicate(undefined, {
     ...(lazyConnect !== undefined && { lazyConnect }),
     ...(enableOfflineQueue !== undefined && { enableOfflineQueue }),
-    redisOptions: { ...cluster.options.redisOptions, ...redisOptions, socketTimeout } as Defined<
-      typeof cluster.options.redisOptions
-    >,
+    redisOptions: {
+      ...cluster.options.redisOptions,
+      ...redisOptions,
+      ...makeSilence(cluster.options.redisOptions, options),
+    } as Defined<typeof cluster.options.redisOptions>,
   }) as unknown as Redis;
+}
+
+/** A silent server is left not sooner than the copy's own commands may take. To ioredis 0 is no time, not none. */
+function makeSilence(original: Pick<RedisOptions, 'socketTimeout'> = {}, { commandTimeout = 0 }: CopyOptions) {
+  const { socketTimeout } = original;
+  return socketTimeout === undefined ? {} : { socketTimeout: Math.max(socketTimeout, commandTimeout) };
 }
 
 /** Leaves the rest of a second to the caller, who then hears why. */

@@ -31,7 +31,7 @@ import type { OpenCall } from '../domain/history.ts';
  * - version      the live one
  * - shape        of that: tokens, bytes, base, the log's tokens and bytes up to base
  * - points       versions that are kept for good
- * - anchor       seq, tokens, version, the log's tokens and bytes, setup
+ * - anchor       seq, tokens, version, the log's tokens and bytes, setup, `whole`
  * - answered     newest version that a model answered over
  * - quarantine   version of the rollback, hash of the refused segments
  *
@@ -94,9 +94,9 @@ export function readOpenCalls(lines = ''): OpenCall[] {
 function readAnchor(text: string | undefined): Pick<ConversationState['size'], 'anchor'> {
   if (text === undefined) return {};
   const [seq = 0, tokens = 0, version = 0, totalTokens = 0, totalBytes = 0] = readNumbers(text);
-  const setup = text.split(' ')[5] ?? '';
+  const [setup = '', whole] = text.split(' ').slice(5);
   const total = { tokens: totalTokens, bytes: totalBytes };
-  return { anchor: { seq, tokens, version, total, ...(setup !== '' && { setup }) } };
+  return { anchor: { seq, tokens, version, total, ...(setup !== '' && { setup }), ...(whole && { isWhole: true }) } };
 }
 
 function readQuarantine(text: string | undefined): Pick<ConversationState, 'quarantine'> {

@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster, Redis } from 'ioredis';
 import { isTurnfoldError } from '../domain/errors.ts';
 import { outage } from '../domain/redis-errors.ts';
 import { SILENCE_MS } from '../redis/open-redis.ts';
 import { callRedis } from './connection.ts';
+import { inTime } from './deadline.ts';
 
 /** What the servers that take writes say. */
 export interface MasterAnswers<Answer> {
@@ -15,6 +15,9 @@ export interface MasterAnswers<Answer> {
    */
   readonly silent: readonly string[];
 }
+
+/** For a measure: below its two seconds, which would leave out what the others answer. */
+export const MEASURED_MS = 1_000;
 
 type Ask<Answer> = (master: Redis) => Promise<Answer | undefined>;
 
@@ -91,16 +94,12 @@ export async function hear<Answer>(
   asked: Promise<Answer>,
   deadlineMs: number,
 ): Promise<{ readonly answer?: Answer; readonly isSilent: boolean }> {
-  const ended = new AbortController();
-  const late = sleep(deadlineMs, { isSilent: true }, { signal: ended.signal });
-  late.catch(() => undefined); // aborted below
   try {
-    return await Promise.race([asked.then((answer) => ({ answer, isSilent: false })), late]);
+    const heard = asked.then((answer) => ({ answer, isSilent: false }));
+    return await inTime(heard, deadlineMs, { isSilent: true });
   } catch (error) {
     if (isTurnfoldError(error, 'redis_unavailable')) return { isSilent: true };
     throw error;
-  } finally {
-    ended.abort();
   }
 }
 

@@ -1,10 +1,7 @@
 import type { Redis } from 'ioredis';
 import { TurnfoldError } from '../domain/errors.ts';
-import { isAtLeast } from '../domain/version-number.ts';
+import { isAtLeast, LEAST_REDIS } from '../domain/version-number.ts';
 import { askMasters, readField, unlessForbidden } from './server-info.ts';
-
-/** Scripts say from then on what they may do: ours for a full Redis need it, and an older one does not compile them. */
-export const LEAST_REDIS = '7.0';
 
 /** One that may not be asked is let in. @throws incompatible_store */
 export async function checkVersion(redis: Redis): Promise<void> {

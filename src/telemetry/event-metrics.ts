@@ -65,7 +65,7 @@ function recordModelCall(instruments: Instruments, event: EventOf<'model_called'
   recordUsage(instruments, event);
 }
 
-/** Of a chain under who answered: prices, and how a provider counts, are a model's own. */
+/** Of a chain under who answered: prices, and how a provider counts, are a model's own. Under its own id where it failed. */
 function recordUsage(instruments: Instruments, event: EventOf<'model_called'>): void {
   const { purpose, answeredBy: model = event.model, tokens, inputTokens, outputTokens, cachedTokens, cost } = event;
   if (inputTokens !== undefined) instruments.modelTokens.inc({ purpose, model, direction: 'input' }, inputTokens);

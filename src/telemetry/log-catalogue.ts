@@ -36,23 +36,7 @@ const LOG_LINES: LogLines = {
     message: 'tool called',
     fields: { tool: name, outcome, durationMs },
   }),
-  model_called: ({ purpose, model, answeredBy, outcome, why, code, durationMs, tokens, isOverLimit, ...usage }) => ({
-    level: outcome === 'answered' || outcome === 'lost' ? 'debug' : 'warn',
-    message: 'model called',
-    fields: {
-      purpose,
-      model,
-      answeredBy,
-      outcome,
-      why,
-      code,
-      durationMs,
-      tokens,
-      isOverLimit,
-      inputTokens: usage.inputTokens,
-      outputTokens: usage.outputTokens,
-    },
-  }),
+  model_called: describeCall,
   pass_requested: ({ reasons, isJoined }) => ({
     level: 'debug',
     message: isJoined ? 'reasons added to the pass in progress' : 'pass requested',
@@ -65,7 +49,7 @@ const LOG_LINES: LogLines = {
   }),
   pass_held: ({ why }) => ({
     level: 'debug',
-    message: 'no pass asked for: none would gain anything',
+    message: 'no pass asked for: none would gain anything now',
     fields: { why },
   }),
   pass_taken_over: () => ({
@@ -142,6 +126,28 @@ export function describeEvent(event: WorkerEvent): LogLine {
 
 function readScope({ conversation, turn, passId }: Partial<EventScope>): LogLine['fields'] {
   return { tenant: conversation?.tenant, conversation: conversation?.id, turn, pass: passId };
+}
+
+function describeCall(event: EventOf<'model_called'>): LogLine {
+  const { purpose, model, answeredBy, outcome, why, code, durationMs } = event;
+  const { tokens, isOverLimit, inputTokens, outputTokens } = event;
+  return {
+    level: outcome === 'answered' || outcome === 'lost' ? 'debug' : 'warn',
+    message: 'model called',
+    fields: {
+      purpose,
+      model,
+      answeredBy,
+      outcome,
+      why,
+      code,
+      durationMs,
+      tokens,
+      isOverLimit,
+      inputTokens,
+      outputTokens,
+    },
+  };
 }
 
 const PASS_LEVELS: Readonly<Record<EventOf<'pass_ended'>['outcome'], LogLine['level']>> = {

@@ -20,7 +20,10 @@ type News = { readonly [Type in WorkerEvent['type']]?: (event: EventOf<Type>) =>
 
 const MS_A_SECOND = 1_000;
 
-/** Suspensions, cancels, known summaries and passes that another has superseded are no errors. */
+/**
+ * Suspensions, cancels, known summaries and passes that another has superseded are no errors; nor are the calls of a lost
+ * turn, whose own span tells why.
+ */
 const NEWS: News = {
   turn_settled: ({ outcome, code }) => ({
     of: ['turn'],
@@ -42,7 +45,7 @@ const NEWS: News = {
       [GEN_AI.cachedTokens]: usage.cachedTokens,
       [GEN_AI.timeToFirstText]: firstTextMs === undefined ? undefined : firstTextMs / MS_A_SECOND,
     },
-    error: outcome === 'answered' ? undefined : outcome,
+    error: outcome === 'lost' ? null : outcome === 'answered' ? undefined : outcome,
   }),
   model_passed_over: ({ model, outcome }) => ({
     of: ['model_call'],

@@ -29,6 +29,11 @@ export function countMessageSync(counter: Pick<TokenCounter, 'countSync'>, messa
   return counter.countSync(text) + pictures.length * PICTURE_TOKENS + WRAPPER_TOKENS;
 }
 
+/** What the pictures of messages take in these counts. */
+export function countPictures(messages: readonly CountedMessage[]): number {
+  return messages.reduce((sum, message) => sum + readSaid(message).pictures.length * PICTURE_TOKENS, 0);
+}
+
 /** UTF-8 bytes of the same text, and of pictures as they are sent. */
 export function bytesOfMessage(message: CountedMessage): number {
   const { text, pictures } = readSaid(message);

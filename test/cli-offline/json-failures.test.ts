@@ -12,12 +12,16 @@ describe('with --json a failure is one line of JSON', () => {
     ['from', ['diff', 'v1', 'x', '1']],
     [undefined, ['show', 'v1', 'v2']],
     [undefined, ['shwo']],
+    [undefined, ['help', 'shwo']],
   ])('%s: %j', async (field, args) => {
     const { code, stdout, stderr } = await runTurnfold([...args, '--json']);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr.trim().split('\n')).toHaveLength(1);
     const { error } = JSON.parse(stderr) as { error: { code: string; field?: string; message: string } };
-    expect(error).toMatchObject({ code: 'invalid_input', message: expect.not.stringMatching(/^error: /) as string });
+    expect(error).toMatchObject({
+      code: 'invalid_input',
+      message: expect.not.stringMatching(/^error: |outputHelp/) as string,
+    });
     expect(error.field).toBe(field);
   });
 

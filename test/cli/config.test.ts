@@ -1,8 +1,12 @@
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { runTurnfold, writeTemporary } from './run-turnfold.ts';
 
 const AGENTS = fileURLToPath(new URL('../../src/demo/agents.ts', import.meta.url));
+/** What a worker does not start without. */
+const SET = { REDIS_URL: 'redis://localhost' };
 const SOURCE = new URL('../../src', import.meta.url).pathname;
 
 /** Of two agents, with a policy each. */
@@ -20,21 +24,32 @@ async function writeAgents(...policies: readonly object[]): Promise<string> {
 describe('config check', () => {
   test('finds nothing where nothing is wrong', async () => {
     const policy = await writeTemporary('policy.yaml', 'retention_window: 4');
-    const run = await runTurnfold(['config', 'check', '--policy', policy, '--agents', AGENTS]);
-    expect(run).toMatchObject({
-      code: 0,
-      stderr: '',
-      stdout: `ok       the environment, ${policy}, ${AGENTS} can be read\n`,
-    });
+    const args = ['config', 'check', '--policy', policy, '--agents', AGENTS];
+    const ok = `ok       the environment, ${policy}, ${AGENTS} can be read\n`;
+    const run = await runTurnfold(args, { env: SET });
+    expect(run).toMatchObject({ code: 0, stderr: '', stdout: ok });
+    // Checked where it will not run, it may lack what a worker would refuse to start without.
+    const elsewhere = await runTurnfold(args);
+    expect(elsewhere).toMatchObject({ code: 0, stdout: `warning  REDIS_URL: not set, and a worker needs it\n${ok}` });
+  });
+
+  test('agents are not checked under a policy that cannot be read', async () => {
+    const agents = await writeAgents({ tokenThreshold: 7_000 });
+    const good = 'max_tokens: 5000';
+    const check = async (live: string, tried: string): Promise<string[]> => {
+      const [policy, shadow] = [await writeTemporary('policy.yaml', live), await writeTemporary('shadow.yaml', tried)];
+      const args = ['--policy', policy, '--shadow', shadow, '--agents', agents];
+      const run = await runTurnfold(['config', 'check', '--json', ...args]);
+      return (JSON.parse(run.stdout) as { errors: { field: string }[] }).errors.map(({ field }) => field);
+    };
+    expect(await check(good, good)).toEqual([]);
+    expect(await check(`${good}\nstrategey: eviction`, good)).toEqual(['strategey']);
+    expect(await check(good, `${good}\nstrategey: eviction`)).toEqual(['strategey']);
   });
 
   test('tells of all that is wrong, wherever it stands, and of no value', async () => {
     const policy = await writeTemporary('policy.yaml', 'max_tokens: s3cret\nhard_ratio: 3\ntokens: 1\ntransforms: []');
-    const agents = await writeAgents(
-      { maxTokens: 100, tokenThreshold: 10 },
-      {},
-      { maxTokens: 200, tokenThreshold: 20 },
-    );
+    const agents = await writeAgents({ typo: 1 }, {});
     const env = { REDIS_URL: 's3cret', TURNFOLD_SHARDS: 's3cret', TURNFOLD_SHADRS: '5' };
     const run = await runTurnfold(['config', 'check', '--json', '--policy', policy, '--agents', agents], { env });
     expect(run).toMatchObject({ code: 1, stderr: '' });
@@ -46,8 +61,7 @@ describe('config check', () => {
       'tokens',
       'maxTokens',
       'hardRatio',
-      'agents.agent-0.tokenThreshold',
-      'agents.agent-2.tokenThreshold',
+      'agents.agent-0.policy.typo',
     ]);
     expect(warnings).toEqual(['TURNFOLD_SHADRS: no such setting', expect.stringContaining('`transforms` is retired')]);
   });
@@ -55,7 +69,7 @@ describe('config check', () => {
   test('the policies of agents are read as a file is', async () => {
     const wrong = { max_tokens: 1_000, thresholdRatio: 85, retention_window: -3, strategy: 'foo', typo: 1 };
     const agents = await writeAgents(wrong, { transforms: [] }, { max_tokens: 200, token_threshold: 20 });
-    const run = await runTurnfold(['config', 'check', '--json', '--agents', agents]);
+    const run = await runTurnfold(['config', 'check', '--json', '--agents', agents], { env: SET });
     const { errors, warnings } = JSON.parse(run.stdout) as { errors: { field: string }[]; warnings: string[] };
     expect(errors.map(({ field }) => field)).toEqual([
       'agents.agent-0.policy.typo',
@@ -127,8 +141,15 @@ describe('config check', () => {
 
   test('a module without a list of agents is named as it was told', async () => {
     const agents = await writeTemporary('agents.ts', 'export const agents = 5;');
-    const run = await runTurnfold(['config', 'check', '--agents', agents]);
+    const run = await runTurnfold(['config', 'check', '--agents', agents], { env: SET });
     expect(run.stdout).toBe('wrong    invalid_config: --agents: expected a list of agents\n');
+  });
+
+  test.each(["import 'node:fs';", ''])('a package of CommonJS is told what to say: %j', async (first) => {
+    const agents = await writeTemporary('agents.ts', `${first}\nexport const agents = [];`);
+    await writeFile(join(dirname(agents), 'package.json'), '{"type": "commonjs"}');
+    const run = await runTurnfold(['config', 'check', '--agents', agents], { env: SET });
+    expect(run.stdout).toContain(': say "type": "module" in its package.json');
   });
 
   test('a module is told of whole, too', async () => {

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { importFile } from '../../src/cli/commands/transfer.ts';
 import type { TurnfoldClient } from '../../src/client/index.ts';
@@ -122,7 +123,7 @@ describe('import and export', () => {
     };
     const output = { line: ignore, text: ignore, note: (note: string) => void notes.push(note) };
     const options = { agent: 'workspace', tenant: '_' };
-    expect(await importFile({ client: interrupted, output }, file, options)).toBe(1);
+    expect(await importFile({ client: interrupted, output }, file, options, new Command('import'))).toBe(1);
     expect(notes).toStrictEqual([
       'turnfold: i5: conflict: id: somebody else wrote to i5 meanwhile; its first 500 messages were imported, it has 501',
     ]);

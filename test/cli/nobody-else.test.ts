@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { openClient } from '../../src/client/index.ts';
+import { DEMO_PREFIX } from '../../src/demo/demo-agent.ts';
 import { createWorkspaceAgent } from '../../src/demo/workspace-agent.ts';
 import { startWorkers } from '../../src/runtime/start-workers.ts';
 import { openOwnRedis } from './own-redis.ts';
@@ -24,12 +25,23 @@ test.each([[['demo']], [['dev']]])(
     const told = await run(...args);
     expect(told).toMatchObject({ code: 1, state: 'queued' });
     expect(told.stderr).toContain('invalid_config: REDIS_URL: there is work for support, ');
+    expect(told.stderr).toContain('(turnfold describe c1)');
     await client.close();
   },
   60_000,
 );
 
-test('one with other turn workers is refused; without them dev takes what waits for its own agents', async () => {
+test.each([[['demo', '--json']], [['dev']]])(
+  '%j: what an interrupted demo left behind keeps nobody out',
+  async (args) => {
+    const { client, run } = await openShared(`${DEMO_PREFIX}x`);
+    expect(await run(...args)).toMatchObject({ code: 0 });
+    await client.close();
+  },
+  60_000,
+);
+
+test('one with other turn workers is refused, another database of it is not; without them dev takes what waits for its own agents', async () => {
   const { url, client, run } = await openShared('workspace');
   expect(await run('dev')).toMatchObject({ code: 0 });
   const agents = [createWorkspaceAgent(process.cwd())];
@@ -38,6 +50,8 @@ test('one with other turn workers is refused; without them dev takes what waits 
   const told = await run('dev');
   expect(told.code).toBe(1);
   expect(told.stderr).toContain('invalid_config: REDIS_URL: 1 turn workers are connected there');
+  const elsewhere = await runTurnfold(['dev'], { env: { REDIS_URL: `${url}/1` }, input: '/quit\n' });
+  expect(elsewhere).toMatchObject({ code: 0 });
   await workers.close();
   await client.close();
 }, 60_000);

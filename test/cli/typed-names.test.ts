@@ -1,6 +1,9 @@
+import { Command } from 'commander';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { nameTyped } from '../../src/cli/name-typed.ts';
 import type { Agent } from '../../src/domain/agent.ts';
+import { TurnfoldError } from '../../src/domain/errors.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { eventually } from '../runtime/fixture.ts';
 import { openOwnRedis } from './own-redis.ts';
@@ -10,17 +13,21 @@ import { readJsonLines, runTurnfold, writeTemporary } from './run-turnfold.ts';
 const SOURCE = new URL('../../src', import.meta.url).pathname;
 const WAIT = { waitMs: 20_000 };
 
-/** Calls a tool that runs elsewhere, or fails. */
+/** Calls a tool that runs elsewhere, or only once it may, or fails. */
 const agent: Agent = {
   name: 'asker',
   system: '',
-  tools: [{ name: 'elsewhere', description: '', input: z.object({}) }],
+  tools: [
+    { name: 'elsewhere', description: '', input: z.object({}) },
+    { name: 'guarded', description: '', input: z.object({}), needsApproval: true, run: async () => 'ran' },
+  ],
   policy: { enabled: false },
   model: scriptedModel({
     decide: ({ messages }) => {
       const said = messages.at(-1)?.content ?? '';
       if (said === 'fail') return new Error('broken');
-      return said === 'call' ? { toolCalls: [{ name: 'elsewhere', arguments: {} }] } : { content: 'heard' };
+      if (said === 'guarded' || said === 'elsewhere') return { toolCalls: [{ name: said, arguments: {} }] };
+      return { content: 'heard' };
     },
   }),
 };
@@ -28,24 +35,27 @@ const agent: Agent = {
 const own = useOwnWorkers(agent);
 const { turnfold } = own;
 
-/** v1 and v2 are there, with a settled turn each; s1 has a turn that failed, w1 one that waits for c2_0. */
+/** v1 and v2 are there, with a settled turn each; s1 has a turn that failed, w1 and a1 one that waits for c2_0. */
 beforeAll(async () => {
   const { client } = own;
   for (const [conversation, input] of [
     ['v1', 'hello'],
     ['v2', 'hello'],
     ['s1', 'fail'],
-    ['w1', 'call'],
+    ['w1', 'elsewhere'],
+    ['a1', 'guarded'],
   ] as const) {
     await client.enqueueTurn({ conversation, agent: 'asker', turn: 't1', input });
-    if (input !== 'call') await client.result(conversation, 't1', WAIT);
+    if (input === 'hello' || input === 'fail') await client.result(conversation, 't1', WAIT);
   }
-  await eventually(
-    () => client.result('w1', 't1'),
-    ({ state }) => {
-      if (state !== 'waiting') throw new Error(`w1 is ${state}`);
-    },
-  );
+  for (const id of ['w1', 'a1']) {
+    await eventually(
+      () => client.result(id, 't1'),
+      ({ state }) => {
+        if (state !== 'waiting') throw new Error(`${id} is ${state}`);
+      },
+    );
+  }
 });
 
 interface Told {
@@ -104,10 +114,27 @@ describe('an error names what was typed', () => {
     expect(message).toMatch(new RegExp(`^${name}: `));
   });
 
+  test('an option that was not typed and has no value is not looked for', () => {
+    const command = new Command('fork')
+      .option('--version <n>')
+      .option('--tenant <id>', '', '_')
+      .parse([], { from: 'user' });
+    const of = (field: string) => new TurnfoldError('not_found', `${field}: is no longer kept`, { field });
+    expect(nameTyped(of('version'), command)).toMatchObject({ message: 'version: is no longer kept' });
+    expect(nameTyped(of('tenant'), command)).toMatchObject({ message: '--tenant: is no longer kept' });
+  });
+
   test('--conversation of dev, before anything starts', async () => {
     const run = await runTurnfold(['dev', '--conversation', NO_ID]);
     expect(run).toMatchObject({ code: 1, stdout: '' });
     expect(run.stderr).toMatch(/^turnfold: invalid_input: --conversation: /);
+  });
+
+  test.each([
+    [['w1', 't1', 'c2_0', '--approve'], '--approve: turn t1 waits for its result: --content or --file'],
+    [['a1', 't1', 'c2_0', '--content', 'x'], '--content: turn t1 waits for a decision on it: --approve or --deny'],
+  ])('what an answer should have been: %j', async (args, message) => {
+    expect(await refusalOf(['answer', ...args])).toMatchObject({ code: 'invalid_input', message });
   });
 
   test('--file of an answer', async () => {
@@ -144,9 +171,13 @@ describe('an error names what was typed', () => {
       { id: NO_ID, error: { code: 'invalid_input', field: 'id' } },
       { id: 'i1', messages: 1 },
     ]);
-    const other = await writeTemporary('talks.jsonl', [{ id: 'v1', messages }]);
-    const [refused] = readJsonLines((await turnfold('import', other, ...AGENT, '--json')).stdout);
-    expect(refused).toMatchObject({ error: { code: 'conflict', field: 'id' } });
+    const refusedAs = async (id: string, ofAgent: string) => {
+      const other = await writeTemporary('talks.jsonl', [{ id, messages }]);
+      const { stdout } = await turnfold('import', other, '--agent', ofAgent, '--json');
+      return readJsonLines(stdout)[0];
+    };
+    expect(await refusedAs('v1', 'asker')).toMatchObject({ error: { code: 'conflict', field: 'id' } });
+    expect(await refusedAs('v1', 'other')).toMatchObject({ error: { code: 'agent_conflict', field: '--agent' } });
   });
 
   test('the variable of a durability that this Redis has not', async () => {

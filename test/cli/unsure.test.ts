@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Agent } from '../../src/domain/agent.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { useOwnWorkers } from './own-workers.ts';
-import { runTurnfold } from './run-turnfold.ts';
+import { runTurnfold, writeTemporary } from './run-turnfold.ts';
 
 let isBroken = false;
 
@@ -18,15 +18,21 @@ const agent: Agent = {
 const own = useOwnWorkers(agent);
 const { turnfold } = own;
 
-/** Of a Redis without replicas: whatever is written is unsure. @returns the command that is told as safe, as it is typed */
+/** Of a Redis without replicas: whatever is written is unsure. @returns the command that is told for it, as it is typed */
 async function unsurely(...args: string[]): Promise<string> {
+  return (await hearUnsure(args)).command;
+}
+
+/** @returns what the error begins with as well: something that was typed, or nothing */
+async function hearUnsure(args: readonly string[]): Promise<{ readonly named: string; readonly command: string }> {
   const env = { REDIS_URL: own.redisUrl, TURNFOLD_DURABLE_REPLICAS: '1', TURNFOLD_DURABLE_TIMEOUT_MS: '20' };
   const run = await runTurnfold(args, { env });
   expect(run).toMatchObject({ code: 1, stdout: '' });
-  expect(run.stderr).toMatch(/^turnfold: accepted_unsure: .*0 of 1 replicas hold it in time\. /);
-  expect(run.stderr).not.toContain('where it named none');
-  const [, command = ''] = / is safe, and answers once it is held: turnfold (.*)\n$/.exec(run.stderr) ?? [];
-  return command;
+  const told =
+    /^turnfold: (?:\S+: )?accepted_unsure: (.*)what was asked for is written, but 0 of 1 replicas hold it in time\. This command answers once it is held: turnfold (.*)\n$/;
+  expect(run.stderr).toMatch(told);
+  const [, named = '', command = ''] = told.exec(run.stderr) ?? [];
+  return { named, command };
 }
 
 async function appendSequences(conversation: string): Promise<void> {
@@ -46,7 +52,7 @@ async function untilVersion(conversation: string, version: number): Promise<void
   await expect.poll(live, { timeout: 20_000 }).toBe(version);
 }
 
-describe('what is accepted and not sure to be kept names the command that is safe', () => {
+describe('what is accepted and not sure to be kept names the command to give', () => {
   test.each(['approve', 'reject'])(
     '%s: of the proposal that was decided on, not of the next',
     async (verb) => {
@@ -87,6 +93,22 @@ describe('what is accepted and not sure to be kept names the command that is saf
     const args = ['enqueue', 'u-turn', "it's here", '--tenant', 'acme', '--agent', 'reviewed', '--turn', turn];
     expect((await turnfold(...args, '--json')).stdout).toContain('"isNew":false');
   }, 60_000);
+
+  test('what was not typed is not named', async () => {
+    const typed = ['enqueue', 'u-named', 'hi', '--agent', 'reviewed', '--turn', 't9'];
+    expect(await hearUnsure(typed.slice(0, 5))).toMatchObject({ named: '' });
+    expect(await hearUnsure(typed)).toMatchObject({ named: '--turn: t9: ' });
+    expect(await hearUnsure(['fork', 'u-named', 'u-copy'])).toMatchObject({ named: '' });
+    expect(await hearUnsure(['cancel', 'u-named', 't9'])).toMatchObject({ named: 'turn: t9: ' });
+  });
+
+  test('import: the same command', async () => {
+    const messages = [{ role: 'user', content: 'hello' }];
+    const file = await writeTemporary('talks.jsonl', [{ id: 'u-import', messages }]);
+    const args = ['import', file, '--agent', 'reviewed'];
+    expect(await hearUnsure(args)).toEqual({ named: '', command: args.join(' ') });
+    expect(await turnfold(...args)).toMatchObject({ code: 0, stdout: 'u-import  1 messages\n' });
+  });
 
   test('what looks like an option stays an argument', async () => {
     const again = await unsurely('enqueue', '--agent', 'reviewed', '--', 'u-dash', '-x');

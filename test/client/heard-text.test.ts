@@ -55,6 +55,15 @@ describe('what is heard of a text', () => {
     ]);
   });
 
+  test('is taken back by an empty piece at its beginning, whatever comes of the step then; once', () => {
+    const again = { type: 'restart', step: 1 };
+    const said = (piece: string): unknown => ({ type: 'text', step: 1, piece });
+    const taken = [{ piece: 'ab' }, { piece: '' }];
+    expect(partsOf(...taken)).toEqual([said('ab'), again]);
+    expect(partsOf(...taken, { piece: 'c' })).toEqual([said('ab'), again, said('c')]);
+    expect(partsOf({ piece: '' }, { piece: 'c' }), 'nothing was heard of it').toEqual([said('c')]);
+  });
+
   test('is of one turn, and of no step that is over', () => {
     expect(partsOf({ turn: 't2' }, { step: 2 }, { step: 1, offset: 0 })).toEqual([
       { type: 'text', step: 2, piece: 'x' },

@@ -1,5 +1,8 @@
 import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { nameProgram } from '../../src/cli/commands/demo.ts';
 import { readJsonLines, runTurnfold, tracePath, writeTemporary } from '../cli/run-turnfold.ts';
 
 const KEYS = ['turns', 'versions', 'summarized', 'evicted', 'tokensPeak', 'tokensEnd', 'overLimit'];
@@ -43,7 +46,12 @@ test('for people it ends with the versions and the commands to look further', as
   const { code, stdout } = await runTurnfold(['demo', '--file', file]);
   expect(code).toBe(0);
   expect(stdout).toMatch(/\nversion {2}strategy {2}/);
-  expect(stdout).toMatch(/REDIS_URL=redis:\/\/127\.0\.0\.1:\d+ npm run -s turnfold -- versions demo-/);
+  expect(stdout).toMatch(/REDIS_URL=redis:\/\/127\.0\.0\.1:\d+ npm run -s turnfold -- versions turnfold-demo-/);
+});
+
+test('a package has no script for its commands: there they are called otherwise', async () => {
+  expect(nameProgram(fileURLToPath(new URL('../..', import.meta.url)))).toBe('npm run -s turnfold --');
+  expect(nameProgram(dirname(await writeTemporary('package.json', '{}')))).toBe('npx turnfold');
 });
 
 describe('a playback', () => {

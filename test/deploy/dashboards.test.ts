@@ -116,6 +116,16 @@ it('counts on as many seconds between scrapes as there are', () => {
   expect(datasources[0].jsonData.timeInterval).toBe(global.scrape_interval);
 });
 
+it('counts as lost what the alert counts, or tells why each was lost', () => {
+  const alert = ALERTS.find((one) => one.alert === 'TurnfoldLeasesLost');
+  const [, counted] = /turnfold_leases_lost_total\{(why=~"[^"]+")\}/.exec(alert?.expr ?? '') ?? [];
+  if (counted === undefined) throw new Error(`leases lost: ${alert?.expr}`);
+  const queries = names.flatMap((name) => listQueries(readDashboard(`dashboards/${name}.json`)));
+  const lost = queries.filter((query) => query.includes('turnfold_leases_lost_total'));
+  expect(lost.length).toBeGreaterThan(0);
+  for (const query of lost) expect(query.includes(counted) || query.includes('by (why)'), query).toBe(true);
+});
+
 it('finds every alert by its name', () => {
   expect(ALERTS.length).toBeGreaterThan(0);
   for (const { alert } of ALERTS) expect(alert).toMatch(/^Turnfold.+$/);

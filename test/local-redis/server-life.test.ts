@@ -1,8 +1,9 @@
-import { mkdir, readdir } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
+import { findOnPath } from '../../src/local-redis/path.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { findServerFolder, isAlive, isGone, makeEnv, makeFolder, removeFolder, spawnHolder } from './fixture.ts';
 
@@ -87,6 +88,19 @@ describe('a server from PATH', () => {
     expect(await readdir(dataRoot)).toEqual([]);
   });
 
+  test('one that is too old is passed over, and leaves nothing behind', async ({ skip }) => {
+    const folder = await makeOldServer();
+    skip(folder === undefined, 'the server here is started by a script');
+    const dataRoot = await useDataRoot('old');
+    const start = provideRedis({ env: makeEnv(home, folder ?? ''), sources: ['path'] });
+
+    await expect(start).rejects.toMatchObject({
+      code: 'redis_unavailable',
+      message: expect.stringMatching(/path: \S+redis-server is Redis 6\.\S+; turnfold needs 7\.0/),
+    });
+    expect(await readdir(dataRoot)).toEqual([]);
+  });
+
   test('an abort ends the start and leaves nothing behind', async () => {
     const dataRoot = await useDataRoot('aborted');
     const reason = new Error('enough');
@@ -153,4 +167,19 @@ async function useDataRoot(name: string): Promise<string> {
   vi.stubEnv('TMPDIR', dataRoot);
   onTestFinished(() => void vi.unstubAllEnvs());
   return dataRoot;
+}
+
+/** A folder for PATH with the server that is here, in whose program text its version begins with a 6. */
+async function makeOldServer(): Promise<string | undefined> {
+  const redis = await startFromPath();
+  const version = /^redis_version:(\d\S+)/m.exec(await connect(redis.url).info('server'))?.[1] ?? '';
+  const path = (await findOnPath(['redis-server', 'valkey-server'], env['PATH'] ?? '')) ?? '';
+  const program = await readFile(path, 'latin1');
+  const old = program.replaceAll(`\0${version}\0`, `\x006${version.slice(1)}\0`);
+  if (old === program) return undefined;
+  const folder = join(home, 'old-bin');
+  await mkdir(folder);
+  await writeFile(join(folder, 'redis-server'), old, 'latin1');
+  await chmod(join(folder, 'redis-server'), 0o755);
+  return folder;
 }

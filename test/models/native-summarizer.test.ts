@@ -94,10 +94,10 @@ describe('the provider’s own compaction', () => {
     ]);
   });
 
-  it('is not asked for where something stands before it: no provider takes it there', async () => {
+  it('is refused, and not asked for, where something stands before it: whoever writes instead is a fallback', async () => {
     const { asked, summarizer } = open(async () => ({ text: 'x', raw }));
     const { opensVersion: _, ...behind } = request;
-    expect(await summarizer.summarize(behind)).toMatchObject({ status: 'unfit' });
+    expect(await summarizer.summarize(behind)).toMatchObject({ status: 'refused' });
     expect(asked).toEqual([]);
   });
 

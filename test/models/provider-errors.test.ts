@@ -296,6 +296,20 @@ it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)(
   },
 );
 
+it.each<[ModelErrorKind, string, string]>([
+  ['invalid', 'messages.3.content.0: unexpected field', 'messages.3.content.0'],
+  ['fatal', 'tools.3.custom.input_schema: does not support oneOf', 'tools.3.custom.input_schema'],
+  [
+    'fatal',
+    'messages.0.content.1.image.source.base64: image exceeds 5 MB maximum',
+    'messages.0.content.1.image.source',
+  ],
+])('a request that is %s is told by its place: %s', (kind, message, place) => {
+  const error = classifyFailure({ status: 400, type: 'invalid_request_error', message }, NOW);
+  expect(error.kind).toBe(kind);
+  expect(error.message).toContain(` at ${place}`);
+});
+
 it.each<[string, ModelErrorKind, object]>([
   ['a key that is refused', 'fatal', { code: 401, message: 'User not found.' }],
   ['a key that is refused, in words', 'fatal', { code: '401', message: 'User not found.' }],

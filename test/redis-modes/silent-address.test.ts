@@ -1,11 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { openClient } from '../../src/client/index.ts';
-import { SILENCE_MS } from '../../src/redis/open-redis.ts';
+import { ALONE_SILENCE_MS, openRedis, SILENCE_MS } from '../../src/redis/open-redis.ts';
 import { startWorkers } from '../../src/runtime/start-workers.ts';
 import { connectStore } from '../../src/store/connect-store.ts';
 import { FaultyProxy } from '../chaos/faulty-proxy.ts';
 import { agentOf } from '../runtime/agents.ts';
-import { hasServer, startServer } from './servers.ts';
+import { hasServer, startServer, until } from './servers.ts';
 
 const SHARDS = 4;
 /** What BullMQ blocks for at most, the time to look again, and some. */
@@ -50,9 +50,29 @@ test.skipIf(!hasServer)(
 
     address.abandon();
     const read = store.store.readConversation(conversation).then(() => 'read');
-    const late = new Promise((resolve) => void setTimeout(resolve, SILENCE_MS + 3_000, 'nothing'));
+    const late = new Promise((resolve) => void setTimeout(resolve, ALONE_SILENCE_MS + 3_000, 'nothing'));
     expect(await Promise.race([read, late])).toBe('read');
     await client.enqueueTurn({ conversation: 'c1', agent: 'guide', input: 'after', turn: 't2' });
     expect(await client.result('c1', 't2', { waitMs: BLOCKED_MS })).toMatchObject({ state: 'completed' });
+  },
+);
+
+test.skipIf(!hasServer)(
+  'one that stalls for some seconds does once what it was told',
+  { timeout: 30_000 },
+  async () => {
+    const server = await startServer();
+    onTestFinished(() => server.stop());
+    const redis = openRedis({ url: server.url }, { failsFast: false });
+    onTestFinished(() => redis.disconnect());
+    redis.on('error', () => undefined);
+    await redis.ping();
+    server.signal('SIGSTOP');
+    const stalledUntil = Date.now() + SILENCE_MS + 1_000;
+    const counted = redis.incr('told');
+    await until('the stall is over', () => Date.now() > stalledUntil);
+    server.signal('SIGCONT');
+    await counted;
+    expect(await server.redis.get('told')).toBe('1');
   },
 );

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import { bindReadContext } from '../../src/store/contexts/read-context.ts';
 import { openSuiteRedis } from './open-redis.ts';
-import { claimPass, commitOf, makeConversation } from './pass-samples.ts';
+import { checkpointOf, claimPass, commitOf, makeConversation } from './pass-samples.ts';
 import { openMemoryStoreHarness, openRedisStoreHarness } from './store-harness.ts';
 import { HEAD, Story, steps } from './text-operations.ts';
 
@@ -26,6 +26,78 @@ describe.each([
       { numRuns },
     );
     await expect(run).resolves.toBeUndefined();
+  });
+});
+
+describe('texts that versions leave behind', () => {
+  const VERSIONS = 20;
+  const { store } = redis;
+
+  /** Shows a text of its own, and another, where one is named. */
+  async function commitNext(conversation: ConversationRef, live: number, keepVersions: number, shown?: string) {
+    const { lease } = await claimPass(store, conversation);
+    const commit = commitOf(live, 4, { keepVersions });
+    const [own] = commit.version.segments;
+    const segments = own?.kind === 'checkpoint' && shown ? [own, { ...own, text: shown }] : commit.version.segments;
+    await store.commitVersion(lease, { ...commit, version: { ...commit.version, segments } });
+    return [...commit.checkpoints.keys()][0] ?? '';
+  }
+
+  /** The key of each one's own text. */
+  async function commitVersions(conversation: ConversationRef): Promise<string[]> {
+    const keys = [];
+    for (let live = 0; live < VERSIONS; live += 1) keys.push(await commitNext(conversation, live, 200));
+    return keys;
+  }
+
+  /** A quarter of a megabyte each: a commit looks through four of them. */
+  async function swell(conversation: ConversationRef): Promise<void> {
+    const key = suite.keyspace.key(conversation, 'ver');
+    const padding = ' '.repeat(250_000);
+    for (const [number, version] of Object.entries(await suite.redis.hgetall(key))) {
+      await suite.redis.hset(key, number, `${version.trim()}${padding}`);
+    }
+  }
+
+  async function readKeys(conversation: ConversationRef): Promise<string[]> {
+    return (await suite.redis.hkeys(suite.keyspace.key(conversation, 'cp'))).map((field) => field.slice('k:'.length));
+  }
+
+  test('large versions: each commit looks through some, and a text goes once it is found in none', async () => {
+    const conversation = await makeConversation(store, HEAD);
+    const keys = await commitVersions(conversation);
+    await swell(conversation);
+    const [first = '', second = ''] = keys;
+    await commitNext(conversation, VERSIONS, VERSIONS);
+    expect(await readKeys(conversation), 'looked for in some').toContain(first);
+    await commitNext(conversation, VERSIONS + 1, VERSIONS, second);
+    let live = VERSIONS + 2;
+    for (; live < 2 * VERSIONS && (await readKeys(conversation)).includes(first); live += 1) {
+      await commitNext(conversation, live, VERSIONS);
+    }
+    expect(await readKeys(conversation)).not.toContain(first);
+    const left = keys.slice(0, live - VERSIONS);
+    for (const last = live + VERSIONS / 2; live < last; live += 1) await commitNext(conversation, live, VERSIONS);
+    expect(
+      (await readKeys(conversation)).filter((key) => left.includes(key)),
+      'shown again',
+    ).toEqual([second]);
+  });
+
+  test('those that older programs left behind go with the next version that is dropped', async () => {
+    const conversation = await makeConversation(store, HEAD);
+    const keys = await commitVersions(conversation);
+    await suite.redis.hset(
+      suite.keyspace.key(conversation, 'cp'),
+      'k:left',
+      JSON.stringify(checkpointOf(2).checkpoint),
+    );
+    await commitNext(conversation, VERSIONS, 200);
+    expect(await readKeys(conversation), 'none is dropped').toContain('left');
+    const newest = await commitNext(conversation, VERSIONS + 1, VERSIONS);
+    const kept = await readKeys(conversation);
+    expect(kept).not.toContain('left');
+    expect(kept).toEqual(expect.arrayContaining([...keys.slice(2), newest]));
   });
 });
 

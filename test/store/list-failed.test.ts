@@ -1,12 +1,13 @@
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { TURN_LIMITS } from '../../src/domain/turn.ts';
 import { listFailed } from '../../src/store/turns/list-failed.ts';
 import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
 import { newConversation } from './samples.ts';
 
 /** More than one page of a shard holds. */
 const TURNS = 2_000;
-const SINCE = 1_000_000;
+const SINCE = Date.now() - 3_600_000;
 
 let suite: SuiteRedis;
 /** newest first */
@@ -31,15 +32,17 @@ beforeAll(async () => {
 });
 afterAll(() => suite.close());
 
-/** Counts reads of turns, and how many are under way at most. */
+/** Counts reads of turns, in how many rounds they come, and how many are under way at most; and reads of entries. */
 function countReads(redis: Redis) {
-  const reads = { all: 0, atOnce: 0, underWay: 0 };
+  const reads = { all: 0, rounds: 0, atOnce: 0, underWay: 0, pages: 0 };
   const counted = new Proxy(redis, {
     get(target, name) {
       const value = Reflect.get(target, name) as unknown;
+      if (name === 'zrevrangebyscore') reads.pages += 1;
       if (name !== 'hmget') return typeof value === 'function' ? (value.bind(target) as unknown) : value;
       return async (...args: [string]) => {
         reads.all += 1;
+        if (reads.underWay === 0) reads.rounds += 1;
         reads.underWay += 1;
         reads.atOnce = Math.max(reads.atOnce, reads.underWay);
         try {
@@ -61,26 +64,30 @@ interface Query {
   readonly code?: string;
 }
 
-test.each<[Query, number]>([
-  [{ limit: 10 }, 20],
-  [{ limit: 300 }, 600],
-  [{ limit: 10, tenant: 'rare' }, 30],
-  [{ limit: 3, code: 'poison' }, 1_600],
-  [{ limit: 5_000, code: 'poison' }, TURNS],
-  [{ limit: 5_000 }, TURNS],
-])('of %j: the newest of all shards, and of no more than %i is it read why', async (query, most) => {
-  const { redis, reads } = countReads(suite.redis);
-  const found = await listFailed(redis, suite.keyspace, { since: 0, ...query });
-  const wanted = turns.filter(
-    ({ tenant, code, isKept }) =>
-      isKept &&
-      (query.tenant === undefined || tenant === query.tenant) &&
-      (query.code === undefined || code === query.code),
-  );
-  expect(idsOf(found.map(({ conversation }) => conversation))).toEqual(idsOf(wanted.slice(0, query.limit)));
-  expect(reads.all).toBeLessThanOrEqual(most);
-  expect(reads.atOnce).toBeLessThanOrEqual(200);
-});
+test.each<[Query, number, number]>([
+  [{ limit: 10 }, 20, 2],
+  [{ limit: 300 }, 600, 2],
+  [{ limit: 10, tenant: 'rare' }, 30, 1],
+  [{ limit: 3, code: 'poison' }, 1_600, 6],
+  [{ limit: 5_000, code: 'poison' }, TURNS, 10],
+  [{ limit: 5_000 }, TURNS, 10],
+])(
+  'of %j: the newest of all shards, and of no more than %i is it read why, in %i rounds',
+  async (query, most, rounds) => {
+    const { redis, reads } = countReads(suite.redis);
+    const found = await listFailed(redis, suite.keyspace, { since: 0, ...query });
+    const wanted = turns.filter(
+      ({ tenant, code, isKept }) =>
+        isKept &&
+        (query.tenant === undefined || tenant === query.tenant) &&
+        (query.code === undefined || code === query.code),
+    );
+    expect(idsOf(found.map(({ conversation }) => conversation))).toEqual(idsOf(wanted.slice(0, query.limit)));
+    expect(reads.all).toBeLessThanOrEqual(most);
+    expect(reads.atOnce).toBeLessThanOrEqual(200);
+    expect(reads.rounds).toBeLessThanOrEqual(rounds);
+  },
+);
 
 test('none that failed before', async () => {
   const since = SINCE + TURNS - 20;
@@ -88,4 +95,21 @@ test('none that failed before', async () => {
   expect(idsOf(found.map(({ conversation }) => conversation))).toEqual(
     idsOf(turns.slice(0, 21).filter(({ isKept }) => isKept)),
   );
+});
+
+test('what is no longer kept is not read, though its entries stay until another turn of the shard fails', async () => {
+  const stale = openSuiteRedis();
+  const { keyspace } = stale;
+  try {
+    const expired = Date.now() - TURN_LIMITS.turnRetentionMs - 60_000;
+    for (const shard of keyspace.shardNumbers()) {
+      const members = Array.from({ length: 200 }, (_, at) => [expired - at, `_|c${at}|t1`]);
+      await stale.redis.zadd(keyspace.failed(shard), ...members.flat());
+    }
+    const { redis, reads } = countReads(stale.redis);
+    expect(await listFailed(redis, keyspace, { since: 0, limit: 10 })).toEqual([]);
+    expect(reads).toMatchObject({ all: 0, pages: keyspace.shardNumbers().length });
+  } finally {
+    await stale.close();
+  }
 });

@@ -5,11 +5,11 @@ import { ShardSweeps } from '../../src/store/sweep/shard-sweeps.ts';
 
 const SILENT_MS = 20;
 
-/** Three shards, each of which answers when it is told to. */
-function openShards() {
+/** Three shards, each of which answers when it is told to; one that is full answers with what is in its `room`. */
+function openShards(room: (shard: number) => DueEntry[] = () => []) {
   const asked: number[] = [];
   const answers = new Map<number, PromiseWithResolvers<DueEntry[]>>();
-  const makeRoom: (shard: number) => Promise<DueEntry[]> = async (shard) => [entryOf(`room-${shard}`)];
+  const makeRoom: (shard: number) => Promise<DueEntry[]> = async (shard) => room(shard);
   const sweep = (shard: number): Promise<DueEntry[]> => {
     asked.push(shard);
     const answer = Promise.withResolvers<DueEntry[]>();
@@ -18,12 +18,13 @@ function openShards() {
   };
   const sweeps = new ShardSweeps({ sweep, makeRoom }, SILENT_MS);
   const look = () => sweeps.sweep([0, 1, 2], 100);
-  const answer = (shard: number): void => answers.get(shard)?.resolve([entryOf(`c${shard}`)]);
+  const answer = (shard: number, due = [entryOf(`c${shard}`)]): void => answers.get(shard)?.resolve(due);
   const fail = (shard: number, error: Error): void => answers.get(shard)?.reject(error);
   return { asked, look, answer, fail };
 }
 
 const entryOf = (id: string): DueEntry => ({ kind: 'turn', conversation: { tenant: '_', id } });
+const FULL = new TurnfoldError('redis_full', 'full');
 const AWAY = new TurnfoldError('redis_unavailable', 'away');
 
 test('what the others answer is due, whatever a silent shard does; its answer comes with a later look', async () => {
@@ -53,12 +54,22 @@ test('of one that fails is told once, beside what the others answer', async () =
   expect(await second).toEqual({ due: ['c0', 'c1', 'c2'].map(entryOf) });
 });
 
-test('a full one makes room, and is told of where there is none to make', async () => {
-  const full = new TurnfoldError('redis_full', 'full');
-  const { look, answer, fail } = openShards();
+test('a full one makes room', async () => {
+  const { look, answer, fail } = openShards((shard) => [entryOf(`room-${shard}`)]);
   const sweep = look();
-  fail(0, full);
+  fail(0, FULL);
   answer(1);
   answer(2);
   expect(await sweep).toEqual({ due: [entryOf('c1'), entryOf('c2'), entryOf('room-0')] });
+});
+
+test('a full one is told of, once, where there is no room to make', async () => {
+  const { look, answer, fail } = openShards();
+  const first = look();
+  fail(0, FULL);
+  for (const shard of [1, 2]) answer(shard, []);
+  expect(await first).toEqual({ due: [], failure: FULL });
+  const second = look();
+  for (const shard of [0, 1, 2]) answer(shard, []);
+  expect(await second).toEqual({ due: [] });
 });

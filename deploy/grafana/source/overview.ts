@@ -113,7 +113,10 @@ const WORKERS: readonly Panel[] = [
     unit: 'events/s',
     width: 6,
     queries: [
-      { expr: rate(METRICS.leasesLost, { by: ['what'] }), legend: 'lost {{what}}' },
+      {
+        expr: rate(METRICS.leasesLost, { by: ['what'], where: { why: '=~"fenced|expired"' } }),
+        legend: 'lost {{what}}',
+      },
       { expr: rate(METRICS.turnReclaims), legend: 'reclaimed turn' },
       { expr: rate(METRICS.jobReclaims, { by: ['role'] }), legend: '{{role}} job without its worker' },
     ],

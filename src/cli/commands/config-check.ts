@@ -1,4 +1,5 @@
 import { checkSettings } from '../../config/check-settings.ts';
+import { findText, type SettingSource } from '../../config/read-setting.ts';
 import { readEnvironment } from '../../config.ts';
 import { isTurnfoldError, type TurnfoldError } from '../../domain/errors.ts';
 import type { PolicyInput } from '../../domain/policy.ts';
@@ -27,10 +28,12 @@ interface Report {
 /** Reads the environment, and the files that a worker would be given, and tells of all that is wrong at once. */
 export async function checkConfig({ json, ...options }: CheckOptions, output: Output): Promise<number> {
   const { policy, shadow, agents } = options;
-  const { errors: wrong, warnings: idle } = checkSettings(readEnvironment());
+  const source = readEnvironment();
+  const { errors: wrong, warnings: idle } = checkSettings(source);
+  const missing = agents !== undefined && wrong.length === 0 ? listMissing(source) : [];
   const files = await checkFiles(options);
   const errors = [...wrong, ...files.flatMap(({ problems }) => problems)];
-  const warnings = [...idle, ...files.flatMap((file) => file.warnings)];
+  const warnings = [...idle, ...missing, ...files.flatMap((file) => file.warnings)];
   if (json) writeJson(output, { errors, warnings });
   else {
     for (const { code, message } of errors) output.line(`wrong    ${code}: ${message}`);
@@ -40,17 +43,27 @@ export async function checkConfig({ json, ...options }: CheckOptions, output: Ou
   return errors.length === 0 ? 0 : 1;
 }
 
+/** What a worker does not start without. A check may run where no worker will, so it is not wrong here. */
+function listMissing(source: SettingSource): string[] {
+  const { text } = findText(source, 'REDIS_URL');
+  return text === undefined ? ['REDIS_URL: not set, and a worker needs it'] : [];
+}
+
 function listRead(...files: readonly (string | undefined)[]): string {
   return ['the environment', ...files.filter((file) => file !== undefined)].join(', ');
 }
 
-/** What is wrong in each file, then what of them cannot work. */
+/** What is wrong in each file, then what of them cannot work; not under a policy that is not known. */
 async function checkFiles({ policy, shadow, agents, roles }: CheckOptions): Promise<Report[]> {
   const hasSummarizers = readRoles(roles).includes('summarization');
   const base = await examinePolicyFile(policy);
   const second = await examineTrialPolicy(shadow);
   if (agents === undefined) return [base, second, checkAlone(policy, base), checkAlone(shadow, second)];
-  const under = { policy: base.policy, hasSummarizers, ...(shadow !== undefined && { shadow: second.policy }) };
+  const under = {
+    hasSummarizers,
+    ...(base.problems.length === 0 && { policy: base.policy }),
+    ...(shadow !== undefined && second.problems.length === 0 && { shadow: second.policy }),
+  };
   return [base, second, await checkAgents(agents, under)];
 }
 
@@ -65,16 +78,16 @@ function checkAlone(path: string | undefined, { policy }: PolicyExamination): Re
 }
 
 interface Policies {
-  readonly policy: PolicyInput;
+  readonly policy?: PolicyInput;
   readonly shadow?: PolicyInput;
   readonly hasSummarizers: boolean;
 }
 
-/** Each agent under the policies of the files, as the worker would prepare it. */
+/** Each agent, and under those policies that are known, as the worker would prepare it. */
 async function checkAgents(path: string, { policy, shadow, hasSummarizers }: Policies): Promise<Report> {
   try {
     const { agents, warnings, problems } = await examineModule(path);
-    const live = await examineAgents(agents, policy, hasSummarizers);
+    const live = policy === undefined ? [] : await examineAgents(agents, policy, hasSummarizers);
     const shadowed = shadow === undefined ? [] : await examineShadow(agents, shadow);
     return {
       problems: [...problems, ...live, ...shadowed],

@@ -2,8 +2,8 @@ import { resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { fileURLToPath } from 'node:url';
 import { readConfig } from '../../config.ts';
-import { createDemoAgent, type DemoAgentOptions, type DemoScript } from '../../demo/demo-agent.ts';
-import { loadPlaybackScript, loadQuestionScript } from '../../demo/load-script.ts';
+import { createDemoAgent, DEMO_PREFIX, type DemoAgentOptions, type DemoScript } from '../../demo/demo-agent.ts';
+import { isCheckout, loadPlaybackScript, loadQuestionScript } from '../../demo/load-script.ts';
 import { type DemoRun, describeRuns, plotRuns, summarizeRun } from '../../demo/report.ts';
 import { type DemoProgress, runConversation } from '../../demo/run-demo.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
@@ -34,12 +34,12 @@ const BAR_TOKENS = 400;
 export async function runDemo(options: DemoOptions, output: Output): Promise<number> {
   const config = readConfig();
   const script = options.file === undefined ? await loadQuestionScript(ROOT) : await readPlayback(options.file, output);
-  const stamp = Date.now().toString(36);
+  const name = DEMO_PREFIX + Date.now().toString(36);
   const { model } = options;
   const makeModel: DemoAgentOptions['makeModel'] =
     model === undefined ? undefined : (profile) => resolveModel(model, { profile });
-  const compacted = createDemoAgent(`demo-${stamp}`, script, { isCompacted: true, makeModel });
-  const uncompacted = createDemoAgent(`demo-${stamp}-off`, script, { isCompacted: false, makeModel });
+  const compacted = createDemoAgent(name, script, { isCompacted: true, makeModel });
+  const uncompacted = createDemoAgent(`${name}-off`, script, { isCompacted: false, makeModel });
   const agents = [compacted, uncompacted];
   return await withAllInOne({ config, output, agents }, async ({ redis, client, interrupted }) => {
     output.note(`${script.turns.length} turns, usable window ${script.usable} tokens\n`);
@@ -89,7 +89,7 @@ async function inviteToLook(
 ): Promise<void> {
   if (options.json) return;
   // A given address may hold a password; it stands in the environment already.
-  const command = `${redis.source === 'given' ? '' : `REDIS_URL=${redactUrl(redis.url)} `}npm run -s turnfold --`;
+  const command = `${redis.source === 'given' ? '' : `REDIS_URL=${redactUrl(redis.url)} `}${nameProgram(ROOT)}`;
   output.line('');
   output.line('To look further:');
   output.line(`  ${command} versions ${run.conversation}`);
@@ -109,6 +109,11 @@ async function inviteToLook(
   // Nobody pressed it: an unattended terminal must not keep the demo.
   await prompt.question('\nRedis stays until you press Enter, a minute at most. ', { signal }).catch(() => undefined);
   prompt.close();
+}
+
+/** As it is called from a shell, in a checkout or in the project that has the package. */
+export function nameProgram(root: string): string {
+  return isCheckout(root) ? 'npm run -s turnfold --' : 'npx turnfold';
 }
 
 /** The first conversation of the file. @throws invalid_input where it has none */

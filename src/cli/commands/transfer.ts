@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Command } from 'commander';
 import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
 import { idSchema } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
@@ -7,6 +8,7 @@ import { openConversationLine, writeConversationLine } from '../../wire/conversa
 import type { CommandContext } from '../command-context.ts';
 import { readLines } from '../files.ts';
 import { reportRefusal, writeJson } from '../output.ts';
+import { nameAsTyped } from '../run-command.ts';
 
 export interface ImportOptions {
   readonly agent: string;
@@ -22,7 +24,12 @@ const MAX_BATCH_CHARACTERS = 2_000_000;
  * Appends each conversation of a file to the log of its id, which has to be new. The same file again changes nothing for a
  * day; a conversation that is refused leaves the others alone. @returns the exit code: 1 where one was refused
  */
-export async function importFile(context: CommandContext, path: string, options: ImportOptions): Promise<number> {
+export async function importFile(
+  context: CommandContext,
+  path: string,
+  options: ImportOptions,
+  command: Command,
+): Promise<number> {
   const { output } = context;
   parseInput(idSchema, options.tenant, 'tenant');
   parseInput(idSchema, options.agent, 'agent');
@@ -43,7 +50,7 @@ export async function importFile(context: CommandContext, path: string, options:
       else output.line(`${id}  ${messages.length} messages`);
     } catch (error) {
       if (isTurnfoldError(error) && error.code.startsWith('redis_')) throw error;
-      exitCode = reportRefusal(output, id, error, options.json);
+      exitCode = reportRefusal(output, id, nameAsTyped(error, command), options.json);
     }
   }
   return exitCode;

@@ -33,8 +33,14 @@ export async function showOpen(
 
 /** An open turn in one line. */
 export function describeOpen(turn: OpenTurn): string {
-  const due = turn.dueAt === undefined ? '' : `  for ${new Date(turn.dueAt).toISOString()}`;
-  return `${describeTurn(turn)}${due}`;
+  return turn.dueAt === undefined ? describeTurn(turn) : `${describeTurn(turn)}  for ${describeDate(turn.dueAt)}`;
+}
+
+/** The last ms since epoch that is a date. Turns from before delays were bounded may be due later. */
+const LAST_DATE = 8.64e15;
+
+function describeDate(at: number): string {
+  return at > LAST_DATE ? 'never' : new Date(at).toISOString();
 }
 
 /** The commands for what somebody has to bring; what comes by itself needs none. */
@@ -74,11 +80,20 @@ export async function answer(
   const brought = { [call]: await readAnswer(options) };
   const outcome = await client.answer(name, turn, brought).catch((error: unknown) => {
     if (!isTurnfoldError(error) || error.field !== `answers.${call}`) throw error;
-    throw renameField(error, error.code === 'conflict' ? 'call' : nameAnswer(options));
+    if (error.code === 'conflict') throw renameField(error, 'call');
+    throw renameField(nameExpected(error), nameAnswer(options));
   });
   if (options.json) writeJson(output, { conversation: id, turn, outcome });
   else output.line(`${turn}  ${outcome === 'going_on' ? 'goes on' : 'waits for other calls still'}`);
   return 0;
+}
+
+/** What the API expects is an object; here an option makes it. */
+function nameExpected({ code, field = '', message, details }: TurnfoldError): TurnfoldError {
+  const said = message
+    .replace('{content, isError?}', '--content or --file')
+    .replace('{approved, why?}', '--approve or --deny');
+  return new TurnfoldError(code, said, { field, ...(details !== undefined && { details }) });
 }
 
 /** The option that an answer was read from. */

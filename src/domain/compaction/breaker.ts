@@ -23,11 +23,18 @@ interface LookedAt {
 }
 
 /** The gate with the size below which an append need not ask for a pass. Hard reasons do not mind what shuts it. */
-export function shutForAppends(gate: Gate, { tokens, messageTokens, calibration, hardTokens = 0 }: LookedAt): Gate {
+export function shutForAppends(gate: Gate, looked: LookedAt): Gate {
   const softTokens = Math.max(gate.shutBelowTokens, gate.breakerTokens);
   if (softTokens === 0) return gate;
-  const growth = Math.max(0, Math.min(softTokens, hardTokens > tokens ? hardTokens : softTokens) - tokens);
+  const { tokens, messageTokens, calibration } = looked;
+  const growth = nextLook(softTokens, looked) - tokens;
   return { ...gate, shutBelowMessageTokens: messageTokens + Math.floor(growth / calibration) };
+}
+
+/** The size from which to look again: where the gate opens or, if that comes first, at a hard limit not reached yet. */
+function nextLook(softTokens: number, { tokens, hardTokens = 0 }: LookedAt): number {
+  if (softTokens <= tokens) return tokens;
+  return hardTokens > tokens ? Math.min(softTokens, hardTokens) : softTokens;
 }
 
 /**

@@ -16,9 +16,9 @@ export interface PassLease {
 }
 
 export type PassLost =
-  /** the lease lapsed, and another owner has claimed the pass since, or ended it */
+  /** the lease lapsed, and another owner has claimed the pass since, whatever came of it */
   | { readonly status: 'fenced' }
-  /** a restore ended the pass, or a turn took it over under another id */
+  /** a restore ended the pass while this owner had it, or a turn took it over under another id */
   | { readonly status: 'superseded' }
   /** its conversation is erased */
   | { readonly status: 'gone' };

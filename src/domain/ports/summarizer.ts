@@ -56,7 +56,7 @@ export type SummaryAnswer =
       /** the provider's own compaction, and its tokens as the provider counts them: the text stands in where it cannot be sent */
       readonly own?: { readonly raw: RawItems; readonly tokens: number };
     }
-  /** it takes no such source, and asked nobody: the next in the chain stands in for none */
+  /** the source is so small that no summarizer of its kind is meant for it: the next in the chain stands in for none */
   | { readonly status: 'unfit'; readonly why: string }
   /** this source will not do better when it is asked for again */
   | { readonly status: 'refused'; readonly why: string }

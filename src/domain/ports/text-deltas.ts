@@ -16,6 +16,7 @@ export const textDeltaSchema = z.object({
    * again; more: a piece was lost
    */
   offset: z.number().int().min(0),
+  /** empty: what was told of the step does not hold, and nothing stands in its place yet */
   piece: z.string(),
 });
 

@@ -109,7 +109,7 @@ export interface ClaimedTurn {
   /** claims since the last recorded outcome, this one included */
   readonly attempt: number;
   readonly acceptedAt: number;
-  /** from when on it could be worked on: its acceptance, of a turn that was scheduled its time. By the store's clock, as `acceptedAt` */
+  /** when it could first be worked on: when it was accepted, or became due where it was scheduled. By the store's clock */
   readonly dueAt: number;
   readonly askedIn?: TraceParent;
   /** by the store's clock, as every time of the log is */
@@ -147,7 +147,7 @@ export interface StepOutcome {
   /** whole texts kept beside clipped messages, by hash */
   readonly texts?: ReadonlyMap<string, string>;
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number };
-  /** what the provider counted, and the version that was sent: another one may have been committed meanwhile */
+  /** what the provider counted, where that is the whole request, and the version that was sent: another may be live by now */
   readonly anchor?: Pick<SizeAnchor, 'tokens' | 'version' | 'setup'>;
   /** of a model call: the version that it answered over, which is never rolled back from then on */
   readonly answeredVersion?: number;
@@ -218,7 +218,7 @@ export interface ResumeRequest {
 }
 
 export type ResumeResult =
-  /** nothing more is awaited; also of answers that were brought before, whatever became of the turn since */
+  /** nothing more of these calls' wait is awaited; also of answers that were brought before, whatever the turn does by now */
   | { readonly status: 'fulfilled'; readonly wake?: string }
   /** recorded; other calls are still awaited */
   | { readonly status: 'partial' }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { ModelOutcome } from '../../domain/events.ts';
 import { FRAMING_TOKENS } from '../../domain/limits.ts';
-import { isModelError, type Model, type ModelAnswer, type ModelUsage } from '../../domain/model.ts';
+import { isModelError, type Model, type ModelAnswer } from '../../domain/model.ts';
+import { checkAnswer } from '../../domain/model-answer.ts';
 import type { Clock } from '../../domain/ports/clock.ts';
 import type { SummaryRequest } from '../../domain/ports/summarizer.ts';
 import { noTracing, type Tracing } from '../../domain/ports/tracing.ts';
@@ -41,7 +42,7 @@ export async function callModel(
   request: Pick<SummaryRequest, 'signal' | 'onCall' | 'onPassedOver'>,
 ): Promise<ModelCallResult> {
   const tokens = input.tokens + FRAME_TOKENS;
-  return await timeCall(setup, { tokens, maxOutputTokens }, request, (signal) =>
+  const ask = (signal: AbortSignal): Promise<ModelAnswer> =>
     setup.model.generate({
       system,
       tools: [],
@@ -51,8 +52,8 @@ export async function callModel(
       idempotencyKey: `summary-${hashTexts(system, content)}`,
       signal,
       ...(request.onPassedOver && { onPassedOver: request.onPassedOver }),
-    }),
-  );
+    });
+  return await timeCall(setup, { tokens, maxOutputTokens }, request, async (signal) => checkAnswer(await ask(signal)));
 }
 
 /** Of what is asked: the same request has the same key. */
@@ -60,12 +61,9 @@ export function hashTexts(...texts: readonly string[]): string {
   return createHash('sha256').update(texts.join('\n')).digest('hex').slice(0, 32);
 }
 
-/** What an answer and an error both tell. */
 interface CallEnd {
-  readonly usage?: ModelUsage | undefined;
-  /** which of a chain's answered */
-  readonly model?: string | undefined;
-  readonly retryAt?: number | undefined;
+  readonly answer?: Pick<ModelAnswer, 'usage' | 'model'>;
+  readonly error?: unknown;
 }
 
 /**
@@ -92,25 +90,30 @@ async function runCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
   call: (signal: AbortSignal) => Promise<Answer>,
 ): Promise<ModelCallResult<Answer>> {
   const startedAt = clock.now();
-  const report = (outcome: ModelOutcome, { usage, model: answeredBy, retryAt }: CallEnd): void =>
+  const report = (outcome: ModelOutcome, { answer, error }: CallEnd): void => {
+    const now = clock.now();
+    const failure = isModelError(error) ? error : undefined;
+    const retryAt = failure?.retryAt;
     onCall?.({
       model: model.profile.id,
-      ...(answeredBy !== undefined && { answeredBy }),
+      ...(answer?.model !== undefined && { answeredBy: answer.model }),
       outcome,
-      durationMs: clock.now() - startedAt,
-      ...(retryAt !== undefined && { retryAfterMs: Math.max(0, retryAt - clock.now()) }),
+      durationMs: now - startedAt,
+      ...(failure && { why: failure.message, ...(failure.code !== undefined && { code: failure.code }) }),
+      ...(retryAt !== undefined && { retryAfterMs: Math.max(0, retryAt - now) }),
       tokens,
       isOverLimit: tokens > model.profile.windowTokens - maxOutputTokens,
-      ...describeUsage(model.profile, usage),
+      ...describeUsage(model.profile, answer?.usage ?? failure?.usage),
     });
+  };
   const timeout = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([ended, timeout]);
   try {
     const answer = await untilAborted(signal, () => call(signal));
-    report('answered', answer);
+    report('answered', { answer });
     return { status: 'answered', answer };
   } catch (error) {
-    report(nameOutcome(error, ended, timeout), isModelError(error) ? error : {});
+    report(nameOutcome(error, ended, timeout), { error });
     if (ended.aborted) throw error;
     if (timeout.aborted) return { status: 'failed', why: `no answer within ${timeoutMs} ms` };
     return readFailure(error, tokens);

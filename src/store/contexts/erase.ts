@@ -6,7 +6,7 @@ import type { ScriptDefinition } from '../script.ts';
 
 /** How long writers of an erased conversation are told so. */
 export const GONE_MS = 86_400_000;
-/** Keys that one script removes, so that none holds Redis for long. */
+/** Keys that one script removes, so that none holds Redis for long; but the accept that makes anew removes all that is left. */
 export const ERASE_BATCH = 200;
 
 interface EraseRequest {

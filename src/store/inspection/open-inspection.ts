@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import type { ConversationRef } from '../../domain/ids.ts';
 import type { ShardMeasure } from '../../domain/ports/sweep-store.ts';
 import type { RedisLocation } from '../../domain/redis-tls.ts';
 import { callRedis, connect, openConnection } from '../connection.ts';
@@ -28,8 +29,8 @@ export interface Inspection {
   readDatabase(): Promise<DatabaseFacts | undefined>;
   /** of a database that was made with so many shards */
   measureShards(shards: number): Promise<ShardMeasure>;
-  /** of conversations that a worker has to look at, of a database that was made with so many shards */
-  listWaitingAgents(shards: number): Promise<string[]>;
+  /** of conversations that a worker has to look at, one for each agent, of a database that was made with so many shards */
+  listWaitingAgents(shards: number): Promise<Map<string, ConversationRef>>;
   close(): void;
 }
 

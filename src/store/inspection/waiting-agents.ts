@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import type { ConversationRef } from '../../domain/ids.ts';
 import { callRedis } from '../connection.ts';
 import type { Keyspace } from '../keys.ts';
 import { decodeDueEntry } from '../sweep/due-entry.ts';
@@ -6,13 +7,18 @@ import { decodeDueEntry } from '../sweep/due-entry.ts';
 /** Of one shard, those that are due first: who asks wants to know of whom there are any. */
 const MOST_ENTRIES = 100;
 
-/** Agents of conversations that a worker has to look at, now or later. */
-export async function listWaitingAgents(redis: Redis, keyspace: Keyspace): Promise<string[]> {
-  const readShard = async (shard: number): Promise<(string | null)[]> => {
+/** Agents of conversations that a worker has to look at, now or later, and one of those conversations each. */
+export async function listWaitingAgents(redis: Redis, keyspace: Keyspace): Promise<Map<string, ConversationRef>> {
+  const readShard = async (shard: number): Promise<[string | null, ConversationRef][]> => {
     const entries = await callRedis(() => redis.zrange(keyspace.ready(shard), '0', String(MOST_ENTRIES - 1)));
-    const keys = entries.map((entry) => keyspace.key(decodeDueEntry(entry).conversation, 'c'));
-    return await Promise.all(keys.map((key) => callRedis(() => redis.hget(key, 'agent'))));
+    const conversations = entries.map((entry) => decodeDueEntry(entry).conversation);
+    return await Promise.all(
+      conversations.map(async (conversation) => {
+        const agent = await callRedis(() => redis.hget(keyspace.key(conversation, 'c'), 'agent'));
+        return [agent, conversation];
+      }),
+    );
   };
-  const agents = await Promise.all(keyspace.shardNumbers().map(readShard));
-  return [...new Set(agents.flat().filter((agent) => agent !== null))];
+  const found = await Promise.all(keyspace.shardNumbers().map(readShard));
+  return new Map(found.flat().filter((pair): pair is [string, ConversationRef] => pair[0] !== null));
 }

@@ -48,7 +48,7 @@ look_again(turn_member, lease)
 local told = {}
 if anchor ~= '' then
   local total = string.format('%.0f %.0f', conversation.tokens, conversation.bytes)
-  told = { 'anchor', table.concat({ to, anchor, anchorVersion, total, setup }, ' ') }
+  told = { 'anchor', table.concat({ to, anchor, anchorVersion, total, setup, 'whole' }, ' ') }
 end
 if answered ~= '' and tonumber(answered) > tonumber(redis.call('HGET', c, 'answered') or -1) then
   told[#told + 1] = 'answered'

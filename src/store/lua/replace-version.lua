@@ -11,6 +11,7 @@
 -- @include index
 -- @include review
 -- @include pass-end
+-- @include pass-fence
 -- @include forking
 -- @include args
 -- @include put-version
@@ -41,6 +42,7 @@ keep_version(live)
 keep_version(number)
 local is_awaited, passId = 0, redis.call('HGET', pass, 'passId')
 if passId then
+  supersede_owner()
   is_awaited = end_pass(passId, 'superseded', wake)
   -- Its owner must not take this end for its own.
   redis.call('HDEL', c, 'lp', 'lw', 'lf')

@@ -28,7 +28,7 @@ for at = 3, #ARGV, 3 do
     return { 'not_waiting', call }
   end
 end
--- Brought again, after the turn has gone on with all of them.
+-- Brought again, after the turn has gone on with all of them: whatever it waits for by now, nothing of theirs is awaited.
 if #taken == 0 then return { 'fulfilled', 0 } end
 for _, at in ipairs(taken) do redis.call('HSETNX', key, 'a:' .. ARGV[at], ARGV[at + 2]) end
 for _, call in ipairs(awaited) do

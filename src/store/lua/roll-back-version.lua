@@ -24,10 +24,12 @@ if live == number and redis.call('HGET', ver, number) == ARGV[position + 2] then
 end
 if live ~= expected then return { 'version_changed', tonumber(live) } end
 if tonumber(redis.call('HGET', c, 'answered') or -1) >= tonumber(shown) then return { 'answered' } end
--- What a waiting pass has proposed was made over the refused version.
-if redis.call('HEXISTS', pass, 'proposal') == 1 then
+-- What a waiting pass has planned or proposed was made over the refused version, and so were the summaries that its children
+-- are at: the head turn, which may wait for it next, would take it over before their end, and evict.
+local waiting = redis.call('HMGET', pass, 'proposal', 'parked', 'owner')
+if waiting[1] or waiting[2] then
   drop_proposal()
-  if redis.call('HEXISTS', pass, 'owner') == 0 then look_again(pass_member, now) end
+  if not waiting[3] then look_again(pass_member, now) end
 end
 redis.call('HSET', c, 'quarantine', number .. ' ' .. segments)
 put_version()

@@ -2,6 +2,7 @@
 -- A sweeper that dies between this and its wakes costs what it had taken that push: with a first one of 5 s the turns of a
 -- killed worker took 13.2 s to go on (p99 of 1,815).
 -- A full Redis refuses it, and what is due keeps its time: nothing could be woken. sweep-resting runs then.
+-- Passes that have ended and are listed as open are taken out of that list.
 -- Sent again it answers nothing: what was due comes up again after its push.
 -- KEYS: claim of the shard, ready, resting, open passes. ARGV: limit, what the shard's keys begin with, claimMs
 -- Reply: members of ready, longest due first; then those of resting, few, for an erase may wait behind turns

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { askAllMasters, askMasters, readField, unlessForbidden } from '../server-info.ts';
+import { askAllMasters, askMasters, MEASURED_MS, readField, unlessForbidden } from '../server-info.ts';
 
 /** Of a Cluster's masters the one that is worst off; keys that were thrown away are added up. */
 export interface ServerLoad {
@@ -10,12 +10,9 @@ export interface ServerLoad {
   readonly evictedKeys: number;
 }
 
-/** Below the two seconds of a measure, which would leave out what the others answer. */
-const ANSWER_MS = 1_000;
-
 /** Of those that answer; undefined where no server may be asked. */
 export async function measureServerLoad(redis: Redis): Promise<ServerLoad | undefined> {
-  const { answers: servers } = await askMasters(redis, readLoad, ANSWER_MS);
+  const { answers: servers } = await askMasters(redis, readLoad, MEASURED_MS);
   if (servers.length === 0) return undefined;
   const numbers = servers.map(({ memory, stats }) => ({
     used: Number(readField(memory, 'used_memory') ?? 0),
@@ -41,5 +38,5 @@ function readSection(master: Redis, section: string): Promise<string | undefined
 
 /** Asks every server that takes writes, and waits for the slowest. @throws redis_unavailable, naming the node of a Cluster */
 export async function pingServers(redis: Redis): Promise<void> {
-  await askAllMasters(redis, (master) => master.ping(), ANSWER_MS);
+  await askAllMasters(redis, (master) => master.ping(), MEASURED_MS);
 }

@@ -3,7 +3,7 @@ import { outage } from '../../domain/redis-errors.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
-import { hear } from '../server-info.ts';
+import { hear, MEASURED_MS } from '../server-info.ts';
 
 /** More than this are not told apart by kind: that many overdue in one shard are trouble enough. */
 const COUNTED = 1_000;
@@ -29,12 +29,9 @@ export function measureShard(keyspace: Keyspace): ScriptDefinition<number, Shard
   };
 }
 
-/** Below the two seconds of a measure, which would leave out what the others answer. */
-const ANSWER_MS = 1_000;
-
 /** What is answered: the shards of a master that is gone are left out. @throws redis_unavailable where none answers */
 export async function hearShards(asked: readonly Promise<ShardMeasure>[]): Promise<ShardMeasure[]> {
-  const heard = await Promise.all(asked.map((shard) => hear(shard, ANSWER_MS)));
+  const heard = await Promise.all(asked.map((shard) => hear(shard, MEASURED_MS)));
   const answers = heard.flatMap(({ answer }) => (answer === undefined ? [] : [answer]));
   if (answers.length === 0) throw outage(new Error('of all shards none is measured'));
   return answers;

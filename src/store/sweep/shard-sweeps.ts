@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isTurnfoldError } from '../../domain/errors.ts';
 import type { DueEntry, Sweep } from '../../domain/ports/sweep-store.ts';
+import { inTime } from '../deadline.ts';
 
 export interface ShardSweepPorts {
   sweep(shard: number, limit: number): Promise<DueEntry[]>;
@@ -32,7 +32,7 @@ export class ShardSweeps {
 
   async sweep(shards: readonly number[], limit: number): Promise<Sweep> {
     const free = shards.filter((shard) => !this.#asked.has(shard));
-    await inTime(Promise.all(free.map((shard) => this.#ask(shard, limit))), this.#silentMs);
+    await inTime(Promise.all(free.map((shard) => this.#ask(shard, limit))), this.#silentMs, undefined);
     const due = this.#due;
     // While it makes room a full Redis is no news.
     const failure = this.#failure ?? (due.length === 0 ? this.#fullness : undefined);
@@ -44,7 +44,7 @@ export class ShardSweeps {
     this.#asked.add(shard);
     try {
       const due = await this.#sweepOrMakeRoom(shard, limit);
-      // Not in one line with the wait, which would add them to what an earlier look has taken.
+      // Not `this.#due.push(...(await …))`: that reads `this.#due` first, and would add to what a look has taken meanwhile.
       this.#due.push(...due);
     } catch (error) {
       this.#failure = error as Error;
@@ -62,13 +62,4 @@ export class ShardSweeps {
       return await this.#ports.makeRoom(shard);
     }
   }
-}
-
-/** Waits for its end, and not longer. */
-async function inTime(work: Promise<unknown>, ms: number): Promise<void> {
-  const ended = new AbortController();
-  const late = sleep(ms, undefined, { signal: ended.signal, ref: false });
-  late.catch(() => undefined); // aborted below
-  await Promise.race([work, late]);
-  ended.abort();
 }

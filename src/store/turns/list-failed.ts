@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { FailedQuery, FailedTurn } from '../../domain/ports/turn-store.ts';
-import type { TurnFailure } from '../../domain/turn.ts';
+import { TURN_LIMITS, type TurnFailure } from '../../domain/turn.ts';
 import { callRedis } from '../connection.ts';
 import type { Keyspace } from '../keys.ts';
 import { FailedEntries, type FailedEntry } from './failed-entries.ts';
@@ -9,13 +9,17 @@ import { readRedrive } from './turn-record.ts';
 /** Reads under way at once: a client's call has a second, and all of what waits in front of it counts. */
 const READS = 200;
 
-/** Reads without a script. Why a turn failed is read of as many as are asked for, and by a code of as many as it takes. */
+/**
+ * Reads without a script. Why a turn failed is read of as many as are asked for, and by a code of as many as it takes; as
+ * many again where some of them are gone: rounds of what is still missing shrink to one read after the other.
+ */
 export async function listFailed(redis: Redis, keyspace: Keyspace, query: FailedQuery): Promise<FailedTurn[]> {
-  const entries = new FailedEntries(redis, keyspace, query);
   const found = new Map<string, FailedTurn>();
   return callRedis(async () => {
+    const since = Math.max(query.since, await readKeptSince(redis));
+    const entries = new FailedEntries(redis, keyspace, { ...query, since });
+    const count = query.code === undefined ? Math.min(query.limit, READS) : READS;
     while (found.size < query.limit) {
-      const count = query.code === undefined ? Math.min(query.limit - found.size, READS) : READS;
       const next = await entries.take(count);
       const turns = await Promise.all(next.map((entry) => readFailed(redis, keyspace, entry)));
       for (const [at, turn] of turns.entries()) {
@@ -28,9 +32,15 @@ export async function listFailed(redis: Redis, keyspace: Keyspace, query: Failed
   });
 }
 
+/** Turns that were settled before it have expired, by Redis' clock. Their entries go when another turn of their shard fails. */
+async function readKeptSince(redis: Redis): Promise<number> {
+  const [seconds] = await redis.time();
+  return Number(seconds) * 1_000 - TURN_LIMITS.turnRetentionMs;
+}
+
 const FIELDS = ['agent', 'failure', 'redriveOf', 'redrivenAs'] as const;
 
-/** Undefined where the turn is no longer kept: its entry goes when another turn of the shard fails. */
+/** Undefined where the turn has expired or was erased meanwhile. */
 async function readFailed(
   redis: Redis,
   keyspace: Keyspace,

@@ -9,7 +9,10 @@ const BATCH = 10;
 const CHECKPOINT = 'k:';
 const WHOLE = 'x:';
 
-/** Reads without a script: a text never changes. What else lies in `cp:` is a queued turn's, and no text. */
+/**
+ * Reads without a script: a text never changes. What else lies in `cp:` is no text: inputs of queued turns, and keys of texts
+ * that may be shown no more.
+ */
 export function bindReadTexts(redis: Redis, keyspace: Keyspace): VersionStore['readTexts'] {
   return async (conversation, cursor) => {
     const key = keyspace.key(conversation, 'cp');

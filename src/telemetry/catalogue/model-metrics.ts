@@ -2,7 +2,8 @@ import { CALL_SECONDS, type MetricSpec, RATIOS } from './metric-spec.ts';
 
 /**
  * Do models answer, how fast, at what price, and as large as we took the request for? `model` is what was asked, of a chain its
- * own id (`a|b`), so that what fails has the same name as what is answered; of tokens, cost and estimates who answered.
+ * own id (`a|b`), so that what fails has the same name as what is answered; of tokens, cost and estimates who answered. Nobody of
+ * a chain answered what failed: what was paid for that is the chain's.
  */
 export const MODEL_METRICS = {
   modelRequests: {

@@ -36,7 +36,7 @@ export const PASS_METRICS = {
   passHolds: {
     type: 'counter',
     name: 'turnfold_pass_holds_total',
-    help: 'Times that there was a reason for a pass and the gate was shut: nothing to gain, or the breaker is open.',
+    help: 'Times that there was a reason for a pass and none was asked for: nothing to gain, the breaker is open, or the turn thinks.',
     labels: ['why'],
     start: cross({ why: PASS_HOLDS }),
   },
@@ -50,7 +50,7 @@ export const PASS_METRICS = {
   passes: {
     type: 'counter',
     name: 'turnfold_passes_total',
-    help: 'Ended compaction passes; trigger is the strongest of the reasons (none: the pass failed before any was read); superseded: a worker had it when a restore ended it or a turn took it over, under another id.',
+    help: 'Ended compaction passes by strategy, trigger (the strongest of the reasons; none: it failed before any was read) and outcome (superseded: a restore ended it under its worker, or a turn took it over under another id).',
     labels: ['strategy', 'trigger', 'outcome'],
     start: [
       ...cross({ strategy: MADE, trigger: REASONS, outcome: ['committed', 'approved'] }),

@@ -1,6 +1,6 @@
 import { requestTokens } from '../../domain/compaction/request-size.ts';
 import type { SettledContext } from '../../domain/compaction/settle.ts';
-import { buildContext, type ContextSource } from '../../domain/context.ts';
+import { buildContext, type ContextSource, messagesOf } from '../../domain/context.ts';
 import type { Message } from '../../domain/message.ts';
 import { WIRE_FORMATS } from '../../domain/raw-items.ts';
 import { upperBoundTokens } from '../../domain/size.ts';
@@ -34,8 +34,8 @@ export function checkVersion(
   const { agent, policy, system, tools } = prepared;
   const { profile } = agent.model;
   const number = source.version.number + 1;
-  const before = messagesOf(source);
-  const after = messagesOf({
+  const before = readMessages(source);
+  const after = readMessages({
     ...source,
     version: { ...source.version, number, base: source.head, segments: [...settled.segments] },
     checkpoints: new Map([...source.checkpoints, ...checkpoints]),
@@ -64,8 +64,8 @@ export function checkVersion(
   return [...checkOpenRound(before, after), ...checkPinned(before, after), ...sent];
 }
 
-function messagesOf(source: ContextSource): Message[] {
-  return buildContext(source).items.map(({ message }) => message);
+function readMessages(source: ContextSource): Message[] {
+  return messagesOf(buildContext(source));
 }
 
 /** X9 by the upper bound, as the sender asks: what a version would have refused is not worth its commit. */

@@ -1,12 +1,13 @@
 import { type PassPlan, type PlanRequest, passPlanSchema, planPass } from '../../domain/compaction/plan.ts';
 import { canRebase } from '../../domain/compaction/rebase.ts';
 import { hasHardReason, REASONS, type Reason } from '../../domain/compaction/thresholds.ts';
-import { buildContext, type Context } from '../../domain/context.ts';
+import { buildContext, type Context, messagesOf } from '../../domain/context.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { ClaimedPass, PassLost } from '../../domain/ports/pass-store.ts';
 import type { SummarizationTask } from '../../domain/ports/queue.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { summaryPolicy } from '../summary-policy.ts';
+import { waitsForAnswer } from '../thinking-loop.ts';
 import { findFirstUser } from '../user-messages.ts';
 import { readAccepted } from './accepted-summaries.ts';
 import { checkVersion } from './check-version.ts';
@@ -20,7 +21,6 @@ import { Review } from './review.ts';
 import { settleSendable } from './settle-sendable.ts';
 import { isMeasured, type MeasuredPass } from './shadow.ts';
 import { childId, summaryKey } from './summary-key.ts';
-import { waitsForAnswer } from './thinking-loop.ts';
 
 /** A version that changes this often between reading and committing is not waited for. */
 const MAX_TRIES = 5;
@@ -53,7 +53,7 @@ export class PassRun {
   constructor(ports: CompactionPorts, pass: ClaimedPass, prepared: PreparedAgent) {
     this.#ports = ports;
     this.#pass = pass;
-    // As it is now: one pass counts by one calibration.
+    // As it is now: what this process learns of a model meanwhile is for the next pass. A request that joins may count more.
     this.#prepared = { ...prepared };
     this.#ending = new PassEnding(ports, pass);
     const { conversation: state, reasons: requested } = pass;
@@ -124,7 +124,7 @@ export class PassRun {
     if (source === undefined) return this.#ending.lose('gone');
     this.#made = { source, settled: undefined };
     const context = buildContext(source);
-    if (waitsForAnswer(fresh.reasons, context.items)) {
+    if (waitsForAnswer(fresh.reasons, messagesOf(context))) {
       return await this.#ending.end({ kind: 'thinking' }, this.#look, fresh.reasons);
     }
     const plan = planPass(this.#request(context, fresh.reasons));
@@ -168,7 +168,7 @@ export class PassRun {
     if (!(await this.#fits(plan, live.version))) return undefined;
     const reasons = REASONS.filter((reason) => plan.reasons.includes(reason) || fresh.reasons.includes(reason));
     // The summaries stay where they are, for the pass that comes when the loop has ended.
-    if (waitsForAnswer(reasons, buildContext(live).items)) {
+    if (waitsForAnswer(reasons, messagesOf(buildContext(live)))) {
       return await this.#ending.end({ kind: 'thinking' }, look, reasons);
     }
     // What came behind the plan stays behind the version, unless a turn waits: then all of it has to fit.

@@ -1,18 +1,18 @@
 import { excessWeight, requestTokens } from '../../domain/compaction/request-size.ts';
 import { hasHardReason, REASONS, type Reason } from '../../domain/compaction/thresholds.ts';
-import { buildContext, type ContextSource, weighItems } from '../../domain/context.ts';
+import { buildContext, type ContextSource, messagesOf, weighItems } from '../../domain/context.ts';
 import { addWeights } from '../../domain/message.ts';
 import type { ClaimedPass } from '../../domain/ports/pass-store.ts';
 import { type ApprovalRefusal, type Edits, editProposal, type Proposal, rangeName } from '../../domain/proposal.ts';
 import type { Segment } from '../../domain/version.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { hashSegments } from '../segments-hash.ts';
+import { isThinkingLoopOpen } from '../thinking-loop.ts';
 import { checkVersion } from './check-version.ts';
 import { weighEdits } from './edited-checkpoints.ts';
 import type { EndedPass, PassEnding, WaitingPass } from './pass-ending.ts';
 import { lookAtPass, type PassLook } from './pass-look.ts';
 import type { CompactionPorts } from './ports.ts';
-import { isThinkingLoopOpen } from './thinking-loop.ts';
 
 /** Reasons that keep coming between reading and writing are not waited for. */
 const MAX_TRIES = 5;
@@ -93,7 +93,7 @@ export class Review {
     live: ContextSource,
     { state, prepared }: PassLook,
   ): ApprovalRefusal | undefined {
-    if (isThinkingLoopOpen(buildContext(live).items)) {
+    if (isThinkingLoopOpen(messagesOf(buildContext(live)))) {
       const field = 'conversation';
       return {
         code: 'conversation_busy',

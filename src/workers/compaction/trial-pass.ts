@@ -3,16 +3,16 @@ import type { BudgetInfeasible } from '../../domain/compaction/infeasible.ts';
 import { type PassPlan, planPass } from '../../domain/compaction/plan.ts';
 import type { SettledContext } from '../../domain/compaction/settle.ts';
 import type { Reason } from '../../domain/compaction/thresholds.ts';
-import type { Context, ContextSource } from '../../domain/context.ts';
+import { type Context, type ContextSource, messagesOf } from '../../domain/context.ts';
 import type { ConversationState } from '../../domain/conversation.ts';
 import type { Checkpoint } from '../../domain/version.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
+import { waitsForAnswer } from '../thinking-loop.ts';
 import type { AcceptedSummaries } from './accepted-summaries.ts';
 import { checkVersion } from './check-version.ts';
 import { evaluateRequest } from './evaluate.ts';
 import { type PassFindings, planRequest } from './pass-findings.ts';
 import { type Refusal, settleSendable } from './settle-sendable.ts';
-import { waitsForAnswer } from './thinking-loop.ts';
 
 /** What a pass finds, without a store to find it in. */
 export interface TrialRequest extends PassFindings {
@@ -50,7 +50,7 @@ export async function tryPass(trial: TrialRequest): Promise<TrialOutcome> {
   const { prepared, state, source, context } = trial;
   const reasons = evaluateRequest(prepared, state, trial.requested);
   if (reasons.length === 0) return { kind: 'no_reason', reasons };
-  if (waitsForAnswer(reasons, context.items)) return { kind: 'thinking', reasons };
+  if (waitsForAnswer(reasons, messagesOf(context))) return { kind: 'thinking', reasons };
   const request = planRequest(prepared, context, reasons, trial);
   await nextTurn();
   const plan = planPass(request);

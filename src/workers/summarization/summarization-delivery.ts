@@ -72,7 +72,7 @@ async function runTask(ports: SummarizationPorts, delivery: SummarizationDeliver
   }
 }
 
-/** Asked for before a rollback: what would be written now is no model's, and the name says that it were. */
+/** Asked for before a rollback. Since then code alone writes, and its text would be kept under the key of a model's. */
 function isOutdated({ sequence, hash }: SummarizationDelivery['task'], state: ConversationState): boolean {
   return isRolledBack(state) && hash !== summaryKey(sequence, { summarizer: 'structural' });
 }

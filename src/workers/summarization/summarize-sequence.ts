@@ -38,7 +38,7 @@ export async function summarizeSequence(
   const { agent, policy } = prepared;
   const standing = await findStanding(ports.contexts, task, { policy, state });
   const asking = await createRequest(ports, delivery, { prepared, entries, standing });
-  if (asking === undefined) return refuse([`${task.sequence.tokens} tokens are too small to be summarized`]);
+  if (asking.status === 'refused') return refuse([asking.why]);
   const refusals: string[] = [];
   let [isFallback, hasFailed] = [false, false];
   for (const summarizer of ports.summarizers(policy, agent.name)) {

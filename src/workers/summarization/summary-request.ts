@@ -13,13 +13,23 @@ const DEFAULT_CAP_TOKENS = 2000;
 const CAP_SHARE = 0.25;
 /** Of the cap: the users' own words, the rest is for what was done about them. */
 const USER_TEXTS_SHARE = 0.5;
+/** The users' own words have as many whatever the cap is: what is not kept here is evicted without a summary. */
+const MIN_USER_TEXTS_TOKENS = 64;
+/** These they leave to the summary all the same. */
+const MIN_SUMMARY_TOKENS = 16;
 /** what every message counts besides its text */
 const MESSAGE_TOKENS = 4;
 
 export interface PreparedRequest {
+  readonly status: 'prepared';
   readonly request: SummaryRequest;
   /** what code puts before the summary */
   readonly userTexts: string;
+}
+
+export interface RefusedRequest {
+  readonly status: 'refused';
+  readonly why: string;
 }
 
 export interface RequestParts {
@@ -29,19 +39,25 @@ export interface RequestParts {
   readonly standing: Standing;
 }
 
-/** What a summarizer is asked for one sequence; undefined where no text could be smaller than it and keep a word of its users. */
+/** What a summarizer is asked for one sequence; refused where no text could be smaller than it and keep a word of its users. */
 export async function createRequest(
   { contexts, onEvent }: SummarizationPorts,
   { task, signal }: SummarizationDelivery,
   { prepared, entries, standing }: RequestParts,
-): Promise<PreparedRequest | undefined> {
+): Promise<PreparedRequest | RefusedRequest> {
   const { conversation, passId, sequence } = task;
-  const cap = summaryCap(prepared, entries, task);
   const { counter } = prepared;
-  const userTexts = await copyUserTexts(counter, entries, Math.floor(cap * USER_TEXTS_SHARE));
-  if (userTexts === undefined) return undefined;
-  const maxTokens = cap - (await counter.count(userTexts));
-  if (maxTokens < 1) return undefined;
+  const [cap, room] = [summaryCap(prepared, entries), summaryRoom(prepared, sequence)];
+  const share = Math.floor(Math.min(cap, room) * USER_TEXTS_SHARE);
+  const least = Math.min(MIN_USER_TEXTS_TOKENS, room - MIN_SUMMARY_TOKENS);
+  const userTexts = await copyUserTexts(counter, entries, Math.max(share, least));
+  if (userTexts === undefined)
+    return refuse(`${sequence.tokens} tokens are too few for a summary with a word of their users`);
+  const userTokens = await counter.count(userTexts);
+  // Where the users' words took more than their share, the summary keeps its own.
+  const restTokens = Math.max(cap - userTokens, Math.ceil(cap * (1 - USER_TEXTS_SHARE)));
+  const maxTokens = Math.min(restTokens, room - userTokens);
+  if (maxTokens < 1) return refuse(`${sequence.tokens} tokens are too small to be summarized`);
   const asked = await findAsked(contexts, conversation, sequence.from);
   const { earlier, opensVersion } = standing;
   const request: SummaryRequest = {
@@ -56,15 +72,23 @@ export async function createRequest(
     ...(earlier === undefined ? {} : { earlier: earlier.checkpoints }),
     ...(opensVersion === undefined ? {} : { opensVersion }),
   };
-  return { request, userTexts };
+  return { status: 'prepared', request, userTexts };
 }
 
-/** At most a quarter of what the log holds there, and rendered always less than what it replaces. */
-function summaryCap({ policy, counter }: PreparedAgent, entries: readonly LogEntry[], task: SummarizationTask): number {
-  const { sequence } = task;
+function refuse(why: string): RefusedRequest {
+  return { status: 'refused', why };
+}
+
+/** At most a quarter of what the log holds there. */
+function summaryCap({ policy }: PreparedAgent, entries: readonly LogEntry[]): number {
   const sourceTokens = entries.reduce((sum, entry) => sum + entry.tokens, 0);
   const cap = typeof policy.summarizer === 'string' ? undefined : policy.summarizer.maxTokens;
+  return Math.min(cap ?? DEFAULT_CAP_TOKENS, Math.floor(sourceTokens * CAP_SHARE));
+}
+
+/** Rendered always less than what it replaces. */
+function summaryRoom({ counter }: PreparedAgent, sequence: SummarizationTask['sequence']): number {
   // Around a text: without one the frame's two line breaks would count as a single token.
   const frameTokens = counter.countSync(renderWidestCheckpoint('x', sequence)) + MESSAGE_TOKENS;
-  return Math.min(cap ?? DEFAULT_CAP_TOKENS, Math.floor(sourceTokens * CAP_SHARE), sequence.tokens - frameTokens - 1);
+  return sequence.tokens - frameTokens - 1;
 }

@@ -6,8 +6,8 @@ const CLOSE = '</user_messages>';
 /** Tags of ours in a text are shown broken: it can neither end its message nor the list. */
 const OWN_TAG = /<(?=[\s/]*(?:user_messages|message)\b)/gi;
 
-/** Less of a long text says nothing. */
-const MIN_TEXT_TOKENS = 16;
+/** Less of a long text says nothing; a short one is whole with less. */
+const MIN_CLIPPED_TOKENS = 16;
 
 /**
  * What the users said in a range, in their own words: the first of them, which says what all this is about, then the newest
@@ -21,12 +21,13 @@ export async function copyUserTexts(
 ): Promise<string | undefined> {
   const [first, ...others] = entries.filter(({ message }) => message.role === 'user' && message.content.trim() !== '');
   if (first === undefined) return '';
-  const frameTokens = counter.countSync(`${OPEN}\n${describeLeft(others.length)}\n${CLOSE}\n`);
-  let left = maxTokens - frameTokens;
+  const frame = [OPEN, ...(others.length === 0 ? [] : [describeLeft(others.length)]), CLOSE, ''];
+  let left = maxTokens - counter.countSync(frame.join('\n'));
   const copied: string[] = [];
   for (const entry of [first, ...others.toReversed()]) {
-    // One long text, pasted by its user, leaves room for the others.
-    const text = await copyText(counter, entry, copied.length < others.length ? Math.ceil(left / 2) : left);
+    // One long text, pasted by its user, leaves room for the others: where half is enough to say something.
+    const half = copied.length < others.length ? await copyText(counter, entry, Math.ceil(left / 2)) : undefined;
+    const text = half ?? (await copyText(counter, entry, left));
     if (text === undefined) break;
     left -= (await counter.count(text)) + 1;
     copied.push(text);
@@ -52,10 +53,11 @@ async function copyText(
 ): Promise<string | undefined> {
   const [open, close] = [`<message seq="${seq}">\n`, '\n</message>'];
   const room = maxTokens - counter.countSync(open + close) - 1;
-  if (room < MIN_TEXT_TOKENS) return undefined;
+  if (room < 1) return undefined;
   const text = message.content.replace(OWN_TAG, '&lt;');
   const kept = await counter.clipStart(text, room);
-  return `${open}${kept}${kept.length < text.length ? ' …' : ''}${close}`;
+  if (kept.length === text.length) return open + text + close;
+  return room < MIN_CLIPPED_TOKENS ? undefined : `${open}${kept} …${close}`;
 }
 
 function describeLeft(count: number): string {

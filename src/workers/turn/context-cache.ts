@@ -1,4 +1,4 @@
-import { buildContext } from '../../domain/context.ts';
+import { buildContext, messagesOf } from '../../domain/context.ts';
 import type { ConversationState } from '../../domain/conversation.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
@@ -52,9 +52,10 @@ export class ContextCache {
   async #readWhole(): Promise<SentContext> {
     const source = await this.#contexts.readContext(this.#conversation);
     if (source === undefined) throw new LostTurn('gone');
-    const { version, head, items } = buildContext(source);
+    const context = buildContext(source);
+    const { version, head } = context;
     const isCompacted = version.segments.some(({ kind }) => kind !== 'raw');
-    this.#cached = { version: version.number, isCompacted, head, messages: items.map(({ message }) => message) };
+    this.#cached = { version: version.number, isCompacted, head, messages: messagesOf(context) };
     return this.#cached;
   }
 }

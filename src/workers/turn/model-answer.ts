@@ -26,12 +26,14 @@ export interface AnsweredStep {
   readonly setup?: string | undefined;
   /** our own size of what was sent, without anchor and calibration */
   readonly countedTokens: number;
+  /** of these, what its pictures are taken for */
+  readonly pictureTokens: number;
 }
 
 /** Makes a model's answer the outcome of its step: with the log's call ids, weighed, ready to be recorded behind `head`. */
 export async function readAnswer(
   answer: ModelAnswer,
-  { key, head, version, setup, countedTokens }: AnsweredStep,
+  { key, head, version, setup, countedTokens, pictureTokens }: AnsweredStep,
   prepared: Pick<PreparedAgent, 'weigh'>,
 ): Promise<ReadAnswer> {
   let message: Message;
@@ -61,8 +63,9 @@ export async function readAnswer(
     return { status: 'read', message, outcome: { ...recorded, messages: [weighed, ...results], opens: [] } };
   }
   const opens = toolCalls.map(({ id, providerId }) => ({ id, providerId }));
+  // Of a picture the provider may count a twentieth of what we do: that alone does not make its count a part.
   const anchor = usage !== undefined &&
-    isWholeCount(usage.inputTotal, countedTokens) && {
+    isWholeCount(usage.inputTotal, countedTokens - pictureTokens) && {
       tokens: usage.inputTotal + usage.outputKept,
       version,
       ...(setup !== undefined && { setup }),

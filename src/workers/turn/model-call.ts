@@ -8,6 +8,7 @@ import {
   type ModelErrorKind,
   type ModelRequest,
 } from '../../domain/model.ts';
+import { checkAnswer } from '../../domain/model-answer.ts';
 import type { Clock } from '../../domain/ports/clock.ts';
 import type { Tracing } from '../../domain/ports/tracing.ts';
 import type { TurnLease } from '../../domain/ports/turn-store.ts';
@@ -60,7 +61,7 @@ async function askModel(call: ModelCall): Promise<ModelCallResult> {
   const { observed, firstText } = observeRequest(call);
   onContent?.({ type: 'model_asked', conversation, turn, system: request.system, messages: request.messages });
   try {
-    const answer = await callWithin(deadline, (signal) => model.generate({ ...observed, signal }));
+    const answer = checkAnswer(await callWithin(deadline, (signal) => model.generate({ ...observed, signal })));
     reportCall(call, 'answered', { startedAt, firstTextAt: firstText.at, answer });
     const { content, toolCalls } = answer;
     onContent?.({ type: 'model_answered', conversation, turn, content, toolCalls });
@@ -74,9 +75,10 @@ async function askModel(call: ModelCall): Promise<ModelCallResult> {
 
 /** The request, with somebody who listens to what comes before its answer. */
 function observeRequest({ lease: { conversation }, request, clock, onEvent }: ModelCall) {
-  const firstText: { at?: number } = {};
+  const firstText: { at: number | undefined } = { at: undefined };
   const { onText } = request;
   const onPassedOver = (model: string, outcome: ModelErrorKind): void => {
+    firstText.at = undefined;
     onEvent({ type: 'model_passed_over', conversation, purpose: 'turn', model, outcome });
     request.onPassedOver?.(model, outcome);
   };

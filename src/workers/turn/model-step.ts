@@ -3,8 +3,10 @@ import type { Message } from '../../domain/message.ts';
 import type { ModelAnswer } from '../../domain/model.ts';
 import { contextSize, upperBoundTokens } from '../../domain/size.ts';
 import { type AnswerEnd, TURN_LIMITS } from '../../domain/turn.ts';
+import { countPictures } from '../../tokens/message-tokens.ts';
 import { requestPass, tellOfHold } from '../pass-request.ts';
-import { decideStep } from './gate.ts';
+import { waitsForAnswer } from '../thinking-loop.ts';
+import { decideStep, type SoftPass } from './gate.ts';
 import { LostTurn } from './lost-turn.ts';
 import { type AnsweredStep, readAnswer } from './model-answer.ts';
 import { callModel, type ModelCallResult, type ModelFailure } from './model-call.ts';
@@ -39,16 +41,16 @@ export async function takeModelStep(run: RunningTurn): Promise<Answered | TurnEn
   const { size } = decision;
   if (decision.kind === 'refuse') return failAsTooLarge(run, size.tokens);
   if (decision.kind === 'wait') return suspendForPass(run, step, decision.reasons);
-  if (decision.reasons.length > 0) await askForPass(run, decision.reasons);
-  if (decision.hold !== undefined) tellOfHold(run.ports, run.keeper.lease.conversation, decision.hold);
 
   const sent = await run.context.read(journal.conversation);
+  await askForSoftPass(run, decision, sent.messages);
   const { version } = sent;
   const result = await sendRequest(run, { ...sent, number, tokens: size.tokens });
   if (result.status === 'failed') return goOnAfter(run, { step, version, tokens: size.tokens }, result.failure);
   const { setup } = prepared.overhead;
   const countedTokens = countRequest(run);
-  const answered = { key: step, head: journal.conversation.head, version, setup, countedTokens };
+  const pictureTokens = countPictures(sent.messages);
+  const answered = { key: step, head: journal.conversation.head, version, setup, countedTokens, pictureTokens };
   return recordAnswer(run, answered, result.answer, size.tokens);
 }
 
@@ -163,6 +165,17 @@ async function suspendForPass(
 ): Promise<TurnEnd> {
   await askForPass(run, reasons, refusedTokens);
   return { kind: 'suspended', wait: waitForPass(step) };
+}
+
+/** Not inside of a thinking loop, where it could only end; it is asked for when the turn does. */
+async function askForSoftPass(
+  run: RunningTurn,
+  { reasons, hold: shut }: SoftPass,
+  messages: readonly Message[],
+): Promise<void> {
+  const hold = reasons.length > 0 && waitsForAnswer(reasons, messages) ? 'thinking' : shut;
+  if (hold !== undefined) tellOfHold(run.ports, run.keeper.lease.conversation, hold);
+  else if (reasons.length > 0) await askForPass(run, reasons);
 }
 
 async function askForPass(

@@ -1,6 +1,14 @@
 import type { StepRecord, WaitKind } from '../../domain/turn.ts';
 
-/** Keys of a turn's steps. Deterministic, so that a step that is run again records its outcome once. */
+/*
+ * Keys of a turn's steps. Deterministic, so that a step that is run again records its outcome once.
+ *
+ * What a step may wait for, each pass once, and the marks that say so, in the order of their writing:
+ *   the pass that the gate asks for          waited-compaction-<step>-1
+ *   one for a size that was refused          overflow-<step>, waited-overflow-<step>-1
+ *   one after a rollback of either's         rollback-<step>, waited-rollback-<step>-1: owed from the one to the other
+ *   its provider, within `maxSuspensions`    waited-retry-<step>-1, -2, …
+ */
 
 type Steps = ReadonlyMap<string, StepRecord>;
 
@@ -33,10 +41,7 @@ export function rollbackKey(step: string): string {
   return `rollback-${step}`;
 }
 
-/**
- * What a step has waited for. A pass that the gate asked for is none for a size that the provider refused, and is waited for
- * apart; so is the one that comes after a rollback of what either had brought.
- */
+/** What a step has waited for: `compaction` is here the pass that the gate asked for alone. */
 type Waited = WaitKind | 'overflow' | 'rollback';
 
 /**

@@ -44,10 +44,16 @@ export class TextTeller {
     if (this.#rest === undefined || this.#text.length >= TELL_CHARACTERS) this.#tell();
   }
 
-  /** Another model of a chain answers in the place of the one that was heard: its text begins at 0. */
+  /**
+   * Another model of a chain answers in the place of the one that was heard: its text begins at 0. That is told at once, since
+   * it may have none.
+   */
   restart(): void {
+    if (this.#isEnded) return;
+    const wasHeard = this.#told > 0;
     this.#text = '';
     this.#told = 0;
+    if (wasHeard) this.#tell();
   }
 
   /** Tells what is left. */

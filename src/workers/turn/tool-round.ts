@@ -1,6 +1,7 @@
 import type { Tool } from '../../domain/agent.ts';
 import type { Message, ToolCall } from '../../domain/message.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
+import { LostTurn } from './lost-turn.ts';
 import type { Answered } from './model-step.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { countSteps, toolKey } from './step-keys.ts';
@@ -53,10 +54,19 @@ function toolsOf({ prepared, ports, claimed, journal }: RunningTurn): readonly T
   ];
 }
 
-/** Also of a call that is answered without a run: who looks for it finds why. */
-function traceCall(run: RunningTurn, one: AnswerableCall): Promise<void> {
+/**
+ * Also of a call that is answered without a run: who looks for it finds why. That the turn was lost is no error of the
+ * call's: it is thrown outside of its span.
+ */
+async function traceCall(run: RunningTurn, one: AnswerableCall): Promise<void> {
   const about = { kind: 'tool_call', name: nameTool(one), call: one.call.id } as const;
-  return run.ports.tracing.inSpan(about, () => answerCall(run, one));
+  const lost = await run.ports.tracing.inSpan(about, () => answerCall(run, one).catch(keepLost));
+  if (lost !== undefined) throw lost;
+}
+
+function keepLost(error: unknown): LostTurn {
+  if (error instanceof LostTurn) return error;
+  throw error;
 }
 
 /** A name that a model made up is none: there is no end of them. */

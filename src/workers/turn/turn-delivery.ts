@@ -18,7 +18,7 @@ import { TurnJournal } from './turn-journal.ts';
 import { runTurn } from './turn-loop.ts';
 import { runInTime } from './turn-time.ts';
 
-/** `lost`: the conversation went to another owner, or was erased; nothing more was written. */
+/** `lost`: the turn was canceled, or the conversation went to another owner or was erased; nothing more was written. */
 export type DeliveryOutcome = 'done' | 'lost';
 
 /** Answers the wakes of turns. */

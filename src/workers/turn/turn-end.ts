@@ -26,7 +26,7 @@ type EndingPorts = Pick<TurnDependencies, 'turns' | 'agents' | 'wakes' | 'clock'
 /** The work on a claimed turn, once it has stopped. */
 export interface EndedWork {
   readonly claimed: ClaimedTurn;
-  /** when it was claimed, by the clock of this process, which need not be the store's */
+  /** when the work began, by the clock of this process; `claimed.claimedAt` is when it was claimed, by the store's */
   readonly startedAt: number;
   readonly end: TurnEnd;
   /** the delivery has its share left, so that the next turn needs no wake */

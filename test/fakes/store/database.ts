@@ -98,6 +98,8 @@ export interface MemoryConversation {
   answeredVersion?: number;
   /** the pass that ended last, the turn wake that its end brought and whether a turn waited: for an end sent again */
   lastEnd?: { readonly passId: string; readonly wakeTurn: string; readonly isAwaited: boolean };
+  /** the owner whose pass a restore ended or a turn took over last */
+  superseded?: string | undefined;
   /** how long it may rest, and until when it does */
   ttl?: { readonly ms: number; readonly ends: number } | undefined;
   readonly mailbox: string[];

@@ -146,6 +146,7 @@ function takeOverPass(db: MemoryDatabase, { conversation: ref, owner, passId }: 
   const pass = conversation?.pass;
   if (conversation === undefined || pass === undefined) return { status: 'empty' };
   if (pass.passId === passId) return claimed(conversation, pass);
+  supersedeOwner(conversation);
   dropProposal(conversation);
   Object.assign(pass, { passId, attempts: 1, isResumed: false });
   db.sweeps.delete(readyMember('p', ref));
@@ -225,10 +226,16 @@ function hold(db: MemoryDatabase, lease: PassLease): { conversation: MemoryConve
   if (db.isGone(lease.conversation)) return { status: 'gone' };
   const conversation = db.find(lease.conversation);
   const pass = conversation?.pass;
-  if (conversation === undefined || pass?.passId !== lease.passId) {
-    return { status: conversation?.lastEnd?.passId === lease.passId ? 'fenced' : 'superseded' };
+  if (conversation !== undefined && pass?.passId === lease.passId && pass.owner === lease.owner) {
+    return { conversation, pass };
   }
-  return pass.owner === lease.owner ? { conversation, pass } : { status: 'fenced' };
+  return { status: conversation?.superseded === lease.owner ? 'superseded' : 'fenced' };
+}
+
+/** As supersede_owner there. */
+export function supersedeOwner(conversation: MemoryConversation): void {
+  const { owner, parked } = conversation.pass ?? {};
+  conversation.superseded = owner ?? parked?.by ?? conversation.superseded;
 }
 
 /** As find_end in lua/shared/pass-end.lua. */

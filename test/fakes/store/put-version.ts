@@ -20,7 +20,7 @@ export function putVersion(
   emit(db, conversation, 'version_committed', versionEvent(version));
 }
 
-/** What they show goes with them, unless a kept one shows it. */
+/** What they show goes with them, unless a kept one shows it: at once, as in Redis where versions are small. */
 function dropVersions({ versions, checkpoints }: MemoryConversation, numbers: readonly number[]): void {
   const dropped = numbers.flatMap((number) => versions.get(number) ?? []);
   for (const number of numbers) versions.delete(number);

@@ -134,7 +134,7 @@ function recordStep(db: MemoryDatabase, lease: TurnLease, outcome: StepOutcome):
     record.requestTokens = [...(record.requestTokens ?? []), outcome.requestTokens];
   const { size } = toConversationState(conversation);
   if (anchor !== undefined) {
-    conversation.anchor = { seq: to, ...anchor, total: size.headTotal };
+    conversation.anchor = { seq: to, ...anchor, total: size.headTotal, isWhole: true };
   }
   const { answeredVersion } = outcome;
   if (answeredVersion !== undefined) {
@@ -196,9 +196,10 @@ function rollBackVersion(db: MemoryDatabase, lease: TurnLease, rollback: Version
   }
   if (conversation.version !== expectedVersion) return { status: 'version_changed', version: conversation.version };
   if ((conversation.answeredVersion ?? -1) >= shownVersion) return { status: 'answered' };
-  if (conversation.pass?.review !== undefined) {
+  const { pass } = conversation;
+  if (pass?.review !== undefined || pass?.parked !== undefined) {
     dropProposal(conversation);
-    if (conversation.pass.owner === undefined) db.ready.set(readyMember('p', conversation.ref), db.now());
+    if (pass.owner === undefined) db.ready.set(readyMember('p', conversation.ref), db.now());
   }
   conversation.quarantine = { version: version.number, segments: refusedSegments };
   putVersion(db, conversation, version, keepVersions);

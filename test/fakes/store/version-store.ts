@@ -16,7 +16,7 @@ import { FORK_LEASE_MS } from '../../../src/store/versions/fork-lease.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { moveCalls } from './log.ts';
 import { headTurn } from './mailbox.ts';
-import { finishPass } from './pass-store.ts';
+import { finishPass, supersedeOwner } from './pass-store.ts';
 import { putVersion } from './put-version.ts';
 import { beginRest } from './rest.ts';
 
@@ -74,6 +74,7 @@ function isBusy(conversation: MemoryConversation, { keepsNewer }: VersionReplace
 
 function endOpenPass(db: MemoryDatabase, conversation: MemoryConversation, wakeTurn: string): boolean {
   if (conversation.pass === undefined) return false;
+  supersedeOwner(conversation);
   const isAwaited = finishPass(db, conversation, 'superseded', wakeTurn);
   delete conversation.lastEnd;
   return isAwaited;

@@ -192,9 +192,18 @@ describe('a call that fails', () => {
     expect(world.calls).toMatchObject([{ outcome: kind }]);
   });
 
+  it('tells what failed, and what its provider called it', async () => {
+    const error = new ModelError('fatal', 'the key is not accepted (401)', { code: 'authentication_error' });
+    const world = await openWorld({ decide: () => error });
+    await world.summarize();
+    expect(world.calls).toMatchObject([{ why: 'the key is not accepted (401)', code: 'authentication_error' }]);
+  });
+
   it('by an error of nobody’s tells its name alone', async () => {
     const world = await openWorld({ decide: () => new TypeError('your key sk-1 is wrong') });
     expect(await world.summarize()).toEqual({ status: 'failed', why: 'TypeError' });
+    expect(world.calls).toMatchObject([{ outcome: 'fatal' }]);
+    expect(world.calls[0]).not.toHaveProperty('why');
   });
 
   it('ends at its deadline, though its model heeds no signal', async () => {

@@ -152,8 +152,21 @@ export function describePassClaim(harness: () => StoreHarness): void {
       const claim = await store.claimPass(conversation, 'other', 'job', 'w');
       if (claim.status === 'claimed') await store.endPass(claim.pass.lease, endOf());
       expect(await store.readReasons(lease)).toEqual({ status: 'fenced' });
-      await claimPass(store, conversation);
+      const { lease: next } = await claimPass(store, conversation);
       expect(await store.heartbeatPass(lease), 'whatever came behind it').toEqual({ status: 'fenced' });
+      await store.endPass(next, endOf());
+      expect(await store.heartbeatPass(lease), 'another that has ended, too').toEqual({ status: 'fenced' });
+    });
+
+    test('so was what another owner had when a turn took it over', async () => {
+      const { store, lapseLease } = harness();
+      const conversation = await makeConversation(store);
+      const { lease } = await claimPass(store, conversation);
+      await lapseLease('pass', conversation);
+      const { lease: other } = await claimPass(store, conversation);
+      await store.takeOverPass(conversation, 'turn-worker', randomUUID());
+      expect(await store.heartbeatPass(lease)).toEqual({ status: 'fenced' });
+      expect(await store.heartbeatPass(other)).toEqual({ status: 'superseded' });
     });
 
     test('a fourth claim without a plan ends it as failed and lets the waiting turn go on', async () => {
@@ -266,6 +279,8 @@ export function describePassClaim(harness: () => StoreHarness): void {
       expect(await store.takeOverPass(conversation, 'turn-worker', 'p2'), 'I5').toEqual(taken);
       expect(await store.claimPass(conversation, 'o', 'parent', 'w')).toMatchObject({ status: 'held' });
       expect(await store.endPass(former.lease, endOf())).toEqual({ status: 'superseded' });
+      if (taken.status === 'claimed') await store.endPass(taken.pass.lease, endOf());
+      expect(await store.endPass(former.lease, endOf()), 'and stays so').toEqual({ status: 'superseded' });
     });
 
     test('of nothing: empty; of what is erased: gone', async () => {

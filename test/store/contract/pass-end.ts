@@ -119,13 +119,13 @@ export function describePassEnd(harness: () => StoreHarness): void {
       expect(await store.endPass((await claimPass(store, conversation)).lease, endOf())).toEqual({ status: 'ended' });
     });
 
-    test('another pass, or none: superseded; erased: gone', async () => {
+    test('another pass, or none: fenced; erased: gone', async () => {
       const { store, markGone } = harness();
       const conversation = await makeConversation(store);
       const { lease } = await claimPass(store, conversation);
       const foreign = { ...lease, passId: 'another' };
-      expect(await store.endPass(foreign, endOf())).toEqual({ status: 'superseded' });
-      expect(await store.commitVersion(foreign, commitOf(0, 4))).toEqual({ status: 'superseded' });
+      expect(await store.endPass(foreign, endOf())).toEqual({ status: 'fenced' });
+      expect(await store.commitVersion(foreign, commitOf(0, 4))).toEqual({ status: 'fenced' });
       expect(await store.readVersion(conversation, 1)).toBeUndefined();
       await markGone(conversation);
       for (const answer of [

@@ -116,7 +116,7 @@ export function describeSteps(harness: () => TurnHarness): void {
       expect(turns['t1']).toMatchObject({ inputTokens: 200, outputTokens: 14, requestTokens: [90, 95] });
       expect(kept).toEqual(Object.fromEntries(texts));
       expect(reply).toMatchObject({
-        conversation: { size: { anchor: { seq: 2, tokens: 107, version: 0, setup: 'a1b2' } } },
+        conversation: { size: { anchor: { seq: 2, tokens: 107, version: 0, setup: 'a1b2', isWhole: true } } },
       });
       if (reply.status !== 'recorded') throw new Error(reply.status);
       const { anchor, headTotal } = reply.conversation.size;
@@ -145,6 +145,7 @@ export function describeSteps(harness: () => TurnHarness): void {
       const reply = await store.recordStep(lease, { ...textStep('s1', 1), anchor: { tokens: 107, version: 0 } });
       if (reply.status !== 'recorded') throw new Error(reply.status);
       expect(reply.conversation.size.anchor).not.toHaveProperty('setup');
+      expect(reply.conversation.size.anchor).toHaveProperty('isWhole', true);
     });
 
     test('how an answer ended is kept with its step and shown with its turn', async () => {

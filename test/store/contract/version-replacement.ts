@@ -152,6 +152,18 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
       expect(await claimPass(store, conversation)).toMatchObject({ attempt: 1 });
     });
 
+    test('who had lost a pass to another owner before is not superseded', async () => {
+      const { store, lapseLease } = harness();
+      const conversation = await makeCompacted();
+      const { lease } = await claimPass(store, conversation);
+      await lapseLease('pass', conversation);
+      await store.endPass((await claimPass(store, conversation)).lease, endOf());
+      const { lease: next } = await claimPass(store, conversation);
+      await store.replaceVersion(replacementOver(conversation, 1, 8));
+      expect(await store.heartbeatPass(lease)).toEqual({ status: 'fenced' });
+      expect(await store.heartbeatPass(next)).toEqual({ status: 'superseded' });
+    });
+
     test('wakes the turn that waits for the pass, and says so again', async () => {
       const { store } = harness();
       const conversation = await makeCompacted();

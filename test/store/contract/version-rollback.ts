@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { PASS_LIMITS } from '../../../src/domain/pass.ts';
 import { START_VERSION, type Version } from '../../../src/domain/version.ts';
 import { claimPass, commitOf, makeConversation } from '../pass-samples.ts';
 import { acceptAndClaim, textStep } from '../samples.ts';
@@ -57,6 +58,27 @@ export function describeVersionRollback(harness: () => StoreHarness): void {
       expect(await store.rollBackVersion(lease, rollbackOver(1))).toEqual({ status: 'answered' });
       expect(await store.readConversation(conversation)).toEqual(before);
       expect(await events(conversation)).toEqual(told);
+    });
+
+    test('a pass that is parked on its children plans anew: what it had planned was made over the refused version', async () => {
+      const { store, dueIn } = harness();
+      const { conversation, lease } = await runTurn();
+      const parked = await claimPass(store, conversation, { job: 'parent' });
+      await store.recordPlan(parked.lease, '{}');
+      await store.parkPass(parked.lease, 'parent', PASS_LIMITS.parkMs);
+      await store.rollBackVersion(lease, rollbackOver(1));
+      expect(await dueIn(conversation, 'p'), 'the sweeper wakes it').toBeLessThanOrEqual(0);
+      const claim = await store.claimPass(conversation, 'owner', 'another', 'w');
+      expect(claim).toMatchObject({ pass: { lease: { passId: parked.lease.passId }, attempt: 1 } });
+      expect(claim).not.toHaveProperty('pass.plan');
+    });
+
+    test('a pass that a worker has goes on', async () => {
+      const { store } = harness();
+      const { conversation, lease } = await runTurn();
+      const { lease: pass } = await claimPass(store, conversation);
+      await store.rollBackVersion(lease, rollbackOver(1));
+      expect(await store.heartbeatPass(pass)).toEqual({ status: 'held' });
     });
 
     test('so does one that shows again what was answered over', async () => {

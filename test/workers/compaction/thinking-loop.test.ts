@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
-import { isThinkingLoopOpen } from '../../../src/workers/compaction/thinking-loop.ts';
+import { isThinkingLoopOpen } from '../../../src/workers/thinking-loop.ts';
 import { decideTurnEnd } from '../../../src/workers/turn/gate.ts';
 import { FIVE_SEQUENCES, Fixture, ref, words } from './fixture.ts';
 
@@ -29,8 +29,7 @@ describe('a thinking loop', () => {
     ],
     ['has ended with the next user message', [user, call('a', thought()), result('a'), user], false],
   ])('%s', (_, messages, isOpen) => {
-    const items = messages.map((message, index) => ({ from: index + 1, to: index + 1, message, tokens: 1, bytes: 1 }));
-    expect(isThinkingLoopOpen(items)).toBe(isOpen);
+    expect(isThinkingLoopOpen(messages)).toBe(isOpen);
   });
 });
 

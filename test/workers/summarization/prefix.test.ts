@@ -35,24 +35,54 @@ describe('one checkpoint over everything old', () => {
     ]);
   });
 
-  it.each(['u40 a30 '.repeat(5), 'u20 a300 u20 a20'])(
-    'is none where there is no room for a word of the users: %s',
-    async (script) => {
-      const summarizer = brief();
-      const policy = { scope, tokenThreshold: undefined, messageThreshold: 3, maxTokens: 20_000 };
-      const world = await Fixture.open({ policy, summarizers: [summarizer] });
-      await world.append(script);
-      await world.request('message_threshold');
-      await world.runPass();
-      expect(await checkpointText(world)).toBeUndefined();
-      expect(summarizer.requests, 'nothing is paid for').toEqual([]);
-      expect(world.eventsOf('summary_ended')).toMatchObject([{ outcome: 'refused' }]);
-      expect(
-        world.segments.some((segment) => segment.startsWith('evicted 1-')),
-        'the first user message',
-      ).toBe(false);
-    },
-  );
+  const longAnswers = 'u5 a600 a600 '.repeat(5);
+  it.each([
+    ['a small cap', `${longAnswers}u5 a20`, { tokenThreshold: 3_000, maxTokens: 2_000 }, 120],
+    ['the smallest cap', `${longAnswers}u5 a20`, { tokenThreshold: 3_000, maxTokens: 2_000 }, 16],
+    ['short words in a short run', `${'u5 a80 '.repeat(5)}u5 a20`, { tokenThreshold: 300, maxTokens: 250 }, 2_000],
+    ['long words in a short run', 'u40 a30 '.repeat(5), { tokenThreshold: 300, maxTokens: 290 }, 2_000],
+  ])('keeps the users’ words with %s, where an eviction would take them', async (_, script, sizes, cap) => {
+    const summarizer = brief();
+    const policy = { scope, ...sizes, summarizer: { models: ['brief'], maxTokens: cap } };
+    const world = await Fixture.open({ policy, summarizers: [summarizer] });
+    await world.append(script);
+    await world.request('token_threshold');
+    await world.runPass();
+    expect(await checkpointText(world)).toMatch(/^<user_messages>\n<message seq="1">\n word word/);
+    expect(summarizer.requests).toHaveLength(1);
+    expect(summarizer.requests[0]?.maxTokens).toBeGreaterThanOrEqual(8);
+    expect(world.segments.some((segment) => segment.startsWith('evicted'))).toBe(false);
+    expect(world.version?.explained).toEqual([]);
+  });
+
+  it('has a word of the users and one about them over hardly a run', async () => {
+    const summarizer = brief();
+    const policy = { scope, tokenThreshold: 130, maxTokens: 125, minSequenceTokens: 16 };
+    const world = await Fixture.open({ policy, summarizers: [summarizer] });
+    await world.append('u60 a30 u10 a20');
+    await world.request('token_threshold');
+    await world.runPass();
+    expect(world.eventsOf('summary_ended')).toMatchObject([{ outcome: 'written' }]);
+    expect(summarizer.requests[0]?.maxTokens).toBeGreaterThanOrEqual(8);
+    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'no_gain' }]);
+  });
+
+  it('is none over so little that no word of the users fits; to be within its budget, a pass evicts: the log keeps them', async () => {
+    const summarizer = brief();
+    const policy = { scope, tokenThreshold: 80, maxTokens: 75, minSequenceTokens: 16 };
+    const world = await Fixture.open({ policy, summarizers: [summarizer] });
+    await world.append('u10 a30 u10 a20');
+    await world.request('token_threshold');
+    await world.runPass();
+    expect(await checkpointText(world)).toBeUndefined();
+    expect(summarizer.requests, 'nothing is paid for').toEqual([]);
+    expect(world.eventsOf('summary_ended')).toMatchObject([
+      { outcome: 'refused', why: '48 tokens are too few for a summary with a word of their users' },
+    ]);
+    expect(world.segments).toEqual(['raw 1-1', 'evicted 2-2', 'raw 3-4']);
+    expect(world.version?.explained).toEqual(['summaries_missing']);
+    expect(await world.store.readLog(ref, [{ from: 1, to: 4 }])).toHaveLength(4);
+  });
 
   it('is updated without the users’ texts of the earlier one: code copies them again', async () => {
     const summarizer = brief('guide');

@@ -49,6 +49,13 @@ describe('users’ texts', () => {
     expect(text).toContain(`(${40 - seqs.length} more, in the log)`);
   });
 
+  it('that are short need little room, and the first of them takes what it needs', async () => {
+    const entries = logOf(...Array.from({ length: 5 }, () => user('Why not?')));
+    const seqs = [...(await copied(entries, 42)).matchAll(/seq="(\d+)"/g)].map(([, seq]) => Number(seq));
+    expect(seqs).toEqual([1, 5]);
+    expect(await copied(logOf(user('Why not?')), 22)).toContain('Why not?');
+  });
+
   it('never take more than they may, and a long one only its start', async () => {
     const entries = logOf(user('a long word '.repeat(300)), user('Then?'), user('b long word '.repeat(300)));
     for (const maxTokens of [80, 100, 300, 900]) {

@@ -55,6 +55,24 @@ describe('a soft pass', () => {
     ]);
   });
 
+  it('is not asked for while the turn thinks between its calls, but at its end', async () => {
+    const raw = { format: 'anthropic', model: 'm', items: [{ type: 'thinking', thinking: 'hm' }] };
+    const call = { toolCalls: [{ name: 'nothing', arguments: {} }], raw };
+    const model = deciding(({ messages }) => (messages.length < 8 ? call : { content: 'done' }));
+    const world = await openWith(model);
+    await world.accept('t0', words(1_000));
+    await settleUnanswered(world);
+    await world.accept('t1', words(670));
+    await world.deliver();
+    expect(model.callCount).toBe(4);
+    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+    const kinds = ['pass_requested', 'pass_held', 'model_called', 'turn_settled'];
+    const held = ['pass_held', 'model_called'];
+    const told = ['model_called', ...held, ...held, ...held, 'turn_settled', 'pass_requested'];
+    expect(world.events.map(({ type }) => type).filter((type) => kinds.includes(type))).toEqual(told);
+    expect(world.eventsOf('pass_held')[0]).toMatchObject({ why: 'thinking' });
+  });
+
   it('is asked for at the end of a turn, behind its settle', async () => {
     const world = await openWith(deciding(), { policy: { onTurnEnd: true, turnThreshold: 2 } });
     await world.accept('t1', 'one');

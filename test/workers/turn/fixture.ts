@@ -120,13 +120,17 @@ export class Fixture {
     return `id${this.#ids}`;
   }
 
-  async accept(turn: string, content: string, agent = 'guide'): Promise<void> {
+  accept(turn: string, content: string, agent?: string): Promise<void> {
+    return this.acceptMessage(turn, { role: 'user', content }, agent);
+  }
+
+  async acceptMessage(turn: string, message: Message, agent = 'guide'): Promise<void> {
     const accepted = await this.store.accept({
       conversation: ref,
       turn,
       agent,
-      input: await this.agent.weigh({ role: 'user', content }),
-      payloadHash: content,
+      input: await this.agent.weigh(message),
+      payloadHash: message.content,
       wake: this.nextId(),
       maxQueuedTurns: 100,
     });

@@ -188,7 +188,7 @@ describe('a lost lease', () => {
     else expect(thrown).toMatchObject({ ...told, cause: failed });
   });
 
-  it('is not what a failing store means: that is thrown, for the queue to try again', async () => {
+  it('is not what a failing store means: that is thrown, and the sweeper wakes what is still due', async () => {
     const away = new Error('redis is away');
     const world = await Fixture.open({
       model: scriptedModel({ decide: () => ({ content: 'ok' }) }),

@@ -13,7 +13,7 @@ describe('a model’s answer', () => {
     const usage = { inputTotal: 100, output: 20, outputKept: 15 };
     const read = await readAnswer(
       { content: '', toolCalls, raw, usage },
-      { key: 'model-3', head: 41, version: 2, setup: 'a1b2', countedTokens: 90 },
+      { key: 'model-3', head: 41, version: 2, setup: 'a1b2', countedTokens: 90, pictureTokens: 0 },
       prepared,
     );
     const call = { id: 'c42_0', providerId: 'call_1', name: 'read', arguments: '{}' };
@@ -37,7 +37,7 @@ describe('a model’s answer', () => {
   it('without usage sets no anchor', async () => {
     const read = await readAnswer(
       { content: 'Hi', toolCalls: [] },
-      { key: 'model-1', head: 1, version: 0, countedTokens: 9 },
+      { key: 'model-1', head: 1, version: 0, countedTokens: 9, pictureTokens: 0 },
       prepared,
     );
     expect(read).toMatchObject({ status: 'read', message: { role: 'assistant', content: 'Hi' } });
@@ -55,7 +55,11 @@ describe('a model’s answer', () => {
       ];
       const usage = { inputTotal: 100, output: 20, outputKept: 15 };
       const answer = { content: '', toolCalls, end, usage };
-      const read = await readAnswer(answer, { key: 'model-3', head: 41, version: 2, countedTokens: 90 }, prepared);
+      const read = await readAnswer(
+        answer,
+        { key: 'model-3', head: 41, version: 2, countedTokens: 90, pictureTokens: 0 },
+        prepared,
+      );
       expect(read).toMatchObject({
         status: 'read',
         outcome: {

@@ -37,6 +37,22 @@ describe('a chain', () => {
     expect(failed).not.toHaveProperty('answeredBy');
   });
 
+  it('has spoken once the model speaks that answers: not with the text of one that was passed over', async () => {
+    async function* breakOff(): AsyncGenerator<string> {
+      yield 'I have';
+      throw busy();
+    }
+    const first = answersOf({ content: breakOff() }, busy());
+    const second = answersOf({ content: '', toolCalls: [{ name: 'nothing', arguments: {} }] }, { content: 'Done.' });
+    const world = await Fixture.open({ model: modelChain([first, second]) });
+    await world.accept('t1', 'hello');
+    await world.deliver();
+    const [withoutText, withText] = world.eventsOf('model_called');
+    expect(withoutText).toMatchObject({ outcome: 'answered' });
+    expect(withoutText).not.toHaveProperty('firstTextMs');
+    expect(withText).toHaveProperty('firstTextMs');
+  });
+
   it('is calibrated under the id of the model that answered', async () => {
     const world = await Fixture.open({ model: limitedBefore({ content: 'x', usage }) });
     await world.accept('t1', 'hello');

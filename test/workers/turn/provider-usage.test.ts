@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { ModelUsage } from '../../../src/domain/model.ts';
 import { scriptedModel } from '../../../src/models/scripted.ts';
+import { PICTURE_TOKENS } from '../../../src/tokens/message-tokens.ts';
 import { Fixture, ref } from './fixture.ts';
 
 const WORDS = 3_000;
@@ -15,6 +16,22 @@ async function askTwice(usage: ModelUsage) {
   }
   return { world, second: world.eventsOf('model_called')[1] };
 }
+
+/** What a small picture counts at a provider that looks at its size; we take each for a large one. */
+const SMALL_PICTURE_TOKENS = 85;
+
+it('one that counts pictures for less than we do is one: what we count besides them is the measure', async () => {
+  const pictures = 5;
+  const inputTotal = pictures * SMALL_PICTURE_TOKENS + 40;
+  const usage = { inputTotal, output: 7, outputKept: 7 };
+  const world = await Fixture.open({ model: scriptedModel({ decide: () => ({ content: 'there', usage }) }) });
+  const picture = { type: 'image_url', image_url: { url: 'https://pictures.test/icon.png', detail: 'low' } };
+  const parts = Array.from({ length: pictures }, () => picture);
+  await world.acceptMessage('t1', { role: 'user', content: 'What are these?', parts });
+  await world.deliver();
+  expect(world.eventsOf('model_called')[0]?.tokens).toBeGreaterThan(pictures * PICTURE_TOKENS);
+  expect(world.db.find(ref)?.anchor).toMatchObject({ seq: 2, tokens: inputTotal + 7 });
+});
 
 const hole = undefined as unknown as number;
 const NO_COUNTS: readonly (readonly [what: string, usage: ModelUsage])[] = [

@@ -74,8 +74,18 @@ describe('a text that is told while it is written', () => {
     teller.end();
     expect(told.map(({ offset, piece }) => [offset, piece])).toEqual([
       [0, 'I have '],
+      [0, ''],
       [0, 'Nothing'],
     ]);
+  });
+
+  it('that nobody was told of is not taken back, nor is one that is at its end', () => {
+    const { teller, pieces } = openTeller();
+    teller.restart();
+    teller.add('a');
+    teller.end();
+    teller.restart();
+    expect(pieces()).toEqual(['a']);
   });
 
   it('is dropped where Redis does not answer, and its places show it', async () => {
@@ -178,6 +188,29 @@ describe('a turn', () => {
       { step: 1, offset: 0, piece: 'It is bl' },
       { step: 1, offset: 0, piece: 'It is ' },
       { step: 1, offset: 6, piece: 'red.' },
+    ]);
+  });
+
+  it('that another model of its chain goes on with without a word takes the text of the one before back at once', async () => {
+    async function* breakOff(): AsyncGenerator<string> {
+      yield 'I have deleted the fi';
+      throw new ModelError('retry', 'the answer broke off');
+    }
+    const busy = new ModelError('retry', 'busy');
+    const first = scriptedModel({ steps: [{ answer: { content: breakOff() } }, { answer: busy }] });
+    const call = { name: 'nothing', arguments: {} };
+    const second = scriptedModel({
+      steps: [{ answer: { content: '', toolCalls: [call] } }, { answer: { content: 'Done.' } }],
+    });
+    const world = await Fixture.open({ model: modelChain([first, second]) });
+    await world.accept('t1', 'hello');
+    await world.deliver();
+    const heard = new HeardText('t1');
+    for (const delta of world.told) heard.hear(delta);
+    expect(heard.take()).toEqual([
+      { type: 'text', step: 1, piece: 'I have deleted the fi' },
+      { type: 'restart', step: 1 },
+      { type: 'text', step: 2, piece: 'Done.' },
     ]);
   });
 

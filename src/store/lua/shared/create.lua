@@ -15,6 +15,8 @@ end
 -- Makes the conversation where there is none.
 -- An erased one (or a fork that was abandoned) is made anew: what an erase under way has not removed yet is removed here, then its mark `gone`. So an
 -- erase must look at its mark in every batch and stop once it is not its own: the keys are a new conversation's by then.
+-- At once, and so it may hold Redis: for 0.5 s where 20,000 turns are left. (Set aside by another name of `ix` and removed in
+-- batches, they would be the new conversation's: a turn's key has the same name in both.)
 local function create_conversation(is_gone, schema, agent)
   if is_gone then
     for _, key in ipairs(redis.call('SMEMBERS', ix)) do

@@ -25,7 +25,7 @@ local function answer_decision(answer)
   redis.call('HDEL', pass, 'decision', 'verdict')
 end
 
--- The pass goes on as if it had never proposed anything, with a plan of its own; its summaries are known.
+-- The pass goes on as if it had never planned, proposed or parked, with a plan of its own; its summaries are known.
 local function drop_proposal()
   answer_decision('superseded')
   redis.call('HDEL', pass, 'proposal', 'proposalId', 'proposedOver', 'proposedAt', 'expiresAt', 'plan', 'parked',

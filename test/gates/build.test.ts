@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { buildFixture } from './fixture.ts';
+
+const buildConfig = fileURLToPath(new URL('../../tsconfig.build.json', import.meta.url));
+
+test('a build holds what there are sources of, and nothing of an earlier one', async () => {
+  using fixture = buildFixture();
+  fixture.write({ 'tsconfig.build.json': readFileSync(buildConfig, 'utf8'), 'dist/cli/gone.js': '' });
+  expect(await fixture.run('build')).toEqual({ code: 0, output: '' });
+  const { output } = await fixture.run('find dist -name "*.js" -o -name "*.lua" | sort');
+  expect(output.trim().split('\n')).toEqual([
+    'dist/cli/main.js',
+    'dist/config.js',
+    'dist/domain/errors.js',
+    'dist/domain/turn.js',
+    'dist/local-redis/find.js',
+    'dist/store/lua/read-time.lua',
+  ]);
+});

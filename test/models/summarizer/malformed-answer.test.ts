@@ -1,0 +1,13 @@
+import { expect, it } from 'vitest';
+import type { ModelAnswer } from '../../../src/domain/model.ts';
+import { openWorld } from './fixture.ts';
+
+it('a model of one’s own whose answer lacks a field has failed, by that field', async () => {
+  const world = await openWorld({
+    wrap: (model) => ({ ...model, generate: async () => ({ content: 'private' }) as ModelAnswer }),
+  });
+  const summary = await world.summarize();
+  expect(summary).toMatchObject({ status: 'failed', why: expect.stringContaining('answer.toolCalls') });
+  expect(JSON.stringify(summary)).not.toContain('private');
+  expect(world.calls.map(({ outcome }) => outcome)).toEqual(['fatal']);
+});
