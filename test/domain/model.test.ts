@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ModelError } from '../../src/domain/model.ts';
+import { isModelError, ModelError } from '../../src/domain/model.ts';
 
 test('a failed model call says what it means for the turn, and why', () => {
   const cause = new Error('429');
@@ -10,4 +10,16 @@ test('a failed model call says what it means for the turn, and why', () => {
   expect(bare.cause).toBeUndefined();
   const usage = { inputTotal: 9, output: 3, outputKept: 3 };
   expect(new ModelError('overflow', 'too long', { usage }).usage).toBe(usage);
+});
+
+test('is told from another error, and by its kind', () => {
+  const error = new ModelError('retry', 'rate limit');
+  expect([isModelError(error), isModelError(error, 'retry'), isModelError(error, 'fatal')]).toEqual([
+    true,
+    true,
+    false,
+  ]);
+  expect([isModelError(new Error('retry')), isModelError({ kind: 'retry' }), isModelError(null)]).toEqual(
+    Array(3).fill(false),
+  );
 });
