@@ -11,16 +11,16 @@ export function nameCommandAgain(error: unknown, command: Command): unknown {
   // Behind the first sentence it says to a program what the command says to a person.
   const [what = ''] = message.split('. ');
   const again = `This command answers once it is held: ${commandAgain(command, details)}`;
-  if (isTyped(command, field)) {
+  if (isTyped(command, field, details[field])) {
     return new TurnfoldError(code, `${what}. ${again}`, { field, details, cause: error });
   }
   const written = what.slice(`${field}: ${String(details[field])}: `.length);
   return new TurnfoldError(code, `${written}. ${again}`, { details, cause: error });
 }
 
-function isTyped(command: Command, field: string): boolean {
+function isTyped(command: Command, field: string, id: unknown): boolean {
   return (
-    command.registeredArguments.some((argument) => argument.name() === field) ||
+    command.registeredArguments.some((argument, at) => argument.name() === field && command.args[at] === id) ||
     command.options.some((option) => option.attributeName() === field && wasTyped(command, option))
   );
 }

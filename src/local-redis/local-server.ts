@@ -100,7 +100,8 @@ async function waitUntilReady({ server, url, dataDir, signal }: Startup): Promis
 /** Left for another source: whoever opens a database there would be refused. */
 function checkVersion(path: string, { name, version, redisVersion }: ServerIdentity): void {
   if (redisVersion === undefined || isAtLeast(redisVersion, LEAST_REDIS)) return;
-  throw new SourceUnavailableError(`${path} is ${name} ${version}; turnfold needs ${LEAST_REDIS}`);
+  const what = name === 'Redis' ? `Redis ${version}` : `${name} ${version}, as good as Redis ${redisVersion}`;
+  throw new SourceUnavailableError(`${path} is ${what}; turnfold needs Redis ${LEAST_REDIS}`);
 }
 
 async function findFreePort(): Promise<number> {

@@ -22,6 +22,8 @@ export interface ConnectionTerms {
   readonly isTriedOnce?: boolean;
   /** commands of one tick go out together; not to a Cluster */
   readonly isPipelined?: boolean;
+  /** ms that a server which stands alone may leave a command unanswered before the connection to it is given up (default 5,000) */
+  readonly aloneSilenceMs?: number;
 }
 
 type NodeOptions = Omit<RedisOptions, 'replyMapping'>;
@@ -36,15 +38,10 @@ interface ConnectionClasses {
 /**
  * A server on a machine that is gone says nothing, and TCP would wait for it for a quarter of an hour: whoever came in its place
  * (another master, or another machine behind the same address) is found by a new connection only. One that is just slow is
- * connected to again, and what was not answered sent again. Our scripts are told apart by their ids. The queue's, which takes a
- * job, is not: it takes another one, and the first lies there until it passes for a dead worker's.
+ * connected to again, and what was not answered sent again: sooner than the lease of a turn, 8 s, is over. Our scripts make nothing
+ * of being sent twice.
  */
 export const SILENCE_MS = 5_000;
-/**
- * One that stands alone is waited for through a stall of its disk, or of this process. Of 600 waiting turns and two stalls of
- * 6 s, 5 s made three jobs be taken so.
- */
-export const ALONE_SILENCE_MS = 12_000;
 const CONNECT_MS = 5_000;
 /** Who is asked for the master, or for the slots, and does not answer must not cost a fail-fast call its second. */
 const LOOKUP_MS = 500;
@@ -60,11 +57,12 @@ export function openRedis(
   classes: ConnectionClasses = { Redis, Cluster },
 ): Redis | Cluster {
   const { failsFast, isLazy: lazyConnect = false, isPipelined: enableAutoPipelining = false } = terms;
+  const { aloneSilenceMs: socketTimeout = SILENCE_MS } = terms;
   const address = readAddress(location.url);
   const tls = usesTls(address) ? makeTlsOptions(location.tls) : undefined;
   const node = { ...makeNodeOptions(terms), ...(tls && { tls }) };
   const one = { ...node, lazyConnect, enableAutoPipelining, enableOfflineQueue: !failsFast };
-  if (address.kind === 'single') return new classes.Redis(address.url, { ...one, socketTimeout: ALONE_SILENCE_MS });
+  if (address.kind === 'single') return new classes.Redis(address.url, { ...one, socketTimeout });
   const { nodes, username, password } = address;
   const login: NodeOptions = {
     ...(username !== undefined && { username }),

@@ -117,18 +117,18 @@ describe('what is accepted and not sure to be kept names the command to give', (
   });
 
   test.each([
-    ['redrive', ['redrive', 'u-same', 't1']],
-    ['fork', ['fork', 'u-same', 'u-other', '--head', '1']],
-    ['cancel', ['cancel', 'u-same', 't1']],
-    ['erase', ['erase', 'u-same', '--yes']],
+    ['redrive', '', ['redrive', 'u-same', 't1']],
+    ['fork', '', ['fork', 'u-same', 'u-other', '--head', '1']],
+    ['cancel', 'turn: t1: ', ['cancel', 'u-same', 't1']],
+    ['erase', 'conversation: u-same: ', ['erase', 'u-same', '--yes']],
   ])(
     '%s: the same command',
-    async (_, args) => {
+    async (_, named, args) => {
       isBroken = true;
       await own.client.enqueueTurn({ conversation: 'u-same', agent: 'reviewed', turn: 't1', input: 'hello' });
       await own.client.result('u-same', 't1', { waitMs: 20_000 });
       isBroken = false;
-      expect(await unsurely(...args)).toBe(args.join(' '));
+      expect(await hearUnsure(args)).toEqual({ named, command: args.join(' ') });
     },
     60_000,
   );

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { openClient } from '../../src/client/index.ts';
-import { ALONE_SILENCE_MS, openRedis, SILENCE_MS } from '../../src/redis/open-redis.ts';
+import { openQueueConnection } from '../../src/queue/queue-connection.ts';
+import { SILENCE_MS } from '../../src/redis/open-redis.ts';
 import { startWorkers } from '../../src/runtime/start-workers.ts';
 import { connectStore } from '../../src/store/connect-store.ts';
 import { FaultyProxy } from '../chaos/faulty-proxy.ts';
@@ -50,7 +51,7 @@ test.skipIf(!hasServer)(
 
     address.abandon();
     const read = store.store.readConversation(conversation).then(() => 'read');
-    const late = new Promise((resolve) => void setTimeout(resolve, ALONE_SILENCE_MS + 3_000, 'nothing'));
+    const late = new Promise((resolve) => void setTimeout(resolve, SILENCE_MS + 2_000, 'nothing'));
     expect(await Promise.race([read, late])).toBe('read');
     await client.enqueueTurn({ conversation: 'c1', agent: 'guide', input: 'after', turn: 't2' });
     expect(await client.result('c1', 't2', { waitMs: BLOCKED_MS })).toMatchObject({ state: 'completed' });
@@ -58,14 +59,13 @@ test.skipIf(!hasServer)(
 );
 
 test.skipIf(!hasServer)(
-  'one that stalls for some seconds does once what it was told',
+  'one that stalls for some seconds does once what it was told by a queue',
   { timeout: 30_000 },
   async () => {
     const server = await startServer();
     onTestFinished(() => server.stop());
-    const redis = openRedis({ url: server.url }, { failsFast: false });
-    onTestFinished(() => redis.disconnect());
-    redis.on('error', () => undefined);
+    const redis = openQueueConnection({ url: server.url, onError: () => undefined });
+    onTestFinished(() => redis.disconnectAll());
     await redis.ping();
     server.signal('SIGSTOP');
     const stalledUntil = Date.now() + SILENCE_MS + 1_000;

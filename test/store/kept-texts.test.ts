@@ -59,9 +59,26 @@ describe('texts that versions leave behind', () => {
     }
   }
 
+  async function swellOne(conversation: ConversationRef, number: number): Promise<void> {
+    const key = suite.keyspace.key(conversation, 'ver');
+    await suite.redis.hset(key, number, `${await suite.redis.hget(key, String(number))}${' '.repeat(1_100_000)}`);
+  }
+
   async function readKeys(conversation: ConversationRef): Promise<string[]> {
     return (await suite.redis.hkeys(suite.keyspace.key(conversation, 'cp'))).map((field) => field.slice('k:'.length));
   }
+
+  test('versions larger than what a commit looks through: the look ends all the same', async () => {
+    const conversation = await makeConversation(store, HEAD);
+    const [first = ''] = await commitVersions(conversation);
+    for (let number = 1; number <= VERSIONS; number += 1) await swellOne(conversation, number);
+    let live = VERSIONS;
+    for (; live < 3 * VERSIONS && (await readKeys(conversation)).includes(first); live += 1) {
+      await commitNext(conversation, live, VERSIONS);
+      await swellOne(conversation, live + 1);
+    }
+    expect(await readKeys(conversation)).not.toContain(first);
+  });
 
   test('large versions: each commit looks through some, and a text goes once it is found in none', async () => {
     const conversation = await makeConversation(store, HEAD);

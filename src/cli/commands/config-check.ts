@@ -30,7 +30,8 @@ export async function checkConfig({ json, ...options }: CheckOptions, output: Ou
   const { policy, shadow, agents } = options;
   const source = readEnvironment();
   const { errors: wrong, warnings: idle } = checkSettings(source);
-  const missing = agents !== undefined && wrong.length === 0 ? listMissing(source) : [];
+  const isUnread = wrong.some(({ field }) => field?.startsWith('REDIS_URL'));
+  const missing = agents !== undefined && !isUnread ? listMissing(source) : [];
   const files = await checkFiles(options);
   const errors = [...wrong, ...files.flatMap(({ problems }) => problems)];
   const warnings = [...idle, ...missing, ...files.flatMap((file) => file.warnings)];

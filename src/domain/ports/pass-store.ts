@@ -16,7 +16,7 @@ export interface PassLease {
 }
 
 export type PassLost =
-  /** the lease lapsed, and another owner has claimed the pass since, whatever came of it */
+  /** the lease lapsed, and another owner has claimed the pass since, whatever came of it; or the conversation was made anew */
   | { readonly status: 'fenced' }
   /** a restore ended the pass while this owner had it, or a turn took it over under another id */
   | { readonly status: 'superseded' }

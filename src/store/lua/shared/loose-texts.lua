@@ -1,5 +1,5 @@
 -- Needs: keys. The text of a checkpoint goes once no kept version shows it. Those of dropped versions are looked for in the
--- kept ones, oldest first, so much of these with each commit: all 200 of a conversation of 600 checkpoints are 30 MB, and
+-- kept ones, oldest first, so much of these with each commit, but two, for each adds one: all 200 of a conversation of 600 checkpoints are 30 MB, and
 -- held Redis for a third of a second. Whatever shows one again meanwhile, put by this program or an older one, is a version
 -- of a higher number, and comes before the end.
 local LOOK_BYTES = 1000000
@@ -53,12 +53,12 @@ local function remove_loose_texts(kept)
     if redis.call('HDEL', cp, DROPPED) == 0 then return end
     looked = 0
   end
-  local bytes = 0
+  local bytes, looks = 0, 0
   for _, number in ipairs(kept) do
     if tonumber(number) > looked and next(keys) then
-      if bytes >= LOOK_BYTES then return keep_keys(LOOSE, keys, looked) end
+      if bytes >= LOOK_BYTES and looks > 1 then return keep_keys(LOOSE, keys, looked) end
       bytes = bytes + each_shown(number, function(key) keys[key] = nil end)
-      looked = tonumber(number)
+      looks, looked = looks + 1, tonumber(number)
     end
   end
   for key in pairs(keys) do redis.call('HDEL', cp, 'k:' .. key) end
