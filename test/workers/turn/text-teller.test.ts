@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { HeardText } from '../../../src/client/heard-text.ts';
+import { type HeardPart, HeardText } from '../../../src/client/heard-text.ts';
 import type { WorkerEvent } from '../../../src/domain/events.ts';
 import { type Model, ModelError } from '../../../src/domain/model.ts';
 import type { TextDelta } from '../../../src/domain/ports/text-deltas.ts';
@@ -23,6 +23,20 @@ function openTeller(publish: () => Promise<void> = async () => undefined) {
   const teller = new TextTeller({ texts: { publishText }, timers, lease, step: 2, onEvent });
   onTestFinished(() => expect(timers.pending, 'timers left behind').toBe(0));
   return { teller, timers, told, events, pieces: () => told.map(({ piece }) => piece) };
+}
+
+async function* breakOff(): AsyncGenerator<string> {
+  yield 'I have deleted the fi';
+  throw new ModelError('retry', 'the answer broke off');
+}
+
+/** What a listener gets of one turn. */
+async function hearTurn(world: Fixture): Promise<HeardPart[]> {
+  await world.accept('t1', 'hello');
+  await world.deliver();
+  const heard = new HeardText('t1');
+  for (const delta of world.told) heard.hear(delta);
+  return heard.take();
 }
 
 describe('a text that is told while it is written', () => {
@@ -192,10 +206,6 @@ describe('a turn', () => {
   });
 
   it('that another model of its chain goes on with without a word takes the text of the one before back at once', async () => {
-    async function* breakOff(): AsyncGenerator<string> {
-      yield 'I have deleted the fi';
-      throw new ModelError('retry', 'the answer broke off');
-    }
     const busy = new ModelError('retry', 'busy');
     const first = scriptedModel({ steps: [{ answer: { content: breakOff() } }, { answer: busy }] });
     const call = { name: 'nothing', arguments: {} };
@@ -203,11 +213,7 @@ describe('a turn', () => {
       steps: [{ answer: { content: '', toolCalls: [call] } }, { answer: { content: 'Done.' } }],
     });
     const world = await Fixture.open({ model: modelChain([first, second]) });
-    await world.accept('t1', 'hello');
-    await world.deliver();
-    const heard = new HeardText('t1');
-    for (const delta of world.told) heard.hear(delta);
-    expect(heard.take()).toEqual([
+    expect(await hearTurn(world)).toEqual([
       { type: 'text', step: 1, piece: 'I have deleted the fi' },
       { type: 'restart', step: 1 },
       { type: 'text', step: 2, piece: 'Done.' },
@@ -215,19 +221,11 @@ describe('a turn', () => {
   });
 
   it('that another model of its chain answers takes the text of the one before back', async () => {
-    async function* breakOff(): AsyncGenerator<string> {
-      yield 'I have deleted the fi';
-      throw new ModelError('retry', 'the answer broke off');
-    }
     const [first, second] = [{ content: breakOff() }, { content: 'Nothing was deleted.' }].map((answer) =>
       scriptedModel({ decide: () => answer }),
     );
     const world = await Fixture.open({ model: modelChain([first as Model, second as Model]) });
-    await world.accept('t1', 'hello');
-    await world.deliver();
-    const heard = new HeardText('t1');
-    for (const delta of world.told) heard.hear(delta);
-    expect(heard.take()).toEqual([
+    expect(await hearTurn(world)).toEqual([
       { type: 'text', step: 1, piece: 'I have deleted the fi' },
       { type: 'restart', step: 1 },
       { type: 'text', step: 1, piece: 'Nothing was deleted.' },
