@@ -205,6 +205,15 @@ type LossEvent = {
 /** A job waits again, because its worker died, froze, lost Redis or stopped before it was done. Told by whoever found it. */
 type ReclaimEvent = { readonly type: 'job_reclaimed'; readonly queue: string };
 
+/** Another worker went silent without having stopped: it died, hangs, or has lost Redis. Reported once, by one worker. */
+type LostWorkerEvent = {
+  readonly type: 'worker_lost';
+  readonly worker: string;
+  readonly roles: readonly string[];
+  /** from its start to its last sign of life, in ms */
+  readonly livedMs: number;
+};
+
 /** It had rested for the `conversationTtl` of its policy, and was erased. Told once, at its end, by whoever removed the last of it. */
 type ExpiryEvent = { readonly type: 'conversation_expired'; readonly removedKeys: number };
 
@@ -221,6 +230,6 @@ type FailureEvent = { readonly type: 'worker_failed'; readonly where: string; re
  */
 export type WorkerEvent =
   | (EventScope & (TurnEvent | ModelEvent | PassEvent | RejectionEvent | LossEvent | ExpiryEvent))
-  | (Partial<EventScope> & (FailureEvent | MemoryEvent | PolicyEvent | ReclaimEvent));
+  | (Partial<EventScope> & (FailureEvent | MemoryEvent | PolicyEvent | ReclaimEvent | LostWorkerEvent));
 
 export type EventListener = (event: WorkerEvent) => void;

@@ -8,6 +8,7 @@ import { type ConnectedStore, connectStore } from '../store/connect-store.ts';
 import { combineListeners } from '../telemetry/listeners.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { Calibrations } from '../workers/calibrations.ts';
+import { Presence } from '../workers/presence.ts';
 import { systemTimers } from '../workers/timers.ts';
 import { BrokenDelivery } from '../workers/turn/broken-delivery.ts';
 import { prepareAgents } from './agents.ts';
@@ -111,7 +112,7 @@ async function prepare(
 
 interface RoleParts
   extends Omit<OpeningParts, 'policy' | 'shadow' | 'signal' | 'pagesAt' | keyof HandlerParts>,
-    Pick<ConnectedStore, 'measures' | 'checkServer'>,
+    Pick<ConnectedStore, 'measures' | 'presence' | 'checkServer'>,
     HandlerParts {
   readonly wakes: OpenWakeQueue;
   readonly pages: WorkerPages;
@@ -132,9 +133,12 @@ async function startRoles(parts: RoleParts): Promise<Workers> {
   const { sweeper, ...handlers } = createHandlers(parts);
   const loop = new LoopWatch();
   closers.add(() => loop.stop());
+  const owner = createIdSource().next();
+  const presence = openPresence(owner, parts);
+  await presence.start();
+  closers.add(() => presence.end());
   const workers = openRoles(parts, handlers, onEvent);
   closers.add(() => workers.close());
-  const owner = createIdSource().next();
   const lease = new MeasuringLease({ measures, timers: systemTimers, clock: systemClock, owner });
   closers.add(() => lease.end());
   metrics.measure(createMeasures({ store, measures, wakes, calibrations, lease }));
@@ -151,6 +155,11 @@ async function startRoles(parts: RoleParts): Promise<Workers> {
       return await workers.close();
     },
   };
+}
+
+function openPresence(worker: string, { presence: store, roles, onEvent }: RoleParts): Presence {
+  const entry = { worker, roles, startedAt: systemClock.now() };
+  return new Presence(entry, { store, timers: systemTimers, clock: systemClock, onEvent });
 }
 
 type RoleOptions = Pick<

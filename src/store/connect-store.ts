@@ -1,4 +1,5 @@
 import type { Durability } from '../domain/durability.ts';
+import type { PresenceStore } from '../domain/ports/presence-store.ts';
 import type { TextListener } from '../domain/ports/text-deltas.ts';
 import type { RedisLocation } from '../domain/redis-tls.ts';
 import { Barrier } from './barrier.ts';
@@ -10,6 +11,7 @@ import { openMeasures, type StoreMeasures } from './measures/measures.ts';
 import { type MemoryUse, readMemory } from './memory.ts';
 import { type Notices, openNotices } from './notices.ts';
 import { openStore, type Store } from './open-store.ts';
+import { openPresence } from './presence/presence-store.ts';
 import { Subscriber } from './subscriber.ts';
 import { openTextListener } from './text-deltas.ts';
 
@@ -35,6 +37,7 @@ export interface ConnectedStore {
   readonly checkServer: () => Promise<void>;
   /** for gauges */
   readonly measures: StoreMeasures;
+  readonly presence: PresenceStore;
   readonly close: () => Promise<void>;
 }
 
@@ -67,6 +70,7 @@ export async function connectStore(options: StoreOptions): Promise<ConnectedStor
       readMemory: () => readMemory(redis),
       checkServer: () => checkServer(redis),
       measures: openMeasures(redis, keyspace),
+      presence: openPresence(redis, keyspace),
       texts: openTextListener(redis, keyspace, subscriber),
       close: async () => {
         notices.close();

@@ -69,6 +69,11 @@ export class Keyspace {
     return '{tf}:calibrations';
   }
 
+  /** Running workers by the time of their last renewal. */
+  workers(): string {
+    return '{tf}:workers';
+  }
+
   /** Who measures the shared state, until when. */
   measuring(): string {
     return '{tf}:measuring';

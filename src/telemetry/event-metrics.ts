@@ -5,6 +5,9 @@ import { findTrigger } from './pass-trigger.ts';
 type EventOf<Type extends WorkerEvent['type']> = Extract<WorkerEvent, { type: Type }>;
 type Recorders = { readonly [Type in WorkerEvent['type']]: (instruments: Instruments, event: EventOf<Type>) => void };
 
+/** Autoscaling leaves a worker for five minutes at least, and a deploy replaces older ones. */
+const SHORT_LIFE_MS = 300_000;
+
 /** Which metrics an event moves. Every type has its entry, or this does not compile. */
 const RECORDERS: Recorders = {
   turn_claimed: ({ turnWait, turnSuspended, turnReclaims }, { waitMs, suspended, attempt }) => {
@@ -39,6 +42,9 @@ const RECORDERS: Recorders = {
   version_rejected: ({ versionsRejected }, { by }) => versionsRejected.inc({ by }),
   lease_lost: ({ leasesLost }, { what, why }) => leasesLost.inc({ what, why: why ?? 'unknown' }),
   job_reclaimed: ({ jobReclaims }, { queue }) => jobReclaims.inc({ role: queue }),
+  worker_lost: ({ workersLost }, { roles, livedMs }) => {
+    for (const role of roles) workersLost.inc({ role, life: livedMs < SHORT_LIFE_MS ? 'short' : 'long' });
+  },
   conversation_expired: ({ conversationsExpired }) => conversationsExpired.inc(),
   // What it is now is a gauge.
   redis_nearly_full: () => undefined,

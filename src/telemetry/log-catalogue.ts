@@ -98,6 +98,11 @@ const LOG_LINES: LogLines = {
     message: 'job waits again: its worker died, froze, lost redis or stopped before it was done',
     fields: { queue },
   }),
+  worker_lost: ({ worker, roles, livedMs }) => ({
+    level: 'warn',
+    message: 'worker lost: it went silent without having stopped',
+    fields: { worker, roles, livedMs },
+  }),
   conversation_expired: ({ removedKeys }) => ({
     level: 'info',
     message: 'conversation erased: it had rested for as long as its policy lets it',

@@ -17,6 +17,8 @@ interface TurnWorker {
 }
 
 const TURNS = 4;
+/** A killed worker is found after 25 s on a quiet machine. */
+const FOUND_SILENT_MS = 90_000;
 /** Two workers are full with the turns, so that each of them holds some. */
 const CONCURRENCY = 2;
 
@@ -45,7 +47,7 @@ function exprOf(name: string): string {
   return found.expr;
 }
 
-it('workers that come and go: a stop is no loss, a kill is one, and young deaths add up', async ({ skip }) => {
+it('reports killed workers and no stopped one, and pages for three young deaths', async ({ skip }) => {
   const program = await findPrometheusProgram('prometheus');
   if (program === undefined) return skip('no prometheus on PATH, and no apt that could download it');
   const redis = await openOwnRedis();
@@ -91,6 +93,7 @@ it('workers that come and go: a stop is no loss, a kill is one, and young deaths
   await eventually(
     () => ask(lost),
     (found) => expect(found).toEqual([expect.objectContaining({ job: 'turnfold', role: 'turn' })]),
+    FOUND_SILENT_MS,
   );
   for (let turn = 0; turn < TURNS; turn += 1) {
     expect(await client.result(`c${turn}`, 't1', { waitMs: 25_000 })).toMatchObject({ state: 'completed' });
@@ -99,13 +102,20 @@ it('workers that come and go: a stop is no loss, a kill is one, and young deaths
   expect(await ask(exprOf('TurnfoldWorkerDown'))).toEqual([]);
 
   expect(await ask(restarts)).toEqual([]);
-  const third = await startTurnWorker(redis.url, model.agents);
-  await prometheus.setTargets([stays.target, third.target]);
-  await untilWorkers(2);
-  await end(third, 'SIGKILL');
+  const [second, third] = [
+    await startTurnWorker(redis.url, model.agents),
+    await startTurnWorker(redis.url, model.agents),
+  ];
+  await prometheus.setTargets([stays, second, third].map(({ target }) => target));
+  await untilWorkers(3);
+  await Promise.all([end(second, 'SIGKILL'), end(third, 'SIGKILL')]);
   await prometheus.setTargets([stays.target]);
   await eventually(
     () => ask(restarts),
     (found) => expect(found).toEqual([{ job: 'turnfold' }]),
+    FOUND_SILENT_MS,
   );
-}, 120_000);
+  // The three that were killed: the one that stopped has had longer to be missed than any of them.
+  const [count] = await prometheus.query('sum(turnfold_workers_lost_total)');
+  expect(count?.value[1]).toBe('3');
+}, 240_000);

@@ -112,6 +112,7 @@ describe('log catalogue', () => {
       'version_rejected',
       'conversation_expired',
       'lease_lost',
+      'worker_lost',
       'job_reclaimed',
       'redis_nearly_full',
       'policy_warned',

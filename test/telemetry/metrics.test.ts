@@ -118,6 +118,10 @@ const expected: { readonly [Type in WorkerEvent['type']]: Record<string, number>
   conversation_expired: { turnfold_conversations_expired_total: 1 },
   redis_nearly_full: {},
   policy_warned: {},
+  worker_lost: {
+    'turnfold_workers_lost_total{life="short",role="turn"}': 1,
+    'turnfold_workers_lost_total{life="short",role="compaction"}': 1,
+  },
   job_reclaimed: { 'turnfold_job_reclaims_total{role="compaction"}': 1 },
   worker_failed: { 'turnfold_worker_failures_total{where="sweeper"}': 1 },
 };

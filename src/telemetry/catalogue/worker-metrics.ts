@@ -11,6 +11,7 @@ const FAILURE_PLACES = [
   ...Object.values(QUEUES),
   'sweeper',
   'calibration',
+  'presence',
   'turn end',
   'text',
   'shadow',
@@ -36,6 +37,13 @@ export const WORKER_METRICS = {
     help: 'Jobs that wait again because the worker that had them died, froze, lost Redis or stopped before it was done, by its role.',
     labels: ['role'],
     start: cross({ role: Object.values(QUEUES) }), // each role has the queue of its name
+  },
+  workersLost: {
+    type: 'counter',
+    name: 'turnfold_workers_lost_total',
+    help: 'Workers that went silent for 20 s without having stopped, by role; life: short (less than 5 min) or long.',
+    labels: ['role', 'life'],
+    start: cross({ role: Object.values(QUEUES), life: ['short', 'long'] }),
   },
   conversationsExpired: {
     type: 'counter',

@@ -1,0 +1,14 @@
+#!lua flags=allow-oom
+-- Renews a worker's presence, and removes workers that have been silent for too long. Runs on a full Redis, too: a worker
+-- that cannot renew would be reported as lost.
+-- KEYS: workers. ARGV: member, lostAfterMs or '' (look at no other worker)
+-- Reply: members that were removed, each followed by the time of its last renewal
+-- @include clock
+local workers, member, lostAfterMs = KEYS[1], ARGV[1], ARGV[2]
+local MOST_REMOVED = 100
+redis.call('ZADD', workers, string.format('%.0f', now), member)
+if lostAfterMs == '' then return {} end
+local silent_since = string.format('%.0f', now - tonumber(lostAfterMs))
+local lost = redis.call('ZRANGEBYSCORE', workers, '-inf', silent_since, 'WITHSCORES', 'LIMIT', 0, MOST_REMOVED)
+for at = 1, #lost, 2 do redis.call('ZREM', workers, lost[at]) end
+return lost

@@ -1,0 +1,66 @@
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { PresenceStore, WorkerPresence } from '../../src/domain/ports/presence-store.ts';
+import { openPresence } from '../../src/store/presence/presence-store.ts';
+import { openMemoryPresenceStore } from '../fakes/store/presence-store.ts';
+import { openSuiteRedis } from './open-redis.ts';
+
+/** Short, since the time in Redis cannot be moved by hand. */
+const LOST_AFTER_MS = 5;
+const PATIENT = { timeout: 10_000, interval: 5 };
+
+const nameWorker = (worker: string): WorkerPresence => ({
+  worker,
+  roles: ['turn', 'compaction'],
+  startedAt: Date.now() - 60_000,
+});
+
+const stores: Record<string, () => PresenceStore> = {
+  memory: () => openMemoryPresenceStore({ now: () => Date.now() }),
+  Redis: () => {
+    const { redis, keyspace, close } = openSuiteRedis();
+    const own = `{tf}:workers-of-suite-${keyspace.firstShard}`;
+    keyspace.workers = () => own;
+    onTestFinished(async () => {
+      await redis.del(own);
+      await close();
+    });
+    return openPresence(redis, keyspace);
+  },
+};
+
+describe.each(Object.entries(stores))('presence in %s', (_, open) => {
+  it('reports a silent worker to one caller, once', async () => {
+    const store = open();
+    const [silent, one, other] = [nameWorker('silent'), nameWorker('one'), nameWorker('other')];
+    await store.renewPresence(silent);
+    const found = await vi.waitUntil(async () => {
+      const lost = await Promise.all([
+        store.renewPresence(one, LOST_AFTER_MS),
+        store.renewPresence(other, LOST_AFTER_MS),
+      ]);
+      return lost.flat().find(({ worker }) => worker === 'silent');
+    }, PATIENT);
+    expect(found).toMatchObject({ worker: 'silent', roles: ['turn', 'compaction'] });
+    expect(found.livedMs).toBeGreaterThanOrEqual(50_000);
+    expect(await store.renewPresence(one, 60_000)).toEqual([]);
+  });
+
+  it('reports no worker that has stopped', async () => {
+    const store = open();
+    const [stopped, one] = [nameWorker('stopped'), nameWorker('one')];
+    await store.renewPresence(stopped);
+    await store.renewPresence(nameWorker('silent'));
+    await store.endPresence(stopped);
+    const lost = await vi.waitUntil(async () => {
+      const found = await store.renewPresence(one, LOST_AFTER_MS);
+      return found.length > 0 ? found : undefined;
+    }, PATIENT);
+    expect(lost.map(({ worker }) => worker)).toEqual(['silent']);
+  });
+
+  it('looks at no other worker unless it is asked to', async () => {
+    const store = open();
+    await store.renewPresence({ ...nameWorker('silent') });
+    expect(await store.renewPresence(nameWorker('one'))).toEqual([]);
+  });
+});

@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import type { WorkerEvent } from '../../src/domain/events.ts';
+import type { PresenceStore } from '../../src/domain/ports/presence-store.ts';
+import { LOST_AFTER_MS, Presence } from '../../src/workers/presence.ts';
+import { openMemoryPresenceStore } from '../fakes/store/presence-store.ts';
+import { ManualTimers } from './turn/manual-timers.ts';
+
+function openCrew() {
+  const timers = new ManualTimers();
+  const events: WorkerEvent[] = [];
+  const shared = openMemoryPresenceStore(timers);
+  let isAway = false;
+  const store: PresenceStore = {
+    renewPresence: async (...call) => {
+      if (isAway) throw new Error('away');
+      return await shared.renewPresence(...call);
+    },
+    endPresence: async (presence) => await shared.endPresence(presence),
+  };
+  const hire = async (worker: string): Promise<Presence> => {
+    const entry = { worker, roles: ['turn'], startedAt: timers.now() };
+    const presence = new Presence(entry, { store, timers, clock: timers, onEvent: (event) => events.push(event) });
+    await presence.start();
+    return presence;
+  };
+  const lost = (): string[] => events.flatMap((event) => (event.type === 'worker_lost' ? [event.worker] : []));
+  return { timers, store, hire, lost, events, setAway: (away: boolean) => (isAway = away) };
+}
+
+describe('presence of workers', () => {
+  it('reports a worker that died, once, with how long it lived', async () => {
+    const { timers, store, hire, lost, events } = openCrew();
+    await store.renewPresence({ worker: 'dead', roles: ['compaction'], startedAt: timers.now() - 40_000 });
+    await hire('a');
+    await hire('b');
+    await timers.advance(3 * LOST_AFTER_MS);
+    expect(lost()).toEqual(['dead']);
+    expect(events).toEqual([{ type: 'worker_lost', worker: 'dead', roles: ['compaction'], livedMs: 40_000 }]);
+  });
+
+  it('reports no worker that stopped in order', async () => {
+    const { timers, hire, lost } = openCrew();
+    const stopping = await hire('a');
+    await hire('b');
+    await timers.advance(LOST_AFTER_MS);
+    await stopping.end();
+    await timers.advance(3 * LOST_AFTER_MS);
+    expect(lost()).toEqual([]);
+  });
+
+  it('reports nobody after an outage that every worker lived through', async () => {
+    const { timers, hire, lost, setAway } = openCrew();
+    await hire('a');
+    await hire('b');
+    await timers.advance(2 * LOST_AFTER_MS);
+    setAway(true);
+    await timers.advance(3 * LOST_AFTER_MS);
+    setAway(false);
+    await timers.advance(3 * LOST_AFTER_MS);
+    expect(lost()).toEqual([]);
+  });
+
+  it('reports a worker that an outage ended', async () => {
+    const { timers, store, hire, lost, setAway } = openCrew();
+    await hire('a');
+    await store.renewPresence({ worker: 'b', roles: ['turn'], startedAt: timers.now() });
+    setAway(true);
+    await timers.advance(LOST_AFTER_MS);
+    setAway(false);
+    await timers.advance(2 * LOST_AFTER_MS);
+    expect(lost()).toEqual(['b']);
+  });
+
+  it('ends within a second when Redis does not answer', async () => {
+    const timers = new ManualTimers();
+    const store: PresenceStore = {
+      renewPresence: async () => [],
+      endPresence: () => new Promise(() => undefined),
+    };
+    const entry = { worker: 'a', roles: ['turn'], startedAt: timers.now() };
+    const presence = new Presence(entry, { store, timers, clock: timers, onEvent: () => undefined });
+    await presence.start();
+    const ended = presence.end();
+    await timers.advance(1_000);
+    await ended;
+    expect(timers.pending).toBe(0);
+  });
+});
