@@ -1,15 +1,11 @@
 import { isTurnfoldError } from '../domain/errors.ts';
-import type { PolicyInput } from '../domain/policy.ts';
 import { type OfflineAgent, type OfflineWindow, prepareOfflineAgent } from '../runtime/offline/offline-agent.ts';
 import type { RememberedCounts } from '../runtime/offline/remembered-counts.ts';
 import { createSummarizers } from '../runtime/summarizers.ts';
 import { renameField } from './name-typed.ts';
-import { completeAlone, ofFile } from './policy-file.ts';
+import { completeAlone, type PolicySource } from './policy-file.ts';
 
-export interface TriedPolicy {
-  readonly policy: PolicyInput;
-  /** of its file; absent: the default policy */
-  readonly path: string | undefined;
+export interface TriedPolicy extends PolicySource {
   /** the option that says the window it is tried in, where one does */
   readonly windowOption?: '--window' | '--model' | undefined;
   readonly counts?: RememberedCounts;
@@ -17,21 +13,21 @@ export interface TriedPolicy {
 
 /** Prepares an agent for passes offline. @throws invalid_policy, by the option whose window is too small, else with the file */
 export async function prepareTrial(tried: TriedPolicy, window: OfflineWindow): Promise<OfflineAgent> {
-  const { policy, path, windowOption, counts } = tried;
+  const { policy, place, windowOption, counts } = tried;
   try {
     return await prepareOfflineAgent(policy, window, counts);
   } catch (error) {
     if (!isTurnfoldError(error, 'invalid_policy')) throw error;
     // What is wrong in every window is the policy's own.
-    completeAlone(path, policy);
-    throw windowOption === undefined ? ofFile(path, error) : renameField(error, windowOption);
+    completeAlone(tried);
+    throw windowOption === undefined ? place(error) : renameField(error, windowOption);
   }
 }
 
 /** The summarizers that a policy names. @throws invalid_policy with the file and the field */
 export async function createTrialSummarizers(
   prepared: OfflineAgent,
-  path: string | undefined,
+  { place }: Pick<PolicySource, 'place'>,
 ): ReturnType<typeof createSummarizers> {
   try {
     return await createSummarizers([prepared], []);
@@ -39,6 +35,6 @@ export async function createTrialSummarizers(
     if (!isTurnfoldError(error, 'invalid_policy')) throw error;
     // Nobody has said this agent's name.
     const own = `agents.${prepared.agent.name}.policy.`;
-    throw ofFile(path, renameField(error, error.field?.replace(own, '') ?? ''));
+    throw place(renameField(error, error.field?.replace(own, '') ?? ''));
   }
 }

@@ -51,25 +51,38 @@ export function resolveLimits(policy: Policy, model?: ModelWindow): Limits {
   return {
     usable,
     maxTokens: policy.maxTokens ?? Math.floor(usable * 0.5),
-    ratioTokens: softTokens(policy, { usable, hardTokens, factor: model.upperBoundFactor }),
+    ratioTokens: softLimit(policy, usable, model.upperBoundFactor).tokens,
     hardTokens,
     upperBoundFactor: model.upperBoundFactor,
     ...defined({ tokenThreshold, maxBytes: maxTextBytes(model) }),
   };
 }
 
+interface SoftLimit {
+  readonly tokens: number;
+  /** how `tokens` comes about, each factor by its name */
+  readonly sum: string;
+}
+
 /**
  * The share of usable, but where turns would wait before it is reached: a model whose counts may be off by a third blocks at
  * three quarters of its window. There it keeps its distance, as the policy's two shares have it.
  */
-function softTokens(
-  { thresholdRatio, hardRatio }: Policy,
-  { usable, hardTokens, factor }: { readonly usable: number; readonly hardTokens: number; readonly factor: number },
-): number {
-  const sendableTokens = scaleTokens(usable, 1 / factor);
+function softLimit({ thresholdRatio, hardRatio }: Policy, usable: number, factor: number): SoftLimit {
   const ratioTokens = scaleTokens(usable, thresholdRatio);
-  if (sendableTokens > ratioTokens) return ratioTokens;
-  return scaleTokens(Math.min(hardTokens, sendableTokens), Math.min(1, thresholdRatio / hardRatio));
+  const sendableTokens = scaleTokens(usable, 1 / factor);
+  if (sendableTokens > ratioTokens) {
+    return { tokens: ratioTokens, sum: `thresholdRatio ${thresholdRatio} × usable ${usable}` };
+  }
+  const hardTokens = scaleTokens(usable, hardRatio);
+  const distance = Math.min(1, thresholdRatio / hardRatio);
+  const share = distance < 1 ? ` × thresholdRatio ${thresholdRatio} ÷ hardRatio ${hardRatio}` : '';
+  return sendableTokens < hardTokens
+    ? {
+        tokens: scaleTokens(sendableTokens, distance),
+        sum: `usable ${usable} ÷ upper-bound factor ${factor} of the model${share}`,
+      }
+    : { tokens: scaleTokens(hardTokens, distance), sum: `hardRatio ${hardRatio} × usable ${usable}${share}` };
 }
 
 /**
@@ -102,11 +115,11 @@ export function checkLimits(policy: Policy, limits: Limits, fixed: FixedWeight):
   const { maxTokens, usable, tokenThreshold } = limits;
   if (maxTokens === undefined) return;
   const { systemTokens, toolTokens, pinTokens } = fixed;
-  const sum = systemTokens + toolTokens + pinTokens;
-  if (sum >= maxTokens) {
+  const fixedTokens = systemTokens + toolTokens + pinTokens;
+  if (fixedTokens >= maxTokens) {
     refuse(
       'maxTokens',
-      `system ${systemTokens} + tools ${toolTokens} + pins ${pinTokens} = ${sum} >= maxTokens ${maxTokens}`,
+      `system ${systemTokens} + tools ${toolTokens} + pins ${pinTokens} = ${fixedTokens} >= maxTokens ${maxTokens}`,
     );
   }
   if (tokenThreshold !== undefined && tokenThreshold < maxTokens) {
@@ -118,17 +131,20 @@ export function checkLimits(policy: Policy, limits: Limits, fixed: FixedWeight):
   if (usable === undefined) return;
   const { ratioTokens = usable, hardTokens = usable } = limits;
   if (ratioTokens < maxTokens) {
-    refuse(
-      'thresholdRatio',
-      `thresholdRatio ${policy.thresholdRatio} × usable ${usable} = ${ratioTokens} < maxTokens ${maxTokens}`,
-    );
+    const { sum } = softLimit(policy, usable, limits.upperBoundFactor);
+    refuse('thresholdRatio', `${sum} = ${showTokens(ratioTokens)} < maxTokens ${maxTokens}`);
   }
   if (tokenThreshold !== undefined && tokenThreshold > hardTokens) {
     refuse(
       'tokenThreshold',
-      `tokenThreshold ${tokenThreshold} > hardRatio ${policy.hardRatio} × usable ${usable} = ${hardTokens}`,
+      `tokenThreshold ${tokenThreshold} > hardRatio ${policy.hardRatio} × usable ${usable} = ${showTokens(hardTokens)}`,
     );
   }
+}
+
+/** At most two decimals. */
+function showTokens(tokens: number): string {
+  return String(Number(tokens.toFixed(2)));
 }
 
 function refuse(field: string, sum: string): never {

@@ -33,12 +33,12 @@ export function examinePolicy(value: unknown, at = ''): PolicyExamination {
     });
     return { policy: {}, warnings: [], problems: [error] };
   }
-  const { keyed, problems: twice } = camelCaseKeys(value as Record<string, unknown>, at);
+  const { keyed, problems: twice, spellings } = camelCaseKeys(value as Record<string, unknown>, at);
   const { transforms, ...fields } = keyed;
   const warnings =
     transforms === undefined ? [] : ['`transforms` is retired and ignored; put the settings under `compact`'];
   const inner = fields.compact === undefined ? examineFields(fields, at) : examineCompact(fields, at);
-  const problems = [...twice, ...inner.problems];
+  const problems = [...twice, ...inner.problems].map((problem) => spellAs(problem, spellings));
   return { policy: problems.length > 0 ? {} : inner.policy, warnings: [...warnings, ...inner.warnings], problems };
 }
 
@@ -63,25 +63,51 @@ function isKnown(key: string): boolean {
   return Object.hasOwn(policyInputSchema.shape, key);
 }
 
+/** `max_tokens` → `maxTokens` */
+export function toCamelCase(key: string): string {
+  return key.replace(/(?<=[a-z])_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
 /** One setting in both spellings is a problem. */
 function camelCaseKeys(
   value: Record<string, unknown>,
   at: string,
-): { readonly keyed: Record<string, unknown>; readonly problems: readonly TurnfoldError[] } {
+): {
+  readonly keyed: Record<string, unknown>;
+  readonly problems: readonly TurnfoldError[];
+  readonly spellings: Spellings;
+} {
   // A map, so that `__proto__` is a key like any other: assigned to an object it would vanish without a word.
   const keyed = new Map<string, unknown>();
   const problems: TurnfoldError[] = [];
+  const spellings = new Map<string, string>();
   for (const [key, inner] of Object.entries(value)) {
-    const camel = key.replace(/(?<=[a-z])_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+    const camel = toCamelCase(key);
     const field = joinKeys(at, camel);
+    if (camel !== key) spellings.set(field, joinKeys(at, key));
     if (keyed.has(camel)) problems.push(refusal(field, `set twice, as ${key} and in another spelling`));
     if (camel === 'summarizer' && isMapping(inner)) {
       const nested = camelCaseKeys(inner, field);
       problems.push(...nested.problems);
+      for (const [path, written] of nested.spellings) spellings.set(path, written);
       keyed.set(camel, nested.keyed);
     } else keyed.set(camel, inner);
   }
-  return { keyed: Object.fromEntries(keyed), problems };
+  return { keyed: Object.fromEntries(keyed), problems, spellings };
+}
+
+/** Path of a setting in camelCase → the path as it was written, where that differs. */
+type Spellings = ReadonlyMap<string, string>;
+
+/** The same problem, of the field as it was written. */
+function spellAs(problem: TurnfoldError, spellings: Spellings): TurnfoldError {
+  const { field = '', message } = problem;
+  const path = [...spellings.keys()].find(
+    (key) => field === key || (/^[.[]/.test(field.slice(key.length)) && field.startsWith(key)),
+  );
+  if (path === undefined || !message.startsWith(`${field}: `)) return problem;
+  const written = `${spellings.get(path)}${field.slice(path.length)}`;
+  return refusal(written, message.slice(field.length + 2));
 }
 
 function joinKeys(at: string, key: string): string {

@@ -17,8 +17,8 @@ import {
 } from './local-redis.ts';
 import { startFromPath } from './path.ts';
 
-/** A major tag: current without an edit here, and compatible by its meaning. */
-const DEFAULT_IMAGE = 'redis:8-alpine';
+/** The image of docker-compose.yml, so that what is tested is what is run. A test compares both. */
+export const DEFAULT_IMAGE = 'redis:7.4.7-alpine';
 
 const STARTERS: Readonly<Record<Source, StartSource>> = {
   path: startFromPath,

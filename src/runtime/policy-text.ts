@@ -1,29 +1,43 @@
-import { parse } from 'yaml';
-import { type ErrorCode, TurnfoldError } from '../domain/errors.ts';
-import { type ReadPolicy, readPolicy } from '../domain/policy-input.ts';
+import { TurnfoldError } from '../domain/errors.ts';
+import { examinePolicy, type PolicyExamination, type ReadPolicy } from '../domain/policy-input.ts';
+import { parseYaml, type YamlDocument } from './yaml-document.ts';
 
 /**
  * Reads a policy from YAML, or JSON, which is YAML as well: what `--policy` names, for those who start workers themselves.
- * @throws invalid_policy, with the field
+ * @throws invalid_policy, with the field as the text writes it, and its line
  */
 export function parsePolicy(yaml: string): ReadPolicy {
-  return readPolicy(parseYaml(yaml, { name: 'policy' }));
+  const document = parseYaml(yaml, { name: 'policy' });
+  const { problems, ...read } = examinePolicy(document.value);
+  if (problems[0] !== undefined) throw placeError(problems[0], document, 'policy');
+  return read;
 }
 
-export interface YamlText {
-  /** of the text, for people */
-  readonly name: string;
-  /** for programs (the name) */
-  readonly field?: string;
-  readonly code?: ErrorCode;
+/** Reads a policy as `parsePolicy` does, with all problems instead of the first. */
+export function examinePolicyText(document: YamlDocument, name: string): PolicyExamination {
+  const { policy, warnings, problems } = examinePolicy(document.value);
+  return {
+    policy,
+    warnings: warnings.map((warning) => `${name}: ${warning}`),
+    problems: problems.map((problem) => placeError(problem, document, name)),
+  };
 }
 
-/** @throws invalid_policy unless told, where it is no YAML */
-export function parseYaml(yaml: string, { name, field = name, code = 'invalid_policy' }: YamlText): unknown {
-  try {
-    return parse(yaml);
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message.split('\n')[0]?.replace(/:$/, '') : 'not YAML';
-    throw new TurnfoldError(code, `${name}: ${why}`, { field, cause });
-  }
+/**
+ * The same error, with each setting as the text writes it, after the text's name and the setting's line:
+ * `policy.yml:3: max_tokens: expected number`.
+ */
+export function placeError(error: TurnfoldError, document: YamlDocument, name: string): TurnfoldError {
+  const { code, message, field, details } = error;
+  const place = field === undefined ? undefined : document.locate(field);
+  const text = field !== undefined && message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message;
+  const said = text === message ? '' : `${place?.written ?? field}: `;
+  // A sum may be refused under a setting that has its default: the line is that of another setting in the sum.
+  const line = place?.line ?? document.findLine(text);
+  const at = line === undefined ? name : `${name}:${line}`;
+  return new TurnfoldError(code, `${at}: ${said}${document.spell(text)}`, {
+    cause: error,
+    ...(field !== undefined && { field: place?.written ?? field }),
+    ...(details !== undefined && { details }),
+  });
 }

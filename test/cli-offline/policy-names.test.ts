@@ -20,7 +20,9 @@ describe('what is wrong with a policy that is tried names what was typed', () =>
   test.each(['compact', 'replay'])('%s: the file that would be wrong in any window', async (command) => {
     const policy = await writeTemporary('policy.yaml', 'max_tokens: 6000\ntoken_threshold: 100');
     const told = await refusalOf(command, '--policy', policy, '--window', '8000');
-    expect(told).toContain(`turnfold: invalid_policy: ${policy}: tokenThreshold: `);
+    expect(told).toContain(
+      `turnfold: invalid_policy: ${policy}:2: token_threshold: token_threshold 100 < max_tokens 6000`,
+    );
   });
 
   test('replay: the model whose window is too small, and one that is none', async () => {
@@ -34,12 +36,14 @@ describe('what is wrong with a policy that is tried names what was typed', () =>
     const good = await writeTemporary('good.yaml', 'max_tokens: 6000');
     const bad = await writeTemporary('bad.yaml', 'strategey: none');
     const told = await refusalOf('replay', '--policy', good, '--against', bad);
-    expect(told).toContain(`turnfold: invalid_policy: ${bad}: strategey: no such setting`);
+    expect(told).toContain(`turnfold: invalid_policy: ${bad}:1: strategey: no such setting`);
   });
 
   test('compact: the file whose summarizer cannot be had', async () => {
     const policy = await writeTemporary('policy.yaml', 'summarizer: { models: [anthropic/claude-haiku-5-5] }');
     const told = await refusalOf('compact', '--policy', policy);
-    expect(told).toContain(`turnfold: invalid_policy: ${policy}: summarizer.models[0]: ANTHROPIC_API_KEY: is not set`);
+    expect(told).toContain(
+      `turnfold: invalid_policy: ${policy}:1: summarizer.models[0]: ANTHROPIC_API_KEY: is not set`,
+    );
   });
 });

@@ -59,8 +59,8 @@ describe('config check', () => {
       'REDIS_URL',
       'TURNFOLD_SHARDS',
       'tokens',
-      'maxTokens',
-      'hardRatio',
+      'max_tokens',
+      'hard_ratio',
       'agents.agent-0.policy.typo',
     ]);
     expect(warnings).toEqual(['TURNFOLD_SHADRS: no such setting', expect.stringContaining('`transforms` is retired')]);
@@ -74,7 +74,7 @@ describe('config check', () => {
     expect(errors.map(({ field }) => field)).toEqual([
       'agents.agent-0.policy.typo',
       'agents.agent-0.policy.thresholdRatio',
-      'agents.agent-0.policy.retentionWindow',
+      'agents.agent-0.policy.retention_window',
       'agents.agent-0.policy.strategy',
       'agents.agent-2.tokenThreshold',
     ]);
@@ -87,8 +87,8 @@ describe('config check', () => {
     const run = await runTurnfold(['config', 'check', '--policy', policy, '--shadow', shadow]);
     expect(run).toMatchObject({ code: 1, stderr: '' });
     expect(run.stdout.split('\n').slice(0, 3)).toEqual([
-      `wrong    invalid_policy: ${policy}: strategey: no such setting`,
-      `wrong    invalid_policy: ${shadow}: tokens: no such setting`,
+      `wrong    invalid_policy: ${policy}:1: strategey: no such setting`,
+      `wrong    invalid_policy: ${shadow}:1: tokens: no such setting`,
       `warning  ${policy}: \`transforms\` is retired and ignored; put the settings under \`compact\``,
     ]);
   });
@@ -97,7 +97,7 @@ describe('config check', () => {
     const file = await writeTemporary('policy.yaml', 'token_threshold: 100\nmax_tokens: 6000');
     const run = await runTurnfold(['config', 'check', option, file]);
     expect(run).toMatchObject({ code: 1, stderr: '' });
-    expect(run.stdout).toMatch(new RegExp(`^wrong    invalid_policy: ${file}: tokenThreshold: `));
+    expect(run.stdout).toMatch(new RegExp(`^wrong    invalid_policy: ${file}:1: token_threshold: `));
     const agents = await writeAgents({ tokenThreshold: 12_000 });
     const merged = await runTurnfold(['config', 'check', option, file, '--agents', agents]);
     expect(merged.code).toBe(option === '--policy' ? 0 : 1);
@@ -116,7 +116,10 @@ describe('config check', () => {
       ),
       expect.stringContaining('invalid_policy: agents.agent-1.policy.summarizer: native: '),
       ...[0, 1, 2].map(
-        (n) => expect.stringContaining(`invalid_policy: shadow: agents.agent-${n}: tokenThreshold: `) as string,
+        (n) =>
+          expect.stringContaining(
+            `invalid_policy: ${shadow}:1: token_threshold: agent agent-${n}: token_threshold `,
+          ) as string,
       ),
     ]);
     const env = { REDIS_URL: 'redis://127.0.0.1:1' };
@@ -126,7 +129,7 @@ describe('config check', () => {
     const unsummarized = await runTurnfold(['worker', ...args, ...others], { env });
     const checked = await runTurnfold(['config', 'check', ...args, ...others]);
     const [first = ''] = checked.stdout.split('\n');
-    expect(first).toContain('shadow: agents.agent-0: ');
+    expect(first).toContain(`${shadow}:1: token_threshold: agent agent-0: `);
     expect(`wrong    ${unsummarized.stderr.replace(/^turnfold: /, '').trim()}`).toBe(first);
   });
 

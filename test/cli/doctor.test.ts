@@ -83,7 +83,7 @@ test('whatever is wrong is told of at once, each with what to do', async () => {
     node: 'ok',
     eviction: 'wrong',
     memory: 'wrong',
-    'append-only file': 'warning',
+    'append-only file': 'wrong',
     'keyspace notifications': 'warning',
     replicas: 'wrong',
     schema: 'wrong',
@@ -193,6 +193,7 @@ test.skipIf(!(await hasServer()))(
     const { cluster, nodes, stop } = await startCluster(3);
     onTestFinished(stop);
     const env = { REDIS_URL: `redis+cluster://${nodes.map((url) => new URL(url).host).join(',')}` };
+    await Promise.all(cluster.nodes('master').map((node) => node.config('SET', 'appendonly', 'yes')));
     const well = await examine(env);
     expect(well).toMatchObject({ code: 0, state: 'warning' });
     expect(statesOf(well)).toMatchObject({ redis: 'ok', eviction: 'ok', scripts: 'ok', 'queue turn': 'ok' });

@@ -6,6 +6,7 @@ import { examineModule } from '../../src/cli/load-agents.ts';
 import { listVariables } from '../../src/config/check-settings.ts';
 import { SETTING_NAMES, settingOf } from '../../src/config/settings.ts';
 import { readConfig } from '../../src/config.ts';
+import { DEFAULT_IMAGE } from '../../src/local-redis/provide-redis.ts';
 import { ROLES } from '../../src/runtime/start-workers.ts';
 
 const serviceSchema = z.object({
@@ -99,6 +100,10 @@ describe('docker-compose.yml', () => {
     const [, more = '', limit = ''] =
       /`REDIS_MAXMEMORY=(\w+)` and `REDIS_MEM_LIMIT=(\w+)`/.exec(read('docs/runbook.md')) ?? [];
     expect(bytesOf(limit)).toBe(2 * bytesOf(more));
+  });
+
+  test('tests in containers run the image of its Redis by default', () => {
+    expect(DEFAULT_IMAGE).toBe(redis?.image);
   });
 
   test('its Redis keeps what it acknowledged and lets the workers in', () => {

@@ -27,6 +27,7 @@ const panelSchema = z.object({
   fieldConfig: z.object({
     defaults: z.object({
       unit: z.string().min(1),
+      noValue: z.string().optional(),
       /** the first has no lower end, the others rise */
       thresholds: z
         .object({ mode: z.literal('absolute'), steps: z.array(stepSchema).min(1) })

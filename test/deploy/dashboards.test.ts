@@ -32,6 +32,11 @@ describe.each(names)('%s', (name) => {
     expect(source && printDashboard(source)).toBe(read(`dashboards/${name}.json`));
   });
 
+  it('never says “No data”: a panel without a series shows 0, or what is missing', () => {
+    const silent = panels.filter(({ fieldConfig }) => !fieldConfig.defaults.noValue);
+    expect(silent.map(({ title }) => title)).toEqual([]);
+  });
+
   it('has ids that are unique, and panels that do not overlap', () => {
     expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
     const cells = dashboard.panels.flatMap(({ gridPos: { x, y, w, h } }) =>

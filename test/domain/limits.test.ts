@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { checkLimits, limitsAfterOverflow, type ModelWindow, resolveLimits } from '../../src/domain/limits.ts';
 import { completePolicy, type PolicyInput } from '../../src/domain/policy.ts';
@@ -58,6 +59,45 @@ describe('limits of a policy with a model', () => {
       maxTokens: 5,
       tokenThreshold: 9,
     });
+  });
+});
+
+/** Calculates `3 × 4 ÷ 2 = 6` from left to right, names left out. */
+function calculate(sum: string): number {
+  const [first = '', ...rest] = sum.replaceAll(/[A-Za-z-]+/g, '').split(/([×÷])/);
+  let value = Number(first);
+  for (let index = 0; index + 1 < rest.length; index += 2) {
+    value = rest[index] === '×' ? value * Number(rest[index + 1]) : value / Number(rest[index + 1]);
+  }
+  return value;
+}
+
+describe('the sum of a refused ratio', () => {
+  test('names every factor, and gives the figure beside it', () => {
+    const shares = fc.integer({ min: 1, max: 100 }).map((percent) => percent / 100);
+    const windows = fc.record({
+      windowTokens: fc.integer({ min: 10_000, max: 2_000_000 }),
+      outputCapTokens: fc.integer({ min: 1, max: 8_192 }),
+      upperBoundFactor: fc.constantFrom(1, 1.1, 1.35),
+    });
+    fc.assert(
+      fc.property(shares, shares, windows, (thresholdRatio, hardRatio, window) => {
+        const policy = completePolicy({ thresholdRatio, hardRatio, maxTokens: 10_000_000 });
+        const error = errorOf(() => checkLimits(policy, resolveLimits(policy, window), noFixed));
+        const [, sum = '', result] = /^thresholdRatio: (.*) = ([\d.]+) < maxTokens 10000000$/.exec(error.message) ?? [];
+        expect(Math.abs(calculate(sum) - Number(result))).toBeLessThan(0.01);
+        const limited = window.upperBoundFactor > 1 && sum.includes('upper-bound factor');
+        expect(sum.includes(String(thresholdRatio)) || limited || sum.includes(String(hardRatio))).toBe(true);
+      }),
+    );
+  });
+
+  test('of a model whose counts may be a third too low', () => {
+    const policy = completePolicy({ maxTokens: 700_000 });
+    const window = { windowTokens: 1_000_000, outputCapTokens: 8_192, upperBoundFactor: 1.35 };
+    expect(errorOf(() => checkLimits(policy, resolveLimits(policy, window), noFixed)).message).toBe(
+      'thresholdRatio: usable 991808 ÷ upper-bound factor 1.35 of the model × thresholdRatio 0.85 ÷ hardRatio 0.92 = 678773.59 < maxTokens 700000',
+    );
   });
 });
 

@@ -1,5 +1,8 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { TurnfoldError } from '../../src/domain/errors.ts';
 import { parsePolicy } from '../../src/index.ts';
+import { placeError } from '../../src/runtime/policy-text.ts';
+import { parseYaml } from '../../src/runtime/yaml-document.ts';
 import { errorOf } from '../domain/error-of.ts';
 
 it('a policy file is read as the command line reads it', () => {
@@ -9,10 +12,51 @@ it('a policy file is read as the command line reads it', () => {
   expect(parsePolicy('')).toEqual({ policy: {}, warnings: [] });
 });
 
-it.each([
-  ['max_tokens: many', 'maxTokens'],
-  ['compact: { hard_ratio: 3 }', 'compact.hardRatio'],
-  ['max_tokens: [', 'policy'],
-])('%s is refused, and named', (yaml, field) => {
-  expect(errorOf(() => parsePolicy(yaml))).toMatchObject({ code: 'invalid_policy', field });
+describe('a problem of a policy names the setting as the text writes it, with its line', () => {
+  it.each([
+    ['max_tokens: many', 'max_tokens', 'policy:1: max_tokens: '],
+    ['maxTokens: many', 'maxTokens', 'policy:1: maxTokens: '],
+    ['# ours\ncompact:\n  hard_ratio: 3', 'compact.hard_ratio', 'policy:3: compact.hard_ratio: '],
+    [
+      'retention_window: 4\nstrategy:\n  min:\n    - { evict: 4 }',
+      'strategy.min[0].evict',
+      'policy:4: strategy.min[0].evict: ',
+    ],
+    ['summarizer:\n  prompt: 7', 'summarizer', 'policy:1: summarizer: '],
+    ['\n\nmin_sequence_tokns: 3', 'min_sequence_tokns', 'policy:3: min_sequence_tokns: no such setting'],
+    ['max_tokens: 3\nmaxTokens: 4', 'max_tokens', 'policy:1: max_tokens: set twice, as maxTokens and'],
+    ['max_tokens: 3\ncompact: {}', 'max_tokens', 'policy:1: max_tokens: stands beside `compact`'],
+    ['max_tokens: [', 'policy', 'policy: '],
+    ['- max_tokens', '', 'policy: expected a mapping of settings'],
+  ])('%j', (yaml, field, message) => {
+    const error = errorOf(() => parsePolicy(yaml));
+    expect(error).toMatchObject({ code: 'invalid_policy' });
+    expect(error.message).toContain(message);
+    expect(error.field?.startsWith(field)).toBe(true);
+  });
+
+  it('spells settings inside a sum as the text does', () => {
+    const document = parseYaml('token_threshold: 100\nmax_tokens: 6000', { name: 'policy.yml' });
+    const sum = new TurnfoldError('invalid_policy', 'tokenThreshold: tokenThreshold 100 < maxTokens 6000', {
+      field: 'tokenThreshold',
+    });
+    expect(placeError(sum, document, 'policy.yml')).toMatchObject({
+      message: 'policy.yml:1: token_threshold: token_threshold 100 < max_tokens 6000',
+      field: 'token_threshold',
+    });
+  });
+
+  it('takes the line of another setting of the sum when the refused one has its default', () => {
+    const document = parseYaml('# window\nmax_tokens: 9000', { name: 'policy.yml' });
+    const sum = new TurnfoldError(
+      'invalid_policy',
+      'thresholdRatio: thresholdRatio 0.85 × usable 10 < maxTokens 9000',
+      {
+        field: 'thresholdRatio',
+      },
+    );
+    expect(placeError(sum, document, 'policy.yml').message).toBe(
+      'policy.yml:2: thresholdRatio: thresholdRatio 0.85 × usable 10 < max_tokens 9000',
+    );
+  });
 });

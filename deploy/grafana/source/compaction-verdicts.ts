@@ -59,7 +59,7 @@ export const VERDICT: readonly Panel[] = [
       { from: 0.05, color: 'orange' },
       { from: 0.2, color: 'red' },
     ],
-    without: 'no fallback',
+    without: '0',
     queries: [
       {
         expr: ratio(
@@ -78,7 +78,7 @@ export const VERDICT: readonly Panel[] = [
     width: 4,
     decimals: 0,
     thresholds: [],
-    without: 'no passes',
+    without: '0',
     queries: [{ expr: increaseOfSum(METRICS.passSavedTokens, { window: '$__range' }), legend: 'saved' }],
   }),
   stat({
@@ -88,7 +88,7 @@ export const VERDICT: readonly Panel[] = [
     width: 4,
     decimals: 2,
     thresholds: [],
-    without: 'nothing',
+    without: '0',
     queries: [
       {
         expr: increase(METRICS.modelCost, { where: { purpose: '="summary"' }, window: '$__range' }),

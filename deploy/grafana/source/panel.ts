@@ -66,6 +66,8 @@ export const DATASOURCE = { type: 'prometheus', uid: '$datasource' } as const;
 
 const STAT_HEIGHT = 4;
 const GRAPH_HEIGHT = 8;
+/** What a graph shows before the first of what it counts has happened. Grafana's own words (“No data”) read as a fault. */
+const NO_SERIES = '0';
 
 /**
  * One number, as it is now, on the colour of how well that is. Asked for at the end of the time shown alone: the last value of a
@@ -115,7 +117,7 @@ export function graph(terms: GraphTerms): Panel {
     json: {
       ...describePanel('timeseries', terms),
       fieldConfig: {
-        defaults: { ...describeField(terms), color: { mode: 'palette-classic' }, custom },
+        defaults: { ...describeField(terms), color: { mode: 'palette-classic' }, noValue: NO_SERIES, custom },
         overrides: Object.entries(colors).map(([legend, fixedColor]) => ({
           matcher: { id: 'byName', options: legend },
           properties: [{ id: 'color', value: { mode: 'fixed', fixedColor } }],
@@ -138,7 +140,7 @@ export function heatmap(terms: PanelTerms): Panel {
     json: {
       ...panel,
       targets: panel.targets.map((target) => ({ ...target, format: 'heatmap' })),
-      fieldConfig: { defaults: { unit: 'short' }, overrides: [] },
+      fieldConfig: { defaults: { unit: 'short', noValue: NO_SERIES }, overrides: [] },
       options: {
         calculate: false,
         cellGap: 1,

@@ -32,7 +32,7 @@ const VERDICT: readonly Panel[] = [
     width: 4,
     decimals: 0,
     thresholds: [{ from: 1, color: 'orange' }],
-    without: 'none',
+    without: '0',
     queries: [{ expr: increase(METRICS.modelFallbacks, { window: '5m' }), legend: 'passed over' }],
   }),
   stat({
@@ -61,7 +61,7 @@ const VERDICT: readonly Panel[] = [
     width: 4,
     decimals: 2,
     thresholds: [],
-    without: 'nothing',
+    without: '0',
     queries: [{ expr: increase(METRICS.modelCost, { window: '$__range' }), legend: 'paid' }],
   }),
   stat({

@@ -18,7 +18,7 @@ export function alertsFiring(width: number): Panel {
     unit: 'short',
     width,
     thresholds: [{ from: 1, color: 'red' }],
-    without: 'none',
+    without: '0',
     queries: [{ expr: `count (${FIRING}) or vector(0)`, legend: 'firing' }],
   });
 }

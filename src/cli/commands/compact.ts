@@ -23,12 +23,13 @@ export interface CompactOptions {
  */
 export async function compactFile(path: string, options: CompactOptions, output: Output): Promise<number> {
   const { policy: policyPath, window } = options;
-  const policy = overrideSummarizer(await readPolicyFile(policyPath, output), options.summarizer);
+  const source = await readPolicyFile(policyPath, output);
+  const policy = overrideSummarizer(source.policy, options.summarizer);
   const prepared = await prepareTrial(
-    { policy, path: policyPath, windowOption: '--window' },
+    { ...source, policy, windowOption: '--window' },
     window === undefined ? {} : { usableTokens: window },
   );
-  const summarizers = await createTrialSummarizers(prepared, policyPath);
+  const summarizers = await createTrialSummarizers(prepared, source);
   let exitCode = 0;
   for await (const { number, line } of readLines(path)) {
     let id = `line-${number}`;

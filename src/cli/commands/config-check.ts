@@ -2,13 +2,18 @@ import { checkSettings } from '../../config/check-settings.ts';
 import { findText, type SettingSource } from '../../config/read-setting.ts';
 import { readEnvironment } from '../../config.ts';
 import { isTurnfoldError, type TurnfoldError } from '../../domain/errors.ts';
-import type { PolicyInput } from '../../domain/policy.ts';
-import type { PolicyExamination } from '../../domain/policy-input.ts';
 import { examineAgents } from '../../runtime/agents.ts';
 import { examineShadow } from '../../runtime/shadow.ts';
 import { examineModule } from '../load-agents.ts';
 import { type Output, writeJson } from '../output.ts';
-import { completeAlone, examinePolicyFile, examineTrialPolicy } from '../policy-file.ts';
+import {
+  completeAlone,
+  examinePolicyFile,
+  examineTrialPolicy,
+  NO_FILE,
+  type PolicySource,
+  placeAgentError,
+} from '../policy-file.ts';
 import { readRoles } from '../read-roles.ts';
 
 export interface CheckOptions {
@@ -59,19 +64,19 @@ async function checkFiles({ policy, shadow, agents, roles }: CheckOptions): Prom
   const hasSummarizers = readRoles(roles).includes('summarization');
   const base = await examinePolicyFile(policy);
   const second = await examineTrialPolicy(shadow);
-  if (agents === undefined) return [base, second, checkAlone(policy, base), checkAlone(shadow, second)];
+  if (agents === undefined) return [base, second, checkAlone(base), checkAlone(second)];
   const under = {
     hasSummarizers,
-    ...(base.problems.length === 0 && { policy: base.policy }),
-    ...(shadow !== undefined && second.problems.length === 0 && { shadow: second.policy }),
+    ...(base.problems.length === 0 && { policy: base }),
+    ...(shadow !== undefined && second.problems.length === 0 && { shadow: second }),
   };
   return [base, second, await checkAgents(agents, under)];
 }
 
 /** Limits that no agent's own settings are merged over. */
-function checkAlone(path: string | undefined, { policy }: PolicyExamination): Report {
+function checkAlone(source: PolicySource): Report {
   try {
-    completeAlone(path, policy);
+    completeAlone(source);
     return { problems: [], warnings: [] };
   } catch (error) {
     return { problems: [known(error)], warnings: [] };
@@ -79,8 +84,8 @@ function checkAlone(path: string | undefined, { policy }: PolicyExamination): Re
 }
 
 interface Policies {
-  readonly policy?: PolicyInput;
-  readonly shadow?: PolicyInput;
+  readonly policy?: PolicySource;
+  readonly shadow?: PolicySource;
   readonly hasSummarizers: boolean;
 }
 
@@ -88,10 +93,12 @@ interface Policies {
 async function checkAgents(path: string, { policy, shadow, hasSummarizers }: Policies): Promise<Report> {
   try {
     const { agents, warnings, problems } = await examineModule(path);
-    const live = policy === undefined ? [] : await examineAgents(agents, policy, hasSummarizers);
-    const shadowed = shadow === undefined ? [] : await examineShadow(agents, shadow);
+    const live = policy === undefined ? [] : await examineAgents(agents, policy.policy, hasSummarizers);
+    const shadowed = shadow === undefined ? [] : await examineShadow(agents, shadow.policy);
+    const sources = { policy: policy ?? NO_FILE, ...(shadow && { shadow }) };
+    const placed = [...live, ...shadowed].map((error) => known(placeAgentError(error, agents, sources)));
     return {
-      problems: [...problems, ...live, ...shadowed],
+      problems: [...problems, ...placed],
       warnings: warnings.map((warning) => `${path}: ${warning}`),
     };
   } catch (error) {

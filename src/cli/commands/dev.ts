@@ -15,7 +15,7 @@ import type { CommandContext } from '../command-context.ts';
 import { forwardInterrupt } from '../interruption.ts';
 import { loadAgents } from '../load-agents.ts';
 import { type Output, reportError } from '../output.ts';
-import { readPolicyFile, readTrialPolicy } from '../policy-file.ts';
+import { readPolicySources } from '../policy-file.ts';
 import { describeTurn } from './follow-turn.ts';
 import { showContext, showVersions } from './show.ts';
 
@@ -43,8 +43,9 @@ const COMMANDS = '/show, /versions and /compact look inside; /quit ends.';
 export async function runDev(options: DevOptions, output: Output): Promise<number> {
   const config = readConfig();
   parseInput(idSchema, options.conversation, '--conversation');
-  const policy = await readPolicyFile(options.policy, output);
-  const shadow = options.shadow === undefined ? {} : { shadow: await readTrialPolicy(options.shadow, output) };
+  const sources = await readPolicySources(options, output);
+  const { policy } = sources.policy;
+  const shadow = sources.shadow && { shadow: sources.shadow.policy };
   const agents = await chooseAgents(options, policy, output);
   const agent = chooseAgent(agents, options.agent);
   const onEvent = combineListeners(logEvents(createLogger({ level: 'warn', isPretty: true })), tellShadow(output));

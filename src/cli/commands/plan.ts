@@ -32,7 +32,7 @@ interface PlanLine {
 
 /** Shows, for each conversation of a file, what a pass would do. Needs no Redis and no model. @returns the exit code */
 export async function planFile(path: string, options: PlanOptions, output: Output): Promise<number> {
-  const policy = completeAlone(options.policy, await readPolicyFile(options.policy, output));
+  const policy = completeAlone(await readPolicyFile(options.policy, output));
   const counter = await loadTokenCounter('o200k_base');
   let exitCode = 0;
   for await (const { number, line } of readLines(path)) {

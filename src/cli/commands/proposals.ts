@@ -1,7 +1,7 @@
 import type { DecisionView, ProposalView } from '../../client/index.ts';
 import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
 import { isMapping } from '../../domain/parse.ts';
-import { parseYaml } from '../../runtime/policy-text.ts';
+import { parseYaml } from '../../runtime/yaml-document.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { ConversationOptions } from '../command-options.ts';
 import { nameFile, readTextFile } from '../files.ts';
@@ -78,7 +78,7 @@ async function findProposal(
 /** The client says what is wrong with a text; here only the file. @throws not_found, invalid_input */
 async function readEdits(path: string): Promise<Record<string, string>> {
   const text = { name: nameFile(path), field: path, code: 'invalid_input' } as const;
-  const value = parseYaml(await readTextFile(path), text);
+  const { value } = parseYaml(await readTextFile(path), text);
   if (isMapping(value)) return value as Record<string, string>;
   throw new TurnfoldError(text.code, `${text.name}: expected texts by range, as \`5-9: …\``, { field: path });
 }

@@ -1,4 +1,3 @@
-import type { PolicyInput } from '../../domain/policy.ts';
 import { type OfflineAgent, suggestUsableTokens } from '../../runtime/offline/offline-agent.ts';
 import type { SummarizerChain } from '../../runtime/offline/offline-pass.ts';
 import { createOfflineSummarizers } from '../../runtime/offline/offline-summarizers.ts';
@@ -8,7 +7,7 @@ import { weighConversation } from '../../runtime/offline/weigh-conversation.ts';
 import { openConversationLine } from '../../wire/conversation-line.ts';
 import { readLines } from '../files.ts';
 import { type Output, reportRefusal, writeJson } from '../output.ts';
-import { readTrialPolicy } from '../policy-file.ts';
+import { type PolicySource, readTrialPolicy } from '../policy-file.ts';
 import { prepareTrial } from '../prepare-trial.ts';
 import { openProgress, type Progress } from './replay/progress.ts';
 import { describePolicy, type ReplayedConversation } from './replay/summary.ts';
@@ -76,13 +75,13 @@ async function prepareTrials(
 ): Promise<[Trial, Trial?]> {
   const own = await readTrialPolicy(policy, output);
   const other = against === undefined ? undefined : await readTrialPolicy(against, output);
-  const suggested = Math.max(...[own, ...(other ? [other] : [])].map(suggestUsableTokens));
+  const suggested = Math.max(...[own, ...(other ? [other] : [])].map((source) => suggestUsableTokens(source.policy)));
   const usableTokens = window ?? (model === undefined ? suggested : undefined);
   const size = { ...(usableTokens === undefined ? {} : { usableTokens }), ...(model === undefined ? {} : { model }) };
   const windowOption = window !== undefined ? '--window' : model !== undefined ? '--model' : undefined;
-  const prepare = async (path: string | undefined, input: PolicyInput): Promise<Trial> => ({
+  const prepare = async (path: string | undefined, source: PolicySource): Promise<Trial> => ({
     name: path ?? 'default policy',
-    prepared: await prepareTrial({ policy: input, path, windowOption, counts }, size),
+    prepared: await prepareTrial({ ...source, windowOption, counts }, size),
     replayed: [],
   });
   const trial = await prepare(policy, own);

@@ -77,7 +77,7 @@ async function readLimit(
     const field = '--agents';
     throw new TurnfoldError('unknown_agent', `${field}: no agent ${state.agent} in ${agents}`, { field });
   }
-  const merged = completePolicy(mergePolicies(await readPolicyFile(policy, output), agent.policy));
+  const merged = completePolicy(mergePolicies((await readPolicyFile(policy, output)).policy, agent.policy));
   return resolveLimits(merged, agent.model.profile).hardTokens;
 }
 

@@ -13,7 +13,7 @@ import { explainError, explainRefusal } from '../explain-outage.ts';
 import { listenForSignals } from '../interruption.ts';
 import { loadAgents } from '../load-agents.ts';
 import type { Output } from '../output.ts';
-import { readPolicyFile, readTrialPolicy } from '../policy-file.ts';
+import { placeAgentError, readPolicySources } from '../policy-file.ts';
 import { readRoles } from '../read-roles.ts';
 
 export interface WorkerOptions {
@@ -34,8 +34,7 @@ export async function runWorker(options: WorkerOptions, output: Output): Promise
     });
   }
   const location = { url: redisUrl, tls: redisTls };
-  const policy = await readPolicyFile(options.policy, output);
-  const shadow = options.shadow === undefined ? {} : { shadow: await readTrialPolicy(options.shadow, output) };
+  const sources = await readPolicySources(options, output);
   const agents = await loadAgents(options.agents, output);
   const secrets = listSecrets(readEnvironment());
   const logger = createLogger({ level: logLevel, showsContent: logsContent, secrets });
@@ -51,13 +50,15 @@ export async function runWorker(options: WorkerOptions, output: Output): Promise
     ...config,
     redisUrl,
     redisTls,
-    policy,
-    ...shadow,
+    policy: sources.policy.policy,
+    ...(sources.shadow && { shadow: sources.shadow.policy }),
     agents,
     roles,
     onEvent,
     secrets,
     ...(logsContent && { onContent: logContents(logger) }),
+  }).catch((error: unknown) => {
+    throw placeAgentError(error, agents, sources);
   });
   // While Redis is away a start waits for it, however long: told to stop, it is left, for it has taken nothing yet.
   const workers = await Promise.race([started, interruption.then(() => undefined)]);

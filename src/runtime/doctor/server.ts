@@ -97,7 +97,7 @@ function examineAppendOnly({ appendOnly: { isOn, hasFailed, fsync } }: ServerFac
   const name = 'append-only file';
   if (!isOn) {
     const remedy = 'CONFIG SET appendonly yes, and the same in its configuration.';
-    return findWarning(name, 'off: a restart loses what was acknowledged since the last snapshot', remedy);
+    return findWrong(name, 'off: a restart of Redis loses what was acknowledged since its last snapshot', remedy);
   }
   if (hasFailed) return findWrong(name, 'its last write or rewrite failed', 'See the log of Redis, and its disk.');
   if (fsync === undefined) return findOk(name, 'on; how often it reaches the disk may not be asked');

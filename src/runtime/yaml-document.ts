@@ -1,0 +1,122 @@
+import { isMap, isNode, isScalar, isSeq, LineCounter, type Pair, parseDocument, type Scalar } from 'yaml';
+import { type ErrorCode, TurnfoldError } from '../domain/errors.ts';
+import { toCamelCase } from '../domain/policy-input.ts';
+
+export interface YamlText {
+  /** of the text, for people */
+  readonly name: string;
+  /** for programs (the name) */
+  readonly field?: string;
+  readonly code?: ErrorCode;
+}
+
+/** Where a setting stands in a text. */
+export interface SettingPlace {
+  /** its path with each key as the text spells it */
+  readonly written: string;
+  /** from 1 */
+  readonly line: number;
+}
+
+/** A parsed text that remembers where each of its keys stands. */
+export interface YamlDocument {
+  readonly value: unknown;
+  /**
+   * Finds a setting by its path (`summarizer.models[0]`), in either spelling of its keys, with or without the leading
+   * `compact`. A setting that the text does not have is found at the innermost key around it.
+   */
+  readonly locate: (path: string) => SettingPlace | undefined;
+  /** The line of the first setting that a sentence names and the text has. */
+  readonly findLine: (sentence: string) => number | undefined;
+  /** Replaces names of settings in a sentence by the spelling of the text. */
+  readonly spell: (sentence: string) => string;
+}
+
+/** @throws invalid_policy, unless another code is given, where the text is no YAML */
+export function parseYaml(yaml: string, { name, field = name, code = 'invalid_policy' }: YamlText): YamlDocument {
+  const lines = new LineCounter();
+  const document = parseDocument(yaml, { lineCounter: lines });
+  const [error] = document.errors;
+  if (error !== undefined) {
+    const why = error.message.split('\n')[0]?.replace(/:$/, '');
+    throw new TurnfoldError(code, `${name}: ${why}`, { field, cause: error });
+  }
+  const root = document.contents;
+  return {
+    value: read(() => document.toJS() as unknown, { name, field, code }),
+    locate: (path) => locate(root, path, lines),
+    findLine: (sentence) => findLine(root, sentence, lines),
+    spell: (sentence) => spell(root, sentence),
+  };
+}
+
+/** Aliases are resolved when the value is made, and may be refused then (too many of them). */
+function read(make: () => unknown, { name, field, code = 'invalid_policy' }: YamlText): unknown {
+  try {
+    return make();
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : 'not YAML';
+    throw new TurnfoldError(code, `${name}: ${why}`, { field: field ?? name, cause });
+  }
+}
+
+function locate(root: unknown, path: string, lines: LineCounter): SettingPlace | undefined {
+  const segments = path.split(/[.[\]]/).filter((segment) => segment !== '');
+  const [first = ''] = segments;
+  if (findPair(root, first) === undefined && findPair(root, 'compact') !== undefined) segments.unshift('compact');
+  let node: unknown = root;
+  let offset: number | undefined;
+  const written = segments.map((segment) => {
+    const found = findChild(node, segment);
+    node = found?.node;
+    offset = found?.offset ?? offset;
+    return found?.written ?? segment;
+  });
+  if (offset === undefined) return undefined;
+  const joined = written.reduce((before, name) => (/^\d+$/.test(name) ? `${before}[${name}]` : `${before}.${name}`));
+  return { written: joined, line: lines.linePos(offset).line };
+}
+
+interface Child {
+  readonly node: unknown;
+  readonly written: string;
+  readonly offset: number | undefined;
+}
+
+function findChild(parent: unknown, segment: string): Child | undefined {
+  if (isSeq(parent)) {
+    const node = parent.items[Number(segment)];
+    return isNode(node) ? { node, written: segment, offset: node.range?.[0] } : undefined;
+  }
+  const pair = findPair(parent, segment);
+  return pair && { node: pair.value, written: String(pair.key.value), offset: pair.key.range?.[0] };
+}
+
+function findPair(node: unknown, key: string): Pair<Scalar> | undefined {
+  return listPairs(node).find(({ key: { value } }) => value === key || toCamelCase(String(value)) === key);
+}
+
+function listPairs(node: unknown): readonly Pair<Scalar>[] {
+  return isMap(node) ? node.items.filter((pair): pair is Pair<Scalar> => isScalar(pair.key)) : [];
+}
+
+const CAMEL_CASE = /[a-z]+(?:[A-Z][a-z]+)+/g;
+
+function findLine(root: unknown, sentence: string, lines: LineCounter): number | undefined {
+  for (const [name] of sentence.matchAll(CAMEL_CASE)) {
+    const pair = listSettings(root).find(({ key }) => toCamelCase(String(key.value)) === name);
+    const offset = pair?.key.range?.[0];
+    if (offset !== undefined) return lines.linePos(offset).line;
+  }
+  return undefined;
+}
+
+function spell(root: unknown, sentence: string): string {
+  const spellings = new Map(listSettings(root).map(({ key }) => [toCamelCase(String(key.value)), String(key.value)]));
+  return sentence.replace(CAMEL_CASE, (name) => spellings.get(name) ?? name);
+}
+
+/** With those under `compact`, where it holds the settings. */
+function listSettings(root: unknown): readonly Pair<Scalar>[] {
+  return [...listPairs(root), ...listPairs(findPair(root, 'compact')?.value)];
+}
