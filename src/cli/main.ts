@@ -1,8 +1,10 @@
 #!/usr/bin/env node
+import tab from '@bomb.sh/tab/commander';
 import { Command } from 'commander';
 import { addCheckCommands } from './check-commands.ts';
 import { addOfflineCommands } from './offline-commands.ts';
 import { processOutput } from './output.ts';
+import { explainOldNode, readPackageFacts } from './package-facts.ts';
 import { addProcessCommands } from './process-commands.ts';
 import { addRedisCommands } from './redis-commands.ts';
 import { asksJson, reportUsage } from './report-usage.ts';
@@ -37,18 +39,27 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
+const facts = readPackageFacts();
+const tooOld = explainOldNode(process.versions.node, facts.engines.node);
+if (tooOld !== undefined) {
+  processOutput.note(tooOld);
+  process.exit(78); // EX_CONFIG of sysexits
+}
+
 // Each command is loaded when it is called: help is there after 0.16 s, not 0.5 s with Redis, queue and tools of all.
 const isJson = asksJson(process.argv.slice(2));
 const program = new Command('turnfold')
   .exitOverride()
   .configureOutput(isJson ? { writeErr: () => undefined } : {})
   .description('Durable turns for LLM agents on Node and Redis, with compaction that keeps every context small.')
+  .version(facts.version)
   .showHelpAfterError('(--help says how)')
   .addHelpText('after', MORE_HELP);
 addProcessCommands(program, processOutput);
 addRedisCommands(program, processOutput);
 addOfflineCommands(program, processOutput);
 addCheckCommands(program, processOutput);
+tab(program);
 try {
   await program.parseAsync();
 } catch (error) {

@@ -9,7 +9,7 @@ import { loadTokenCounter } from '../tokens/token-counter.ts';
 import { readConversationLine } from '../wire/conversation-line.ts';
 import { type DemoScript, maxResultTokens, TARGET_SHARE, THRESHOLD_SHARE } from './demo-agent.ts';
 import { type Playback, playBack } from './playback.ts';
-import { writeQuestions } from './questions.ts';
+import { type CodeFolder, writeQuestions } from './questions.ts';
 import { workspaceTools } from './workspace-tools.ts';
 
 const QUESTION_USABLE_TOKENS = 13_000;
@@ -24,16 +24,13 @@ export function isCheckout(root: string): boolean {
   return existsSync(join(root, 'src'));
 }
 
-/** @throws not_found, in a package */
+/** Questions about the code of turnfold itself: its sources, or what a package holds of them. */
 export async function loadQuestionScript(root: string): Promise<DemoScript> {
-  if (!isCheckout(root)) {
-    const what = 'the demo is about the sources of turnfold, and this package has none';
-    throw new TurnfoldError('not_found', `${what}: run it in a checkout, or play a recorded conversation with --file`);
-  }
+  const code: CodeFolder = isCheckout(root) ? { path: 'src', extension: '.ts' } : { path: 'dist', extension: '.js' };
   return {
     system: SYSTEM,
     tools: workspaceTools(root),
-    turns: await writeQuestions(root),
+    turns: await writeQuestions(root, code),
     usable: QUESTION_USABLE_TOKENS,
     opening: [],
   };

@@ -1,21 +1,27 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { ScriptedTurn } from './script.ts';
 
-/** Rooms of this project that the agent is asked about, with what is searched for in each. */
+/** Where the code lies: the sources in a checkout, what was built from them in an installed package. */
+export interface CodeFolder {
+  readonly path: 'src' | 'dist';
+  readonly extension: '.ts' | '.js';
+}
+
+/** Folders of the code that the agent is asked about, with what is searched for in each. */
 const ROOMS = [
-  { path: 'src/domain', text: 'throw new TurnfoldError' },
-  { path: 'src/domain/compaction', text: 'export function' },
-  { path: 'src/domain/ports', text: 'export interface' },
-  { path: 'src/store', text: 'redis.call' },
-  { path: 'src/queue', text: 'bullmq' },
-  { path: 'src/workers/turn', text: 'export async function' },
-  { path: 'src/workers/compaction', text: 'readonly status' },
-  { path: 'src/client', text: '@throws' },
-  { path: 'src/tokens', text: 'yield' },
-  { path: 'src/telemetry', text: 'labelNames' },
-  { path: 'src/local-redis', text: 'spawn' },
-  { path: 'src/cli', text: 'output.line' },
+  { path: 'domain', text: 'throw new TurnfoldError' },
+  { path: 'domain/compaction', text: 'export function' },
+  { path: 'domain/ports', text: 'export interface' },
+  { path: 'store', text: 'redis.call' },
+  { path: 'queue', text: 'bullmq' },
+  { path: 'workers/turn', text: 'export async function' },
+  { path: 'workers/compaction', text: 'readonly status' },
+  { path: 'client', text: '@throws' },
+  { path: 'tokens', text: 'yield' },
+  { path: 'telemetry', text: 'labelNames' },
+  { path: 'local-redis', text: 'spawn' },
+  { path: 'cli', text: 'output.line' },
 ] as const;
 
 const FILES_A_ROOM = 4;
@@ -29,22 +35,33 @@ const DEPENDENCIES = [
   'asciichart',
   'zod',
   'yaml',
+  // A package comes without what only its tests and gates need: these take their places.
+  'pino',
+  'undici',
 ] as const;
+const TALKED_ABOUT = 9;
 const EXCERPT_CHARACTERS = 9_000;
 
 /**
  * The demo's conversation: first questions about this project's own sources, which the agent answers with its tools, then a
  * talk about the READMEs of the dependencies, in which there is nothing to summarize: both kinds of compaction happen.
  */
-export async function writeQuestions(root: string): Promise<ScriptedTurn[]> {
-  const rooms = await Promise.all(ROOMS.map((room) => roomTurns(root, room)));
-  const talk = await Promise.all(DEPENDENCIES.map((name) => readmeTurns(root, name)));
+export async function writeQuestions(root: string, code: CodeFolder): Promise<ScriptedTurn[]> {
+  const rooms = await Promise.all(ROOMS.map((room) => roomTurns(root, code, room)));
+  const found = await Promise.all(DEPENDENCIES.map(async (name) => ({ name, readme: await readReadme(root, name) })));
+  const known = found.filter(({ readme }) => readme !== undefined).slice(0, TALKED_ABOUT);
+  const talk = known.map(({ name, readme = '' }) => readmeTurns(name, readme));
   return [...rooms.flat(), ...talk.flat()];
 }
 
-async function roomTurns(root: string, { path, text }: (typeof ROOMS)[number]): Promise<ScriptedTurn[]> {
+async function roomTurns(
+  root: string,
+  code: CodeFolder,
+  { path: room, text }: (typeof ROOMS)[number],
+): Promise<ScriptedTurn[]> {
+  const path = `${code.path}/${room}`;
   const entries = await readdir(join(root, path), { withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile() && entry.name.endsWith('.ts')).slice(0, FILES_A_ROOM);
+  const files = entries.filter((entry) => entry.isFile() && isCode(entry.name, code)).slice(0, FILES_A_ROOM);
   const overview: ScriptedTurn = {
     ask: `What lies in ${path}, and what do its first files do?`,
     rounds: [
@@ -65,8 +82,7 @@ async function roomTurns(root: string, { path, text }: (typeof ROOMS)[number]): 
 }
 
 /** Two turns that quote a README in the question: there is one answer behind each, and nothing to summarize. */
-async function readmeTurns(root: string, name: string): Promise<ScriptedTurn[]> {
-  const readme = await readReadme(join(root, 'node_modules', name));
+function readmeTurns(name: string, readme: string): ScriptedTurn[] {
   const excerpt = readme.slice(0, EXCERPT_CHARACTERS).toWellFormed();
   const headings = [...readme.matchAll(/^#+ +(.+)$/gm)].map((match) => match[1]?.trim() ?? '');
   return [
@@ -93,7 +109,20 @@ function firstSentence(text: string): string {
   return prose?.trim() ?? 'it does not say in its first lines.';
 }
 
-async function readReadme(folder: string): Promise<string> {
-  const name = (await readdir(folder)).find((file) => file.toLowerCase() === 'readme.md');
-  return name === undefined ? 'This package has no README.' : await readFile(join(folder, name), 'utf8');
+/** Declarations lie beside what was built. */
+function isCode(name: string, { extension }: CodeFolder): boolean {
+  return name.endsWith(extension) && !name.endsWith('.d.ts');
+}
+
+/** Of a dependency, which npm may have put beside the package. Undefined: it is not installed. */
+async function readReadme(root: string, dependency: string): Promise<string | undefined> {
+  for (let folder = root; ; folder = dirname(folder)) {
+    const files = await readdir(join(folder, 'node_modules', dependency)).catch(() => undefined);
+    if (files !== undefined) {
+      const name = files.find((file) => file.toLowerCase() === 'readme.md');
+      const path = join(folder, 'node_modules', dependency, name ?? '');
+      return name === undefined ? 'This package has no README.' : await readFile(path, 'utf8');
+    }
+    if (folder === dirname(folder)) return undefined;
+  }
 }

@@ -70,6 +70,6 @@ async function* textFiles(folder: string): AsyncGenerator<string> {
   for (const entry of entries) {
     const path = join(folder, entry.name);
     if (entry.isDirectory() && !SKIPPED.has(entry.name)) yield* textFiles(path);
-    else if (entry.isFile() && /\.(ts|md|json|lua|ya?ml)$/.test(entry.name)) yield path;
+    else if (entry.isFile() && /\.(ts|js|md|json|lua|ya?ml)$/.test(entry.name)) yield path;
   }
 }

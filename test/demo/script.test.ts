@@ -1,6 +1,4 @@
-import { tmpdir } from 'node:os';
 import { describe, expect, test } from 'vitest';
-import { loadQuestionScript } from '../../src/demo/load-script.ts';
 import { decideFrom, type ScriptedTurn, turnIdOf } from '../../src/demo/script.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { ModelRequest } from '../../src/domain/model.ts';
@@ -26,10 +24,6 @@ const tool = (content: string): Message => ({ role: 'tool', content, toolCallId:
 function request(idempotencyKey: string, messages: readonly Message[] = []): ModelRequest {
   return { system: '', tools: [], messages, tokens: 0, idempotencyKey, signal: new AbortController().signal };
 }
-
-test('a package has no sources to ask about', async () => {
-  await expect(loadQuestionScript(tmpdir())).rejects.toMatchObject({ code: 'not_found' });
-});
 
 test('ids of turns sort as the turns do', () => {
   expect([0, 8, 41].map(turnIdOf)).toStrictEqual(['turn-01', 'turn-09', 'turn-42']);

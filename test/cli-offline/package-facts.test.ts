@@ -1,0 +1,45 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { explainOldNode, readPackageFacts } from '../../src/cli/package-facts.ts';
+import { runTurnfold, writeTemporary } from '../cli/run-turnfold.ts';
+
+it('reads version and engine of the package', () => {
+  expect(readPackageFacts()).toMatchObject({
+    version: expect.stringMatching(/^\d+\.\d+\.\d+/) as string,
+    engines: { node: expect.stringMatching(/^>=22\./) as string },
+  });
+});
+
+describe('the check of Node', () => {
+  it.each(['22.22.0', '22.22.1', '22.23.0', '24.0.0', '100.0.0'])('lets %s run', (present) => {
+    expect(explainOldNode(present, '>=22.22.0')).toBeUndefined();
+  });
+
+  it.each(['20.20.2', '22.21.9', '9.99.99'])('refuses %s with what to do', (present) => {
+    expect(explainOldNode(present, '>=22.22.0')).toContain(`needs Node >=22.22.0; this is ${present}`);
+  });
+});
+
+describe('the command line', () => {
+  it('prints its version', async () => {
+    const { version } = readPackageFacts();
+    expect(await runTurnfold(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: '' });
+  });
+
+  it.each([
+    [['wor'], /^worker\t/],
+    [['worker', '--ro'], /^--roles\t/],
+    [['config', 'ch'], /^check\t/],
+  ])('completes %j', async (words, suggestion) => {
+    const { code, stdout } = await runTurnfold(['complete', '--', ...words]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(suggestion);
+  });
+
+  it('prints a completion script that bash can read', async () => {
+    const { stdout } = await runTurnfold(['complete', 'bash']);
+    const file = await writeTemporary('completion.bash', stdout);
+    await expect(promisify(execFile)('bash', ['-n', file])).resolves.toMatchObject({ stderr: '' });
+  });
+});

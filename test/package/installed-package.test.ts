@@ -1,0 +1,44 @@
+import { execFile } from 'node:child_process';
+import { copyFile, cp, mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+const run = promisify(execFile);
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** Below the checkout's own node_modules, so that the dependencies are found as npm installs them: beside the package. */
+const PROJECT = join(ROOT, 'node_modules/.cache/turnfold-project');
+const PACKAGE = join(PROJECT, 'node_modules/turnfold');
+const BUILD_MS = 240_000;
+
+beforeAll(async () => {
+  await rm(PACKAGE, { recursive: true, force: true });
+  await mkdir(PACKAGE, { recursive: true });
+  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+  await run(process.execPath, [tsc, '-p', 'tsconfig.build.json', '--outDir', join(PACKAGE, 'dist')], { cwd: ROOT });
+  await cp(join(ROOT, 'src/store/lua'), join(PACKAGE, 'dist/store/lua'), { recursive: true });
+  await copyFile(join(ROOT, 'package.json'), join(PACKAGE, 'package.json'));
+}, BUILD_MS);
+
+afterAll(() => rm(PACKAGE, { recursive: true, force: true }));
+
+function runInstalled(...args: string[]): Promise<{ stdout: string; stderr: string }> {
+  const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], TURNFOLD_METRICS_PORT: '0' };
+  return run(process.execPath, [join(PACKAGE, 'dist/cli/main.js'), ...args], { cwd: PROJECT, env });
+}
+
+it('runs the demo about its own built code', async () => {
+  const { stdout, stderr } = await runInstalled('demo', '--json');
+  const summary = JSON.parse(stdout) as Record<string, number>;
+  expect(summary).toMatchObject({ turns: 42, overLimit: 0 });
+  expect(summary['summarized']).toBeGreaterThanOrEqual(2);
+  expect(summary['evicted']).toBeGreaterThanOrEqual(2);
+  expect(stderr).not.toContain('Error');
+}, 120_000);
+
+it('can be imported by its name', async () => {
+  const script = "const { openClient } = await import('turnfold/client'); console.log(typeof openClient);";
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: PROJECT });
+  expect(stdout.trim()).toBe('function');
+}, 60_000);
