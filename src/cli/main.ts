@@ -53,6 +53,7 @@ const program = new Command('turnfold')
   .configureOutput(isJson ? { writeErr: () => undefined } : {})
   .description('Durable turns for LLM agents on Node and Redis, with compaction that keeps every context small.')
   .version(facts.version)
+  .enablePositionalOptions() // behind a command, --version is that command's own
   .showHelpAfterError('(--help says how)')
   .addHelpText('after', MORE_HELP);
 addProcessCommands(program, processOutput);

@@ -87,7 +87,7 @@ export interface TurnfoldClient {
   context(conversation: ConversationName, at?: ContextPoint): Promise<ContextView>;
   /** the context of one kept version, as it was when it was made */
   show(conversation: ConversationName, version: number): Promise<ContextView>;
-  /** kept versions, newest first */
+  /** Kept versions, oldest first. */
   versions(conversation: ConversationName): Promise<Version[]>;
   /** what changed from one kept version to another; 0 is the whole log */
   diff(conversation: ConversationName, before: number, after: number): Promise<VersionChange[]>;

@@ -121,7 +121,7 @@ export async function readWholeLog(ports: ClientPorts, name: ConversationName): 
   return head === 0 ? [] : await ports.contexts.readLog(readConversationName(name), [{ from: 1, to: head }]);
 }
 
-/** Kept versions, newest first. @throws not_found */
+/** Kept versions, oldest first. @throws not_found */
 export async function listVersions(ports: ClientPorts, name: ConversationName): Promise<Version[]> {
   await describeConversation(ports, name);
   return await ports.contexts.listVersions(readConversationName(name));

@@ -102,7 +102,7 @@ async function planFork(
       : wanted === undefined
         ? findVersionBefore(versions, head + 1)
         : versions.find(({ number }) => number === wanted);
-  if (version === undefined) throw versionGone(source, wanted ?? (versions.at(-1)?.number ?? 1) - 1);
+  if (version === undefined) throw versionGone(source, wanted ?? (versions[0]?.number ?? 1) - 1);
   if (head >= version.base && head <= last) return { source, version: version.number, head };
   const { number, base } = version;
   const range = base === last ? `${base} alone` : `${base}…${last}`;

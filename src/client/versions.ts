@@ -49,7 +49,7 @@ const TRIES = 5;
 interface Readings {
   readonly conversation: ConversationRef;
   readonly state: ConversationState;
-  /** kept ones, newest first */
+  /** kept ones, oldest first */
   readonly versions: readonly Version[];
   readonly live: Version;
 }
@@ -95,7 +95,7 @@ export async function rollBackTurn(
     keepsNewer: false,
     change: async ({ versions, state: { head } }) => {
       const target = findVersionBefore(versions, first);
-      if (target === undefined) throw versionGone(conversation, (versions.at(-1)?.number ?? 1) - 1);
+      if (target === undefined) throw versionGone(conversation, (versions[0]?.number ?? 1) - 1);
       const [before] = await ports.contexts.readLog(conversation, [{ from: first - 1, to: first - 1 }]);
       const between = keepBetween(
         { head: target.base, total: target.baseTotal },

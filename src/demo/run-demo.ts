@@ -65,7 +65,7 @@ async function readRun(client: TurnfoldClient, conversation: string, turns: numb
     ]),
     appended: state.size.headTotal.tokens,
     tokensEnd: context.tokens,
-    versions: (await client.versions(conversation)).toReversed(),
+    versions: await client.versions(conversation),
   };
 }
 

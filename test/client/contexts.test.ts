@@ -58,11 +58,11 @@ describe('a conversation with versions', () => {
     await fixture.client.append({ conversation, agent, messages: [{ role: 'user', content: 'the last' }] });
   });
 
-  test('lists them, newest first', async () => {
+  test('lists them, oldest first', async () => {
     const versions = await fixture.client.versions(conversation);
     expect(versions.map(({ number, parent, base }) => [number, parent, base])).toStrictEqual([
-      [2, 1, 48],
       [1, 0, 24],
+      [2, 1, 48],
     ]);
     for (const version of versions) {
       expect(version.reasons).toContain('manual');
@@ -76,7 +76,7 @@ describe('a conversation with versions', () => {
     expect(view).toMatchObject({ version: 2, head: 49 });
     expect(view.items.at(-1)?.message.content).toBe('the last');
     expect(view.items.some(({ message }) => message.role === 'checkpoint')).toBe(true);
-    const [live] = await fixture.client.versions(conversation);
+    const live = (await fixture.client.versions(conversation)).at(-1);
     expect(view.tokens).toBeLessThan(live?.tokensBefore ?? 0);
   });
 
@@ -115,7 +115,7 @@ describe('a conversation with versions', () => {
     const { turn } = await fixture.client.enqueueTurn({ conversation, agent, input: 'hello' });
     const view = await fixture.client.result(conversation, turn, { waitMs: 20_000 });
     expect(view.answer?.content).toBe('heard hello');
-    const [live] = await fixture.client.versions(conversation);
+    const live = (await fixture.client.versions(conversation)).at(-1);
     expect(view.requestTokens[0]).toBeLessThan(live?.tokensBefore ?? 0);
   });
 

@@ -195,7 +195,7 @@ describe('sizes', () => {
   test('what is outside of messages is known by the newest version that was measured at its base', () => {
     const measured = versionOf(log, 1, [{ kind: 'raw', from: 1, to: 4, weight: NO_WEIGHT }]);
     const putBack: Version = { ...measured, number: 2, measuredAt: { head: 7, tokens: 999, bytes: 999 } };
-    expect(weighOutside([putBack, measured])).toStrictEqual(OUTSIDE);
+    expect(weighOutside([measured, putBack])).toStrictEqual(OUTSIDE);
     expect(weighOutside([])).toStrictEqual({ tokens: 3, bytes: 0 });
   });
 
@@ -215,7 +215,7 @@ describe('the version that was live before a message', () => {
     versionOf(log, number, [{ kind: 'raw', from: 1, to, weight: NO_WEIGHT }]);
 
   test('is the newest that describes nothing from there on', () => {
-    const versions = [over(4, 6), over(3, 12), over(2, 6), over(1, 2)];
+    const versions = [over(1, 2), over(2, 6), over(3, 12), over(4, 6)];
     expect(findVersionBefore(versions, 7)?.number).toBe(4);
     expect(findVersionBefore(versions, 6)?.number).toBe(1);
     expect(findVersionBefore(versions, 13)?.number).toBe(4);
@@ -224,6 +224,6 @@ describe('the version that was live before a message', () => {
   });
 
   test('may be kept no longer', () => {
-    expect(findVersionBefore([over(4, 6), over(3, 4)], 3)).toBeUndefined();
+    expect(findVersionBefore([over(3, 4), over(4, 6)], 3)).toBeUndefined();
   });
 });

@@ -86,7 +86,7 @@ describe.each(FORMATS)('the provider’s own compaction over %s', (format) => {
     expect(JSON.stringify(provider.requests.at(-1)?.body)).toContain('"type":"compaction"');
     expect(await ask(conversation, 't2')).toMatchObject({ state: 'completed' });
     expect(eventsOf(workers, 'version_rejected')).toEqual([]);
-    const [second] = await fixture.client.versions(conversation);
+    const [, second] = await fixture.client.versions(conversation);
     expect(second).toMatchObject({ number: 2, strategy: 'summarize', model: `native model-${format}` });
     const kept = (await fixture.client.log(conversation)).map(({ message }) => message.content);
     expect(kept.filter((content) => content.startsWith('I will look.'))).toHaveLength(10);

@@ -56,7 +56,7 @@ it('pins of the policy and pinned messages are in every request, and a version i
   const { turn } = await fixture.client.enqueueTurn({ conversation: 'p', agent: 'guide', input: 'and now?' });
   await settled(fixture, 'p', turn);
   expect(asked.at(-1)?.system).toBe('You guide.\n\nPrices are in dollars.');
-  const [first] = versions.toReversed();
+  const [first] = versions;
   const shown = await fixture.client.show('p', first?.number ?? 0);
   expect(shown.setup).toEqual({ system: 'You guide.', pins: [PIN], tools: [] });
   expect((await fixture.client.show('p', 0)).setup).toBeUndefined();

@@ -102,7 +102,7 @@ describe.each(WIRE_FORMATS)('a turn over %s', (format) => {
       state: 'completed',
       answer: { content: 'Fine.' },
     });
-    const [second] = await fixture.client.versions(conversation);
+    const [, second] = await fixture.client.versions(conversation);
     expect(second).toMatchObject({ number: 2, parent: 1, cause: 'rollback' });
     const [rejected] = eventsOf(workers, 'version_rejected');
     expect(rejected).toMatchObject({ by: 'provider', version: 1 });

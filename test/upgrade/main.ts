@@ -86,7 +86,7 @@ async function live(client: OpenClient, conversation: string, goOn: () => Promis
   const expected = Array.from({ length: TURNS }, (_, index) => `question ${index + 1}`);
   if (JSON.stringify(asked) !== JSON.stringify(expected)) wrong.push(`${conversation}: asked ${asked.join(', ')}`);
   if (log.length !== 4 * TURNS) wrong.push(`${conversation}: ${log.length} messages, not ${4 * TURNS}`);
-  const numbers = (await client.versions(conversation)).map(({ number }) => number).toReversed();
+  const numbers = (await client.versions(conversation)).map(({ number }) => number);
   if (numbers.length === 0) wrong.push(`${conversation}: no version`);
   numbers.forEach((number, index) => {
     if (number !== index + 1) wrong.push(`${conversation}: versions ${numbers.join(', ')}`);

@@ -137,7 +137,8 @@ async function compact({ client, output }: CommandContext, conversation: string)
   while ((await client.describe(conversation)).passId === passId && Date.now() < until) {
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
-  const [newest, ...older] = await client.versions(conversation);
-  if (newest === undefined || older.length < before) output.line('no new version: there is nothing to gain');
+  const versions = await client.versions(conversation);
+  const newest = versions.at(-1);
+  if (newest === undefined || versions.length <= before) output.line('no new version: there is nothing to gain');
   else output.line(`version ${newest.number}: ${newest.tokensBefore} → ${newest.tokensAfter} tokens`);
 }

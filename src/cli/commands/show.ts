@@ -44,7 +44,7 @@ export async function showVersions(
   id: string,
   options: ConversationOptions,
 ): Promise<number> {
-  const versions = (await client.versions({ tenant: options.tenant, id })).toReversed();
+  const versions = await client.versions({ tenant: options.tenant, id });
   if (options.json) for (const version of versions) writeJson(output, version);
   else if (versions.length === 0) output.line('no version yet: the whole log is the context');
   else for (const line of describeVersions(versions)) output.line(line);

@@ -105,11 +105,11 @@ function answersBefore({ toolCallId }: LogEntry['message'], first: number): bool
 /**
  * What requests hold besides messages, as the newest measurement has it: system prompt, tools, framing, and how far our
  * counts are off. Who asks for a restore does not know the agent, and the kept versions do.
- * @param versions newest first
+ * @param versions oldest first
  */
 export function weighOutside(versions: readonly Version[]): Weight {
   // A version that a worker put back is measured at a head behind its base: there the log is in the figure too.
-  const measured = versions.find(({ base, measuredAt }) => measuredAt.head === base);
+  const measured = versions.findLast(({ base, measuredAt }) => measuredAt.head === base);
   if (measured === undefined) return { tokens: FRAMING_TOKENS, bytes: 0 };
   const { weight, measuredAt } = measured;
   return {
@@ -120,12 +120,12 @@ export function weighOutside(versions: readonly Version[]): Weight {
 
 /**
  * The version that was live when the log ended before `seq`: the newest that describes nothing from there on.
- * @param versions kept ones, newest first
+ * @param versions kept ones, oldest first
  * @returns undefined where one was, and it is no longer kept
  */
 export function findVersionBefore(versions: readonly Version[], seq: number): Version | undefined {
-  const found = versions.find(({ base }) => base < seq);
-  const isWhole = versions.length === 0 || versions.at(-1)?.number === 1;
+  const found = versions.findLast(({ base }) => base < seq);
+  const isWhole = versions.length === 0 || versions[0]?.number === 1;
   return found ?? (isWhole ? START_VERSION : undefined);
 }
 

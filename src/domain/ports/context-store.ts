@@ -48,7 +48,7 @@ export type AppendResult =
 /** What services need of contexts and versions. */
 export interface ContextStore extends ContextReader {
   append(request: AppendRequest): Promise<Told<AppendResult>>;
-  /** kept versions, newest first */
+  /** kept versions, oldest first */
   listVersions(conversation: ConversationRef): Promise<Version[]>;
   readVersion(conversation: ConversationRef, number: number): Promise<Version | undefined>;
   /** removes every key of the conversation; what still writes to it is answered `gone` */

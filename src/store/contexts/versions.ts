@@ -4,14 +4,14 @@ import type { Version } from '../../domain/version.ts';
 import { callRedis } from '../connection.ts';
 import type { Keyspace } from '../keys.ts';
 
-/** Kept versions, newest first. Version 0 is never stored. */
+/** Kept versions, oldest first. Version 0 is never stored. */
 export async function listVersions(
   redis: Redis,
   keyspace: Keyspace,
   conversation: ConversationRef,
 ): Promise<Version[]> {
   const texts = await callRedis(() => redis.hvals(keyspace.key(conversation, 'ver')));
-  return texts.map((text) => JSON.parse(text) as Version).toSorted((a, b) => b.number - a.number);
+  return texts.map((text) => JSON.parse(text) as Version).toSorted((a, b) => a.number - b.number);
 }
 
 export async function readVersion(

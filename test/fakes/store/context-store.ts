@@ -24,7 +24,7 @@ export function openMemoryContextStore(db: MemoryDatabase): ContextStore {
     readText: async (ref, hash) => db.find(ref)?.texts.get(hash),
     append: async (request) => append(db, request),
     listVersions: async (ref) =>
-      structuredClone([...(db.find(ref)?.versions.values() ?? [])]).toSorted((a, b) => b.number - a.number),
+      structuredClone([...(db.find(ref)?.versions.values() ?? [])]).toSorted((a, b) => a.number - b.number),
     readVersion: async (ref, number) => structuredClone(db.find(ref)?.versions.get(number)),
     erase: async (ref) => ({ removedKeys: erase(db, ref) }),
   };

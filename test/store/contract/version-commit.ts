@@ -93,7 +93,7 @@ export function describeVersionCommit(harness: () => StoreHarness): void {
       const conversation = await makeConversation(store, 8);
       for (let live = 0; live < 5; live += 1) await commitNext(conversation, commitOf(live, 4, { keepVersions: 3 }));
       const kept = await store.listVersions(conversation);
-      expect(kept.map(({ number }) => number)).toEqual([5, 4, 3]);
+      expect(kept.map(({ number }) => number)).toEqual([3, 4, 5]);
       expect(await store.readVersion(conversation, 2)).toBeUndefined();
       expect(await store.readContext(conversation, { version: 2 })).toBeUndefined();
       for (const { number } of kept) {

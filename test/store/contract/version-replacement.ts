@@ -197,7 +197,7 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
         }
       }
       const kept = (await store.listVersions(conversation)).map(({ number }) => number);
-      expect(kept).toEqual([9, 8, 4, 3]);
+      expect(kept).toEqual([3, 4, 8, 9]);
     });
 
     test('there has to be a conversation', async () => {
