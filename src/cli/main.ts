@@ -1,35 +1,7 @@
 #!/usr/bin/env node
-import tab from '@bomb.sh/tab/commander';
-import { Command } from 'commander';
-import { addCheckCommands } from './check-commands.ts';
-import { addOfflineCommands } from './offline-commands.ts';
+import { runCommandLine } from './command-line.ts';
 import { processOutput } from './output.ts';
 import { explainOldNode, readPackageFacts } from './package-facts.ts';
-import { addProcessCommands } from './process-commands.ts';
-import { addRedisCommands } from './redis-commands.ts';
-import { asksJson, reportUsage } from './report-usage.ts';
-
-const MORE_HELP = `
-To begin:
-  turnfold demo                                      see it work; needs nothing else
-  turnfold dev                                       talk to an agent
-  turnfold worker --agents agents.ts                 answer turns of the Redis at REDIS_URL
-  turnfold enqueue talk-1 "hello" --agent <name> --wait 10
-  turnfold doctor                                    see what is wrong here, and what to do
-
-Environment (all of it: turnfold config print; in a file: docs/configuration.md):
-  REDIS_URL, or REDIS_URL_FILE                       redis://[user:password@]host[:port][/database]
-                                                     redis+sentinel://[user:password@]host[:port],…/master[/database]
-                                                     redis+cluster://[user:password@]host[:port],…
-                                                     rediss for TLS
-  REDIS_CA_FILE, REDIS_CERT_FILE, REDIS_KEY_FILE     for TLS: whom to trust, our own certificate, its key
-  TURNFOLD_SHARDS, TURNFOLD_QUEUE_SHARDS             the same for all processes of a database (256, 1)
-  TURNFOLD_{TURN,COMPACTION,SUMMARIZATION}_CONCURRENCY
-                                                     jobs at a time in a worker, by role (50, 10, 10)
-  TURNFOLD_METRICS_HOST, TURNFOLD_METRICS_PORT       a worker's /metrics, /health and /ready (127.0.0.1, 9464)
-  TURNFOLD_SHUTDOWN_MS                               what a worker has to finish in after SIGTERM (10000)
-  TURNFOLD_LOG_LEVEL                                 debug, info, warn, error or silent (info)
-  LOG_CONTENT, TURNFOLD_TRACE_CONTENT                true: what was said is logged, and put into spans (false)`;
 
 // A reader that has seen enough (`| head`) closes the pipe: that is no failure.
 for (const stream of [process.stdout, process.stderr]) {
@@ -39,30 +11,10 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
-const facts = readPackageFacts();
-const tooOld = explainOldNode(process.versions.node, facts.engines.node);
+const tooOld = explainOldNode(process.versions.node, readPackageFacts().engines.node);
 if (tooOld !== undefined) {
   processOutput.note(tooOld);
   process.exit(78); // EX_CONFIG of sysexits
 }
 
-// Each command is loaded when it is called: help is there after 0.16 s, not 0.5 s with Redis, queue and tools of all.
-const isJson = asksJson(process.argv.slice(2));
-const program = new Command('turnfold')
-  .exitOverride()
-  .configureOutput(isJson ? { writeErr: () => undefined } : {})
-  .description('Durable turns for LLM agents on Node and Redis, with compaction that keeps every context small.')
-  .version(facts.version)
-  .enablePositionalOptions() // behind a command, --version is that command's own
-  .showHelpAfterError('(--help says how)')
-  .addHelpText('after', MORE_HELP);
-addProcessCommands(program, processOutput);
-addRedisCommands(program, processOutput);
-addOfflineCommands(program, processOutput);
-addCheckCommands(program, processOutput);
-tab(program);
-try {
-  await program.parseAsync();
-} catch (error) {
-  process.exitCode = reportUsage(processOutput, error, isJson);
-}
+process.exitCode = await runCommandLine(process.argv.slice(2), processOutput);

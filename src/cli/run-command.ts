@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { Command } from 'commander';
 import { nameCommandAgain } from './command-again.ts';
 import { Interruption } from './interruption.ts';
 import { nameTyped, type TypedNames } from './name-typed.ts';
@@ -12,15 +12,28 @@ export interface Call {
   readonly names?: TypedNames;
 }
 
-/** Runs a command, sets the exit code, and reports its failure in the words and the form that were asked for. */
+/** A program that keeps the exit code of the command that ran. */
+export class Program extends Command {
+  exitCode = 0;
+}
+
+/** Runs a command, keeps its exit code in the program, and reports its failure in the words and the form that were asked for. */
 export async function runCommand({ command, output, names }: Call, run: () => Promise<number>): Promise<void> {
+  const program = programOf(command);
   try {
-    process.exitCode = await run();
+    program.exitCode = await run();
   } catch (error) {
     // What it interrupted may still be under way, and must not keep the process.
     if (error instanceof Interruption) process.exit(error.exitCode);
-    process.exitCode = reportError(output, nameAsTyped(error, command, names), command.getOptionValue('json') === true);
+    program.exitCode = reportError(output, nameAsTyped(error, command, names), command.getOptionValue('json') === true);
   }
+}
+
+function programOf(command: Command): Program {
+  let root = command;
+  while (root.parent !== null) root = root.parent;
+  if (!(root instanceof Program)) throw new TypeError(`${root.name()} keeps no exit code`);
+  return root;
 }
 
 /** An error as whoever typed the command looks at it, with what to type next. */

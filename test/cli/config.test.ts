@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { runTurnfold, writeTemporary } from './run-turnfold.ts';
+import { runTurnfold, spawnTurnfold, writeTemporary } from './run-turnfold.ts';
 
 const AGENTS = fileURLToPath(new URL('../../src/demo/agents.ts', import.meta.url));
 /** What a worker does not start without. */
@@ -151,7 +151,7 @@ describe('config check', () => {
   test.each(["import 'node:fs';", ''])('a package of CommonJS is told what to say: %j', async (first) => {
     const agents = await writeTemporary('agents.ts', `${first}\nexport const agents = [];`);
     await writeFile(join(dirname(agents), 'package.json'), '{"type": "commonjs"}');
-    const run = await runTurnfold(['config', 'check', '--agents', agents], { env: SET });
+    const run = await spawnTurnfold(['config', 'check', '--agents', agents], { env: SET });
     expect(run.stdout).toContain(': say "type": "module" in its package.json');
   });
 

@@ -6,10 +6,15 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { runCommandLine } from '../../src/cli/command-line.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** What Node made of the modules: without it a command works for 0.55 s before it says anything, with it for 0.3. */
 const COMPILED = join(ROOT, 'node_modules/.cache/turnfold-commands');
+
+/** What a command sees of this machine; the settings of whoever runs the tests are not among it. */
+const OUTER = { PATH: process.env['PATH'], HOME: process.env['HOME'] };
+const OWN_SETTINGS = { TURNFOLD_METRICS_PORT: '0' };
 
 export interface Run {
   readonly code: number | null;
@@ -18,29 +23,45 @@ export interface Run {
 }
 
 export interface RunOptions {
-  /** what is typed; without it standard input is at its end */
+  /** what is typed: the command runs as a process then */
   readonly input?: string;
   /** over an environment without any setting of ours */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Runs the command line as a process, as a shell does. */
-export async function runTurnfold(args: readonly string[], { input = '', env = {} }: RunOptions = {}): Promise<Run> {
+/**
+ * Runs the command line in this process, which saves a second of CPU a command. A command with `input` reads standard
+ * input, and runs as a process of its own.
+ */
+export async function runTurnfold(args: readonly string[], { input, env = {} }: RunOptions = {}): Promise<Run> {
+  if (input !== undefined) return await spawnTurnfold(args, { input, env });
+  useEnvironment(env);
+  let stdout = '';
+  let stderr = '';
+  const code = await runCommandLine(args, {
+    line: (line) => void (stdout += `${line}\n`),
+    text: (part) => void (stdout += part),
+    note: (note) => void (stderr += `${note}\n`),
+  });
+  return { code, stdout, stderr };
+}
+
+/** Runs the command line as a process, as a shell does: for exit codes, signals and the wiring of streams. */
+export async function spawnTurnfold(args: readonly string[], { input = '', env = {} }: RunOptions = {}): Promise<Run> {
   const child = startTurnfold(args, env);
   child.stdin?.end(input);
   return await endOf(child);
 }
 
+/** The settings of the commands that run here now. Commands at the same time must share their settings. */
+function useEnvironment(env: Readonly<Record<string, string>>): void {
+  process.env = { ...OUTER, ...OWN_SETTINGS, ...env };
+}
+
 export function startTurnfold(args: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProcess {
   const child = spawn(process.execPath, [join(ROOT, 'src/cli/main.ts'), ...args], {
     cwd: ROOT,
-    env: {
-      PATH: process.env['PATH'],
-      HOME: process.env['HOME'],
-      NODE_COMPILE_CACHE: COMPILED,
-      TURNFOLD_METRICS_PORT: '0',
-      ...env,
-    },
+    env: { ...OUTER, NODE_COMPILE_CACHE: COMPILED, ...OWN_SETTINGS, ...env },
   });
   onTestFinished(() => void child.kill('SIGKILL'));
   return child;
