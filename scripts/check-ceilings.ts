@@ -6,14 +6,16 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { checkLines, checkLua, checkName, checkTypeScript, type ProjectFile, type Violation } from './ceilings.ts';
 
-const skippedFolder = /^(node_modules|dist|coverage|\.git|\.cache)$/;
+/** `.git` is a folder in a clone, and in a worktree a file with a path of this machine. */
+const skipped = /^(node_modules|dist|coverage|\.git|\.cache)$/;
 const skippedFile = /^(package-lock\.json|test\/fixtures\/.*)$/;
 const codeRoom = /^(src|test|bench|scripts|deploy)\/.*\.(ts|lua)$/;
 
 function listFiles(folder = ''): string[] {
   return readdirSync(folder === '' ? '.' : folder, { withFileTypes: true }).flatMap((entry) => {
     const path = `${folder}${entry.name}`;
-    if (entry.isDirectory()) return skippedFolder.test(entry.name) ? [] : listFiles(`${path}/`);
+    if (skipped.test(entry.name)) return [];
+    if (entry.isDirectory()) return listFiles(`${path}/`);
     return entry.isFile() && !skippedFile.test(path) ? [path] : [];
   });
 }

@@ -67,6 +67,13 @@ test('what lies exactly at the ceilings passes; comments of a script and the len
   expect(code, output).toBe(0);
 });
 
+test('the .git file of a worktree is not checked', async () => {
+  using fixture = buildFixture();
+  fixture.write({ '.git': `gitdir: ${slash}root/fixture/.git/worktrees/one\n` });
+  const { code, output } = await fixture.run('ceilings');
+  expect(code, output).toBe(0);
+});
+
 test('a run that finds nothing to check fails', async () => {
   using fixture = buildFixture();
   const { code, output } = await fixture.run('mkdir -p empty && cd empty && node scripts/check-ceilings.ts');
