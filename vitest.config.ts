@@ -2,45 +2,47 @@ import { relative } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
+const allFiles = 'test/**/*.test.ts';
+const gateFiles = ['test/gates/**/*.test.ts'];
+const domainFiles = ['test/domain/**/*.test.ts'];
+const filesOf = (folders: readonly string[]): string[] => folders.map((folder) => `test/${folder}/**/*.test.ts`);
+
+/** Folders without I/O and without state of the process: their files share a process, which halves their time. */
+const pureFiles = filesOf(['ladder', 'tokens', 'wire', 'workers']);
+
 /** Folders whose tests talk to a real Redis; test/setup/redis.ts provides its URL as `redisUrl`. */
-const integration = [
+const integrationFiles = filesOf([
   'store',
-  'redis-modes',
   'queue',
   'client',
   'cli',
   'runtime',
   'local-redis',
   'demo',
-  'chaos',
   'deploy',
   'health',
-];
-const integrationFiles = integration.map((folder) => `test/${folder}/**/*.test.ts`);
-const gateFiles = ['test/gates/**/*.test.ts'];
-const domainFiles = ['test/domain/**/*.test.ts'];
+]);
 
-/** What takes longest, longest first, of those that run together. */
+/**
+ * `npm run test:faults`: whole folders, and elsewhere the files with this suffix. Sentinels, Clusters, TLS, kills, searches
+ * and live alerts: they start many servers and processes, or wait for failovers and leases.
+ */
+const faultFiles = [...filesOf(['chaos', 'fuzz', 'protocol', 'redis-modes']), 'test/**/*.faults.test.ts'];
+
+/** Properties that `npm test` tries a few times, and `npm run test:faults` again at length (test/setup/count-runs.ts). */
+const propertyFiles = ['test/wire/**/*.test.ts', 'test/cli-offline/compact-properties.test.ts'];
+
+/** The files that take longest, longest first, of each project. */
 export const LONGEST = [
-  'test/domain/pass-properties.test.ts',
-  'test/domain/version-properties.test.ts',
-  'test/domain/rebase-properties.test.ts',
   'test/wire/provider-round.test.ts',
-  'test/ladder/ladder-properties.test.ts',
-  'test/cli-offline/replay-traces.test.ts',
-  'test/protocol/interleavings.test.ts',
-  'test/cli-offline/compact.test.ts',
+  'test/cli-offline/compact-properties.test.ts',
   'test/tokens/event-loop.test.ts',
-  'test/chaos/mutations.test.ts',
-  'test/cli/redis-modes.test.ts',
-  'test/redis-modes/cluster.test.ts',
+  'test/gates/format-types-unused.test.ts',
   'test/cli/conversations.test.ts',
-  'test/chaos/chaos.test.ts',
+  'test/runtime/turns.test.ts',
+  'test/runtime/shadow.test.ts',
   'test/cli/worker.test.ts',
-  'test/redis-modes/sentinel.test.ts',
-  'test/deploy/live-dashboards.test.ts',
-  'test/redis-modes/power-loss.test.ts',
-  'test/queue/crash.test.ts',
+  'test/cli/typed-names.test.ts',
 ];
 
 /**
@@ -69,6 +71,11 @@ export default defineConfig({
     // By default one less than there are cores: of two that is one, which waits more than it works.
     maxWorkers: 2,
     sequence: { sequencer: LongestFirst },
+    // A time limit ends what hangs. It is no measurement: a busy machine may take ten times as long as a quiet one.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000, interval: 20 } },
+    provide: { isThorough: false },
     coverage: {
       provider: 'v8',
       include: ['src/domain/**/*.ts'],
@@ -79,17 +86,25 @@ export default defineConfig({
       {
         extends: true,
         // Alone under coverage: it makes what counts tokens and renders up to six times slower.
-        test: { name: 'domain', include: domainFiles, testTimeout: 60_000 },
+        test: { name: 'domain', include: domainFiles, isolate: false },
       },
       {
         extends: true,
-        // Whatever is not named below is a unit test, so that no folder of test/ is left out of every project.
+        test: { name: 'pure', include: pureFiles, exclude: faultFiles, isolate: false },
+      },
+      {
+        extends: true,
+        // Whatever is not named elsewhere is a unit test, so that no folder of test/ is left out of every project.
         test: {
           name: 'unit',
-          include: ['test/**/*.test.ts'],
-          exclude: [...domainFiles, ...integrationFiles, ...gateFiles],
-          testTimeout: 20_000,
+          include: [allFiles],
+          exclude: [...domainFiles, ...pureFiles, ...integrationFiles, ...gateFiles, ...faultFiles],
+          sequence: { groupOrder: 1 },
         },
+      },
+      {
+        extends: true,
+        test: { name: 'gates', include: gateFiles, sequence: { groupOrder: 1 } },
       },
       {
         extends: true,
@@ -97,17 +112,31 @@ export default defineConfig({
           name: 'integration',
           // After the rest, so that leases and locks do not compete with compilers for two cores.
           sequence: { groupOrder: 2 },
-          // They wait, for a lease, a failover, a process, as long as they work.
-          maxWorkers: 3,
+          // They wait, for a lease, a process, as long as they work.
+          maxWorkers: 4,
           include: integrationFiles,
+          exclude: faultFiles,
           globalSetup: ['test/setup/redis.ts'],
-          testTimeout: 30_000,
-          hookTimeout: 60_000,
         },
       },
       {
         extends: true,
-        test: { name: 'gates', include: gateFiles, testTimeout: 60_000, sequence: { groupOrder: 1 } },
+        test: {
+          name: 'searches',
+          include: propertyFiles,
+          provide: { isThorough: true },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'faults',
+          sequence: { groupOrder: 3 },
+          maxWorkers: 3,
+          include: faultFiles,
+          globalSetup: ['test/setup/redis.ts'],
+          testTimeout: 300_000,
+        },
       },
     ],
   },

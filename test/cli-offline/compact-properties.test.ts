@@ -9,6 +9,7 @@ import type { SummarizerChain } from '../../src/runtime/offline/offline-pass.ts'
 import { weighConversation } from '../../src/runtime/offline/weigh-conversation.ts';
 import { createSummarizers } from '../../src/runtime/summarizers.ts';
 import { wireFormats } from '../../src/wire/formats.ts';
+import { countRuns } from '../setup/count-runs.ts';
 import { histories } from '../wire/histories.ts';
 import { toolTurns } from './talks.ts';
 
@@ -61,7 +62,7 @@ test('any history: within the budget, or the sum of why not; sent as every forma
         expect(violationsOf(messages)).toStrictEqual([]);
       },
     ),
-    { numRuns: 300 },
+    { numRuns: countRuns(300) },
   );
 }, 60_000);
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
 import { onTestFinished } from 'vitest';
 import { runCommandLine } from '../../src/cli/command-line.ts';
 
@@ -35,15 +36,19 @@ export interface RunOptions {
  */
 export async function runTurnfold(args: readonly string[], { input, env = {} }: RunOptions = {}): Promise<Run> {
   if (input !== undefined) return await spawnTurnfold(args, { input, env });
-  useEnvironment(env);
   let stdout = '';
   let stderr = '';
-  const code = await runCommandLine(args, {
-    line: (line) => void (stdout += `${line}\n`),
-    text: (part) => void (stdout += part),
-    note: (note) => void (stderr += `${note}\n`),
-  });
-  return { code, stdout, stderr };
+  const leaveSettings = enterSettings(env);
+  try {
+    const code = await runCommandLine(args, {
+      line: (line) => void (stdout += `${line}\n`),
+      text: (part) => void (stdout += part),
+      note: (note) => void (stderr += `${note}\n`),
+    });
+    return { code, stdout, stderr };
+  } finally {
+    leaveSettings();
+  }
 }
 
 /** Runs the command line as a process, as a shell does: for exit codes, signals and the wiring of streams. */
@@ -53,9 +58,21 @@ export async function spawnTurnfold(args: readonly string[], { input = '', env =
   return await endOf(child);
 }
 
-/** The settings of the commands that run here now. Commands at the same time must share their settings. */
-function useEnvironment(env: Readonly<Record<string, string>>): void {
-  process.env = { ...OUTER, ...OWN_SETTINGS, ...env };
+const testEnvironment = process.env;
+let runningHere = 0;
+
+/** Gives this process the settings of a command. Commands that run here at the same time must share their settings. */
+function enterSettings(env: Readonly<Record<string, string>>): () => void {
+  const settings = { ...OUTER, ...OWN_SETTINGS, ...env };
+  if (runningHere > 0 && !isDeepStrictEqual({ ...process.env }, settings)) {
+    throw new Error('a command with other settings runs in this process; use spawnTurnfold for one of them');
+  }
+  runningHere += 1;
+  process.env = settings;
+  return () => {
+    runningHere -= 1;
+    if (runningHere === 0) process.env = testEnvironment;
+  };
 }
 
 export function startTurnfold(args: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProcess {

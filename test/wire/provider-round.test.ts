@@ -13,13 +13,14 @@ import { Issued } from '../provider/issued.ts';
 import { estimateTokens, isObject } from '../provider/json.ts';
 import { startProvider } from '../provider/provider.ts';
 import type { Refusal } from '../provider/refusal.ts';
+import { countRuns } from '../setup/count-runs.ts';
 import { histories, isOpenAtEndOnly } from './histories.ts';
 import { ROUTES, type Route } from './routes.ts';
 import { hasTraces, readConversations } from './traces.ts';
 
-const RUNS = { numRuns: 1_000 };
+const RUNS = { numRuns: countRuns(1_000) };
 /** Over HTTP; each with a server of its own, since ids of items repeat from history to history. */
-const SENT_RUNS = { numRuns: 60 };
+const SENT_RUNS = { numRuns: countRuns(60) };
 const PROBE: Message = { role: 'user', content: 'Go on.' };
 /** Nobody's server wrote the histories, and their size is not what is looked at. */
 const LENIENCE = { signatures: 'unchecked', windowTokens: 4_000_000 } as const;

@@ -5,6 +5,7 @@ import type { AnthropicBody } from '../../../src/wire/anthropic/body.ts';
 import { readAnthropic } from '../../../src/wire/anthropic/read.ts';
 import { renderAnthropic } from '../../../src/wire/anthropic/render.ts';
 import type { WireRequest } from '../../../src/wire/wire-request.ts';
+import { countRuns } from '../../setup/count-runs.ts';
 import { histories } from '../histories.ts';
 import { sayRead, sayRequest } from '../round-trip.ts';
 import { hasTraces, readConversations } from '../traces.ts';
@@ -28,7 +29,7 @@ describe('random histories', () => {
         const { body } = renderAnthropic(request, { thinking: THINKING });
         expect(findFaults(toWire(body) as AnthropicBody)).toEqual([]);
       }),
-      { numRuns: 500 },
+      { numRuns: countRuns(500) },
     );
   });
 
@@ -38,7 +39,7 @@ describe('random histories', () => {
         const { body, marks } = renderAnthropic(request);
         expect(sayRead(readAnthropic(toWire(body), marks))).toEqual(sayRequest(request, marks));
       }),
-      { numRuns: 500 },
+      { numRuns: countRuns(500) },
     );
   });
 
@@ -58,7 +59,7 @@ describe('random histories', () => {
         const last = short.messages[shared]?.content ?? [];
         expect(long.messages[shared]?.content.slice(0, last.length)).toEqual(last);
       }),
-      { numRuns: 500 },
+      { numRuns: countRuns(500) },
     );
   });
 });

@@ -10,6 +10,7 @@ import { readResponses } from '../../../src/wire/openai-responses/read.ts';
 import { renderResponses } from '../../../src/wire/openai-responses/render.ts';
 import { validateResponses } from '../../../src/wire/openai-responses/rules.ts';
 import type { Rendered, Violation, WireMessages, WireRequest } from '../../../src/wire/wire-request.ts';
+import { countRuns } from '../../setup/count-runs.ts';
 import { histories } from '../histories.ts';
 import { sayRead, sayRequest } from '../round-trip.ts';
 import { hasTraces, readConversations } from '../traces.ts';
@@ -50,7 +51,7 @@ describe.each(FORMS)('$name: random histories', ({ format, render, read, validat
       fc.property(histories(format), (request) => {
         expect(validate(toWire(render(request).body))).toEqual([]);
       }),
-      { numRuns: 500 },
+      { numRuns: countRuns(500) },
     );
   });
 
@@ -60,7 +61,7 @@ describe.each(FORMS)('$name: random histories', ({ format, render, read, validat
         const { body, marks } = render(request);
         expect(sayRead(read(toWire(body), marks))).toEqual(sayRequest(request, marks));
       }),
-      { numRuns: 500 },
+      { numRuns: countRuns(500) },
     );
   });
 });
@@ -78,7 +79,7 @@ test('Responses: a longer history begins as the shorter one did, so that caches 
       fc.pre(JSON.stringify(headOf(short)) === JSON.stringify(headOf(long)));
       expect(long.input.slice(0, short.input.length)).toEqual(short.input);
     }),
-    { numRuns: 500 },
+    { numRuns: countRuns(500) },
   );
 });
 

@@ -8,14 +8,15 @@ import { validateAnthropic } from '../../../src/wire/anthropic/rules.ts';
 import { wireFormats } from '../../../src/wire/formats.ts';
 import { checkOrder } from '../../../src/wire/rules/order.ts';
 import { checkThinking } from '../../../src/wire/rules/thinking.ts';
+import { countRuns } from '../../setup/count-runs.ts';
 import { histories, isOpenAtEndOnly } from '../histories.ts';
 import { hasTraces, readConversations } from '../traces.ts';
 import { nameViolations } from './broken.ts';
 import { mutations, sitesOf } from './mutations.ts';
 
-const RUNS = { numRuns: 300 };
+const RUNS = { numRuns: countRuns(300) };
 /** For each of the mutations, which are many. */
-const MUTATED_RUNS = { numRuns: 100 };
+const MUTATED_RUNS = { numRuns: countRuns(100) };
 const PROBE: Message = { role: 'user', content: 'Go on.' };
 
 describe.each(WIRE_FORMATS)('%s', (format: WireFormat) => {
