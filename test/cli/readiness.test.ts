@@ -43,7 +43,7 @@ function notReady(name: string, what: unknown): unknown {
 }
 
 async function untilReady(pages: string, answer: unknown): Promise<void> {
-  await expect.poll(() => ask(`${pages}/ready`), { timeout: 20_000, interval: 50 }).toMatchObject(answer as object);
+  await expect.poll(() => ask(`${pages}/ready`), { timeout: 60_000, interval: 50 }).toMatchObject(answer as object);
 }
 
 /** A worker that has begun to take turns. @returns the address of its pages */
@@ -70,7 +70,7 @@ test('before Redis is there it is alive and not ready, and SIGTERM ends it', asy
   const worker = startTurnfold(['worker', '--agents', AGENTS], env);
   worker.stdout?.resume();
   const pages = `http://127.0.0.1:${port}`;
-  await expect.poll(() => ask(`${pages}/health`).catch(() => undefined), { timeout: 20_000 }).toMatchObject(ALIVE);
+  await expect.poll(() => ask(`${pages}/health`).catch(() => undefined), { timeout: 60_000 }).toMatchObject(ALIVE);
   const answer = await ask(`${pages}/ready`);
   expect(answer).toMatchObject(notReady('start', expect.stringContaining('waits for Redis')) as object);
   expect(JSON.stringify(answer)).not.toContain('s3cret');
@@ -140,7 +140,7 @@ test('at its full concurrency it is ready, however long other work waits', async
   await client.enqueueTurn({ conversation: 'c2', agent: 'held', turn: 't1', input: 'hello' });
   const acceptedAt = Date.now();
   // Twice as long as it would take to be stuck: an absence has no event to wait for.
-  await expect.poll(() => Date.now() - acceptedAt, { timeout: 10_000 }).toBeGreaterThan(2_000);
+  await expect.poll(() => Date.now() - acceptedAt, { timeout: 60_000 }).toBeGreaterThan(2_000);
   expect(await ask(`${pages}/ready`)).toMatchObject(READY);
   model.release();
   expect(await client.result('c2', 't1', { waitMs: 20_000 })).toMatchObject({ state: 'completed' });

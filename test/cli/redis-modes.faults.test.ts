@@ -99,7 +99,7 @@ describe.skipIf(!hasServer).each(modes)('over %s (skipped where PATH has no serv
     expect(await stop(worker)).toBe(0);
 
     const dev = await runTurnfold(['dev'], { input: 'list src/jobs\n/quit\n', env: { REDIS_URL: url } });
-    expect(dev.code).toBe(0);
+    expect(dev.code, dev.stderr).toBe(0);
     expect(dev.stdout, 'and starts none of its own').toContain(`at ${url}`);
     expect(dev.stdout).toContain('names.ts');
   });

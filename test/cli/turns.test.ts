@@ -30,7 +30,7 @@ const { turnfold } = own;
 async function ask(conversation: string, tool: 'elsewhere' | 'guarded'): Promise<void> {
   await own.client.enqueueTurn({ conversation, agent: 'asker', turn: 't1', input: tool });
   await expect
-    .poll(async () => (await own.client.result(conversation, 't1')).state, { timeout: 10_000 })
+    .poll(async () => (await own.client.result(conversation, 't1')).state, { timeout: 60_000 })
     .toBe('waiting');
 }
 

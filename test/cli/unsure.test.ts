@@ -43,13 +43,13 @@ async function appendSequences(conversation: string): Promise<void> {
 }
 
 async function untilProposed(conversation: string): Promise<string> {
-  await expect.poll(() => own.client.proposal(conversation), { timeout: 20_000 }).toMatchObject({ isDecided: false });
+  await expect.poll(() => own.client.proposal(conversation), { timeout: 60_000 }).toMatchObject({ isDecided: false });
   return (await own.client.proposal(conversation))?.proposal ?? '';
 }
 
 async function untilVersion(conversation: string, version: number): Promise<void> {
   const live = async (): Promise<number> => (await own.client.describe(conversation)).size.version;
-  await expect.poll(live, { timeout: 20_000 }).toBe(version);
+  await expect.poll(live, { timeout: 60_000 }).toBe(version);
 }
 
 describe('what is accepted and not sure to be kept names the command to give', () => {
@@ -61,7 +61,7 @@ describe('what is accepted and not sure to be kept names the command to give', (
       const proposal = await untilProposed(id);
       const again = await unsurely(verb, id, '--wait', '0');
       expect(again).toMatch(new RegExp(`^${verb} ${id} --wait 0 --proposal ${proposal} --operation \\S+$`));
-      await expect.poll(() => own.client.proposal(id), { timeout: 20_000 }).toBeUndefined();
+      await expect.poll(() => own.client.proposal(id), { timeout: 60_000 }).toBeUndefined();
       if (verb === 'approve') await untilVersion(id, 1);
       await appendSequences(id);
       const next = await untilProposed(id);

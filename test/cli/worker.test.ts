@@ -244,7 +244,7 @@ describe('dev', () => {
 });
 
 describe('a signal to what runs in one process', () => {
-  const GONE = { timeout: 10_000, interval: 20 };
+  const GONE = { timeout: 60_000, interval: 20 };
 
   /** Where the own Redis of `dev` is, once it is ready to talk. */
   async function untilReady(dev: ChildProcess): Promise<{ pid: number; dataDir: string }> {

@@ -42,7 +42,7 @@ test('a conversation that was never compacted is its log', async () => {
 test('messages that are appended are looked at: over the threshold they are compacted without being asked for', async () => {
   await fixture.client.append({ conversation: 'grown', agent, messages: talk(100) });
   await expect
-    .poll(async () => (await fixture.client.versions('grown')).length, { timeout: 20_000 })
+    .poll(async () => (await fixture.client.versions('grown')).length, { timeout: 60_000 })
     .toBeGreaterThan(0);
   const [version] = await fixture.client.versions('grown');
   expect(version?.reasons).not.toContain('manual');

@@ -4,7 +4,7 @@ import type { EventOptions, EventOrLoss } from '../../src/client/index.ts';
 import { Keyspace } from '../../src/store/keys.ts';
 import { type Fixture, openFixture, SHARDS } from './fixture.ts';
 
-const LOOK = { timeout: 20_000, interval: 20 };
+const LOOK = { timeout: 60_000, interval: 20 };
 
 let fixture: Fixture;
 beforeAll(async () => {

@@ -6,7 +6,7 @@ import { failureOf, startOwnRedis } from './fixture.ts';
 
 const agent = 'talker';
 const UNAVAILABLE = { error: expect.objectContaining({ code: 'redis_unavailable' }) as unknown, isInTime: true };
-const SOON = { timeout: 10_000, interval: 50 };
+const SOON = { timeout: 60_000, interval: 50 };
 
 /** Every call that a client can make, about a conversation that is there. */
 function everyCall(client: OpenClient): Record<string, () => Promise<unknown>> {

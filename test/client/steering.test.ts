@@ -22,7 +22,7 @@ async function ask(conversation: string, input: string, turn: string): Promise<v
 /** The turn, once it is in this state. */
 async function inState(conversation: string, turn: string, state: TurnView['state']): Promise<TurnView> {
   await expect
-    .poll(async () => (await fixture.client.result(conversation, turn)).state, { timeout: 20_000 })
+    .poll(async () => (await fixture.client.result(conversation, turn)).state, { timeout: 60_000 })
     .toBe(state);
   return await fixture.client.result(conversation, turn);
 }

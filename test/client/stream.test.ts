@@ -7,7 +7,7 @@ import type { Agent } from '../../src/domain/agent.ts';
 import { type ScriptedAnswer, scriptedModel } from '../../src/models/scripted.ts';
 import { type Fixture, openFixture } from './fixture.ts';
 
-const LOOK = { timeout: 20_000, interval: 20 };
+const LOOK = { timeout: 60_000, interval: 20 };
 const agent = 'speaker';
 
 /** An agent that says its pieces as a test hands them out, and calls `look` after the first text where it is told to. */

@@ -23,7 +23,9 @@ function talk(turns: number, from = 1): AppendInput['messages'] {
 
 async function compact(conversation: string): Promise<void> {
   const passId = await fixture.client.compactNow(conversation);
-  await vi.waitFor(async () => expect((await fixture.client.describe(conversation)).passId).not.toBe(passId), 20_000);
+  await vi.waitFor(async () => expect((await fixture.client.describe(conversation)).passId).not.toBe(passId), {
+    timeout: 60_000,
+  });
 }
 
 /** Version 1 at 24, version 2 at 48, and a message behind them. */

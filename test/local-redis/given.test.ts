@@ -29,7 +29,7 @@ describe('a given Redis that does not answer', () => {
       code: 'redis_unreachable',
       message: expect.stringContaining('no answer within'),
     });
-  }, 15_000);
+  });
 });
 
 describe('an address', () => {

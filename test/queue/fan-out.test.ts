@@ -10,7 +10,7 @@ import type {
 import { QUEUE_TIMES, queuePrefix, SUMMARIZATION_ATTEMPTS } from '../../src/jobs/names.ts';
 import { childOf, conversation, countAll, type Fixture, useFixture, writesSummary } from './fixture.ts';
 
-const SOON = { timeout: 15_000, interval: 20 };
+const SOON = { timeout: 60_000, interval: 20 };
 const c1 = conversation('c1');
 
 /** Parks each job once, on the children that the test gives it, and notes every delivery. */

@@ -31,13 +31,13 @@ test('a job of a newer program is left to a worker that knows it, as it was writ
   await old.start();
   const queue = fixture.openRaw('turn');
   await queue.add('turn', NEWER, OPTIONS);
-  await expect.poll(() => queue.getDelayedCount(), { timeout: 10_000, interval: 10 }).toBe(1);
+  await expect.poll(() => queue.getDelayedCount(), { timeout: 60_000, interval: 10 }).toBe(1);
   // Others go on meanwhile, and who knows it finds it.
   await fixture.openWakes().wake('turn', conversation('c2'), 'w2');
-  await expect.poll(() => seen, { timeout: 10_000 }).toEqual(['c2']);
+  await expect.poll(() => seen, { timeout: 60_000 }).toEqual(['c2']);
   await old.close();
   const newer = openNewerWorker(fixture);
-  await expect.poll(() => newer.seen, { timeout: 10_000 }).toEqual([NEWER]);
+  await expect.poll(() => newer.seen, { timeout: 60_000 }).toEqual([NEWER]);
   expect(fixture.errors).toEqual([]);
 });
 
@@ -51,7 +51,7 @@ test('where no worker knows it, it is given up: the sweeper asks in words of its
   await redis.hset(queue.toKey(job.id ?? ''), 'ats', NEWER_PAYLOAD_TRIES);
   await job.promote();
   await fixture.openWorkers({ turn: { handler: async () => undefined, concurrency: 1 } }).start();
-  await expect.poll(() => queue.getJobState('w-1'), { timeout: 10_000 }).toBe('unknown');
+  await expect.poll(() => queue.getJobState('w-1'), { timeout: 60_000 }).toBe('unknown');
   expect(fixture.errors).toMatchObject([{ where: 'turn', error: { code: 'invalid_input', field: 'job.data.v' } }]);
 });
 
@@ -60,6 +60,6 @@ test('a field that this program does not know is read over', async () => {
   const seen: string[] = [];
   await fixture.openWorkers({ turn: { handler: async ({ id }) => void seen.push(id), concurrency: 1 } }).start();
   await fixture.openRaw('turn').add('turn', { ...wakePayload(conversation('c1')), trace: 'later' }, OPTIONS);
-  await expect.poll(() => seen, { timeout: 10_000 }).toEqual(['c1']);
+  await expect.poll(() => seen, { timeout: 60_000 }).toEqual(['c1']);
   expect(fixture.errors).toEqual([]);
 });

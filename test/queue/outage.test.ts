@@ -4,9 +4,10 @@ import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { OpenWakeQueue } from '../../src/queue/wake-queue.ts';
 import { FaultyProxy } from '../chaos/faulty-proxy.ts';
 import { findClosedPort } from '../local-redis/fixture.ts';
+import { machineFactor } from '../setup/machine-factor.ts';
 import { conversation, freeze, startOwnRedis, useFixture } from './fixture.ts';
 
-const SOON = { timeout: 10_000, interval: 50 };
+const SOON = { timeout: 60_000, interval: 50 };
 const c1: ConversationRef = conversation('c1');
 
 /** How a call failed and how long it took, in ms. */
@@ -28,20 +29,20 @@ test('the first call of a client that fails fast waits for the connection that i
   expect(await wakes.isPending('turn', c1, 'w1')).toBe(true);
 });
 
-test('a client fails within a second where nobody listens, each time', async () => {
+test('a client fails within two seconds where nobody listens, each time', async () => {
   const fixture = useFixture({ url: `redis://127.0.0.1:${await findClosedPort()}` });
   const wakes = fixture.openWakes({ failsFast: true });
   for (const _ of [1, 2, 3]) {
     const failed = await failWake(wakes);
     expect(failed).toMatchObject(UNAVAILABLE);
-    expect(failed.tookMs).toBeLessThan(1_000);
+    expect(failed.tookMs).toBeLessThan(2_000 * machineFactor());
   }
 
   // One outage is one report, whatever the attempts to come back.
   expect(fixture.errors).toMatchObject([{ where: 'connection', error: { code: 'redis_unavailable' } }]);
 });
 
-test('a client fails within a second when Redis dies under it', async (context) => {
+test('a client fails within two seconds when Redis dies under it', async (context) => {
   const redis = await startOwnRedis(context);
   const fixture = useFixture(redis);
   const wakes = fixture.openWakes({ failsFast: true });
@@ -53,12 +54,12 @@ test('a client fails within a second when Redis dies under it', async (context) 
 
   for (const failed of [first, second]) {
     expect(failed).toMatchObject(UNAVAILABLE);
-    expect(failed.tookMs).toBeLessThan(1_000);
+    expect(failed.tookMs).toBeLessThan(2_000 * machineFactor());
   }
 });
 
 test.for(['before', 'after'])(
-  'a client that Redis leaves without an answer fails within a second, and works again: frozen %s its first call',
+  'a client that Redis leaves without an answer fails within two seconds, and works again: frozen %s its first call',
   async (when, context) => {
     const redis = await startOwnRedis(context);
     const thawEarly = when === 'before' ? freeze(redis.pid) : undefined;
@@ -68,7 +69,7 @@ test.for(['before', 'after'])(
 
     const failed = await failWake(wakes);
     expect(failed).toMatchObject(UNAVAILABLE);
-    expect(failed.tookMs).toBeLessThan(1_000);
+    expect(failed.tookMs).toBeLessThan(2_000 * machineFactor());
     thaw();
     const isBack = () =>
       wakes.wake('turn', c1, 'w2').then(

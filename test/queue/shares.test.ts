@@ -44,7 +44,7 @@ test.each([
   await workers.start();
 
   const areAllBusy = (): boolean => workers.intakes.every(({ couldTakeMore }) => !couldTakeMore);
-  await expect.poll(areAllBusy, { timeout: 10_000 }).toBe(true);
+  await expect.poll(areAllBusy, { timeout: 60_000 }).toBe(true);
   expect(taken).toHaveLength(most);
   gate.resolve();
 });

@@ -6,7 +6,7 @@ import { summarizationPayload } from '../../src/jobs/payloads.ts';
 import type { OpenWakeQueue } from '../../src/queue/wake-queue.ts';
 import { childOf, conversation, countAll, type Fixture, startOwnRedis, useFixture, writesSummary } from './fixture.ts';
 
-const SOON = { timeout: 15_000, interval: 20 };
+const SOON = { timeout: 60_000, interval: 20 };
 const HOUR_MS = 3_600_000;
 const SECOND_MS = 1_000;
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { TurnHandler } from '../../src/domain/ports/handlers.ts';
 import { conversation, countAll, useFixture } from './fixture.ts';
 
-const SOON = { timeout: 10_000, interval: 20 };
+const SOON = { timeout: 60_000, interval: 20 };
 
 function recordTurns(): { seen: string[]; handler: TurnHandler } {
   const seen: string[] = [];

@@ -15,7 +15,7 @@ const LAG_MS = 300;
 const AFTER_MS = 3_000;
 /** of a producer, between two turns */
 const PAUSE_MS = 50;
-const GO_ON_MS = 30_000;
+const GO_ON_MS = 90_000;
 const SHARDS = 4;
 
 export interface Failover {
@@ -165,7 +165,7 @@ class Producer {
   async readKept(): Promise<string[]> {
     const kept: string[] = [];
     for (const turn of this.turns) {
-      const view = await this.#client.result(this.#conversation, turn, { waitMs: 20_000 }).catch((error: unknown) => {
+      const view = await this.#client.result(this.#conversation, turn, { waitMs: 60_000 }).catch((error: unknown) => {
         if (isTurnfoldError(error, 'not_found')) return undefined;
         throw error;
       });

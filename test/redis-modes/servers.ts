@@ -8,7 +8,7 @@ import { launchServer } from '../../src/local-redis/server-process.ts';
 import { findClosedPort } from '../local-redis/fixture.ts';
 import type { Certificate } from './certificates.ts';
 
-const READY_MS = 20_000;
+const READY_MS = 60_000;
 
 export interface Server {
   readonly port: number;

@@ -114,7 +114,7 @@ export async function settled(
   { client }: Fixture,
   conversation: string,
   turn: string,
-  waitMs = 25_000,
+  waitMs = 60_000,
 ): Promise<TurnView> {
   const view = await client.result(conversation, turn, { waitMs });
   if (!isSettled(view.state)) throw new Error(`${conversation}/${turn} is ${view.state} after ${waitMs} ms`);
@@ -122,7 +122,7 @@ export async function settled(
 }
 
 /** Looks until it holds; past the deadline it fails as the last look did. */
-export async function eventually<T>(look: () => Promise<T> | T, check: (seen: T) => void, ms = 25_000): Promise<T> {
+export async function eventually<T>(look: () => Promise<T> | T, check: (seen: T) => void, ms = 60_000): Promise<T> {
   const deadline = Date.now() + ms;
   for (;;) {
     const seen = await look();

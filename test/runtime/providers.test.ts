@@ -95,7 +95,7 @@ describe.each(WIRE_FORMATS)('a turn over %s', (format) => {
     await appendSequences(conversation);
     await fixture.client.compactNow(conversation);
     await expect
-      .poll(async () => (await fixture.client.versions(conversation)).length, { timeout: 10_000, interval: 20 })
+      .poll(async () => (await fixture.client.versions(conversation)).length, { timeout: 60_000, interval: 20 })
       .toBe(1);
     await ask(conversation);
     expect(await settled(fixture, conversation, 't1')).toMatchObject({

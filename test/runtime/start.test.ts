@@ -21,7 +21,6 @@ async function expectConnections({ redis }: Fixture, count: number): Promise<voi
         .trim()
         .split('\n').length,
     (seen) => expect(seen).toBe(count),
-    5_000,
   );
 }
 

@@ -98,7 +98,7 @@ describe('keys of turns', () => {
       await accept(`new.${(accepted += 1)}`);
       return (await indexed()).filter((key) => key.includes(':old.')).length;
     };
-    await expect.poll(countOld, { interval: 1, timeout: 10_000 }).toBe(0);
+    await expect.poll(countOld, { interval: 1, timeout: 60_000 }).toBe(0);
     expect(await indexed()).toContain(keyspace.turn(conversation, 'kept'));
     expect(await indexed(), 'nothing that is there is forgotten').toHaveLength(1 + accepted);
   });

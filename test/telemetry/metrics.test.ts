@@ -270,7 +270,7 @@ describe('page', () => {
       const families = parseExposition((await metrics.render()).body);
       return families.find(({ name }) => name === 'turnfold_nodejs_eventloop_lag_max_seconds')?.samples[0]?.value;
     };
-    await expect.poll(block, { timeout: 10_000 }).toBeGreaterThan(0.25);
+    await expect.poll(block, { timeout: 60_000 }).toBeGreaterThan(0.25);
   });
 
   test('quotes what stands in a label', async () => {
