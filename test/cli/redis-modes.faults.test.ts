@@ -24,11 +24,12 @@ const AGENTS = `
   const model = scriptedModel({ decide: () => ({ content: speak() }) });
   export const agents = [...shown, { name: 'speaker', system: '', tools: [], policy: {}, model }];`;
 /** A failover, and the second in which a command gives up. */
-const GO_ON = { timeout: 30_000, interval: 100 };
+const GO_ON = { timeout: 60_000, interval: 100 };
 
 interface Mode {
   readonly url: string;
   readonly master: Server;
+  readonly expectDeath: () => void;
 }
 
 const modes: [name: string, start: () => Promise<Mode>][] = [
@@ -37,7 +38,8 @@ const modes: [name: string, start: () => Promise<Mode>][] = [
     'a Cluster',
     async () => {
       const cluster = await startSixNodes();
-      return { url: cluster.url, ...(await cluster.ownersOf('{tq0}')) };
+      const { master } = await cluster.ownersOf('{tq0}');
+      return { url: cluster.url, master, expectDeath: () => cluster.expectDeath(master) };
     },
   ],
 ];
@@ -70,8 +72,8 @@ async function stop({ process: worker }: Worker): Promise<number | null> {
 }
 
 describe.skipIf(!hasServer).each(modes)('over %s (skipped where PATH has no server)', (_, start) => {
-  test('each command does what it says, also after a failover', { timeout: 120_000 }, async () => {
-    const { url, master } = await start();
+  test('each command does what it says, also after a failover', { timeout: 240_000 }, async () => {
+    const { url, master, expectDeath } = await start();
     const turnfold = (...args: string[]) => runTurnfold(args, { env: { REDIS_URL: url } });
     const worker = await startWorker(url);
     const succeed = async (...args: string[]): Promise<string> => {
@@ -91,6 +93,7 @@ describe.skipIf(!hasServer).each(modes)('over %s (skipped where PATH has no serv
     expect(await turnfold('enqueue', 'c3', 'hello', '--agent', 'nobody', '--wait', '20')).toMatchObject({ code: 1 });
     expect(await succeed('failed')).toContain('unknown_agent');
 
+    expectDeath();
     master.signal('SIGKILL');
     await vi.waitFor(() => succeed('enqueue', 'c4', 'hello', '--agent', 'speaker', '--turn', 't1'), GO_ON);
     expect(await succeed('enqueue', 'c4', 'hello', '--agent', 'speaker', '--turn', 't1', '--wait', '20')).toContain(

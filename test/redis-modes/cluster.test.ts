@@ -37,8 +37,8 @@ describe.skipIf(!hasServer)('a failover in a Cluster of six (skipped where PATH 
   test.each([
     { name: 'without a barrier' },
     { name: 'behind a barrier of 1 replica', durability: { replicas: 1, timeoutMs: 200 } },
-  ])('killed, $name', { timeout: 120_000 }, async ({ name, durability }) => {
-    const { url, master, replica } = await startAndFindMaster();
+  ])('killed, $name', { timeout: 240_000 }, async ({ name, durability }) => {
+    const { url, master, replica, expectDeath } = await startAndFindMaster();
     // The dead one comes back, once it is no master any more: empty as it is, it would be followed. Without it the new
     // master has no replica, and every accept behind a barrier is unsure.
     let returned: Promise<unknown> | undefined;
@@ -52,6 +52,7 @@ describe.skipIf(!hasServer)('a failover in a Cluster of six (skipped where PATH 
         void master.redis.call('CLIENT', 'KILL', 'TYPE', 'replica');
       },
       fail: () => {
+        expectDeath(master);
         master.signal('SIGKILL');
         replica.signal('SIGCONT');
         returned = untilPromoted(replica).then(() => startNode(master.options));
@@ -66,20 +67,23 @@ describe.skipIf(!hasServer)('a failover in a Cluster of six (skipped where PATH 
   });
 
   /** As a machine that is cut off: its connections stay, and nobody answers. */
-  test('frozen', { timeout: 120_000 }, async () => {
-    const { url, master } = await startAndFindMaster();
+  test('frozen', { timeout: 240_000 }, async () => {
+    const { url, master, expectDeath } = await startAndFindMaster();
     const figures = await measureFailover({
       redisUrl: url,
       agent: createLookingAgent(),
       lag: () => undefined,
-      fail: () => master.signal('SIGSTOP'),
+      fail: () => {
+        expectDeath(master);
+        master.signal('SIGSTOP');
+      },
     });
     print('frozen', figures);
     expect(figures).toMatchObject({ twice: 0, outOfOrder: 0 });
   });
 
   /** The Cluster tells of it until it is missed, and who wants to know all clients asks it, too. */
-  test('of a replica: queues are reported all the same', { timeout: 60_000 }, async () => {
+  test('of a replica: queues are reported all the same', { timeout: 240_000 }, async () => {
     const { master, replica } = await startAndFindMaster();
     await until('the replica is told of', async () => {
       const slots = (await master.redis.cluster('SLOTS')) as unknown[][];

@@ -5,6 +5,7 @@ import { connectStore } from '../../src/store/connect-store.ts';
 import { Keyspace } from '../../src/store/keys.ts';
 import { createSweeper } from '../../src/workers/sweeper/sweeper.ts';
 import { systemTimers } from '../../src/workers/timers.ts';
+import { machineFactor } from '../setup/machine-factor.ts';
 import { turnFor } from '../store/samples.ts';
 import { hasServer, until } from './servers.ts';
 import { startSixNodes } from './six-nodes.ts';
@@ -16,7 +17,7 @@ const SWEEP_MS = 5_000;
 test.skipIf(!hasServer)(
   'a master of three is lost, and what lies on the others is swept on',
   {
-    timeout: 90_000,
+    timeout: 240_000,
   },
   async () => {
     const cluster = await startSixNodes();
@@ -49,22 +50,19 @@ test.skipIf(!hasServer)(
       onEvent: (event) => failures.push(event),
     });
     expect(await sweeper.sweepOnce()).toBe(0);
+    await cluster.expectDeaths();
     lost.pair.replica.signal('SIGKILL');
     lost.pair.master.signal('SIGKILL');
     const alive = [kept.ref, other.ref];
     for (const ref of alive) await store.accept({ ...turnFor(ref, 't1'), delayMs: 1_500 });
     const startedAt = performance.now();
-    await until(
-      'both are woken',
-      async () => {
-        const sweepAt = performance.now();
-        await sweeper.sweepOnce().catch(() => undefined);
-        expect(performance.now() - sweepAt).toBeLessThan(SWEEP_MS);
-        return woken.length >= 2;
-      },
-      15_000,
-    );
-    expect(performance.now() - startedAt).toBeLessThan(15_000);
+    await until('both are woken', async () => {
+      const sweepAt = performance.now();
+      await sweeper.sweepOnce().catch(() => undefined);
+      expect(performance.now() - sweepAt).toBeLessThan(SWEEP_MS * machineFactor());
+      return woken.length >= 2;
+    });
+    expect(performance.now() - startedAt).toBeLessThan(15_000 * machineFactor());
     expect(woken.toSorted()).toEqual(alive.map(({ id }) => id).toSorted());
     for (const ref of alive) expect(await store.readTurn(ref, 't1')).toMatchObject({ state: 'queued' });
     expect(await store.measureShards(), 'what answers is measured').toMatchObject({ openPasses: 0 });
@@ -79,7 +77,7 @@ test.skipIf(!hasServer)(
         });
         return told !== undefined;
       },
-      40_000,
+      90_000,
     );
     expect(told).toMatchObject({ code: 'redis_unavailable' });
     expect(failures).toEqual([]);

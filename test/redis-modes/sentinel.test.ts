@@ -7,8 +7,8 @@ describe.skipIf(!hasServer)('a failover by Sentinels (skipped where PATH has no 
   test.each([
     { name: 'without a barrier' },
     { name: 'behind a barrier of 1 replica', durability: { replicas: 1, timeoutMs: 200 } },
-  ])('$name', { timeout: 120_000 }, async ({ name, durability }) => {
-    const { url, master, replicas } = await startSentinels();
+  ])('$name', { timeout: 240_000 }, async ({ name, durability }) => {
+    const { url, master, replicas, expectDeath } = await startSentinels();
     const figures = await measureFailover({
       redisUrl: url,
       ...(durability && { durability }),
@@ -18,6 +18,7 @@ describe.skipIf(!hasServer)('a failover by Sentinels (skipped where PATH has no 
         void master.redis.call('CLIENT', 'KILL', 'TYPE', 'replica');
       },
       fail: () => {
+        expectDeath();
         master.signal('SIGKILL');
         for (const replica of replicas) replica.signal('SIGCONT');
       },

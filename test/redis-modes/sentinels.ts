@@ -2,12 +2,17 @@ import { onTestFinished } from 'vitest';
 import { type Server, type ServerTls, startReplicated, startServer, until } from './servers.ts';
 
 const SENTINELS = 3;
-const DOWN_AFTER_MS = 1_000;
+/** Silence after which Sentinels take a master for dead, while a test expects a death. */
+const QUICK_MS = 1_000;
+/** The same at any other time. A busy machine silences live servers, and a second failover would lose what the first kept. */
+const PATIENT_MS = 60_000;
 
 export interface Sentinels {
   readonly url: string;
   readonly master: Server;
   readonly replicas: readonly Server[];
+  /** lets the Sentinels replace the first master, which the test kills next, and no other */
+  expectDeath(): void;
 }
 
 /** A master, two replicas and three Sentinels, until the test is over. */
@@ -19,7 +24,7 @@ export async function startSentinels(tls?: ServerTls): Promise<Sentinels> {
   });
   const sentinelOf = [
     `sentinel monitor main 127.0.0.1 ${master.port} 2`,
-    `sentinel down-after-milliseconds main ${DOWN_AFTER_MS}`,
+    `sentinel down-after-milliseconds main ${PATIENT_MS}`,
     'sentinel failover-timeout main 5000',
     '',
   ].join('\n');
@@ -32,9 +37,25 @@ export async function startSentinels(tls?: ServerTls): Promise<Sentinels> {
       return read('num-other-sentinels') === SENTINELS - 1 && read('num-slaves') === 2;
     });
   });
+  const allowSilence = (ms: number): Promise<unknown> =>
+    Promise.all(sentinels.map(({ redis }) => redis.call('SENTINEL', 'SET', 'main', 'down-after-milliseconds', ms)));
+  const isReplaced = async (): Promise<boolean> => {
+    const named = await Promise.all(
+      sentinels.map(({ redis }) => redis.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'main')),
+    );
+    return named.every((address) => Number((address as string[])[1]) !== master.port);
+  };
   return {
     url: `redis${tls ? 's' : ''}+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/main`,
     master,
     replicas,
+    expectDeath() {
+      const watch = async (): Promise<void> => {
+        await allowSilence(QUICK_MS);
+        await until('all Sentinels name another master', isReplaced);
+        await allowSilence(PATIENT_MS);
+      };
+      watch().catch(() => undefined); // the test may have ended
+    },
   };
 }

@@ -26,6 +26,7 @@ async function startAndConnect() {
   onTestFinished(() => store.close());
   expect(await ping(store)).toBe('answered');
   expect(await lookAtRedis(store)).toMatchObject({ state: 'ok' });
+  await cluster.expectDeaths();
   const aliveUrl = `redis+cluster://${[kept, other].map(({ master }) => `127.0.0.1:${master.port}`).join(',')}`;
   return { store, lost, kept, other, aliveUrl, node: `127.0.0.1:${lost.master.port}` };
 }
@@ -69,7 +70,7 @@ async function expectConnected(url: string): Promise<void> {
 }
 
 describe.skipIf(!hasServer)('a Cluster that has lost a master and its replica', () => {
-  test('killed: who pings, is asked whether it is ready, or is a doctor names it', { timeout: 60_000 }, async () => {
+  test('killed: who pings, is asked whether it is ready, or is a doctor names it', { timeout: 240_000 }, async () => {
     const cluster = await startAndConnect();
     const { lost, kept, aliveUrl, node } = cluster;
     lost.replica.signal('SIGKILL');
@@ -88,7 +89,7 @@ describe.skipIf(!hasServer)('a Cluster that has lost a master and its replica', 
     expect(findings).toContainEqual(expect.objectContaining({ name: 'redis', state: 'ok' }));
   });
 
-  test('forgotten by the others: who comes then finds its slots without a master', { timeout: 60_000 }, async () => {
+  test('forgotten by the others: who comes then finds its slots without a master', { timeout: 240_000 }, async () => {
     const { store, lost, kept, other, aliveUrl, node } = await startAndConnect();
     lost.replica.signal('SIGKILL');
     lost.master.signal('SIGKILL');
@@ -119,7 +120,7 @@ describe.skipIf(!hasServer)('a Cluster that has lost a master and its replica', 
   });
 
   test('frozen: it is missing until it answers again, and whoever comes is connected', {
-    timeout: 60_000,
+    timeout: 240_000,
   }, async () => {
     const cluster = await startAndConnect();
     const { store, lost, aliveUrl } = cluster;

@@ -1,11 +1,13 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { findClosedPort, makeFolder, removeFolder } from '../local-redis/fixture.ts';
 import { type Server, type ServerOptions, type ServerTls, startServer, until } from './servers.ts';
 
 const MASTERS = 3;
 const SLOTS = 16_384;
-const NODE_TIMEOUT_MS = 1_000;
+/** Silence after which nodes take another for dead, while they meet and while a test expects a death. Nodes gossip by it. */
+const QUICK_MS = 1_000;
+/** The same at any other time: a busy machine silences live nodes. */
+const PATIENT_MS = 60_000;
 
 const NAMED = [
   '--tls-cluster',
@@ -25,6 +27,10 @@ export interface SixNodes {
   readonly url: string;
   /** the node that has a key, and its replica */
   ownersOf(key: string): Promise<{ readonly master: Node; readonly replica: Node }>;
+  /** lets the nodes replace this master, which the test kills next, and no other */
+  expectDeath(master: Node): void;
+  /** lets the nodes take each other for dead until the test is over: for a master that nobody can replace */
+  expectDeaths(): Promise<void>;
 }
 
 /** A Cluster of three masters with a replica each, until the test is over; over TLS its nodes are known by name alone. */
@@ -37,15 +43,31 @@ export async function startSixNodes(tls?: ServerTls): Promise<SixNodes> {
     const busPort = await findClosedPort();
     busPorts.push(busPort);
     const cluster = ['--cluster-enabled', 'yes', '--cluster-port', String(busPort)];
-    const times = ['--cluster-node-timeout', String(NODE_TIMEOUT_MS), '--repl-diskless-sync-delay', '0'];
+    const times = ['--cluster-node-timeout', String(QUICK_MS), '--repl-diskless-sync-delay', '0'];
     nodes.push(await startNode({ dir, args: [...cluster, ...times, ...(tls ? NAMED : [])], tls }));
   }
   await shareSlots(nodes);
   await introduce(nodes, busPorts);
   await replicate(nodes);
+  await allowSilence(nodes, PATIENT_MS);
   const [first] = nodes as [Node, ...Node[]];
   return {
     url: `${tls ? 'rediss+cluster' : 'redis+cluster'}://${nodes.map(({ port }) => `${tls ? 'localhost' : '127.0.0.1'}:${port}`).join(',')}`,
+    expectDeath(master) {
+      const others = nodes.filter((node) => node !== master);
+      const watch = async (): Promise<void> => {
+        await allowSilence(others, QUICK_MS);
+        await until('all nodes know of another master', async () => {
+          const views = await Promise.all(others.map(({ redis }) => redis.call('CLUSTER', 'SLOTS')));
+          return views.every((view) =>
+            (view as [unknown, unknown, [string, number]][]).every(([, , [, port]]) => port !== master.port),
+          );
+        });
+        await allowSilence(others, PATIENT_MS);
+      };
+      watch().catch(() => undefined); // the test may have ended
+    },
+    expectDeaths: () => allowSilence(nodes, QUICK_MS),
     async ownersOf(key) {
       const at = Math.floor(((await first.redis.cluster('KEYSLOT', key)) * MASTERS) / SLOTS);
       return { master: nodes[at] as Node, replica: nodes[at + MASTERS] as Node };
@@ -58,6 +80,10 @@ export async function startNode(options: ServerOptions): Promise<Node> {
   const server = await startServer(options);
   onTestFinished(() => server.stop());
   return { ...server, options: { ...options, port: server.port } };
+}
+
+async function allowSilence(nodes: readonly Node[], ms: number): Promise<void> {
+  await Promise.all(nodes.map(({ redis }) => redis.config('SET', 'cluster-node-timeout', String(ms))));
 }
 
 async function shareSlots(nodes: readonly Node[]): Promise<void> {
@@ -77,6 +103,7 @@ async function introduce([first, ...others]: readonly Node[], busPorts: readonly
 async function replicate(nodes: readonly Node[]): Promise<void> {
   const ids = await Promise.all(nodes.map(({ redis }) => redis.call('CLUSTER', 'MYID') as Promise<string>));
   const replicas = nodes.slice(MASTERS);
+  const masters = ids.slice(0, MASTERS);
   for (const [at, { redis }] of replicas.entries()) {
     const master = ids[at] ?? '';
     await until('the replica has heard of its master', async () =>
@@ -90,6 +117,9 @@ async function replicate(nodes: readonly Node[]): Promise<void> {
     const isWhole = (info: unknown): boolean => /cluster_state:ok[^]*cluster_known_nodes:6\r/.test(String(info));
     return infos.every(isWhole) && links.every((link) => link.includes('master_link_status:up'));
   });
-  // All have heard who is whose replica, or a node may not be asked to vote.
-  await delay(NODE_TIMEOUT_MS);
+  // A node that has not heard who is whose replica may not be asked to vote.
+  await until('all nodes know all replicas', async () => {
+    const views = await Promise.all(nodes.map(({ redis }) => redis.call('CLUSTER', 'NODES')));
+    return views.every((view) => masters.every((id) => new RegExp(`slave ${id} .* connected`).test(String(view))));
+  });
 }

@@ -61,23 +61,30 @@ describe.skipIf(obstacle !== undefined)(`TLS (${obstacle ?? 'it can be tried her
   });
 
   /** Sentinels tell the master's IP, for which there is no certificate. */
-  test('a failover by Sentinels', { timeout: 120_000 }, async () => {
+  test('a failover by Sentinels', { timeout: 240_000 }, async () => {
     const authority = await createAuthority();
     const certificate = await authority.issue('DNS:redis.example');
-    const { url, master } = await startSentinels({ certificate, caFile: authority.certFile, asksClients: true });
+    const { url, master, expectDeath } = await startSentinels({
+      certificate,
+      caFile: authority.certFile,
+      asksClients: true,
+    });
     const { cert, key } = await authority.issue('DNS:worker');
     const figures = await measureFailover({
       redisUrl: url,
       redisTls: { ca: authority.cert, cert, key, serverName: 'redis.example' },
       lag: () => undefined,
-      fail: () => master.signal('SIGKILL'),
+      fail: () => {
+        expectDeath();
+        master.signal('SIGKILL');
+      },
     });
     process.stdout.write(`Sentinels over TLS: ${JSON.stringify(figures)}\n`);
     expect(figures).toMatchObject({ twice: 0, outOfOrder: 0 });
   });
 
   /** Its nodes are told by name, and there is no certificate for their IP. */
-  test('a failover in a Cluster', { timeout: 120_000 }, async () => {
+  test('a failover in a Cluster', { timeout: 240_000 }, async () => {
     const authority = await createAuthority();
     const certificate = await authority.issue('DNS:localhost');
     const cluster = await startSixNodes({ certificate, caFile: authority.certFile });
@@ -86,7 +93,10 @@ describe.skipIf(obstacle !== undefined)(`TLS (${obstacle ?? 'it can be tried her
       redisUrl: cluster.url,
       redisTls: { ca: authority.cert },
       lag: () => undefined,
-      fail: () => master.signal('SIGKILL'),
+      fail: () => {
+        cluster.expectDeath(master);
+        master.signal('SIGKILL');
+      },
     });
     process.stdout.write(`Cluster over TLS: ${JSON.stringify(figures)}\n`);
     expect(figures).toMatchObject({ twice: 0, outOfOrder: 0 });
