@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { explainOldNode, readPackageFacts } from '../../src/cli/package-facts.ts';
-import { runTurnfold, writeTemporary } from '../cli/run-turnfold.ts';
+import { runTurnfold, spawnTurnfold, writeTemporary } from '../cli/run-turnfold.ts';
 
 it('reads version and engine of the package', () => {
   expect(readPackageFacts()).toMatchObject({
@@ -32,13 +32,13 @@ describe('the command line', () => {
     [['worker', '--ro'], /^--roles\t/],
     [['config', 'ch'], /^check\t/],
   ])('completes %j', async (words, suggestion) => {
-    const { code, stdout } = await runTurnfold(['complete', '--', ...words]);
+    const { code, stdout } = await spawnTurnfold(['complete', '--', ...words]);
     expect(code).toBe(0);
     expect(stdout).toMatch(suggestion);
   });
 
   it('prints a completion script that bash can read', async () => {
-    const { stdout } = await runTurnfold(['complete', 'bash']);
+    const { stdout } = await spawnTurnfold(['complete', 'bash']);
     const file = await writeTemporary('completion.bash', stdout);
     await expect(promisify(execFile)('bash', ['-n', file])).resolves.toMatchObject({ stderr: '' });
   });

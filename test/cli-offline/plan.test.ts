@@ -158,23 +158,23 @@ describe('a policy', () => {
   });
 
   test.each([
-    ['thresholdRatio', 'threshold_ratio: 1.5'],
-    ['compact.bogusKey', 'compact: { bogus_key: 1 }'],
-    ['maxTokens', 'max_tokens: -5'],
-    ['maxTokens', 'max_tokens: many'],
-    ['maxTokens', 'max_tokens: 5\nmaxTokens: 5'],
+    ['threshold_ratio', 'threshold_ratio: 1.5'],
+    ['compact.bogus_key', 'compact: { bogus_key: 1 }'],
+    ['max_tokens', 'max_tokens: -5'],
+    ['max_tokens', 'max_tokens: many'],
+    ['max_tokens', 'max_tokens: 5\nmaxTokens: 5'],
     ['strategy.evict', 'strategy: { evict: 0 }'],
     ['strategy', 'strategy: { keep: 1 }'],
-    ['tokenThreshold', 'token_threshold: 50\nmax_tokens: 100'],
+    ['token_threshold', 'token_threshold: 50\nmax_tokens: 100'],
     ['policy.yaml', 'max_tokens: [1,\nretain: }'],
     ['policy', 'just text'],
-  ])('that cannot work is refused by the name of its setting: %s', async (field, policy) => {
+  ])('that cannot work is refused by the name of its setting as the file writes it: %s', async (field, policy) => {
     const { code, stdout, stderr } = await plan([{ messages: [user('hi')] }], policy, '--json');
     expect({ code, stdout }).toStrictEqual({ code: 1, stdout: '' });
     const { error } = JSON.parse(stderr) as { error: { code: string; field: string; message: string } };
     expect(error.code).toBe('invalid_policy');
     expect(error.message).toContain(field);
-    expect(error.message).toMatch(/^\S+policy\.yaml: /);
+    expect(error.message).toMatch(/^\S+policy\.yaml:(\d+:)? /);
   });
 });
 

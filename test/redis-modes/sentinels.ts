@@ -12,7 +12,7 @@ export interface Sentinels {
   readonly master: Server;
   readonly replicas: readonly Server[];
   /** lets the Sentinels replace the first master, which the test kills next, and no other */
-  expectDeath(): void;
+  readonly expectDeath: () => void;
 }
 
 /** A master, two replicas and three Sentinels, until the test is over. */

@@ -28,9 +28,9 @@ export interface SixNodes {
   /** the node that has a key, and its replica */
   ownersOf(key: string): Promise<{ readonly master: Node; readonly replica: Node }>;
   /** lets the nodes replace this master, which the test kills next, and no other */
-  expectDeath(master: Node): void;
+  readonly expectDeath: (master: Node) => void;
   /** lets the nodes take each other for dead until the test is over: for a master that nobody can replace */
-  expectDeaths(): Promise<void>;
+  readonly expectDeaths: () => Promise<void>;
 }
 
 /** A Cluster of three masters with a replica each, until the test is over; over TLS its nodes are known by name alone. */
