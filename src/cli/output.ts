@@ -15,9 +15,10 @@ export const processOutput: Output = {
   note: (text) => process.stderr.write(`${text}\n`),
 };
 
-/** What a failure means to the shell: one that has a code, and a defect of ours (EX_SOFTWARE of sysexits). */
+/** Exit codes: of a failure with a code, of a defect (EX_SOFTWARE of sysexits), of a login or an ACL to correct (EX_CONFIG). */
 const FAILED = 1;
 const BROKEN = 70;
+const MISCONFIGURED = 78;
 
 export function writeJson(output: Output, value: unknown): void {
   output.line(JSON.stringify(value));
@@ -27,7 +28,7 @@ export function writeJson(output: Output, value: unknown): void {
 export function reportError(output: Output, error: unknown, isJson = false): number {
   if (isTurnfoldError(error)) {
     output.note(isJson ? JSON.stringify({ error }) : `turnfold: ${error.code}: ${error.message}`);
-    return FAILED;
+    return error.code === 'redis_denied' ? MISCONFIGURED : FAILED;
   }
   if (error instanceof LocalRedisError) {
     const { code, message, hint } = error;

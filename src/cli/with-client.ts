@@ -20,9 +20,9 @@ export function createWithClient(output: Output): WithClient {
   return (command, run, names = {}) =>
     runCommand({ command, output, names }, async () => {
       const { redisUrl, redisTls, shards, queueShards, durability } = readConfig();
-      const { openClient } = await import('../client/index.ts');
+      const { openClientAtOnce } = await import('../client/open-client.ts');
       const url = redisUrl ?? DEFAULT_REDIS_URL;
-      const client = await openClient({
+      const client = await openClientAtOnce({
         redisUrl: url,
         redisTls,
         shards,

@@ -10,7 +10,7 @@ import { type AppendInput, appendSchema, weighMessage } from './input.ts';
 import { askForEvaluation } from './passes.ts';
 import type { ClientPorts } from './ports.ts';
 import { beingCopied } from './refusals.ts';
-import { checkHeld } from './unsure.ts';
+import { checkHeld, nameUnanswered } from './unsure.ts';
 
 /** Seqs that the messages got. */
 export interface Appended {
@@ -31,10 +31,10 @@ const NO_HEAD = -1;
 export async function appendMessages(ports: ClientPorts, input: AppendInput): Promise<Appended> {
   const { conversation: id, tenant, operation = ports.ids.next(), ...rest } = parseInput(appendSchema, input);
   const append = { ...rest, conversation: { tenant, id }, operation };
-  let result = await tryAppend(ports, append);
-  for (let tries = 1; isWorthAnother(result, append) && tries < APPEND_TRIES; tries += 1) {
-    result = await tryAppend(ports, append);
-  }
+  const run = (): Promise<Told<AppendResult>> =>
+    nameUnanswered({ field: 'operation', id: operation }, () => tryAppend(ports, append));
+  let result = await run();
+  for (let tries = 1; isWorthAnother(result, append) && tries < APPEND_TRIES; tries += 1) result = await run();
   return await concludeAppend(ports, append, result);
 }
 

@@ -18,6 +18,13 @@ export interface ClientOptions {
   readonly encodingOf?: (agent: string) => Encoding;
   /** what calls that write wait for before they answer; past it they fail with `accepted_unsure` */
   readonly durability?: Durability | undefined;
+  /**
+   * ms that a call goes on trying while Redis is away, under the same ids, so that nothing is written twice (5,000). Then it
+   * fails with `redis_unavailable`
+   */
+  readonly deadlineMs?: number;
+  /** a call fails within a second while Redis is away (default false): for callers with retries of their own */
+  readonly failFast?: boolean;
   /** told of connection trouble; calls report theirs themselves */
   readonly onError?: (error: unknown) => void;
 }
@@ -30,11 +37,19 @@ export interface ClientSettings {
   readonly queueShards: number;
   readonly encodingOf: (agent: string) => Encoding;
   readonly onError: (error: unknown) => void;
+  /** 0 with `failFast` */
+  readonly deadlineMs: number;
   readonly durability?: Durability;
 }
 
+const DEADLINE_MS = 5_000;
+/** A day: a call that tries for longer is a mistake in the unit. */
+const MAX_DEADLINE_MS = 86_400_000;
+
 const clientSchema = z.strictObject({
   ...redisOptions,
+  deadlineMs: z.number().int().min(0).max(MAX_DEADLINE_MS).default(DEADLINE_MS),
+  failFast: z.boolean().default(false),
   encodingOf: functionSchema.optional(),
   durability: z.unknown().optional(),
   onError: functionSchema.optional(),
@@ -44,7 +59,8 @@ const encodingSchema: z.ZodType<Encoding> = z.enum(ENCODINGS, `must be one of ${
 
 /** @throws invalid_config; invalid_input for `durability`; with the field */
 export function readClientOptions(options: ClientOptions): ClientSettings {
-  const { redisUrl, redisTls, shards, queueShards } = parseInput(clientSchema, options, '', 'invalid_config');
+  const parsed = parseInput(clientSchema, options, '', 'invalid_config');
+  const { redisUrl, redisTls, shards, queueShards, deadlineMs, failFast } = parsed;
   const { encodingOf = () => 'o200k_base', onError = () => undefined, durability } = options;
   return {
     redisUrl,
@@ -53,6 +69,7 @@ export function readClientOptions(options: ClientOptions): ClientSettings {
     queueShards,
     encodingOf,
     onError,
+    deadlineMs: failFast ? 0 : deadlineMs,
     // WAIT takes 0 ms for ever.
     ...(durability !== undefined && { durability: parseInput(durabilitySchema, durability, 'durability') }),
   };

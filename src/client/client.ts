@@ -45,7 +45,7 @@ import { type RestoreInput, type RollbackInput, restore, rollBackTurn } from './
 
 /**
  * What other services use. Conversations are named by id, or by `{tenant, id}`. Every failure is a `TurnfoldError` with a
- * code; with Redis away a call fails with `redis_unavailable` within a second. With a `durability`, each call that writes
+ * code; while Redis is away a call goes on trying for `deadlineMs`, then fails with `redis_unavailable`. With a `durability`, each call that writes
  * answers once what it wrote is held so, else fails with `accepted_unsure`, which names the id under which it may be made again.
  */
 export interface TurnfoldClient {

@@ -5,7 +5,8 @@ import { connectStore } from '../store/connect-store.ts';
 import { readCurrentTrace } from '../telemetry/trace-parent.ts';
 import { loadTokenCounter } from '../tokens/token-counter.ts';
 import { createClient, type TurnfoldClient } from './client.ts';
-import { type ClientOptions, readClientOptions, readEncoding } from './client-options.ts';
+import { type ClientOptions, type ClientSettings, readClientOptions, readEncoding } from './client-options.ts';
+import { callUntil, retryStore } from './retries.ts';
 
 /** Leaves the rest of a second to the caller. */
 const OPEN_MS = 900;
@@ -15,23 +16,28 @@ export interface OpenClient extends TurnfoldClient {
 }
 
 /**
- * Connects a service. Every call fails within a second while Redis is away, and works again once it is back.
+ * Connects a service. While Redis is away, this call and every call of the client goes on trying for `deadlineMs`; with `failFast`
+ * it fails within a second.
  * @throws invalid_config for an option, invalid_input for `durability`, each with the field, before anything is opened;
- * redis_unavailable; redis_full; incompatible_store
+ * redis_unavailable; redis_denied, at once; redis_full; incompatible_store
  */
 export async function openClient(options: ClientOptions): Promise<OpenClient> {
-  const {
-    redisUrl: url,
-    redisTls: tls,
-    shards,
-    queueShards,
-    encodingOf,
-    onError,
-    ...durably
-  } = readClientOptions(options);
-  const { store, notices, texts, close } = await inTime(
-    connectStore({ url, tls, shards, failsFast: true, onError, ...durably }),
+  const settings = readClientOptions(options);
+  return await open(settings, settings.deadlineMs);
+}
+
+/** The same for a person at a terminal: where there is no Redis this call says so within a second. */
+export async function openClientAtOnce(options: ClientOptions): Promise<OpenClient> {
+  return await open(readClientOptions(options), 0);
+}
+
+async function open(settings: ClientSettings, openingMs: number): Promise<OpenClient> {
+  const { redisUrl: url, redisTls: tls, shards, queueShards, encodingOf, onError, deadlineMs, ...durably } = settings;
+  const connected = await callUntil(openingMs, () =>
+    inTime(connectStore({ url, tls, shards, failsFast: true, onError, ...durably })),
   );
+  const { notices, texts, close } = connected;
+  const store = retryStore(connected.store, deadlineMs);
   const wakes = openWakeQueue({ url, tls, shards: queueShards, failsFast: true, onError });
   const next = monotonicFactory();
   // A wake carries no truth. What it tells of is in Redis before it is added, and the sweeper looks within seconds: one that
@@ -64,7 +70,7 @@ export async function openClient(options: ClientOptions): Promise<OpenClient> {
 async function inTime<T extends { close(): Promise<void> }>(opening: Promise<T>): Promise<T> {
   const { promise: deadline, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
-    reject(new TurnfoldError('redis_unavailable', `Redis did not answer within ${OPEN_MS} ms.`));
+    reject(new TurnfoldError('redis_unavailable', `Redis does not answer: there was no answer within ${OPEN_MS} ms`));
   }, OPEN_MS);
   try {
     return await Promise.race([opening, deadline]);

@@ -14,7 +14,7 @@ import { noConversation } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
 import { beingCopied } from './refusals.ts';
 import { LOOK_MS, waitSchema } from './turns.ts';
-import { checkHeld } from './unsure.ts';
+import { checkHeld, nameUnanswered } from './unsure.ts';
 
 const editSchema = z
   .string()
@@ -185,9 +185,12 @@ async function decide(
   const { proposal } = decision;
   parseInput(idSchema, proposal, 'proposal');
   const wake = ports.ids.next();
-  const result = await ports.proposals.decideProposal({ conversation, operation, wake, ...decision });
+  const called = { field: 'operation', id: operation, others: { proposal } } as const;
+  const result = await nameUnanswered(called, () =>
+    ports.proposals.decideProposal({ conversation, operation, wake, ...decision }),
+  );
   if (result.status === 'decided' && result.needsWake) await ports.wakes.wake('pass', conversation, wake);
-  checkHeld(result, { field: 'operation', id: operation, others: { proposal } });
+  checkHeld(result, called);
   if (result.status === 'concluded') return conclude(operation, proposal, result.answer);
   if (result.status !== 'decided') throw refusalOf(conversation, proposal, result);
   const until = ports.now() + waitMs;

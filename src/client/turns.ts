@@ -17,7 +17,7 @@ import {
 import { noTurn } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
 import { beingCopied, notFailed } from './refusals.ts';
-import { checkHeld } from './unsure.ts';
+import { checkHeld, nameUnanswered } from './unsure.ts';
 
 export interface EnqueuedTurn {
   readonly conversation: string;
@@ -60,10 +60,13 @@ export interface TurnToAccept extends Omit<AcceptRequest, 'wake' | 'askedIn'> {
 export async function acceptTurn(ports: ClientPorts, { priority, ...request }: TurnToAccept): Promise<EnqueuedTurn> {
   const { conversation, turn } = request;
   const wake = ports.ids.next();
-  const result = await ports.turns.accept({ ...request, wake, askedIn: ports.currentTrace() });
+  const name = { field: 'turn', id: turn } as const;
+  const result = await nameUnanswered(name, () =>
+    ports.turns.accept({ ...request, wake, askedIn: ports.currentTrace() }),
+  );
   if (!('needsWake' in result)) throw refuseTurn(request, result);
   if (result.needsWake) await ports.wakes.wake('turn', conversation, wake, priority === undefined ? {} : { priority });
-  checkHeld(result, { field: 'turn', id: turn });
+  checkHeld(result, name);
   return { conversation: conversation.id, turn, state: result.state, isNew: result.status === 'accepted' };
 }
 

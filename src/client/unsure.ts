@@ -1,5 +1,6 @@
 import type { Shortfall, Told } from '../domain/durability.ts';
-import { TurnfoldError } from '../domain/errors.ts';
+import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
+import { isRefusal } from '../domain/redis-refusal.ts';
 
 /** What makes the same call again the same. */
 export interface CallName {
@@ -21,6 +22,23 @@ export function checkHeld({ shortfall }: Told<unknown>, { field, id, others }: C
       `${field} where it named none, is safe, and answers once it is held.`,
     { field, details: { ...others, [field]: id, ...shortfall } },
   );
+}
+
+/**
+ * Runs a write whose id the caller may not know. Where Redis goes away nobody knows whether it wrote, and the caller may find out
+ * by the same call under that id: the error names it.
+ */
+export async function nameUnanswered<T>({ field, id, others }: CallName, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    if (!isTurnfoldError(error, 'redis_unavailable') || isRefusal(error)) throw error;
+    const again = `Whether it wrote ${field} ${id} is not known. The same call with this ${field} is safe`;
+    throw new TurnfoldError('redis_unavailable', `${error.message}. ${again}`, {
+      details: { ...others, [field]: id },
+      cause: error.cause ?? error,
+    });
+  }
 }
 
 function explain({ wanted, reached }: Shortfall): string {

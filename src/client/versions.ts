@@ -23,7 +23,7 @@ import { type ConversationName, readConversationName, readTurnId } from './input
 import { noConversation, noTurn, noVersion } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
 import { beingCopied, versionGone } from './refusals.ts';
-import { checkHeld } from './unsure.ts';
+import { checkHeld, nameUnanswered } from './unsure.ts';
 
 const rollbackSchema = z.strictObject({
   /** the same operation again changes nothing */
@@ -145,7 +145,7 @@ async function tryReplace(
   const changes = await change({ conversation, state, versions, live });
   const version = restoreVersion({ ...changes, live, log, outside, now: ports.now() });
   if (hardTokens !== undefined) checkHardLimit(version, outside, hardTokens);
-  return await ports.versions.replaceVersion({
+  const replacement = {
     conversation,
     operation,
     expectedVersion: state.size.version,
@@ -155,7 +155,8 @@ async function tryReplace(
     keepsNewer,
     wakeTurn: ports.ids.next(),
     keepVersions: PASS_LIMITS.keepVersions,
-  });
+  };
+  return await nameUnanswered({ field: 'operation', id: operation }, () => ports.versions.replaceVersion(replacement));
 }
 
 function findKept({ conversation, state, versions }: Readings, number: number): Version {

@@ -72,6 +72,8 @@ export const ERROR_CODES = {
   accepted_unsure: 'service',
   /** Redis does not answer, or takes no writes now: its disk is full, or replicas that it asks for are missing. */
   redis_unavailable: 'service',
+  /** Redis refuses our login, or its ACL something that turnfold does. Waiting does not help: correct the address or the ACL. */
+  redis_denied: 'service',
   /** Redis refuses writes: its memory limit is reached. */
   redis_full: 'service',
   /** The database was written with other settings or a newer schema, or its server may throw keys away or is too old. */

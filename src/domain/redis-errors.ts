@@ -1,32 +1,51 @@
 import { TurnfoldError } from './errors.ts';
-import { findLoginFault, findTlsFault, refusalError } from './redis-refusal.ts';
+import { findDenial, findTlsFault, refusalError } from './redis-refusal.ts';
 
-/** What a Redis says that can be read, and takes no writes: it was demoted, its disk is full, or its replicas are missing. */
-const TAKES_NO_WRITES = /READONLY|MISCONF|NOREPLICAS/;
-
-/** What ioredis and the kernel say when there is nobody to talk to, and what a Redis says that cannot serve now. */
-const UNAVAILABLE = new RegExp(
+/**
+ * Errors of the network, of ioredis and of Redis that say that Redis is away, each with our words for it. The first that fits
+ * counts, so the network stands before what ioredis makes of it. Callers see our words only: those of a library change.
+ */
+const OUTAGES: readonly (readonly [pattern: RegExp, words: string])[] = [
+  [/ECONNREFUSED/, 'nothing accepts connections there (ECONNREFUSED)'],
+  [/ENOTFOUND/, 'the host name of its address is unknown (ENOTFOUND)'],
+  [/EAI_AGAIN/, 'the host name of its address cannot be looked up now (EAI_AGAIN)'],
+  [/EHOSTUNREACH|ENETUNREACH/, 'there is no route to its host (EHOSTUNREACH)'],
+  [/LOADING/, 'it is loading its data (LOADING)'],
+  [/BUSY Redis/, 'a script keeps it busy (BUSY)'],
+  [/MASTERDOWN/, 'it is a replica that has lost its master (MASTERDOWN)'],
+  [/UNBLOCKED/, 'it changed its role meanwhile (UNBLOCKED)'],
+  [/sentinels are unreachable/, 'no Sentinel names a master'],
+  [/CLUSTERDOWN/, 'the Cluster does not serve now (CLUSTERDOWN)'],
   [
-    /ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|Socket timeout/,
-    /Connection is closed|connection close|Command timed out|max retries per request|isn't writeable/,
-    /LOADING|MASTERDOWN|BUSY Redis/,
-    TAKES_NO_WRITES,
-    /sentinels are unreachable/,
-    // of a Cluster that has lost a master and has not voted yet
-    /CLUSTERDOWN|TRYAGAIN|^ASK \d|Too many Cluster redirections|Cluster isn't ready|startup nodes|slots cache|Cluster is ended/,
-  ]
-    .map(({ source }) => source)
-    .join('|'),
-);
+    /TRYAGAIN|^ASK \d|Too many Cluster redirections|startup nodes|slots cache|Cluster isn't ready|No master node/,
+    'no node of the Cluster answers for these keys',
+  ],
+  [/ETIMEDOUT|Socket timeout|Command timed out/, 'there was no answer in time'],
+  [/ECONN|EPIPE|connection close|connection ended/i, 'the connection was lost'],
+  [
+    /Connection is closed|isn't writeable|max retries per request|(Cluster|Node) is (ended|disconnect)/,
+    'there is no connection to it',
+  ],
+];
+
+/** Errors of a Redis that can be read and takes no writes. */
+const READ_ONLY: readonly (readonly [pattern: RegExp, words: string])[] = [
+  [/READONLY/, 'it is a replica (READONLY)'],
+  [/MISCONF/, 'it cannot save to its disk (MISCONF)'],
+  [/NOREPLICAS/, 'fewer replicas are connected than its min-replicas-to-write asks for (NOREPLICAS)'],
+];
 
 /** Whether an error says that Redis is away, and nothing about the call. */
 export function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const said = describe(error);
-  return UNAVAILABLE.test(said) || findTlsFault(said) !== undefined;
+  return findWords([...READ_ONLY, ...OUTAGES], said) !== undefined || findTlsFault(said) !== undefined;
 }
 
-/** Names the failure of a call to Redis: `redis_full`, `redis_unavailable`, or the error itself where it is neither. */
+/**
+ * Names the failure of a call to Redis: `redis_full`, `redis_denied`, `redis_unavailable`, or the error itself where it is none
+ * of these.
+ */
 export function nameRedisError(cause: unknown): unknown {
   if (!(cause instanceof Error)) return cause;
   if (cause.message.startsWith('OOM')) {
@@ -36,21 +55,42 @@ export function nameRedisError(cause: unknown): unknown {
       { cause },
     );
   }
-  return isOutage(cause) ? outage(cause) : cause;
+  return findDenial(cause) ?? (isOutage(cause) ? outage(cause) : cause);
 }
 
-/** A failure that is an outage whatever it says, because nothing could even be asked. */
+/** A failure that is an outage whatever it says, because nothing could even be asked; or a denial that it tells of. */
 export function outage(cause: Error): TurnfoldError {
   const said = describe(cause);
-  const fault = findTlsFault(said) ?? findLoginFault(said);
+  const fault = findTlsFault(said);
   if (fault !== undefined) return refusalError(fault, cause);
-  const what = TAKES_NO_WRITES.test(said) ? 'takes no writes' : 'does not answer';
-  return new TurnfoldError('redis_unavailable', `Redis ${what}: ${said}`, { cause });
+  const denial = findDenial(cause);
+  if (denial !== undefined) return denial;
+  const readOnly = findWords(READ_ONLY, said);
+  if (readOnly !== undefined) return unavailable('takes no writes', readOnly, cause);
+  return unavailable('does not answer', findWords(OUTAGES, said) ?? 'the connection to it failed', cause);
+}
+
+/** An outage that we found out ourselves. @param words why, as half a sentence */
+export function outageBecause(words: string): TurnfoldError {
+  return unavailable('does not answer', words);
+}
+
+function unavailable(what: string, words: string, cause?: Error): TurnfoldError {
+  return new TurnfoldError('redis_unavailable', `Redis ${what}: ${words}`, { cause });
+}
+
+function findWords(table: readonly (readonly [RegExp, string])[], said: string): string | undefined {
+  const found = table.find(([pattern]) => pattern.test(said));
+  if (found === undefined) return undefined;
+  const [, words] = found;
+  // The address says which of several servers it was. Node writes it behind the code of the failed call.
+  const [, address] = /\bE[A-Z]+ (\S+:\d+)$/.exec(said) ?? [];
+  return address === undefined ? words : `${words} at ${address}`;
 }
 
 /**
- * Tells of an outage once, at its first error; ioredis emits one at every attempt to come back. What says nothing of an
- * outage, a refused password for one, is told as it is.
+ * Tells of an outage once, at its first error; ioredis emits one at every attempt to come back. Other errors are reported by
+ * their names, once too.
  * @returns what to call with each error, and once the connection is ready again
  */
 export function reportOutages(report: (error: Error) => void): {
@@ -60,7 +100,7 @@ export function reportOutages(report: (error: Error) => void): {
   let isAway = false;
   return {
     onError(error) {
-      if (!isAway) report(isOutage(error) ? outage(error) : error);
+      if (!isAway) report(nameRedisError(error) as Error);
       isAway = true;
     },
     onReady() {

@@ -1,4 +1,4 @@
-import { TurnfoldError } from './errors.ts';
+import { isTurnfoldError, TurnfoldError } from './errors.ts';
 
 /** A Redis that is there, and no use to us before somebody does something. For people. */
 export interface Refusal {
@@ -16,11 +16,6 @@ export const PLAIN_PORT: Refusal = {
 export const TLS_PORT: Refusal = {
   message: 'it speaks TLS on this port, and nothing else',
   hint: 'Write rediss instead of redis into the address.',
-};
-
-const SENTINEL_LOGIN: Refusal = {
-  message: 'its Sentinels do not take the password',
-  hint: 'They are told that of the address; one of their own goes behind it: /master?sentinelPassword=….',
 };
 
 /** By what Node and OpenSSL say; which of code and text reaches us depends on who passes it on. */
@@ -72,11 +67,100 @@ export function findTlsFault(said: string): Refusal | undefined {
   return TLS_FAULTS.find(([pattern]) => pattern.test(said))?.[1];
 }
 
-/** What Sentinels say of a login, by what ioredis says of them. Of a server's own the error says enough. */
-export function findLoginFault(said: string): Refusal | undefined {
-  return /sentinels are unreachable.*(NOAUTH|WRONGPASS)/s.test(said) ? SENTINEL_LOGIN : undefined;
+/** The keys and channels of turnfold, as an ACL of Redis names them. */
+const KEY_RULES = '~{tf* ~{tq*';
+const CHANNEL_RULES = '&{tf*';
+
+/** Errors of Redis that refuse a login. Waiting does not help: somebody has to change the address or the server. */
+const LOGIN_DENIALS: readonly (readonly [RegExp, Refusal])[] = [
+  [
+    /sentinels are unreachable.*(NOAUTH|WRONGPASS)/s,
+    {
+      message: 'its Sentinels refuse the password',
+      hint: 'Sentinels get the password of the address. Append ?sentinelPassword=… to the address to use another.',
+    },
+  ],
+  [
+    /sentinels are unreachable.*DENIED/s,
+    {
+      message: 'its Sentinels are in protected mode (DENIED) and accept clients of their own machine only',
+      hint: 'Set a password there (requirepass) and append ?sentinelPassword=… to the address.',
+    },
+  ],
+  [
+    /without any password configured/,
+    {
+      message: 'the address has a password, and Redis has none configured for its default user',
+      hint: 'Remove the password from REDIS_URL (`redisUrl`), or set requirepass on the server.',
+    },
+  ],
+  [
+    /NOAUTH|HELLO must be called with the client already authenticated/,
+    {
+      message: 'it asks for a password, and the address has none (NOAUTH)',
+      hint: 'Put the login into REDIS_URL (`redisUrl`): redis://user:password@host:port, or redis://:password@host:port.',
+    },
+  ],
+  [
+    /WRONGPASS|invalid password/,
+    {
+      message: 'it refuses the user name or the password of the address (WRONGPASS)',
+      hint: 'Correct the login in REDIS_URL (`redisUrl`), and see that its user is enabled (ACL LIST).',
+    },
+  ],
+];
+
+const ALL_RULES = 'docs/operations.md lists all rules that turnfold needs.';
+
+/**
+ * The error of a Redis that refuses our login (NOAUTH, WRONGPASS) or something that our user may not do (NOPERM); undefined
+ * where the error says neither.
+ */
+export function findDenial(cause: Error): TurnfoldError | undefined {
+  const login = LOGIN_DENIALS.find(([pattern]) => pattern.test(cause.message))?.[1];
+  const denial = login ?? findMissingRule(cause);
+  return denial && refusalError(denial, cause, 'redis_denied');
 }
 
-export function refusalError({ message, hint }: Refusal, cause?: unknown): TurnfoldError {
-  return new TurnfoldError('redis_unavailable', `Redis cannot be used: ${message}. ${hint}`, { cause });
+/** Redis says `user` in one version and `User name` in another, and has other words inside a script. */
+function findMissingRule({ message }: Error): Refusal | undefined {
+  const isInScript = /user executing the script can't|ACL failure in script/.test(message);
+  if (!isInScript && !message.startsWith('NOPERM')) return undefined;
+  const [, command] = /run the '([^']+)' command/.exec(message) ?? [];
+  if (command !== undefined) {
+    return {
+      message: `its ACL does not allow our user the command ${command.replace('|', ' ').toUpperCase()} (NOPERM)`,
+      hint: `Allow it: ACL SETUSER <user> +${command}. ${ALL_RULES}`,
+    };
+  }
+  if (/channel/.test(message)) {
+    return {
+      message: 'its ACL does not allow our user the channels of turnfold (NOPERM)',
+      hint: `Allow them: ACL SETUSER <user> ${CHANNEL_RULES}. ${ALL_RULES}`,
+    };
+  }
+  if (/\bkeys?\b/.test(message)) {
+    return {
+      message: 'its ACL does not allow our user the keys of turnfold (NOPERM)',
+      hint: `Allow them: ACL SETUSER <user> ${KEY_RULES}. ${ALL_RULES}`,
+    };
+  }
+  return {
+    message: 'its ACL does not allow our user a command that a script of turnfold runs (NOPERM)',
+    hint: ALL_RULES,
+  };
+}
+
+/** Waiting does not help, whatever the code: somebody has to do something first. */
+export function isRefusal(error: unknown): boolean {
+  return isTurnfoldError(error) && (error.code === 'redis_denied' || error.details?.['isRefused'] === true);
+}
+
+export function refusalError(
+  { message, hint }: Refusal,
+  cause?: unknown,
+  code: 'redis_unavailable' | 'redis_denied' = 'redis_unavailable',
+): TurnfoldError {
+  const details = code === 'redis_unavailable' ? { details: { isRefused: true } } : {};
+  return new TurnfoldError(code, `Redis cannot be used: ${message}. ${hint}`, { cause, ...details });
 }

@@ -1,4 +1,6 @@
+import { isTurnfoldError } from '../domain/errors.ts';
 import { REDIS_ADDRESS_FORMS, readRedisAddress, showAddress } from '../domain/redis-address.ts';
+import { nameRedisError } from '../domain/redis-errors.ts';
 import type { RedisLocation } from '../domain/redis-tls.ts';
 import { findRefusal } from '../redis/refusal.ts';
 import { identifyServer, withConnection } from './connection.ts';
@@ -10,7 +12,7 @@ const ANSWER_TIMEOUT_MS = 5_000;
 /**
  * The Redis that the caller named. It is never started, stopped or replaced: whoever names one means that one, so a
  * silent fall to another source would run work against the wrong database.
- * Throws `redis_url_invalid` or `redis_unreachable`.
+ * Throws `redis_url_invalid` or `redis_unreachable`, and `redis_denied` where it refuses the login.
  */
 export async function useGivenRedis(location: RedisLocation): Promise<LocalRedis> {
   const { url } = location;
@@ -24,8 +26,10 @@ export async function useGivenRedis(location: RedisLocation): Promise<LocalRedis
       stop: () => Promise.resolve(),
     };
   } catch (error) {
+    const named = nameRedisError(error);
+    if (isTurnfoldError(named, 'redis_denied')) throw named;
     const { message, hint } = (await findRefusal(location)) ?? {
-      message: describeCause(error),
+      message: describeCause(named),
       hint: 'Start it, correct REDIS_URL, or unset REDIS_URL to have a Redis started here.',
     };
     throw new LocalRedisError('redis_unreachable', {

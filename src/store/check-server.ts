@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { nameRedisError, outage } from '../domain/redis-errors.ts';
+import { nameRedisError, outageBecause } from '../domain/redis-errors.ts';
 import { findWriteRefusal } from '../redis/prove-writes.ts';
 import { checkAllEviction } from './memory.ts';
 import { askAllMasters } from './server-info.ts';
@@ -14,7 +14,7 @@ const ANSWER_MS = 600;
  */
 export async function checkServer(redis: Redis): Promise<void> {
   // A worker's connection would keep the question until Redis is back.
-  if (redis.status !== 'ready') throw outage(new Error('there is no connection'));
+  if (redis.status !== 'ready') throw outageBecause('there is no connection to it');
   await Promise.all([checkAllEviction(redis, ANSWER_MS), checkAllWrites(redis)]);
 }
 

@@ -2,9 +2,10 @@ import type { Durability } from '../domain/durability.ts';
 import type { PresenceStore } from '../domain/ports/presence-store.ts';
 import type { TextListener } from '../domain/ports/text-deltas.ts';
 import type { RedisLocation } from '../domain/redis-tls.ts';
+import { checkAccess } from '../redis/access.ts';
 import { Barrier } from './barrier.ts';
 import { checkServer } from './check-server.ts';
-import { connect, openConnection } from './connection.ts';
+import { callRedis, connect, openConnection } from './connection.ts';
 import { openDatabase } from './database.ts';
 import { guardStore } from './guarded-store.ts';
 import { openMeasures, type StoreMeasures } from './measures/measures.ts';
@@ -44,7 +45,7 @@ export interface ConnectedStore {
 /** Leaves the rest of a second to the caller. */
 const FAIL_FAST_MS = 900;
 
-/** @throws invalid_config, incompatible_store; failing fast also redis_unavailable */
+/** @throws invalid_config, incompatible_store, redis_denied; failing fast also redis_unavailable */
 export async function connectStore(options: StoreOptions): Promise<ConnectedStore> {
   const { url, tls, shards, failsFast = false, onError, durability, signal } = options;
   signal?.throwIfAborted();
@@ -59,6 +60,7 @@ export async function connectStore(options: StoreOptions): Promise<ConnectedStor
   signal?.addEventListener('abort', leave);
   try {
     if (failsFast) await connect(redis, options);
+    else await callRedis(() => checkAccess(redis));
     const keyspace = await openDatabase(redis, { shards });
     const barrier = durability && (await Barrier.open(redis, durability));
     const subscriber = new Subscriber(redis);

@@ -1,6 +1,6 @@
 import type { Cluster, Redis } from 'ioredis';
 import { isTurnfoldError } from '../domain/errors.ts';
-import { outage } from '../domain/redis-errors.ts';
+import { outageBecause } from '../domain/redis-errors.ts';
 import { SILENCE_MS } from '../redis/open-redis.ts';
 import { callRedis } from './connection.ts';
 import { inTime } from './deadline.ts';
@@ -62,7 +62,7 @@ export async function askAllMasters<Answer>(
   deadlineMs?: number,
 ): Promise<readonly Answer[]> {
   const { answers, silent } = await askMasters(redis, ask, deadlineMs);
-  if (silent.length > 0) throw outage(new Error(silent.join(', ')));
+  if (silent.length > 0) throw outageBecause(silent.join(', '));
   return answers;
 }
 

@@ -46,5 +46,6 @@ export function foldOutages({ logger, listener, explain, untilBack }: OutageOpti
 type Failure = Extract<WorkerEvent, { type: 'worker_failed' }>;
 
 function tellsOfOutage(event: WorkerEvent): event is Failure {
-  return event.type === 'worker_failed' && isTurnfoldError(event.error, 'redis_unavailable');
+  if (event.type !== 'worker_failed') return false;
+  return isTurnfoldError(event.error, 'redis_unavailable') || isTurnfoldError(event.error, 'redis_denied');
 }

@@ -43,7 +43,7 @@ function allUnavailable(client: OpenClient): Record<string, unknown> {
 }
 
 function failOpening(redisUrl: string): Promise<unknown> {
-  return failureOf(() => openClient({ redisUrl }));
+  return failureOf(() => openClient({ redisUrl, failFast: true }));
 }
 
 async function listenSilently(): Promise<{ port: number; close: () => void }> {
@@ -62,7 +62,7 @@ async function listenSilently(): Promise<{ port: number; close: () => void }> {
 }
 
 async function openWithTurn(url: string): Promise<OpenClient> {
-  const client = await openClient({ redisUrl: url });
+  const client = await openClient({ redisUrl: url, failFast: true });
   onTestFinished(() => client.close());
   await client.enqueueTurn({ conversation: 'c1', agent, input: 'x', turn: 't1' });
   return client;

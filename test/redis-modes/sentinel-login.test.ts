@@ -54,8 +54,8 @@ describe.skipIf(!hasServer)('Sentinels (skipped where PATH has no server)', () =
   test.each(['', '?sentinelPassword=wrong'])('that do not take the password are told of: %j', async (query) => {
     const where = await start(['--requirepass', 'other'], 'other');
     await expect(connect(`redis+sentinel://:pw@${where}${query}`)).rejects.toMatchObject({
-      code: 'redis_unavailable',
-      message: expect.stringMatching(/Sentinels do not take the password.*sentinelPassword/),
+      code: 'redis_denied',
+      message: expect.stringMatching(/Sentinels refuse the password.*sentinelPassword/),
     });
   });
 });

@@ -76,6 +76,7 @@ async function examineRedis(config: Config, explain: DoctorOptions['explain']): 
     const servers = inspection.readServers();
     const groups = [
       await look('redis', async () => examineServers(await servers, inspection, durability)),
+      await look('access', () => examineAccess(inspection)),
       await look('certificate', () => examineCertificates({ url, tls })),
       await look('disk', async () => examineDisk((await servers).answers)),
       await look('database', () => examineDatabase(inspection, { shards, stuckMs })),
@@ -86,6 +87,11 @@ async function examineRedis(config: Config, explain: DoctorOptions['explain']): 
     inspection.close();
     await wakes.close();
   }
+}
+
+async function examineAccess(inspection: Inspection): Promise<Finding[]> {
+  await inspection.checkAccess();
+  return [findOk('access', 'its ACL allows all that a worker does')];
 }
 
 /** One look that fails is a finding, and the others go on. */
@@ -99,6 +105,7 @@ async function look(name: string, examineOne: () => Promise<Finding[]>): Promise
 
 const REMEDIES: Partial<Record<TurnfoldError['code'], string>> = {
   redis_unavailable: 'Start Redis, or correct REDIS_URL (or --redis).',
+  redis_denied: 'docs/operations.md (Users and ACLs) lists what turnfold needs.',
   invalid_config: 'Correct it.',
 };
 

@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { ShardMeasure } from '../../domain/ports/sweep-store.ts';
 import type { RedisLocation } from '../../domain/redis-tls.ts';
+import { checkAccess } from '../../redis/access.ts';
 import { callRedis, connect, openConnection } from '../connection.ts';
 import { Keyspace, STORE_SCHEMA } from '../keys.ts';
 import { type MasterAnswers, unlessForbidden } from '../server-info.ts';
@@ -22,6 +23,8 @@ export interface DatabaseFacts {
 export interface Inspection {
   readServers(): Promise<MasterAnswers<ServerFacts>>;
   measureAnswers(count: number): Promise<AnswerTimes>;
+  /** @throws redis_denied where our user may not do all that a worker does */
+  checkAccess(): Promise<void>;
   /** whether it can wait for disks (WAITAOF); undefined where that may not be asked */
   canWaitForDisks(): Promise<boolean | undefined>;
   loadScripts(): Promise<number>;
@@ -47,6 +50,7 @@ export async function openInspection(location: RedisLocation): Promise<Inspectio
   }
   return {
     readServers: () => readServerFacts(redis),
+    checkAccess: () => callRedis(() => checkAccess(redis)),
     measureAnswers: (count) => measureAnswers(redis, count),
     canWaitForDisks: () => canWaitForDisks(redis),
     loadScripts: () => loadScripts(redis),

@@ -1,5 +1,5 @@
 import type { ShardMeasure } from '../../domain/ports/sweep-store.ts';
-import { outage } from '../../domain/redis-errors.ts';
+import { outageBecause } from '../../domain/redis-errors.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
@@ -33,7 +33,7 @@ export function measureShard(keyspace: Keyspace): ScriptDefinition<number, Shard
 export async function hearShards(asked: readonly Promise<ShardMeasure>[]): Promise<ShardMeasure[]> {
   const heard = await Promise.all(asked.map((shard) => hear(shard, MEASURED_MS)));
   const answers = heard.flatMap(({ answer }) => (answer === undefined ? [] : [answer]));
-  if (answers.length === 0) throw outage(new Error('of all shards none is measured'));
+  if (answers.length === 0) throw outageBecause('no shard could be measured');
   return answers;
 }
 

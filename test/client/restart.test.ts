@@ -1,0 +1,122 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { type OpenClient, openClient } from '../../src/client/index.ts';
+import { hasRedisServer, MortalRedis } from '../chaos/mortal-redis.ts';
+
+const agent = 'talker';
+const ACCEPTS = 1_500;
+const CONVERSATIONS = 50;
+const DOWN_MS = 1_200;
+
+async function startRedis(): Promise<MortalRedis> {
+  const redis = await MortalRedis.start();
+  onTestFinished(() => redis.stop());
+  return redis;
+}
+
+async function open(redis: MortalRedis, options: Partial<Parameters<typeof openClient>[0]> = {}): Promise<OpenClient> {
+  const client = await openClient({ redisUrl: redis.url, shards: 4, ...options });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+/** Kills Redis, and starts it on the same data a while later. */
+async function restart(redis: MortalRedis): Promise<void> {
+  await redis.kill();
+  await sleep(DOWN_MS);
+  await redis.start();
+}
+
+test.skipIf(!hasRedisServer)(
+  'accepts every turn once while Redis is killed and restarted',
+  { timeout: 120_000 },
+  async () => {
+    const redis = await startRedis();
+    // The machine may take long to start a server; the pause alone is 1.2 s.
+    const client = await open(redis, { deadlineMs: 60_000 });
+    const accepts: Promise<unknown>[] = [];
+    let restarting: Promise<void> | undefined;
+    for (let count = 0; count < ACCEPTS; count += 1) {
+      if (count === ACCEPTS / 5) restarting = restart(redis);
+      // Half of the ids are the caller's, half the client's.
+      const turn = count % 2 === 0 ? { turn: `t${count}` } : {};
+      accepts.push(
+        client.enqueueTurn({ conversation: `c${count % CONVERSATIONS}`, agent, input: `x${count}`, ...turn }),
+      );
+      if (count % 5 === 0) await sleep(1);
+    }
+    const outcomes = await Promise.allSettled(accepts);
+    await restarting;
+
+    expect(outcomes.filter(({ status }) => status === 'rejected')).toStrictEqual([]);
+    const held = await Promise.all(
+      Array.from({ length: CONVERSATIONS }, (_, at) => client.openTurns(`c${at}`, { limit: 1_000 })),
+    );
+    const turns = held.flatMap((open, at) => open.turns.map(({ turn }) => `c${at}/${turn}`));
+    expect(turns).toHaveLength(ACCEPTS);
+    expect(new Set(turns).size).toBe(ACCEPTS);
+    const answered = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+    const named = (answered as { conversation: string; turn: string }[]).map(
+      (one) => `${one.conversation}/${one.turn}`,
+    );
+    expect(new Set(named)).toStrictEqual(new Set(turns));
+  },
+);
+
+test.skipIf(!hasRedisServer)(
+  'finishes every kind of call that began while Redis was away',
+  { timeout: 120_000 },
+  async () => {
+    const redis = await startRedis();
+    const client = await open(redis, { deadlineMs: 60_000 });
+    const user = { role: 'user', content: 'x' } as const;
+    for (const conversation of ['c1', 'c3', 'c4']) {
+      await client.append({ conversation, agent, messages: [user, { role: 'assistant', content: 'y' }] });
+    }
+    await client.enqueueTurn({ conversation: 'c1', agent, input: 'x', turn: 't1' });
+    const restarting = restart(redis);
+    const outcomes = await Promise.all([
+      client.enqueueTurn({ conversation: 'c2', agent, input: 'x', turn: 't2' }),
+      client.append({ conversation: 'c5', agent, messages: [user] }),
+      client.cancel('c1', 't1'),
+      client.result('c1', 't1'),
+      client.restore('c3', { version: 0, newer: 'keep' }),
+      client.fork('c4', 'c6'),
+      client.compactNow('c3'),
+      client.erase('c7'),
+      client.context('c1'),
+      client.versions('c1'),
+      client.log('c1'),
+      client.describe('c1'),
+      client.openTurns('c1'),
+      client.failedTurns(),
+      client.proposal('c1'),
+      openClient({ redisUrl: redis.url, shards: 4, deadlineMs: 60_000 }).then((late) => late.close()),
+    ]);
+    await restarting;
+    expect(outcomes.slice(0, 5)).toMatchObject([
+      { isNew: true },
+      { from: 1, to: 1 },
+      'canceled',
+      { turn: 't1' },
+      { number: 1 },
+    ]);
+  },
+);
+
+test.skipIf(!hasRedisServer)('gives up at its deadline, in words of ours, with the cause behind them', async () => {
+  const redis = await startRedis();
+  const client = await open(redis, { deadlineMs: 300 });
+  await redis.kill();
+  const error = await client.enqueueTurn({ conversation: 'c1', agent, input: 'x' }).then(
+    () => undefined,
+    (reason: unknown) => reason as Error,
+  );
+  expect(error).toMatchObject({
+    code: 'redis_unavailable',
+    message: expect.stringMatching(/^Redis does not answer: .*The same call with this turn is safe/) as string,
+    details: { turn: expect.any(String) as string },
+  });
+  expect(error?.message).not.toMatch(/Connection is closed|writeable|Stream|retries/);
+  expect(error?.cause).toBeInstanceOf(Error);
+});
