@@ -1,5 +1,13 @@
 export type { ProviderSetting, ProviderSettings } from './config.ts';
-export { type Agent, defineTool, type Tool, type ToolContext, type ToolOutput } from './domain/agent.ts';
+export {
+  type Agent,
+  defineAgent,
+  defineTool,
+  type SystemFunction,
+  type Tool,
+  type ToolContext,
+  type ToolOutput,
+} from './domain/agent.ts';
 export type { Reason } from './domain/compaction/thresholds.ts';
 export type { ContentEvent, ContentListener } from './domain/contents.ts';
 export { type ErrorCode, type ErrorContext, isTurnfoldError, TurnfoldError } from './domain/errors.ts';
@@ -38,6 +46,7 @@ export type { ApprovalRefusal } from './domain/proposal.ts';
 export type { WireFormat } from './domain/raw-items.ts';
 export type { RedisTls } from './domain/redis-tls.ts';
 export type { WaitKind } from './domain/turn.ts';
+export type { TurnContext } from './domain/turn-context.ts';
 export {
   type AnthropicModelOptions,
   type AnthropicThinking,

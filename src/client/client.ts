@@ -4,6 +4,7 @@ import type { LogEntry } from '../domain/message.ts';
 import type { FailedTurn, OpenTurns } from '../domain/ports/turn-store.ts';
 import type { TurnState, TurnView } from '../domain/turn.ts';
 import type { Version } from '../domain/version.ts';
+import type { AnyAgents, EnqueueFor } from './agent-types.ts';
 import { bringAnswers } from './answers.ts';
 import { type Appended, appendMessages } from './appends.ts';
 import {
@@ -23,7 +24,6 @@ import {
   type CallAnswer,
   type ContextPoint,
   type ConversationName,
-  type EnqueueInput,
   readConversationName,
 } from './input.ts';
 import { listOpenTurns, type OpenTurnsInput } from './open-turns.ts';
@@ -48,9 +48,9 @@ import { type RestoreInput, type RollbackInput, restore, rollBackTurn } from './
  * code; while Redis is away a call goes on trying for `deadlineMs`, then fails with `redis_unavailable`. With a `durability`, each call that writes
  * answers once what it wrote is held so, else fails with `accepted_unsure`, which names the id under which it may be made again.
  */
-export interface TurnfoldClient {
+export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents> {
   /** durably accepts a turn; the same `turn` id again answers its present state */
-  enqueueTurn(input: EnqueueInput): Promise<EnqueuedTurn>;
+  enqueueTurn(input: EnqueueFor<Agents>): Promise<EnqueuedTurn>;
   /** the turn as it stands; with `waitMs` not before it is settled or the time is up */
   result(conversation: ConversationName, turn: string, options?: { readonly waitMs?: number }): Promise<TurnView>;
   /**

@@ -18,9 +18,25 @@ export type { ToolDescription } from '../domain/model.ts';
 export type { FailedTurn, OpenTurn, OpenTurns } from '../domain/ports/turn-store.ts';
 export type { RedisTls } from '../domain/redis-tls.ts';
 export type { SizeAnchor, SizeRecord } from '../domain/size.ts';
-export type { AnswerEnd, TurnFailure, TurnState, TurnView, Waiting } from '../domain/turn.ts';
+export type {
+  AnswerEnd,
+  CanceledTurnView,
+  CompletedTurnView,
+  FailedTurnView,
+  OpenTurnView,
+  TurnAnswer,
+  TurnFacts,
+  TurnFailure,
+  TurnState,
+  TurnUsage,
+  TurnView,
+  Waiting,
+  WaitingTurnView,
+} from '../domain/turn.ts';
+export type { TurnContext } from '../domain/turn-context.ts';
 export type { Segment, Version } from '../domain/version.ts';
 export type { Encoding } from '../tokens/encoding.ts';
+export type { AgentName, AgentType, AnyAgents, EnqueueFor, TurnOf } from './agent-types.ts';
 export type { Appended } from './appends.ts';
 export type { TurnfoldClient } from './client.ts';
 export type { ClientOptions } from './client-options.ts';

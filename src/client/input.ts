@@ -6,6 +6,7 @@ import { MAX_MESSAGE_BYTES, type Message, messageSchema, type WeighedMessage } f
 import { parseInput } from '../domain/parse.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
 import type { BroughtAnswer } from '../domain/ports/turn-store.ts';
+import type { TurnContext } from '../domain/turn-context.ts';
 import { bytesOfMessage, countMessage } from '../tokens/message-tokens.ts';
 
 const conversationFields = { conversation: idSchema, tenant: idSchema.default(DEFAULT_TENANT) };
@@ -21,6 +22,8 @@ export const enqueueSchema = z
     input: z.string().min(1),
     /** the caller's id makes the call repeatable: the same again answers the present state */
     turn: idSchema.optional(),
+    /** for tools and system prompts, not for models: `writeContext` */
+    context: z.unknown().optional(),
     /** ms until the turn becomes due */
     delayMs: z.number().int().min(0).max(DELAY_MOST_MS).optional(),
     /**
@@ -59,8 +62,51 @@ export interface ContextPoint {
   readonly head?: number;
 }
 
-export type EnqueueInput = z.input<typeof enqueueSchema>;
-export type AppendInput = z.input<typeof appendSchema>;
+/** A turn to accept. */
+export interface EnqueueInput {
+  /** id of the conversation, `[A-Za-z0-9_.-]{1,128}`; its first turn creates it */
+  readonly conversation: string;
+  /** whose conversation it is (default `_`) */
+  readonly tenant?: string | undefined;
+  /** name of the agent that answers; a conversation has one agent */
+  readonly agent: string;
+  /** the user message */
+  readonly input: string;
+  /** the caller's id makes the call repeatable: the same again answers the present state */
+  readonly turn?: string | undefined;
+  /**
+   * for the agent's tools and its system prompt, not for its model: a JSON object of at most 16 KiB. Part of what makes a turn
+   * the same; never logged; erased when the turn settles
+   */
+  readonly context?: TurnContext | undefined;
+  /** ms until the turn becomes due (default 0) */
+  readonly delayMs?: number | undefined;
+  /**
+   * orders conversations, never the turns of one; 1 is first. It is the wake's that a turn brings to an empty mailbox: one
+   * behind others has none, and one that becomes due later is woken by a sweep
+   */
+  readonly priority?: number | undefined;
+  /** refuse where so many wait (default 1,000); scheduled turns do not count, and are let in when they are due */
+  readonly maxQueuedTurns?: number | undefined;
+}
+
+/** Messages to add without a turn. */
+export interface AppendInput {
+  /** id of the conversation; its first append creates it */
+  readonly conversation: string;
+  /** whose conversation it is (default `_`) */
+  readonly tenant?: string | undefined;
+  /** name of the agent whose conversation it is */
+  readonly agent: string;
+  /** oldest first, at most 5,000 */
+  readonly messages: readonly MessageInput[];
+  /** the same operation again changes nothing */
+  readonly operation?: string | undefined;
+  /** refuse unless the log ends at this seq */
+  readonly expectedHead?: number | undefined;
+}
+
+type MessageInput = z.input<typeof messageSchema>;
 
 /** A conversation by its id, or with its tenant. */
 export type ConversationName = string | { readonly tenant: string; readonly id: string };

@@ -4,6 +4,7 @@ import { openWakeQueue } from '../queue/wake-queue.ts';
 import { connectStore } from '../store/connect-store.ts';
 import { readCurrentTrace } from '../telemetry/trace-parent.ts';
 import { loadTokenCounter } from '../tokens/token-counter.ts';
+import type { AnyAgents } from './agent-types.ts';
 import { createClient, type TurnfoldClient } from './client.ts';
 import { type ClientOptions, type ClientSettings, readClientOptions, readEncoding } from './client-options.ts';
 import { callUntil, retryStore } from './retries.ts';
@@ -11,7 +12,9 @@ import { callUntil, retryStore } from './retries.ts';
 /** Leaves the rest of a second to the caller. */
 const OPEN_MS = 900;
 
-export interface OpenClient extends TurnfoldClient {
+/** A client with its connections. */
+export interface OpenClient<Agents extends AnyAgents = AnyAgents> extends TurnfoldClient<Agents> {
+  /** closes its connections; calls under way fail */
   close(): Promise<void>;
 }
 
@@ -21,9 +24,12 @@ export interface OpenClient extends TurnfoldClient {
  * @throws invalid_config for an option, invalid_input for `durability`, each with the field, before anything is opened;
  * redis_unavailable; redis_denied, at once; redis_full; incompatible_store
  */
-export async function openClient(options: ClientOptions): Promise<OpenClient> {
+export async function openClient<Agents extends AnyAgents = AnyAgents>(
+  options: ClientOptions,
+): Promise<OpenClient<Agents>> {
   const settings = readClientOptions(options);
-  return await open(settings, settings.deadlineMs);
+  const client: OpenClient = await open(settings, settings.deadlineMs);
+  return client as unknown as OpenClient<Agents>; // names and contexts are types alone
 }
 
 /** The same for a person at a terminal: where there is no Redis this call says so within a second. */

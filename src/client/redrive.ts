@@ -4,6 +4,7 @@ import { idSchema } from '../domain/ids.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { FailedTurn } from '../domain/ports/turn-store.ts';
 import { TURN_LIMITS } from '../domain/turn.ts';
+import { writeContext } from '../domain/turn-context.ts';
 import { type ConversationName, readConversationName, readTurnId } from './input.ts';
 import { noTurn } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
@@ -13,6 +14,8 @@ import { acceptTurn, type EnqueuedTurn, hashPayload } from './turns.ts';
 const redriveSchema = z.strictObject({
   /** the same one again makes no second turn; without it a turn is re-driven once */
   operation: idSchema.optional(),
+  /** for the new turn: that of the failed one was erased when it failed */
+  context: z.unknown().optional(),
   /** orders conversations, never the turns of one; 1 is first */
   priority: z.number().int().min(1).max(2_097_151).optional(),
 });
@@ -41,7 +44,8 @@ export async function redriveTurn(
   input: RedriveInput = {},
 ): Promise<EnqueuedTurn> {
   const conversation = readConversationName(name);
-  const { operation = '', priority } = parseInput(redriveSchema, input);
+  const { operation = '', priority, context: given } = parseInput(redriveSchema, input);
+  const context = given === undefined ? undefined : writeContext(given);
   const failed = await ports.turns.readTurn(conversation, readTurnId(turn));
   if (failed === undefined) throw noTurn(conversation, turn);
   const { state, agent, inputSeq: seq } = failed;
@@ -55,7 +59,8 @@ export async function redriveTurn(
     turn: `redrive-${hashPayload([turn, operation])}`,
     agent,
     input: { message, tokens, bytes },
-    payloadHash: hashPayload([agent, message.content, turn]),
+    payloadHash: hashPayload([agent, message.content, turn, ...(context === undefined ? [] : [context])]),
+    ...(context !== undefined && { context }),
     maxQueuedTurns: TURN_LIMITS.maxQueuedTurns,
     redriveOf: turn,
     ...(priority !== undefined && { priority }),

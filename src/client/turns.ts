@@ -5,6 +5,7 @@ import type { ConversationRef } from '../domain/ids.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { AcceptRequest, AcceptResult } from '../domain/ports/turn-store.ts';
 import { isSettled, TURN_LIMITS, type TurnState, type TurnView } from '../domain/turn.ts';
+import { writeContext } from '../domain/turn-context.ts';
 import { agentConflict } from './agent-conflict.ts';
 import {
   type ConversationName,
@@ -23,7 +24,7 @@ export interface EnqueuedTurn {
   readonly conversation: string;
   readonly turn: string;
   readonly state: TurnState;
-  /** false: the same turn was accepted before */
+  /** false: the same turn was accepted before, perhaps by an attempt of this call whose answer was lost */
   readonly isNew: boolean;
 }
 
@@ -37,19 +38,24 @@ export const waitSchema = z.number().min(0);
  * @throws invalid_input, message_too_large, turn_conflict, agent_conflict, conversation_forking, fork_abandoned, mailbox_full, accepted_unsure, redis_unavailable, redis_full
  */
 export async function enqueueTurn(ports: ClientPorts, input: EnqueueInput): Promise<EnqueuedTurn> {
-  const { conversation: id, tenant, agent, turn = ports.ids.next(), ...rest } = parseInput(enqueueSchema, input);
+  const { conversation: id, tenant, agent, turn: named, ...rest } = parseInput(enqueueSchema, input);
+  const turn = named ?? ports.ids.next();
+  const context = rest.context === undefined ? undefined : writeContext(rest.context);
   const conversation = { tenant, id };
   const message = { role: 'user' as const, content: rest.input };
-  return await acceptTurn(ports, {
+  const accepted = await acceptTurn(ports, {
     conversation,
     turn,
     agent,
     input: await weighMessage(await ports.counterFor(agent), message, 'input'),
-    payloadHash: hashPayload([agent, rest.input]),
+    payloadHash: hashPayload([agent, rest.input, ...(context === undefined ? [] : [context])]),
+    ...(context !== undefined && { context }),
     maxQueuedTurns: rest.maxQueuedTurns ?? TURN_LIMITS.maxQueuedTurns,
     ...(rest.delayMs !== undefined && { delayMs: rest.delayMs }),
     ...(rest.priority !== undefined && { priority: rest.priority }),
   });
+  // Nobody else knows an id that was made here: the turn is known because an attempt of this call accepted it.
+  return named === undefined ? { ...accepted, isNew: true } : accepted;
 }
 
 export interface TurnToAccept extends Omit<AcceptRequest, 'wake' | 'askedIn'> {

@@ -61,6 +61,8 @@ export const ERROR_CODES = {
   context_overflow: 'turn',
   /** The model refused or broke its contract; a retry would not help. */
   model_failed: 'turn',
+  /** The function that writes the agent's system prompt threw, took too long or answered no text. */
+  system_failed: 'turn',
   /** More time than a turn of its agent may take, waits included. */
   turn_timeout: 'turn',
   /** A time limit of a step or a wait passed. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ErrorCode } from './errors.ts';
 import type { TraceParent } from './trace-parent.ts';
 
 export const TURN_STATES = ['scheduled', 'queued', 'running', 'waiting', 'completed', 'failed', 'canceled'] as const;
@@ -92,31 +93,103 @@ export type StepRecord = z.infer<typeof stepRecordSchema>;
 
 /** Why a turn failed, as kept and shown. */
 export interface TurnFailure {
-  readonly code: string;
+  /** what to react to */
+  readonly code: ErrorCode;
+  /** for a person */
   readonly message: string;
+  /** figures and ids that explain it; never contents */
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** A turn as its caller sees it. */
-export interface TurnView {
+/** The answer of a completed turn. */
+export interface TurnAnswer {
+  /** its place in the log */
+  readonly seq: number;
+  /** its text */
+  readonly content: string;
+  /** where the answer is not complete: why it ended */
+  readonly end?: AnswerEnd;
+}
+
+/** What every turn has, whatever its state. */
+export interface TurnFacts {
+  /** id of the turn */
   readonly turn: string;
-  readonly state: TurnState;
+  /** name of the agent that answers it */
   readonly agent: string;
   /** ms since epoch, by the store's clock */
   readonly acceptedAt: number;
-  /** the same; absent before */
-  readonly settledAt?: number;
-  readonly waiting?: Waiting;
   /** seq of the user message; absent until the first claim */
   readonly inputSeq?: number;
-  /** of a completed turn: seq and text of the answer; `end` where that is not complete */
-  readonly answer?: { readonly seq: number; readonly content: string; readonly end?: AnswerEnd };
-  readonly failure?: TurnFailure;
   /** the failed turn whose input this one brings again */
   readonly redriveOf?: string;
-  /** of a failed turn: the turn that brought its input again last */
-  readonly redrivenAs?: string;
   /** our own size of each model call's request, in order, in tokens */
   readonly requestTokens: readonly number[];
-  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number };
+  /** tokens of all model calls so far, as the providers counted them */
+  readonly usage?: TurnUsage;
 }
+
+/** Tokens as providers count them. */
+export interface TurnUsage {
+  /** read, cached ones included */
+  readonly inputTokens: number;
+  /** written */
+  readonly outputTokens: number;
+}
+
+/** A turn that is not settled, and waits for nobody. */
+export interface OpenTurnView extends TurnFacts {
+  /** `scheduled` until it is due, `queued` behind others, `running` at a worker */
+  readonly state: 'scheduled' | 'queued' | 'running';
+  /** only of a settled turn */
+  readonly settledAt?: undefined;
+  /** only of a waiting turn */
+  readonly waiting?: undefined;
+  /** only of a completed turn */
+  readonly answer?: undefined;
+  /** only of a failed turn */
+  readonly failure?: undefined;
+  /** only of a failed turn */
+  readonly redrivenAs?: undefined;
+}
+
+/** A turn that holds no worker before what it waits for has come. */
+export interface WaitingTurnView extends Omit<OpenTurnView, 'state' | 'waiting'> {
+  /** it waits */
+  readonly state: 'waiting';
+  /** for what, and until when */
+  readonly waiting: Waiting;
+}
+
+/** A turn with its answer. */
+export interface CompletedTurnView extends Omit<OpenTurnView, 'state' | 'settledAt' | 'answer'> {
+  /** it was answered */
+  readonly state: 'completed';
+  /** ms since epoch, by the store's clock */
+  readonly settledAt: number;
+  /** what the agent answered */
+  readonly answer: TurnAnswer;
+}
+
+/** A turn that ended without an answer. */
+export interface FailedTurnView extends Omit<OpenTurnView, 'state' | 'settledAt' | 'failure' | 'redrivenAs'> {
+  /** it failed */
+  readonly state: 'failed';
+  /** ms since epoch, by the store's clock */
+  readonly settledAt: number;
+  /** why */
+  readonly failure: TurnFailure;
+  /** the turn that brought its input again last */
+  readonly redrivenAs?: string;
+}
+
+/** A turn that somebody canceled. */
+export interface CanceledTurnView extends Omit<OpenTurnView, 'state' | 'settledAt'> {
+  /** it was canceled */
+  readonly state: 'canceled';
+  /** ms since epoch, by the store's clock */
+  readonly settledAt: number;
+}
+
+/** A turn as its caller sees it. `state` says which of the other fields there are. */
+export type TurnView = OpenTurnView | WaitingTurnView | CompletedTurnView | FailedTurnView | CanceledTurnView;

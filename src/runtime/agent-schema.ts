@@ -28,29 +28,30 @@ export const modelSchema = z.looseObject({
   compact: functionSchema.optional(),
 });
 
+const timeoutError = `expected ms, more than 0 and at most ${LONGEST_TIMEOUT_MS}`;
+const timeoutSchema = z
+  .number({ error: timeoutError })
+  .gt(0, { error: timeoutError })
+  .max(LONGEST_TIMEOUT_MS, { error: timeoutError });
+
 const toolSchema = z.looseObject({
   name: z.string(),
   description: z.string(),
   input: z.custom<unknown>(isSchema, 'expected a schema of zod 4'),
   retry: z.enum(['safe', 'never']).optional(),
   needsApproval: z.boolean().optional(),
+  timeoutMs: timeoutSchema.optional(),
   run: functionSchema.optional(),
 });
 
-const timeoutError = `expected ms, more than 0 and at most ${LONGEST_TIMEOUT_MS}`;
-
 const agentSchema = z.looseObject({
   name: z.string(),
-  system: z.string(),
+  system: z.union([z.string(), functionSchema], 'expected a text, or a function that writes one'),
   model: modelSchema,
   tools: z.array(toolSchema),
   policy: z.looseObject({}),
   maxSteps: count.optional(),
-  turnTimeoutMs: z
-    .number({ error: timeoutError })
-    .gt(0, { error: timeoutError })
-    .max(LONGEST_TIMEOUT_MS, { error: timeoutError })
-    .optional(),
+  turnTimeoutMs: timeoutSchema.optional(),
   toolResultMaxTokens: count.optional(),
   recall: z.boolean().optional(),
 });

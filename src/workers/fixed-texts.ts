@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { Agent } from '../domain/agent.ts';
 import type { ToolDescription } from '../domain/model.ts';
 import type { Policy } from '../domain/policy.ts';
 
@@ -15,13 +14,13 @@ export interface FixedTexts {
 }
 
 /** Pins stand behind the system prompt: changed, they leave what a provider's cache holds of it. */
-export function fixTexts(agent: Agent, { pins }: Policy, descriptions: readonly ToolDescription[]): FixedTexts {
+export function fixTexts(prompt: string, { pins }: Policy, descriptions: readonly ToolDescription[]): FixedTexts {
   const tools = writeList(descriptions);
-  const texts = { system: agent.system, tools, pins: writeList(pins) };
+  const texts = { system: prompt, tools, pins: writeList(pins) };
   const hashes = { system: hashOf(texts.system), tools: hashOf(texts.tools), pins: hashOf(texts.pins) };
   const present = Object.values(texts).filter((text) => text !== '');
   return {
-    system: [agent.system, ...pins].filter((text) => text !== '').join('\n\n'),
+    system: [prompt, ...pins].filter((text) => text !== '').join('\n\n'),
     tools,
     hashes,
     byHash: new Map(present.map((text) => [hashOf(text), text])),

@@ -3,14 +3,15 @@ import { enqueue } from '../../src/cli/commands/enqueue.ts';
 import type { StreamOptions, TurnfoldClient, TurnProgress } from '../../src/client/index.ts';
 import type { TurnView } from '../../src/domain/turn.ts';
 
-const settled: TurnView = { turn: 't1', state: 'completed', agent: 'a', acceptedAt: 1, requestTokens: [] };
+const turn = { turn: 't1', agent: 'a', acceptedAt: 1, settledAt: 2, requestTokens: [] };
 const text = (piece: string, step = 1): TurnProgress => ({ type: 'text', step, piece });
 
-function result(change: Partial<TurnView>): TurnProgress {
-  return { type: 'result', view: { ...settled, ...change } };
+/** @param state what a turn has in that state, over what every turn has */
+function result(state: object): TurnProgress {
+  return { type: 'result', view: { ...turn, ...state } as unknown as TurnView }; // each test gives what its state needs
 }
 
-const answered = (content: string): TurnProgress => result({ answer: { seq: 2, content } });
+const answered = (content: string): TurnProgress => result({ state: 'completed', answer: { seq: 2, content } });
 
 /** What the command prints of these parts: results, notes, exit code. */
 async function print(parts: readonly TurnProgress[], options: { waitMs?: number; json?: boolean } = {}) {

@@ -27,7 +27,7 @@ describe('the same turn id', () => {
     expect(await fixture.client.enqueueTurn(turn)).toMatchObject({ state: 'canceled', isNew: false });
   });
 
-  test.each([{ input: 'hullo' }, { agent: 'other' }])('with another payload is a conflict: %j', async (change) => {
+  test.each([{ input: 'hullo' }, { agent: 'other' }, { context: { plan: 'pro' } }])('with another payload is a conflict: %j', async (change) => {
     await fixture.client.enqueueTurn(turn);
     await expect(fixture.client.enqueueTurn({ ...turn, ...change })).rejects.toMatchObject({
       code: 'turn_conflict',

@@ -6,7 +6,7 @@ import type { ClientPorts } from '../../src/client/ports.ts';
 import { streamTurn } from '../../src/client/stream.ts';
 import type { TurnView } from '../../src/domain/turn.ts';
 
-const view: TurnView = { turn: 't1', state: 'waiting', agent: 'a', acceptedAt: 1, requestTokens: [] };
+const view: TurnView = { turn: 't1', state: 'running', agent: 'a', acceptedAt: 1, requestTokens: [] };
 const BROKEN = new Error('broken');
 
 /** A world in which nothing happens. `open`: listeners and waits that nobody has ended; `waits` resolves at the first wait */

@@ -4,7 +4,11 @@ import { streamTurn, type TurnProgress } from '../../src/client/stream.ts';
 import type { TextDelta } from '../../src/domain/ports/text-deltas.ts';
 import type { TurnView } from '../../src/domain/turn.ts';
 
-const view: TurnView = { turn: 't1', state: 'completed', agent: 'a', acceptedAt: 1, requestTokens: [] };
+const answer = { seq: 2, content: 'x' };
+const view: TurnView = {
+  ...{ turn: 't1', agent: 'a', acceptedAt: 1, requestTokens: [] },
+  ...{ state: 'completed', settledAt: 2, answer },
+};
 
 /** Follows a turn that is settled; `late` are on their way when that is seen. */
 async function follow(late: readonly TextDelta[]): Promise<{ parts: TurnProgress[]; listeners: number }> {

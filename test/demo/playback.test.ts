@@ -24,6 +24,7 @@ const context: ToolContext = {
   conversation: 'c1',
   turn: 't1',
   idempotencyKey: 'k1',
+  context: {},
   signal: new AbortController().signal,
 };
 

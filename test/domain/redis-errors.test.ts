@@ -49,16 +49,28 @@ describe('the failure of a call', () => {
   test.each([
     ['NOAUTH Authentication required.', /asks for a password.*REDIS_URL/],
     ['NOAUTH HELLO must be called with the client already authenticated', /asks for a password.*REDIS_URL/],
-    ['WRONGPASS invalid username-password pair or user is disabled.', /refuses the user name or the password.*REDIS_URL/],
+    [
+      'WRONGPASS invalid username-password pair or user is disabled.',
+      /refuses the user name or the password.*REDIS_URL/,
+    ],
     ['ERR AUTH <password> called without any password configured for the default user.', /none configured.*Remove/],
     ["NOPERM this user has no permissions to run the 'info' command", /command INFO .*SETUSER <user> \+info\./],
     ["NOPERM User app has no permissions to run the 'config|get' command", /command CONFIG GET .*\+config\|get\./],
     ['NOPERM this user has no permissions to access one of the keys used as arguments', /keys.*~\{tf\* ~\{tq\*/],
     ['NOPERM No permissions to access a channel', /channels.*&\{tf\*/],
-    ["ERR The user executing the script can't run this command or subcommand script: 85, on @user_script:1.", /command that a script/],
+    [
+      "ERR The user executing the script can't run this command or subcommand script: 85, on @user_script:1.",
+      /command that a script/,
+    ],
     ["ERR The user executing the script can't access at least one of the keys mentioned", /keys.*~\{tf\*/],
-    ['All sentinels are unreachable. Last error: NOAUTH Authentication required.', /Sentinels refuse.*sentinelPassword/],
-    ['All sentinels are unreachable. Last error: DENIED Redis is running in protected mode', /protected mode.*sentinelPassword/],
+    [
+      'All sentinels are unreachable. Last error: NOAUTH Authentication required.',
+      /Sentinels refuse.*sentinelPassword/,
+    ],
+    [
+      'All sentinels are unreachable. Last error: DENIED Redis is running in protected mode',
+      /protected mode.*sentinelPassword/,
+    ],
   ])('%s: Redis refuses us, and the error says what to do', (message, words) => {
     const cause = new Error(message);
     for (const error of [nameRedisError(cause), outage(cause)]) {
@@ -68,7 +80,8 @@ describe('the failure of a call', () => {
 
   test('a code without a message is told', () => {
     const cause = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' });
-    expect(nameRedisError(cause)).toMatchObject({ message: 'Redis does not answer: nothing accepts connections there (ECONNREFUSED)',
+    expect(nameRedisError(cause)).toMatchObject({
+      message: 'Redis does not answer: nothing accepts connections there (ECONNREFUSED)',
     });
   });
 

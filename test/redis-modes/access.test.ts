@@ -116,7 +116,7 @@ describe.skipIf(!hasServer)('the ACL of docs/operations.md (skipped where PATH h
         if (event.type === 'worker_failed') failures.push(event.error);
       },
     });
-    onTestFinished(() => workers.close());
+    onTestFinished(async () => void (await workers.close()));
     const client = await openClient({ redisUrl, shards: 4, onError: (error) => failures.push(error) });
     onTestFinished(() => client.close());
     const long = 'many words '.repeat(500);

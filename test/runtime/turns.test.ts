@@ -59,7 +59,7 @@ describe('turns', () => {
   });
 
   it('give each call a key of its own: of another tenant, or of a turn that was erased, it is another', async () => {
-    const seen: Omit<ToolContext, 'signal'>[] = [];
+    const seen: Omit<ToolContext, 'signal' | 'context'>[] = [];
     const tools = [
       defineTool({
         name: 'pay',

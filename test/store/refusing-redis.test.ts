@@ -44,7 +44,10 @@ describe.skipIf(!hasServer)('a Redis that answers and refuses writes (skipped wh
   test('replicas are missing', async () => {
     const { server, client, store, isBack } = await open();
     await server.redis.config('SET', 'min-replicas-to-write', 1);
-    const refusal = { code: 'redis_unavailable', message: expect.stringMatching(/^Redis takes no writes: .*NOREPLICAS/) };
+    const refusal = {
+      code: 'redis_unavailable',
+      message: expect.stringMatching(/^Redis takes no writes: .*NOREPLICAS/),
+    };
     await expect(client.enqueueTurn(turn)).rejects.toMatchObject(refusal);
     await expect(store.checkServer()).rejects.toMatchObject(refusal);
     expect(await askDoctor(server)).toMatchObject({ state: 'wrong', what: expect.stringContaining('NOREPLICAS') });

@@ -17,6 +17,8 @@ export interface ContextReader {
   ): Promise<ContextSource | undefined>;
   /** log entries of the ranges, ascending */
   readLog(conversation: ConversationRef, ranges: readonly SeqRange[]): Promise<LogEntry[]>;
+  /** the system prompt that was written for the conversation's last turn; undefined where its agent's is a fixed text */
+  readSystem(conversation: ConversationRef): Promise<string | undefined>;
   /** a whole text kept beside a clipped message */
   readText(conversation: ConversationRef, hash: string): Promise<string | undefined>;
 }

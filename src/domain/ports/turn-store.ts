@@ -43,6 +43,8 @@ export interface AcceptRequest {
   readonly maxQueuedTurns: number;
   /** the span of who enqueues it */
   readonly askedIn?: TraceParent | undefined;
+  /** as `writeContext` wrote it: kept until the turn settles */
+  readonly context?: string | undefined;
   /** a failed turn of the conversation, whose input this one brings again; any other is refused */
   readonly redriveOf?: string;
 }
@@ -118,6 +120,8 @@ export interface ClaimedTurn {
   /** the user message, while it is the log's last entry: whoever knows the log before it need not read it */
   readonly input?: Message;
   readonly conversation: ConversationState;
+  /** its caller gave it a context, which `readBriefing` reads */
+  readonly hasContext?: true;
   readonly steps: ReadonlyMap<string, StepRecord>;
   /** what the turn was suspended for, where it was, and since when; `isFulfilled` false: the deadline passed */
   readonly waited?: Waiting &
@@ -246,12 +250,26 @@ export interface TurnIntake {
   listOpen(conversation: ConversationRef, limit: number): Promise<OpenTurns | undefined>;
 }
 
+/** What a worker has to know to go on with a turn, beside what a claim answers. */
+export interface Briefing {
+  /** what the caller gave, as JSON */
+  readonly context?: string;
+  /** the system prompt that was written for this turn */
+  readonly system?: string;
+}
+
+export type KeepSystemResult = { readonly status: 'kept'; readonly system: string } | Lost;
+
 /** What a turn worker needs. Every write is fenced by the lease and idempotent by its key. */
 export interface TurnStore {
   /** @param wake recorded and answered where a poison turn is settled and another waits behind it */
   claim(conversation: ConversationRef, owner: string, wake: string): Promise<ClaimResult>;
   /** records that these steps begin, in one write; what is known already is left as it is */
   startSteps(lease: TurnLease, keys: readonly string[]): Promise<{ readonly status: 'recorded' } | Lost>;
+  /** of an open turn */
+  readBriefing(conversation: ConversationRef, turn: string): Promise<Briefing>;
+  /** keeps the system prompt that was written for the turn. The first one counts, and is answered */
+  keepSystem(lease: TurnLease, system: string): Promise<KeepSystemResult>;
   recordStep(lease: TurnLease, outcome: StepOutcome): Promise<StepResult>;
   /** gives the lease back and keeps the head; `exhausted`: the step was suspended too often, nothing was written */
   suspend(lease: TurnLease, wait: WaitRequest): Promise<{ readonly status: 'suspended' | 'exhausted' } | Lost>;

@@ -4,6 +4,7 @@ import { callRedis } from '../connection.ts';
 import { decodeConversation } from '../conversation-record.ts';
 import type { Keyspace } from '../keys.ts';
 import { bindScript } from '../script.ts';
+import { readSystem } from '../turns/briefing.ts';
 import { appendLog } from './append.ts';
 import { bindErase, eraseBatch } from './erase.ts';
 import { bindReadContext } from './read-context.ts';
@@ -21,6 +22,7 @@ export function openContextStore(redis: Redis, keyspace: Keyspace): ContextStore
     readLog: (conversation, ranges) => readLog(redis, keyspace, conversation, ranges),
     readText: async (conversation, hash) =>
       (await callRedis(() => redis.hget(keyspace.key(conversation, 'cp'), `x:${hash}`))) ?? undefined,
+    readSystem: (conversation) => readSystem(redis, keyspace, conversation),
     append: bindScript(redis, appendLog(keyspace)),
     listVersions: (conversation) => listVersions(redis, keyspace, conversation),
     readVersion: (conversation, number) => readVersion(redis, keyspace, conversation, number),

@@ -1,6 +1,6 @@
 -- Stores a turn, in the mailbox or scheduled (I1, I2). A known turn id answers its present state.
 -- ARGV: turn, agent, payload hash, input (`tokens bytes`, JSON behind them on the next line), wake, delayMs,
--- maxQueuedTurns, schema, the failed turn that it is a re-drive of or '', span of who enqueues it or ''
+-- maxQueuedTurns, schema, the failed turn that it is a re-drive of or '', span of who enqueues it or '', context (JSON) or ''
 -- Reply: {'accepted'|'known', state, 1 where the wake is to be added} | {'conflict'} | {'other_agent', agent} |
 -- {'forking', 1 where it was abandoned} | {'full', queued} | {'not_failed', state of the turn to re-drive or ''}
 -- @include keys
@@ -9,7 +9,7 @@
 -- @include create
 -- @include index
 -- @include push
-local turn, agent, hash, input, wake, delayMs, maxQueuedTurns, schema, original, asked_in = unpack(ARGV)
+local turn, agent, hash, input, wake, delayMs, maxQueuedTurns, schema, original, asked_in, context = unpack(ARGV)
 local key = tbase .. turn
 local is_gone = redis.call('EXISTS', gone) == 1
 local known = is_gone and {} or redis.call('HMGET', key, 'hash', 'state')
@@ -35,6 +35,10 @@ redis.call('HSET', cp, 'i:' .. turn, input)
 redis.call('HSET', key, 'agent', agent, 'hash', hash, 'acceptedAt', string.format('%.0f', now),
   'state', is_due and 'queued' or 'scheduled')
 if asked_in ~= '' then redis.call('HSET', key, 'trace', asked_in) end
+if context ~= '' then
+  redis.call('HSET', key, 'ctx', 1)
+  redis.call('HSET', cp, 'c:' .. turn, context)
+end
 if original ~= '' then
   redis.call('HSET', key, 'redriveOf', original)
   redis.call('HSET', tbase .. original, 'redrivenAs', turn)

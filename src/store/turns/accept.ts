@@ -16,7 +16,7 @@ export function acceptTurn(keyspace: Keyspace): ScriptDefinition<AcceptRequest, 
   return {
     file: 'accept-turn',
     keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ turn, agent, payloadHash, input, wake, delayMs, maxQueuedTurns, redriveOf, askedIn }) => [
+    args: ({ turn, agent, payloadHash, input, wake, delayMs, maxQueuedTurns, redriveOf, askedIn, context }) => [
       turn,
       agent,
       payloadHash,
@@ -27,6 +27,7 @@ export function acceptTurn(keyspace: Keyspace): ScriptDefinition<AcceptRequest, 
       STORE_SCHEMA,
       redriveOf ?? '',
       askedIn ?? '',
+      context ?? '',
     ],
     decode: (reply) => {
       const answer = reply as Reply;

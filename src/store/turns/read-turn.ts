@@ -23,6 +23,8 @@ export async function readTurn(
     if (!fields.has('state')) return undefined;
     const seq = fields.get('answerSeq')?.split(' ')[0];
     const entry = seq === undefined ? null : await redis.hget(keyspace.key(conversation, 'log'), seq);
+    // Erased between the two reads.
+    if (seq !== undefined && entry === null) return undefined;
     const answer = entry === null ? undefined : decodeLogEntry(Number(seq), entry).message.content;
     return decodeTurnView(turn, fields, answer);
   });

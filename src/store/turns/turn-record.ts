@@ -1,5 +1,5 @@
 import type { Message } from '../../domain/message.ts';
-import type { ClaimedTurn, TurnLease } from '../../domain/ports/turn-store.ts';
+import type { ClaimedTurn, FailedTurn, TurnLease } from '../../domain/ports/turn-store.ts';
 import type { TraceParent } from '../../domain/trace-parent.ts';
 import {
   type AnswerEnd,
@@ -24,6 +24,7 @@ import { decodeConversation } from '../conversation-record.ts';
  * - acceptedAt
  * - dueAt        of a turn that was scheduled: from then on it may be worked on
  * - sweeps       how often a sweep has looked at it, while it is scheduled
+ * - ctx          there where its caller gave a context, which lies under `cp:` as `c:<turn>` until it is settled
  * - trace        span of who enqueued it, where there was one
  * - inputSeq     of its user message; until that is in the log it lies under `cp:` as `i:<turn>`: `tokens bytes`, and on the
  *                next line its JSON
@@ -69,6 +70,7 @@ export function decodeClaimedTurn(
     inputSeq: Number(turn.get('inputSeq')),
     ...(input !== '' && { input: JSON.parse(input) as Message }),
     conversation: decodeConversation(conversation),
+    ...(turn.has('ctx') && { hasContext: true as const }),
     steps: new Map(withPrefix(turn, 's:').map(([key, record]) => [key, decodeStep(record)])),
     ...(waiting && {
       waited: { ...waiting, isFulfilled: turn.has('wful'), ...readSince(turn), ...readSuspendedIn(turn) },
@@ -113,7 +115,7 @@ export function decodeTurnView(turn: string, fields: ReadonlyMap<string, string>
   const failure = fields.get('failure');
   const waiting = state === 'waiting' ? decodeWaiting(fields) : undefined;
   const usage = { inputTokens: Number(fields.get('ui') ?? 0), outputTokens: Number(fields.get('uo') ?? 0) };
-  return {
+  const view = {
     turn,
     state,
     agent: fields.get('agent') ?? '',
@@ -127,9 +129,10 @@ export function decodeTurnView(turn: string, fields: ReadonlyMap<string, string>
     requestTokens: (fields.get('rt') ?? '').split(' ').filter(Boolean).map(Number),
     ...((fields.has('ui') || fields.has('uo')) && { usage }),
   };
+  return view as unknown as TurnView; // the scripts write with each state what it has
 }
 
-export function readRedrive(fields: ReadonlyMap<string, string>): Pick<TurnView, 'redriveOf' | 'redrivenAs'> {
+export function readRedrive(fields: ReadonlyMap<string, string>): Pick<FailedTurn, 'redriveOf' | 'redrivenAs'> {
   const [redriveOf, redrivenAs] = [fields.get('redriveOf'), fields.get('redrivenAs')];
   return { ...(redriveOf !== undefined && { redriveOf }), ...(redrivenAs !== undefined && { redrivenAs }) };
 }

@@ -4,6 +4,7 @@ import type { Keyspace } from '../keys.ts';
 import { bindScript } from '../script.ts';
 import { acceptTurn } from './accept.ts';
 import { beatTurn } from './beat.ts';
+import { keepSystem, readBriefing } from './briefing.ts';
 import { cancelTurn } from './cancel.ts';
 import { claimTurn } from './claim.ts';
 import { listFailed } from './list-failed.ts';
@@ -27,6 +28,7 @@ export function openTurnStore(redis: Redis, keyspace: Keyspace): TurnStore & Tur
   const beat = bindScript(redis, beatTurn(keyspace));
   const rollBack = bindScript(redis, rollBackVersion(keyspace));
   const settle = bindScript(redis, settleTurn(keyspace));
+  const keep = bindScript(redis, keepSystem(keyspace));
   const cancel = bindScript(redis, cancelTurn(keyspace));
   return {
     accept,
@@ -34,6 +36,8 @@ export function openTurnStore(redis: Redis, keyspace: Keyspace): TurnStore & Tur
     heartbeat: beat,
     claim: (conversation, owner, wake) => claim({ conversation, owner, wake }),
     startSteps: (lease, steps) => start({ lease, steps }),
+    readBriefing: (conversation, turn) => readBriefing(redis, keyspace, conversation, turn),
+    keepSystem: (lease, system) => keep({ lease, system }),
     recordStep: (lease, outcome) => record({ lease, outcome }),
     suspend: (lease, wait) => suspend({ lease, wait }),
     rollBackVersion: (lease, rollback) => rollBack({ lease, rollback }),

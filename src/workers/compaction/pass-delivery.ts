@@ -4,6 +4,7 @@ import type { PassDeliveryResult, PassHandler } from '../../domain/ports/handler
 import type { ClaimedPass, PassClaimResult } from '../../domain/ports/pass-store.ts';
 import type { Traced } from '../../domain/ports/tracing.ts';
 import type { TraceParent } from '../../domain/trace-parent.ts';
+import { prepareAsLastTurn } from '../prepared-agent.ts';
 import { PassEnding } from './pass-ending.ts';
 import { type Fanning, type FanOut, PassRun } from './pass-run.ts';
 import type { CompactionPorts } from './ports.ts';
@@ -56,11 +57,12 @@ function describeSpan(
 
 async function advancePass(ports: CompactionPorts, pass: ClaimedPass, fanning: Fanning): Promise<FanOut | undefined> {
   const { lease } = pass;
-  const prepared = ports.agents.find(pass.conversation.agent);
-  if (prepared === undefined) {
+  const found = ports.agents.find(pass.conversation.agent);
+  if (found === undefined) {
     await new PassEnding(ports, pass).fail('unknown_agent', pass.reasons);
     return undefined;
   }
+  const prepared = await prepareAsLastTurn(ports.contexts, lease.conversation, found);
   const beat = ports.timers.every(PASS_LIMITS.beatMs, async () => {
     await ports.passes.heartbeatPass(lease);
   });

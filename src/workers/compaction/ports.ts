@@ -12,7 +12,7 @@ import type { Shadow } from './shadow.ts';
 /** What the compaction worker is given. */
 export interface CompactionPorts {
   readonly passes: PassStore;
-  readonly contexts: Pick<ContextReader, 'readConversation' | 'readContext' | 'readLog'>;
+  readonly contexts: Pick<ContextReader, 'readConversation' | 'readContext' | 'readLog' | 'readSystem'>;
   readonly summaries: Pick<SummaryStore, 'readSummaries'>;
   readonly wakes: Pick<WakeQueue, 'wake'>;
   readonly agents: PreparedAgents;

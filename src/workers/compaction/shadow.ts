@@ -5,8 +5,9 @@ import { buildContext, type Context, type ContextItem, type ContextSource, weigh
 import { OPEN_GATE } from '../../domain/conversation.ts';
 import type { EventListener, PassMeasure } from '../../domain/events.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
+import type { ContextReader } from '../../domain/ports/context-store.ts';
 import type { Segment } from '../../domain/version.ts';
-import type { PreparedAgent, PreparedAgents } from '../prepared-agent.ts';
+import { type PreparedAgent, type PreparedAgents, prepareAsLastTurn } from '../prepared-agent.ts';
 import type { SummarizationPorts } from '../summarization/ports.ts';
 import type { PassLook } from './pass-look.ts';
 import { type TrialOutcome, tryPass } from './trial-pass.ts';
@@ -43,7 +44,7 @@ export interface Shadow {
 }
 
 export interface ShadowPorts extends Pick<SummarizationPorts, 'clock' | 'ids' | 'timers' | 'onEvent'> {
-  readonly contexts: Pick<SummarizationPorts['contexts'], 'readLog'>;
+  readonly contexts: Pick<ContextReader, 'readLog' | 'readSystem'>;
   /** those of the workers, under the second policy */
   readonly agents: PreparedAgents;
   /** of which none calls a model: a measure costs nothing */
@@ -59,8 +60,9 @@ export function createShadow(ports: ShadowPorts): Shadow {
   let hasFailed = false;
   return {
     async measure(pass) {
-      const found = ports.agents.find(pass.state.agent);
-      if (found === undefined) return;
+      const known = ports.agents.find(pass.state.agent);
+      if (known === undefined) return;
+      const found = await prepareAsLastTurn(ports.contexts, pass.conversation, known);
       // As it is now: one measure counts by one calibration.
       const prepared = { ...found };
       const context = buildContext(pass.source);

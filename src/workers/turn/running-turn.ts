@@ -1,4 +1,5 @@
 import type { ClaimedTurn } from '../../domain/ports/turn-store.ts';
+import type { TurnContext } from '../../domain/turn-context.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import type { ContextCache } from './context-cache.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
@@ -8,7 +9,10 @@ import type { TurnJournal } from './turn-journal.ts';
 /** One claimed turn at work: from its claim to the write that settles or suspends it. */
 export interface RunningTurn {
   readonly claimed: ClaimedTurn;
+  /** with the system prompt of this turn */
   readonly prepared: PreparedAgent;
+  /** what the caller gave; `{}` where it gave nothing */
+  readonly given: TurnContext;
   readonly journal: TurnJournal;
   readonly context: ContextCache;
   readonly keeper: LeaseKeeper;

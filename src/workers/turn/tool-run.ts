@@ -15,7 +15,7 @@ export async function runTool(
 ): Promise<ToolAnswer> {
   const { keeper, ports, settings } = run;
   const { conversation, turn } = keeper.lease;
-  const deadline = { timers: ports.timers, timeoutMs: settings.stepTimeoutMs, signal: keeper.signal };
+  const deadline = { timers: ports.timers, timeoutMs: tool.timeoutMs ?? settings.stepTimeoutMs, signal: keeper.signal };
   const key = idempotencyKey(run, call.id);
   try {
     const given = await callWithin(deadline, async (signal) =>
@@ -23,6 +23,7 @@ export async function runTool(
         tenant: conversation.tenant,
         conversation: conversation.id,
         turn,
+        context: structuredClone(run.given),
         idempotencyKey: key,
         signal,
       }),

@@ -12,6 +12,7 @@ import { LeaseKeeper } from './lease-keeper.ts';
 import { LostTurn } from './lost-turn.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { hasGoneOn } from './step-keys.ts';
+import { briefTurn } from './turn-briefing.ts';
 import { TURN_SETTINGS, type TurnDependencies, type TurnSettings } from './turn-dependencies.ts';
 import { endTurn, failTurn } from './turn-end.ts';
 import { TurnJournal } from './turn-journal.ts';
@@ -89,11 +90,16 @@ export class TurnDelivery {
   async #work(claimed: ClaimedTurn, keeper: LeaseKeeper): Promise<ClaimedTurn | undefined> {
     const { agent } = claimed;
     const startedAt = this.#ports.clock.now();
-    const run = this.#openTurn(claimed, keeper);
+    let run = this.#openTurn(claimed, keeper);
     const end =
       run === undefined
         ? failTurn('unknown_agent', `no agent ${agent} at this worker`, { agent })
-        : await runInTime(run, runTurn);
+        : await runInTime(run, async (opened) => {
+            const briefed = await briefTurn(opened);
+            if ('kind' in briefed) return briefed;
+            run = briefed;
+            return await runTurn(briefed);
+          });
     const next = await endTurn(this.#ports, { claimed, startedAt, end, mayClaimNext: this.#hasShareLeft() });
     return run !== undefined && end.kind === 'completed' ? await this.#compactBehind(run, next) : next;
   }
@@ -105,7 +111,7 @@ export class TurnDelivery {
     if (prepared === undefined) return undefined;
     if (claimed.input !== undefined) context.append([claimed.input], claimed.conversation);
     const journal = new TurnJournal({ turns: ports.turns, clock: ports.clock, claimed, keeper, context });
-    return { claimed, prepared, journal, context, keeper, ports, settings: this.#settings };
+    return { claimed, prepared, given: {}, journal, context, keeper, ports, settings: this.#settings };
   }
 
   /**

@@ -22,6 +22,7 @@ export function openMemoryContextStore(db: MemoryDatabase): ContextStore {
     readContext: async (ref, at) => readContext(db.find(ref), at),
     readLog: async (ref, ranges) => readRanges(db.find(ref), ranges),
     readText: async (ref, hash) => db.find(ref)?.texts.get(hash),
+    readSystem: async (ref) => db.find(ref)?.system?.text,
     append: async (request) => append(db, request),
     listVersions: async (ref) =>
       structuredClone([...(db.find(ref)?.versions.values() ?? [])]).toSorted((a, b) => a.number - b.number),

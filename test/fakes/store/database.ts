@@ -21,6 +21,8 @@ export interface MemoryTurn {
   readonly acceptedAt: number;
   readonly askedIn?: TraceParent | undefined;
   readonly dueAt?: number;
+  /** until it is settled */
+  context?: string | undefined;
   /** until it is in the log */
   input?: WeighedMessage | undefined;
   state: TurnState;
@@ -102,6 +104,8 @@ export interface MemoryConversation {
   superseded?: string | undefined;
   /** how long it may rest, and until when it does */
   ttl?: { readonly ms: number; readonly ends: number } | undefined;
+  /** the system prompt written last, and for which turn */
+  system?: { readonly turn: string; readonly text: string };
   readonly mailbox: string[];
   readonly turnRecords: Map<string, MemoryTurn>;
   readonly summaries: Map<string, MemorySummary>;

@@ -63,6 +63,7 @@ export function settleRecord(
   for (const call of record.answers.keys()) record.answers.set(call, '');
   record.suspensions.clear();
   record.input = undefined;
+  record.context = undefined;
   record.waiting = undefined;
   Object.assign(record, end, { settledAt: db.now() });
   emit(db, conversation, 'turn_settled', { turn: record.turn, state: end.state });

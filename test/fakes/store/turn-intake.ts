@@ -45,6 +45,7 @@ function accept(db: MemoryDatabase, request: AcceptRequest): AcceptResult {
     maxQueuedTurns,
     redriveOf,
     askedIn,
+    context,
   } = request;
   const known = db.isGone(ref) ? undefined : db.find(ref)?.turnRecords.get(turn);
   if (known !== undefined) {
@@ -66,7 +67,7 @@ function accept(db: MemoryDatabase, request: AcceptRequest): AcceptResult {
   const dueAt = db.now() + delayMs;
   if (isDue && mailbox.length >= maxQueuedTurns) return { status: 'full', queued: mailbox.length };
   const state = isDue ? 'queued' : 'scheduled';
-  const extra = { ...(!isDue && { dueAt }), ...(redriveOf !== undefined && { redriveOf }), askedIn };
+  const extra = { ...(!isDue && { dueAt }), ...(redriveOf !== undefined && { redriveOf }), askedIn, context };
   const record = { turn, agent, payloadHash, input, state, acceptedAt: db.now(), ...extra } as const;
   if (original !== undefined) original.redrivenAs = turn;
   conversation.turnRecords.set(turn, { ...record, steps: new Map(), answers: new Map(), suspensions: new Map() });
@@ -128,7 +129,7 @@ function cancel(db: MemoryDatabase, ref: ConversationRef, turn: string, wake: st
 function viewTurn(conversation: MemoryConversation, record: MemoryTurn): TurnView {
   const { turn, state, agent, acceptedAt, settledAt, inputSeq, answerSeq, end, failure, usage, waiting } = record;
   const answer = answerSeq === undefined ? undefined : conversation.log[answerSeq - 1];
-  return {
+  const view = {
     turn,
     state,
     agent,
@@ -142,9 +143,10 @@ function viewTurn(conversation: MemoryConversation, record: MemoryTurn): TurnVie
     ...(usage && { usage }),
     ...(state === 'waiting' && waiting && { waiting: withoutFulfilment(waiting) }),
   };
+  return view as unknown as TurnView; // a record has with each state what the view of that state needs
 }
 
-function readRedrive({ redriveOf, redrivenAs }: MemoryTurn): Pick<TurnView, 'redriveOf' | 'redrivenAs'> {
+function readRedrive({ redriveOf, redrivenAs }: MemoryTurn): Pick<FailedTurn, 'redriveOf' | 'redrivenAs'> {
   return { ...(redriveOf !== undefined && { redriveOf }), ...(redrivenAs !== undefined && { redrivenAs }) };
 }
 

@@ -38,6 +38,19 @@ export function openMemoryTurnStore(db: MemoryDatabase): TurnStore & TurnIntake 
       }
       return { status: 'recorded' };
     },
+    readBriefing: async (ref, turn) => {
+      const conversation = db.find(ref);
+      const { context } = conversation?.turnRecords.get(turn) ?? {};
+      const system = conversation?.system?.turn === turn ? conversation.system.text : undefined;
+      return { ...(context !== undefined && { context }), ...(system !== undefined && { system }) };
+    },
+    keepSystem: async (lease, text) => {
+      const held = hold(db, lease);
+      if ('status' in held) return held;
+      const { conversation } = held;
+      if (conversation.system?.turn !== lease.turn) conversation.system = { turn: lease.turn, text };
+      return { status: 'kept', system: conversation.system?.text ?? text };
+    },
     recordStep: async (lease, outcome) => recordStep(db, lease, outcome),
     suspend: async (lease, wait) => suspend(db, lease, wait),
     heartbeat: async (lease) => {
@@ -266,6 +279,7 @@ function claimedTurn(conversation: MemoryConversation, record: MemoryTurn): Clai
     inputSeq: record.inputSeq ?? 0,
     ...(last?.seq === record.inputSeq && last && { input: last.message }),
     conversation: toConversationState(conversation),
+    ...(record.context !== undefined && { hasContext: true as const }),
     steps: new Map(record.steps),
     ...(record.waiting && { waited: { ...record.waiting } }),
     answers: new Map(record.answers),

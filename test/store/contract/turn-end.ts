@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { TURN_STATES } from '../../../src/domain/turn.ts';
+import { TURN_STATES, type TurnFailure } from '../../../src/domain/turn.ts';
 import { CLOSING_RESULT } from '../../../src/store/turns/closing-result.ts';
 import {
   acceptAndClaim,
@@ -13,7 +13,7 @@ import {
 } from '../samples.ts';
 import type { TurnHarness } from '../turn-harness.ts';
 
-const FAILURE = { code: 'model_failed', message: 'it broke: "[]"', details: { list: [] } };
+const FAILURE: TurnFailure = { code: 'model_failed', message: 'it broke: "[]"', details: { list: [] } };
 
 export function describeEnd(harness: () => TurnHarness): void {
   describe('settle', () => {

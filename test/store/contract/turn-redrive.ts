@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest';
+import type { ErrorCode } from '../../../src/domain/errors.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import { acceptAndClaim, claimHead, newConversation, turnFor } from '../samples.ts';
 import type { TurnHarness } from '../turn-harness.ts';
 
-const FAILURE = { code: 'model_failed', message: 'it broke: "[]"' };
+const FAILURE = { code: 'model_failed', message: 'it broke: "[]"' } as const;
 const POISON_CLAIMS = 4;
 
 export function describeRedrive(harness: () => TurnHarness): void {
-  async function fail(conversation: ConversationRef, turn: string, code = FAILURE.code): Promise<void> {
+  async function fail(conversation: ConversationRef, turn: string, code: ErrorCode = FAILURE.code): Promise<void> {
     const { store } = harness();
     const { lease } = await acceptAndClaim(store, conversation, turn);
     await store.settle(lease, { state: 'failed', failure: { ...FAILURE, code } }, `w-${turn}`);

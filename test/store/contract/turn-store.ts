@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { TurnHarness } from '../turn-harness.ts';
 import { describeAccept } from './turn-accept.ts';
+import { describeBriefing } from './turn-briefing.ts';
 import { describeClaim } from './turn-claim.ts';
 import { describeEnd } from './turn-end.ts';
 import { describeOpenTurns } from './turn-open.ts';
@@ -24,6 +25,7 @@ export function describeTurnStore(name: string, open: () => TurnHarness): void {
     };
     describeAccept(opened);
     describeClaim(opened);
+    describeBriefing(opened);
     describeSteps(opened);
     describeWaits(opened);
     describeEnd(opened);

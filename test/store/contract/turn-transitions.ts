@@ -14,7 +14,7 @@ import type { TurnHarness } from '../turn-harness.ts';
 const EVENTS = ['accept', 'schedule', 'claim', 'suspend', 'complete', 'fail', 'cancel'] as const satisfies TurnEvent[];
 type Event = (typeof EVENTS)[number];
 
-const FAILURE = { code: 'model_failed', message: 'it broke' };
+const FAILURE = { code: 'model_failed', message: 'it broke' } as const;
 
 /**
  * Pairs that the state machine allows and the store has no way to: a turn fails under the lease of a claim, so it is running

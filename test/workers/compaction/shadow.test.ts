@@ -27,7 +27,10 @@ async function openShadowed({ shadow, shadowSummarizer = brief('shadow'), ...opt
   const wrap = (ports: AllPorts): AllPorts => ({
     ...ports,
     shadow: createShadow({
-      contexts: { readLog: (conversation, ranges) => ports.contexts.readLog(conversation, ranges) },
+      contexts: {
+        readSystem: async () => undefined,
+        readLog: (conversation, ranges) => ports.contexts.readLog(conversation, ranges),
+      },
       agents,
       summarizers: () => [shadowSummarizer],
       clock: ports.clock,

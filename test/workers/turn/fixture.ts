@@ -1,5 +1,5 @@
 import { type CallAnswer, readAnswers } from '../../../src/client/input.ts';
-import type { Tool } from '../../../src/domain/agent.ts';
+import type { Agent, Tool } from '../../../src/domain/agent.ts';
 import { OPEN_GATE } from '../../../src/domain/conversation.ts';
 import type { WorkerEvent } from '../../../src/domain/events.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
@@ -31,6 +31,7 @@ export interface FixtureOptions {
   readonly turnTimeoutMs?: number;
   readonly toolResultMaxTokens?: number;
   readonly recall?: boolean;
+  readonly system?: Agent['system'];
   readonly settings?: TurnDependencies['settings'];
   /** messages that a taken over pass leaves in the context; all, unless given */
   readonly takeoverKeeps?: number;
@@ -103,7 +104,7 @@ export class Fixture {
     const { model, tools = [], policy = {}, maxSteps, turnTimeoutMs, toolResultMaxTokens, recall } = options;
     const agent = {
       name: 'guide',
-      system: 'You guide.',
+      system: options.system ?? 'You guide.',
       model,
       tools,
       policy,

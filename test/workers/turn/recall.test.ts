@@ -81,7 +81,7 @@ async function openTool(messages: readonly Message[], { keep = 0, maxTokens = 8_
     state,
   });
   const signal = new AbortController().signal;
-  const context = { tenant: ref.tenant, conversation: ref.id, turn: 't1', idempotencyKey: 'key', signal };
+  const context = { tenant: ref.tenant, conversation: ref.id, turn: 't1', idempotencyKey: 'key', context: {}, signal };
   const ask = async (given: Input): Promise<{ readonly text: string; readonly answer: Answer }> => {
     const text = await tool.run?.(tool.input.parse(given), context);
     if (typeof text !== 'string') throw new Error('no text');
@@ -306,6 +306,7 @@ describe('an answer of recall', () => {
       conversation: ref.id,
       turn: 't1',
       idempotencyKey: 'key',
+      context: {},
       signal: work.signal,
     };
     await expect(tool.run?.({ query: 'a' }, context)).rejects.toThrow('lost');

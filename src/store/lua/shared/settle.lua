@@ -7,8 +7,12 @@ local SETTLED = { completed = true, failed = true, canceled = true }
 -- ttl: as begin_rest is given it
 local function settle_turn(turn, state, retentionMs, field, value, ttl)
   local key = tbase .. turn
-  local kept = redis.call('HMGET', key, 'inputSeq', 'sus')
+  local kept = redis.call('HMGET', key, 'inputSeq', 'sus', 'ctx')
   if not kept[1] then redis.call('HDEL', cp, 'i:' .. turn) end
+  if kept[3] then
+    redis.call('HDEL', cp, 'c:' .. turn)
+    redis.call('HDEL', key, 'ctx')
+  end
   -- Only a turn that was suspended has answers, counts of suspensions and what it waited for. Of answers it stays known that
   -- they came: one that is brought again is told so.
   if kept[2] then

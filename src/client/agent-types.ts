@@ -1,0 +1,35 @@
+import type { Agent } from '../domain/agent.ts';
+import type { TurnContext } from '../domain/turn-context.ts';
+import type { EnqueueInput } from './input.ts';
+
+/** What a client knows of an agent as a type: `typeof agents` of `defineAgent`, or `{ name, context }` written by hand. */
+export interface AgentType {
+  /** the names that `enqueueTurn` accepts */
+  readonly name: string;
+}
+
+/** The agents of a service that gave no types: any name, any context. */
+export type AnyAgents = readonly AgentType[];
+
+/** The names of a list of agents. */
+export type AgentName<Agents extends AnyAgents> = Agents[number]['name'];
+
+/** The context of one agent: what its system prompt and its tools ask for. */
+type ContextOf<One> = One extends { readonly context: infer Context extends TurnContext }
+  ? Context
+  : One extends Agent<string, infer Context>
+    ? Context
+    : TurnContext;
+
+/** A context that asks for nothing may be left out. */
+type ContextPart<Context> =
+  Partial<Context> extends Context ? { readonly context?: Context } : { readonly context: Context };
+
+/** Agent and context of a turn: of several agents each with its own. */
+export type TurnOf<Agents extends AnyAgents> = {
+  [One in Agents[number] as One['name']]: { readonly agent: One['name'] } & ContextPart<ContextOf<One>>;
+}[AgentName<Agents>];
+
+/** A turn to accept, by a client that knows its agents. */
+export type EnqueueFor<Agents extends AnyAgents> =
+  string extends AgentName<Agents> ? EnqueueInput : Omit<EnqueueInput, 'agent' | 'context'> & TurnOf<Agents>;

@@ -1,0 +1,16 @@
+-- Keeps the system prompt that an agent's function wrote for the head turn. The first one of a turn counts, so that every step
+-- of the turn has the same. The conversation keeps the last one: passes count with it.
+-- ARGV: turn, owner, epoch, system prompt
+-- Reply: {'kept', the system prompt of the turn} | {what find_loss answers}
+-- @include keys
+-- @include conversation
+-- @include fence
+local turn, owner, epoch, system = unpack(ARGV)
+read_conversation()
+local loss = find_loss(turn, owner, epoch)
+if loss then return { loss } end
+local kept = redis.call('HGET', cp, 'system') or ''
+local of, at = string.match(kept, '^([^\n]*)\n()')
+if of == turn then return { 'kept', string.sub(kept, at) } end
+redis.call('HSET', cp, 'system', turn .. '\n' .. system)
+return { 'kept', system }

@@ -1,0 +1,78 @@
+import { describe, expectTypeOf, it } from 'vitest';
+import { z } from 'zod';
+import type { EnqueueInput, ErrorCode, OpenClient, TurnContext, TurnView } from '../../src/client/index.ts';
+import { type Agent, defineAgent, defineTool, type WorkersOptions } from '../../src/index.ts';
+import { scriptedModel } from '../../src/models/scripted.ts';
+
+type Customer = { readonly user: string; readonly plan?: 'free' | 'pro' };
+
+const lookUp = defineTool({
+  name: 'look_up',
+  description: 'looks an order up',
+  input: z.object({ order: z.string() }),
+  timeoutMs: 1_000,
+  run: async ({ order }, { context }: { readonly context: Customer }) => ({ order, owner: context.user }),
+});
+const model = scriptedModel({ steps: [] });
+const agents = [
+  defineAgent({
+    name: 'support',
+    system: ({ user }: Customer) => `You help ${user}.`,
+    model,
+    tools: [lookUp],
+    policy: {},
+  }),
+  defineAgent({ name: 'chat', system: 'You talk.', model, tools: [], policy: {} }),
+];
+
+type Client = OpenClient<typeof agents>;
+type Enqueued = Parameters<Client['enqueueTurn']>[0];
+const turn = { conversation: 'c1', input: 'x' } as const;
+
+describe('types of a client', () => {
+  it('accept the names of its agents alone, each with its context', () => {
+    expectTypeOf<Enqueued['agent']>().toEqualTypeOf<'support' | 'chat'>();
+    expectTypeOf({ ...turn, agent: 'chat' as const }).toExtend<Enqueued>();
+    expectTypeOf({ ...turn, agent: 'support' as const, context: { user: 'u1' } }).toExtend<Enqueued>();
+    expectTypeOf({ ...turn, agent: 'support' as const }).not.toExtend<Enqueued>();
+    expectTypeOf({ ...turn, agent: 'support' as const, context: { user: 1 } }).not.toExtend<Enqueued>();
+    expectTypeOf({ ...turn, agent: 'other' as const }).not.toExtend<Enqueued>();
+  });
+
+  it('accept any name and context where no agents are given', () => {
+    expectTypeOf<Parameters<OpenClient['enqueueTurn']>[0]>().toEqualTypeOf<EnqueueInput>();
+    expectTypeOf<EnqueueInput['agent']>().toEqualTypeOf<string>();
+    expectTypeOf<EnqueueInput['context']>().toEqualTypeOf<TurnContext | undefined>();
+  });
+
+  it('take names and contexts that a service writes down without its agents', () => {
+    type Named = Parameters<OpenClient<[{ name: 'support'; context: Customer }]>['enqueueTurn']>[0];
+    expectTypeOf({ ...turn, agent: 'support' as const, context: { user: 'u1' } }).toExtend<Named>();
+    expectTypeOf({ ...turn, agent: 'support' as const }).not.toExtend<Named>();
+  });
+
+  it('let agents of any context stand in the list of a worker', () => {
+    expectTypeOf(agents).toExtend<WorkersOptions['agents']>();
+    expectTypeOf<Agent<'support', Customer>>().toExtend<Agent>();
+  });
+});
+
+describe('the type of a turn', () => {
+  it('has an answer where its state is completed, and a failure with a code of the union where it failed', () => {
+    const read = (view: TurnView): string | ErrorCode | undefined => {
+      if (view.state === 'completed') {
+        expectTypeOf(view.answer.content).toEqualTypeOf<string>();
+        expectTypeOf(view.settledAt).toEqualTypeOf<number>();
+      } else if (view.state === 'failed') {
+        expectTypeOf(view.failure.code).toEqualTypeOf<ErrorCode>();
+      } else if (view.state === 'waiting') {
+        expectTypeOf(view.waiting.until).toEqualTypeOf<number>();
+      } else {
+        expectTypeOf(view.answer).toEqualTypeOf<undefined>();
+      }
+      // Without narrowing each may be missing.
+      return view.answer?.content ?? view.failure?.code;
+    };
+    expectTypeOf(read).returns.toEqualTypeOf<string | undefined>();
+  });
+});

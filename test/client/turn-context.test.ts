@@ -1,0 +1,32 @@
+import { describe, expect, test } from 'vitest';
+import { MAX_CONTEXT_BYTES, writeContext } from '../../src/domain/turn-context.ts';
+
+const cyclic: Record<string, unknown> = {};
+cyclic['self'] = cyclic;
+const deep = JSON.parse(`${'{"a":'.repeat(40)}1${'}'.repeat(40)}`) as unknown;
+
+describe('the context of a turn, at the border', () => {
+  test('is the same whatever the order of its keys', () => {
+    expect(writeContext({ b: [1, { d: 1, c: 2 }], a: 'x' })).toBe('{"a":"x","b":[1,{"c":2,"d":1}]}');
+    expect(writeContext({ a: 'x', b: [1, { c: 2, d: 1 }] })).toBe('{"a":"x","b":[1,{"c":2,"d":1}]}');
+  });
+
+  test.each([
+    ['a text', 'x'],
+    ['a list', [1]],
+    ['null', null],
+    ['a cycle', cyclic],
+    ['a BigInt', { id: 1n }],
+    ['endless depth', deep],
+  ])('refuses %s with a coded error that names the field', (_, context) => {
+    expect(() => writeContext(context)).toThrow(expect.objectContaining({ code: 'invalid_input', field: 'context' }));
+  });
+
+  test('refuses more than 16 KiB', () => {
+    const text = 'é'.repeat((MAX_CONTEXT_BYTES - '{"a":""}'.length) / 2);
+    expect(writeContext({ a: text })).toHaveLength(MAX_CONTEXT_BYTES / 2 + 4);
+    expect(() => writeContext({ a: `${text}x` })).toThrow(
+      expect.objectContaining({ code: 'message_too_large', field: 'context' }),
+    );
+  });
+});

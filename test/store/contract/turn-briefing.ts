@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest';
+import { acceptAndClaim, claimHead, newConversation, turnFor } from '../samples.ts';
+import type { TurnHarness } from '../turn-harness.ts';
+
+const context = '{"plan":"pro","user":"u1"}';
+
+export function describeBriefing(harness: () => TurnHarness): void {
+  describe('briefing', () => {
+    test('answers the context of an open turn, and nothing once the turn is settled', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      await store.accept({ ...turnFor(conversation, 't1'), context });
+      const claimed = await claimHead(store, conversation);
+      expect(claimed.hasContext).toBe(true);
+      expect(await store.readBriefing(conversation, 't1')).toStrictEqual({ context });
+      const failure = { code: 'model_failed', message: 'it broke' } as const;
+      await store.settle(claimed.lease, { state: 'failed', failure }, 'w');
+      expect(await store.readBriefing(conversation, 't1')).toStrictEqual({});
+    });
+
+    test('erases the context of a turn that is canceled before it began', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      await store.accept({ ...turnFor(conversation, 't1'), context });
+      await store.cancel(conversation, 't1', 'w1');
+      expect(await store.readBriefing(conversation, 't1')).toStrictEqual({});
+    });
+
+    test('is empty for a turn without a context', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      const claimed = await acceptAndClaim(store, conversation, 't1');
+      expect(claimed.hasContext).toBeUndefined();
+      expect(await store.readBriefing(conversation, 't1')).toStrictEqual({});
+    });
+
+    test('keeps the first system prompt of a turn, and answers it when another is brought', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      expect(await store.keepSystem(lease, 'You help\nu1.')).toStrictEqual({ status: 'kept', system: 'You help\nu1.' });
+      expect(await store.keepSystem(lease, 'other')).toStrictEqual({ status: 'kept', system: 'You help\nu1.' });
+      expect(await store.readBriefing(conversation, 't1')).toStrictEqual({ system: 'You help\nu1.' });
+    });
+
+    test('replaces the system prompt with that of the next turn', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      const first = await acceptAndClaim(store, conversation, 't1');
+      await store.keepSystem(first.lease, 'one');
+      await store.accept(turnFor(conversation, 't2'));
+      const failure = { code: 'model_failed', message: 'it broke' } as const;
+      await store.settle(first.lease, { state: 'failed', failure }, 'w');
+      const second = await claimHead(store, conversation);
+      expect(await store.readBriefing(conversation, 't2')).toStrictEqual({});
+      expect(await store.keepSystem(second.lease, 'two')).toStrictEqual({ status: 'kept', system: 'two' });
+      expect(await store.keepSystem(first.lease, 'one')).toStrictEqual({ status: 'fenced' });
+    });
+
+    test('keeps an empty system prompt, too', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      expect(await store.keepSystem(lease, '')).toStrictEqual({ status: 'kept', system: '' });
+      expect(await store.readBriefing(conversation, 't1')).toStrictEqual({ system: '' });
+    });
+  });
+}
