@@ -62,7 +62,9 @@ export function readConfig(
 export interface ProviderSetting {
   /** the variable that holds the key, to be named where it is missing */
   readonly keyVariable: string;
+  /** the key of the provider */
   readonly apiKey: string | undefined;
+  /** another address than the provider's own */
   readonly baseUrl: string | undefined;
 }
 

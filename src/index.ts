@@ -11,17 +11,7 @@ export {
 export type { Reason } from './domain/compaction/thresholds.ts';
 export type { ContentEvent, ContentListener } from './domain/contents.ts';
 export { type ErrorCode, type ErrorContext, isTurnfoldError, TurnfoldError } from './domain/errors.ts';
-export type {
-  EventListener,
-  EventScope,
-  ModelOutcome,
-  PassFallback,
-  PassHold,
-  PassMeasure,
-  SummaryOutcome,
-  ToolOutcome,
-  WorkerEvent,
-} from './domain/events.ts';
+export type { EventListener, EventScope, ModelOutcome, ToolOutcome, WorkerEvent } from './domain/events.ts';
 export type { ConversationRef } from './domain/ids.ts';
 export type { ModelWindow } from './domain/limits.ts';
 export type { Message, Role as MessageRole, ToolCall } from './domain/message.ts';
@@ -40,6 +30,7 @@ export {
   type ToolDescription,
 } from './domain/model.ts';
 export type { PassOutcome } from './domain/pass.ts';
+export type { PassEvent, PassFallback, PassHold, PassMeasure, SummaryOutcome } from './domain/pass-events.ts';
 export type { EvictionStrategy, Policy, PolicyInput } from './domain/policy.ts';
 export type { ReadPolicy } from './domain/policy-input.ts';
 export type { ApprovalRefusal } from './domain/proposal.ts';

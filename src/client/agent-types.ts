@@ -1,4 +1,3 @@
-import type { Agent } from '../domain/agent.ts';
 import type { TurnContext } from '../domain/turn-context.ts';
 import type { EnqueueInput } from './input.ts';
 
@@ -17,7 +16,7 @@ export type AgentName<Agents extends AnyAgents> = Agents[number]['name'];
 /** The context of one agent: what its system prompt and its tools ask for. */
 type ContextOf<One> = One extends { readonly context: infer Context extends TurnContext }
   ? Context
-  : One extends Agent<string, infer Context>
+  : One extends { readonly system: string | ((context: infer Context extends TurnContext) => unknown) }
     ? Context
     : TurnContext;
 

@@ -14,7 +14,9 @@ import { checkHeld, nameUnanswered } from './unsure.ts';
 
 /** Seqs that the messages got. */
 export interface Appended {
+  /** seq of the first message */
   readonly from: number;
+  /** seq of the last message */
   readonly to: number;
 }
 

@@ -7,6 +7,7 @@ import type { RedisTls } from '../domain/redis-tls.ts';
 import type { Encoding } from '../tokens/encoding.ts';
 
 export interface ClientOptions {
+  /** address of one server, of Sentinels or of a Cluster; with the login where Redis asks for one */
   readonly redisUrl: string;
   /** for `rediss`: an authority of your own, a certificate of ours */
   readonly redisTls?: RedisTls | undefined;

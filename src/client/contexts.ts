@@ -22,15 +22,19 @@ import { checkHeld } from './unsure.ts';
 
 /** What every request of an agent holds before the messages. */
 export interface AgentSetup {
+  /** the system prompt */
   readonly system: string;
   /** the policy's, which stand behind the system prompt */
   readonly pins: readonly string[];
+  /** the tools, as the model was told of them */
   readonly tools: readonly ToolDescription[];
 }
 
 /** What the agent still knows. */
 export interface ContextView {
+  /** id of the conversation */
   readonly conversation: string;
+  /** number of the version that is shown; 0 is the whole log */
   readonly version: number;
   /** the last seq of the log that it holds */
   readonly head: number;
@@ -38,10 +42,15 @@ export interface ContextView {
   readonly tokens: number;
   /** what the agent was when the version was made; before the first version its workers alone know */
   readonly setup?: AgentSetup;
+  /** the messages, in order */
   readonly items: readonly {
+    /** first seq that the message stands for */
     readonly from: number;
+    /** last seq that the message stands for */
     readonly to: number;
+    /** size of the message */
     readonly tokens: number;
+    /** the message as the model gets it */
     readonly message: Message;
   }[];
 }

@@ -19,6 +19,7 @@ export interface EventOptions {
   readonly after?: string;
   /** ms; absent: until the signal aborts or the loop is left; 0: what is there */
   readonly waitMs?: number;
+  /** ends the events with its reason */
   readonly signal?: AbortSignal;
 }
 

@@ -24,6 +24,7 @@ export type ForkInput = z.input<typeof forkSchema>;
 
 /** A conversation that was made by a fork. */
 export interface Fork {
+  /** id of the new conversation */
   readonly conversation: string;
   /** its last seq when it was made */
   readonly head: number;

@@ -2,11 +2,27 @@ import type { TextDelta } from '../domain/ports/text-deltas.ts';
 
 /** What a listener is told of a turn's text. A turn has a text for each of its model steps; the last one's is the answer. */
 export type HeardPart =
-  | { readonly type: 'text'; readonly step: number; readonly piece: string }
+  | {
+      readonly type: 'text';
+      /** the model step whose text this is, from 1 */
+
+      readonly step: number;
+      /** the next piece of the text */
+
+      readonly piece: string;
+    }
   /** the step is taken again, or by another model: what was told of its text does not hold */
-  | { readonly type: 'restart'; readonly step: number }
+  | {
+      readonly type: 'restart';
+      /** the model step that begins again */
+      readonly step: number;
+    }
   /** pieces of the step's text are missing here */
-  | { readonly type: 'lost'; readonly step: number };
+  | {
+      readonly type: 'lost';
+      /** the model step whose text has a gap here */
+      readonly step: number;
+    };
 
 /** The largest answer there is: a listener that lags behind by so much loses pieces, and nobody's memory. */
 const MOST_CHARACTERS = 1_048_576;

@@ -52,13 +52,17 @@ export const appendSchema = z.strictObject({
 export const versionSchema = z.number().int().min(0);
 
 export const contextPointSchema = z.strictObject({
+  /** a kept version; 0 is the whole log */
   version: versionSchema.optional(),
+  /** the last seq of the log that is shown */
   head: z.number().int().min(0).optional(),
 });
 
 /** A place in a conversation's life: a kept version, and how far the log is read behind it. */
 export interface ContextPoint {
+  /** a kept version; 0 is the whole log */
   readonly version?: number;
+  /** the last seq of the log that is shown */
   readonly head?: number;
 }
 
@@ -109,7 +113,14 @@ export interface AppendInput {
 type MessageInput = z.input<typeof messageSchema>;
 
 /** A conversation by its id, or with its tenant. */
-export type ConversationName = string | { readonly tenant: string; readonly id: string };
+export type ConversationName =
+  | string
+  | {
+      /** whose conversation it is */
+      readonly tenant: string;
+      /** its id */
+      readonly id: string;
+    };
 
 /** @param at what the caller calls it. @throws invalid_input */
 export function readConversationName(name: ConversationName, at = 'conversation'): ConversationRef {
@@ -123,7 +134,14 @@ export function readTurnId(turn: string): string {
 }
 
 /** What a tool that runs elsewhere brought, or what a person decided. */
-export type CallAnswer = ToolOutput | { readonly approved: boolean; readonly why?: string };
+export type CallAnswer =
+  | ToolOutput
+  | {
+      /** whether the call may run */ readonly approved: boolean;
+      /** told to the model where it may not */
+
+      readonly why?: string;
+    };
 
 const answerSchema = z.union(
   [

@@ -34,37 +34,51 @@ export const approvalSchema = decisionSchema.extend({
   edits: z.record(z.string(), editSchema).optional(),
 });
 
-export const rejectionSchema = decisionSchema.extend({ reason: z.string().min(1).max(2_000).optional() });
+export const rejectionSchema = decisionSchema.extend({
+  /** why, for people */ reason: z.string().min(1).max(2_000).optional(),
+});
 
 export type ApprovalInput = z.input<typeof approvalSchema>;
 export type RejectionInput = z.input<typeof rejectionSchema>;
 
 /** What a pass under review would commit. Sizes in tokens, times in ms since epoch. */
 export interface ProposalView {
+  /** id of the conversation */
   readonly conversation: string;
   /** its id, by which it is approved or rejected */
   readonly proposal: string;
   /** those included that came while it waits */
   readonly reasons: readonly Reason[];
+  /** what the pass would do: summarize, evict, … */
   readonly strategy: string;
   /** the live version that it was made over, and the last seq that it covers */
   readonly over: number;
+  /** the last seq that the proposal covers */
   readonly head: number;
+  /** size of the context now */
   readonly tokensBefore: number;
+  /** size of the context under the proposal */
   readonly tokensAfter: number;
   /** messages that it would take out of the context */
   readonly archived: number;
+  /** why it is as it is, by code */
   readonly explained: readonly string[];
   /** what it would write */
   readonly checkpoints: readonly {
+    /** `from-to`: the seqs that the summary stands for */
     readonly range: string;
+    /** size of the summary */
     readonly tokens: number;
+    /** who wrote it */
     readonly model: string;
+    /** the summary */
     readonly text: string;
   }[];
   /** what it would change in the context */
   readonly changes: readonly VersionChange[];
+  /** ms since epoch, by the store's clock */
   readonly proposedAt: number;
+  /** ms since epoch, by the store's clock: undecided, it goes then */
   readonly expiresAt: number;
   /** somebody has decided, and no worker has acted on it yet */
   readonly isDecided: boolean;

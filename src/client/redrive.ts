@@ -23,9 +23,11 @@ const redriveSchema = z.strictObject({
 const failedSchema = z.strictObject({
   /** ms since epoch: failed then or later */
   since: z.number().min(0).default(0),
+  /** of this tenant alone */
   tenant: idSchema.optional(),
   /** why they failed, e.g. `poison` */
   code: z.string().min(1).optional(),
+  /** so many at most (default 100) */
   limit: z.number().int().min(1).max(10_000).default(100),
 });
 

@@ -7,11 +7,19 @@ import type { ClientPorts } from './ports.ts';
 import { untilSettled, waitSchema } from './turns.ts';
 
 /** Parts of the text, then the result: the settled turn, or the turn as it stands when the time is up. */
-export type TurnProgress = HeardPart | { readonly type: 'result'; readonly view: TurnView };
+export type TurnProgress =
+  | HeardPart
+  | {
+      readonly type: 'result';
+      /** the settled turn, or the turn as it stands when the time is up */
+
+      readonly view: TurnView;
+    };
 
 export interface StreamOptions {
   /** ms; absent: until the turn is settled */
   readonly waitMs?: number;
+  /** ends the stream with its reason */
   readonly signal?: AbortSignal;
 }
 

@@ -21,8 +21,11 @@ import { beingCopied, notFailed } from './refusals.ts';
 import { checkHeld, nameUnanswered } from './unsure.ts';
 
 export interface EnqueuedTurn {
+  /** id of the conversation */
   readonly conversation: string;
+  /** id of the turn: the caller's, or a new one */
   readonly turn: string;
+  /** its state when the call was answered */
   readonly state: TurnState;
   /** false: the same turn was accepted before, perhaps by an attempt of this call whose answer was lost */
   readonly isNew: boolean;

@@ -23,6 +23,7 @@ export type ApprovalRefusalCode = 'invalid_input' | 'proposal_stale' | 'conversa
 
 /** What a version would do, or has done. Sizes in tokens; `archived`: messages taken out of the context. */
 export interface ToldVersion extends Pick<Version, 'strategy' | 'archived' | 'tokensBefore' | 'tokensAfter'> {
+  /** why the pass was asked for */
   readonly reasons: readonly string[];
 }
 
@@ -30,33 +31,71 @@ export interface ToldVersion extends Pick<Version, 'strategy' | 'archived' | 'to
 export type EventNews =
   | {
       readonly type: 'turn_settled';
+      /** id of the turn */
       readonly turn: string;
+      /** how it was settled */
       readonly state: 'completed' | 'failed' | 'canceled';
     }
   | (ToldVersion & {
       readonly type: 'version_committed';
       /** its number: the live one from then on */
       readonly version: number;
+      /** what made the version */
       readonly cause: Version['cause'];
+      /** ms from the request to the commit */
       readonly durationMs: number;
       /** the summarizer that wrote for it; absent where none did */
       readonly model?: string;
     })
-  | { readonly type: 'pass_ended'; readonly passId: string; readonly outcome: PassEndKind }
-  | (ToldVersion & { readonly type: 'version_proposed'; readonly passId: string; readonly proposal: string })
+  | {
+      readonly type: 'pass_ended';
+      /** id of the pass */
+
+      readonly passId: string;
+      /** how it ended */
+
+      readonly outcome: PassEndKind;
+    }
+  | (ToldVersion & {
+      readonly type: 'version_proposed';
+      /** id of the pass */
+
+      readonly passId: string;
+      /** id of the proposal */
+
+      readonly proposal: string;
+    })
   | {
       readonly type: 'proposal_decided';
+      /** id of the proposal */
       readonly proposal: string;
+      /** what somebody decided */
       readonly verdict: 'approve' | 'reject';
       /** of a rejection, where one was given */
       readonly reason?: string;
     }
-  | { readonly type: 'approval_refused'; readonly passId: string; readonly code: ApprovalRefusalCode }
+  | {
+      readonly type: 'approval_refused';
+      /** id of the pass */
+
+      readonly passId: string;
+      /** why the approval was refused */
+
+      readonly code: ApprovalRefusalCode;
+    }
   /**
    * of a newer program than this one: its type, or what this one cannot read of it. Told, not passed over, so that its id is
    * known as handled: a caller that stayed behind it would be told of a loss once it was trimmed
    */
-  | { readonly type: 'unknown'; readonly name: string; readonly fields: Readonly<Record<string, string>> };
+  | {
+      readonly type: 'unknown';
+      /** the type that this program does not know */
+
+      readonly name: string;
+      /** its fields, as text */
+
+      readonly fields: Readonly<Record<string, string>>;
+    };
 
 /** One durable event of a conversation. */
 export type ConversationEvent = EventNews & {

@@ -3,18 +3,28 @@ import type { SizeRecord } from './size.ts';
 
 /** What one read of a conversation tells: enough for the gate, without its messages. */
 export interface ConversationState {
+  /** name of its agent */
   readonly agent: string;
   /** seq of the last log entry; 0 for an empty log */
   readonly head: number;
   /** user messages in the log */
   readonly turns: number;
+  /** calls of tools that have no result yet */
   readonly openCalls: readonly OpenCall[];
+  /** what it weighs */
   readonly size: SizeRecord;
   /** where the last pass ended; thresholds of turns and messages count from here */
-  readonly passed: { readonly head: number; readonly turns: number };
+  readonly passed: {
+    /** the log's end then */ readonly head: number;
+    /** user messages until then */
+
+    readonly turns: number;
+  };
+  /** when soft passes are not asked for */
   readonly gate: Gate;
   /** the pass that is requested or in progress */
   readonly passId?: string;
+  /** what no pass commits again */
   readonly quarantine?: Quarantine;
   /** it is being copied: what is there so far is not all of it */
   readonly isForking?: true;

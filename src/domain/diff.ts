@@ -3,9 +3,13 @@ import type { Segment, Version } from './version.ts';
 
 /** A stretch of the log that two versions treat differently. */
 export interface VersionChange {
+  /** first seq */
   readonly from: number;
+  /** last seq */
   readonly to: number;
+  /** how the earlier version shows these messages */
   readonly before: Segment['kind'];
+  /** how the later version shows them */
   readonly after: Segment['kind'];
 }
 

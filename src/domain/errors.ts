@@ -91,6 +91,7 @@ export interface ErrorContext {
   readonly field?: string;
   /** figures and ids that explain it; never contents or secrets */
   readonly details?: Readonly<Record<string, unknown>>;
+  /** the error behind it */
   readonly cause?: unknown;
 }
 
@@ -101,8 +102,11 @@ export class TurnfoldError extends Error {
     brandErrors(this, BRAND);
   }
 
+  /** what to react to */
   readonly code: ErrorCode;
+  /** path of the input or setting at fault */
   readonly field: string | undefined;
+  /** figures and ids that explain it; never contents or secrets */
   readonly details: Readonly<Record<string, unknown>> | undefined;
 
   constructor(code: ErrorCode, message: string, context: ErrorContext = {}) {

@@ -4,7 +4,9 @@ import type { Message, ToolCall } from './message.ts';
 
 /** A call that has no result yet, with the ids under which a result may name it. */
 export interface OpenCall {
+  /** id of the call in the log */
   readonly id: string;
+  /** the provider's own id, where the log gave the call another */
   readonly providerId?: string | undefined;
 }
 

@@ -5,7 +5,9 @@ export const idSchema = z.string().regex(/^[A-Za-z0-9_.-]{1,128}$/, 'must match 
 
 /** Where a conversation lives. The tenant is `_` unless the service has several. */
 export interface ConversationRef {
+  /** whose conversation it is; `_` by default */
   readonly tenant: string;
+  /** its id */
   readonly id: string;
 }
 

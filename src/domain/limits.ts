@@ -3,6 +3,7 @@ import type { Policy } from './policy.ts';
 
 /** What of a model the limits depend on. Sizes in tokens. */
 export interface ModelWindow {
+  /** tokens that a request and its answer may have together */
   readonly windowTokens: number;
   /** most tokens of one answer */
   readonly outputCapTokens: number;

@@ -6,6 +6,7 @@ export const MAX_MESSAGE_BYTES = 1_048_576;
 export const toolCallSchema = z.object({
   /** in the log `c<seq>_<index>`; elsewhere whatever the caller or provider uses, unique within a conversation */
   id: z.string().min(1).max(256),
+  /** the tool */
   name: z.string().min(1).max(128),
   /** a JSON object as text, exactly as the model wrote it */
   arguments: z.string(),
@@ -14,11 +15,15 @@ export const toolCallSchema = z.object({
 });
 
 export const messageSchema = z.object({
+  /** who says it; `checkpoint` is a summary */
   role: z.enum(['system', 'user', 'assistant', 'tool', 'checkpoint']),
+  /** its text */
   content: z.string(),
+  /** of an assistant message: the calls that it makes */
   toolCalls: z.array(toolCallSchema).min(1).optional(),
   /** of a tool result: the call that it answers */
   toolCallId: z.string().min(1).max(256).optional(),
+  /** of a tool result: the call failed */
   isError: z.boolean().optional(),
   /** may be removed first */
   droppable: z.boolean().optional(),
@@ -31,8 +36,11 @@ export const messageSchema = z.object({
   /** of a checkpoint: the seqs it stands for, and the version that put it there */
   checkpoint: z
     .object({
+      /** first seq that it stands for */
       from: z.number().int().min(1),
+      /** last seq that it stands for */
       to: z.number().int().min(1),
+      /** the version that put it there */
       version: z.number().int().min(1).optional(),
     })
     .optional(),
@@ -44,7 +52,9 @@ export type Role = Message['role'];
 
 /** What a message, a range or a context weighs. Both are kept: providers limit tokens and bytes. */
 export interface Weight {
+  /** by our own count */
   readonly tokens: number;
+  /** of UTF-8 */
   readonly bytes: number;
 }
 
@@ -56,11 +66,13 @@ export function addWeights(a: Weight, b: Weight): Weight {
 
 /** A message with its weight, counted once, ready to be appended. */
 export interface WeighedMessage extends Weight {
+  /** the message */
   readonly message: Message;
 }
 
 /** One entry of a conversation's log. Never edited. */
 export interface LogEntry extends WeighedMessage {
+  /** its place in the log, from 1 */
   readonly seq: number;
   /** sum over the log up to and including this entry, so that any range is one subtraction */
   readonly total: Weight;

@@ -5,10 +5,13 @@ import type { WireFormat } from './raw-items.ts';
 
 /** US dollars for a million tokens. */
 export interface ModelPrices {
+  /** of a million tokens read */
   readonly input: number;
+  /** of a million tokens read from the cache */
   readonly cachedInput: number;
   /** input that is written to the provider's cache */
   readonly cacheWrite: number;
+  /** of a million tokens written */
   readonly output: number;
 }
 
@@ -17,24 +20,31 @@ export const ENCODINGS = ['o200k_base', 'cl100k_base'] as const;
 
 /** What is known of a model before it is called. */
 export interface ModelProfile extends ModelWindow {
+  /** name of the model */
   readonly id: string;
+  /** how its tokens are counted */
   readonly encoding: (typeof ENCODINGS)[number];
   /** how its requests look on the wire; absent: it takes our messages as they are */
   readonly format?: WireFormat;
   /** how its adapter renders them, in the format's own options: a version is checked as it will be sent */
   readonly renderOptions?: object;
+  /** what it costs */
   readonly prices?: ModelPrices;
 }
 
 export interface ToolDescription {
+  /** how the model calls it */
   readonly name: string;
+  /** what it does */
   readonly description: string;
   /** JSON Schema of the arguments */
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
 export interface ModelRequest {
+  /** the system prompt, pins included */
   readonly system: string;
+  /** what the model may call */
   readonly tools: readonly ToolDescription[];
   /** the context, oldest first; a checkpoint is a message of its own role */
   readonly messages: readonly Message[];
@@ -46,6 +56,7 @@ export interface ModelRequest {
   readonly maxOutputTokens?: number;
   /** stable over retries of the same step */
   readonly idempotencyKey: string;
+  /** aborts when the answer is not wanted any more */
   readonly signal: AbortSignal;
   /** told each piece of the answer's text as it comes; what it was told may still end in an error */
   readonly onText?: (piece: string) => void;
@@ -61,17 +72,20 @@ export interface ModelUsage {
   readonly cachedInput?: number;
   /** of `inputTotal`: written to the provider's cache */
   readonly cacheWrite?: number;
+  /** written */
   readonly output: number;
   /** what of the output is sent again with the next request */
   readonly outputKept: number;
 }
 
 export interface ModelAnswer {
+  /** its text */
   readonly content: string;
   /** with the provider's ids */
   readonly toolCalls: readonly ToolCall[];
   /** absent: `complete`. `cut_off` at the output cap; `refusal`: the model or its provider declined */
   readonly end?: 'complete' | 'cut_off' | 'refusal';
+  /** tokens as the provider counted them */
   readonly usage?: ModelUsage;
   /** which model answered, where that is not the profile's id */
   readonly model?: string;
@@ -83,14 +97,17 @@ export interface ModelAnswer {
 export interface ModelCompaction {
   /** what it says, where that can be read */
   readonly text?: string;
+  /** tokens as the provider counted them */
   readonly usage?: ModelUsage;
   /** the provider's items, verbatim, to be sent back in place of what was compacted: `RawItems` */
   readonly raw: unknown;
 }
 
 export interface Model {
+  /** what is known of the model */
   readonly profile: ModelProfile;
   /** @throws ModelError */
+  /** answers a request; throws a ModelError where it cannot */
   generate(request: ModelRequest): Promise<ModelAnswer>;
   /**
    * The provider's own compaction of everything that the request says; absent: it has none.
@@ -115,6 +132,7 @@ export interface ModelErrorOptions {
   readonly form?: string;
   /** of an answer that is of no use, and was paid for */
   readonly usage?: ModelUsage;
+  /** the error behind it */
   readonly cause?: unknown;
 }
 
@@ -125,10 +143,15 @@ export class ModelError extends Error {
     brandErrors(this, BRAND);
   }
 
+  /** what to do about it */
   readonly kind: ModelErrorKind;
+  /** ms since epoch: not before then */
   readonly retryAt: number | undefined;
+  /** the provider's own */
   readonly code: string | undefined;
+  /** the format's rule that the request broke */
   readonly form: string | undefined;
+  /** tokens that the failed call cost */
   readonly usage: ModelUsage | undefined;
 
   /** @param message without contents of the conversation */

@@ -1,10 +1,21 @@
 /** How a pass ended. */
 export type PassOutcome =
-  | { readonly kind: 'committed'; readonly version: number }
+  | {
+      readonly kind: 'committed';
+      /** number of the version */
+      readonly version: number;
+    }
   /** committed, after somebody approved of what it proposed */
-  | { readonly kind: 'approved'; readonly version: number }
+  | {
+      readonly kind: 'approved';
+      /** number of the version */
+      readonly version: number;
+    }
   /** somebody did not approve of it; nobody said anything in time */
-  | { readonly kind: 'rejected' | 'expired' }
+  | {
+      /** somebody said no, or nobody decided in time */
+      readonly kind: 'rejected' | 'expired';
+    }
   /** an evaluation on fresh state found no reason */
   | { readonly kind: 'no_reason' }
   /** it was soft, and a model is thinking over the context: it comes again when that has ended */
@@ -14,7 +25,11 @@ export type PassOutcome =
   /** what it would have gained is not worth a version */
   | { readonly kind: 'no_gain' }
   | { readonly kind: 'infeasible' }
-  | { readonly kind: 'failed'; readonly code: string };
+  | {
+      readonly kind: 'failed';
+      /** why */
+      readonly code: string;
+    };
 
 /** Whether there was a pass, so that turns and messages count from its end on. */
 export function isCounted(kind: PassOutcome['kind'] | 'superseded'): boolean {

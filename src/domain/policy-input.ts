@@ -3,6 +3,7 @@ import { isMapping, nameIssues } from './parse.ts';
 import { type PolicyInput, policyInputSchema } from './policy.ts';
 
 export interface ReadPolicy {
+  /** what could be read */
   readonly policy: PolicyInput;
   /** what a person should know, e.g. a retired key */
   readonly warnings: readonly string[];

@@ -26,7 +26,9 @@ export type Verdict =
 
 /** Why an approval was not carried out. The proposal waits on. */
 export interface ApprovalRefusal {
+  /** what kind of refusal it is */
   readonly code: 'invalid_input' | 'proposal_stale' | 'conversation_busy';
+  /** the part of the approval at fault */
   readonly field: string;
   /** without contents */
   readonly message: string;

@@ -20,6 +20,7 @@ export interface SizeAnchor {
 
 /** All that a context's size depends on. Kept in the conversation, so that knowing it costs one read. */
 export interface SizeRecord {
+  /** the version that was sent */
   readonly version: number;
   /** the live version's segments */
   readonly weight: Weight;
@@ -27,6 +28,7 @@ export interface SizeRecord {
   readonly baseTotal: Weight;
   /** the log's total up to its head */
   readonly headTotal: Weight;
+  /** what a provider counted last, where it did */
   readonly anchor?: SizeAnchor;
 }
 

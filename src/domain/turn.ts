@@ -52,6 +52,7 @@ export const TURN_LIMITS = {
 } as const;
 
 export const waitingSchema = z.object({
+  /** `tools`: results from outside; `approval`: a person; `compaction`: a pass; `retry`: the model's provider */
   for: z.enum(WAIT_KINDS),
   /** the step that waits */
   step: z.string(),

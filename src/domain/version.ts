@@ -2,8 +2,14 @@ import { z } from 'zod';
 import { NO_WEIGHT } from './message.ts';
 import { rawItemsSchema } from './raw-items.ts';
 
-const weightSchema = z.object({ tokens: z.number().nonnegative(), bytes: z.number().nonnegative() });
-const rangeSchema = z.object({ from: z.number().int().min(1), to: z.number().int().min(1) });
+const weightSchema = z.object({
+  /** by our own count */ tokens: z.number().nonnegative(),
+  /** of UTF-8 */ bytes: z.number().nonnegative(),
+});
+const rangeSchema = z.object({
+  /** first seq */ from: z.number().int().min(1),
+  /** last seq */ to: z.number().int().min(1),
+});
 
 /** An inclusive range of seqs. */
 export interface SeqRange {
@@ -16,20 +22,39 @@ export interface SeqRange {
  * text under `cp:`.
  */
 export const segmentSchema = z.discriminatedUnion('kind', [
-  rangeSchema.extend({ kind: z.literal('raw'), weight: weightSchema }),
+  rangeSchema.extend({
+    kind: z.literal('raw'),
+    /** what it weighs in the context */
+    weight: weightSchema,
+  }),
   rangeSchema.extend({
     kind: z.literal('checkpoint'),
     /** the version that put it there; later ones take it over as it is */
     version: z.number().int().min(1),
+    /** what it weighs in the context */
     weight: weightSchema,
+    /** key of the summary's text */
     text: z.string(),
+    /** 1 for a summary of messages; one more for each summary that it was made of */
     depth: z.number().int().min(1),
   }),
   /** tool results larger than a mask are masked, whatever else stands there is as in the log */
-  rangeSchema.extend({ kind: z.literal('masked'), weight: weightSchema }),
+  rangeSchema.extend({
+    kind: z.literal('masked'),
+    /** what it weighs in the context */
+    weight: weightSchema,
+  }),
   /** one message of which so many characters stay; its text follows from the log */
-  rangeSchema.extend({ kind: z.literal('clipped'), weight: weightSchema, keepChars: z.number().int().min(0) }),
-  rangeSchema.extend({ kind: z.literal('evicted'), weight: weightSchema }),
+  rangeSchema.extend({
+    kind: z.literal('clipped'),
+    /** what it weighs in the context */ weight: weightSchema,
+    /** characters that stay */ keepChars: z.number().int().min(0),
+  }),
+  rangeSchema.extend({
+    kind: z.literal('evicted'),
+    /** what it weighs in the context */
+    weight: weightSchema,
+  }),
 ]);
 
 export type Segment = z.infer<typeof segmentSchema>;
@@ -39,35 +64,53 @@ export type ClippedSegment = Extract<Segment, { kind: 'clipped' }>;
 export type ItemSegment = Extract<Segment, { kind: 'checkpoint' | 'masked' | 'clipped' }>;
 
 export const versionSchema = z.object({
+  /** its number; 0 is the whole log */
   number: z.number().int().min(0),
   /** the version that this one was made from; null for the first */
   parent: z.number().int().min(0).nullable(),
+  /** what made it */
   cause: z.enum(['start', 'pass', 'restore', 'rollback', 'fork']),
+  /** why the pass was asked for */
   reasons: z.array(z.string()),
+  /** what the pass did */
   strategy: z.enum(['none', 'trim', 'summarize', 'evict']),
   /** segments cover seqs 1…base without a gap; every log entry after base is in the context as it is */
   base: z.number().int().min(0),
+  /** what became of each stretch of the log, in order */
   segments: z.array(segmentSchema),
   /** sum of the segments */
   weight: weightSchema,
   /** the log's total up to base, so that what came after it is one subtraction */
   baseTotal: weightSchema,
+  /** of the policy that it was made under */
   policyHash: z.string(),
+  /** of the system prompt that it was made under */
   systemHash: z.string(),
+  /** of the tools that it was made under */
   toolsHash: z.string(),
   /** of the policy's pinned texts */
   pinsHash: z.string(),
   /** context size in tokens before and after the pass, both at the head it was settled at */
-  measuredAt: z.object({ head: z.number().int(), tokens: z.number(), bytes: z.number() }),
+  measuredAt: z.object({
+    /** the log's end when it was made */ head: z.number().int(),
+    /** of the whole request then */ tokens: z.number(),
+    /** of the whole request then */ bytes: z.number(),
+  }),
+  /** size of the context before */
   tokensBefore: z.number(),
+  /** size of the context after */
   tokensAfter: z.number(),
   /** messages that this version took out of the context */
   archived: z.number().int(),
+  /** why it is as it is, by code */
   explained: z.array(z.string()),
+  /** the last messages were clipped or removed, too */
   floorRelaxed: z.boolean(),
   /** ms since epoch */
   at: z.number(),
+  /** ms from the request to the commit */
   durationMs: z.number(),
+  /** who wrote its summaries; null where nobody did */
   model: z.string().nullable(),
 });
 

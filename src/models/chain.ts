@@ -4,6 +4,7 @@ import { type Delays, generateUnlessSilent, systemDelays } from './first-event.t
 export interface ChainOptions {
   /** how long a model, the last one aside, may be silent before the first event of its answer (default 120,000) */
   readonly firstEventMs?: number;
+  /** for tests: how time passes */
   readonly timers?: Delays;
 }
 

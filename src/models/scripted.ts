@@ -14,12 +14,18 @@ export interface ScriptedAnswer {
   readonly content?: string | AsyncIterable<string>;
   /** `arguments`: an object, or the text as a model would write it; `id`: `call_<index>` unless given */
   readonly toolCalls?: readonly {
+    /** as a provider would give it */
     readonly id?: string;
+    /** the tool */
     readonly name: string;
+    /** an object, or the very text */
     readonly arguments: string | Readonly<Record<string, unknown>>;
   }[];
+  /** how the answer ends where it is not complete */
   readonly end?: ModelAnswer['end'];
+  /** what a provider would count */
   readonly usage?: ModelUsage;
+  /** the provider's item */
   readonly raw?: unknown;
 }
 
@@ -29,21 +35,27 @@ export type ScriptedOutcome = ScriptedAnswer | Error | Promise<ScriptedAnswer | 
 export interface ScriptedStep {
   /** what the request must be: anything else is a fatal error that says what differs */
   readonly expect?: {
+    /** of the last message */
     readonly role?: Role;
     /** of the last message: its whole text, or a pattern in it */
     readonly content?: string | RegExp;
+    /** how many the request has */
     readonly messages?: number;
   };
+  /** what the model answers */
   readonly answer: ScriptedOutcome | ((request: ModelRequest) => ScriptedOutcome);
 }
 
 export interface ScriptedModelOptions {
+  /** over that of the scripted model */
   readonly profile?: Partial<ModelProfile>;
 }
 
 export interface ScriptedModel extends Model {
+  /** calls so far */
   readonly callCount: number;
   /** @throws Error where steps were not used */
+  /** throws unless all steps were taken */
   assertDone(): void;
 }
 

@@ -5,6 +5,7 @@ import { combineContentListeners, combineListeners } from '../telemetry/listener
 import { createTraces } from '../telemetry/traces.ts';
 
 export interface ListeningOptions {
+  /** told what the workers do */
   readonly onEvent?: EventListener;
   /** told what was said to models and tools, and by them. Nobody is, unless given: contents are in no event */
   readonly onContent?: ContentListener;

@@ -11,9 +11,11 @@ import type { AnthropicThinking } from '../wire/anthropic/body.ts';
 const WITHOUT_REASONING = /^(?:gpt-[34]|chatgpt-4)/;
 
 export interface ResolveOptions {
+  /** models beside the known ones */
   readonly catalogue?: Catalogue;
   /** over the catalogue's */
   readonly profile?: Partial<Omit<ModelProfile, 'id'>>;
+  /** keys and addresses, instead of those of the environment */
   readonly settings?: ProviderSettings;
   /** of an Anthropic model: which form it takes is its own, newer ones want `adaptive` (default: off) */
   readonly thinking?: AnthropicThinking;

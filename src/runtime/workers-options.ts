@@ -20,7 +20,9 @@ export type Role = (typeof ROLES)[number];
 
 /** The first two are needed. Without `metrics` there are no pages; any other that is absent is as the command line has it. */
 export interface WorkersOptions extends ListeningOptions {
+  /** address of one server, of Sentinels or of a Cluster; with the login where Redis asks for one */
   readonly redisUrl: string;
+  /** whose turns these workers answer */
   readonly agents: readonly Agent[];
   /** for `rediss`: an authority of your own, a certificate of ours */
   readonly redisTls?: RedisTls | undefined;
@@ -39,7 +41,12 @@ export interface WorkersOptions extends ListeningOptions {
   /** jobs at a time in this process, by role (50, 10, 10); one of each queue shard at least */
   readonly concurrency?: Readonly<Partial<Record<Role, number>>>;
   /** absent: no pages for metrics and health; port 0: any free one */
-  readonly metrics?: { readonly host: string; readonly port: number };
+  readonly metrics?: {
+    /** the address that the pages are served at */ readonly host: string;
+    /** its port; 0 for any that is free */
+
+    readonly port: number;
+  };
   /** ms that a close waits for what is under way (10,000) */
   readonly shutdownMs?: number;
   /** ms that work may wait for a worker that could take it, until that one is not ready (60,000) */

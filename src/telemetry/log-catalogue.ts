@@ -1,5 +1,6 @@
 import type { ContentEvent } from '../domain/contents.ts';
-import type { EventScope, PassMeasure, WorkerEvent } from '../domain/events.ts';
+import type { EventScope, WorkerEvent } from '../domain/events.ts';
+import type { PassMeasure } from '../domain/pass-events.ts';
 
 type EventOf<Type extends WorkerEvent['type']> = Extract<WorkerEvent, { type: Type }>;
 

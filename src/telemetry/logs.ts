@@ -8,6 +8,7 @@ import { prettyLines } from './pretty-lines.ts';
 import { createRedaction, REDACTED, SECRET_PATHS } from './secrets.ts';
 
 export interface LoggerOptions {
+  /** what is logged at least */
   readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   /** also messages and stacks of errors that could quote contents (default: not at any level) */
   readonly showsContent?: boolean;

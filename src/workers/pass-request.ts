@@ -1,5 +1,6 @@
-import type { EventListener, PassHold } from '../domain/events.ts';
+import type { EventListener } from '../domain/events.ts';
 import type { ConversationRef } from '../domain/ids.ts';
+import type { PassHold } from '../domain/pass-events.ts';
 import type { IdSource } from '../domain/ports/clock.ts';
 import type { PassIntake, PassRequest } from '../domain/ports/pass-store.ts';
 import type { WakeQueue } from '../domain/ports/queue.ts';

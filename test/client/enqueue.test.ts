@@ -27,13 +27,16 @@ describe('the same turn id', () => {
     expect(await fixture.client.enqueueTurn(turn)).toMatchObject({ state: 'canceled', isNew: false });
   });
 
-  test.each([{ input: 'hullo' }, { agent: 'other' }, { context: { plan: 'pro' } }])('with another payload is a conflict: %j', async (change) => {
-    await fixture.client.enqueueTurn(turn);
-    await expect(fixture.client.enqueueTurn({ ...turn, ...change })).rejects.toMatchObject({
-      code: 'turn_conflict',
-      field: 'turn',
-    });
-  });
+  test.each([{ input: 'hullo' }, { agent: 'other' }, { context: { plan: 'pro' } }])(
+    'with another payload is a conflict: %j',
+    async (change) => {
+      await fixture.client.enqueueTurn(turn);
+      await expect(fixture.client.enqueueTurn({ ...turn, ...change })).rejects.toMatchObject({
+        code: 'turn_conflict',
+        field: 'turn',
+      });
+    },
+  );
 
   test('is another turn in another conversation, and with another tenant', async () => {
     for (const place of [{ conversation: 'again-2' }, { tenant: 'acme' }]) {

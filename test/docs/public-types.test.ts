@@ -1,6 +1,9 @@
-import { resolve } from 'node:path';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import ts from 'typescript';
-import { expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { findUndocumented } from './public-fields.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const SOURCES = `${ROOT}/src/`;
@@ -49,8 +52,9 @@ function isExported(node: ts.TypeAliasDeclaration): boolean {
   return node.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) === true;
 }
 
-test('whoever uses the package can name every type that they meet', { timeout: 60_000 }, () => {
-  const entries = ['src/client/index.ts', 'src/index.ts'];
+const ENTRIES = ['src/client/index.ts', 'src/index.ts'];
+
+function compile(files: readonly string[]): ts.Program {
   const config = ts.getParsedCommandLineOfConfigFile(
     `${ROOT}/tsconfig.build.json`,
     {},
@@ -59,7 +63,47 @@ test('whoever uses the package can name every type that they meet', { timeout: 6
       onUnRecoverableConfigFileDiagnostic: () => undefined,
     },
   );
-  const files = entries.map((file) => resolve(ROOT, file));
-  const program = ts.createProgram(files, config?.options ?? {});
-  for (const entry of entries) expect(findUnnamed(program, entry), entry).toEqual([]);
+  return ts.createProgram([...files], config?.options ?? {});
+}
+
+const paths = ENTRIES.map((file) => resolve(ROOT, file));
+const program = compile(paths);
+
+test.each(ENTRIES)('whoever uses the package can name every type that they meet: %s', { timeout: 60_000 }, (entry) => {
+  expect(findUnnamed(program, entry)).toEqual([]);
+});
+
+describe('hover text', () => {
+  test.each(paths)('is there for every public field: %s', { timeout: 60_000 }, (path) => {
+    expect(findUndocumented(program, path, (file) => file.startsWith(SOURCES))).toEqual([]);
+  });
+
+  test('is missed by the check above where a field has none', { timeout: 60_000 }, async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'turnfold-fields-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const path = join(folder, 'index.ts');
+    await writeFile(
+      path,
+      `export interface One {
+         /** said */
+         readonly told: string;
+         readonly silent: { readonly inner: number };
+       }
+       export type Two = { readonly kind: 'a' } | { readonly kind: 'b'; readonly list: readonly { item: number }[] };
+       export class Three {
+         /** said */
+         told = 1;
+         open = 2;
+         #own = 3;
+         private hidden = 4;
+       }`,
+    );
+    expect(findUndocumented(compile([path]), path, (file) => file.startsWith(folder))).toEqual([
+      'One.silent',
+      'One.silent.inner',
+      'Three.open',
+      'Two.list',
+      'Two.list.item',
+    ]);
+  });
 });

@@ -73,11 +73,17 @@ export interface FailedQuery {
 }
 
 export interface FailedTurn {
+  /** whose turn it was */
   readonly conversation: ConversationRef;
+  /** id of the turn */
   readonly turn: string;
+  /** name of its agent */
   readonly agent: string;
+  /** ms since epoch, by the store's clock */
   readonly failedAt: number;
+  /** why */
   readonly failure: TurnFailure;
+  /** the failed turn whose input it brought again */
   readonly redriveOf?: string;
   /** the turn that brought its input again last */
   readonly redrivenAs?: string;
@@ -85,7 +91,9 @@ export interface FailedTurn {
 
 /** A turn that is accepted and not settled. */
 export interface OpenTurn {
+  /** id of the turn */
   readonly turn: string;
+  /** where it stands */
   readonly state: 'scheduled' | 'queued' | 'running' | 'waiting';
   /** ms since epoch */
   readonly acceptedAt: number;
@@ -101,6 +109,7 @@ export interface OpenTurns {
   readonly turns: readonly OpenTurn[];
   /** how many the mailbox holds, the one at work or waiting included; more than `turns` may show */
   readonly mailbox: number;
+  /** how many are not due yet */
   readonly scheduled: number;
 }
 

@@ -9,7 +9,9 @@ import type { FailedCall } from '../request.ts';
 const BASE_URL = 'https://api.anthropic.com';
 
 export interface AnthropicConnection {
+  /** the key of the API */
   readonly apiKey: string;
+  /** another address than the provider's own */
   readonly baseUrl?: string;
 }
 

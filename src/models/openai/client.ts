@@ -8,6 +8,7 @@ import type { FailedCall } from '../request.ts';
 export interface OpenAiOptions {
   /** `id` is the provider's name of the model */
   readonly profile: ModelProfile;
+  /** the key of the API */
   readonly apiKey: string;
   /** of a compatible server, with its `/v1` */
   readonly baseUrl?: string;

@@ -1,5 +1,5 @@
 import { REASONS } from '../../domain/compaction/thresholds.ts';
-import { PASS_FALLBACKS, PASS_HOLDS } from '../../domain/events.ts';
+import { PASS_FALLBACKS, PASS_HOLDS } from '../../domain/pass-events.ts';
 import type { ApprovalRefusal } from '../../domain/proposal.ts';
 import { CALL_SECONDS, CONTEXT_TOKENS, COUNTS, cross, type MetricSpec, ONE } from './metric-spec.ts';
 

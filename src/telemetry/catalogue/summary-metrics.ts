@@ -1,4 +1,4 @@
-import { SUMMARY_OUTCOMES } from '../../domain/events.ts';
+import { SUMMARY_OUTCOMES } from '../../domain/pass-events.ts';
 import { CALL_SECONDS, CONTEXT_TOKENS, cross, type MetricSpec, ONE, SUMMARY_TOKENS } from './metric-spec.ts';
 
 /** Are summaries written, by whom, and how much smaller are they? What they cost is with the models. */

@@ -74,7 +74,11 @@ export interface AnthropicTool {
 
 /** Which values a model takes is the adapter's to know. */
 export type AnthropicThinking =
-  | { readonly type: 'enabled'; readonly budget_tokens: number }
+  | {
+      readonly type: 'enabled';
+      /** tokens that may go into thinking */
+      readonly budget_tokens: number;
+    }
   | { readonly type: 'adaptive' };
 
 export interface AnthropicBody {

@@ -1,6 +1,6 @@
 import type { PassPlan } from '../../domain/compaction/plan.ts';
 import type { SettledContext } from '../../domain/compaction/settle.ts';
-import type { PassFallback } from '../../domain/events.ts';
+import type { PassFallback } from '../../domain/pass-events.ts';
 
 /** Where a version does less well than its pass had planned; nothing where it does not. */
 export function findFallbacks(

@@ -1,8 +1,8 @@
 import { findHold } from '../../domain/compaction/breaker.ts';
 import { evaluateThresholds, hasHardReason, isSendable, type Reason } from '../../domain/compaction/thresholds.ts';
 import { type ConversationState, sinceLastPass } from '../../domain/conversation.ts';
-import type { PassHold } from '../../domain/events.ts';
 import type { Weight } from '../../domain/message.ts';
+import type { PassHold } from '../../domain/pass-events.ts';
 import { contextSize } from '../../domain/size.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 

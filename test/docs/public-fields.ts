@@ -1,0 +1,54 @@
+import ts from 'typescript';
+
+/**
+ * Public fields without a docstring: `Type.field` of each type that a file exports, of the objects inside of it, and of each member
+ * of a union. Fields that a library declares are not ours to document, and a field of one literal needs no text.
+ */
+export function findUndocumented(program: ts.Program, path: string, isOwn: (file: string) => boolean): string[] {
+  const checker = program.getTypeChecker();
+  const source = program.getSourceFile(path);
+  const entry = source && checker.getSymbolAtLocation(source);
+  if (entry === undefined) throw new Error(`${path} exports nothing`);
+  const undocumented = new Set<string>();
+  const seen = new Set<ts.Type>();
+  const look = (type: ts.Type, name: string): void => {
+    if (seen.has(type)) return;
+    seen.add(type);
+    if (type.isUnionOrIntersection()) {
+      for (const part of type.types) look(part, name);
+      return;
+    }
+    const [element] = checker.isArrayType(type) ? checker.getTypeArguments(type as ts.TypeReference) : [];
+    if (element !== undefined) {
+      look(element, name);
+      return;
+    }
+    if ((type.flags & ts.TypeFlags.Object) === 0) return;
+    for (const field of checker.getPropertiesOfType(type)) {
+      const declarations = field.declarations ?? [];
+      if (!declarations.some((node) => isOwn(node.getSourceFile().fileName)) || isHidden(declarations)) continue;
+      const title = `${name}.${field.name}`;
+      const fieldType = checker.getTypeOfSymbol(field);
+      // A literal says all: it tells the members of a union apart.
+      const isDiscriminant = fieldType.isLiteral();
+      if (!isDiscriminant && field.getDocumentationComment(checker).length === 0) undocumented.add(title);
+      look(fieldType, title);
+    }
+  };
+  for (const exported of checker.getExportsOfModule(entry)) {
+    const symbol = (exported.flags & ts.SymbolFlags.Alias) === 0 ? exported : checker.getAliasedSymbol(exported);
+    if ((symbol.flags & (ts.SymbolFlags.Interface | ts.SymbolFlags.TypeAlias | ts.SymbolFlags.Class)) === 0) continue;
+    look(checker.getDeclaredTypeOfSymbol(symbol), exported.name);
+  }
+  return [...undocumented].toSorted();
+}
+
+/** Private names, and fields that a class declares for itself. */
+function isHidden(declarations: readonly ts.Declaration[]): boolean {
+  return declarations.some(
+    (node) =>
+      (ts.isPropertyDeclaration(node) || ts.isMethodDeclaration(node)) &&
+      (ts.isPrivateIdentifier(node.name) ||
+        (ts.getCombinedModifierFlags(node) & (ts.ModifierFlags.Private | ts.ModifierFlags.Protected)) !== 0),
+  );
+}
