@@ -1,6 +1,6 @@
 import { type Gate, OPEN_GATE } from '../conversation.ts';
-import type { PassHold } from '../pass-events.ts';
 import { PASS_LIMITS, type PassOutcome } from '../pass.ts';
+import type { PassHold } from '../pass-events.ts';
 
 /** Whether a soft pass is not worth asking for: nothing was to be done at this size, or three passes in a row gained too little. */
 export function isGateShut(gate: Gate, tokens: number): boolean {

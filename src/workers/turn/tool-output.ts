@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ToolOutput } from '../../domain/agent.ts';
 import type { ToolOutcome } from '../../domain/events.ts';
+import { MAX_MESSAGE_BYTES } from '../../domain/message.ts';
 
 /** The answer to one call: what enters the log, and how it is counted. */
 export interface ToolAnswer {
@@ -11,7 +12,7 @@ export interface ToolAnswer {
 const outputSchema = z.union([
   z.string().transform((content): ToolOutput => ({ content })),
   z
-    .object({ content: z.string(), isError: z.boolean().optional() })
+    .strictObject({ content: z.string(), isError: z.boolean().optional() })
     .transform(({ content, isError }): ToolOutput => (isError === true ? { content, isError } : { content })),
 ]);
 
@@ -24,17 +25,46 @@ export function refuseCall(outcome: Exclude<ToolOutcome, 'done'>, why: string): 
   return { output: { content: `${outcome}: ${why}`, isError: true }, outcome };
 }
 
-/** What a tool gave back, or an outside caller brought. */
+/** What a tool gave back. */
 export function readOutput(value: unknown): ToolAnswer {
+  return readExact(value) ?? readObject(value);
+}
+
+/** A text, or `{content, isError?}` and nothing else. */
+function readExact(value: unknown): ToolAnswer | undefined {
   const parsed = outputSchema.safeParse(value);
-  if (!parsed.success) return refuseCall('invalid_result', 'the tool answered neither text nor {content, isError}');
+  if (!parsed.success) return undefined;
   return { output: parsed.data, outcome: parsed.data.isError === true ? 'failed' : 'done' };
+}
+
+/**
+ * An object that is no output becomes JSON text. `{content, isError?}` is an output only without other fields: what a tool of
+ * somebody else's service answers beside a `content` of its own must not be lost.
+ */
+function readObject(value: unknown): ToolAnswer {
+  const json = typeof value === 'object' && value !== null ? writeJson(value) : undefined;
+  if (json === undefined) return refuseCall('invalid_result', 'the tool answered neither text nor an object of JSON');
+  const bytes = Buffer.byteLength(json);
+  if (bytes > MAX_MESSAGE_BYTES) {
+    return refuseCall('invalid_result', `the tool answered ${bytes} bytes of JSON, at most ${MAX_MESSAGE_BYTES}`);
+  }
+  return { output: { content: json }, outcome: 'done' };
+}
+
+/** Undefined where there is no JSON of it: a cycle, a BigInt, a getter that throws. */
+function writeJson(value: object): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
 }
 
 /** @param json as brought by `resume` */
 export function readBroughtOutput(json: string): ToolAnswer {
   const value = parseJson(json);
-  return value.isJson ? readOutput(value.value) : refuseCall('invalid_result', 'the answer is not JSON');
+  if (!value.isJson) return refuseCall('invalid_result', 'the answer is not JSON');
+  return readExact(value.value) ?? refuseCall('invalid_result', 'the answer is neither text nor {content, isError}');
 }
 
 /** What cannot be read approves nothing. */
