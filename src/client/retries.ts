@@ -35,8 +35,12 @@ export async function callUntil<T>(deadlineMs: number, call: () => Promise<T>): 
 /** A store whose operations are each called again while Redis is away. */
 export function retryStore<Store extends object>(store: Store, deadlineMs: number): Store {
   const members = Object.entries(store).map(([name, member]: [string, unknown]) => {
-    if (typeof member !== 'function') return [name, member];
-    return [name, (...input: unknown[]) => callUntil(deadlineMs, async () => await member(...input))];
+    if (!isOperation(member)) return [name, member];
+    return [name, (...input: unknown[]) => callUntil(deadlineMs, () => member(...input))];
   });
   return Object.fromEntries(members) as Store; // the same names with the same types
+}
+
+function isOperation(member: unknown): member is (...input: unknown[]) => Promise<unknown> {
+  return typeof member === 'function';
 }

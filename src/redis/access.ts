@@ -8,108 +8,24 @@ const KEY = '$key';
  * One call of each command that workers cannot do without, by themselves, in a script or through BullMQ. A test compares this list
  * with all scripts. INFO, CLIENT LIST and CONFIG are not here: managed servers hide them, and workers go on without.
  */
-const COMMANDS: readonly (readonly string[])[] = [
-  ...[['ping'], ['time'], ['client', 'setname', 'x'], ['evalsha', 'x', '1', KEY]],
-  ...[['multi'], ['exec'], ['publish', '{tf0}:x', ''], ['subscribe', '{tf0}:x'], ['unsubscribe', '{tf0}:x']],
-  ...[
-    ['exists', KEY],
-    ['type', KEY],
-    ['del', KEY],
-    ['unlink', KEY],
-  ],
-  ...[
-    ['persist', KEY],
-    ['pexpire', KEY, '1'],
-    ['pexpireat', KEY, '1'],
-    ['pttl', KEY],
-  ],
-  ...[
-    ['get', KEY],
-    ['mget', KEY],
-    ['set', KEY, ''],
-    ['incr', KEY],
-    ['incrby', KEY, '1'],
-  ],
-  ...[
-    ['hget', KEY, 'x'],
-    ['hmget', KEY, 'x'],
-    ['hgetall', KEY],
-    ['hkeys', KEY],
-    ['hlen', KEY],
-    ['hexists', KEY, 'x'],
-  ],
-  ...[
-    ['hset', KEY, 'x', ''],
-    ['hsetnx', KEY, 'x', ''],
-    ['hmset', KEY, 'x', ''],
-    ['hincrby', KEY, 'x', '1'],
-  ],
-  ...[
-    ['hdel', KEY, 'x'],
-    ['hscan', KEY, '0'],
-  ],
-  ...[
-    ['llen', KEY],
-    ['lindex', KEY, '0'],
-    ['lrange', KEY, '0', '0'],
-    ['lpos', KEY, 'x'],
-    ['lpop', KEY],
-    ['rpop', KEY],
-  ],
-  ...[
-    ['lpush', KEY, 'x'],
-    ['rpush', KEY, 'x'],
-    ['lrem', KEY, '1', 'x'],
-    ['lset', KEY, '0', 'x'],
-  ],
-  ...[
-    ['ltrim', KEY, '0', '0'],
-    ['rpoplpush', KEY, KEY],
-  ],
-  ...[
-    ['sadd', KEY, 'x'],
-    ['srem', KEY, 'x'],
-    ['scard', KEY],
-    ['sismember', KEY, 'x'],
-    ['smembers', KEY],
-    ['spop', KEY],
-  ],
-  ...[['srandmember', KEY]],
-  ...[
-    ['zadd', KEY, '1', 'x'],
-    ['zrem', KEY, 'x'],
-    ['zscore', KEY, 'x'],
-    ['zcard', KEY],
-    ['zcount', KEY, '0', '1'],
-  ],
-  ...[
-    ['zlexcount', KEY, '-', '+'],
-    ['zrange', KEY, '0', '0'],
-    ['zrevrange', KEY, '0', '0'],
-  ],
-  ...[
-    ['zrangebyscore', KEY, '0', '1'],
-    ['zrevrangebyscore', KEY, '1', '0'],
-    ['zrangebylex', KEY, '-', '+'],
-  ],
-  ...[
-    ['zremrangebyscore', KEY, '0', '1'],
-    ['zremrangebyrank', KEY, '0', '1'],
-    ['zpopmin', KEY],
-    ['bzpopmin', KEY, '1'],
-  ],
-  ...[
-    ['xadd', KEY, '*', 'x', ''],
-    ['xlen', KEY],
-    ['xrange', KEY, '-', '+'],
-    ['xrevrange', KEY, '+', '-'],
-  ],
-  ...[
-    ['xread', 'STREAMS', KEY, '0'],
-    ['xtrim', KEY, 'MAXLEN', '1'],
-    ['xdel', KEY, '0-1'],
-  ],
-];
+const COMMANDS: readonly (readonly string[])[] = `
+  ping; time; client setname x; evalsha x 1 $key; multi; exec
+  publish {tf0}:x x; subscribe {tf0}:x; unsubscribe {tf0}:x
+  exists $key; type $key; del $key; unlink $key; persist $key; pexpire $key 1; pexpireat $key 1; pttl $key
+  get $key; mget $key; set $key x; incr $key; incrby $key 1
+  hget $key x; hmget $key x; hgetall $key; hkeys $key; hlen $key; hexists $key x; hset $key x x; hsetnx $key x x
+  hmset $key x x; hincrby $key x 1; hdel $key x; hscan $key 0
+  llen $key; lindex $key 0; lrange $key 0 0; lpos $key x; lpop $key; rpop $key; lpush $key x; rpush $key x; lrem $key 1 x
+  lset $key 0 x; ltrim $key 0 0; rpoplpush $key $key
+  sadd $key x; srem $key x; scard $key; sismember $key x; smembers $key; spop $key; srandmember $key
+  zadd $key 1 x; zrem $key x; zscore $key x; zcard $key; zcount $key 0 1; zlexcount $key - +; zrange $key 0 0
+  zrevrange $key 0 0; zrangebyscore $key 0 1; zrevrangebyscore $key 1 0; zrangebylex $key - +; zremrangebyscore $key 0 1
+  zremrangebyrank $key 0 1; zpopmin $key; bzpopmin $key 1
+  xadd $key * x x; xlen $key; xrange $key - +; xrevrange $key + -; xread STREAMS $key 0; xtrim $key MAXLEN 1; xdel $key 0-1
+`
+  .trim()
+  .split(/[;\n]/)
+  .map((call) => call.trim().split(' '));
 
 /** Names of the commands that `checkAccess` asks for. */
 export const NEEDED_COMMANDS: ReadonlySet<string> = new Set(COMMANDS.map(([name = '']) => name.toUpperCase()));

@@ -59,7 +59,7 @@ describe('types of a client', () => {
 
 describe('the type of a turn', () => {
   it('has an answer where its state is completed, and a failure with a code of the union where it failed', () => {
-    const read = (view: TurnView): string | ErrorCode | undefined => {
+    const read = (view: TurnView): string | undefined => {
       if (view.state === 'completed') {
         expectTypeOf(view.answer.content).toEqualTypeOf<string>();
         expectTypeOf(view.settledAt).toEqualTypeOf<number>();

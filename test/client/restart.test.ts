@@ -14,7 +14,10 @@ async function startRedis(): Promise<MortalRedis> {
   return redis;
 }
 
-async function open(redis: MortalRedis, options: Partial<Parameters<typeof openClient>[0]> = {}): Promise<OpenClient> {
+async function connect(
+  redis: MortalRedis,
+  options: Partial<Parameters<typeof openClient>[0]> = {},
+): Promise<OpenClient> {
   const client = await openClient({ redisUrl: redis.url, shards: 4, ...options });
   onTestFinished(() => client.close());
   return client;
@@ -33,7 +36,7 @@ test.skipIf(!hasRedisServer)(
   async () => {
     const redis = await startRedis();
     // The machine may take long to start a server; the pause alone is 1.2 s.
-    const client = await open(redis, { deadlineMs: 60_000 });
+    const client = await connect(redis, { deadlineMs: 60_000 });
     const accepts: Promise<unknown>[] = [];
     let restarting: Promise<void> | undefined;
     for (let count = 0; count < ACCEPTS; count += 1) {
@@ -52,7 +55,7 @@ test.skipIf(!hasRedisServer)(
     const held = await Promise.all(
       Array.from({ length: CONVERSATIONS }, (_, at) => client.openTurns(`c${at}`, { limit: 1_000 })),
     );
-    const turns = held.flatMap((open, at) => open.turns.map(({ turn }) => `c${at}/${turn}`));
+    const turns = held.flatMap(({ turns: list }, at) => list.map(({ turn }) => `c${at}/${turn}`));
     expect(turns).toHaveLength(ACCEPTS);
     expect(new Set(turns).size).toBe(ACCEPTS);
     const answered = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
@@ -68,7 +71,7 @@ test.skipIf(!hasRedisServer)(
   { timeout: 120_000 },
   async () => {
     const redis = await startRedis();
-    const client = await open(redis, { deadlineMs: 60_000 });
+    const client = await connect(redis, { deadlineMs: 60_000 });
     const user = { role: 'user', content: 'x' } as const;
     for (const conversation of ['c1', 'c3', 'c4']) {
       await client.append({ conversation, agent, messages: [user, { role: 'assistant', content: 'y' }] });
@@ -106,7 +109,7 @@ test.skipIf(!hasRedisServer)(
 
 test.skipIf(!hasRedisServer)('gives up at its deadline, in words of ours, with the cause behind them', async () => {
   const redis = await startRedis();
-  const client = await open(redis, { deadlineMs: 300 });
+  const client = await connect(redis, { deadlineMs: 300 });
   await redis.kill();
   const error = await client.enqueueTurn({ conversation: 'c1', agent, input: 'x' }).then(
     () => undefined,

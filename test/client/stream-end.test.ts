@@ -5,10 +5,8 @@ import type { TextDelta } from '../../src/domain/ports/text-deltas.ts';
 import type { TurnView } from '../../src/domain/turn.ts';
 
 const answer = { seq: 2, content: 'x' };
-const view: TurnView = {
-  ...{ turn: 't1', agent: 'a', acceptedAt: 1, requestTokens: [] },
-  ...{ state: 'completed', settledAt: 2, answer },
-};
+const common = { turn: 't1', agent: 'a', acceptedAt: 1, requestTokens: [] };
+const view: TurnView = { ...common, state: 'completed', settledAt: 2, answer };
 
 /** Follows a turn that is settled; `late` are on their way when that is seen. */
 async function follow(late: readonly TextDelta[]): Promise<{ parts: TurnProgress[]; listeners: number }> {

@@ -32,7 +32,7 @@ it('what a provider counted holds for the same model, system prompt and tools', 
 });
 
 it.each([
-  ['system prompt', (agent: Agent) => ({ ...agent, system: `${agent.system}${' word'.repeat(7_000)}` }), 7_000],
+  ['system prompt', (agent: Agent) => ({ ...agent, system: `You guide.${' word'.repeat(7_000)}` }), 7_000],
   [
     'model',
     (agent: Agent) => ({ ...agent, model: scriptedModel({ profile: { id: 'other' }, decide: () => ({}) }) }),

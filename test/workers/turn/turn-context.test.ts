@@ -22,7 +22,7 @@ function openModel() {
 }
 
 function lookTool(run: NonNullable<Tool['run']>, more: Partial<Tool> = {}): Tool[] {
-  return [defineTool({ name: 'look', description: 'looks', input: z.object({}), run, ...more }) as Tool];
+  return [defineTool({ name: 'look', description: 'looks', input: z.object({}), run, ...more })];
 }
 
 async function accept(world: Fixture, turn: string, given?: string): Promise<void> {
@@ -69,8 +69,10 @@ describe('the context of a turn', () => {
     await accept(world, 't2');
     await world.deliver();
     expect(asked.map(({ system: sent }) => sent)).toStrictEqual([
-      ...['You guide u1, 1.', 'You guide u1, 1.'],
-      ...['You guide nobody, 2.', 'You guide nobody, 2.'],
+      'You guide u1, 1.',
+      'You guide u1, 1.',
+      'You guide nobody, 2.',
+      'You guide nobody, 2.',
     ]);
   });
 
@@ -91,7 +93,7 @@ describe('the context of a turn', () => {
     await accept(world, 't1', context);
     await accept(world, 't2');
     await world.deliver();
-    const [first, , second] = asked.map(({ tokens = 0 }) => tokens);
+    const [first, , second] = asked.map(({ tokens }) => tokens);
     expect(first).toBeGreaterThan(400);
     expect(second).toBeLessThan(150);
   });
@@ -107,7 +109,7 @@ describe('the context of a turn', () => {
     ['answers no text', () => 7 as never, /no text but number/],
     ['answers too much', () => 'x'.repeat(1_048_577), /1048577 bytes, at most 1048576/],
   ] as const)('fails the turn alone where the function %s', async (_, system, why) => {
-    const { asked, world } = await open(system as SystemFunction);
+    const { asked, world } = await open(system);
     await accept(world, 't1');
     await world.deliver();
     expect(asked).toStrictEqual([]);
