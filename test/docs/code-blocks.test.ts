@@ -1,7 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
 import ts from 'typescript';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const DOCS = ['README.md', ...readdirSync(`${ROOT}/docs`).map((name) => `docs/${name}`)];
@@ -45,6 +47,44 @@ function findErrors(programs: ReadonlyMap<string, string>): string[] {
     return `${file?.fileName}:${line}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`;
   });
 }
+
+/** What the lint of this project says of programs, with types. They print to a console, as programs of users do. */
+function lint(programs: ReadonlyMap<string, string>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'turnfold-docs-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  for (const [path, code] of programs) {
+    const own = join(folder, basename(dirname(path)));
+    mkdirSync(own, { recursive: true });
+    writeFileSync(join(own, basename(path)), code);
+  }
+  const compilerOptions = {
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    target: 'ES2024',
+    module: 'NodeNext',
+    types: ['node'],
+    allowImportingTsExtensions: true,
+    typeRoots: [`${ROOT}/node_modules/@types`],
+    paths: {
+      turnfold: [`${ROOT}/src/index.ts`],
+      'turnfold/client': [`${ROOT}/src/client/index.ts`],
+      zod: [`${ROOT}/node_modules/zod`],
+    },
+  };
+  const config = join(folder, 'tsconfig.json');
+  writeFileSync(config, JSON.stringify({ compilerOptions, include: ['*/*.ts'] }));
+  const rules = ['-c', `${ROOT}/.oxlintrc.json`, '-A', 'no-console', '--tsconfig', config];
+  const run = spawnSync(`${ROOT}/node_modules/.bin/oxlint`, [...rules, '.'], { cwd: folder, encoding: 'utf8' });
+  return run.status === 0 ? '' : run.stdout + run.stderr;
+}
+
+test('programs in the documentation pass the lint of this project', { timeout: 120_000 }, () => {
+  const programs = new Map(DOCS.flatMap((page) => [...readPrograms(page)]));
+  expect(lint(programs)).toBe('');
+  const broken = new Map([['/README-md/broken.ts', 'async function late() {}\nlate();\nexport {};\n']]);
+  expect(lint(broken)).toContain('no-floating-promises');
+});
 
 test('programs in the documentation are programs', { timeout: 60_000 }, () => {
   const pages = DOCS.map((page) => [page, readPrograms(page)] as const).filter(([, { size }]) => size > 0);

@@ -72,9 +72,9 @@ describe('a given Redis with a password', () => {
     expect(await client.ping()).toBe('PONG');
 
     const wrong = await provideRedis({ redisUrl: `redis://:wrongword@${address}` }).catch((reason: unknown) => reason);
-    expect(wrong).toMatchObject({ code: 'redis_unreachable', message: expect.stringContaining('WRONGPASS') });
+    expect(wrong).toMatchObject({ code: 'redis_denied', message: expect.stringContaining('WRONGPASS') });
     expect(String(wrong)).not.toContain('wrongword');
     const none = provideRedis({ redisUrl: server.url });
-    await expect(none).rejects.toMatchObject({ code: 'redis_unreachable', message: expect.stringContaining('NOAUTH') });
+    await expect(none).rejects.toMatchObject({ code: 'redis_denied', message: expect.stringContaining('NOAUTH') });
   }, 120_000);
 });
