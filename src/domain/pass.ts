@@ -36,6 +36,14 @@ export function isCounted(kind: PassOutcome['kind'] | 'superseded'): boolean {
   return kind !== 'no_reason' && kind !== 'thinking';
 }
 
+/**
+ * Whether a pass that ended so leaves the context at a size that no other pass would change now. Only such an end fulfils the
+ * wait of a turn (I13). `SETTLES_SIZE` in lua/shared/pass-end.lua is the same list.
+ */
+export function settlesSize(kind: PassOutcome['kind'] | 'superseded'): boolean {
+  return ['committed', 'approved', 'none', 'no_gain', 'infeasible'].includes(kind);
+}
+
 /** Times and budgets of passes. All times in ms. */
 export const PASS_LIMITS = {
   leaseMs: 8_000,

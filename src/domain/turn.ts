@@ -71,6 +71,8 @@ export interface WaitRequest extends Omit<Waiting, 'until'> {
   readonly waitMs: number;
   /** the span that ends here, for the one that goes on */
   readonly suspendedIn?: TraceParent | undefined;
+  /** of a wait for compaction: the pass that was asked for. If that pass is not open, the wait is over at once */
+  readonly passId?: string | undefined;
 }
 
 export const ANSWER_ENDS = ['cut_off', 'refusal'] as const;

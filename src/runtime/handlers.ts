@@ -8,12 +8,14 @@ import type { Tracing } from '../domain/ports/tracing.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Calibrations } from '../workers/calibrations.ts';
 import { createPassHandler, takeOverPass } from '../workers/compaction/pass-delivery.ts';
+import { recountContext } from '../workers/compaction/recount.ts';
 import { createShadow } from '../workers/compaction/shadow.ts';
 import type { PreparedAgents } from '../workers/prepared-agent.ts';
 import { createSummarizationHandler } from '../workers/summarization/summarization-delivery.ts';
 import { createSweeper, type Sweeper } from '../workers/sweeper/sweeper.ts';
 import { systemTimers } from '../workers/timers.ts';
 import { createTurnHandler } from '../workers/turn/turn-delivery.ts';
+import type { PassTakeover } from '../workers/turn/turn-dependencies.ts';
 import { createIdSource, systemClock } from './system.ts';
 
 export interface HandlerParts {
@@ -45,7 +47,10 @@ export function createHandlers(parts: HandlerParts): Handlers {
   const system = { clock: systemClock, ids: createIdSource(), timers: systemTimers };
   const shared = { contexts: store, wakes, agents, calibrations, ...told, ...system };
   const compaction = { ...shared, passes: store, summaries: store };
-  const takeover = { settleNow: (conversation: Parameters<TurnHandler>[0]) => takeOverPass(compaction, conversation) };
+  const takeover: PassTakeover = {
+    settleNow: (conversation) => takeOverPass(compaction, conversation),
+    recount: (conversation, asked) => recountContext(compaction, conversation, asked),
+  };
   // A turn that ends a pass itself does not wait for a measure.
   const shadow = shadowed && createShadow({ ...shared, agents: shadowed, summarizers });
   return {

@@ -38,6 +38,7 @@ import type { OpenCall } from '../domain/history.ts';
  * Its passes:
  * - pass         id of the one in progress
  * - lp, lw, lf   the last end, for calls sent again: pass, wake, 1 where a turn waited for it
+ * - ls           1 if that end settled the context's size
  * - passed       head and turns at that end
  * - gate         shut below, passes without gain, breaker; shut below for appends, where that is known
  *

@@ -16,6 +16,7 @@ import { deliverSummarizations } from '../../src/queue/summarization-deliveries.
 import { deliverTurns } from '../../src/queue/turn-deliveries.ts';
 import { createPassHandler, takeOverPass } from '../../src/workers/compaction/pass-delivery.ts';
 import type { CompactionPorts } from '../../src/workers/compaction/ports.ts';
+import { recountContext } from '../../src/workers/compaction/recount.ts';
 import { type PreparedAgent, prepareAgent } from '../../src/workers/prepared-agent.ts';
 import type { SummarizationPorts } from '../../src/workers/summarization/ports.ts';
 import { createSummarizationHandler } from '../../src/workers/summarization/summarization-delivery.ts';
@@ -268,7 +269,10 @@ export class World {
       sweep: bind('sweep'),
       texts: { publishText: async () => undefined },
       wakes: this.#wakesOf(actor),
-      takeover: { settleNow: (conversation) => takeOverPass(ports, conversation) },
+      takeover: {
+        settleNow: (conversation) => takeOverPass(ports, conversation),
+        recount: (conversation, asked) => recountContext(ports, conversation, asked),
+      },
       summarizers: () => summarizers.map((summarizer) => held.bind(actor, 'summarizer', () => summarizer)),
       calibrations: { observe: async () => undefined },
       agents: { find: (name) => (name === AGENT ? prepared : undefined) },

@@ -3,4 +3,4 @@
 -- @include ready
 -- @include wake
 -- @include fulfil
-return fulfil_wait(ARGV[1], ARGV[2]) and 1 or 0
+return end_wait(ARGV[1], ARGV[2], true) and 1 or 0

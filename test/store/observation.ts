@@ -13,7 +13,7 @@ export interface ObservedTurn {
   readonly steps: Readonly<Record<string, Omit<StepRecord, 'at'>>>;
   readonly answers: Readonly<Record<string, string>>;
   readonly suspensions: Readonly<Record<string, number>>;
-  readonly waiting?: Omit<Waiting, 'until'> & { readonly isFulfilled: boolean };
+  readonly waiting?: Omit<Waiting, 'until'> & { readonly isOver: boolean; readonly isFulfilled: boolean };
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly requestTokens: readonly number[];

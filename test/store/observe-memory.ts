@@ -59,7 +59,13 @@ function observeTurn(turn: MemoryTurn): ObservedTurn {
     answers: Object.fromEntries(turn.answers),
     suspensions: Object.fromEntries(turn.suspensions),
     ...(waiting && {
-      waiting: { for: waiting.for, step: waiting.step, calls: waiting.calls, isFulfilled: waiting.isFulfilled },
+      waiting: {
+        for: waiting.for,
+        step: waiting.step,
+        calls: waiting.calls,
+        isOver: waiting.isOver,
+        isFulfilled: waiting.isFulfilled,
+      },
     }),
     inputTokens: usage?.inputTokens ?? 0,
     outputTokens: usage?.outputTokens ?? 0,

@@ -207,7 +207,8 @@ const operation = fc.oneof(
       const claim = await harness.store.claim(conversation, `o-${id}`, `w-${id}`);
       if (claim.status !== 'claimed') return undefined;
       side.turn = claim.turn.lease;
-      const wait = { for: 'compaction' as const, step: 's', waitMs: FAR_MS, calls: [] };
+      const { passId } = (await harness.store.readConversation(conversation)) ?? {};
+      const wait = { for: 'compaction' as const, step: 's', waitMs: FAR_MS, calls: [], passId };
       await harness.store.suspend(side.turn, wait);
     }),
   ),

@@ -117,9 +117,11 @@ export async function waitForPass(
   turn: string,
 ): Promise<TurnLease> {
   const { lease } = await acceptAndClaim(store, conversation, turn);
-  await store.requestPass({ conversation, reasons: ['hard_limit'], passId: randomUUID(), wake: randomUUID() });
-  const waitMs = 86_400_000;
-  const suspended = await store.suspend(lease, { for: 'compaction', step: 'model.1', waitMs, calls: [] });
+  const asked = { conversation, reasons: ['hard_limit'] as const, passId: randomUUID(), wake: randomUUID() };
+  const requested = await store.requestPass(asked);
+  if (requested.status !== 'requested' && requested.status !== 'joined') throw new Error(requested.status);
+  const wait = { for: 'compaction', step: 'model.1', waitMs: 86_400_000, calls: [] } as const;
+  const suspended = await store.suspend(lease, { ...wait, passId: requested.passId, calls: [] });
   expect(suspended).toEqual({ status: 'suspended' });
   return lease;
 }

@@ -4,7 +4,7 @@ import { readyMember } from '../../src/store/keys.ts';
 import { bindScript } from '../../src/store/script.ts';
 import { openTurnStore } from '../../src/store/turns/turn-store.ts';
 import { MemoryDatabase } from '../fakes/store/database.ts';
-import { fulfilWait } from '../fakes/store/mailbox.ts';
+import { endWait } from '../fakes/store/mailbox.ts';
 import { openMemoryTurnStore } from '../fakes/store/turn-store.ts';
 import type { Observation } from './observation.ts';
 import { observeMemory } from './observe-memory.ts';
@@ -59,7 +59,7 @@ export function openMemoryHarness(): TurnHarness {
       if (conversation === undefined) return false;
       conversation.pass = undefined;
       db.ready.delete(readyMember('p', ref));
-      return fulfilWait(db, conversation, 'compaction', wake);
+      return endWait(db, conversation, 'compaction', { wake, isFulfilled: true });
     },
     markGone: async (ref) => db.markGone(ref),
     openCall: async (ref, callId) => {

@@ -208,7 +208,7 @@ const suspend = fc
   .map(({ by, key, kind, twice: again }) =>
     leased(`suspends for ${kind}`, by, again, (side, lease) => {
       const calls = kind === 'tools' || kind === 'approval' ? ['c1_0', ...side.workers[by].openCalls.slice(0, 1)] : [];
-      return side.harness.store.suspend(lease, { for: kind, step: key, waitMs: FAR, calls });
+      return side.harness.store.suspend(lease, { for: kind, step: key, waitMs: FAR, calls, passId: 'pass' });
     }),
   );
 

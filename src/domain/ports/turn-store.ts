@@ -132,7 +132,7 @@ export interface ClaimedTurn {
   /** its caller gave it a context, which `readBriefing` reads */
   readonly hasContext?: true;
   readonly steps: ReadonlyMap<string, StepRecord>;
-  /** what the turn was suspended for, where it was, and since when; `isFulfilled` false: the deadline passed */
+  /** what the turn was suspended for, where it was, and since when; `isFulfilled` false: the deadline passed, or the pass did not settle the size */
   readonly waited?: Waiting &
     Pick<WaitRequest, 'suspendedIn'> & { readonly isFulfilled: boolean; readonly since?: number };
   /** answers and approvals that came in while it waited, by call id: JSON as brought by `resume` */

@@ -45,7 +45,7 @@ if passId then
   supersede_owner()
   is_awaited = end_pass(passId, 'superseded', wake)
   -- Its owner must not take this end for its own.
-  redis.call('HDEL', c, 'lp', 'lw', 'lf')
+  redis.call('HDEL', c, 'lp', 'lw', 'lf', 'ls')
 end
 put_version()
 redis.call('HSET', c, 'gate', gate)

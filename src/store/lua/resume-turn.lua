@@ -34,5 +34,5 @@ for _, at in ipairs(taken) do redis.call('HSETNX', key, 'a:' .. ARGV[at], ARGV[a
 for _, call in ipairs(awaited) do
   if redis.call('HEXISTS', key, 'a:' .. call) == 0 then return { 'partial' } end
 end
-fulfil_wait(kind, wake)
+end_wait(kind, wake, true)
 return { 'fulfilled', is_waiting and redis.call('HGET', c, 'wake') == wake and 1 or 0 }

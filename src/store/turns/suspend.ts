@@ -23,6 +23,7 @@ export function suspendTurn(keyspace: Keyspace): ScriptDefinition<SuspendRequest
       JSON.stringify(wait.calls),
       TURN_LIMITS.maxSuspensions,
       wait.suspendedIn ?? '',
+      wait.passId ?? '',
     ],
     decode: (reply) => ({ status: reply as 'suspended' | 'exhausted' | Lost['status'] }),
   };

@@ -43,7 +43,7 @@ import { decodeConversation } from '../conversation-record.ts';
  * - wsince       the suspension
  * - wuntil       the deadline
  * - wcalls       call ids as JSON
- * - wful         what it waits for has come
+ * - wful         1: what it waits for has come. 0: its pass ended and did not settle the size
  * - wtrace       the span that was suspended
  *
  * Once it is settled:
@@ -73,7 +73,7 @@ export function decodeClaimedTurn(
     ...(turn.has('ctx') && { hasContext: true as const }),
     steps: new Map(withPrefix(turn, 's:').map(([key, record]) => [key, decodeStep(record)])),
     ...(waiting && {
-      waited: { ...waiting, isFulfilled: turn.has('wful'), ...readSince(turn), ...readSuspendedIn(turn) },
+      waited: { ...waiting, isFulfilled: turn.get('wful') === '1', ...readSince(turn), ...readSuspendedIn(turn) },
     }),
     answers: new Map(withPrefix(turn, 'a:')),
   };

@@ -1,11 +1,11 @@
 import type { ConversationRef } from '../../domain/ids.ts';
-import { PASS_LIMITS } from '../../domain/pass.ts';
+import { PASS_LIMITS, type PassOutcome } from '../../domain/pass.ts';
 import type { PassDeliveryResult, PassHandler } from '../../domain/ports/handlers.ts';
 import type { ClaimedPass, PassClaimResult } from '../../domain/ports/pass-store.ts';
 import type { Traced } from '../../domain/ports/tracing.ts';
 import type { TraceParent } from '../../domain/trace-parent.ts';
 import { prepareAsLastTurn } from '../prepared-agent.ts';
-import { PassEnding } from './pass-ending.ts';
+import { type EndedPass, PassEnding, type WaitingPass } from './pass-ending.ts';
 import { type Fanning, type FanOut, PassRun } from './pass-run.ts';
 import type { CompactionPorts } from './ports.ts';
 
@@ -22,7 +22,7 @@ export function createPassHandler(ports: CompactionPorts): PassHandler {
     const { pass } = claim;
     return await ports.tracing.inSpan(describeSpan(pass, askedIn), async () => {
       const advanced = await advancePass(ports, pass, fanningOf(pass, haveChildrenEnded));
-      return advanced?.status === 'fan_out' ? await park(ports, pass, job, advanced) : DONE;
+      return advanced.status === 'fan_out' ? await park(ports, pass, job, advanced) : DONE;
     });
   };
 }
@@ -34,16 +34,21 @@ function fanningOf({ attempt, isResumed }: ClaimedPass, haveChildrenEnded: boole
 }
 
 /**
- * Ends the pass in progress now, with the summaries that are there: for a turn whose wait for it is past its deadline. The
- * pass goes on under a new id, so whoever works on it under the old one is superseded.
+ * Ends the open pass now, with the summaries that are there, for a turn that waits no longer. The pass goes on under a new
+ * id, so whoever works on it under the old id is superseded.
+ * @returns how it ended; undefined if no pass was open, or this owner lost it
  */
-export async function takeOverPass(ports: CompactionPorts, conversation: ConversationRef): Promise<void> {
+export async function takeOverPass(
+  ports: CompactionPorts,
+  conversation: ConversationRef,
+): Promise<PassOutcome['kind'] | undefined> {
   const claim = await ports.passes.takeOverPass(conversation, ports.ids.next(), ports.ids.next());
-  if (claim.status !== 'claimed') return;
+  if (claim.status !== 'claimed') return undefined;
   const { pass } = claim;
   ports.onEvent({ type: 'pass_taken_over', conversation, passId: pass.lease.passId });
-  await ports.tracing.inSpan(describeSpan(pass, ports.tracing.current()), async () => {
-    await advancePass(ports, pass, 'never');
+  return await ports.tracing.inSpan(describeSpan(pass, ports.tracing.current()), async () => {
+    const advanced = await advancePass(ports, pass, 'never');
+    return advanced.status === 'ended' && advanced.outcome !== 'superseded' ? advanced.outcome : undefined;
   });
 }
 
@@ -55,20 +60,22 @@ function describeSpan(
   return { kind: 'pass', conversation, passId, agent, attempt, reasons, askedIn };
 }
 
-async function advancePass(ports: CompactionPorts, pass: ClaimedPass, fanning: Fanning): Promise<FanOut | undefined> {
+async function advancePass(
+  ports: CompactionPorts,
+  pass: ClaimedPass,
+  fanning: Fanning,
+): Promise<FanOut | WaitingPass | EndedPass> {
   const { lease } = pass;
   const found = ports.agents.find(pass.conversation.agent);
   if (found === undefined) {
-    await new PassEnding(ports, pass).fail('unknown_agent', pass.reasons);
-    return undefined;
+    return await new PassEnding(ports, pass).fail('unknown_agent', pass.reasons);
   }
   const prepared = await prepareAsLastTurn(ports.contexts, lease.conversation, found);
   const beat = ports.timers.every(PASS_LIMITS.beatMs, async () => {
     await ports.passes.heartbeatPass(lease);
   });
   try {
-    const advanced = await new PassRun(ports, pass, prepared).advance(fanning);
-    return advanced.status === 'fan_out' ? advanced : undefined;
+    return await new PassRun(ports, pass, prepared).advance(fanning);
   } finally {
     beat.stop();
   }

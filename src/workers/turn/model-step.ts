@@ -1,13 +1,12 @@
-import type { Reason } from '../../domain/compaction/thresholds.ts';
 import type { Message } from '../../domain/message.ts';
 import type { ModelAnswer } from '../../domain/model.ts';
 import { contextSize, upperBoundTokens } from '../../domain/size.ts';
 import { type AnswerEnd, TURN_LIMITS } from '../../domain/turn.ts';
 import { countPictures } from '../../tokens/message-tokens.ts';
-import { requestPass, tellOfHold } from '../pass-request.ts';
+import { tellOfHold } from '../pass-request.ts';
 import { waitsForAnswer } from '../thinking-loop.ts';
 import { decideStep, type SoftPass } from './gate.ts';
-import { LostTurn } from './lost-turn.ts';
+import { askForPass, type DecideAgain, failAsRefused, failIfInfeasible, waitForRoom } from './make-room.ts';
 import { type AnsweredStep, readAnswer } from './model-answer.ts';
 import { callModel, type ModelCallResult, type ModelFailure } from './model-call.ts';
 import { rollBackRefused } from './refused-version.ts';
@@ -15,7 +14,7 @@ import { idempotencyKey, type RunningTurn } from './running-turn.ts';
 import { countModelSteps, countSteps, countWaits, mayWaitForPass, modelKey, overflowKey } from './step-keys.ts';
 import { TextTeller } from './text-teller.ts';
 import { failTurn, type TurnEnd } from './turn-end.ts';
-import { waitForPass, waitForRetry } from './waiting.ts';
+import { waitForRetry } from './waiting.ts';
 
 /** An assistant message of the turn, as it stands in the log. */
 export interface Answered {
@@ -39,8 +38,11 @@ export async function takeModelStep(run: RunningTurn): Promise<Answered | TurnEn
   const mayWait = mayWaitForPass(journal.steps, 'compaction', step);
   const decision = decideStep(prepared, journal.conversation, mayWait);
   const { size } = decision;
-  if (decision.kind === 'refuse') return failAsTooLarge(run, size.tokens);
-  if (decision.kind === 'wait') return suspendForPass(run, step, decision.reasons);
+  if (decision.kind !== 'send') {
+    const end =
+      decision.kind === 'wait' ? await waitForRoom(run, step, decision) : await refuseStep(run, step, size.tokens);
+    return end.kind === 'again' ? takeModelStep(run) : end;
+  }
 
   const sent = await run.context.read(journal.conversation);
   await askForSoftPass(run, decision, sent.messages);
@@ -52,6 +54,19 @@ export async function takeModelStep(run: RunningTurn): Promise<Answered | TurnEn
   const pictureTokens = countPictures(sent.messages);
   const answered = { key: step, head: journal.conversation.head, version, setup, countedTokens, pictureTokens };
   return recordAnswer(run, answered, result.answer, size.tokens);
+}
+
+/** After a rollback. If the context is too large again and the step has no wait left, the refusal is what ends the turn. */
+function mayStillFit({ journal, prepared }: RunningTurn, step: string): boolean {
+  const mayWait = mayWaitForPass(journal.steps, 'compaction', step);
+  return decideStep(prepared, journal.conversation, mayWait).kind !== 'refuse';
+}
+
+/** Larger than the window, after all waits that the step has. */
+function refuseStep(run: RunningTurn, step: string, tokens: number): Promise<TurnEnd | DecideAgain> {
+  const { journal, prepared } = run;
+  const doesFit = (): boolean => decideStep(prepared, journal.conversation, false).kind !== 'refuse';
+  return failIfInfeasible(run, step, { tokens, doesFit });
 }
 
 interface SentRequest {
@@ -137,11 +152,12 @@ async function goOnAfter(
   switch (failure.kind) {
     case 'overflow': {
       if (!prepared.policy.enabled || !mayWaitForPass(journal.steps, 'overflow', step)) {
-        return failAsTooLarge(run, tokens, failure);
+        return failAsRefused(run, tokens, failure);
       }
       await journal.start([overflowKey(step)]);
       const refusedTokens = upperBoundTokens(tokens, prepared.limits.upperBoundFactor);
-      return suspendForPass(run, step, ['overflow'], refusedTokens);
+      const end = await waitForRoom(run, step, { reasons: ['overflow'], refusedTokens });
+      return end.kind === 'again' ? takeModelStep(run) : end;
     }
     case 'retry': {
       const waits = countWaits(journal.steps, 'retry', step);
@@ -150,21 +166,12 @@ async function goOnAfter(
       return { kind: 'suspended', wait: waitForRetry(step, times), why: failure };
     }
     case 'invalid':
-      return (await rollBackRefused(run, { step, version }, failure)) ? takeModelStep(run) : failModel(run, failure);
+      if (!(await rollBackRefused(run, { step, version }, failure)) || !mayStillFit(run, step))
+        return failModel(run, failure);
+      return takeModelStep(run);
     case 'fatal':
       return failModel(run, failure);
   }
-}
-
-/** The pass is asked for before the lease is given back: one that ends in between fulfils the wait all the same. */
-async function suspendForPass(
-  run: RunningTurn,
-  step: string,
-  reasons: readonly Reason[],
-  refusedTokens?: number,
-): Promise<TurnEnd> {
-  await askForPass(run, reasons, refusedTokens);
-  return { kind: 'suspended', wait: waitForPass(step) };
 }
 
 /** Not inside of a thinking loop, where it could only end; it is asked for when the turn does. */
@@ -175,18 +182,7 @@ async function askForSoftPass(
 ): Promise<void> {
   const hold = reasons.length > 0 && waitsForAnswer(reasons, messages) ? 'thinking' : shut;
   if (hold !== undefined) tellOfHold(run.ports, run.keeper.lease.conversation, hold);
-  else if (reasons.length > 0) await askForPass(run, reasons);
-}
-
-async function askForPass(
-  { keeper, ports, prepared }: RunningTurn,
-  reasons: readonly Reason[],
-  refusedTokens?: number,
-): Promise<void> {
-  keeper.signal.throwIfAborted();
-  const { calibration } = prepared.overhead;
-  const passId = await requestPass(ports, keeper.lease.conversation, { reasons, refusedTokens, calibration });
-  if (passId === undefined) throw new LostTurn('gone');
+  else if (reasons.length > 0) await askForPass(run, { reasons });
 }
 
 type Refusal = Pick<ModelFailure, 'message' | 'code' | 'form'>;
@@ -195,21 +191,4 @@ function failModel({ prepared }: RunningTurn, { message, code, form }: Refusal):
   const model = prepared.agent.model.profile.id;
   const told = { ...(code !== undefined && { code }), ...(form !== undefined && { form }) };
   return failTurn('model_failed', `model ${model}: ${message}`, { model, ...told });
-}
-
-/** The arithmetic of a request that does not fit. `refusal`: the provider's word, whatever our count of it says. */
-function failAsTooLarge({ prepared }: RunningTurn, tokens: number, refusal?: ModelFailure): TurnEnd {
-  const { limits, overhead, policy } = prepared;
-  const { usable, upperBoundFactor } = limits;
-  const upperBound = upperBoundTokens(tokens, upperBoundFactor);
-  const code = refusal?.code;
-  const sizes = { tokens, fixedTokens: overhead.tokens, upperBoundFactor, upperBoundTokens: upperBound, usable };
-  const details = code === undefined ? sizes : { ...sizes, code };
-  const sum = `system and tools ${overhead.tokens} + messages ${tokens - overhead.tokens} = ${tokens} tokens`;
-  const count = `${sum}, at most ${upperBound} (× ${upperBoundFactor}), usable ${usable ?? 'unknown'}`;
-  const word = `; the provider refused the size${code === undefined ? '' : ` (${code})`}: ${refusal?.message}`;
-  const why = refusal === undefined ? count : count + word;
-  return policy.enabled
-    ? failTurn('budget_infeasible', `the request stays too large: ${why}`, details)
-    : failTurn('context_overflow', `the request is too large and compaction is off: ${why}`, details);
 }

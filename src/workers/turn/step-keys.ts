@@ -7,6 +7,7 @@ import type { StepRecord, WaitKind } from '../../domain/turn.ts';
  *   the pass that the gate asks for          waited-compaction-<step>-1
  *   one for a size that was refused          overflow-<step>, waited-overflow-<step>-1
  *   one after a rollback of either's         rollback-<step>, waited-rollback-<step>-1: owed from the one to the other
+ *   a pass that did not settle the size      unsettled-<step>-1, -2, …: not the wait above
  *   its provider, within `maxSuspensions`    waited-retry-<step>-1, -2, …
  */
 
@@ -80,6 +81,15 @@ function hasWaited(steps: Steps, kind: Waited, step: string): boolean {
 /** Whether the turn has gone on since then: the first that a claim writes of a wait is its mark. */
 export function hasGoneOn(steps: Steps, since: number): boolean {
   return [...steps.values()].some(({ at }) => at > since);
+}
+
+/** Key of a mark that a pass for which a step waited ended without having settled the size. */
+export function nextUnsettledMark(steps: Steps, step: string): string {
+  return `unsettled-${step}-${countUnsettled(steps, step) + 1}`;
+}
+
+export function countUnsettled(steps: Steps, step: string): number {
+  return [...steps.keys()].filter((key) => key.startsWith(`unsettled-${step}-`)).length;
 }
 
 /** How often a step has waited for something. */

@@ -1,6 +1,9 @@
+import type { BudgetInfeasible } from '../../domain/compaction/infeasible.ts';
+import type { Reason } from '../../domain/compaction/thresholds.ts';
 import type { ContentListener } from '../../domain/contents.ts';
 import type { EventListener } from '../../domain/events.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
+import type { PassOutcome } from '../../domain/pass.ts';
 import type { Clock, IdSource } from '../../domain/ports/clock.ts';
 import type { ContextStore } from '../../domain/ports/context-store.ts';
 import type { PassIntake } from '../../domain/ports/pass-store.ts';
@@ -13,10 +16,32 @@ import type { Calibrations } from '../calibrations.ts';
 import type { PreparedAgents } from '../prepared-agent.ts';
 import type { Timers } from '../timers.ts';
 
-/** What a turn does about a pass that did not end before its deadline. */
+/** Why a pass is asked for. */
+export interface PassAsked {
+  readonly reasons: readonly Reason[];
+  /** upper bound of the request that a provider refused as too long */
+  readonly refusedTokens?: number | undefined;
+}
+
+/** Whether a pass could make the context small enough now. If not: what has to stay. */
+export type Recount =
+  | { readonly fits: true }
+  | {
+      readonly fits: false;
+      readonly details: BudgetInfeasible;
+      /** rules of the model's format that a smaller context would break; often empty */
+      readonly rules: readonly string[];
+    };
+
+/** What a turn does itself if no pass settles the context's size for it. */
 export interface PassTakeover {
-  /** Takes the pass in progress over and settles it without summaries. Resolves when it has ended, whatever its outcome. */
-  settleNow(conversation: ConversationRef): Promise<void>;
+  /**
+   * Takes the open pass over and settles it without the summaries that are missing.
+   * @returns how that pass ended; undefined if no pass was open, or its new owner lost it
+   */
+  settleNow(conversation: ConversationRef): Promise<PassOutcome['kind'] | undefined>;
+  /** Counts on a fresh snapshot and writes nothing. Undefined: the conversation is gone. */
+  recount(conversation: ConversationRef, asked: PassAsked): Promise<Recount | undefined>;
 }
 
 export interface TurnSettings {

@@ -1,7 +1,8 @@
 import { TurnfoldError } from '../../domain/errors.ts';
+import { settlesSize } from '../../domain/pass.ts';
 import { type Answered, takeModelStep } from './model-step.ts';
 import type { RunningTurn } from './running-turn.ts';
-import { countModelSteps, hasGoneOn, modelKey, nextWaitMark } from './step-keys.ts';
+import { countModelSteps, hasGoneOn, modelKey, nextUnsettledMark, nextWaitMark } from './step-keys.ts';
 import { takeToolSteps } from './tool-round.ts';
 import type { TurnEnd } from './turn-end.ts';
 
@@ -33,8 +34,13 @@ async function closeWait({ claimed, journal, ports }: RunningTurn): Promise<void
   // Marked by a claim whose worker has died since: one wait is not two.
   if (waited.since !== undefined && hasGoneOn(journal.steps, waited.since)) return;
   if (waited.for === 'compaction' && !waited.isFulfilled) {
-    await ports.takeover.settleNow(lease.conversation);
+    const outcome = await ports.takeover.settleNow(lease.conversation);
     journal.adopt(await ports.contexts.readConversation(lease.conversation));
+    // I13: a pass that settled nothing was no wait. The step asks for another pass if it still needs one.
+    if (outcome === undefined || !settlesSize(outcome)) {
+      await journal.start([nextUnsettledMark(journal.steps, waited.step)]);
+      return;
+    }
   }
   await journal.start([nextWaitMark(journal.steps, waited.for, waited.step)]);
 }

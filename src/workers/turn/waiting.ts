@@ -10,8 +10,9 @@ export function waitForCalls(kind: 'tools' | 'approval', step: string, calls: re
   return { for: kind, step, waitMs, calls: [...calls] };
 }
 
-export function waitForPass(step: string): WaitRequest {
-  return { for: 'compaction', step, waitMs: TURN_LIMITS.compactionWaitMs, calls: [] };
+/** @param passId the pass that was asked for */
+export function waitForPass(step: string, passId: string): WaitRequest {
+  return { for: 'compaction', step, waitMs: TURN_LIMITS.compactionWaitMs, calls: [], passId };
 }
 
 export interface RetryTimes {

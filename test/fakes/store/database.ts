@@ -31,7 +31,9 @@ export interface MemoryTurn {
   readonly answers: Map<string, string>;
   readonly suspensions: Map<string, number>;
   /** kept past the claim that goes on, until its step is recorded */
-  waiting?: (Waiting & Pick<WaitRequest, 'suspendedIn'> & { isFulfilled: boolean; since: number }) | undefined;
+  waiting?:
+    | (Waiting & Pick<WaitRequest, 'suspendedIn'> & { isOver: boolean; isFulfilled: boolean; since: number })
+    | undefined;
   usage?: { inputTokens: number; outputTokens: number };
   requestTokens?: number[];
   answerSeq?: number;
@@ -99,7 +101,12 @@ export interface MemoryConversation {
   quarantine?: Quarantine;
   answeredVersion?: number;
   /** the pass that ended last, the turn wake that its end brought and whether a turn waited: for an end sent again */
-  lastEnd?: { readonly passId: string; readonly wakeTurn: string; readonly isAwaited: boolean };
+  lastEnd?: {
+    readonly passId: string;
+    readonly wakeTurn: string;
+    readonly isAwaited: boolean;
+    readonly settles: boolean;
+  };
   /** the owner whose pass a restore ended or a turn took over last */
   superseded?: string | undefined;
   /** how long it may rest, and until when it does */

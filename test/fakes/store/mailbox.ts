@@ -13,15 +13,15 @@ export function wakeTurn(db: MemoryDatabase, conversation: MemoryConversation, w
 }
 
 /** As lua/shared/fulfil.lua. */
-export function fulfilWait(
+export function endWait(
   db: MemoryDatabase,
   conversation: MemoryConversation,
   kind: WaitKind,
-  wake: string,
+  { wake, isFulfilled }: { readonly wake: string; readonly isFulfilled: boolean },
 ): boolean {
   const head = headTurn(conversation);
-  if (head?.state !== 'waiting' || head.waiting?.for !== kind || head.waiting.isFulfilled) return false;
-  head.waiting.isFulfilled = true;
+  if (head?.state !== 'waiting' || head.waiting?.for !== kind || head.waiting.isOver) return false;
+  Object.assign(head.waiting, { isOver: true, isFulfilled });
   wakeTurn(db, conversation, wake);
   return true;
 }

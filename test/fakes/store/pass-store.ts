@@ -1,6 +1,6 @@
 import { hasHardReason } from '../../../src/domain/compaction/thresholds.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
-import { isCounted, PASS_LIMITS, type PassOutcome } from '../../../src/domain/pass.ts';
+import { isCounted, PASS_LIMITS, type PassOutcome, settlesSize } from '../../../src/domain/pass.ts';
 import type {
   PassClaimResult,
   PassEnd,
@@ -20,7 +20,7 @@ import { readyMember } from '../../../src/store/keys.ts';
 import { checkNumber } from '../../../src/store/passes/commit-version.ts';
 import { proposalEvent } from '../../../src/store/version-args.ts';
 import { type MemoryConversation, type MemoryDatabase, type MemoryPass, toConversationState } from './database.ts';
-import { emit, fulfilWait, WAKE_GRACE_MS } from './mailbox.ts';
+import { emit, endWait, WAKE_GRACE_MS } from './mailbox.ts';
 import { answerDecision, awaitReview, dropProposal, isLeftToReview } from './proposal-store.ts';
 import { putVersion } from './put-version.ts';
 import { beginRest } from './rest.ts';
@@ -258,12 +258,13 @@ export function finishPass(
   beginRest(db, conversation);
   db.ready.delete(readyMember('p', conversation.ref));
   db.sweeps.delete(readyMember('p', conversation.ref));
-  const isAwaited = fulfilWait(db, conversation, 'compaction', wakeTurn);
+  const settles = settlesSize(outcome);
+  const isAwaited = endWait(db, conversation, 'compaction', { wake: wakeTurn, isFulfilled: settles });
   if (isCounted(outcome)) {
     conversation.passed = { head: conversation.log.length, turns: conversation.turns };
     emit(db, conversation, 'pass_ended', { passId, outcome });
   }
-  conversation.lastEnd = { passId, wakeTurn, isAwaited };
+  conversation.lastEnd = { passId, wakeTurn, isAwaited, settles };
   return isAwaited;
 }
 

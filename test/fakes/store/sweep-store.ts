@@ -109,7 +109,7 @@ function findTurn(db: MemoryDatabase, ref: ConversationRef): Held | undefined {
   const conversation = db.find(ref);
   const head = conversation && headTurn(conversation);
   if (conversation === undefined || head === undefined) return undefined;
-  const isWaiting = head.state === 'waiting' && head.waiting?.isFulfilled === false;
+  const isWaiting = head.state === 'waiting' && head.waiting?.isOver === false;
   const waitsUntil = isWaiting ? (head.waiting?.until ?? 0) : 0;
   return { untilMs: Math.max(conversation.leaseUntil ?? 0, waitsUntil), wake: conversation.wake };
 }

@@ -15,7 +15,7 @@ import { isSettled, type TurnView } from '../../../src/domain/turn.ts';
 import { readyMember, scheduledMember } from '../../../src/store/keys.ts';
 import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
 import { closeOpenCalls } from './log.ts';
-import { fulfilWait, isRecorded, popHead, raiseEpoch, settleRecord, WAKE_GRACE_MS, wakeTurn } from './mailbox.ts';
+import { endWait, isRecorded, popHead, raiseEpoch, settleRecord, WAKE_GRACE_MS, wakeTurn } from './mailbox.ts';
 
 /** Services' side of turns in memory; the same answers as Redis, by the same contract suite. */
 export function openMemoryTurnIntake(db: MemoryDatabase): TurnIntake {
@@ -101,7 +101,7 @@ function resume(db: MemoryDatabase, { conversation: ref, turn, answers, wake }: 
   if (kind === undefined || taken.length === 0) return { status: 'fulfilled' };
   for (const [call, { json }] of taken) if (!record.answers.has(call)) record.answers.set(call, json);
   if (!awaited.every((call) => record.answers.has(call))) return { status: 'partial' };
-  fulfilWait(db, conversation, kind, wake);
+  endWait(db, conversation, kind, { wake, isFulfilled: true });
   return { status: 'fulfilled', ...(isWaiting && conversation.wake === wake && { wake }) };
 }
 
@@ -184,6 +184,6 @@ function listOpen(db: MemoryDatabase, ref: ConversationRef, limit: number): Open
 }
 
 function withoutFulfilment(waiting: NonNullable<MemoryTurn['waiting']>) {
-  const { isFulfilled: _isFulfilled, since: _since, suspendedIn: _suspendedIn, ...shown } = waiting;
+  const { isFulfilled: _isFulfilled, isOver: _isOver, since: _since, suspendedIn: _suspendedIn, ...shown } = waiting;
   return shown;
 }

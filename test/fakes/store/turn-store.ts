@@ -82,7 +82,7 @@ function claim(db: MemoryDatabase, ref: ConversationRef, owner: string, wake: st
     return { status: 'held', untilMs: leaseUntil };
   }
   const { waiting } = record;
-  if (record.state === 'waiting' && waiting && !waiting.isFulfilled && waiting.until > db.now()) {
+  if (record.state === 'waiting' && waiting && !waiting.isOver && waiting.until > db.now()) {
     db.ready.set(readyMember('t', ref), waiting.until);
     return { status: 'waiting', untilMs: waiting.until };
   }
@@ -179,21 +179,23 @@ function suspend(
     return held.status === 'fenced' && hasStood && isSame ? { status: 'suspended' } : held;
   }
   const { conversation, record } = held;
-  const { waitMs, ...wait } = request;
+  const { waitMs, passId, ...wait } = request;
   const waiting = { ...wait, until: db.now() + waitMs };
   const count = (record.suspensions.get(waiting.step) ?? 0) + 1;
   if (count > TURN_LIMITS.maxSuspensions) return { status: 'exhausted' };
   const isForCalls = waiting.for === 'tools' || waiting.for === 'approval';
-  const isFulfilled =
-    (waiting.for === 'compaction' && conversation.pass === undefined) ||
-    (isForCalls && waiting.calls.every((call) => record.answers.has(call)));
+  const haveAnswersCome = isForCalls && waiting.calls.every((call) => record.answers.has(call));
+  const hasPassEnded = waiting.for === 'compaction' && (!conversation.pass || conversation.pass.passId !== passId);
+  const { lastEnd } = conversation;
+  const isOver = hasPassEnded || haveAnswersCome;
+  const isFulfilled = haveAnswersCome || (hasPassEnded && lastEnd?.passId === passId && lastEnd?.settles === true);
   record.suspensions.set(waiting.step, count);
-  record.waiting = { ...waiting, isFulfilled, since: db.now() };
+  record.waiting = { ...waiting, isOver, isFulfilled, since: db.now() };
   record.state = 'waiting';
   conversation.owner = undefined;
   conversation.leaseUntil = undefined;
   conversation.attempts = 0;
-  db.ready.set(readyMember('t', conversation.ref), isFulfilled ? db.now() : waiting.until);
+  db.ready.set(readyMember('t', conversation.ref), isOver ? db.now() : waiting.until);
   return { status: 'suspended' };
 }
 
@@ -249,6 +251,10 @@ function settle(db: MemoryDatabase, lease: TurnLease, settlement: Settlement, wa
   return { status: 'settled', hasNext, next: takeHead(db, held.conversation, next, lease.owner) };
 }
 
+function waitedFor({ isOver: _isOver, ...waited }: NonNullable<MemoryTurn['waiting']>): NonNullable<ClaimedTurn['waited']> {
+  return waited;
+}
+
 /** As lua/shared/fence.lua: what the lease is for, or how it was lost. */
 function hold(db: MemoryDatabase, lease: TurnLease): { conversation: MemoryConversation; record: MemoryTurn } | Lost {
   if (db.isGone(lease.conversation)) return { status: 'gone' };
@@ -281,7 +287,7 @@ function claimedTurn(conversation: MemoryConversation, record: MemoryTurn): Clai
     conversation: toConversationState(conversation),
     ...(record.context !== undefined && { hasContext: true as const }),
     steps: new Map(record.steps),
-    ...(record.waiting && { waited: { ...record.waiting } }),
+    ...(record.waiting && { waited: waitedFor(record.waiting) }),
     answers: new Map(record.answers),
   };
 }

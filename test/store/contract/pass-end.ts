@@ -14,6 +14,8 @@ const OUTCOMES: readonly PassOutcome[] = [
   { kind: 'failed', code: 'conflict' },
 ];
 
+const SETTLED: readonly string[] = ['none', 'no_gain', 'infeasible'];
+
 export function describePassEnd(harness: () => StoreHarness): void {
   describe('endPass', () => {
     test('moves gate and thresholds, takes the entry away and tells of it', async () => {
@@ -86,18 +88,42 @@ export function describePassEnd(harness: () => StoreHarness): void {
       expect(await events(conversation)).toHaveLength(1);
     });
 
-    test.each(OUTCOMES)('fulfils the wait of the head turn, whatever the end: $kind', async (outcome) => {
+    test.each(OUTCOMES)(
+      'wakes the head turn, and fulfils its wait only if it settled the size: $kind',
+      async (outcome) => {
+        const { store } = harness();
+        const conversation = await makeConversation(store);
+        await waitForPass(store, conversation, 't1');
+        const { lease } = await claimPass(store, conversation);
+        const end = endOf({ outcome });
+        expect(await store.endPass(lease, end)).toEqual({ status: 'ended', wakeTurn: end.wakeTurn });
+        expect(await store.inspectTurn(conversation)).toEqual({ status: 'lapsed', recordedWake: end.wakeTurn });
+        expect(await store.claim(conversation, 'o', 'w')).toMatchObject({
+          status: 'claimed',
+          turn: { attempt: 1, waited: { for: 'compaction', isFulfilled: SETTLED.includes(outcome.kind) } },
+        });
+      },
+    );
+
+    test('a pass that failed between the request and the suspension does not fulfil the wait', async () => {
       const { store } = harness();
       const conversation = await makeConversation(store);
-      await waitForPass(store, conversation, 't1');
+      const { lease: turn } = await acceptAndClaim(store, conversation, 't1');
       const { lease } = await claimPass(store, conversation);
-      const end = endOf({ outcome });
-      expect(await store.endPass(lease, end)).toEqual({ status: 'ended', wakeTurn: end.wakeTurn });
-      expect(await store.inspectTurn(conversation)).toEqual({ status: 'lapsed', recordedWake: end.wakeTurn });
-      expect(await store.claim(conversation, 'o', 'w')).toMatchObject({
-        status: 'claimed',
-        turn: { waited: { for: 'compaction', isFulfilled: true } },
-      });
+      await store.endPass(lease, endOf({ outcome: { kind: 'failed', code: 'conflict' } }));
+      await store.suspend(turn, { for: 'compaction', step: 's', waitMs: 60_000, calls: [], passId: lease.passId });
+      expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ turn: { waited: { isFulfilled: false } } });
+    });
+
+    test('a pass other than the one that was asked for does not fulfil the wait', async () => {
+      const { store } = harness();
+      const conversation = await makeConversation(store);
+      const { lease: turn } = await acceptAndClaim(store, conversation, 't1');
+      const { lease } = await claimPass(store, conversation);
+      await store.endPass(lease, endOf({ outcome: { kind: 'failed', code: 'conflict' } }));
+      await claimPass(store, conversation, { reasons: ['ratio'] });
+      await store.suspend(turn, { for: 'compaction', step: 's', waitMs: 60_000, calls: [], passId: lease.passId });
+      expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ turn: { waited: { isFulfilled: false } } });
     });
 
     test('a commit, too, fulfils it', async () => {

@@ -313,7 +313,7 @@ export function describeWaits(harness: () => TurnHarness): void {
       const conversation = newConversation();
       const { lease } = await acceptAndClaim(store, conversation, 't1');
       await beginPass(conversation);
-      await store.suspend(lease, waitFor('compaction'));
+      await store.suspend(lease, { ...waitFor('compaction'), passId: 'pass' });
       expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ status: 'waiting' });
       expect(await endPass(conversation, 'w1')).toBe(true);
       expect(await endPass(conversation, 'w2')).toBe(false);
@@ -323,14 +323,15 @@ export function describeWaits(harness: () => TurnHarness): void {
       expect((await claimHead(store, conversation)).waited).toMatchObject({ for: 'compaction', isFulfilled: true });
     });
 
-    test('a pass that ended before the suspend fulfils it at once', async () => {
+    test('a pass that is not open any more is not waited for, and fulfils nothing by being away', async () => {
       const { store, observe } = harness();
       const conversation = newConversation();
       const { lease } = await acceptAndClaim(store, conversation, 't1');
-      expect(await store.suspend(lease, waitFor('compaction'))).toEqual({ status: 'suspended' });
+      const wait = { ...waitFor('compaction'), passId: 'another' };
+      expect(await store.suspend(lease, wait)).toEqual({ status: 'suspended' });
       const { times } = await observe(conversation);
       expect(times.ready['t'], 'due now').toBeLessThanOrEqual(times.now);
-      expect((await claimHead(store, conversation)).waited).toMatchObject({ for: 'compaction', isFulfilled: true });
+      expect((await claimHead(store, conversation)).waited).toMatchObject({ for: 'compaction', isFulfilled: false });
     });
 
     test('the end of a pass does not touch a turn that runs or waits for something else', async () => {

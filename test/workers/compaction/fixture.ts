@@ -20,6 +20,7 @@ import { scriptedModel } from '../../../src/models/scripted.ts';
 import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
 import { createPassHandler, takeOverPass } from '../../../src/workers/compaction/pass-delivery.ts';
 import type { CompactionPorts } from '../../../src/workers/compaction/ports.ts';
+import { recountContext } from '../../../src/workers/compaction/recount.ts';
 import { type PreparedAgent, prepareAgent } from '../../../src/workers/prepared-agent.ts';
 import type { SummarizationPorts } from '../../../src/workers/summarization/ports.ts';
 import { createSummarizationHandler } from '../../../src/workers/summarization/summarization-delivery.ts';
@@ -98,7 +99,10 @@ export class Fixture {
       sweep: store,
       texts: store,
       wakes: this.queue,
-      takeover: { settleNow: (conversation) => takeOverPass(this.ports, conversation) },
+      takeover: {
+        settleNow: (conversation) => takeOverPass(this.ports, conversation),
+        recount: (conversation, asked) => recountContext(this.ports, conversation, asked),
+      },
       summarizers: (policy) => {
         this.policies.push(policy);
         return this.summarizers;
@@ -169,7 +173,8 @@ export class Fixture {
     if (claim.status !== 'claimed') throw new Error(`not claimed: ${claim.status}`);
     await this.request(...reasons);
     const waitMs = TURN_LIMITS.compactionWaitMs;
-    await this.store.suspend(claim.turn.lease, { for: 'compaction', step: 'model-1', waitMs, calls: [] });
+    const { passId } = this.db.find(ref)?.pass ?? {};
+    await this.store.suspend(claim.turn.lease, { for: 'compaction', step: 'model-1', waitMs, calls: [], passId });
     this.queue.clear();
   }
 

@@ -388,7 +388,9 @@ describe('a version that changed meanwhile', () => {
 describe('a pass that is no longer its worker’s', () => {
   it('writes nothing once another took it over, wherever it stands', async () => {
     for (const step of ['readReasons', 'recordPlan', 'parkPass', 'commitVersion'] as const) {
-      const takeOver = once(() => takeOverPass(world.ports, ref));
+      const takeOver = once(async () => {
+        await takeOverPass(world.ports, ref);
+      });
       const world: Fixture = await openPass({ wrap: before('passes', step, takeOver) });
       await world.runPass();
       await world.runPass('job2');

@@ -86,7 +86,7 @@ const ENDINGS: readonly Ending[] = [
 
 describe('every end of a pass', () => {
   it.each(ENDINGS)(
-    'lets the turn go on that waits for it: $outcome, $how',
+    'wakes the turn that waits for it, and fulfils its wait if the size is settled: $outcome, $how',
     async ({ outcome, options, reason, tokens, end }) => {
       const world = await Fixture.open(options);
       await world.append(outcome === 'infeasible' ? 'u20 a20' : FIVE_SEQUENCES);
@@ -94,7 +94,11 @@ describe('every end of a pass', () => {
       await end(world);
       expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome }]);
       const { wake, turnRecords } = world.db.find(ref) ?? {};
-      expect(turnRecords?.get('t1')?.waiting).toMatchObject({ for: 'compaction', isFulfilled: true });
+      expect(turnRecords?.get('t1')?.waiting).toMatchObject({
+        for: 'compaction',
+        isOver: true,
+        isFulfilled: !['failed', 'no_reason'].includes(outcome),
+      });
       expect(world.queue.wakes).toEqual([{ kind: 'turn', wake }]);
       const countedFrom = outcome === 'no_reason' ? 0 : world.db.find(ref)?.log.length;
       expect(world.db.find(ref)?.passed.head).toBe(countedFrom);
@@ -171,6 +175,26 @@ describe('a turn over the hard limit', () => {
     expect(child && (await world.summarize(child))).toMatchObject({ status: 'ended', outcome: 'superseded' });
     expect(await world.deliver('job1', true)).toEqual({ status: 'done' });
     expect(world.db.find(ref)?.versions.size).toBe(1);
+  });
+
+  it('is answered although every worker that claimed its pass died', async () => {
+    const world = await Fixture.open({ profile, policy: small, model: deciding() });
+    await world.append('u20 a300 a300 u20 a300 a300 u20 a300');
+    await world.accept('t1', words(250));
+    await world.turn(ref);
+    for (let claim = 0; claim < PASS_LIMITS.maxAttempts; claim += 1) {
+      await world.store.claimPass(ref, `o${claim}`, 'job', `w${claim}`);
+      world.db.advance(PASS_LIMITS.leaseMs + 1);
+      // It is the pass that fails, not the wait that ends.
+      await world.store.recordWake({ kind: 'turn', conversation: ref }, 'w');
+      const waiting = world.db.find(ref)?.turnRecords.get('t1')?.waiting;
+      if (waiting !== undefined) waiting.until = world.db.now() + TURN_LIMITS.compactionWaitMs;
+    }
+    await world.deliver();
+    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'failed', code: 'poison' }]);
+    await drain(world);
+    expect(await world.store.readTurn(ref, 't1')).toMatchObject({ state: 'completed', answer: { content: 'ok' } });
+    expect(world.version).toMatchObject({ strategy: 'summarize' });
   });
 
   it('takes over with the summaries that came in time', async () => {

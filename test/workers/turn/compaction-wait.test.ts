@@ -245,6 +245,139 @@ describe('a hard pass', () => {
   });
 });
 
+describe('a pass that ended without having settled the size', () => {
+  /** One old message and a live one: together over the window, and a pass can remove the old one. */
+  async function openFeasible(options: Partial<FixtureOptions> = {}): Promise<Fixture> {
+    const world = await openWith(deciding(), options);
+    await world.accept('t0', words(2_000));
+    await settleUnanswered(world);
+    await world.accept('t1', words(100));
+    await world.deliver();
+    return world;
+  }
+
+  it('is no wait: the turn asks for another pass, and goes on with what that one left', async () => {
+    const world = await openFeasible();
+    await world.failPass();
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
+    expect(world.passRequests).toHaveLength(2);
+    await world.endPass(1);
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+    expect(world.takeovers, 'nobody else’s pass was open').toBe(1);
+  });
+
+  it('leaves the turn to take over whatever pass is open by then', async () => {
+    const world = await openFeasible({ takeoverKeeps: 1 });
+    await world.failPass();
+    await world.ports.passes.requestPass({ conversation: ref, reasons: ['ratio'], passId: 'another', wake: 'w' });
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+    expect(world.db.find(ref)?.pass).toBeUndefined();
+  });
+
+  it('is not waited for more than three times: then the turn settles the context itself', async () => {
+    const world = await openFeasible({ takeoverKeeps: 1 });
+    for (let pass = 0; pass < 3; pass += 1) {
+      expect(await world.view('t1'), `wait ${pass + 1}`).toMatchObject({ state: 'waiting' });
+      await world.failPass();
+      await world.deliver();
+    }
+    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+    expect(world.eventsOf('turn_suspended')).toHaveLength(3);
+  });
+
+  it('also where its provider had refused the size', async () => {
+    const model = deciding(({ messages }) => (messages.length > 1 ? overflow() : { content: 'fits' }));
+    const world = await openWith(model);
+    await world.accept('t0', 'before');
+    await settleUnanswered(world);
+    await world.accept('t1', 'now');
+    await world.deliver();
+    await world.failPass();
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
+    await world.endPass(1);
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'fits' } });
+  });
+});
+
+describe('budget_infeasible', () => {
+  it('is not reported for a context from which something may still be removed: the turn removes it', async () => {
+    const world = await openWith(deciding(), { takeoverKeeps: 1 });
+    await world.accept('t0', words(2_000));
+    await settleUnanswered(world);
+    await world.accept('t1', words(100));
+    await world.deliver();
+    // A pass for soft reasons, or at a worker with another policy, that found nothing to do.
+    await world.endPass();
+    await world.deliver();
+    expect(world.recounts).toBe(1);
+    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+  });
+
+  it('is not reported for a size that the context has no more', async () => {
+    let shrink = async (): Promise<void> => undefined;
+    const world = await openWith(deciding(), {
+      wrap: (ports) => ({
+        ...ports,
+        turns: {
+          ...ports.turns,
+          startSteps: async (lease, keys) => {
+            const started = await ports.turns.startSteps(lease, keys);
+            await shrink();
+            return started;
+          },
+        },
+      }),
+    });
+    await world.accept('t0', words(2_000));
+    await settleUnanswered(world);
+    await world.accept('t1', words(100));
+    await world.deliver();
+    await world.endPass();
+    // Between the turn's read of the state and its verdict another pass commits.
+    shrink = async () => {
+      shrink = async () => undefined;
+      await world.ports.passes.requestPass({ conversation: ref, reasons: ['manual'], passId: 'p9', wake: 'w' });
+      await world.endPass(1);
+    };
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+    expect(world.recounts).toBe(0);
+  });
+
+  it('carries the parts of the context that have to stay, which add up to more than the budget', async () => {
+    const world = await openWith(deciding());
+    await world.accept('t1', words(2_100));
+    await world.deliver();
+    await world.endPass();
+    await world.deliver();
+    const { failure } = (await world.view('t1')) ?? {};
+    const { fixed, pinned, open, floor, max } = failure?.details as Record<string, number>;
+    expect((fixed ?? 0) + (pinned ?? 0) + (open ?? 0) + (floor ?? 0)).toBeGreaterThan(max ?? Number.NaN);
+    expect(open).toBe(2_104);
+    expect(failure?.message).toMatch(/fixed \d+ \+ pinned 0 \+ open 2104 \+ floor 0, maxTokens 1000/);
+  });
+
+  it('is not what a turn ends with if every pass loses its version to somebody else: its retries are exhausted', async () => {
+    const world = await openWith(deciding());
+    await world.accept('t0', words(2_000));
+    await settleUnanswered(world);
+    await world.accept('t1', words(100));
+    await world.deliver();
+    await world.endPass();
+    for (let delivery = 0; (await world.view('t1'))?.state !== 'failed'; delivery += 1) {
+      if (delivery === 30) throw new Error('30 deliveries did not settle the turn');
+      await world.deliver();
+      await world.timers.advance(60_000);
+    }
+    expect(await world.view('t1')).toMatchObject({ failure: { code: 'retries_exhausted' } });
+  });
+});
+
 describe('a request that the provider refuses as too long', () => {
   it('is sent again after a pass', async () => {
     const model = deciding(({ messages }) => (messages.length > 1 ? overflow() : { content: 'fits' }));

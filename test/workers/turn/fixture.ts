@@ -5,19 +5,22 @@ import type { WorkerEvent } from '../../../src/domain/events.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import { type Message, NO_WEIGHT } from '../../../src/domain/message.ts';
 import type { Model } from '../../../src/domain/model.ts';
+import type { PassOutcome } from '../../../src/domain/pass.ts';
 import type { PolicyInput } from '../../../src/domain/policy.ts';
-import type { PassRequest } from '../../../src/domain/ports/pass-store.ts';
+import type { PassLease, PassRequest } from '../../../src/domain/ports/pass-store.ts';
 import type { TextDelta } from '../../../src/domain/ports/text-deltas.ts';
 import { noTracing } from '../../../src/domain/ports/tracing.ts';
 import type { TurnView } from '../../../src/domain/turn.ts';
 import { type Segment, START_VERSION, type Version } from '../../../src/domain/version.ts';
 import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
+import { recountContext } from '../../../src/workers/compaction/recount.ts';
 import { type PreparedAgent, prepareAgent } from '../../../src/workers/prepared-agent.ts';
 import { type DeliveryOutcome, TurnDelivery } from '../../../src/workers/turn/turn-delivery.ts';
 import type { TurnDependencies } from '../../../src/workers/turn/turn-dependencies.ts';
 import { openMemoryContextStore } from '../../fakes/store/context-store.ts';
 import { MemoryDatabase } from '../../fakes/store/database.ts';
 import { openMemoryPassStore } from '../../fakes/store/pass-store.ts';
+import { openMemorySummaryStore } from '../../fakes/store/summary-store.ts';
 import { openMemoryTurnStore } from '../../fakes/store/turn-store.ts';
 import { ManualTimers, settleTasks } from './manual-timers.ts';
 
@@ -50,6 +53,7 @@ export class Fixture {
   readonly passRequests: PassRequest[] = [];
   readonly agent: PreparedAgent;
   takeovers = 0;
+  recounts = 0;
   /** what was told of providers' counts */
   readonly observed: { readonly model: string; readonly providerTokens: number; readonly counted: number }[] = [];
   /** what was told of answers while they were written */
@@ -72,7 +76,16 @@ export class Fixture {
       takeover: {
         settleNow: async () => {
           this.takeovers += 1;
-          await this.endPass(options.takeoverKeeps);
+          const claim = await this.#passes.takeOverPass(ref, this.nextId(), this.nextId());
+          return claim.status === 'claimed'
+            ? await this.#endClaimed(claim.pass.lease, options.takeoverKeeps)
+            : undefined;
+        },
+        recount: async (conversation, asked) => {
+          this.recounts += 1;
+          const { contexts, agents } = this.ports;
+          const summaries = openMemorySummaryStore(this.db);
+          return await recountContext({ contexts, summaries, agents }, conversation, asked);
         },
       },
       texts: {
@@ -161,13 +174,15 @@ export class Fixture {
 
   /** Ends the pass in progress; what waited for it goes on. `keep`: it evicts all but the last messages. */
   async endPass(keep?: number): Promise<void> {
-    const claim = await this.#passes.takeOverPass(ref, this.nextId(), this.nextId());
-    if (claim.status !== 'claimed') return;
-    const { lease } = claim.pass;
+    const claim = await this.#passes.claimPass(ref, this.nextId(), 'job', this.nextId());
+    if (claim.status === 'claimed') await this.#endClaimed(claim.pass.lease, keep);
+  }
+
+  async #endClaimed(lease: PassLease, keep?: number): Promise<PassOutcome['kind']> {
     const end = { gate: OPEN_GATE, wakeTurn: this.nextId() };
     if (keep === undefined) {
       await this.#passes.endPass(lease, { ...end, outcome: { kind: 'none' } });
-      return;
+      return 'none';
     }
     const version = this.#evictAllBut(keep);
     await this.#passes.commitVersion(lease, {
@@ -179,6 +194,15 @@ export class Fixture {
       whole: new Map(),
       keepVersions: 10,
     });
+    return 'committed';
+  }
+
+  /** Ends the open pass without having settled anything. */
+  async failPass(): Promise<void> {
+    const claim = await this.#passes.claimPass(ref, this.nextId(), 'job', this.nextId());
+    if (claim.status !== 'claimed') throw new Error(`no pass is open: ${claim.status}`);
+    const outcome = { kind: 'failed', code: 'poison' } as const;
+    await this.#passes.endPass(claim.pass.lease, { gate: OPEN_GATE, wakeTurn: this.nextId(), outcome });
   }
 
   /** Timers that still run once all work has come to rest: none behind a delivery that ended. */

@@ -232,7 +232,7 @@ describe('a version that a turn waited for, and whose form its provider refuses'
     await world.deliver();
     await world.endPass(2);
     await world.deliver();
-    expect(await world.view('t3')).toMatchObject({ state: 'failed', failure: { code: 'budget_infeasible' } });
+    expect(await world.view('t3')).toMatchObject({ state: 'failed', failure: { code: 'model_failed' } });
     expect(sent.slice(2)).toEqual([1, 3]);
   });
 

@@ -12,7 +12,7 @@ describe('a wait has a deadline', () => {
       calls: ['c2_0'],
     });
     expect(waitForCalls('approval', 'model-1', ['c2_0']).waitMs).toBe(86_400_000);
-    expect(waitForPass('model-2')).toMatchObject({ for: 'compaction', waitMs: 20_000, calls: [] });
+    expect(waitForPass('model-2', 'p1')).toMatchObject({ for: 'compaction', waitMs: 20_000, calls: [], passId: 'p1' });
   });
 
   it('that doubles from 1 s to 60 s for a provider that names no time', () => {

@@ -1,11 +1,12 @@
--- Needs: keys, ready, wake. Fulfils the wait of the head turn, if it waits for `kind`; true: the caller adds `wake`.
--- A wait that was fulfilled before keeps the wake that it got then.
-local function fulfil_wait(kind, wake)
+-- Needs: keys, ready, wake. Ends the wait of the head turn if the turn waits for `kind`. Answers true if the caller has to add `wake`.
+-- is_fulfilled: what the turn waits for has come. If false, the turn only wakes, and looks for itself (I13).
+-- A wait that ended before keeps its end and its wake.
+local function end_wait(kind, wake, is_fulfilled)
   local turn = redis.call('LINDEX', mb, 0)
   if not turn then return false end
   local wait = redis.call('HMGET', tbase .. turn, 'state', 'wfor', 'wful')
   if wait[1] ~= 'waiting' or wait[2] ~= kind or wait[3] then return false end
-  redis.call('HSET', tbase .. turn, 'wful', 1)
+  redis.call('HSET', tbase .. turn, 'wful', is_fulfilled and 1 or 0)
   wake_turn(wake)
   return true
 end

@@ -1,6 +1,9 @@
 -- Needs: keys, ready, wake, events, fulfil, review.
 -- @include rest
 
+-- I13: the ends after which the context's size is what a pass can make of it. Same list as settlesSize in domain/pass.ts.
+local SETTLES_SIZE = { committed = true, approved = true, none = true, no_gain = true, infeasible = true }
+
 -- Every end of a pass, whatever it is: its entry goes with it (I6) and a turn that waited for it goes on. Thresholds of turns
 -- and messages count from here, unless there was no pass: evaluated more often than a threshold is met, they would never
 -- be. ttl: as begin_rest is given it.
@@ -11,8 +14,9 @@ local function end_pass(passId, outcome, wake, ttl)
   redis.call('HDEL', c, 'pass')
   leave_alone(pass_member)
   count_no_more()
-  local is_awaited = fulfil_wait('compaction', wake) and 1 or 0
-  redis.call('HSET', c, 'lp', passId, 'lw', wake, 'lf', is_awaited)
+  local settles = SETTLES_SIZE[outcome]
+  local is_awaited = end_wait('compaction', wake, settles) and 1 or 0
+  redis.call('HSET', c, 'lp', passId, 'lw', wake, 'lf', is_awaited, 'ls', settles and 1 or 0)
   local log_end = redis.call('HMGET', c, 'head', 'turns', 'ttl')
   begin_rest(log_end[3], ttl)
   if outcome ~= 'no_reason' and outcome ~= 'thinking' then

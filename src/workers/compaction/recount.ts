@@ -1,0 +1,55 @@
+import { type BudgetInfeasible, explainInfeasible } from '../../domain/compaction/infeasible.ts';
+import { Ladder } from '../../domain/compaction/ladder.ts';
+import { buildContext } from '../../domain/context.ts';
+import type { ConversationRef } from '../../domain/ids.ts';
+import { summaryPolicy } from '../summary-policy.ts';
+import type { PassAsked, Recount } from '../turn/turn-dependencies.ts';
+import { findFirstUser } from '../user-messages.ts';
+import { readAccepted } from './accepted-summaries.ts';
+import { planRequest } from './pass-findings.ts';
+import type { CompactionPorts } from './ports.ts';
+import { tryPass } from './trial-pass.ts';
+
+/**
+ * Plans and settles over a fresh snapshot, with the summaries that are there, and writes nothing: would a pass make room now?
+ * @returns undefined if the conversation or its agent is gone
+ */
+export async function recountContext(
+  { contexts, summaries, agents }: Pick<CompactionPorts, 'contexts' | 'summaries' | 'agents'>,
+  conversation: ConversationRef,
+  { reasons, refusedTokens }: PassAsked,
+): Promise<Recount | undefined> {
+  const state = await contexts.readConversation(conversation);
+  const source = await contexts.readContext(conversation);
+  const found = state && agents.find(state.agent);
+  if (state === undefined || source === undefined || found === undefined) return undefined;
+  const prepared = { ...found };
+  const firstUserSeq = await findFirstUser(contexts, conversation, source.head);
+  const context = buildContext(source);
+  const findings = { firstUserSeq, refusedTokens };
+  const tried = await tryPass({
+    prepared,
+    state,
+    source,
+    context,
+    ...findings,
+    requested: reasons,
+    complete: (plan) => readAccepted(summaries, conversation, plan, summaryPolicy(prepared.policy, state)),
+  });
+  switch (tried.kind) {
+    case 'version':
+    case 'no_reason':
+      return { fits: true };
+    case 'infeasible':
+      return { fits: false, details: tried.details, rules: [] };
+    default: {
+      const rules = tried.kind === 'refused' ? tried.refusal.codes : [];
+      return { fits: false, details: explainNow(), rules };
+    }
+  }
+
+  function explainNow(): BudgetInfeasible {
+    const request = planRequest(prepared, context, reasons, findings);
+    return explainInfeasible(request, new Ladder(request).layout);
+  }
+}
