@@ -9,6 +9,7 @@ import { type Moods, MoodyProvider } from './provider.ts';
 import { Random } from './random.ts';
 import { type Recoveries, Tellings } from './tellings.ts';
 import { Traffic } from './traffic.ts';
+import { findUnexplained } from './unexplained-failures.ts';
 
 export interface ChaosOptions {
   readonly seed: number;
@@ -130,6 +131,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       quietMs: Date.now() - quietSinceMs,
       findings: [
         ...stored.findings,
+        ...findUnexplained(stored.conversations, tellings),
         ...tellings.findFalseLosses(completed),
         ...crew.crashes.map((detail) => ({ rule: 'no worker ends by itself', conversation: '', detail })),
         ...checkPaid(again, faults.counts),

@@ -22,6 +22,12 @@ export interface Recoveries {
   readonly max: number;
 }
 
+interface Claim {
+  readonly worker: number;
+  /** its worker was killed, or was told that the lease is lost */
+  wasHarmed: boolean;
+}
+
 /** What the workers said of themselves: how long a killed one's turns stood still, and who was told wrongly that it had lost. */
 export class Tellings {
   /** ended passes by outcome */
@@ -33,7 +39,8 @@ export class Tellings {
   readonly #holders = new Map<string, number>();
   readonly #orphans = new Map<string, number>();
   readonly #recoveries: number[] = [];
-  readonly #claims = new Map<string, number>();
+  /** by turn, its claims in order */
+  readonly #claims = new Map<string, Claim[]>();
   readonly #fenced = new Set<string>();
 
   /** @param worker a number that no other process of the run has */
@@ -45,13 +52,14 @@ export class Tellings {
         if (killedAt !== undefined) this.#recoveries.push(at - killedAt);
         this.#orphans.delete(key);
         this.#holders.set(key, worker);
-        this.#claims.set(key, (this.#claims.get(key) ?? 0) + 1);
+        this.#claims.set(key, [...(this.#claims.get(key) ?? []), { worker, wasHarmed: false }]);
         return;
       }
       case 'turn_suspended':
       case 'turn_settled':
       case 'lease_lost':
         if (why === 'fenced') this.#fenced.add(key);
+        if (type === 'lease_lost') this.#noteHarm(key, worker);
         if (this.#holders.get(key) === worker) this.#holders.delete(key);
         return;
       case 'pass_ended':
@@ -68,7 +76,18 @@ export class Tellings {
       if (holder !== worker) continue;
       this.#holders.delete(key);
       this.#orphans.set(key, at);
+      this.#noteHarm(key, worker);
     }
+  }
+
+  /** Whether harm ended each of the last claims of a turn. A worker that dies before it reports a claim leaves fewer claims here. */
+  wereLastClaimsHarmed(key: string, count: number): boolean {
+    return (this.#claims.get(key) ?? []).slice(-count).every(({ wasHarmed }) => wasHarmed);
+  }
+
+  #noteHarm(key: string, worker: number): void {
+    const claim = this.#claims.get(key)?.findLast((one) => one.worker === worker);
+    if (claim !== undefined) claim.wasHarmed = true;
   }
 
   get recoveries(): Recoveries {
@@ -84,7 +103,7 @@ export class Tellings {
    */
   *findFalseLosses(completed: ReadonlySet<string>): Iterable<Finding> {
     for (const key of this.#fenced) {
-      if (this.#claims.get(key) !== 1 || !completed.has(key)) continue;
+      if (this.#claims.get(key)?.length !== 1 || !completed.has(key)) continue;
       const [conversation = '', turn = ''] = key.split('/');
       const detail = `${turn} is completed, claimed once, and its worker was told that it was fenced`;
       yield { rule: 'who settled a turn is told so', conversation, detail };

@@ -185,8 +185,6 @@ describe('a turn over the hard limit', () => {
     for (let claim = 0; claim < PASS_LIMITS.maxAttempts; claim += 1) {
       await world.store.claimPass(ref, `o${claim}`, 'job', `w${claim}`);
       world.db.advance(PASS_LIMITS.leaseMs + 1);
-      // It is the pass that fails, not the wait that ends.
-      await world.store.recordWake({ kind: 'turn', conversation: ref }, 'w');
       const waiting = world.db.find(ref)?.turnRecords.get('t1')?.waiting;
       if (waiting !== undefined) waiting.until = world.db.now() + TURN_LIMITS.compactionWaitMs;
     }
