@@ -129,6 +129,16 @@ type LossEvent = {
   readonly why?: 'fenced' | 'gone' | 'canceled' | 'expired';
 };
 
+/** Writes of a claimed turn that are held while Redis takes no writes. */
+export const HELD_WRITES = ['start', 'step', 'suspend', 'settle', 'rollback', 'request'] as const;
+export type HeldWrite = (typeof HELD_WRITES)[number];
+
+type HoldEvent =
+  /** Redis refused a write of a turn. The worker holds what it finished and repeats the write while it has the lease */
+  | { readonly type: 'write_held'; readonly write: HeldWrite; readonly code: 'redis_full' | 'redis_unavailable' }
+  /** Redis took a write that was held */
+  | { readonly type: 'write_taken'; readonly write: HeldWrite; readonly heldMs: number };
+
 /** A job waits again, because its worker died, froze, lost Redis or stopped before it was done. Told by whoever found it. */
 type ReclaimEvent = {
   readonly type: 'job_reclaimed';
@@ -188,7 +198,7 @@ type FailureEvent = {
  * What workers tell whoever listens: metrics and logs subscribe, the core knows neither. Durations in ms, sizes in tokens.
  */
 export type WorkerEvent =
-  | (EventScope & (TurnEvent | ModelEvent | PassEvent | LossEvent | ExpiryEvent))
+  | (EventScope & (TurnEvent | ModelEvent | PassEvent | LossEvent | HoldEvent | ExpiryEvent))
   | (Partial<EventScope> & (FailureEvent | MemoryEvent | PolicyEvent | ReclaimEvent | LostWorkerEvent));
 
 export type EventListener = (event: WorkerEvent) => void;

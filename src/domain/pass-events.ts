@@ -14,7 +14,7 @@ export type PassHold = (typeof PASS_HOLDS)[number];
 
 /**
  * Where a pass did less well than it planned. `summaries_missing`: sequences stay as they were; `evicted`: it was to summarize
- * and no summary came; `floor_relaxed`: less is left than the retention window; `taken_over`: a turn had waited too long for it.
+ * and no summary came; `floor_relaxed`: less is left than the retention window; `taken_over`: a turn ended it itself.
  */
 export const PASS_FALLBACKS = ['summaries_missing', 'evicted', 'floor_relaxed', 'taken_over'] as const;
 export type PassFallback = (typeof PASS_FALLBACKS)[number];
@@ -80,7 +80,7 @@ export type PassEvent =
       /** what holds it back */
       readonly why: PassHold;
     }
-  /** a turn had waited for it past its deadline and ends it itself, with the summaries that are there */
+  /** a turn ends it itself, with the summaries that are there: its deadline passed, or earlier passes did not settle the size */
   | { readonly type: 'pass_taken_over' }
   /** under review: it waits for somebody to approve of the version that it has settled */
   | {

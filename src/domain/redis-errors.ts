@@ -1,4 +1,4 @@
-import { TurnfoldError } from './errors.ts';
+import { isTurnfoldError, TurnfoldError } from './errors.ts';
 import { findDenial, findTlsFault, refusalError } from './redis-refusal.ts';
 
 /**
@@ -56,6 +56,13 @@ export function nameRedisError(cause: unknown): unknown {
     );
   }
   return findDenial(cause) ?? (isOutage(cause) ? outage(cause) : cause);
+}
+
+/** The code of a named error that says that Redis answers and takes no writes now; nothing was written. Undefined: another error. */
+export function findWriteRefusal(error: unknown): 'redis_full' | 'redis_unavailable' | undefined {
+  if (isTurnfoldError(error, 'redis_full')) return 'redis_full';
+  if (!isTurnfoldError(error, 'redis_unavailable')) return undefined;
+  return error.cause instanceof Error && TAKES_NO_WRITES.test(error.cause.message) ? 'redis_unavailable' : undefined;
 }
 
 /** A failure that is an outage whatever it says, because nothing could even be asked; or a denial that it tells of. */

@@ -55,7 +55,7 @@ const LOG_LINES: LogLines = {
   }),
   pass_taken_over: () => ({
     level: 'warn',
-    message: 'pass taken over by the turn that waited for it past its deadline',
+    message: 'pass taken over by the turn that needs it',
     fields: {},
   }),
   pass_fanned_out: ({ jobs, sequences }) => ({
@@ -94,6 +94,16 @@ const LOG_LINES: LogLines = {
     why === 'canceled'
       ? { level: 'info', message: `${what} was canceled while it was worked on`, fields: { why } }
       : { level: 'warn', message: `${what} is another owner's, or erased`, fields: { why } },
+  write_held: ({ write, code }) => ({
+    level: 'warn',
+    message: 'write held: redis takes no writes; repeated while the turn has its lease',
+    fields: { write, code },
+  }),
+  write_taken: ({ write, heldMs }) => ({
+    level: 'info',
+    message: 'held write taken',
+    fields: { write, heldMs },
+  }),
   job_reclaimed: ({ queue }) => ({
     level: 'warn',
     message: 'job waits again: its worker died, froze, lost redis or stopped before it was done',

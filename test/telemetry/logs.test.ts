@@ -113,6 +113,8 @@ describe('log catalogue', () => {
       'conversation_expired',
       'lease_lost',
       'worker_lost',
+      'write_held',
+      'write_taken',
       'job_reclaimed',
       'redis_nearly_full',
       'policy_warned',

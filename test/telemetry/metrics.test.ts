@@ -115,6 +115,8 @@ const expected: { readonly [Type in WorkerEvent['type']]: Record<string, number>
   },
   version_rejected: { 'turnfold_versions_rejected_total{by="provider"}': 1 },
   lease_lost: { 'turnfold_leases_lost_total{what="turn",why="fenced"}': 1 },
+  write_held: { 'turnfold_writes_held_total{write="step"}': 1 },
+  write_taken: {},
   conversation_expired: { turnfold_conversations_expired_total: 1 },
   redis_nearly_full: {},
   policy_warned: {},

@@ -1,4 +1,6 @@
--- Extends the lease of a pass's owner.
+#!lua flags=allow-oom
+-- Extends the lease of a pass's owner. Also on a full Redis: the fields are there already and do not grow, and the worker
+-- holds what it finished for as long as it has the lease (I11).
 -- ARGV: passId, owner, leaseMs
 -- Reply: 'held' | 'fenced' | 'superseded' | 'gone'
 -- @include keys

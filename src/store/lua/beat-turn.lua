@@ -1,4 +1,6 @@
--- Extends the lease of an owner.
+#!lua flags=allow-oom
+-- Extends the lease of an owner. Also on a full Redis: the fields are there already and do not grow, and the worker
+-- holds what it finished for as long as it has the lease (I11).
 -- ARGV: turn, owner, epoch, leaseMs
 -- Reply: 'held' | what find_loss answers
 -- @include keys

@@ -1,3 +1,4 @@
+import { HELD_WRITES } from '../../domain/events.ts';
 import { QUEUES } from '../../jobs/names.ts';
 import { cross, type MetricSpec, ONE } from './metric-spec.ts';
 
@@ -30,6 +31,13 @@ export const WORKER_METRICS = {
       ...cross({ what: ['turn'], why: ['fenced', 'gone', 'canceled', 'expired'] }),
       ...cross({ what: ['pass'], why: ['fenced', 'gone'] }),
     ],
+  },
+  writesHeld: {
+    type: 'counter',
+    name: 'turnfold_writes_held_total',
+    help: 'Writes of turns that a worker holds and repeats because Redis takes no writes, each counted once.',
+    labels: ['write'],
+    start: cross({ write: HELD_WRITES }),
   },
   jobReclaims: {
     type: 'counter',

@@ -1,6 +1,8 @@
 import type { Reason } from '../../domain/compaction/thresholds.ts';
+import type { PassIntake } from '../../domain/ports/pass-store.ts';
 import { upperBoundTokens } from '../../domain/size.ts';
 import { requestPass } from '../pass-request.ts';
+import { holdWrite } from './held-write.ts';
 import { LostTurn } from './lost-turn.ts';
 import type { ModelFailure } from './model-call.ts';
 import type { RunningTurn } from './running-turn.ts';
@@ -77,7 +79,10 @@ export async function failAsRefused(run: RunningTurn, tokens: number, refusal: M
 export async function askForPass({ keeper, ports, prepared }: RunningTurn, room: RoomRequest): Promise<string> {
   keeper.signal.throwIfAborted();
   const { calibration } = prepared.overhead;
-  const passId = await requestPass(ports, keeper.lease.conversation, { ...room, calibration });
+  const passes: PassIntake = {
+    requestPass: (request) => holdWrite({ ...ports, keeper }, 'request', () => ports.passes.requestPass(request)),
+  };
+  const passId = await requestPass({ ...ports, passes }, keeper.lease.conversation, { ...room, calibration });
   if (passId === undefined) throw new LostTurn('gone');
   return passId;
 }

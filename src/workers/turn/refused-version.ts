@@ -3,6 +3,7 @@ import { isLost } from '../../domain/ports/turn-store.ts';
 import { contextSize } from '../../domain/size.ts';
 import { START_VERSION, type Version } from '../../domain/version.ts';
 import { hashSegments } from '../segments-hash.ts';
+import { holdWrite } from './held-write.ts';
 import { LostTurn } from './lost-turn.ts';
 import type { ModelFailure } from './model-call.ts';
 import type { RunningTurn } from './running-turn.ts';
@@ -43,13 +44,16 @@ export async function rollBackRefused(
   keeper.signal.throwIfAborted();
   // First: a crash between the two costs a wait that was not owed, the other way round it costs the turn.
   if (hasWaitedForPass(journal.steps, step)) await journal.start([rollbackKey(step)]);
-  const result = await ports.turns.rollBackVersion(keeper.lease, {
+  const rollback = {
     expectedVersion: refused,
     shownVersion: shown.number,
     version,
     refusedSegments: hashSegments(shown.segments),
     keepVersions: PASS_LIMITS.keepVersions,
-  });
+  };
+  const result = await holdWrite({ ...ports, keeper }, 'rollback', () =>
+    ports.turns.rollBackVersion(keeper.lease, rollback),
+  );
   if (isLost(result)) throw new LostTurn(result.status);
   if (result.status === 'answered') return false;
   if (result.status === 'version_changed') {

@@ -100,7 +100,7 @@ export class TurnDelivery {
             run = briefed;
             return await runTurn(briefed);
           });
-    const next = await endTurn(this.#ports, { claimed, startedAt, end, mayClaimNext: this.#hasShareLeft() });
+    const next = await endTurn(this.#ports, { claimed, keeper, startedAt, end, mayClaimNext: this.#hasShareLeft() });
     return run !== undefined && end.kind === 'completed' ? await this.#compactBehind(run, next) : next;
   }
 
@@ -110,7 +110,7 @@ export class TurnDelivery {
     const prepared = ports.agents.find(claimed.agent);
     if (prepared === undefined) return undefined;
     if (claimed.input !== undefined) context.append([claimed.input], claimed.conversation);
-    const journal = new TurnJournal({ turns: ports.turns, clock: ports.clock, claimed, keeper, context });
+    const journal = new TurnJournal({ ...ports, claimed, keeper, context });
     return { claimed, prepared, given: {}, journal, context, keeper, ports, settings: this.#settings };
   }
 

@@ -2,6 +2,8 @@ import type { ErrorCode } from '../../domain/errors.ts';
 import { type ClaimedTurn, isLost, type Settlement } from '../../domain/ports/turn-store.ts';
 import { restOf } from '../../domain/rest.ts';
 import type { AnswerEnd, TurnFailure, WaitRequest } from '../../domain/turn.ts';
+import { holdWrite } from './held-write.ts';
+import type { LeaseKeeper } from './lease-keeper.ts';
 import { LostTurn } from './lost-turn.ts';
 import type { TurnDependencies } from './turn-dependencies.ts';
 
@@ -21,11 +23,15 @@ export function failTurn(code: ErrorCode, message: string, details?: TurnFailure
   return { kind: 'failed', failure: { code, message, ...(details === undefined ? {} : { details }) } };
 }
 
-type EndingPorts = Pick<TurnDependencies, 'turns' | 'agents' | 'wakes' | 'clock' | 'ids' | 'onEvent' | 'tracing'>;
+type EndingPorts = Pick<
+  TurnDependencies,
+  'turns' | 'agents' | 'wakes' | 'clock' | 'ids' | 'timers' | 'onEvent' | 'tracing'
+>;
 
 /** The work on a claimed turn, once it has stopped. */
 export interface EndedWork {
   readonly claimed: ClaimedTurn;
+  readonly keeper: LeaseKeeper;
   /** when the work began, by the clock of this process; `claimed.claimedAt` is when it was claimed, by the store's */
   readonly startedAt: number;
   readonly end: TurnEnd;
@@ -39,11 +45,12 @@ export interface EndedWork {
  * @throws LostTurn
  */
 export async function endTurn(ports: EndingPorts, work: EndedWork): Promise<ClaimedTurn | undefined> {
-  const { claimed, end } = work;
+  const { claimed, keeper, end } = work;
   if (end.kind === 'suspended') {
     const { lease } = claimed;
     const { wait } = end;
-    const suspended = await ports.turns.suspend(lease, { ...wait, suspendedIn: ports.tracing.current() });
+    const request = { ...wait, suspendedIn: ports.tracing.current() };
+    const suspended = await holdWrite({ ...ports, keeper }, 'suspend', () => ports.turns.suspend(lease, request));
     if (isLost(suspended)) throw new LostTurn(suspended.status);
     if (suspended.status === 'exhausted') return endTurn(ports, { ...work, end: exhausted(end) });
     const { conversation, turn } = lease;
@@ -58,14 +65,17 @@ export async function endTurn(ports: EndingPorts, work: EndedWork): Promise<Clai
 }
 
 async function writeSettlement(
-  { turns, agents, wakes, clock, ids, onEvent }: EndingPorts,
-  { claimed, startedAt, mayClaimNext }: EndedWork,
+  ports: EndingPorts,
+  { claimed, keeper, startedAt, mayClaimNext }: EndedWork,
   settlement: Settlement,
 ): Promise<ClaimedTurn | undefined> {
+  const { turns, agents, wakes, clock, ids, onEvent } = ports;
   const { lease, agent, dueAt, claimedAt } = claimed;
   const { conversation, turn } = lease;
   const rest = restOf(agents.find(agent)?.policy);
-  const result = await turns.settle(lease, { ...settlement, ...rest }, mayClaimNext ? undefined : ids.next());
+  const wake = mayClaimNext ? undefined : ids.next();
+  const settle = () => turns.settle(lease, { ...settlement, ...rest }, wake);
+  const result = await holdWrite({ ...ports, keeper }, 'settle', settle);
   if (isLost(result)) throw new LostTurn(result.status);
   onEvent({
     type: 'turn_settled',

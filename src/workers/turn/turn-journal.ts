@@ -1,5 +1,4 @@
 import type { ConversationState } from '../../domain/conversation.ts';
-import type { Clock } from '../../domain/ports/clock.ts';
 import {
   type ClaimedTurn,
   isLost,
@@ -9,15 +8,13 @@ import {
 } from '../../domain/ports/turn-store.ts';
 import type { StepRecord } from '../../domain/turn.ts';
 import type { ContextCache } from './context-cache.ts';
-import type { LeaseKeeper } from './lease-keeper.ts';
+import { type HoldPorts, holdWrite } from './held-write.ts';
 import { LostTurn } from './lost-turn.ts';
 
-export interface JournalOptions {
+export interface JournalOptions extends HoldPorts {
   readonly turns: Pick<TurnStore, 'startSteps' | 'recordStep'>;
   readonly claimed: Pick<ClaimedTurn, 'conversation' | 'steps'>;
-  readonly keeper: LeaseKeeper;
   readonly context: ContextCache;
-  readonly clock: Clock;
 }
 
 /**
@@ -53,7 +50,7 @@ export class TurnJournal {
   async start(keys: readonly string[]): Promise<void> {
     const { turns, keeper, clock } = this.#options;
     keeper.signal.throwIfAborted();
-    this.#held(await turns.startSteps(keeper.lease, keys));
+    this.#held(await holdWrite(this.#options, 'start', () => turns.startSteps(keeper.lease, keys)));
     for (const key of keys) {
       if (!this.#steps.has(key)) this.#steps.set(key, { status: 'started', at: clock.now() });
     }
@@ -63,7 +60,8 @@ export class TurnJournal {
   async record(outcome: StepOutcome): Promise<ConversationState> {
     const { turns, keeper, context, clock } = this.#options;
     keeper.signal.throwIfAborted();
-    const { conversation } = this.#held(await turns.recordStep(keeper.lease, outcome));
+    const recorded = await holdWrite(this.#options, 'step', () => turns.recordStep(keeper.lease, outcome));
+    const { conversation } = this.#held(recorded);
     this.#steps.set(outcome.key, { status: 'done', at: clock.now() });
     context.append(
       outcome.messages.map(({ message }) => message),

@@ -251,7 +251,10 @@ function settle(db: MemoryDatabase, lease: TurnLease, settlement: Settlement, wa
   return { status: 'settled', hasNext, next: takeHead(db, held.conversation, next, lease.owner) };
 }
 
-function waitedFor({ isOver: _isOver, ...waited }: NonNullable<MemoryTurn['waiting']>): NonNullable<ClaimedTurn['waited']> {
+function waitedFor({
+  isOver: _isOver,
+  ...waited
+}: NonNullable<MemoryTurn['waiting']>): NonNullable<ClaimedTurn['waited']> {
   return waited;
 }
 
