@@ -20,10 +20,11 @@ export async function bringAnswers(
   answers: Readonly<Record<string, CallAnswer>>,
 ): Promise<'going_on' | 'still_waiting'> {
   const conversation = readConversationName(name);
+  const { agent = '' } = (await ports.contexts.readConversation(conversation)) ?? {};
   const result = await ports.turns.resume({
     conversation,
     turn: readTurnId(turn),
-    answers: readAnswers(answers),
+    answers: await readAnswers(await ports.counterFor(agent), answers),
     wake: ports.ids.next(),
   });
   switch (result.status) {

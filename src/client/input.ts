@@ -160,15 +160,35 @@ const answersSchema = z
  * nobody meant: it is refused here, and an answer of the other kind by the store, which knows what the turn waits for.
  * @throws invalid_input, message_too_large, with the field
  */
-export function readAnswers(answers: Readonly<Record<string, CallAnswer>>): Map<string, BroughtAnswer> {
-  const read = Object.entries(parseInput(answersSchema, answers, 'answers'));
-  return new Map(
-    read.map(([call, answer]) => {
-      const json = JSON.stringify(answer);
-      checkBytes(json, `answers.${call}`);
-      return [call, { for: 'approved' in answer ? 'approval' : 'tools', json }];
-    }),
-  );
+export async function readAnswers(
+  counter: TokenCounter,
+  answers: Readonly<Record<string, CallAnswer>>,
+): Promise<Map<string, BroughtAnswer>> {
+  const brought = new Map<string, BroughtAnswer>();
+  for (const [call, answer] of Object.entries(parseInput(answersSchema, answers, 'answers'))) {
+    const json = JSON.stringify(answer);
+    checkBytes(json, `answers.${call}`);
+    const kind = 'approved' in answer ? 'approval' : 'tools';
+    const result = 'approved' in answer ? describeUnused(answer) : answer;
+    const weight = { tokens: await countMessage(counter, result), bytes: bytesOfMessage(result) };
+    const unused = kind === 'tools' ? weight : { ...weight, json: JSON.stringify(result) };
+    brought.set(call, { for: kind, json, unused });
+  }
+  return brought;
+}
+
+/** What the log says of a decision that no worker has carried out, because the turn was settled first. */
+function describeUnused({
+  approved,
+  why,
+}: {
+  readonly approved: boolean;
+  readonly why?: string | undefined;
+}): ToolOutput {
+  const content = approved
+    ? 'No result: the call was approved, and the conversation went on before it was answered. Whether it took effect is unknown.'
+    : `denied: ${why ?? 'the call was not approved'}`;
+  return { content, isError: true };
 }
 
 /** Counts a message once, at the border. @throws message_too_large, with the field */

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CallAnswer, TurnView } from '../../src/client/index.ts';
+import { readAnswers } from '../../src/client/input.ts';
+import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
 import { createTalker, type Fixture, openFixture } from './fixture.ts';
 
 const gate = Promise.withResolvers<void>();
@@ -53,6 +55,34 @@ describe('cancel', () => {
     const results = (await fixture.client.log('c-waiting')).filter(({ message }) => message.role === 'tool');
     expect(results.map(({ message }) => message.isError === true)).toStrictEqual([false, true]);
     expect((await fixture.client.describe('c-waiting')).openCalls).toStrictEqual([]);
+  });
+
+  test('of a turn keeps the answers that were acknowledged: they are the results of their calls', async () => {
+    await ask('c-answered', 'call ask,ask', 't1');
+    const { waiting } = await inState('c-answered', 't1', 'waiting');
+    const [first = '', second = ''] = waiting?.calls ?? [];
+    const answer = { [first]: { content: 'The person says "yes".' } };
+    expect(await fixture.client.answer('c-answered', 't1', answer)).toBe('still_waiting');
+    expect(await fixture.client.cancel('c-answered', 't1')).toBe('canceled');
+    const entries = (await fixture.client.log('c-answered')).filter(({ message }) => message.role === 'tool');
+    expect(entries.map(({ message }) => [message.toolCallId, message.isError ?? false])).toStrictEqual([
+      [first, false],
+      [second, true],
+    ]);
+    expect(entries[0]).toMatchObject({ message: { content: 'The person says "yes".' }, tokens: 10, bytes: 22 });
+  });
+
+  test('of a turn whose call was decided would say in the log what was decided', async () => {
+    for (const [approved, said] of [
+      [true, 'the call was approved'],
+      [false, 'denied: too dear'],
+    ] as const) {
+      const brought = await readAnswers(await loadTokenCounter('o200k_base'), {
+        c2_0: { approved, ...(!approved && { why: 'too dear' }) },
+      });
+      expect(brought.get('c2_0')?.unused.json).toContain(said);
+      expect(JSON.parse(brought.get('c2_0')?.unused.json ?? '')).toMatchObject({ isError: true });
+    }
   });
 
   test('of a settled turn answers how it was settled', async () => {

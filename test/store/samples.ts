@@ -50,13 +50,23 @@ export function resultStep(key: string, callId: string): StepOutcome {
   return { key, messages, opens: [], closes: [callId] };
 }
 
+/** What the log says of a call whose answer is never used. */
+export function unusedOf(call: string): string {
+  return `{"content":"of ${call}, unused"}`;
+}
+
 /** Answers of calls, as a caller brings them. */
 export function bring(
   calls: readonly string[],
   kind: BroughtAnswer['for'] = 'tools',
   textOf = (call: string): string => `{"output":"of ${call}","list":[]}`,
 ): Map<string, BroughtAnswer> {
-  return new Map(calls.map((call) => [call, { for: kind, json: textOf(call) }]));
+  return new Map(
+    calls.map((call) => [
+      call,
+      { for: kind, json: textOf(call), unused: { tokens: 7, bytes: 21, json: unusedOf(call) } },
+    ]),
+  );
 }
 
 /** Accepts a turn and claims it. @throws where something else is the head */

@@ -2,7 +2,7 @@ import type { ConversationState } from '../conversation.ts';
 import type { Told } from '../durability.ts';
 import type { OpenCall } from '../history.ts';
 import type { ConversationRef } from '../ids.ts';
-import type { Message, WeighedMessage } from '../message.ts';
+import type { Message, WeighedMessage, Weight } from '../message.ts';
 import type { Rest } from '../rest.ts';
 import type { SizeAnchor } from '../size.ts';
 import type { TraceParent } from '../trace-parent.ts';
@@ -214,12 +214,20 @@ export type RollbackResult =
   | { readonly status: 'answered' }
   | Lost;
 
+/** The result of a call whose answer was acknowledged and never used, weighed as a message. */
+export interface UnusedAnswer extends Weight {
+  /** `{content, isError?}`; absent: the answer's own JSON */
+  readonly json?: string;
+}
+
 /** What was brought for one call. */
 export interface BroughtAnswer {
   /** the wait that it is meant for */
   readonly for: 'tools' | 'approval';
-  /** a tool output or a decision */
+  /** a tool output `{content, isError?}`, or a decision */
   readonly json: string;
+  /** what the log says of the call if the turn is settled before a worker has used the answer */
+  readonly unused: UnusedAnswer;
 }
 
 export interface ResumeRequest {

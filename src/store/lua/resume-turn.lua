@@ -1,5 +1,6 @@
 -- Brings answers and approvals for calls that a turn waits for: all of them are taken, or none. The first answer to a call counts.
--- ARGV: turn, wake; then per answer call id, the kind of wait that it is meant for, JSON
+-- ARGV: turn, wake; then per answer call id, the kind of wait that it is meant for, JSON, what the log says of it if it is
+-- never used: `tokens bytes`, and on the next line its JSON, or nothing for the answer's own
 -- Reply: {'fulfilled', 1 where the wake is to be added} | {'not_waiting', call} | {'other_kind', call, kind of the wait} |
 -- {'partial'|'not_found'|'gone'}
 -- @include keys
@@ -19,7 +20,7 @@ local is_awaited = {}
 for _, call in ipairs(awaited) do is_awaited[call] = true end
 
 local taken = {}
-for at = 3, #ARGV, 3 do
+for at = 3, #ARGV, 4 do
   local call = ARGV[at]
   if is_awaited[call] then
     if ARGV[at + 1] ~= kind then return { 'other_kind', call, kind } end
@@ -30,7 +31,11 @@ for at = 3, #ARGV, 3 do
 end
 -- Brought again, after the turn has gone on with all of them: whatever it waits for by now, nothing of theirs is awaited.
 if #taken == 0 then return { 'fulfilled', 0 } end
-for _, at in ipairs(taken) do redis.call('HSETNX', key, 'a:' .. ARGV[at], ARGV[at + 2]) end
+for _, at in ipairs(taken) do
+  if redis.call('HSETNX', key, 'a:' .. ARGV[at], ARGV[at + 2]) == 1 then
+    redis.call('HSET', key, 'wa:' .. ARGV[at], ARGV[at + 3])
+  end
+end
 for _, call in ipairs(awaited) do
   if redis.call('HEXISTS', key, 'a:' .. call) == 0 then return { 'partial' } end
 end

@@ -15,7 +15,12 @@ export function resumeTurn(keyspace: Keyspace): ScriptDefinition<ResumeRequest, 
     args: ({ turn, wake, answers }) => [
       turn,
       wake,
-      ...[...answers].flatMap(([call, answer]) => [call, answer.for, answer.json]),
+      ...[...answers].flatMap(([call, { for: kind, json, unused }]) => [
+        call,
+        kind,
+        json,
+        `${unused.tokens} ${unused.bytes}\n${unused.json ?? ''}`,
+      ]),
     ],
     decode: (reply, { wake }) => {
       const answer = reply as Reply;

@@ -45,6 +45,8 @@ import { decodeConversation } from '../conversation-record.ts';
  * - wcalls       call ids as JSON
  * - wful         1: what it waits for has come. 0: its pass ended and did not settle the size
  * - wtrace       the span that was suspended
+ * - wa:<callId>  of an answer that came in: `tokens bytes`, and on the next line what the log says of the call if the answer
+ *                is never used, or nothing for the answer's own JSON
  *
  * Once it is settled:
  * - settledAt

@@ -6,6 +6,7 @@ import type { LogEntry, WeighedMessage, Weight } from '../../../src/domain/messa
 import { NO_WEIGHT } from '../../../src/domain/message.ts';
 import type { DecisionAnswer } from '../../../src/domain/ports/proposal-store.ts';
 import type { SummaryRecord } from '../../../src/domain/ports/summary-store.ts';
+import type { UnusedAnswer } from '../../../src/domain/ports/turn-store.ts';
 import type { Forking, ForkPlan } from '../../../src/domain/ports/version-store.ts';
 import type { Proposal, Verdict } from '../../../src/domain/proposal.ts';
 import type { SizeAnchor } from '../../../src/domain/size.ts';
@@ -29,6 +30,8 @@ export interface MemoryTurn {
   inputSeq?: number;
   readonly steps: Map<string, StepRecord>;
   readonly answers: Map<string, string>;
+  /** of each answer: what the log says of the call if the answer is never used */
+  readonly unused: Map<string, UnusedAnswer>;
   readonly suspensions: Map<string, number>;
   /** kept past the claim that goes on, until its step is recorded */
   waiting?:

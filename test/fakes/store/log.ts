@@ -1,3 +1,4 @@
+import type { ToolOutput } from '../../../src/domain/agent.ts';
 import type { OpenCall } from '../../../src/domain/history.ts';
 import { seqOfCallId } from '../../../src/domain/ids.ts';
 import { addWeights, NO_WEIGHT, type WeighedMessage } from '../../../src/domain/message.ts';
@@ -36,11 +37,14 @@ export function closeOpenCalls(conversation: MemoryConversation, turn: string, n
   const ids = [...conversation.openCalls.keys()].toSorted(
     (a, b) => seqOfCallId(a) - seqOfCallId(b) || indexOfCall(a) - indexOfCall(b),
   );
-  const messages = ids.map((toolCallId) => ({
-    message: { role: 'tool' as const, content, toolCallId, isError: true },
-    tokens,
-    bytes,
-  }));
+  const record = conversation.turnRecords.get(turn);
+  const messages = ids.map((toolCallId): WeighedMessage => {
+    const unused = record?.unused.get(toolCallId);
+    const result = { role: 'tool' as const, toolCallId };
+    if (unused === undefined) return { message: { ...result, content, isError: true }, tokens, bytes };
+    const said = JSON.parse(unused.json ?? record?.answers.get(toolCallId) ?? '') as ToolOutput;
+    return { message: { ...result, ...said }, tokens: unused.tokens, bytes: unused.bytes };
+  });
   appendToLog(conversation, messages, now, turn);
   conversation.openCalls.clear();
 }

@@ -61,6 +61,7 @@ export function settleRecord(
   { conversationTtl, ...end }: End,
 ): void {
   for (const call of record.answers.keys()) record.answers.set(call, '');
+  record.unused.clear();
   record.suspensions.clear();
   record.input = undefined;
   record.context = undefined;

@@ -70,7 +70,13 @@ function accept(db: MemoryDatabase, request: AcceptRequest): AcceptResult {
   const extra = { ...(!isDue && { dueAt }), ...(redriveOf !== undefined && { redriveOf }), askedIn, context };
   const record = { turn, agent, payloadHash, input, state, acceptedAt: db.now(), ...extra } as const;
   if (original !== undefined) original.redrivenAs = turn;
-  conversation.turnRecords.set(turn, { ...record, steps: new Map(), answers: new Map(), suspensions: new Map() });
+  conversation.turnRecords.set(turn, {
+    ...record,
+    steps: new Map(),
+    answers: new Map(),
+    unused: new Map(),
+    suspensions: new Map(),
+  });
   if (!isDue) {
     db.ready.set(scheduledMember(ref, turn), dueAt);
     return { status: 'accepted', state, needsWake: false };
@@ -99,7 +105,11 @@ function resume(db: MemoryDatabase, { conversation: ref, turn, answers, wake }: 
   }
   const taken = [...answers].filter(([call]) => awaited.includes(call));
   if (kind === undefined || taken.length === 0) return { status: 'fulfilled' };
-  for (const [call, { json }] of taken) if (!record.answers.has(call)) record.answers.set(call, json);
+  for (const [call, { json, unused }] of taken) {
+    if (record.answers.has(call)) continue;
+    record.answers.set(call, json);
+    record.unused.set(call, unused);
+  }
   if (!awaited.every((call) => record.answers.has(call))) return { status: 'partial' };
   endWait(db, conversation, kind, { wake, isFulfilled: true });
   return { status: 'fulfilled', ...(isWaiting && conversation.wake === wake && { wake }) };

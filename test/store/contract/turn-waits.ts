@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { TurnLease } from '../../../src/domain/ports/turn-store.ts';
 import { TURN_LIMITS, type Waiting, type WaitRequest } from '../../../src/domain/turn.ts';
+import { CLOSING_RESULT } from '../../../src/store/turns/closing-result.ts';
 import {
   acceptAndClaim,
   bring,
@@ -304,6 +305,75 @@ export function describeWaits(harness: () => TurnHarness): void {
       const { lease } = await claimHead(store, conversation);
       await store.suspend(lease, waitFor('tools', ['c2_0'], 'step.2'));
       expect((await claimHead(store, conversation)).waited).toMatchObject({ step: 'step.2', isFulfilled: true });
+    });
+  });
+
+  describe('an answer that was acknowledged and never used', () => {
+    type Ending = (suspended: SuspendedTurn) => Promise<unknown>;
+    const ENDINGS: readonly (readonly [string, Ending])[] = [
+      ['canceled', ({ conversation }) => harness().store.cancel(conversation, 't1', 'w9')],
+      [
+        'failed',
+        async ({ conversation }) => {
+          const { store, passDeadline } = harness();
+          await passDeadline(conversation, 't1');
+          const { lease } = await claimHead(store, conversation);
+          await store.settle(lease, { state: 'failed', failure: { code: 'turn_timeout', message: 'm' } }, 'w9');
+        },
+      ],
+      [
+        'poison',
+        async ({ conversation }) => {
+          const { store, passDeadline, lapseLease } = harness();
+          await passDeadline(conversation, 't1');
+          for (let claim = 0; claim < TURN_LIMITS.maxAttempts; claim += 1) {
+            await claimHead(store, conversation);
+            await lapseLease(conversation);
+          }
+          await store.claim(conversation, 'o9', 'w9');
+        },
+      ],
+    ];
+
+    test.each(ENDINGS)('is in the log of a turn that is %s, beside the error for the other call', async (_, end) => {
+      const { store, observe } = harness();
+      const suspended = await waitForTools();
+      const { conversation } = suspended;
+      const json = '{"content":"the \\"list\\" is [] and {}\\n"}';
+      const answers = new Map([['c2_1', { for: 'tools' as const, json, unused: { tokens: 31, bytes: 27 } }]]);
+      expect(await store.resume({ conversation, turn: 't1', answers, wake: 'w' })).toEqual({ status: 'partial' });
+      await end(suspended);
+      const { shape } = await observe(conversation);
+      expect(shape.turns['t1']?.state).toMatch(/canceled|failed/);
+      expect(shape.log.slice(2)).toMatchObject([
+        { toolCallId: 'c2_0', content: CLOSING_RESULT.content },
+        { toolCallId: 'c2_1', content: 'the "list" is [] and {}\n' },
+      ]);
+      const [error, result] = shape.log.slice(2);
+      expect((result?.totalTokens ?? 0) - (error?.totalTokens ?? 0)).toBe(31);
+      expect((result?.totalBytes ?? 0) - (error?.totalBytes ?? 0)).toBe(27);
+    });
+
+    test('says what was decided where it was an approval', async () => {
+      const { store, observe } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      await store.recordStep(lease, callsStep('model.1', 1, 1));
+      await store.suspend(lease, waitFor('approval', ['c2_0']));
+      const unused = { tokens: 3, bytes: 12, json: '{"content":"denied: no","isError":true}' };
+      const decided = { for: 'approval' as const, json: '{"approved":false,"why":"no"}', unused };
+      const resumed = await store.resume({
+        conversation,
+        turn: 't1',
+        answers: new Map([['c2_0', decided]]),
+        wake: 'w',
+      });
+      expect(resumed).toMatchObject({ status: 'fulfilled' });
+      await store.cancel(conversation, 't1', 'w9');
+      expect((await observe(conversation)).shape.log.at(-1)).toMatchObject({
+        toolCallId: 'c2_0',
+        content: 'denied: no',
+      });
     });
   });
 
