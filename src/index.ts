@@ -11,7 +11,14 @@ export {
 export type { Reason } from './domain/compaction/thresholds.ts';
 export type { ContentEvent, ContentListener } from './domain/contents.ts';
 export { type ErrorCode, type ErrorContext, isTurnfoldError, TurnfoldError } from './domain/errors.ts';
-export type { EventListener, EventScope, ModelOutcome, ToolOutcome, WorkerEvent } from './domain/events.ts';
+export type {
+  EventListener,
+  EventScope,
+  HeldWrite,
+  ModelOutcome,
+  ToolOutcome,
+  WorkerEvent,
+} from './domain/events.ts';
 export type { ConversationRef } from './domain/ids.ts';
 export type { ModelWindow } from './domain/limits.ts';
 export type { Message, Role as MessageRole, ToolCall } from './domain/message.ts';

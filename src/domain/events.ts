@@ -129,12 +129,12 @@ type LossEvent = {
   readonly why?: 'fenced' | 'gone' | 'canceled' | 'expired';
 };
 
-/** Writes of a claimed turn that are held while Redis takes no writes. */
-export const HELD_WRITES = ['start', 'step', 'suspend', 'settle', 'rollback', 'request'] as const;
+/** Writes that are held while Redis takes no writes: of a claimed turn, and the summaries of a pass. */
+export const HELD_WRITES = ['start', 'step', 'suspend', 'settle', 'rollback', 'request', 'summary'] as const;
 export type HeldWrite = (typeof HELD_WRITES)[number];
 
 type HoldEvent =
-  /** Redis refused a write of a turn. The worker holds what it finished and repeats the write while it has the lease */
+  /** Redis refused a write. The worker holds what it finished and repeats the write while the work is its own */
   | { readonly type: 'write_held'; readonly write: HeldWrite; readonly code: 'redis_full' | 'redis_unavailable' }
   /** Redis took a write that was held */
   | { readonly type: 'write_taken'; readonly write: HeldWrite; readonly heldMs: number };

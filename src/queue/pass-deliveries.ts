@@ -3,6 +3,7 @@ import type { PassDeliveryResult, PassHandler } from '../domain/ports/handlers.t
 import { DEFAULT_PRIORITY, QUEUES, SUMMARIZATION_ATTEMPTS, SUMMARIZATION_BACKOFF_MS } from '../jobs/names.ts';
 import { readAskedIn, readWake, summarizationPayload } from '../jobs/payloads.ts';
 import { type Delivery, type Report, readJob } from './delivery.ts';
+import { holdCommand } from './held-command.ts';
 import type { QueueSet } from './queue-set.ts';
 
 type Child = Extract<PassDeliveryResult, { status: 'parked' }>['children'][number];
@@ -21,8 +22,9 @@ export function deliverPasses(handler: PassHandler, queues: QueueSet, report: Re
       const result = await handler({ conversation, job: jobIdOf(job), haveChildrenEnded, askedIn });
       if (result.status === 'done') return;
       if (haveChildrenEnded && result.children.length === 0) throw new Error('a pass was parked on no children, twice');
-      await addChildren(queues.of(QUEUES.summarization, conversation), job, result.children);
-      if (await job.moveToWaitingChildren(token)) throw new WaitingChildrenError();
+      const { children } = result;
+      await holdCommand(report, () => addChildren(queues.of(QUEUES.summarization, conversation), job, children));
+      if (await holdCommand(report, () => job.moveToWaitingChildren(token))) throw new WaitingChildrenError();
       // None is pending: there were none, or all of them were quicker than this line.
       haveChildrenEnded = true;
     }

@@ -96,7 +96,7 @@ const LOG_LINES: LogLines = {
       : { level: 'warn', message: `${what} is another owner's, or erased`, fields: { why } },
   write_held: ({ write, code }) => ({
     level: 'warn',
-    message: 'write held: redis takes no writes; repeated while the turn has its lease',
+    message: 'write held and repeated: redis takes no writes',
     fields: { write, code },
   }),
   write_taken: ({ write, heldMs }) => ({

@@ -35,7 +35,7 @@ export const WORKER_METRICS = {
   writesHeld: {
     type: 'counter',
     name: 'turnfold_writes_held_total',
-    help: 'Writes of turns that a worker holds and repeats because Redis takes no writes, each counted once.',
+    help: 'Results and other writes that a worker held and repeated because Redis took no writes, each counted once.',
     labels: ['write'],
     start: cross({ write: HELD_WRITES }),
   },

@@ -4,6 +4,7 @@ import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { SummarizationDelivery, SummarizationHandler, SummarizationResult } from '../../domain/ports/handlers.ts';
 import type { SummaryLease, SummaryRecord } from '../../domain/ports/summary-store.ts';
 import { summaryKey } from '../compaction/summary-key.ts';
+import { holdWrite } from '../hold-write.ts';
 import { isRolledBack, summaryPolicy } from '../summary-policy.ts';
 import { attendSummarizer, readRetryAt } from './attended-summarizer.ts';
 import type { SummarizationPorts } from './ports.ts';
@@ -84,6 +85,7 @@ async function runClaimed(
   lease: SummaryLease,
 ): Promise<TaskEnd> {
   const { conversation, passId, hash, owner } = lease;
+  const held = holdRecords(ports, delivery);
   const beat = ports.timers.every(PASS_LIMITS.beatMs, async () => {
     await ports.summaries.beatSummary(conversation, hash, owner);
   });
@@ -91,12 +93,12 @@ async function runClaimed(
     const prepared = ports.agents.find(state.agent);
     const policy = prepared && summaryPolicy(prepared.policy, state);
     const setup = policy && { prepared: { ...prepared, policy }, state };
-    const summarized = setup && (await summarizeSequence(attendChain(ports, delivery, lease), setup, delivery));
+    const summarized = setup && (await summarizeSequence(attendChain(held, delivery, lease), setup, delivery));
     if (summarized?.record === undefined) {
       await ports.summaries.releaseSummary(conversation, hash, owner);
       return endedAs('failed', tellRefusals(summarized));
     }
-    const recorded = await ports.summaries.recordSummary(lease, summarized.record);
+    const recorded = await held.summaries.recordSummary(lease, summarized.record);
     return recorded === 'recorded' ? endWith(summarized.record, summarized) : endedAs('superseded');
   } catch (error) {
     await ports.summaries.releaseSummary(conversation, hash, owner);
@@ -108,6 +110,21 @@ async function runClaimed(
   } finally {
     beat.stop();
   }
+}
+
+/** What was paid for is kept until Redis takes it, or the process ends. The claim is renewed meanwhile, also on a full Redis. */
+function holdRecords(ports: SummarizationPorts, { task, signal }: SummarizationDelivery): SummarizationPorts {
+  const { conversation, passId } = task;
+  const about = { write: 'summary', scope: { conversation, passId }, signal } as const;
+  const { summaries } = ports;
+  return {
+    ...ports,
+    summaries: {
+      ...summaries,
+      recordSummary: (lease, record) => holdWrite(ports, about, () => summaries.recordSummary(lease, record)),
+      recordPart: (lease, key, text) => holdWrite(ports, about, () => summaries.recordPart(lease, key, text)),
+    },
+  };
 }
 
 function attendChain(

@@ -2,7 +2,7 @@ import type { Reason } from '../../domain/compaction/thresholds.ts';
 import type { PassIntake } from '../../domain/ports/pass-store.ts';
 import { upperBoundTokens } from '../../domain/size.ts';
 import { requestPass } from '../pass-request.ts';
-import { holdWrite } from './held-write.ts';
+import { holdTurnWrite } from './held-write.ts';
 import { LostTurn } from './lost-turn.ts';
 import type { ModelFailure } from './model-call.ts';
 import type { RunningTurn } from './running-turn.ts';
@@ -80,7 +80,7 @@ export async function askForPass({ keeper, ports, prepared }: RunningTurn, room:
   keeper.signal.throwIfAborted();
   const { calibration } = prepared.overhead;
   const passes: PassIntake = {
-    requestPass: (request) => holdWrite({ ...ports, keeper }, 'request', () => ports.passes.requestPass(request)),
+    requestPass: (request) => holdTurnWrite({ ...ports, keeper }, 'request', () => ports.passes.requestPass(request)),
   };
   const passId = await requestPass({ ...ports, passes }, keeper.lease.conversation, { ...room, calibration });
   if (passId === undefined) throw new LostTurn('gone');

@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../domain/errors.ts';
 import { type ClaimedTurn, isLost, type Settlement } from '../../domain/ports/turn-store.ts';
 import { restOf } from '../../domain/rest.ts';
 import type { AnswerEnd, TurnFailure, WaitRequest } from '../../domain/turn.ts';
-import { holdWrite } from './held-write.ts';
+import { holdTurnWrite } from './held-write.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
 import { LostTurn } from './lost-turn.ts';
 import type { TurnDependencies } from './turn-dependencies.ts';
@@ -50,7 +50,7 @@ export async function endTurn(ports: EndingPorts, work: EndedWork): Promise<Clai
     const { lease } = claimed;
     const { wait } = end;
     const request = { ...wait, suspendedIn: ports.tracing.current() };
-    const suspended = await holdWrite({ ...ports, keeper }, 'suspend', () => ports.turns.suspend(lease, request));
+    const suspended = await holdTurnWrite({ ...ports, keeper }, 'suspend', () => ports.turns.suspend(lease, request));
     if (isLost(suspended)) throw new LostTurn(suspended.status);
     if (suspended.status === 'exhausted') return endTurn(ports, { ...work, end: exhausted(end) });
     const { conversation, turn } = lease;
@@ -75,7 +75,7 @@ async function writeSettlement(
   const rest = restOf(agents.find(agent)?.policy);
   const wake = mayClaimNext ? undefined : ids.next();
   const settle = () => turns.settle(lease, { ...settlement, ...rest }, wake);
-  const result = await holdWrite({ ...ports, keeper }, 'settle', settle);
+  const result = await holdTurnWrite({ ...ports, keeper }, 'settle', settle);
   if (isLost(result)) throw new LostTurn(result.status);
   onEvent({
     type: 'turn_settled',
