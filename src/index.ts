@@ -16,9 +16,11 @@ export type {
   EventScope,
   HeldWrite,
   ModelOutcome,
+
   ToolOutcome,
   WorkerEvent,
 } from './domain/events.ts';
+
 export type { ConversationRef } from './domain/ids.ts';
 export type { ModelWindow } from './domain/limits.ts';
 export type { Message, Role as MessageRole, ToolCall } from './domain/message.ts';

@@ -50,11 +50,6 @@ export function resultStep(key: string, callId: string): StepOutcome {
   return { key, messages, opens: [], closes: [callId] };
 }
 
-/** What the log says of a call whose answer is never used. */
-export function unusedOf(call: string): string {
-  return `{"content":"of ${call}, unused"}`;
-}
-
 /** Answers of calls, as a caller brings them. */
 export function bring(
   calls: readonly string[],
@@ -64,7 +59,7 @@ export function bring(
   return new Map(
     calls.map((call) => [
       call,
-      { for: kind, json: textOf(call), unused: { tokens: 7, bytes: 21, json: unusedOf(call) } },
+      { for: kind, json: textOf(call), unused: { tokens: 7, bytes: 21, json: `{"content":"of ${call}, unused"}` } },
     ]),
   );
 }

@@ -2,6 +2,7 @@ import { type BudgetInfeasible, explainInfeasible } from '../../domain/compactio
 import { Ladder } from '../../domain/compaction/ladder.ts';
 import { buildContext } from '../../domain/context.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
+import { prepareAsLastTurn } from '../prepared-agent.ts';
 import { summaryPolicy } from '../summary-policy.ts';
 import type { PassAsked, Recount } from '../turn/turn-dependencies.ts';
 import { findFirstUser } from '../user-messages.ts';
@@ -23,7 +24,7 @@ export async function recountContext(
   const source = await contexts.readContext(conversation);
   const found = state && agents.find(state.agent);
   if (state === undefined || source === undefined || found === undefined) return undefined;
-  const prepared = { ...found };
+  const prepared = { ...(await prepareAsLastTurn(contexts, conversation, found)) };
   const firstUserSeq = await findFirstUser(contexts, conversation, source.head);
   const context = buildContext(source);
   const findings = { firstUserSeq, refusedTokens };
