@@ -11,6 +11,8 @@ const OUTCOMES: readonly PassOutcome[] = [
   { kind: 'none' },
   { kind: 'no_gain' },
   { kind: 'infeasible' },
+  { kind: 'rejected' },
+  { kind: 'expired' },
   { kind: 'failed', code: 'conflict' },
 ];
 
