@@ -169,7 +169,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
       expect(await store.heartbeatPass(other)).toEqual({ status: 'superseded' });
     });
 
-    test('a fourth claim without a plan ends it as failed and lets the waiting turn go on', async () => {
+    test('a fourth claim without a plan ends it as failed, which wakes the waiting turn and does not fulfil its wait', async () => {
       const { store, lapseLease, events, dueIn } = harness();
       const conversation = await makeConversation(store, 0);
       await waitForPass(store, conversation, 't1');
@@ -187,7 +187,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
       expect(await store.readConversation(conversation)).toMatchObject({ passed: { head: 1, turns: 1 } });
       expect(await dueIn(conversation, 'p')).toBeUndefined();
       const turn = await store.claim(conversation, 'o', 'w');
-      expect(turn).toMatchObject({ status: 'claimed', turn: { waited: { for: 'compaction', isFulfilled: true } } });
+      expect(turn).toMatchObject({ status: 'claimed', turn: { waited: { for: 'compaction', isFulfilled: false } } });
     });
 
     test('a recorded plan is handed on, and attempts count from the one that recorded it', async () => {
