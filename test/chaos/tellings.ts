@@ -2,7 +2,14 @@ import type { Finding } from './checks.ts';
 
 /** A line of a worker process. */
 export interface Telling {
-  readonly type: 'started' | 'turn_claimed' | 'turn_suspended' | 'turn_settled' | 'lease_lost' | 'pass_ended';
+  readonly type:
+    | 'started'
+    | 'turn_claimed'
+    | 'turn_suspended'
+    | 'turn_settled'
+    | 'lease_lost'
+    | 'worker_failed'
+    | 'pass_ended';
   /** ms since epoch */
   readonly at: number;
   /** conversation and turn */
@@ -24,8 +31,8 @@ export interface Recoveries {
 
 interface Claim {
   readonly worker: number;
-  /** its worker was killed, or was told that the lease is lost */
-  wasHarmed: boolean;
+  /** how it ended, as far as that is known: each of these is harm, but `failed` */
+  end: 'unknown' | 'killed' | 'lost' | 'failed';
 }
 
 /** What the workers said of themselves: how long a killed one's turns stood still, and who was told wrongly that it had lost. */
@@ -52,15 +59,18 @@ export class Tellings {
         if (killedAt !== undefined) this.#recoveries.push(at - killedAt);
         this.#orphans.delete(key);
         this.#holders.set(key, worker);
-        this.#claims.set(key, [...(this.#claims.get(key) ?? []), { worker, wasHarmed: false }]);
+        this.#claims.set(key, [...(this.#claims.get(key) ?? []), { worker, end: 'unknown' }]);
         return;
       }
       case 'turn_suspended':
       case 'turn_settled':
       case 'lease_lost':
         if (why === 'fenced') this.#fenced.add(key);
-        if (type === 'lease_lost') this.#noteHarm(key, worker);
+        if (type === 'lease_lost') this.#noteEnd(key, worker, 'lost');
         if (this.#holders.get(key) === worker) this.#holders.delete(key);
+        return;
+      case 'worker_failed':
+        this.#noteEnd(key, worker, 'failed');
         return;
       case 'pass_ended':
         this.passes[outcome] = (this.passes[outcome] ?? 0) + 1;
@@ -76,18 +86,23 @@ export class Tellings {
       if (holder !== worker) continue;
       this.#holders.delete(key);
       this.#orphans.set(key, at);
-      this.#noteHarm(key, worker);
+      this.#noteEnd(key, worker, 'killed');
     }
   }
 
   /** Whether harm ended each of the last claims of a turn. A worker that dies before it reports a claim leaves fewer claims here. */
   wereLastClaimsHarmed(key: string, count: number): boolean {
-    return (this.#claims.get(key) ?? []).slice(-count).every(({ wasHarmed }) => wasHarmed);
+    return (this.#claims.get(key) ?? []).slice(-count).every(({ end }) => end === 'killed' || end === 'lost');
   }
 
-  #noteHarm(key: string, worker: number): void {
+  /** For people who read a finding. */
+  describeClaims(key: string): string {
+    return (this.#claims.get(key) ?? []).map(({ worker, end }) => `${worker} ${end}`).join(', ');
+  }
+
+  #noteEnd(key: string, worker: number, end: Claim['end']): void {
     const claim = this.#claims.get(key)?.findLast((one) => one.worker === worker);
-    if (claim !== undefined) claim.wasHarmed = true;
+    if (claim !== undefined) claim.end = end;
   }
 
   get recoveries(): Recoveries {

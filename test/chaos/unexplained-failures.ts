@@ -11,7 +11,7 @@ const EXPLANATIONS: Readonly<Record<string, (failed: FailedTurn) => string | und
   poison: ({ key, tellings }) =>
     tellings.wereLastClaimsHarmed(key, TURN_LIMITS.maxAttempts)
       ? undefined
-      : 'poison, though its last claims did not all end by a kill or a lost lease',
+      : `poison, though its last claims did not all end by a kill or a lost lease (${tellings.describeClaims(key)})`,
   budget_infeasible: ({ failure: { details = {} }, ownTokens }) => {
     const { fixed, pinned, open, floor, usable, upperBoundFactor } = details;
     const kept = [fixed, pinned, open, floor].map(Number).reduce((sum, part) => sum + part, 0);
@@ -28,13 +28,13 @@ interface FailedTurn {
   readonly failure: TurnFailure;
   /** tokens of the messages that the turn itself brought into the log */
   readonly ownTokens: number;
-  readonly tellings: Pick<Tellings, 'wereLastClaimsHarmed'>;
+  readonly tellings: Pick<Tellings, 'wereLastClaimsHarmed' | 'describeClaims'>;
 }
 
 /** Failed turns that the harm of the run does not explain. */
 export function findUnexplained(
   conversations: readonly Pick<StoredConversation, 'id' | 'log' | 'turns'>[],
-  tellings: Pick<Tellings, 'wereLastClaimsHarmed'>,
+  tellings: Pick<Tellings, 'wereLastClaimsHarmed' | 'describeClaims'>,
 ): Finding[] {
   return conversations.flatMap(({ id, log, turns }) =>
     [...turns].flatMap(([turn, fields]) => {

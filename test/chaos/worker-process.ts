@@ -21,6 +21,9 @@ function tellEvent(event: WorkerEvent): void {
         tell({ type: event.type, key: `${event.conversation.id}/${event.turn}`, why: event.why });
       }
       return;
+    case 'worker_failed':
+      if (event.turn !== undefined) tell({ type: event.type, key: `${event.conversation?.id}/${event.turn}` });
+      return;
     case 'pass_ended':
       return tell({ type: event.type, outcome: event.outcome, reasons: event.reasons });
     default:
