@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { Durability, Told } from '../domain/durability.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import { BarrierLane } from './barrier-lane.ts';
-import { callRedis, connect, duplicateConnection } from './connection.ts';
+import { callRedisOnce, connect, duplicateConnection } from './connection.ts';
 import { encodeArguments, loadScript, type ScriptDefinition } from './script.ts';
 
 /**
@@ -68,7 +68,7 @@ export class Barrier {
   ): GuardedScript<Input, Reply> {
     const script = loadScript(definition);
     return async (input) => {
-      const { reply, shortfall } = await callRedis(() =>
+      const { reply, shortfall } = await callRedisOnce(() =>
         this.#pickLane().run({ script, args: encodeArguments(script, input), mark: markOf(input) }),
       );
       const decoded = script.decode(reply, input);
@@ -87,7 +87,7 @@ export class Barrier {
 
 async function checkKnowsDisks(redis: Redis): Promise<void> {
   try {
-    await callRedis(() => redis.call('waitaof', [1, 0, 1]));
+    await callRedisOnce(() => redis.call('waitaof', [1, 0, 1]));
   } catch (cause) {
     const need = NEEDS.find(({ error }) => cause instanceof Error && error.test(cause.message))?.need;
     if (need === undefined) throw cause;

@@ -117,8 +117,28 @@ async function leaveRefused(redis: Redis, location: RedisLocation | undefined): 
   return refusal;
 }
 
-/** Runs a Redis call and names its failure: `redis_full`, `redis_unavailable`, or the error itself where it is ours. */
+/** ioredis sends unanswered commands again, but not those of a pipeline that was answered in part: it rejects them with this. */
+const ABORTED = 'Command aborted due to connection close';
+/** Each time the connection was lost. */
+const MOST_RESENDS = 20;
+
+/**
+ * Runs an idempotent Redis call, again if its connection ended amid its pipeline, and names its failure: `redis_full`,
+ * `redis_unavailable`, or the error itself where it is ours. Failing fast, a lost connection refuses the second try at once.
+ */
 export async function callRedis<T>(call: () => Promise<T>): Promise<T> {
+  for (let resends = 0; ; resends += 1) {
+    try {
+      return await call();
+    } catch (cause) {
+      const wasAborted = cause instanceof Error && cause.message === ABORTED;
+      if (!wasAborted || resends === MOST_RESENDS) throw nameRedisError(cause);
+    }
+  }
+}
+
+/** The same for a call that must not be sent again on another connection. */
+export async function callRedisOnce<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (cause) {

@@ -1,5 +1,6 @@
-import { expect, onTestFinished, test } from 'vitest';
-import { openConnection } from '../../src/store/connection.ts';
+import { Redis } from 'ioredis';
+import { expect, inject, onTestFinished, test } from 'vitest';
+import { callRedis, openConnection } from '../../src/store/connection.ts';
 import { findClosedPort } from '../local-redis/fixture.ts';
 
 test('an outage is told once, however often the connection tries to come back', async () => {
@@ -11,4 +12,23 @@ test('an outage is told once, however often the connection tries to come back', 
   onTestFinished(() => redis.disconnect());
   for (const _ of [1, 2, 3]) await new Promise((resolve) => redis.once('reconnecting', resolve));
   expect(errors).toMatchObject([{ code: 'redis_unavailable' }]);
+});
+
+test('a command of a pipeline that was answered in part is sent again once the connection is back', async () => {
+  const url = inject('redisUrl');
+  const redis = openConnection({ url });
+  const other = new Redis(url);
+  onTestFinished(() => {
+    redis.disconnect();
+    other.disconnect();
+  });
+  await redis.ping();
+  const id = await redis.client('ID');
+  const key = `list-${id}`;
+  // In one pipeline: the first command is answered, the second is blocked when the connection ends.
+  const answers = Promise.all([callRedis(() => redis.exists(key)), callRedis(() => redis.blpop(key, 0))]);
+  await expect.poll(async () => String(await other.client('LIST', 'ID', id)), { timeout: 20_000 }).toMatch(/cmd=blpop/);
+  await other.client('KILL', 'ID', id);
+  await other.rpush(key, 'there');
+  expect(await answers).toEqual([0, [key, 'there']]);
 });
