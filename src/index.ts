@@ -16,7 +16,6 @@ export type {
   EventScope,
   HeldWrite,
   ModelOutcome,
-
   ToolOutcome,
   WorkerEvent,
 } from './domain/events.ts';

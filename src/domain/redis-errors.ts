@@ -62,7 +62,8 @@ export function nameRedisError(cause: unknown): unknown {
 export function findWriteRefusal(error: unknown): 'redis_full' | 'redis_unavailable' | undefined {
   if (isTurnfoldError(error, 'redis_full')) return 'redis_full';
   if (!isTurnfoldError(error, 'redis_unavailable')) return undefined;
-  return error.cause instanceof Error && TAKES_NO_WRITES.test(error.cause.message) ? 'redis_unavailable' : undefined;
+  const { cause } = error;
+  return cause instanceof Error && findWords(READ_ONLY, cause.message) !== undefined ? 'redis_unavailable' : undefined;
 }
 
 /** A failure that is an outage whatever it says, because nothing could even be asked; or a denial that it tells of. */

@@ -25,7 +25,7 @@ function claimThrice(killed: number): Tellings {
 
 describe('chaos finds a turn that failed', () => {
   test('as poison although one of its three workers was not harmed', () => {
-    const failure = { code: 'poison', message: '' };
+    const failure: TurnFailure = { code: 'poison', message: '' };
     expect(find(failure, { tellings: claimThrice(2) })).toMatchObject([{ rule: UNEXPLAINED, conversation: 'c1' }]);
     expect(find(failure, { tellings: claimThrice(3) }), 'all three were killed').toEqual([]);
   });

@@ -83,7 +83,8 @@ export class Fixture {
         },
         recount: async (conversation, asked) => {
           this.recounts += 1;
-          const { contexts, agents } = this.ports;
+          const { agents } = this.ports;
+          const contexts = openMemoryContextStore(this.db);
           const summaries = openMemorySummaryStore(this.db);
           return await recountContext({ contexts, summaries, agents }, conversation, asked);
         },
