@@ -1,6 +1,7 @@
 import type { ConversationRef } from './ids.ts';
 import type { ModelErrorKind } from './model.ts';
 import type { PassEvent } from './pass-events.ts';
+import type { SetAside } from './ports/sweep-store.ts';
 import type { WaitKind } from './turn.ts';
 
 /** Ids that a log line may carry, never a metric label. Contents are in no event. */
@@ -174,6 +175,17 @@ type PolicyEvent = {
   readonly message: string;
 };
 
+/** A record that could not be read was set aside, and the others of its shard go on. The names are ids, never contents. */
+type QuarantineEvent = { readonly type: 'record_quarantined' } & SetAside;
+
+/** A job whose data could not be read was taken out of its queue. */
+type DroppedJobEvent = {
+  readonly type: 'job_dropped';
+  readonly queue: string;
+  readonly job: string;
+  readonly error: unknown;
+};
+
 type FailureEvent = {
   readonly type: 'worker_failed';
   /** the part of the worker that failed */
@@ -189,6 +201,6 @@ type FailureEvent = {
  */
 export type WorkerEvent =
   | (EventScope & (TurnEvent | ModelEvent | PassEvent | LossEvent | ExpiryEvent))
-  | (Partial<EventScope> & (FailureEvent | MemoryEvent | PolicyEvent | ReclaimEvent | LostWorkerEvent));
+  | (Partial<EventScope> & (FailureEvent | MemoryEvent | PolicyEvent | ReclaimEvent | LostWorkerEvent | QuarantineEvent | DroppedJobEvent));
 
 export type EventListener = (event: WorkerEvent) => void;

@@ -6,6 +6,7 @@ import { type Refusal, refusalError } from '../domain/redis-refusal.ts';
 import type { RedisLocation } from '../domain/redis-tls.ts';
 import { openRedis } from '../redis/open-redis.ts';
 import { findRefusal } from '../redis/refusal.ts';
+import { findCorruption } from './corrupt-record.ts';
 
 export interface ConnectionOptions extends RedisLocation {
   /** ms until a command without an answer fails; workers wait, clients do not */
@@ -117,11 +118,12 @@ async function leaveRefused(redis: Redis, location: RedisLocation | undefined): 
   return refusal;
 }
 
-/** Runs a Redis call and names its failure: `redis_full`, `redis_unavailable`, or the error itself where it is ours. */
+/** Runs a Redis call and names its failure: `redis_full`, `redis_unavailable`, `corrupt_record`, or the error itself. */
 export async function callRedis<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (cause) {
-    throw nameRedisError(cause);
+    const named = nameRedisError(cause);
+    throw named === cause ? (findCorruption(cause) ?? cause) : named;
   }
 }

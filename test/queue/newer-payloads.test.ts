@@ -52,7 +52,7 @@ test('where no worker knows it, it is given up: the sweeper asks in words of its
   await job.promote();
   await fixture.openWorkers({ turn: { handler: async () => undefined, concurrency: 1 } }).start();
   await expect.poll(() => queue.getJobState('w-1'), { timeout: 60_000 }).toBe('unknown');
-  expect(fixture.errors).toMatchObject([{ where: 'turn', error: { code: 'invalid_input', field: 'job.data.v' } }]);
+  expect(fixture.drops).toMatchObject([{ queue: 'turn', error: { code: 'invalid_input', field: 'job.data.v' } }]);
 });
 
 test('a field that this program does not know is read over', async () => {
