@@ -1,5 +1,4 @@
 import type { Worker } from 'bullmq';
-import { TurnfoldError } from '../domain/errors.ts';
 import { QUEUE_TIMES, type QueueName, queuePrefix } from '../jobs/names.ts';
 import type { Delivery, Drop } from './delivery.ts';
 import type { QueueConnection, QueueErrorListener } from './queue-connection.ts';
@@ -30,7 +29,7 @@ const MAX_STALLED_COUNT = 1_000_000_000;
 export function openQueueWorker(options: QueueWorkerOptions): Worker<unknown> {
   const { name, deliver } = options;
   // Two parameters: asked with three, BullMQ would hand in a signal that others of its parts may abort.
-  const worker = new SteadyWorker(name, (job, token) => deliver(job, token ?? ''), {
+  const settings = {
     autorun: false,
     connection: options.connection,
     prefix: queuePrefix(options.shard, options.namespace),
@@ -38,18 +37,11 @@ export function openQueueWorker(options: QueueWorkerOptions): Worker<unknown> {
     lockDuration: QUEUE_TIMES.lockMs,
     stalledInterval: QUEUE_TIMES.stalledCheckMs,
     maxStalledCount: MAX_STALLED_COUNT,
-  });
+  };
+  const worker = new SteadyWorker(name, (job, token) => deliver(job, token ?? ''), settings, options.onDrop);
   const report = reportErrors(name, options.onError);
   worker.on('error', report);
   worker.on('failed', (_job, error) => report(error));
-  worker.on('stalled', (jobId) => {
-    options.onReclaim?.(name);
-    removeUnreadable(worker, jobId, options.onDrop).catch(report);
-  });
+  worker.on('stalled', () => options.onReclaim?.(name));
   return worker;
-}
-
-async function removeUnreadable(worker: SteadyWorker, jobId: string, onDrop: Drop): Promise<void> {
-  const why = await worker.removeUnreadable(jobId);
-  if (why !== undefined) onDrop(jobId, new TurnfoldError('invalid_input', why.message, { field: 'job' }));
 }

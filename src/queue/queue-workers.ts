@@ -29,7 +29,7 @@ export interface QueueWorkersOptions extends RedisLocation {
   };
   readonly onError: QueueErrorListener;
   /** told of a job that was removed because it cannot be read */
-  readonly onDrop: (queue: QueueName, job: string, error: unknown) => void;
+  readonly onDrop?: (queue: QueueName, job: string, error: unknown) => void;
   /** told for each job that this process found without its worker */
   readonly onReclaim?: (queue: QueueName) => void;
   /** how long a close waits for the jobs in hand */
@@ -95,7 +95,7 @@ function openWorkers(options: QueueWorkersOptions, connection: QueueConnection, 
   const dropOf =
     (name: QueueName): Drop =>
     (job, error) =>
-      onDrop(name, job, error);
+      onDrop?.(name, job, error);
   const open = (name: QueueName, role: { readonly concurrency: number }, deliver: Delivery): OpenedWorker[] => {
     return shareOut(role.concurrency, shards, first).map((concurrency, shard) => {
       const intake = new Intake({ queue: name, shard, concurrency });
