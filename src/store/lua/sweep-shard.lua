@@ -46,17 +46,17 @@ end
 for _, member in ipairs(redis.call('ZRANGEBYSCORE', ready, '-inf', now, 'LIMIT', 0, ARGV[1])) do push(member) end
 take_resting(resting, due)
 
--- Some members of a set that nobody takes from, others each time.
-local function prove_members(set, key)
-  local start = math.floor(now / 1000) * MOST_LOOKED_AT % math.max(redis.call('ZCARD', key), 1)
-  for _, member in ipairs(redis.call('ZRANGE', key, start, start + MOST_LOOKED_AT - 1)) do
-    if not read_member(set, member) then quarantine_member(set, member, 'unknown member') end
-  end
+-- Nobody takes from this set, so some of its members are looked at, others each time.
+local start = math.floor(now / 1000) * MOST_LOOKED_AT % math.max(redis.call('ZCARD', failed), 1)
+for _, member in ipairs(redis.call('ZRANGE', failed, start, start + MOST_LOOKED_AT - 1)) do
+  if not read_member('failed', member) then quarantine_member('failed', member, 'unknown member') end
 end
-prove_members('passes', open_passes)
-prove_members('failed', failed)
 -- A worker of before this set ends a pass and leaves it in here. By I6 a pass that has not ended has its ready entry.
 for _, member in ipairs(redis.call('ZRANGE', open_passes, 0, MOST_LOOKED_AT - 1)) do
-  if not redis.call('ZSCORE', ready, member) then redis.call('ZREM', open_passes, member) end
+  if not read_member('passes', member) then
+    quarantine_member('passes', member, 'unknown member')
+  elseif not redis.call('ZSCORE', ready, member) then
+    redis.call('ZREM', open_passes, member)
+  end
 end
 return { due, set_aside }
