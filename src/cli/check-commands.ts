@@ -44,9 +44,8 @@ function addQuarantineCommands(quarantine: Command, output: Output): void {
     quarantine
       .command(`${name} <shard> <name>`)
       .description(description)
-      .option('--json', 'print JSON, failures too')
-      .action((shard: string, record: string, options: QuarantineOptions, command: Command) =>
-        run(command, (commands) => commands.releaseRecord({ shard, name: record, isRestored }, options, output)),
+      .action((shard: string, record: string, _: unknown, command: Command) =>
+        run(command, (commands) => commands.releaseRecord({ shard, name: record, isRestored }, output)),
       );
   }
 }

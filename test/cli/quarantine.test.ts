@@ -42,7 +42,7 @@ test('lists what is set aside, puts one record back and drops another', async ()
   expect(await redis.zrange('{tf3}:ready', 0, '-1')).toEqual(['t|_|c1']);
   expect((await runTurnfold(['quarantine', 'drop', '3', 'ready|x'], { env })).code).toBe(0);
   expect(await redis.exists('{tf3}:quarantined')).toBe(0);
-  const missing = await runTurnfold(['quarantine', 'drop', '3', 'ready|x', '--json'], { env });
+  const missing = await runTurnfold(['quarantine', 'drop', '3', 'ready|x'], { env });
   expect(missing.code).toBe(1);
-  expect(JSON.parse(missing.stderr)).toMatchObject({ error: { code: 'not_found', field: 'name' } });
+  expect(missing.stderr).toContain('not_found');
 }, 60_000);

@@ -26,7 +26,6 @@ export async function showQuarantined({ json }: QuarantineOptions, output: Outpu
 /** Puts a record back, or drops it. @throws invalid_input, not_found */
 export async function releaseRecord(
   given: { readonly shard: string; readonly name: string; readonly isRestored: boolean },
-  { json }: QuarantineOptions,
   output: Output,
 ): Promise<number> {
   const { name, isRestored } = given;
@@ -42,8 +41,7 @@ export async function releaseRecord(
     const why = `name: no record ${JSON.stringify(name)} is set aside in shard ${shard}`;
     throw new TurnfoldError('not_found', why, { field: 'name' });
   }
-  if (json) writeJson(output, { shard, name, isRestored });
-  else output.line(isRestored ? 'put back: the next sweep looks at it' : 'dropped');
+  output.line(isRestored ? 'put back: the next sweep looks at it' : 'dropped');
   return 0;
 }
 
