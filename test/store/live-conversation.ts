@@ -20,8 +20,8 @@ export interface LiveConversation {
 }
 
 /** The hash of a summary that is kept, and of one that is claimed. */
-export const KNOWN_HASH = 'a'.repeat(16);
-export const CLAIMED_HASH = 'b'.repeat(16);
+const KNOWN_HASH = 'a'.repeat(16);
+const CLAIMED_HASH = 'b'.repeat(16);
 
 /** Versions, a settled and a failed turn, a running one, a queued and a scheduled one, a claimed pass, summaries, events. */
 export async function makeLive(store: Store, conversation: ConversationRef): Promise<LiveConversation> {
@@ -57,7 +57,7 @@ export async function makeWaiting(store: Store, conversation: ConversationRef): 
   return live;
 }
 
-export function planOf(head: number): string {
+function planOf(head: number): string {
   return JSON.stringify({
     kind: 'evict',
     reasons: ['ratio'],
@@ -214,7 +214,7 @@ export class KeptKeys {
     const type = await this.#redis.type(name);
     switch (type) {
       case 'hash':
-        return JSON.stringify(Object.entries(await this.#redis.hgetall(name)).toSorted());
+        return JSON.stringify(Object.entries(await this.#redis.hgetall(name)).toSorted(([a], [b]) => (a < b ? -1 : 1)));
       case 'list':
         return JSON.stringify(await this.#redis.lrange(name, 0, -1));
       case 'set':

@@ -1,6 +1,5 @@
-import { DEFAULT_REDIS_URL, readConfig, readEnvironment } from '../../config.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
-import { type Inspection, openInspection } from '../../store/inspection/open-inspection.ts';
+import { inspectQuarantine } from '../../runtime/doctor/quarantine.ts';
 import { explainError } from '../explain-outage.ts';
 import { type Output, writeJson } from '../output.ts';
 
@@ -10,7 +9,7 @@ interface QuarantineOptions {
 
 /** Lists the records that are set aside. */
 export async function showQuarantined({ json }: QuarantineOptions, output: Output): Promise<number> {
-  const records = await inspect((inspection, shards) => inspection.listQuarantined(shards));
+  const records = await inspectQuarantine((inspection, shards) => inspection.listQuarantined(shards), explainError);
   for (const record of records) {
     if (json) writeJson(output, record);
     else {
@@ -30,32 +29,17 @@ export async function releaseRecord(
 ): Promise<number> {
   const { name, isRestored } = given;
   const shard = Number(given.shard);
-  const isReleased = await inspect((inspection, shards) => {
+  const isReleased = await inspectQuarantine((inspection, shards) => {
     if (!(Number.isInteger(shard) && shard >= 0 && shard < shards)) {
       const why = `shard: must be a number from 0 to ${shards - 1}; got '${given.shard}'`;
       throw new TurnfoldError('invalid_input', why, { field: 'shard' });
     }
     return inspection.releaseQuarantined(shards, { shard, name, isRestored });
-  });
+  }, explainError);
   if (!isReleased) {
     const why = `name: no record ${JSON.stringify(name)} is set aside in shard ${shard}`;
     throw new TurnfoldError('not_found', why, { field: 'name' });
   }
   output.line(isRestored ? 'put back: the next sweep looks at it' : 'dropped');
   return 0;
-}
-
-async function inspect<T>(ask: (inspection: Inspection, shards: number) => Promise<T>): Promise<T> {
-  const { env, readFile } = readEnvironment();
-  const { redisUrl: url = DEFAULT_REDIS_URL, redisTls: tls, shards } = readConfig(env, readFile);
-  try {
-    const inspection = await openInspection({ url, tls });
-    try {
-      return await ask(inspection, (await inspection.readDatabase())?.shards ?? shards);
-    } finally {
-      inspection.close();
-    }
-  } catch (error) {
-    throw await explainError(error, { url, tls });
-  }
 }

@@ -7,9 +7,9 @@ import { decodeLogEntry } from '../log-entry.ts';
 import { bindScript, type ScriptDefinition } from '../script.ts';
 
 /** Of one page: a reply of 10,000 entries would hold every other command of Redis behind it. */
-export const PAGE_ENTRIES = 500;
+const PAGE_ENTRIES = 500;
 /** An entry may have 1 MiB. */
-export const PAGE_BYTES = 4_000_000;
+const PAGE_BYTES = 4_000_000;
 
 interface PageRequest {
   readonly conversation: ConversationRef;
