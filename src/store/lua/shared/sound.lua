@@ -9,7 +9,7 @@ local PASS_COUNTS = { 'attempts', 'lease', 'parkedUntil', 'expiresAt', 'requeste
 local PASS_SIZES = { 'refused', 'calibration' }
 -- Several numbers in one field, as `conversation-record.ts` reads them.
 local LISTS = { 'shape', 'passed', 'gate', 'ttl', 'quarantine' }
-local FORMS = { '^%d+ %d+ %d+ %d+ %d+$', '^%d+ %d+$', '^[%d.]+ %d+ [%d.]+ ?[%d.]*$', '^%d+ %d+$', '^%d+ %S*$' }
+local FORMS = { '^%d+ %d+ %d+ %d+ %d+$', '^%d+ %d+$', '^[%d.]+ %d+ [%d.]+ ?[%d.]*$', '^%d+ %d+$', '^%d+ ' }
 
 -- The first of these fields that is there and holds no integer, or with `form` nothing of that form; the values.
 local function find_no_number(key, fields, form)
