@@ -113,7 +113,7 @@ export const ACTS: Readonly<Record<string, Act>> = {
     store.resume({ conversation, turn: 't3', answers: bring([call, 'c99_0']), wake: 'w4' }),
   complete: (store, { turn }) => store.settle(turn, { state: 'completed', answerSeq: 6 }, 'w5'),
   completeAndTake: (store, { turn }) => store.settle(turn, { state: 'completed', answerSeq: 6 }, undefined),
-  fail: (store, { turn }) => store.settle(turn, { state: 'failed', failure: { code: 'x', message: 'y' } }, 'w6'),
+  fail: (store, { turn }) => store.settle(turn, { state: 'failed', failure: { code: 'poison', message: 'y' } }, 'w6'),
   cancelHead: (store, { conversation }) => store.cancel(conversation, 't3', 'w7'),
   cancelQueued: (store, { conversation }) => store.cancel(conversation, 't4', 'w8'),
   cancelScheduled: (store, { conversation }) => store.cancel(conversation, 't5', 'w9'),
