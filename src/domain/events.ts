@@ -181,8 +181,11 @@ type QuarantineEvent = { readonly type: 'record_quarantined' } & SetAside;
 /** A job whose data could not be read was taken out of its queue. */
 type DroppedJobEvent = {
   readonly type: 'job_dropped';
+  /** the queue that it lay in */
   readonly queue: string;
+  /** its id */
   readonly job: string;
+  /** why it cannot be read */
   readonly error: unknown;
 };
 
@@ -201,6 +204,7 @@ type FailureEvent = {
  */
 export type WorkerEvent =
   | (EventScope & (TurnEvent | ModelEvent | PassEvent | LossEvent | ExpiryEvent))
-  | (Partial<EventScope> & (FailureEvent | MemoryEvent | PolicyEvent | ReclaimEvent | LostWorkerEvent | QuarantineEvent | DroppedJobEvent));
+  | (Partial<EventScope> &
+      (FailureEvent | MemoryEvent | PolicyEvent | ReclaimEvent | LostWorkerEvent | QuarantineEvent | DroppedJobEvent));
 
 export type EventListener = (event: WorkerEvent) => void;

@@ -14,10 +14,13 @@ export type QuarantineSet = (typeof QUARANTINE_SETS)[number];
 
 /** A record that was set aside, so that the others of its shard go on. */
 export interface SetAside {
+  /** the shard that it lies in */
   readonly shard: number;
+  /** the set that named it */
   readonly set: QuarantineSet;
   /** the member of the set, or the name of the key */
   readonly name: string;
+  /** what is wrong with it, without contents */
   readonly why: string;
 }
 
