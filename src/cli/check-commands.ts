@@ -5,7 +5,7 @@ import type { DoctorCommandOptions } from './commands/doctor.ts';
 import type { Output } from './output.ts';
 import { runCommand } from './run-command.ts';
 
-/** Commands that look whether all is well, and change nothing. */
+/** Commands that look whether all is well. But for a release from quarantine they change nothing. */
 export function addCheckCommands(program: Command, output: Output): void {
   program
     .command('doctor')
@@ -19,7 +19,35 @@ export function addCheckCommands(program: Command, output: Output): void {
     .action((options: DoctorCommandOptions, command: Command) =>
       runCommand({ command, output }, async () => (await import('./commands/doctor.ts')).runDoctor(options, output)),
     );
+  addQuarantineCommands(program.command('quarantine'), output);
   addConfigCommands(program.command('config').description('check, print or describe the settings'), output);
+}
+
+interface QuarantineOptions {
+  readonly json?: boolean;
+}
+
+function addQuarantineCommands(quarantine: Command, output: Output): void {
+  const run = (command: Command, act: (commands: typeof import('./commands/quarantine.ts')) => Promise<number>) =>
+    runCommand({ command, output }, async () => await act(await import('./commands/quarantine.ts')));
+  quarantine
+    .description('list records of Redis that could not be read and were set aside, or release one of them')
+    .option('--json', 'print JSON lines, failures too')
+    .action((options: QuarantineOptions, command: Command) =>
+      run(command, (commands) => commands.showQuarantined(options, output)),
+    );
+  const releases = [
+    ['restore', true, 'put a record back into its set, once it is repaired; the next sweep looks at it'],
+    ['drop', false, 'forget a record, e.g. one that nobody needs'],
+  ] as const;
+  for (const [name, isRestored, description] of releases) {
+    quarantine
+      .command(`${name} <shard> <name>`)
+      .description(description)
+      .action((shard: string, record: string, _: unknown, command: Command) =>
+        run(command, (commands) => commands.releaseRecord({ shard, name: record, isRestored }, output)),
+      );
+  }
 }
 
 function addConfigCommands(config: Command, output: Output): void {

@@ -78,6 +78,8 @@ export const ERROR_CODES = {
   redis_denied: 'service',
   /** Redis refuses writes: its memory limit is reached. */
   redis_full: 'service',
+  /** A record in Redis that cannot be read. `details` names its key and field. Repair or erase it. */
+  corrupt_record: 'service',
   /** The database was written with other settings or a newer schema, or its server may throw keys away or is too old. */
   incompatible_store: 'service',
   /** A setting of the environment that does not parse; an option of `startWorkers`, of `openClient` or of an agent. */

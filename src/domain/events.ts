@@ -1,6 +1,7 @@
 import type { ConversationRef } from './ids.ts';
 import type { ModelErrorKind } from './model.ts';
 import type { PassEvent } from './pass-events.ts';
+import type { SetAside } from './ports/sweep-store.ts';
 import type { WaitKind } from './turn.ts';
 
 /** Ids that a log line may carry, never a metric label. Contents are in no event. */
@@ -184,6 +185,20 @@ type PolicyEvent = {
   readonly message: string;
 };
 
+/** A record that could not be read was set aside, and the others of its shard go on. The names are ids, never contents. */
+type QuarantineEvent = { readonly type: 'record_quarantined' } & SetAside;
+
+/** A job whose data could not be read was taken out of its queue. */
+type DroppedJobEvent = {
+  readonly type: 'job_dropped';
+  /** the queue that it lay in */
+  readonly queue: string;
+  /** its id */
+  readonly job: string;
+  /** why it cannot be read */
+  readonly error: unknown;
+};
+
 type FailureEvent = {
   readonly type: 'worker_failed';
   /** the part of the worker that failed */
@@ -199,6 +214,7 @@ type FailureEvent = {
  */
 export type WorkerEvent =
   | (EventScope & (TurnEvent | ModelEvent | PassEvent | LossEvent | HoldEvent | ExpiryEvent))
-  | (Partial<EventScope> & (FailureEvent | MemoryEvent | PolicyEvent | ReclaimEvent | LostWorkerEvent));
+  | (Partial<EventScope> &
+      (FailureEvent | MemoryEvent | PolicyEvent | ReclaimEvent | LostWorkerEvent | QuarantineEvent | DroppedJobEvent));
 
 export type EventListener = (event: WorkerEvent) => void;

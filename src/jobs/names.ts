@@ -14,17 +14,20 @@ export function queuePrefix(shard: number, namespace = ''): string {
 /** Every job has a priority, 1 or more: the queue drains jobs without one before all that have one. Lower goes first. */
 export const HIGHEST_PRIORITY = 1;
 export const DEFAULT_PRIORITY = 10;
+/** BullMQ takes no larger one. */
+export const LOWEST_PRIORITY = 2_097_151;
 
 /** Times in ms. A killed worker's job is found within lock + stalled check. */
 export const QUEUE_TIMES = {
   lockMs: 10_000,
   stalledCheckMs: 5_000,
   inFlightDelayMs: 1_000,
+  /** the first; each is twice the one before */
   newerDelayMs: 1_000,
 } as const;
 
-/** How often a worker leaves a job of a newer program to others: half a minute, in which one of those would have taken it. */
-export const NEWER_PAYLOAD_TRIES = 30;
+/** How often a job of a newer program is left to others: for a minute, in which one of those would have taken it. */
+export const NEWER_PAYLOAD_TRIES = 6;
 
 /** Runs of one summarization job before it answers its failure as a value. */
 export const SUMMARIZATION_ATTEMPTS = 3;

@@ -2,7 +2,7 @@ import { type Job, type Queue, WaitingChildrenError } from 'bullmq';
 import type { PassDeliveryResult, PassHandler } from '../domain/ports/handlers.ts';
 import { DEFAULT_PRIORITY, QUEUES, SUMMARIZATION_ATTEMPTS, SUMMARIZATION_BACKOFF_MS } from '../jobs/names.ts';
 import { readAskedIn, readWake, summarizationPayload } from '../jobs/payloads.ts';
-import { type Delivery, type Report, readJob } from './delivery.ts';
+import { type Delivery, type Drop, type Report, readJob } from './delivery.ts';
 import { holdCommand } from './held-command.ts';
 import type { QueueSet } from './queue-set.ts';
 
@@ -12,9 +12,13 @@ type Child = Extract<PassDeliveryResult, { status: 'parked' }>['children'][numbe
  * Wakes of passes, and the fan-out: a parked job is delivered once more when all its children have ended. It may be parked
  * again then, on others: the version changed while they ran, and a new plan has sequences of its own.
  */
-export function deliverPasses(handler: PassHandler, queues: QueueSet, report: Report): Delivery {
+export function deliverPasses(
+  handler: PassHandler,
+  queues: QueueSet,
+  { drop, report }: { readonly drop: Drop; readonly report: Report },
+): Delivery {
   return async (job, token) => {
-    const conversation = await readJob({ read: readWake, report }, job, token);
+    const conversation = await readJob({ read: readWake, drop }, job, token);
     if (conversation === undefined) return;
     const askedIn = readAskedIn(job.data);
     let haveChildrenEnded = await haveAllChildrenEnded(job);

@@ -1,8 +1,9 @@
-import { Worker } from 'bullmq';
+import type { Worker } from 'bullmq';
 import { QUEUE_TIMES, type QueueName, queuePrefix } from '../jobs/names.ts';
-import type { Delivery } from './delivery.ts';
+import type { Delivery, Drop } from './delivery.ts';
 import type { QueueConnection, QueueErrorListener } from './queue-connection.ts';
 import { reportErrors } from './queue-set.ts';
+import { SteadyWorker } from './steady-worker.ts';
 
 export interface QueueWorkerOptions {
   readonly name: QueueName;
@@ -13,6 +14,7 @@ export interface QueueWorkerOptions {
   readonly concurrency: number;
   readonly deliver: Delivery;
   readonly onError: QueueErrorListener;
+  readonly onDrop: Drop;
   /**
    * a job's lock had lapsed, and it waits again: its worker died, froze, lost Redis or stopped before it was done. Told to one
    * worker of the queue
@@ -27,7 +29,7 @@ const MAX_STALLED_COUNT = 1_000_000_000;
 export function openQueueWorker(options: QueueWorkerOptions): Worker<unknown> {
   const { name, deliver } = options;
   // Two parameters: asked with three, BullMQ would hand in a signal that others of its parts may abort.
-  const worker = new Worker<unknown>(name, (job, token) => deliver(job, token ?? ''), {
+  const settings = {
     autorun: false,
     connection: options.connection,
     prefix: queuePrefix(options.shard, options.namespace),
@@ -35,7 +37,8 @@ export function openQueueWorker(options: QueueWorkerOptions): Worker<unknown> {
     lockDuration: QUEUE_TIMES.lockMs,
     stalledInterval: QUEUE_TIMES.stalledCheckMs,
     maxStalledCount: MAX_STALLED_COUNT,
-  });
+  };
+  const worker = new SteadyWorker(name, (job, token) => deliver(job, token ?? ''), settings, options.onDrop);
   const report = reportErrors(name, options.onError);
   worker.on('error', report);
   worker.on('failed', (_job, error) => report(error));

@@ -2,7 +2,7 @@ import type { Worker } from 'bullmq';
 import type { PassHandler, SummarizationHandler, TurnHandler } from '../domain/ports/handlers.ts';
 import type { RedisLocation } from '../domain/redis-tls.ts';
 import { QUEUES, type QueueName } from '../jobs/names.ts';
-import type { Delivery } from './delivery.ts';
+import type { Delivery, Drop, Report } from './delivery.ts';
 import { Intake } from './intake.ts';
 import { deliverPasses } from './pass-deliveries.ts';
 import { openQueueConnection, type QueueConnection, type QueueErrorListener } from './queue-connection.ts';
@@ -28,6 +28,8 @@ export interface QueueWorkersOptions extends RedisLocation {
     readonly summarization?: QueueRole<SummarizationHandler>;
   };
   readonly onError: QueueErrorListener;
+  /** told of a job that was removed because it cannot be read */
+  readonly onDrop?: (queue: QueueName, job: string, error: unknown) => void;
   /** told for each job that this process found without its worker */
   readonly onReclaim?: (queue: QueueName) => void;
   /** how long a close waits for the jobs in hand */
@@ -86,30 +88,38 @@ interface OpenedWorker {
 }
 
 function openWorkers(options: QueueWorkersOptions, connection: QueueConnection, lastCall: AbortSignal): OpenedWorker[] {
-  const { roles, shards, namespace, onError, onReclaim } = options;
+  const { roles, shards, namespace, onError, onReclaim, onDrop } = options;
   const { turn, compaction, summarization } = roles;
   const first = Math.floor(Math.random() * shards);
-  const reportTo = (name: QueueName) => (error: unknown) => onError(error, name);
+  const listenersOf = (name: QueueName): { report: Report; drop: Drop } => ({
+    report: (error) => onError(error, name),
+    drop: (job, error) => onDrop?.(name, job, error),
+  });
   const open = (name: QueueName, role: { readonly concurrency: number }, deliver: Delivery): OpenedWorker[] => {
     return shareOut(role.concurrency, shards, first).map((concurrency, shard) => {
       const intake = new Intake({ queue: name, shard, concurrency });
       const counted = intake.count(deliver);
       const served = { name, shard, namespace, connection, concurrency, deliver: counted };
-      const worker = openQueueWorker({ ...served, onError, ...(onReclaim && { onReclaim }) });
+      const worker = openQueueWorker({
+        ...served,
+        onError,
+        onDrop: listenersOf(name).drop,
+        ...(onReclaim && { onReclaim }),
+      });
       return { worker, intake };
     });
   };
   const workers: OpenedWorker[] = [];
   if (turn !== undefined) {
-    workers.push(...open(QUEUES.turn, turn, deliverTurns(turn.handler, reportTo(QUEUES.turn))));
+    workers.push(...open(QUEUES.turn, turn, deliverTurns(turn.handler, listenersOf(QUEUES.turn).drop)));
   }
   if (compaction !== undefined) {
     const children = new QueueSet({ connection, names: [QUEUES.summarization], shards, namespace, onError });
-    const deliver = deliverPasses(compaction.handler, children, reportTo(QUEUES.compaction));
+    const deliver = deliverPasses(compaction.handler, children, listenersOf(QUEUES.compaction));
     workers.push(...open(QUEUES.compaction, compaction, deliver));
   }
   if (summarization !== undefined) {
-    const deliver = deliverSummarizations(summarization.handler, lastCall, reportTo(QUEUES.summarization));
+    const deliver = deliverSummarizations(summarization.handler, lastCall, listenersOf(QUEUES.summarization));
     workers.push(...open(QUEUES.summarization, summarization, deliver));
   }
   return workers;

@@ -2,7 +2,7 @@ import { DelayedError } from 'bullmq';
 import type { SummarizationDelivery, SummarizationHandler, SummarizationResult } from '../domain/ports/handlers.ts';
 import { QUEUE_TIMES, SUMMARIZATION_ATTEMPTS } from '../jobs/names.ts';
 import { readSummarizationTask } from '../jobs/payloads.ts';
-import { type Delivery, type Report, readJob } from './delivery.ts';
+import { type Delivery, type Drop, type Report, readJob } from './delivery.ts';
 
 type Outcome = Extract<SummarizationResult, { status: 'ended' }>['outcome'];
 
@@ -10,9 +10,13 @@ type Outcome = Extract<SummarizationResult, { status: 'ended' }>['outcome'];
  * Children of passes. However one ends, it ends as a value: a child that failed could leave its parent waiting for ever.
  * @param signal ends model calls when the process ends; a lost queue lock does not, for the call is paid already
  */
-export function deliverSummarizations(handler: SummarizationHandler, signal: AbortSignal, report: Report): Delivery {
+export function deliverSummarizations(
+  handler: SummarizationHandler,
+  signal: AbortSignal,
+  { report, drop }: { readonly report: Report; readonly drop: Drop },
+): Delivery {
   return async (job, token): Promise<Outcome> => {
-    const task = await readJob({ read: readSummarizationTask, report }, job, token);
+    const task = await readJob({ read: readSummarizationTask, drop }, job, token);
     if (task === undefined) return 'failed';
     const isLastAttempt = job.attemptsMade + 1 >= SUMMARIZATION_ATTEMPTS;
     const delivery = { task, askedAt: job.timestamp, isLastAttempt, signal };

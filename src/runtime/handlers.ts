@@ -11,6 +11,7 @@ import { createPassHandler, takeOverPass } from '../workers/compaction/pass-deli
 import { recountContext } from '../workers/compaction/recount.ts';
 import { createShadow } from '../workers/compaction/shadow.ts';
 import type { PreparedAgents } from '../workers/prepared-agent.ts';
+import { withQuarantine } from '../workers/quarantine.ts';
 import { createSummarizationHandler } from '../workers/summarization/summarization-delivery.ts';
 import { createSweeper, type Sweeper } from '../workers/sweeper/sweeper.ts';
 import { systemTimers } from '../workers/timers.ts';
@@ -54,7 +55,10 @@ export function createHandlers(parts: HandlerParts): Handlers {
   // A turn that ends a pass itself does not wait for a measure.
   const shadow = shadowed && createShadow({ ...shared, agents: shadowed, summarizers });
   return {
-    turn: createTurnHandler({ ...shared, turns: store, passes: store, texts: store, takeover }),
+    turn: withQuarantine(createTurnHandler({ ...shared, turns: store, passes: store, texts: store, takeover }), {
+      sweep: store,
+      onEvent,
+    }),
     compaction: createPassHandler({ ...compaction, ...(shadow && { shadow }) }),
     summarization: createSummarizationHandler({ ...shared, summaries: store, summarizers }),
     sweeper: createSweeper({ ...shared, sweep: store }),

@@ -180,6 +180,7 @@ function openRoles(
     roles: Object.fromEntries(roles.map((role) => [role, { handler: handlers[role], concurrency: concurrency[role] }])),
     onError: reportTo(onEvent),
     onReclaim: (queue) => onEvent({ type: 'job_reclaimed', queue }),
+    onDrop: (queue, job, error) => onEvent({ type: 'job_dropped', queue, job, error }),
     deadlineMs: shutdownMs,
   });
 }

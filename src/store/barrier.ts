@@ -3,7 +3,7 @@ import type { Durability, Told } from '../domain/durability.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import { BarrierLane } from './barrier-lane.ts';
 import { callRedisOnce, connect, duplicateConnection } from './connection.ts';
-import { encodeArguments, loadScript, type ScriptDefinition } from './script.ts';
+import { decodeReply, encodeArguments, loadScript, type ScriptDefinition } from './script.ts';
 
 /**
  * WAIT stalls all that comes behind it on its connection: no other operation runs on these. While one waits, the others
@@ -71,7 +71,7 @@ export class Barrier {
       const { reply, shortfall } = await callRedisOnce(() =>
         this.#pickLane().run({ script, args: encodeArguments(script, input), mark: markOf(input) }),
       );
-      const decoded = script.decode(reply, input);
+      const decoded = decodeReply(script, reply, input);
       return shortfall === undefined || !tellsOfDone(decoded) ? decoded : { ...decoded, shortfall };
     };
   }

@@ -6,6 +6,7 @@ import { type Refusal, refusalError } from '../domain/redis-refusal.ts';
 import type { RedisLocation } from '../domain/redis-tls.ts';
 import { openRedis } from '../redis/open-redis.ts';
 import { findRefusal } from '../redis/refusal.ts';
+import { findCorruption } from './corrupt-record.ts';
 
 export interface ConnectionOptions extends RedisLocation {
   /** ms until a command without an answer fails; workers wait, clients do not */
@@ -124,7 +125,7 @@ const MOST_RESENDS = 20;
 
 /**
  * Runs an idempotent Redis call, again if its connection ended amid its pipeline, and names its failure: `redis_full`,
- * `redis_unavailable`, or the error itself where it is ours. Failing fast, a lost connection refuses the second try at once.
+ * `redis_unavailable`, `corrupt_record`, or the error itself where it is ours. Failing fast, a lost connection refuses the second try at once.
  */
 export async function callRedis<T>(call: () => Promise<T>): Promise<T> {
   for (let resends = 0; ; resends += 1) {
@@ -132,7 +133,7 @@ export async function callRedis<T>(call: () => Promise<T>): Promise<T> {
       return await call();
     } catch (cause) {
       const wasAborted = cause instanceof Error && cause.message === ABORTED;
-      if (!wasAborted || resends === MOST_RESENDS) throw nameRedisError(cause);
+      if (!wasAborted || resends === MOST_RESENDS) throw nameFailure(cause);
     }
   }
 }
@@ -142,6 +143,11 @@ export async function callRedisOnce<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (cause) {
-    throw nameRedisError(cause);
+    throw nameFailure(cause);
   }
+}
+
+function nameFailure(cause: unknown): unknown {
+  const named = nameRedisError(cause);
+  return named === cause ? (findCorruption(cause) ?? cause) : named;
 }

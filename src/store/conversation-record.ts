@@ -1,5 +1,10 @@
+import { z } from 'zod';
 import type { ConversationState, Gate } from '../domain/conversation.ts';
 import type { OpenCall } from '../domain/history.ts';
+import { MAX_SEQ, type RecordFields, readJson } from './record-fields.ts';
+
+/** Above any size that we count. */
+const MAX_COUNT = Number.MAX_SAFE_INTEGER;
 
 /**
  * Fields of `c:<id>`. Figures that change together share one, blanks between: every step answers all of them. Times in ms since
@@ -48,31 +53,40 @@ import type { OpenCall } from '../domain/history.ts';
  * - forkUntil    while it is made: abandoned from then on
  * - forkAgent    while it is made: whose it will be; until then its agent is nobody
  */
-export function decodeConversation(hash: ReadonlyMap<string, string>): ConversationState {
-  const number = (field: string): number => Number(hash.get(field) ?? 0);
-  const [tokens = 0, bytes = 0, , baseTokens = 0, baseBytes = 0] = readNumbers(hash.get('shape'));
-  const [passedHead = 0, passedTurns = 0] = readNumbers(hash.get('passed'));
-  const passId = hash.get('pass');
+export function decodeConversation(fields: RecordFields): ConversationState {
+  const [tokens = 0, bytes = 0, , baseTokens = 0, baseBytes = 0] = fields.counts('shape');
+  const [passedHead = 0, passedTurns = 0] = fields.counts('passed');
+  const passId = fields.text('pass');
   return {
-    agent: hash.get('forkAgent') ?? hash.get('agent') ?? '',
-    head: number('head'),
-    turns: number('turns'),
-    openCalls: readOpenCalls(hash.get('open')),
+    agent: fields.text('forkAgent') ?? fields.text('agent') ?? '',
+    head: readHead(fields),
+    turns: fields.count('turns') ?? 0,
+    openCalls: readOpenCalls(fields),
     size: {
-      version: number('version'),
+      version: fields.count('version') ?? 0,
       weight: { tokens, bytes },
       baseTotal: { tokens: baseTokens, bytes: baseBytes },
-      headTotal: { tokens: number('ht'), bytes: number('hb') },
-      ...readAnchor(hash.get('anchor')),
+      headTotal: { tokens: fields.count('ht') ?? 0, bytes: fields.count('hb') ?? 0 },
+      ...readAnchor(fields.text('anchor')),
     },
     passed: { head: passedHead, turns: passedTurns },
-    gate: readGate(hash.get('gate')),
+    gate: readGate(fields),
     ...(passId === undefined || passId === '' ? {} : { passId }),
-    ...readQuarantine(hash.get('quarantine')),
-    ...readAnswered(hash),
-    ...(hash.has('forking') && { isForking: true }),
-    ...(hash.has('ttl') && { conversationTtl: Number.parseInt(hash.get('ttl') ?? '', 10) }),
+    ...readQuarantine(fields),
+    ...readAnswered(fields),
+    ...(fields.has('forking') && { isForking: true }),
+    ...(fields.has('ttl') && { conversationTtl: readTtl(fields) }),
   };
+}
+
+function readHead(fields: RecordFields): number {
+  const head = fields.count('head') ?? 0;
+  return head <= MAX_SEQ ? head : fields.refuse('head', `a log has at most ${MAX_SEQ} messages`);
+}
+
+function readTtl(fields: RecordFields): number {
+  const [ttl, ends] = fields.counts('ttl');
+  return ttl === undefined || ends === undefined ? fields.refuse('ttl', 'it must hold two times') : ttl;
 }
 
 /** A line of `open`, as scripts get it. The provider's id is JSON: it may hold anything but then no line break. */
@@ -80,35 +94,41 @@ export function encodeOpenCall({ id, providerId }: OpenCall): string {
   return providerId === undefined ? id : `${id} ${JSON.stringify(providerId)}`;
 }
 
-export function readOpenCalls(lines = ''): OpenCall[] {
-  return lines
+export function readOpenCalls(fields: RecordFields): OpenCall[] {
+  return (fields.text('open') ?? '')
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => {
       const end = line.indexOf(' ');
-      return end === -1
-        ? { id: line }
-        : { id: line.slice(0, end), providerId: JSON.parse(line.slice(end + 1)) as string };
+      if (end === -1) return { id: line };
+      const place = { key: fields.key, field: 'open' };
+      return { id: line.slice(0, end), providerId: readJson(place, line.slice(end + 1), z.string()) };
     });
 }
 
+/** An anchor that cannot be read is none: the size is then our own count. */
 function readAnchor(text: string | undefined): Pick<ConversationState['size'], 'anchor'> {
-  if (text === undefined) return {};
-  const [seq = 0, tokens = 0, version = 0, totalTokens = 0, totalBytes = 0] = readNumbers(text);
-  const [setup = '', whole] = text.split(' ').slice(5);
+  const [setup = '', whole] = text?.split(' ').slice(5) ?? [];
+  const [seq = 0, tokens = 0, version = 0, totalTokens = 0, totalBytes = 0] = text?.split(' ', 5).map(Number) ?? [];
+  const isSound = [seq, tokens, version, totalTokens, totalBytes].every((number) => number >= 0 && number < MAX_COUNT);
+  if (text === undefined || !isSound) return {};
   const total = { tokens: totalTokens, bytes: totalBytes };
   return { anchor: { seq, tokens, version, total, ...(setup !== '' && { setup }), ...(whole && { isWhole: true }) } };
 }
 
-function readQuarantine(text: string | undefined): Pick<ConversationState, 'quarantine'> {
-  const [version, segments] = text?.split(' ') ?? [];
-  return version === undefined || segments === undefined ? {} : { quarantine: { version: Number(version), segments } };
+function readQuarantine(fields: RecordFields): Pick<ConversationState, 'quarantine'> {
+  const text = fields.text('quarantine');
+  if (text === undefined) return {};
+  const [version, segments] = text.split(' ');
+  if (segments === undefined) return fields.refuse('quarantine', 'it must hold a version and a hash');
+  return { quarantine: { version: fields.toCount('quarantine', version), segments } };
 }
 
 /** What workers of schema 1 record tells by its anchor alone: that came with an answer. */
-function readAnswered(hash: ReadonlyMap<string, string>): Pick<ConversationState, 'answeredVersion'> {
-  const told = [hash.get('answered'), hash.get('anchor')?.split(' ')[2]].filter((version) => version !== undefined);
-  return told.length === 0 ? {} : { answeredVersion: Math.max(...told.map(Number)) };
+function readAnswered(fields: RecordFields): Pick<ConversationState, 'answeredVersion'> {
+  const told = [fields.count('answered'), readAnchor(fields.text('anchor')).anchor?.version];
+  const versions = told.filter((version) => version !== undefined);
+  return versions.length === 0 ? {} : { answeredVersion: Math.max(...versions) };
 }
 
 /** Earlier programs know the first three. */
@@ -118,12 +138,11 @@ export function encodeGate(gate: Gate): string {
   return [...numbers, ...(shutBelowMessageTokens === undefined ? [] : [shutBelowMessageTokens])].join(' ');
 }
 
-function readGate(text: string | undefined): Gate {
-  const [shutBelowTokens = 0, gainlessPasses = 0, breakerTokens = 0, shutBelowMessageTokens] = readNumbers(text);
+function readGate(fields: RecordFields): Gate {
+  const numbers = (fields.text('gate') ?? '').split(' ').filter((text) => text !== '');
+  const [shutBelowTokens = 0, gainlessPasses = 0, breakerTokens = 0, shutBelowMessageTokens] = numbers.map((text) =>
+    fields.toNumber('gate', text),
+  );
   const gate = { shutBelowTokens, gainlessPasses, breakerTokens };
   return shutBelowMessageTokens === undefined ? gate : { ...gate, shutBelowMessageTokens };
-}
-
-function readNumbers(text: string | undefined): number[] {
-  return text === undefined ? [] : text.split(' ').map(Number);
 }

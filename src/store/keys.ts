@@ -50,6 +50,11 @@ export class Keyspace {
     return `{tf${shard}}:resting`;
   }
 
+  /** Bad records that were set aside, as `lua/shared/quarantine.lua` writes them. */
+  quarantined(shard: number): string {
+    return `{tf${shard}}:quarantined`;
+  }
+
   sweep(shard: number): string {
     return `{tf${shard}}:sweep`;
   }
@@ -117,6 +122,11 @@ export class Keyspace {
   /** No key: the channel on which text is told while it is written. */
   textChannel(conversation: ConversationRef): string {
     return `{tf${this.shardOf(conversation)}}:${conversation.tenant}:text:${conversation.id}`;
+  }
+
+  /** Where the answer to a decision on a proposal is kept. */
+  decision(conversation: ConversationRef, operation: string): string {
+    return `{tf${this.shardOf(conversation)}}:${conversation.tenant}:op:${conversation.id}:review:${operation}`;
   }
 
   summary(conversation: ConversationRef, hash: string): string {

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
+import { isTurnfoldError, type TurnfoldError } from '../domain/errors.ts';
 import { callRedis } from './connection.ts';
+import { corruptRecord, findKeyOfOtherType } from './corrupt-record.ts';
 
 /** How long an operation's answer is known. */
 export const OPERATION_MS = 86_400_000;
@@ -32,16 +34,45 @@ export async function runScript<Input, Reply>(
   script: Script<Input, Reply>,
   input: Input,
 ): Promise<Reply> {
+  const reply = await callScript(redis, script, input);
+  return decodeReply(script, reply, input);
+}
+
+async function callScript<Input, Reply>(redis: Redis, script: Script<Input, Reply>, input: Input): Promise<unknown> {
   const args = encodeArguments(script, input);
-  const reply = await callRedis(async () => {
-    try {
-      return await redis.call('evalsha', [script.sha, ...args]);
-    } catch (error) {
-      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-      return await redis.call('eval', [script.lua, ...args]);
-    }
-  });
-  return script.decode(reply, input);
+  try {
+    return await callRedis(async () => {
+      try {
+        return await redis.call('evalsha', [script.sha, ...args]);
+      } catch (error) {
+        if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
+        return await redis.call('eval', [script.lua, ...args]);
+      }
+    });
+  } catch (error) {
+    if (!isUnnamed(error)) throw error;
+    const key = await callRedis(() => findKeyOfOtherType(redis, script.keys(input)));
+    throw key === undefined ? error : corruptRecord(key, '', 'the key has another type than it should', error.cause);
+  }
+}
+
+function isUnnamed(error: unknown): error is TurnfoldError {
+  const isOfType = isTurnfoldError(error, 'corrupt_record') && error.cause instanceof Error;
+  return isOfType && (error.cause as Error).message.startsWith('WRONGTYPE');
+}
+
+/** @throws corrupt_record, whatever a decoder meets in a reply. Decoders name the field where they know it. */
+export function decodeReply<Input, Reply>(
+  script: Pick<ScriptDefinition<Input, Reply>, 'decode' | 'keys'>,
+  reply: unknown,
+  input: Input,
+): Reply {
+  try {
+    return script.decode(reply, input);
+  } catch (error) {
+    if (isTurnfoldError(error)) throw error;
+    throw corruptRecord(script.keys(input)[0] ?? '', '', 'a value of its conversation cannot be read', error);
+  }
 }
 
 /**
@@ -65,14 +96,6 @@ export function bindScript<Input, Reply>(
 /** Pairs as arguments, their count before them. */
 export function encodePairs(pairs: readonly (readonly [string, string])[]): (string | number)[] {
   return [pairs.length, ...pairs.flat()];
-}
-
-/** Replies that are flat lists of field and value, as HGETALL gives them inside Lua. */
-export function decodeHash(flat: unknown): Map<string, string> {
-  const list = flat as string[];
-  const hash = new Map<string, string>();
-  for (let index = 0; index + 1 < list.length; index += 2) hash.set(list[index] as string, list[index + 1] as string);
-  return hash;
 }
 
 /** A file under `lua/`, with the shared parts that it includes in their places. */

@@ -48,6 +48,8 @@ const RECORDERS: Recorders = {
     for (const role of roles) workersLost.inc({ role, life: livedMs < SHORT_LIFE_MS ? 'short' : 'long' });
   },
   conversation_expired: ({ conversationsExpired }) => conversationsExpired.inc(),
+  record_quarantined: ({ recordsQuarantined }, event) => recordsQuarantined.inc({ set: event.set }),
+  job_dropped: ({ jobsDropped }, { queue }) => jobsDropped.inc({ queue }),
   // What it is now is a gauge.
   redis_nearly_full: () => undefined,
   policy_warned: () => undefined,

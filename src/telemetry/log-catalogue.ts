@@ -119,6 +119,17 @@ const LOG_LINES: LogLines = {
     message: 'conversation erased: it had rested for as long as its policy lets it',
     fields: { removedKeys },
   }),
+  record_quarantined: ({ shard, set, name, why }) => ({
+    level: 'error',
+    message: 'record set aside because it cannot be read; the others of its shard go on',
+    fields: { shard, set, name: clip(name), why: clip(why) },
+  }),
+  job_dropped: ({ queue, job, error }) => ({
+    level: 'error',
+    message: 'job removed because its data cannot be read',
+    fields: { queue, job: clip(job) },
+    error,
+  }),
   redis_nearly_full: ({ usedBytes, limitBytes }) => ({
     level: 'warn',
     message: 'memory of Redis is nearly used up: at its maxmemory no turn is accepted, and none goes on',
@@ -131,6 +142,13 @@ const LOG_LINES: LogLines = {
   }),
   worker_failed: ({ where, error }) => ({ level: 'error', message: 'worker failed', fields: { where }, error }),
 };
+
+/** A name that nobody of us wrote may have any length. */
+const MOST_CHARS = 300;
+
+function clip(text: string): string {
+  return text.length <= MOST_CHARS ? text : `${text.slice(0, MOST_CHARS)}…`;
+}
 
 /** The line of an event, with the ids of what it is about. */
 export function describeEvent(event: WorkerEvent): LogLine {

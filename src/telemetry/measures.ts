@@ -34,6 +34,8 @@ export interface ShardFigures {
   readonly failedTurns: number;
   /** for how long the oldest resting conversation should have been erased */
   readonly oldestRestingMs: number;
+  /** records that are set aside */
+  readonly quarantined: number;
 }
 
 export interface ServerFigures {

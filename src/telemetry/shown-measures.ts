@@ -27,6 +27,7 @@ export const SHOWN: { readonly [Key in keyof typeof SHARED_GAUGES]: Shown } = {
   ),
   oldestOverdueEntry: show('measureShards', ({ oldestOverdueMs }) => one(toSeconds(oldestOverdueMs))),
   oldestOverdueErase: show('measureShards', ({ oldestRestingMs }) => one(toSeconds(oldestRestingMs))),
+  quarantinedRecords: show('measureShards', ({ quarantined }) => one(quarantined)),
   modelCalibration: show('readCalibrations', (factors) => [...factors].map(([model, factor]) => [{ model }, factor])),
   redisMemory: show('measureServers', ({ usedRatio }) => (usedRatio === undefined ? [] : one(usedRatio))),
   redisMemoryBytes: show('measureServers', ({ usedBytes }) => one(usedBytes)),

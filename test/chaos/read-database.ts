@@ -44,7 +44,7 @@ export async function readConversation(
     id,
     fields,
     log: Object.entries(log)
-      .map(([seq, text]) => decodeLogEntry(Number(seq), text))
+      .map(([seq, text]) => decodeLogEntry(Number(seq), text, key('log')))
       .toSorted((a, b) => a.seq - b.seq),
     versions: versions.map((text) => JSON.parse(text) as Version).toSorted((a, b) => a.number - b.number),
     texts: new Set(texts),

@@ -223,14 +223,15 @@ export class World {
   }
 
   #deliveryOf(queue: QueueName, actor: Actor, ports: Ports): Delivery {
-    const report = (error: unknown) => this.#note(error);
-    if (queue === QUEUES.turn) return deliverTurns(createTurnHandler(ports), report);
+    const drop = (_job: string, error: unknown) => this.#note(error);
+    const listeners = { report: () => undefined, drop };
+    if (queue === QUEUES.turn) return deliverTurns(createTurnHandler(ports), drop);
     if (queue === QUEUES.summarization) {
-      return deliverSummarizations(createSummarizationHandler(ports), new AbortController().signal, () => undefined);
+      return deliverSummarizations(createSummarizationHandler(ports), new AbortController().signal, listeners);
     }
     const addBulk = (children: Parameters<MemoryJobs['addChildren']>[0]) =>
       this.held.hold(actor, 'queue.addBulk', children, async ({ jobs }) => jobs.addChildren(children));
-    return deliverPasses(createPassHandler(ports), { of: () => ({ addBulk }) } as unknown as QueueSet, report);
+    return deliverPasses(createPassHandler(ports), { of: () => ({ addBulk }) } as unknown as QueueSet, listeners);
   }
 
   /** As far as deliveries look at a job of BullMQ's. */

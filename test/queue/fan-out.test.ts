@@ -131,8 +131,8 @@ test('a child whose data cannot be read ends as a value and is reported', async 
   await fixture.openWakes().wake('pass', c1, 'w1');
 
   await expect.poll(() => deliveries.length, SOON).toBe(2);
-  expect(fixture.errors).toMatchObject([
-    { where: 'summarization', error: { code: 'invalid_input', field: 'job.data.hash' } },
+  expect(fixture.drops).toMatchObject([
+    { queue: 'summarization', error: { code: 'invalid_input', field: 'job.data.hash' } },
   ]);
 });
 

@@ -16,6 +16,8 @@ export interface Fixture {
   readonly namespace: string;
   /** what was reported, oldest first */
   readonly errors: { readonly error: unknown; readonly where: string }[];
+  /** jobs that were removed because they cannot be read */
+  readonly drops: { readonly queue: string; readonly job: string; readonly error: unknown }[];
   /** queues whose jobs were found without their worker */
   readonly reclaims: string[];
   openWakes(options?: { failsFast?: boolean }): OpenWakeQueue;
@@ -28,6 +30,7 @@ export interface Fixture {
 export function useFixture({ url = inject('redisUrl'), shards = 1 } = {}): Fixture {
   const namespace = `test-${randomUUID()}`;
   const errors: Fixture['errors'] = [];
+  const drops: Fixture['drops'] = [];
   const reclaims: string[] = [];
   const shared = {
     url,
@@ -40,6 +43,7 @@ export function useFixture({ url = inject('redisUrl'), shards = 1 } = {}): Fixtu
   return {
     ...shared,
     errors,
+    drops,
     reclaims,
     openWakes(options) {
       const wakes = openWakeQueue({ ...shared, ...options });
@@ -52,6 +56,7 @@ export function useFixture({ url = inject('redisUrl'), shards = 1 } = {}): Fixtu
         roles,
         deadlineMs,
         onReclaim: (queue) => void reclaims.push(queue),
+        onDrop: (queue, job, error) => void drops.push({ queue, job, error }),
       });
       onTestFinished(async () => void (await workers.close()));
       return workers;

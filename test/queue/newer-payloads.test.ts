@@ -52,7 +52,7 @@ test('where no worker knows it, it is given up: the sweeper asks in words of its
   await job.promote();
   await fixture.openWorkers({ turn: { handler: async () => undefined, concurrency: 1 } }).start();
   await expect.poll(() => queue.getJobState('w-1'), { timeout: 60_000 }).toBe('unknown');
-  expect(fixture.errors).toMatchObject([{ where: 'turn', error: { code: 'invalid_input', field: 'job.data.v' } }]);
+  expect(fixture.drops).toMatchObject([{ queue: 'turn', error: { code: 'invalid_input', field: 'job.data.v' } }]);
 });
 
 test('a field that this program does not know is read over', async () => {
@@ -62,4 +62,42 @@ test('a field that this program does not know is read over', async () => {
   await fixture.openRaw('turn').add('turn', { ...wakePayload(conversation('c1')), trace: 'later' }, OPTIONS);
   await expect.poll(() => seen, { timeout: 60_000 }).toEqual(['c1']);
   expect(fixture.errors).toEqual([]);
+});
+
+test('serves an ordinary job before all jobs of a newer program that were put off and are due again', async () => {
+  const fixture = useFixture();
+  const queue = fixture.openRaw('turn');
+  const ids = Array.from({ length: 50 }, (_, at) => `w-newer-${at}`);
+  await queue.addBulk(ids.map((jobId) => ({ name: 'turn', data: NEWER, opts: { ...OPTIONS, jobId } })));
+  const first = fixture.openWorkers({ turn: { handler: async () => undefined, concurrency: 4 } });
+  await first.start();
+  await expect.poll(() => queue.getDelayedCount(), { timeout: 20_000, interval: 5 }).toBe(ids.length);
+  await first.close();
+  // As when their delays end. `promoteJobs` would forget their priority.
+  for (const job of await queue.getDelayed(0, ids.length)) await job.promote();
+  await fixture.openWakes().wake('turn', conversation('c2'), 'w2');
+  const redis = new Redis(fixture.url);
+  onTestFinished(() => redis.disconnect());
+  const taken = async (): Promise<number> => {
+    const counts = await Promise.all(ids.map((id) => redis.hget(queue.toKey(id), 'ats')));
+    return counts.filter((count) => Number(count) > 1).length;
+  };
+  const before: number[] = [];
+  const handler = async (): Promise<void> => void before.push(await taken());
+  await fixture.openWorkers({ turn: { handler, concurrency: 1 } }).start();
+  await expect.poll(() => before, { timeout: 20_000 }).toEqual([0]);
+});
+
+test('puts a job of a newer program off for twice as long each time', async () => {
+  const fixture = useFixture();
+  const queue = fixture.openRaw('turn');
+  const job = await queue.add('turn', NEWER, OPTIONS);
+  await fixture.openWorkers({ turn: { handler: async () => undefined, concurrency: 1 } }).start();
+  const delays: number[] = [];
+  while (delays.length < NEWER_PAYLOAD_TRIES) {
+    await expect.poll(() => queue.getDelayedCount(), { timeout: 20_000, interval: 5 }).toBe(1);
+    delays.push((await queue.getJob('w-1'))?.delay ?? 0);
+    await job.promote();
+  }
+  expect(delays.map((ms) => Math.round(ms / 1_000))).toEqual([1, 2, 4, 8, 16, 32]);
 });

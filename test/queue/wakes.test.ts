@@ -125,7 +125,7 @@ test.each([
   ['no version', { tenant: '_', id: 'c1' }, 'job.data.v'],
   ['an id with a colon', { v: 1, tenant: '_', id: 'a:b' }, 'job.data.id'],
   ['nothing', null, 'job.data'],
-])('data that cannot be read is reported and done with: %s', async (_case, data, field) => {
+])('removes and reports a job whose data cannot be read: %s', async (_case, data, field) => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const { seen, handler } = recordTurns();
@@ -134,8 +134,10 @@ test.each([
   await fixture.openWorkers({ turn: { handler, concurrency: 1 } }).start();
 
   await expect.poll(() => seen, SOON).toEqual(['good']);
-  await expect.poll(() => fixture.openRaw('turn').getJobState('bad'), SOON).toBe('completed');
-  expect(fixture.errors).toEqual([{ where: 'turn', error: expect.objectContaining({ code: 'invalid_input', field }) }]);
+  await expect.poll(() => fixture.openRaw('turn').getJobState('bad'), SOON).toBe('unknown');
+  expect(fixture.drops).toEqual([
+    { queue: 'turn', job: 'bad', error: expect.objectContaining({ code: 'invalid_input', field }) },
+  ]);
 });
 
 test('a handler that throws is reported; its wake is gone and not tried again', async () => {

@@ -75,7 +75,7 @@ export async function openSummarizers(
       const entries = await redis.hgetall(keyspace.key(refOf(conversation), 'log'));
       return new Map(Object.entries(entries).map(([seq, entry]) => [Number(seq), entry]));
     },
-    readEntry: (log, seq) => decodeLogEntry(seq, log.get(seq) ?? '').message,
+    readEntry: (log, seq) => decodeLogEntry(seq, log.get(seq) ?? '', 'log').message,
     async readContext(conversation) {
       const source = await store.readContext(refOf(conversation));
       if (source === undefined) throw new Error(`no context: ${conversation}`);

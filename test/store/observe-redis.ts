@@ -4,10 +4,15 @@ import type { TurnFailure, TurnState, WaitKind } from '../../src/domain/turn.ts'
 import { decodeConversation, readOpenCalls } from '../../src/store/conversation-record.ts';
 import type { Keyspace } from '../../src/store/keys.ts';
 import { decodeLogEntry } from '../../src/store/log-entry.ts';
+import { MAX_SEQ, RecordFields } from '../../src/store/record-fields.ts';
 import { decodeStep } from '../../src/store/turns/turn-record.ts';
 import type { Observation, ObservedTurn } from './observation.ts';
 
 type Fields = Readonly<Record<string, string>>;
+
+function fieldsOf(key: string, fields: Fields): RecordFields {
+  return new RecordFields(key, new Map(Object.entries(fields)));
+}
 
 /** Reads the keys themselves, with none of the store's operations between. */
 export async function observeRedis(redis: Redis, keyspace: Keyspace, ref: ConversationRef): Promise<Observation> {
@@ -33,7 +38,7 @@ export async function observeRedis(redis: Redis, keyspace: Keyspace, ref: Conver
         ] as const,
     ),
   );
-  const state = decodeConversation(new Map(Object.entries(c)));
+  const state = decodeConversation(fieldsOf(key('c'), c));
   const ready = readyOf(scores, ref);
   const { anchor } = state.size;
   return {
@@ -44,7 +49,9 @@ export async function observeRedis(redis: Redis, keyspace: Keyspace, ref: Conver
       attempts: Number(c['attempts'] ?? 0),
       ...(c['wake'] !== undefined && { wake: c['wake'] }),
       ...(c['poisoned'] !== undefined && { poisonedTurn: c['poisoned'] }),
-      openCalls: Object.fromEntries(readOpenCalls(c['open']).map(({ id, providerId = '' }) => [id, providerId])),
+      openCalls: Object.fromEntries(
+        readOpenCalls(fieldsOf(key('c'), c)).map(({ id, providerId = '' }) => [id, providerId]),
+      ),
       log: observeLog(log),
       userMessages: state.turns,
       ...(anchor && { anchor: { seq: anchor.seq, tokens: anchor.tokens } }),
@@ -80,7 +87,7 @@ function observeLog(log: Fields): Observation['shape']['log'] {
     .map(Number)
     .toSorted((a, b) => a - b)
     .map((seq) => {
-      const { message, turn, total } = decodeLogEntry(seq, log[String(seq)] ?? '');
+      const { message, turn, total } = decodeLogEntry(seq, log[String(seq)] ?? '', 'log');
       return {
         role: message.role,
         content: message.content,
@@ -95,7 +102,7 @@ function observeLog(log: Fields): Observation['shape']['log'] {
 function observeTurn(fields: Fields, hasInput: boolean): ObservedTurn {
   const { inputSeq, answerSeq, failure, canceledBy, wfor } = fields;
   const steps = Object.entries(withPrefix(fields, 's:')).map(([key, record]) => {
-    const { at: _, ...step } = decodeStep(record);
+    const { at: _, ...step } = decodeStep(fieldsOf('t', fields), { key, record, head: MAX_SEQ });
     return [key, step] as const;
   });
   const suspensions = Object.entries(withPrefix(fields, 'sus:')).map(([step, count]) => [step, Number(count)] as const);

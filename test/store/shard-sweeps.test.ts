@@ -1,24 +1,25 @@
 import { expect, test } from 'vitest';
 import { TurnfoldError } from '../../src/domain/errors.ts';
 import type { DueEntry } from '../../src/domain/ports/sweep-store.ts';
-import { ShardSweeps } from '../../src/store/sweep/shard-sweeps.ts';
+import { type ShardSweep, ShardSweeps } from '../../src/store/sweep/shard-sweeps.ts';
 
 const SILENT_MS = 20;
 
 /** Three shards, each of which answers when it is told to; one that is full answers with what is in its `room`. */
 function openShards(room: (shard: number) => DueEntry[] = () => []) {
   const asked: number[] = [];
-  const answers = new Map<number, PromiseWithResolvers<DueEntry[]>>();
-  const makeRoom: (shard: number) => Promise<DueEntry[]> = async (shard) => room(shard);
-  const sweep = (shard: number): Promise<DueEntry[]> => {
+  const answers = new Map<number, PromiseWithResolvers<ShardSweep>>();
+  const makeRoom = async (shard: number): Promise<ShardSweep> => ({ due: room(shard), setAside: [] });
+  const sweep = (shard: number): Promise<ShardSweep> => {
     asked.push(shard);
-    const answer = Promise.withResolvers<DueEntry[]>();
+    const answer = Promise.withResolvers<ShardSweep>();
     answers.set(shard, answer);
     return answer.promise;
   };
   const sweeps = new ShardSweeps({ sweep, makeRoom }, SILENT_MS);
   const look = () => sweeps.sweep([0, 1, 2], 100);
-  const answer = (shard: number, due = [entryOf(`c${shard}`)]): void => answers.get(shard)?.resolve(due);
+  const answer = (shard: number, due = [entryOf(`c${shard}`)]): void =>
+    answers.get(shard)?.resolve({ due, setAside: [] });
   const fail = (shard: number, error: Error): void => answers.get(shard)?.reject(error);
   return { asked, look, answer, fail };
 }
@@ -32,12 +33,12 @@ test('what the others answer is due, whatever a silent shard does; its answer co
   const first = look();
   answer(0);
   answer(1);
-  expect(await first).toEqual({ due: [entryOf('c0'), entryOf('c1')] });
+  expect(await first).toEqual({ due: [entryOf('c0'), entryOf('c1')], setAside: [] });
   const second = look();
   expect(asked, 'and it is not asked again meanwhile').toEqual([0, 1, 2, 0, 1]);
   answer(2);
   answer(0);
-  expect(await second, 'shard 1 is silent now').toEqual({ due: [entryOf('c2'), entryOf('c0')] });
+  expect(await second, 'shard 1 is silent now').toEqual({ due: [entryOf('c2'), entryOf('c0')], setAside: [] });
   void look();
   expect(asked.slice(5)).toEqual([0, 2]);
 });
@@ -48,10 +49,10 @@ test('of one that fails is told once, beside what the others answer', async () =
   fail(0, AWAY);
   fail(1, AWAY);
   answer(2);
-  expect(await first).toEqual({ due: [entryOf('c2')], failure: AWAY });
+  expect(await first).toEqual({ due: [entryOf('c2')], setAside: [], failure: AWAY });
   const second = look();
   for (const shard of [0, 1, 2]) answer(shard);
-  expect(await second).toEqual({ due: ['c0', 'c1', 'c2'].map(entryOf) });
+  expect(await second).toEqual({ due: ['c0', 'c1', 'c2'].map(entryOf), setAside: [] });
 });
 
 test('a full one makes room', async () => {
@@ -60,7 +61,7 @@ test('a full one makes room', async () => {
   fail(0, FULL);
   answer(1);
   answer(2);
-  expect(await sweep).toEqual({ due: [entryOf('c1'), entryOf('c2'), entryOf('room-0')] });
+  expect(await sweep).toEqual({ due: [entryOf('c1'), entryOf('c2'), entryOf('room-0')], setAside: [] });
 });
 
 test('a full one is told of, once, where there is no room to make', async () => {
@@ -68,8 +69,8 @@ test('a full one is told of, once, where there is no room to make', async () => 
   const first = look();
   fail(0, FULL);
   for (const shard of [1, 2]) answer(shard, []);
-  expect(await first).toEqual({ due: [], failure: FULL });
+  expect(await first).toEqual({ due: [], setAside: [], failure: FULL });
   const second = look();
   for (const shard of [0, 1, 2]) answer(shard, []);
-  expect(await second).toEqual({ due: [] });
+  expect(await second).toEqual({ due: [], setAside: [] });
 });

@@ -59,8 +59,8 @@ export class Story {
   }
 
   async take({ kind, pick }: Step): Promise<void> {
-    const kept = [...(await this.#harness.store.listVersions(this.#conversation)), START_VERSION];
-    const live = kept[0] ?? START_VERSION;
+    const kept = [START_VERSION, ...(await this.#harness.store.listVersions(this.#conversation))];
+    const live = kept.at(-1) ?? START_VERSION;
     const chosen = kept[pick % kept.length] ?? START_VERSION;
     if (kind === 'commit') await this.#commit(live, pick);
     if (kind === 'restore') await this.#restore(live, chosen);

@@ -118,6 +118,8 @@ describe('log catalogue', () => {
       'job_reclaimed',
       'redis_nearly_full',
       'policy_warned',
+      'record_quarantined',
+      'job_dropped',
       'worker_failed',
     ];
     expect(levels).toEqual(shown);

@@ -25,6 +25,7 @@ const shards: ShardFigures = {
   oldestOpenPassMs: 4_000,
   failedTurns: 5,
   oldestRestingMs: 7_200_000,
+  quarantined: 2,
 };
 
 describe('measured gauges', () => {
@@ -59,6 +60,7 @@ describe('measured gauges', () => {
       turnfold_open_passes: 2,
       turnfold_oldest_open_pass_age_seconds: 4,
       turnfold_failed_turns: 5,
+      turnfold_quarantined_records: 2,
       turnfold_waiting_turns: 7,
       turnfold_oldest_waiting_turn_age_seconds: 60,
       'turnfold_oldest_waiting_job_age_seconds{queue="turn"}': 60,

@@ -125,6 +125,8 @@ const expected: { readonly [Type in WorkerEvent['type']]: Record<string, number>
     'turnfold_workers_lost_total{life="short",role="compaction"}': 1,
   },
   job_reclaimed: { 'turnfold_job_reclaims_total{role="compaction"}': 1 },
+  record_quarantined: { 'turnfold_records_quarantined_total{set="ready"}': 1 },
+  job_dropped: { 'turnfold_jobs_dropped_total{queue="turn"}': 1 },
   worker_failed: { 'turnfold_worker_failures_total{where="sweeper"}': 1 },
 };
 

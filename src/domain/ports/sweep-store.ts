@@ -8,8 +8,25 @@ export interface DueEntry {
   readonly turn?: string;
 }
 
+/** The sets of a shard whose members are looked at; `key`: a whole key of another type. */
+export const QUARANTINE_SETS = ['ready', 'resting', 'passes', 'failed', 'key'] as const;
+export type QuarantineSet = (typeof QUARANTINE_SETS)[number];
+
+/** A record that was set aside, so that the others of its shard go on. */
+export interface SetAside {
+  /** the shard that it lies in */
+  readonly shard: number;
+  /** the set that named it */
+  readonly set: QuarantineSet;
+  /** the member of the set, or the name of the key */
+  readonly name: string;
+  /** what is wrong with it, without contents */
+  readonly why: string;
+}
+
 /** One look at many shards. */
 export interface Sweep {
+  readonly setAside: readonly SetAside[];
   /** of the shards that have answered, be it since the last look */
   readonly due: readonly DueEntry[];
   /** why a shard could not be looked at; of several one */
@@ -36,6 +53,8 @@ export interface ShardMeasure {
   readonly failedTurns: number;
   /** past the time at which it was to be looked at */
   readonly oldestRestingMs: number;
+  /** records that are set aside until somebody repairs or drops them */
+  readonly quarantined: number;
 }
 
 export type ExpireResult =
@@ -57,6 +76,11 @@ export interface SweepStore {
    * master is gone, keeps no other from being looked at.
    */
   sweepShards(shards: readonly number[], limit: number): Promise<Sweep>;
+  /**
+   * sets an entry aside whose records cannot be worked on; undefined where the entry is gone
+   * @param why without contents
+   */
+  quarantine(entry: DueEntry, why: string): Promise<SetAside | undefined>;
   inspectTurn(conversation: ConversationRef): Promise<SweepDecision>;
   inspectPass(conversation: ConversationRef): Promise<SweepDecision>;
   /** records the wake that the sweeper is about to add, unless a lease was taken meanwhile */

@@ -1,6 +1,7 @@
 import type { ShardMeasure } from '../../domain/ports/sweep-store.ts';
 import { type Finding, findOk, findWarning, findWrong } from '../../health/finding.ts';
 import type { Inspection } from '../../store/inspection/open-inspection.ts';
+import type { QuarantinedRecord } from '../../store/inspection/quarantined.ts';
 
 export interface DatabaseTerms {
   readonly shards: number;
@@ -30,6 +31,7 @@ async function examineSettings(inspection: Inspection, { shards, stuckMs }: Data
           `Set TURNFOLD_SHARDS to ${found.shards}, or use another database.`,
         ),
     ...examineShards(await inspection.measureShards(found.shards), stuckMs),
+    examineQuarantined(await inspection.listQuarantined(found.shards)),
   ];
 }
 
@@ -68,6 +70,20 @@ function examineShards(measure: ShardMeasure, stuckMs: number): Finding[] {
           'turnfold failed says why; turnfold redrive brings one again.',
         ),
   ];
+}
+
+const NAMED_RECORDS = 3;
+
+/** Their conversations stand still until somebody repairs them. */
+function examineQuarantined(records: readonly QuarantinedRecord[]): Finding {
+  const name = 'corrupt records';
+  if (records.length === 0) return findOk(name, 'none is set aside');
+  const first = records.slice(0, NAMED_RECORDS).map((record) => {
+    return `${JSON.stringify(record.name)} in shard ${record.shard} (${record.why})`;
+  });
+  const more = records.length > NAMED_RECORDS ? ' …' : '';
+  const what = `${records.length} set aside because they cannot be read: ${first.join(', ')}${more}`;
+  return findWrong(name, what, 'turnfold quarantine lists them; docs/runbook.md says how to repair or drop each.');
 }
 
 function tellAge(count: number, oldestMs: number): string {

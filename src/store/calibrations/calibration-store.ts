@@ -16,7 +16,9 @@ export function openCalibrationStore(redis: Redis, keyspace: Keyspace): Calibrat
     observeCalibration: (model, ratio) => observe({ model, ratio }),
     readCalibrations: async () => {
       const hash = await callRedis(() => redis.hgetall(keyspace.calibrations()));
-      return new Map(Object.entries(hash).map(([model, text]) => [model, Number(text.split(' ')[0])]));
+      const factors = Object.entries(hash).map(([model, text]) => [model, Number(text.split(' ')[0])] as const);
+      // A corrupt one starts again from 1 at the next observation; the others count meanwhile.
+      return new Map(factors.filter(([, factor]) => factor > 0 && factor < Number.POSITIVE_INFINITY));
     },
   };
 }

@@ -3,23 +3,25 @@ import type { ContextStore } from '../../domain/ports/context-store.ts';
 import { callRedis } from '../connection.ts';
 import { decodeConversation } from '../conversation-record.ts';
 import type { Keyspace } from '../keys.ts';
+import { RecordFields } from '../record-fields.ts';
 import { bindScript } from '../script.ts';
 import { readSystem } from '../turns/briefing.ts';
 import { appendLog } from './append.ts';
 import { bindErase, eraseBatch } from './erase.ts';
 import { bindReadContext } from './read-context.ts';
-import { readLog } from './read-log.ts';
+import { bindReadLog } from './read-log.ts';
 import { listVersions, readVersion } from './versions.ts';
 
 /** Logs, versions and texts in Redis. */
 export function openContextStore(redis: Redis, keyspace: Keyspace): ContextStore {
   return {
     readConversation: async (conversation) => {
-      const fields = Object.entries(await callRedis(() => redis.hgetall(keyspace.key(conversation, 'c'))));
-      return fields.length === 0 ? undefined : decodeConversation(new Map(fields));
+      const key = keyspace.key(conversation, 'c');
+      const values = new Map(Object.entries(await callRedis(() => redis.hgetall(key))));
+      return values.size === 0 ? undefined : decodeConversation(new RecordFields(key, values));
     },
     readContext: bindReadContext(redis, keyspace),
-    readLog: (conversation, ranges) => readLog(redis, keyspace, conversation, ranges),
+    readLog: bindReadLog(redis, keyspace),
     readText: async (conversation, hash) =>
       (await callRedis(() => redis.hget(keyspace.key(conversation, 'cp'), `x:${hash}`))) ?? undefined,
     readSystem: (conversation) => readSystem(redis, keyspace, conversation),

@@ -3,12 +3,15 @@ import { type ContextSource, rangesToRead } from '../../domain/context.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { ContextReader } from '../../domain/ports/context-store.ts';
-import { type Checkpoint, START_VERSION, type Version } from '../../domain/version.ts';
+import { type Checkpoint, checkpointSchema, type SeqRange, START_VERSION, type Version } from '../../domain/version.ts';
 import { callRedis } from '../connection.ts';
+import { corruptRecord } from '../corrupt-record.ts';
+import { decodeVersion } from '../decode-version.ts';
 import type { Keyspace } from '../keys.ts';
+import { MAX_SEQ, readJson } from '../record-fields.ts';
 import { bindScript, type ScriptDefinition } from '../script.ts';
 import { shownKeys } from '../version-args.ts';
-import { readLog } from './read-log.ts';
+import { bindReadLog } from './read-log.ts';
 
 interface ShapeRequest {
   readonly conversation: ConversationRef;
@@ -27,6 +30,7 @@ interface Shape {
  */
 export function bindReadContext(redis: Redis, keyspace: Keyspace): ContextReader['readContext'] {
   const readShape = bindScript(redis, shapeScript(keyspace));
+  const readLog = bindReadLog(redis, keyspace);
   return async (conversation, at = {}) => {
     const shape = await readShape({ conversation, version: at.version });
     if (shape === undefined) return undefined;
@@ -35,12 +39,17 @@ export function bindReadContext(redis: Redis, keyspace: Keyspace): ContextReader
     checkHead(head, shape);
     const ranges = rangesToRead(version, head);
     const [entries, checkpoints] = await Promise.all([
-      readLog(redis, keyspace, conversation, ranges),
+      readLog(conversation, ranges),
       readCheckpoints(redis, keyspace.key(conversation, 'cp'), version),
     ]);
     const source: ContextSource = { version, head, entries, checkpoints };
     const expected = ranges.reduce((count, { from, to }) => count + to - from + 1, 0);
-    if (entries.length < expected) return undefined;
+    if (entries.length < expected) {
+      const again = await readShape({ conversation, version: version.number });
+      if (again === undefined || again.head < head) return undefined;
+      // Nothing was erased meanwhile, and a log has no gaps.
+      throw corruptRecord(keyspace.key(conversation, 'log'), findMissing(ranges, entries), 'an entry is missing');
+    }
     const isWhole = shownKeys(version).every((key) => checkpoints.has(key));
     const isThere = isWhole || (await readShape({ conversation, version: version.number })) !== undefined;
     return isThere ? source : undefined;
@@ -65,14 +74,37 @@ function shapeScript(keyspace: Keyspace): ScriptDefinition<ShapeRequest, Shape |
     file: 'read-shape',
     keys: ({ conversation }) => keyspace.conversation(conversation),
     args: ({ version }) => [version ?? ''],
-    decode: (reply) => {
-      const found = reply as [number, number, string] | [];
+    decode: (reply, { conversation }) => {
+      const found = reply as [number | null, number | null, string] | [];
       if (found.length === 0) return undefined;
       const [head, number, text] = found;
+      if (!isSeq(head))
+        throw corruptRecord(keyspace.key(conversation, 'c'), 'head', 'it must be the number of a message');
+      if (!isSeq(number))
+        throw corruptRecord(keyspace.key(conversation, 'c'), 'version', 'it must be the number of a version');
       if (number === START_VERSION.number) return { head, version: START_VERSION };
-      return text === '' ? undefined : { head, version: JSON.parse(text) as Version };
+      if (text === '') return undefined;
+      const version = decodeVersion({ key: keyspace.key(conversation, 'ver'), field: String(number) }, text);
+      if (version.base > head) throw corruptRecord(keyspace.key(conversation, 'ver'), String(number), OVER_HEAD);
+      return { head, version };
     },
   };
+}
+
+const OVER_HEAD = 'it describes more messages than the log has';
+
+function isSeq(value: number | null): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MAX_SEQ;
+}
+
+/** The first seq of the ranges that has no entry. */
+function findMissing(ranges: readonly SeqRange[], { length }: readonly unknown[]): string {
+  let left = length;
+  for (const { from, to } of ranges) {
+    if (left <= to - from) return String(from + left);
+    left -= to - from + 1;
+  }
+  return '';
 }
 
 async function readCheckpoints(redis: Redis, key: string, version: Version): Promise<Map<string, Checkpoint>> {
@@ -82,7 +114,7 @@ async function readCheckpoints(redis: Redis, key: string, version: Version): Pro
   return new Map(
     names.flatMap((name, index): [string, Checkpoint][] => {
       const text = texts[index] ?? null;
-      return text === null ? [] : [[name, JSON.parse(text) as Checkpoint]];
+      return text === null ? [] : [[name, readJson({ key, field: `k:${name}` }, text, checkpointSchema)]];
     }),
   );
 }

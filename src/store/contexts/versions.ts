@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { Version } from '../../domain/version.ts';
 import { callRedis } from '../connection.ts';
+import { decodeVersion } from '../decode-version.ts';
 import type { Keyspace } from '../keys.ts';
 
 /** Kept versions, oldest first. Version 0 is never stored. */
@@ -10,8 +11,9 @@ export async function listVersions(
   keyspace: Keyspace,
   conversation: ConversationRef,
 ): Promise<Version[]> {
-  const texts = await callRedis(() => redis.hvals(keyspace.key(conversation, 'ver')));
-  return texts.map((text) => JSON.parse(text) as Version).toSorted((a, b) => a.number - b.number);
+  const key = keyspace.key(conversation, 'ver');
+  const texts = Object.entries(await callRedis(() => redis.hgetall(key)));
+  return texts.map(([field, text]) => decodeVersion({ key, field }, text)).toSorted((a, b) => a.number - b.number);
 }
 
 export async function readVersion(
@@ -20,6 +22,7 @@ export async function readVersion(
   conversation: ConversationRef,
   number: number,
 ): Promise<Version | undefined> {
-  const text = await callRedis(() => redis.hget(keyspace.key(conversation, 'ver'), String(number)));
-  return text === null ? undefined : (JSON.parse(text) as Version);
+  const [key, field] = [keyspace.key(conversation, 'ver'), String(number)];
+  const text = await callRedis(() => redis.hget(key, field));
+  return text === null ? undefined : decodeVersion({ key, field }, text);
 }

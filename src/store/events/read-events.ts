@@ -1,6 +1,6 @@
 import type { EventPage, EventQuery } from '../../domain/ports/event-store.ts';
 import type { Keyspace } from '../keys.ts';
-import { decodeHash, type ScriptDefinition } from '../script.ts';
+import type { ScriptDefinition } from '../script.ts';
 import { decodeEvent } from './decode-event.ts';
 
 type Entry = readonly [id: string, fields: readonly string[]];
@@ -13,8 +13,13 @@ export function readEvents(keyspace: Keyspace): ScriptDefinition<EventQuery, Eve
     args: ({ after = '', limit }) => [after, limit],
     decode: (reply) => {
       const [start, position, isThere, ...entries] = reply as Reply;
-      const events = entries.map(([id, fields]) => decodeEvent(id, Object.fromEntries(decodeHash(fields))));
+      const events = entries.map(([id, fields]) => decodeEvent(id, toRecord(fields)));
       return { events, start, position: events.at(-1)?.id ?? position, isThere: isThere === 1 };
     },
   };
+}
+
+/** Names and values in turn. */
+function toRecord(flat: readonly string[]): Record<string, string> {
+  return Object.fromEntries(flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? ''] as const] : [])));
 }

@@ -9,6 +9,7 @@ import { type MasterAnswers, unlessForbidden } from '../server-info.ts';
 import { openSweepStore } from '../sweep/sweep-store.ts';
 import { type AnswerTimes, measureAnswers } from './answer-times.ts';
 import { loadScripts } from './load-scripts.ts';
+import { listQuarantined, type QuarantinedRecord, type Release, releaseQuarantined } from './quarantined.ts';
 import { readServerFacts, type ServerFacts } from './server-facts.ts';
 import { listWaitingAgents } from './waiting-agents.ts';
 
@@ -19,7 +20,7 @@ export interface DatabaseFacts {
   readonly knownSchema: number;
 }
 
-/** A look at a Redis and at the database in it. Nothing is written, whatever is found. */
+/** A look at a Redis and at the database in it. But for a release nothing is written, whatever is found. */
 export interface Inspection {
   readServers(): Promise<MasterAnswers<ServerFacts>>;
   measureAnswers(count: number): Promise<AnswerTimes>;
@@ -32,6 +33,10 @@ export interface Inspection {
   readDatabase(): Promise<DatabaseFacts | undefined>;
   /** of a database that was made with so many shards */
   measureShards(shards: number): Promise<ShardMeasure>;
+  /** of a database that was made with so many shards: some of each */
+  listQuarantined(shards: number): Promise<QuarantinedRecord[]>;
+  /** the one thing here that writes; false where there is no such record */
+  releaseQuarantined(shards: number, release: Release): Promise<boolean>;
   /** of conversations that a worker has to look at, one for each agent, of a database that was made with so many shards */
   listWaitingAgents(shards: number): Promise<Map<string, ConversationRef>>;
   close(): void;
@@ -56,6 +61,8 @@ export async function openInspection(location: RedisLocation): Promise<Inspectio
     loadScripts: () => loadScripts(redis),
     readDatabase: () => readDatabase(redis),
     measureShards: (shards) => openSweepStore(redis, new Keyspace(shards)).measureShards(),
+    listQuarantined: (shards) => listQuarantined(redis, new Keyspace(shards)),
+    releaseQuarantined: (shards, release) => releaseQuarantined(redis, new Keyspace(shards), release),
     listWaitingAgents: (shards) => listWaitingAgents(redis, new Keyspace(shards)),
     close: () => redis.disconnect(),
   };

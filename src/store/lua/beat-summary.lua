@@ -1,7 +1,7 @@
 -- Extends a claim.
 -- ARGV: hash, the owner's claim, claimMs
 -- Reply: 1 | 0 where it is lost
--- @include keys
+-- @include key-names
 local key = sumbase .. ARGV[1]
 if redis.call('EXISTS', gone) == 1 or redis.call('GET', key) ~= ARGV[2] then return 0 end
 return redis.call('PEXPIRE', key, ARGV[3])

@@ -26,9 +26,9 @@ if tonumber(held[3] or 0) > now then
   return { 'held', held[3] }
 end
 -- While its children run, only the job that will hear of their end.
-if held[5] and held[5] ~= job and tonumber(held[6]) > now then return { 'held', held[6] } end
+if held[5] and held[5] ~= job and number_of(pass, 'parkedUntil', held[6]) > now then return { 'held', held[6] } end
 
-local attempts = tonumber(held[4]) + 1
+local attempts = number_of(pass, 'attempts', held[4]) + 1
 if attempts > tonumber(maxAttempts) then return { 'failed', held[1], end_pass(held[1], 'failed', wake) } end
 redis.call('HSET', pass, 'attempts', attempts, 'resumed', held[5] == job and 1 or 0)
 redis.call('HDEL', pass, 'parked', 'parkedBy', 'parkedUntil', 'sweeps')

@@ -31,7 +31,7 @@ if tonumber(held[1] or 0) > now then
   return { 'held', held[1] }
 end
 local wait = redis.call('HMGET', tbase .. head_turn, 'state', 'wuntil', 'wful')
-if wait[1] == 'waiting' and not wait[3] and tonumber(wait[2]) > now then
+if wait[1] == 'waiting' and not wait[3] and number_of(tbase .. head_turn, 'wuntil', wait[2]) > now then
   look_again(turn_member, wait[2])
   return { 'waiting', wait[2] }
 end
@@ -43,4 +43,5 @@ if attempts > tonumber(maxAttempts) then
   save_conversation('epoch', raise_epoch(), 'poison', wake, 'poisoned', head_turn)
   return { 'poison', head_turn, pop_head(wake) }
 end
+prove_input(head_turn)
 return { 'claimed', head_turn, take_head(head_turn, owner, leaseMs, attempts, closing) }

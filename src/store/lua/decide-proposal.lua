@@ -19,7 +19,7 @@ local held = redis.call('HMGET', pass, 'proposalId', 'decision', 'wake', 'expire
 if held[2] == operation then return { 'decided', held[3] == wake and 1 or 0 } end
 if held[1] ~= id then return { 'stale', 'unknown' } end
 if held[2] then return { 'stale', 'decided' } end
-if tonumber(held[4]) <= now then return { 'stale', 'expired' } end
+if number_of(pass, 'expiresAt', held[4]) <= now then return { 'stale', 'expired' } end
 if held[5] ~= (state[4] or '0') then return { 'stale', 'version_changed' } end
 redis.call('HSET', pass, 'decision', operation, 'verdict', verdict, 'wake', wake)
 redis.call('HDEL', pass, 'parked', 'parkedBy', 'parkedUntil')

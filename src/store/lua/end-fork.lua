@@ -16,7 +16,7 @@ if loss then
   return { loss == 'superseded' and by == operation and 'done' or loss }
 end
 local state = redis.call('HMGET', c, 'forking', 'head', 'turns', 'forkAgent', 'ttl')
-local head, planned = tonumber(state[2] or 0), tonumber(string.match(state[1], '^%S+ %S+ (%S+)'))
+local head, planned = tonumber(state[2] or 0), number_of(c, 'forking', string.match(state[1], '^%S+ %S+ (%S+)'))
 local is_complete = head >= planned
 for _ = 1, tonumber(take()) do
   is_complete = redis.call('HEXISTS', cp, 'k:' .. take()) == 1 and is_complete

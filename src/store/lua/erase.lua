@@ -5,10 +5,11 @@
 -- Runs on a full Redis too: it is what makes room.
 -- ARGV: 1 for the first call, batch size, goneMs
 -- Reply: {keys removed so far, 1 where more is left}
--- @include keys
+-- @include key-names
 -- @include ready
 -- @include erase
 if ARGV[1] == '1' then
+  if not tonumber(redis.pcall('GET', gone) or 0) then redis.call('UNLINK', gone) end
   redis.call('SET', gone, 0, 'NX', 'PX', ARGV[3])
   -- Who asked for it is told of its end.
   redis.call('UNLINK', expiry)

@@ -5,7 +5,8 @@
 -- ARGV: owner (the call), batch size, goneMs
 -- Reply: {'kept'} | {'more'}: keys are left | {'expired', keys removed by all calls} | {'resumed'}: it was an erase that
 -- somebody asked for
--- @include keys
+-- @include key-names
+-- @include corrupt
 -- @include ready
 -- @include erase
 local owner, size, gone_ms = unpack(ARGV)
@@ -40,6 +41,7 @@ local function find_rest_end(state)
 end
 
 local state = redis.call('HMGET', c, 'schema', 'ttl', 'head', 'forkUntil')
+if state[2] and not string.find(state[2], '^%d+ %d+$') then return corrupt(c, 'ttl') end
 local is_there = state[1]
 if is_there and state[2] then
   local ends = find_rest_end(state)

@@ -3,7 +3,7 @@
 -- erase leaves it to the sweep.
 -- Reply: {length of the mailbox, scheduled turns, {turn, state, acceptedAt, dueAt, wfor, wstep, wuntil, wcalls}…} | {} where
 -- there is no conversation
--- @include keys
+-- @include key-names
 if redis.call('EXISTS', c) == 0 then return {} end
 local limit = tonumber(ARGV[1])
 local told = {}

@@ -1,36 +1,49 @@
--- What of a shard is past its time, which passes are open, how many failed turns are kept, and how many conversations have
--- rested for longer than they may. Writes nothing: doctors ask, too.
--- KEYS: ready, open passes, failed, resting. ARGV: most entries that are counted by kind, retentionMs
+-- What of a shard is past its time, which passes are open, how many failed turns are kept, how many conversations have
+-- rested for longer than they may, and how many records are set aside. Writes nothing: doctors ask, too.
+-- A set of another type counts as empty: the next sweep sets it aside.
+-- KEYS: ready, open passes, failed, resting, quarantined. ARGV: most entries that are counted by kind, retentionMs
 -- Reply: {overdue turns, passes, scheduled turns, ms of the oldest, open passes, ms of the oldest, failed turns,
--- overdue resting conversations, ms of the oldest}
+-- overdue resting conversations, ms of the oldest, records set aside}
 -- @include clock
-local ready, open_passes, failed, resting = unpack(KEYS)
-local overdue = { t = 0, p = 0, d = 0 }
+local ready, open_passes, failed, resting, quarantined = unpack(KEYS)
 local before = '(' .. string.format('%.0f', now)
-for _, member in ipairs(redis.call('ZRANGEBYSCORE', ready, '-inf', before, 'LIMIT', 0, ARGV[1])) do
+local MOST_MS = 9007199254740991
+
+local function ask(nothing, ...)
+  local answer = redis.pcall(...)
+  return type(answer) == 'table' and answer.err and nothing or answer
+end
+
+local overdue = { t = 0, p = 0, d = 0 }
+for _, member in ipairs(ask({}, 'ZRANGEBYSCORE', ready, '-inf', before, 'LIMIT', 0, ARGV[1])) do
   local kind = string.sub(member, 1, 1)
-  overdue[kind] = overdue[kind] + 1
+  if overdue[kind] then overdue[kind] = overdue[kind] + 1 end
+end
+
+local function age(score)
+  return math.min(math.max(0, now - score), MOST_MS)
 end
 
 local function age_of_first(key)
-  local first = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')
-  return first[2] and math.max(0, now - first[2]) or 0
+  local first = ask({}, 'ZRANGE', key, 0, 0, 'WITHSCORES')
+  return first[2] and age(first[2]) or 0
 end
 
 -- By I6 a pass that has not ended has its ready entry; one that has is left in here by a worker of before this set, until a
 -- sweep takes it out.
-local open, oldest_open = redis.call('ZCARD', open_passes), 0
-local passes = redis.call('ZRANGE', open_passes, 0, tonumber(ARGV[1]) - 1, 'WITHSCORES')
+local open, oldest_open = ask(0, 'ZCARD', open_passes), 0
+local passes = ask({}, 'ZRANGE', open_passes, 0, tonumber(ARGV[1]) - 1, 'WITHSCORES')
 for at = 1, #passes, 2 do
-  if not redis.call('ZSCORE', ready, passes[at]) then
+  if not ask(false, 'ZSCORE', ready, passes[at]) then
     open = open - 1
   elseif oldest_open == 0 then
-    oldest_open = math.max(0, now - passes[at + 1])
+    oldest_open = age(passes[at + 1])
   end
 end
 return {
   overdue.t, overdue.p, overdue.d, age_of_first(ready),
   open, oldest_open,
-  redis.call('ZCOUNT', failed, string.format('%.0f', now - tonumber(ARGV[2])), '+inf'),
-  redis.call('ZCOUNT', resting, '-inf', before), age_of_first(resting),
+  ask(0, 'ZCOUNT', failed, string.format('%.0f', now - tonumber(ARGV[2])), '+inf'),
+  ask(0, 'ZCOUNT', resting, '-inf', before), age_of_first(resting),
+  ask(0, 'HLEN', quarantined),
 }

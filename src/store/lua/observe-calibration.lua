@@ -2,7 +2,9 @@
 -- KEYS: calibrations. ARGV: model, ratio
 -- Reply: the factor
 local known = redis.call('HGET', KEYS[1], ARGV[1])
-local factor, count = string.match(known or '1 0', '^(%S+) (%d+)$')
+-- A corrupt calibration starts again from 1.
+local factor, count = string.match(known or '', '^(%d+%.?%d*) (%d+)$')
+factor, count = factor or 1, count or 0
 count = tonumber(count) + 1
 factor = factor + (ARGV[2] - factor) * math.max(1 / count, 0.05)
 local text = string.format('%.5f', factor)

@@ -13,7 +13,7 @@ if found[1] ~= 'scheduled' or redis.call('EXISTS', gone) == 1 then
   -- Sent again: this call moved it.
   return found[1] == 'queued' and redis.call('HGET', c, 'wake') == wake and 1 or 0
 end
-if tonumber(found[2]) > now then
+if number_of(key, 'dueAt', found[2]) > now then
   look_again(member, found[2])
   return 0
 end

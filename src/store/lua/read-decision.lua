@@ -1,7 +1,7 @@
 -- What became of a decision.
 -- ARGV: operation
 -- Reply: its answer | 'pending' | ''
--- @include keys
+-- @include key-names
 -- @include ready
 -- @include index
 -- @include review

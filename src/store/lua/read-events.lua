@@ -3,7 +3,7 @@
 -- ARGV: id of the last event that was read, '0-0' before all, '' for none that is there; how many at most
 -- Reply: {'kept'|'missing'|'expired', id to read after where the page is empty, 1 where there is a conversation or an event,
 -- {id, {name, value…}}…}
--- @include keys
+-- @include key-names
 -- @include events
 local after, limit = ARGV[1], tonumber(ARGV[2])
 local is_there = math.min(redis.call('EXISTS', c, ev), 1)

@@ -2,7 +2,7 @@
 -- ARGV: passId, owner
 -- Reply: {'held', reasons, upper bound of the size that a provider refused or '', calibration of
 -- who asked or ''} | {'fenced'} | {'superseded'} | {'gone'}
--- @include keys
+-- @include key-names
 -- @include pass-fence
 local loss = find_pass_loss(ARGV[1], ARGV[2])
 if loss then return { loss } end

@@ -1,7 +1,7 @@
 -- Gives a claim back.
 -- ARGV: hash, the owner's claim
 -- Reply: 1 | 0 where it was not the owner's
--- @include keys
+-- @include key-names
 local key = sumbase .. ARGV[1]
 if redis.call('GET', key) ~= ARGV[2] then return 0 end
 redis.call('SREM', ix, key)

@@ -15,7 +15,7 @@ if not wait[1] then return { 'not_found' } end
 local is_waiting, kind = wait[1] == 'waiting', wait[2]
 -- A fulfilled wait that a worker has gone on from answers a resume sent again as before.
 local is_open = (kind == 'tools' or kind == 'approval') and (is_waiting or wait[3])
-local awaited = is_open and cjson.decode(wait[4]) or {}
+local awaited = is_open and calls_of(key, 'wcalls', wait[4]) or {}
 local is_awaited = {}
 for _, call in ipairs(awaited) do is_awaited[call] = true end
 

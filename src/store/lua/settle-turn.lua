@@ -28,6 +28,7 @@ if loss == 'fenced' and SETTLED[redis.call('HGET', tbase .. turn, 'state')] then
   return { 'known', head_turn and 1 or 0, needs_wake(wake) }
 end
 if loss then return { loss } end
+if wake == '' and next_turn then prove_input(next_turn) end
 if state == 'failed' then
   close_open_calls(turn, closing)
   save_conversation('epoch', raise_epoch())

@@ -1,11 +1,16 @@
 #!lua flags=allow-oom
 -- What of a sweep is done on a full Redis, too: an erase is what makes room. Writes but a claim and scores.
--- KEYS: claim of the shard, resting. ARGV: claimMs
--- Reply: members of resting, longest due first
+-- KEYS: claim of the shard, resting. ARGV: claimMs, what the shard's keys begin with
+-- Reply: {members of resting, longest due first; what was set aside: set, member, why}
 -- @include clock
--- @include take-resting
+-- @include claim-shard
 local claim, resting = unpack(KEYS)
-if not redis.call('SET', claim, 1, 'NX', 'PX', ARGV[1]) then return {} end
+local shard = ARGV[2]
+-- @include members
+-- @include quarantine
+-- @include take-resting
+if not claim_shard(claim, ARGV[1]) then return { {}, {} } end
 local due = {}
+free_sets()
 take_resting(resting, due)
-return due
+return { due, set_aside }

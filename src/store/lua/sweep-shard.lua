@@ -3,33 +3,60 @@
 -- killed worker took 13.2 s to go on (p99 of 1,815).
 -- A full Redis refuses it, and what is due keeps its time: nothing could be woken. sweep-resting runs then.
 -- Passes that have ended and are listed as open are taken out of that list.
+-- A member or a record that cannot be read is set aside alone; the others go on (I12).
 -- Sent again it answers nothing: what was due comes up again after its push.
--- KEYS: claim of the shard, ready, resting, open passes. ARGV: limit, what the shard's keys begin with, claimMs
--- Reply: members of ready, longest due first; then those of resting, few, for an erase may wait behind turns
+-- KEYS: claim of the shard, ready, resting, open passes, failed. ARGV: limit, what the shard's keys begin with, claimMs
+-- Reply: {members of ready, longest due first; then those of resting, few, for an erase may wait behind turns},
+-- {what was set aside: set, member, why}
 -- @include clock
+-- @include claim-shard
+local claim, ready, resting, open_passes, failed = unpack(KEYS)
+local shard = ARGV[2]
+-- @include members
+-- @include quarantine
 -- @include take-resting
-local claim, ready, resting, open_passes = unpack(KEYS)
 local FIRST_PUSH_MS, LAST_PUSH_MS = 1000, 60000
 local MOST_LOOKED_AT = 10
 -- Where the pushes of an entry are counted: the record that its claim resets.
 local RECORDS = { t = 'c', p = 'pass', d = 't' }
-if not redis.call('SET', claim, 1, 'NX', 'PX', ARGV[3]) then return {} end
+if not claim_shard(claim, ARGV[3]) then return { {}, {} } end
+free_sets()
 local due = {}
-for _, member in ipairs(redis.call('ZRANGEBYSCORE', ready, '-inf', now, 'LIMIT', 0, ARGV[1])) do
-  local kind, tenant, name = string.match(member, '^(%a)|([^|]+)|(.+)$')
-  local record = ARGV[2] .. tenant .. ':' .. RECORDS[kind] .. ':' .. (string.gsub(name, '|', ':'))
-  if redis.call('EXISTS', record) == 0 then
-    redis.call('ZREM', ready, member)
-  else
-    local pushes = redis.call('HINCRBY', record, 'sweeps', 1)
-    local push = math.min(FIRST_PUSH_MS * 2 ^ (pushes - 1), LAST_PUSH_MS)
-    redis.call('ZADD', ready, string.format('%.0f', now + push), member)
-    due[#due + 1] = member
+
+local function push(member)
+  local kind, tenant, name = read_member('ready', member)
+  if not kind then return quarantine_member('ready', member, 'unknown member') end
+  local record = shard .. tenant .. ':' .. RECORDS[kind] .. ':' .. (string.gsub(name, '|', ':'))
+  if redis.call('EXISTS', record) == 0 then return redis.call('ZREM', ready, member) end
+  local pushes = redis.pcall('HINCRBY', record, 'sweeps', 1)
+  if type(pushes) ~= 'number' then
+    local is_other = string.find(pushes.err, 'WRONGTYPE', 1, true)
+    -- Anything else is no fault of the record, and fails the sweep.
+    if not is_other and not string.find(pushes.err, 'integer') and not string.find(pushes.err, 'overflow') then
+      error(pushes, 0)
+    end
+    local field = is_other and '' or 'sweeps'
+    return quarantine_member('ready', member, 'corrupt ' .. record .. ' ' .. field)
   end
+  local push_ms = math.min(FIRST_PUSH_MS * 2 ^ (pushes - 1), LAST_PUSH_MS)
+  redis.call('ZADD', ready, string.format('%.0f', now + push_ms), member)
+  due[#due + 1] = member
 end
+
+for _, member in ipairs(redis.call('ZRANGEBYSCORE', ready, '-inf', now, 'LIMIT', 0, ARGV[1])) do push(member) end
 take_resting(resting, due)
+
+-- Nobody takes from this set, so some of its members are looked at, others each time.
+local start = math.floor(now / 1000) * MOST_LOOKED_AT % math.max(redis.call('ZCARD', failed), 1)
+for _, member in ipairs(redis.call('ZRANGE', failed, start, start + MOST_LOOKED_AT - 1)) do
+  if not read_member('failed', member) then quarantine_member('failed', member, 'unknown member') end
+end
 -- A worker of before this set ends a pass and leaves it in here. By I6 a pass that has not ended has its ready entry.
 for _, member in ipairs(redis.call('ZRANGE', open_passes, 0, MOST_LOOKED_AT - 1)) do
-  if not redis.call('ZSCORE', ready, member) then redis.call('ZREM', open_passes, member) end
+  if not read_member('passes', member) then
+    quarantine_member('passes', member, 'unknown member')
+  elseif not redis.call('ZSCORE', ready, member) then
+    redis.call('ZREM', open_passes, member)
+  end
 end
-return due
+return { due, set_aside }

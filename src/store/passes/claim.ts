@@ -23,11 +23,11 @@ export function claimPass(keyspace: Keyspace): ScriptDefinition<ClaimRequest, Pa
       const answer = reply as Reply;
       switch (answer[0]) {
         case 'claimed':
-          return { status: 'claimed', pass: decodeClaimedPass(conversation, answer) };
+          return { status: 'claimed', pass: decodeClaimedPass(keyspace, conversation, answer) };
         case 'failed':
           return { status: 'failed', passId: answer[1], ...(answer[2] === 1 && { wakeTurn }) };
         case 'held':
-          return { status: 'held', untilMs: Number(answer[1]) };
+          return { status: 'held', untilMs: Number(answer[1]) }; // checked by the script
         case 'empty':
         case 'gone':
           return { status: answer[0] };

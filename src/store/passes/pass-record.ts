@@ -1,9 +1,13 @@
-import type { Reason } from '../../domain/compaction/thresholds.ts';
+import { z } from 'zod';
+import { REASONS, type Reason } from '../../domain/compaction/thresholds.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { ClaimedPass } from '../../domain/ports/pass-store.ts';
 import type { Proposal, Verdict } from '../../domain/proposal.ts';
+import { checkpointSchema } from '../../domain/version.ts';
 import { decodeConversation } from '../conversation-record.ts';
-import { decodeHash } from '../script.ts';
+import { checkVersion } from '../decode-version.ts';
+import type { Keyspace } from '../keys.ts';
+import { RecordFields } from '../record-fields.ts';
 
 /** What scripts that hand a pass out reply: the fields of the pass and of its conversation. */
 export type ClaimedReply = ['claimed', string[], string[]];
@@ -19,28 +23,45 @@ export type ClaimedReply = ['claimed', string[], string[]];
  * Under review: proposal (JSON) proposalId proposedOver (live version) proposedAt expiresAt, parked under no job; with a decision
  * its operation, and the verdict (JSON)
  */
-export function decodeClaimedPass(conversation: ConversationRef, reply: ClaimedReply): ClaimedPass {
-  const pass = decodeHash(reply[1]);
-  const plan = pass.get('plan');
-  const proposal = pass.get('proposal');
-  const verdict = pass.get('verdict');
+export function decodeClaimedPass(keyspace: Keyspace, conversation: ConversationRef, reply: ClaimedReply): ClaimedPass {
+  const pass = RecordFields.ofList(keyspace.key(conversation, 'pass'), reply[1]);
+  const plan = pass.text('plan');
+  const state = decodeConversation(RecordFields.ofList(keyspace.key(conversation, 'c'), reply[2]));
   return {
-    lease: { conversation, passId: pass.get('passId') ?? '', owner: pass.get('owner') ?? '' },
-    reasons: decodeReasons(pass.get('reasons') ?? ''),
-    attempt: Number(pass.get('attempts')),
-    requestedAt: Number(pass.get('requestedAt')),
-    conversation: decodeConversation(decodeHash(reply[2])),
-    isResumed: pass.get('resumed') === '1',
+    lease: { conversation, passId: pass.needText('passId'), owner: pass.needText('owner') },
+    reasons: readReasons(pass),
+    attempt: pass.needCount('attempts'),
+    requestedAt: pass.needCount('requestedAt'),
+    conversation: state,
+    isResumed: pass.text('resumed') === '1',
     ...(plan !== undefined && { plan }),
-    ...(proposal !== undefined && {
+    ...(pass.has('proposal') && {
       review: {
-        proposal: JSON.parse(proposal) as Proposal,
-        ...(verdict !== undefined && { verdict: JSON.parse(verdict) as Verdict }),
+        proposal: decodeProposal(pass),
+        ...(pass.has('verdict') && { verdict: pass.json('verdict', verdictSchema) as Verdict }), // exact optional fields
       },
     }),
   };
 }
 
-export function decodeReasons(text: string): Reason[] {
-  return text.split(',').filter(Boolean) as Reason[];
+const verdictSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('approve'), edits: z.record(z.string(), z.string()) }),
+  z.object({ kind: z.literal('reject'), reason: z.string().optional() }),
+]);
+
+const shellSchema = z.object({
+  id: z.string(),
+  version: z.unknown(),
+  checkpoints: z.record(z.string(), checkpointSchema),
+});
+
+export function decodeProposal(pass: RecordFields): Proposal {
+  const shell = pass.json('proposal', shellSchema);
+  const version = checkVersion({ key: pass.key, field: 'proposal' }, shell.version);
+  return { ...shell, version };
+}
+
+export function readReasons(pass: RecordFields): Reason[] {
+  const given = (pass.text('reasons') ?? '').split(',').filter((reason) => reason !== '');
+  return given.map((reason) => pass.check('reasons', reason, REASONS));
 }

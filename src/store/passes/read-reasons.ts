@@ -1,7 +1,8 @@
 import type { PassLease, PassLost, PassStore } from '../../domain/ports/pass-store.ts';
 import type { Keyspace } from '../keys.ts';
+import { RecordFields } from '../record-fields.ts';
 import type { ScriptDefinition } from '../script.ts';
-import { decodeReasons } from './pass-record.ts';
+import { readReasons as readPassReasons } from './pass-record.ts';
 
 type Reply = ['held', string, string, string] | [PassLost['status']];
 
@@ -12,15 +13,16 @@ export function readReasons(
     file: 'read-reasons',
     keys: ({ conversation }) => keyspace.conversation(conversation),
     args: ({ passId, owner }) => [passId, owner],
-    decode: (reply) => {
+    decode: (reply, { conversation }) => {
       const answer = reply as Reply;
       if (answer[0] !== 'held') return { status: answer[0] };
       const [status, reasons, refused, calibration] = answer;
+      const pass = RecordFields.ofValues(keyspace.key(conversation, 'pass'), ['reasons'], [reasons]);
       return {
         status,
-        reasons: decodeReasons(reasons),
-        ...(refused !== '' && { refusedTokens: Number(refused) }),
-        ...(calibration !== '' && { calibration: Number(calibration) }),
+        reasons: readPassReasons(pass),
+        ...(refused !== '' && { refusedTokens: pass.toNumber('refused', refused) }),
+        ...(calibration !== '' && { calibration: pass.toNumber('calibration', calibration) }),
       };
     },
   };

@@ -15,7 +15,7 @@ export function takeOverPass(keyspace: Keyspace): ScriptDefinition<PassLease, Pa
     decode: (reply, { conversation }) => {
       const answer = reply as Reply;
       if (answer[0] !== 'claimed') return { status: answer[0] };
-      return { status: 'claimed', pass: decodeClaimedPass(conversation, answer) };
+      return { status: 'claimed', pass: decodeClaimedPass(keyspace, conversation, answer) };
     },
   };
 }

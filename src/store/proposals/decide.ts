@@ -24,13 +24,16 @@ export function decideProposal(keyspace: Keyspace): ScriptDefinition<Decision, D
       wake,
       ...Object.entries(decisionEvent(proposal, verdict)).flat(),
     ],
-    decode: (reply) => {
+    decode: (reply, { conversation, operation }) => {
       const answer = reply as Reply;
       switch (answer[0]) {
         case 'decided':
           return { status: 'decided', needsWake: answer[1] === 1 };
         case 'concluded':
-          return { status: 'concluded', answer: decodeDecisionAnswer(answer[1]) };
+          return {
+            status: 'concluded',
+            answer: decodeDecisionAnswer(answer[1], keyspace.decision(conversation, operation)),
+          };
         case 'stale':
           return { status: 'stale', why: answer[1] };
         case 'forking':

@@ -14,9 +14,10 @@ export function readDecision(keyspace: Keyspace): ScriptDefinition<DecisionName,
     file: 'read-decision',
     keys: ({ conversation }) => keyspace.conversation(conversation),
     args: ({ operation }) => [operation],
-    decode: (reply) => {
+    decode: (reply, { conversation, operation }) => {
       if (reply === '') return undefined;
-      return reply === 'pending' ? { status: 'pending' } : decodeDecisionAnswer(reply as string);
+      if (reply === 'pending') return { status: 'pending' };
+      return decodeDecisionAnswer(String(reply), keyspace.decision(conversation, operation));
     },
   };
 }

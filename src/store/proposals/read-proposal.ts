@@ -1,25 +1,25 @@
 import type { Redis } from 'ioredis';
 import type { ProposalStore } from '../../domain/ports/proposal-store.ts';
-import type { Proposal } from '../../domain/proposal.ts';
 import { callRedis } from '../connection.ts';
 import type { Keyspace } from '../keys.ts';
-import { decodeReasons } from '../passes/pass-record.ts';
+import { decodeProposal, readReasons } from '../passes/pass-record.ts';
+import { RecordFields } from '../record-fields.ts';
+
+const FIELDS = ['proposal', 'passId', 'reasons', 'proposedAt', 'expiresAt', 'decision'];
 
 /** One command reads all of it as it stood at one moment. */
 export function bindReadProposal(redis: Redis, keyspace: Keyspace): ProposalStore['readProposal'] {
   return async (conversation) => {
-    const fields = ['proposal', 'passId', 'reasons', 'proposedAt', 'expiresAt', 'decision'];
-    const [proposal, passId, reasons, proposedAt, expiresAt, decision] = await callRedis(() =>
-      redis.hmget(keyspace.key(conversation, 'pass'), ...fields),
-    );
-    if (proposal === null || proposal === undefined) return undefined;
+    const key = keyspace.key(conversation, 'pass');
+    const pass = RecordFields.ofValues(key, FIELDS, await callRedis(() => redis.hmget(key, ...FIELDS)));
+    if (!pass.has('proposal')) return undefined;
     return {
-      proposal: JSON.parse(proposal) as Proposal,
-      passId: passId ?? '',
-      reasons: decodeReasons(reasons ?? ''),
-      proposedAt: Number(proposedAt),
-      expiresAt: Number(expiresAt),
-      isDecided: typeof decision === 'string',
+      proposal: decodeProposal(pass),
+      passId: pass.needText('passId'),
+      reasons: readReasons(pass),
+      proposedAt: pass.needCount('proposedAt'),
+      expiresAt: pass.needCount('expiresAt'),
+      isDecided: pass.has('decision'),
     };
   };
 }

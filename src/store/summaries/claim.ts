@@ -12,10 +12,10 @@ export function claimSummary(keyspace: Keyspace): ScriptDefinition<SummaryOwner,
     file: 'claim-summary',
     keys: ({ conversation }) => keyspace.conversation(conversation),
     args: ({ hash, owner }) => [hash, encodeClaim(owner), CLAIM_PREFIX, PASS_LIMITS.summaryClaimMs],
-    decode: (reply) => {
+    decode: (reply, { conversation, hash }) => {
       const answer = reply as Reply;
       if (answer[0] !== 'known') return { status: answer[0] };
-      const record = decodeRecord(answer[1]);
+      const record = decodeRecord(answer[1], keyspace.summary(conversation, hash));
       return record === undefined ? { status: 'in_flight' } : { status: 'known', record };
     },
   };

@@ -21,7 +21,8 @@ export function openSummaryStore(redis: Redis, keyspace: Keyspace): SummaryStore
     readSummaries: async (conversation, hashes) => {
       if (hashes.length === 0) return [];
       const keys = hashes.map((hash) => keyspace.summary(conversation, hash));
-      return (await callRedis(() => redis.mget(...keys))).map(decodeRecord);
+      const texts = await callRedis(() => redis.mget(...keys));
+      return keys.map((key, at) => decodeRecord(texts[at], key));
     },
     claimSummary: (conversation, hash, owner) => claim({ conversation, hash, owner }),
     beatSummary: (conversation, hash, owner) => beat({ conversation, hash, owner }),

@@ -1,4 +1,7 @@
+import { z } from 'zod';
 import type { SummaryRecord } from '../../domain/ports/summary-store.ts';
+import { checkpointSchema } from '../../domain/version.ts';
+import { readJson } from '../record-fields.ts';
 
 /** What claims and records begin with, so that a script tells them apart without reading JSON. */
 export const CLAIM_PREFIX = '{"status":"claimed"';
@@ -15,8 +18,17 @@ export function encodeRecord(record: SummaryRecord): string {
   return JSON.stringify({ status, ...rest });
 }
 
-/** Undefined where nothing is known: no text, or a claim. */
-export function decodeRecord(text: string | null | undefined): SummaryRecord | undefined {
+const weightSchema = z.object({ tokens: z.number().nonnegative(), bytes: z.number().nonnegative() });
+const recordSchema: z.ZodType<SummaryRecord> = z.discriminatedUnion('status', [
+  z.object({ status: z.literal('accepted'), checkpoint: checkpointSchema, weight: weightSchema }),
+  z.object({ status: z.literal('refused'), why: z.string() }),
+]);
+
+/**
+ * Undefined where nothing is known: no text, or a claim.
+ * @param key where it lies
+ */
+export function decodeRecord(text: string | null | undefined, key: string): SummaryRecord | undefined {
   if (text === null || text === undefined || text.startsWith(CLAIM_PREFIX)) return undefined;
-  return JSON.parse(text) as SummaryRecord;
+  return readJson({ key, field: '' }, text, recordSchema);
 }

@@ -9,3 +9,8 @@ export function decodeDueEntry(member: string): DueEntry {
   if (kind === undefined) throw new Error(`entry ${member} is of no known kind`);
   return { kind, conversation: { tenant, id }, ...(turn !== undefined && { turn }) };
 }
+
+/** Whether a member of `ready` is one that we wrote. The sweep sets the others aside. */
+export function isDueEntry(member: string): boolean {
+  return /^(([tp]\|[\w.-]+\|[\w.-]+)|(d\|[\w.-]+\|[\w.-]+\|[\w.-]+))$/.test(member);
+}

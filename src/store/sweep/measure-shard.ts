@@ -8,7 +8,7 @@ import { hear, MEASURED_MS } from '../server-info.ts';
 /** More than this are not told apart by kind: that many overdue in one shard are trouble enough. */
 const COUNTED = 1_000;
 
-type Reply = [number, number, number, number, number, number, number, number, number];
+type Reply = [number, number, number, number, number, number, number, number, number, number];
 
 export function measureShard(keyspace: Keyspace): ScriptDefinition<number, ShardMeasure> {
   return {
@@ -18,13 +18,14 @@ export function measureShard(keyspace: Keyspace): ScriptDefinition<number, Shard
       keyspace.openPasses(shard),
       keyspace.failed(shard),
       keyspace.resting(shard),
+      keyspace.quarantined(shard),
     ],
     args: () => [COUNTED, TURN_LIMITS.turnRetentionMs],
     decode: (reply) => {
       const [turn, pass, scheduled, oldestOverdueMs, ...rest] = reply as Reply;
-      const [openPasses, oldestOpenPassMs, failedTurns, resting, oldestRestingMs] = rest;
+      const [openPasses, oldestOpenPassMs, failedTurns, resting, oldestRestingMs, quarantined] = rest;
       const overdue = { turn, pass, scheduled, resting };
-      return { overdue, oldestOverdueMs, openPasses, oldestOpenPassMs, failedTurns, oldestRestingMs };
+      return { overdue, oldestOverdueMs, openPasses, oldestOpenPassMs, failedTurns, oldestRestingMs, quarantined };
     },
   };
 }
@@ -53,5 +54,6 @@ export function joinMeasures(shards: readonly ShardMeasure[]): ShardMeasure {
     oldestOpenPassMs: most(({ oldestOpenPassMs }) => oldestOpenPassMs),
     failedTurns: sum(({ failedTurns }) => failedTurns),
     oldestRestingMs: most(({ oldestRestingMs }) => oldestRestingMs),
+    quarantined: sum(({ quarantined }) => quarantined),
   };
 }

@@ -1,11 +1,16 @@
 import { isTurnfoldError } from '../../domain/errors.ts';
-import type { DueEntry, Sweep } from '../../domain/ports/sweep-store.ts';
+import type { DueEntry, SetAside, Sweep } from '../../domain/ports/sweep-store.ts';
 import { inTime } from '../deadline.ts';
 
+export interface ShardSweep {
+  readonly due: readonly DueEntry[];
+  readonly setAside: readonly SetAside[];
+}
+
 export interface ShardSweepPorts {
-  sweep(shard: number, limit: number): Promise<DueEntry[]>;
+  sweep(shard: number, limit: number): Promise<ShardSweep>;
   /** what can be done where Redis is full */
-  makeRoom(shard: number): Promise<DueEntry[]>;
+  makeRoom(shard: number): Promise<ShardSweep>;
 }
 
 /** A shard without an answer by then is silent. */
@@ -22,6 +27,7 @@ export class ShardSweeps {
   readonly #silentMs: number;
   readonly #asked = new Set<number>();
   #due: DueEntry[] = [];
+  #setAside: SetAside[] = [];
   #failure: Error | undefined;
   #fullness: Error | undefined;
 
@@ -33,19 +39,20 @@ export class ShardSweeps {
   async sweep(shards: readonly number[], limit: number): Promise<Sweep> {
     const free = shards.filter((shard) => !this.#asked.has(shard));
     await inTime(Promise.all(free.map((shard) => this.#ask(shard, limit))), this.#silentMs, undefined);
-    const due = this.#due;
+    const [due, setAside] = [this.#due, this.#setAside];
     // While it makes room a full Redis is no news.
     const failure = this.#failure ?? (due.length === 0 ? this.#fullness : undefined);
-    [this.#due, this.#failure, this.#fullness] = [[], undefined, undefined];
-    return { due, ...(failure !== undefined && { failure }) };
+    [this.#due, this.#setAside, this.#failure, this.#fullness] = [[], [], undefined, undefined];
+    return { due, setAside, ...(failure !== undefined && { failure }) };
   }
 
   async #ask(shard: number, limit: number): Promise<void> {
     this.#asked.add(shard);
     try {
-      const due = await this.#sweepOrMakeRoom(shard, limit);
+      const { due, setAside } = await this.#sweepOrMakeRoom(shard, limit);
       // Not `this.#due.push(...(await …))`: that reads `this.#due` first, and would add to what a look has taken meanwhile.
       this.#due.push(...due);
+      this.#setAside.push(...setAside);
     } catch (error) {
       this.#failure = error as Error;
     } finally {
@@ -53,7 +60,7 @@ export class ShardSweeps {
     }
   }
 
-  async #sweepOrMakeRoom(shard: number, limit: number): Promise<DueEntry[]> {
+  async #sweepOrMakeRoom(shard: number, limit: number): Promise<ShardSweep> {
     try {
       return await this.#ports.sweep(shard, limit);
     } catch (error) {

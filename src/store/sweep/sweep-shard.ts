@@ -1,27 +1,30 @@
-import type { DueEntry } from '../../domain/ports/sweep-store.ts';
+import { QUARANTINE_SETS, type SetAside } from '../../domain/ports/sweep-store.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
 import { decodeDueEntry } from './due-entry.ts';
+import type { ShardSweep } from './shard-sweeps.ts';
 
 /** How long a swept shard is left alone, by all workers together. */
 export const SWEEP_CLAIM_MS = 1_000;
 
-interface ShardSweep {
+interface SweepRequest {
   readonly shard: number;
   readonly limit: number;
 }
 
+type Reply = [due: string[], setAside: string[]];
+
 /** For a Redis that is full. */
-export function sweepResting(keyspace: Keyspace): ScriptDefinition<number, DueEntry[]> {
+export function sweepResting(keyspace: Keyspace): ScriptDefinition<number, ShardSweep> {
   return {
     file: 'sweep-resting',
     keys: (shard) => [keyspace.sweep(shard), keyspace.resting(shard)],
-    args: () => [SWEEP_CLAIM_MS],
-    decode: (reply) => (reply as string[]).map(decodeDueEntry),
+    args: (shard) => [SWEEP_CLAIM_MS, keyspace.shardPrefix(shard)],
+    decode: (reply, shard) => decodeSweep(reply as Reply, shard),
   };
 }
 
-export function sweepShard(keyspace: Keyspace): ScriptDefinition<ShardSweep, DueEntry[]> {
+export function sweepShard(keyspace: Keyspace): ScriptDefinition<SweepRequest, ShardSweep> {
   return {
     file: 'sweep-shard',
     keys: ({ shard }) => [
@@ -29,8 +32,22 @@ export function sweepShard(keyspace: Keyspace): ScriptDefinition<ShardSweep, Due
       keyspace.ready(shard),
       keyspace.resting(shard),
       keyspace.openPasses(shard),
+      keyspace.failed(shard),
     ],
     args: ({ shard, limit }) => [limit, keyspace.shardPrefix(shard), SWEEP_CLAIM_MS],
-    decode: (reply) => (reply as string[]).map(decodeDueEntry),
+    decode: (reply, { shard }) => decodeSweep(reply as Reply, shard),
   };
+}
+
+function decodeSweep([due, texts]: Reply, shard: number): ShardSweep {
+  return { due: due.map(decodeDueEntry), setAside: [...readSetAside(texts, shard)] };
+}
+
+/** Set, name and reason in turn. */
+function* readSetAside(texts: readonly string[], shard: number): Generator<SetAside> {
+  for (let at = 0; at + 2 < texts.length; at += 3) {
+    const [given, name = '', why = ''] = texts.slice(at, at + 3);
+    const set = QUARANTINE_SETS.find((known) => known === given);
+    if (set !== undefined) yield { shard, set, name, why };
+  }
 }

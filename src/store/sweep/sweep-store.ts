@@ -6,6 +6,7 @@ import { bindExpire, expireBatch } from './expire.ts';
 import { inspect } from './inspect.ts';
 import { hearShards, joinMeasures, measureShard } from './measure-shard.ts';
 import { promoteTurn } from './promote.ts';
+import { memberOf, quarantine } from './quarantine.ts';
 import { recordWake } from './record-wake.ts';
 import { ShardSweeps } from './shard-sweeps.ts';
 import { sweepResting, sweepShard } from './sweep-shard.ts';
@@ -21,8 +22,14 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
   const record = bindScript(redis, recordWake(keyspace));
   const promote = bindScript(redis, promoteTurn(keyspace));
   const measure = bindScript(redis, measureShard(keyspace));
+  const setAside = bindScript(redis, quarantine(keyspace));
   return {
     shards: keyspace.shards,
+    quarantine: async (entry, why) => {
+      const set = entry.kind === 'resting' ? 'resting' : 'ready';
+      const shard = keyspace.shardOf(entry.conversation);
+      return (await setAside({ entry, why })) ? { shard, set, name: memberOf(entry), why } : undefined;
+    },
     sweepShards: (shards, limit) => sweeps.sweep(shards, limit),
     inspectTurn: (conversation) => look({ kind: 'turn', conversation }),
     inspectPass: (conversation) => look({ kind: 'pass', conversation }),

@@ -2,7 +2,8 @@ import type { ConversationRef } from '../../domain/ids.ts';
 import type { ClaimResult } from '../../domain/ports/turn-store.ts';
 import { TURN_LIMITS, type TurnFailure } from '../../domain/turn.ts';
 import type { Keyspace } from '../keys.ts';
-import { decodeHash, type ScriptDefinition } from '../script.ts';
+import { RecordFields } from '../record-fields.ts';
+import type { ScriptDefinition } from '../script.ts';
 import { closingArgs } from './closing-result.ts';
 import { decodeClaimedTurn } from './turn-record.ts';
 
@@ -44,7 +45,9 @@ export function claimTurn(keyspace: Keyspace): ScriptDefinition<ClaimRequest, Cl
         case 'claimed': {
           const [, turn, fields, record, input] = answer;
           const lease = { conversation, turn, owner };
-          return { status: 'claimed', turn: decodeClaimedTurn(lease, decodeHash(fields), decodeHash(record), input) };
+          const claimed = RecordFields.ofList(keyspace.turn(conversation, turn), fields);
+          const holder = RecordFields.ofList(keyspace.key(conversation, 'c'), record);
+          return { status: 'claimed', turn: decodeClaimedTurn(lease, claimed, holder, input) };
         }
         case 'poison':
           return { status: 'poison', turn: answer[1], ...(answer[2] === 1 && { wake }) };

@@ -76,8 +76,8 @@ class ShardEntries {
       const limits = ['LIMIT', this.#readCount, page] as const;
       const flat = await this.#redis.zrevrangebyscore(this.#key, '+inf', since, 'WITHSCORES', ...limits);
       const entries = readEntries(flat);
-      this.#readCount += entries.length;
-      this.#isAtEnd = entries.length < page;
+      this.#readCount += flat.length / 2;
+      this.#isAtEnd = flat.length / 2 < page;
       this.#inHand = entries
         .filter(({ conversation }) => tenant === undefined || conversation.tenant === tenant)
         .toReversed();
@@ -89,7 +89,9 @@ class ShardEntries {
 function readEntries(flat: readonly string[]): FailedEntry[] {
   return flat.flatMap((member, at) => {
     if (at % 2 === 1) return [];
-    const [tenant = '', id = '', turn = ''] = member.split('|');
+    const [tenant, id, turn, ...rest] = member.split('|');
+    // The next sweep sets such a member aside.
+    if (tenant === undefined || id === undefined || turn === undefined || rest.length > 0) return [];
     return [{ member, conversation: { tenant, id }, turn, failedAt: Number(flat[at + 1]) }];
   });
 }

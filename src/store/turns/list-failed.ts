@@ -1,10 +1,12 @@
 import type { Redis } from 'ioredis';
+import { isTurnfoldError } from '../../domain/errors.ts';
 import type { FailedQuery, FailedTurn } from '../../domain/ports/turn-store.ts';
-import { TURN_LIMITS, type TurnFailure } from '../../domain/turn.ts';
+import { TURN_LIMITS } from '../../domain/turn.ts';
 import { callRedis } from '../connection.ts';
 import type { Keyspace } from '../keys.ts';
+import { RecordFields } from '../record-fields.ts';
 import { FailedEntries, type FailedEntry } from './failed-entries.ts';
-import { readRedrive } from './turn-record.ts';
+import { readFailure, readRedrive } from './turn-record.ts';
 
 /** Reads under way at once: a client's call has a second, and all of what waits in front of it counts. */
 const READS = 200;
@@ -40,22 +42,23 @@ async function readKeptSince(redis: Redis): Promise<number> {
 
 const FIELDS = ['agent', 'failure', 'redriveOf', 'redrivenAs'] as const;
 
-/** Undefined where the turn has expired or was erased meanwhile. */
+/**
+ * Undefined where the turn has expired or was erased meanwhile, or where it cannot be read: it is one of many, and the other
+ * ones are what was asked for.
+ */
 async function readFailed(
   redis: Redis,
   keyspace: Keyspace,
   { conversation, turn, failedAt }: FailedEntry,
 ): Promise<FailedTurn | undefined> {
-  const values = await redis.hmget(keyspace.turn(conversation, turn), ...FIELDS);
-  const fields = new Map(FIELDS.flatMap((field, index) => (values[index] ? [[field as string, values[index]]] : [])));
-  const failure = fields.get('failure');
-  if (failure === undefined) return undefined;
-  return {
-    conversation,
-    turn,
-    agent: fields.get('agent') ?? '',
-    failedAt,
-    failure: JSON.parse(failure) as TurnFailure,
-    ...readRedrive(fields),
-  };
+  try {
+    const key = keyspace.turn(conversation, turn);
+    const fields = RecordFields.ofValues(key, FIELDS, await callRedis(() => redis.hmget(key, ...FIELDS)));
+    if (!fields.has('failure')) return undefined;
+    const agent = fields.text('agent') ?? '';
+    return { conversation, turn, agent, failedAt, failure: readFailure(fields), ...readRedrive(fields) };
+  } catch (error) {
+    if (isTurnfoldError(error, 'corrupt_record')) return undefined;
+    throw error;
+  }
 }

@@ -3,6 +3,7 @@ import type { ConversationRef } from '../../domain/ids.ts';
 import type { OpenTurn, OpenTurns, TurnIntake } from '../../domain/ports/turn-store.ts';
 import { callRedis } from '../connection.ts';
 import { type Keyspace, scheduledMember } from '../keys.ts';
+import { RecordFields } from '../record-fields.ts';
 import { bindScript, type ScriptDefinition } from '../script.ts';
 import { decodeWaiting } from './turn-record.ts';
 
@@ -50,17 +51,10 @@ async function findScheduled(redis: Redis, keyspace: Keyspace, conversation: Con
   return [...found].toSorted(([a, dueAt], [b, other]) => dueAt - other || (a < b ? -1 : 1)).map(([turn]) => turn);
 }
 
-type Row = readonly [
-  turn: string,
-  state: OpenTurn['state'],
-  acceptedAt: string,
-  dueAt: string | null,
-  wfor: string | null,
-  wstep: string | null,
-  wuntil: string | null,
-  wcalls: string | null,
-];
-const WAIT_FIELDS = ['wfor', 'wstep', 'wuntil', 'wcalls'] as const;
+const FIELDS = ['state', 'acceptedAt', 'dueAt', 'wfor', 'wstep', 'wuntil', 'wcalls'];
+const OPEN_STATES = ['scheduled', 'queued', 'running', 'waiting'] as const;
+
+type Row = readonly [turn: string, ...values: (string | null)[]];
 
 type Reply = [mailbox: number, scheduled: number, ...rows: Row[]];
 
@@ -69,22 +63,27 @@ function listScript(keyspace: Keyspace): ScriptDefinition<OpenRequest, OpenTurns
     file: 'list-open',
     keys: ({ conversation }) => keyspace.conversation(conversation),
     args: ({ limit, candidates }) => [limit, ...candidates],
-    decode: (reply) => {
+    decode: (reply, { conversation }) => {
       if ((reply as Reply | []).length === 0) return undefined;
       const [mailbox, scheduled, ...rows] = reply as Reply;
-      return { turns: rows.map(decodeOpenTurn), mailbox, scheduled };
+      return {
+        turns: rows.map(([turn, ...values]) => decodeOpenTurn(turn, keyspace.turn(conversation, turn), values)),
+        mailbox,
+        scheduled,
+      };
     },
   };
 }
 
-function decodeOpenTurn([turn, state, acceptedAt, dueAt, ...wait]: Row): OpenTurn {
-  const fields = new Map(WAIT_FIELDS.flatMap((name, at) => (wait[at] ? [[name as string, wait[at]]] : [])));
+function decodeOpenTurn(turn: string, key: string, values: readonly (string | null)[]): OpenTurn {
+  const fields = RecordFields.ofValues(key, FIELDS, values);
+  const state = fields.oneOf('state', OPEN_STATES);
   const waiting = state === 'waiting' ? decodeWaiting(fields) : undefined;
   return {
     turn,
     state,
-    acceptedAt: Number(acceptedAt),
-    ...(state === 'scheduled' && { dueAt: Number(dueAt) }),
+    acceptedAt: fields.needCount('acceptedAt'),
+    ...(state === 'scheduled' && { dueAt: fields.needCount('dueAt') }),
     ...(waiting && { waiting }),
   };
 }

@@ -4,7 +4,8 @@ import type { TurnView } from '../../domain/turn.ts';
 import { callRedis } from '../connection.ts';
 import type { Keyspace } from '../keys.ts';
 import { decodeLogEntry } from '../log-entry.ts';
-import { decodeTurnView, VIEW_FIELDS } from './turn-record.ts';
+import { RecordFields } from '../record-fields.ts';
+import { decodeTurnView, readAnswerSeq, VIEW_FIELDS } from './turn-record.ts';
 
 /** Two reads without a script: a settled turn and the log entry of its answer never change. */
 export async function readTurn(
@@ -13,19 +14,14 @@ export async function readTurn(
   conversation: ConversationRef,
   turn: string,
 ): Promise<TurnView | undefined> {
-  return callRedis(async () => {
-    const values = await redis.hmget(keyspace.turn(conversation, turn), ...VIEW_FIELDS);
-    const fields = new Map<string, string>();
-    VIEW_FIELDS.forEach((field, index) => {
-      const value = values[index];
-      if (value !== undefined && value !== null) fields.set(field, value);
-    });
-    if (!fields.has('state')) return undefined;
-    const seq = fields.get('answerSeq')?.split(' ')[0];
-    const entry = seq === undefined ? null : await redis.hget(keyspace.key(conversation, 'log'), seq);
-    // Erased between the two reads.
-    if (seq !== undefined && entry === null) return undefined;
-    const answer = entry === null ? undefined : decodeLogEntry(Number(seq), entry).message.content;
-    return decodeTurnView(turn, fields, answer);
-  });
+  const key = keyspace.turn(conversation, turn);
+  const fields = RecordFields.ofValues(key, VIEW_FIELDS, await callRedis(() => redis.hmget(key, ...VIEW_FIELDS)));
+  if (fields.isEmpty) return undefined;
+  const seq = readAnswerSeq(fields);
+  const log = keyspace.key(conversation, 'log');
+  const entry = seq === undefined ? null : await callRedis(() => redis.hget(log, String(seq)));
+  // Erased between the two reads.
+  if (seq !== undefined && entry === null) return undefined;
+  const answer = entry === null ? undefined : decodeLogEntry(seq ?? 0, entry, log).message.content;
+  return decodeTurnView(turn, fields, answer);
 }

@@ -3,7 +3,8 @@ import { TURN_LIMITS } from '../../domain/turn.ts';
 import { decodeConversation, encodeOpenCall } from '../conversation-record.ts';
 import type { Keyspace } from '../keys.ts';
 import { encodeMessages } from '../log-entry.ts';
-import { decodeHash, encodePairs, type ScriptDefinition } from '../script.ts';
+import { RecordFields } from '../record-fields.ts';
+import { encodePairs, type ScriptDefinition } from '../script.ts';
 import { leaseArgs } from './lease.ts';
 
 interface RecordRequest {
@@ -37,10 +38,11 @@ export function recordStep(keyspace: Keyspace): ScriptDefinition<RecordRequest, 
       ...encodePairs([...(outcome.texts ?? [])]),
       ...encodeMessages(outcome.messages),
     ],
-    decode: (reply) => {
+    decode: (reply, { lease }) => {
       const answer = reply as Reply;
       if (answer.length === 1) return { status: answer[0] };
-      return { status: answer[0], conversation: decodeConversation(decodeHash(answer[1])) };
+      const record = RecordFields.ofList(keyspace.key(lease.conversation, 'c'), answer[1]);
+      return { status: answer[0], conversation: decodeConversation(record) };
     },
   };
 }

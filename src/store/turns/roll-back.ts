@@ -2,7 +2,8 @@ import type { Lost, RollbackResult, TurnLease, VersionRollback } from '../../dom
 import { decodeConversation } from '../conversation-record.ts';
 import type { Keyspace } from '../keys.ts';
 import { checkNumber } from '../passes/commit-version.ts';
-import { decodeHash, type ScriptDefinition } from '../script.ts';
+import { RecordFields } from '../record-fields.ts';
+import type { ScriptDefinition } from '../script.ts';
 import { versionArgs } from '../version-args.ts';
 import { leaseArgs } from './lease.ts';
 
@@ -23,11 +24,12 @@ export function rollBackVersion(keyspace: Keyspace): ScriptDefinition<RollbackRe
       const refused = [expectedVersion, shownVersion, refusedSegments];
       return [...leaseArgs(lease), ...refused, ...versionArgs(version, keepVersions)];
     },
-    decode: (reply) => {
+    decode: (reply, { lease }) => {
       const answer = reply as Reply;
       if (answer[0] === 'version_changed') return { status: answer[0], version: answer[1] };
       if (answer.length === 1) return { status: answer[0] };
-      return { status: answer[0], conversation: decodeConversation(decodeHash(answer[1])) };
+      const record = RecordFields.ofList(keyspace.key(lease.conversation, 'c'), answer[1]);
+      return { status: answer[0], conversation: decodeConversation(record) };
     },
   };
 }

@@ -1,7 +1,8 @@
 import type { Lost, Settlement, SettleResult, TurnLease } from '../../domain/ports/turn-store.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import type { Keyspace } from '../keys.ts';
-import { decodeHash, type ScriptDefinition } from '../script.ts';
+import { RecordFields } from '../record-fields.ts';
+import type { ScriptDefinition } from '../script.ts';
 import { closingArgs } from './closing-result.ts';
 import { leaseArgs } from './lease.ts';
 import { decodeClaimedTurn } from './turn-record.ts';
@@ -45,7 +46,12 @@ export function settleTurn(keyspace: Keyspace): ScriptDefinition<SettleRequest, 
         hasNext: hasNext === 1,
         ...(needsWake === 1 && wake !== undefined && { wake }),
         ...(turn !== undefined && {
-          next: decodeClaimedTurn({ conversation, owner, turn }, decodeHash(fields), decodeHash(record), input),
+          next: decodeClaimedTurn(
+            { conversation, owner, turn },
+            RecordFields.ofList(keyspace.turn(conversation, turn), fields),
+            RecordFields.ofList(keyspace.key(conversation, 'c'), record),
+            input,
+          ),
         }),
       };
     },

@@ -1,17 +1,21 @@
-import type { Message } from '../../domain/message.ts';
+import { z } from 'zod';
 import type { ClaimedTurn, FailedTurn, TurnLease } from '../../domain/ports/turn-store.ts';
 import type { TraceParent } from '../../domain/trace-parent.ts';
 import {
+  ANSWER_ENDS,
   type AnswerEnd,
   type StepRecord,
   TURN_LIMITS,
+  TURN_STATES,
   type TurnFailure,
-  type TurnState,
   type TurnView,
+  WAIT_KINDS,
   type Waiting,
   type WaitRequest,
 } from '../../domain/turn.ts';
 import { decodeConversation } from '../conversation-record.ts';
+import { decodeMessage } from '../log-entry.ts';
+import type { RecordFields } from '../record-fields.ts';
 
 /**
  * Fields of `t:<id>:<turn>`. Times in ms since epoch. A value over 64 bytes costs the hash its compact form for good: what
@@ -56,36 +60,54 @@ import { decodeConversation } from '../conversation-record.ts';
  */
 export function decodeClaimedTurn(
   lease: Omit<TurnLease, 'epoch'>,
-  turn: ReadonlyMap<string, string>,
-  conversation: ReadonlyMap<string, string>,
+  turn: RecordFields,
+  conversation: RecordFields,
   input = '',
 ): ClaimedTurn {
   const waiting = decodeWaiting(turn);
+  const state = decodeConversation(conversation);
+  const acceptedAt = turn.needCount('acceptedAt');
+  const inputSeq = turn.toSeq('inputSeq', turn.needText('inputSeq'), state.head);
   return {
-    lease: { ...lease, epoch: Number(conversation.get('epoch')) },
-    agent: turn.get('agent') ?? '',
-    attempt: Number(conversation.get('attempts')),
-    acceptedAt: Number(turn.get('acceptedAt')),
-    dueAt: Number(turn.get('dueAt') ?? turn.get('acceptedAt')),
-    ...(turn.has('trace') && { askedIn: turn.get('trace') as TraceParent }),
-    claimedAt: Number(conversation.get('lease')) - TURN_LIMITS.leaseMs,
-    inputSeq: Number(turn.get('inputSeq')),
-    ...(input !== '' && { input: JSON.parse(input) as Message }),
-    conversation: decodeConversation(conversation),
+    lease: { ...lease, epoch: conversation.needCount('epoch') },
+    agent: turn.needText('agent'),
+    attempt: conversation.needCount('attempts'),
+    acceptedAt,
+    dueAt: turn.count('dueAt') ?? acceptedAt,
+    ...(turn.has('trace') && { askedIn: turn.text('trace') as TraceParent }), // read again where a span is made of it
+    claimedAt: conversation.needCount('lease') - TURN_LIMITS.leaseMs,
+    inputSeq,
+    ...(input !== '' && { input: decodeMessage({ key: turn.key, field: 'inputSeq' }, input) }),
+    conversation: state,
     ...(turn.has('ctx') && { hasContext: true as const }),
-    steps: new Map(withPrefix(turn, 's:').map(([key, record]) => [key, decodeStep(record)])),
+    steps: new Map(
+      turn.withPrefix('s:').map(([key, record]) => [key, decodeStep(turn, { key, record, head: state.head })]),
+    ),
     ...(waiting && {
-      waited: { ...waiting, isFulfilled: turn.get('wful') === '1', ...readSince(turn), ...readSuspendedIn(turn) },
+      waited: { ...waiting, isFulfilled: turn.text('wful') === '1', ...readSince(turn), ...readSuspendedIn(turn) },
     }),
-    answers: new Map(withPrefix(turn, 'a:')),
+    answers: new Map(turn.withPrefix('a:')),
   };
 }
 
-export function decodeStep(record: string): StepRecord {
-  const [status, at, from, to, end] = record.split(' ');
-  if (status === 'started') return { status, at: Number(at) };
-  const seqs = from === undefined ? {} : { seqs: { from: Number(from), to: Number(to) } };
-  return { status: 'done', at: Number(at), ...seqs, ...readEnd(end) };
+interface KeptStep {
+  readonly key: string;
+  readonly record: string;
+  /** of the log */
+  readonly head: number;
+}
+
+export function decodeStep(turn: RecordFields, { key, record, head }: KeptStep): StepRecord {
+  const field = `s:${key}`;
+  const [word, time, first, last, end] = record.split(' ');
+  const status = turn.check(field, word, ['started', 'done']);
+  const at = turn.toCount(field, time);
+  if (status === 'started') return { status, at };
+  if (first === undefined) return { status, at };
+  const from = turn.toSeq(field, first, head);
+  const to = turn.toSeq(field, last, head);
+  if (to < from) turn.refuse(field, 'its messages end before they begin');
+  return { status, at, seqs: { from, to }, ...readEnd(turn, field, end) };
 }
 
 /** The fields that a view is made of: not its steps, not its input. */
@@ -109,65 +131,82 @@ export const VIEW_FIELDS = [
 ] as const;
 
 /** @param answer content of the log entry at `answerSeq`, where there is one */
-export function decodeTurnView(turn: string, fields: ReadonlyMap<string, string>, answer?: string): TurnView {
-  const state = fields.get('state') as TurnState;
-  const settledAt = fields.get('settledAt');
-  const inputSeq = fields.get('inputSeq');
-  const [seq, end] = fields.get('answerSeq')?.split(' ') ?? [];
-  const failure = fields.get('failure');
+export function decodeTurnView(turn: string, fields: RecordFields, answer?: string): TurnView {
+  const state = fields.oneOf('state', TURN_STATES);
+  const settledAt = fields.count('settledAt');
+  const inputSeq = fields.count('inputSeq');
   const waiting = state === 'waiting' ? decodeWaiting(fields) : undefined;
-  const usage = { inputTokens: Number(fields.get('ui') ?? 0), outputTokens: Number(fields.get('uo') ?? 0) };
+  const usage = { inputTokens: fields.count('ui') ?? 0, outputTokens: fields.count('uo') ?? 0 };
   const view = {
     turn,
     state,
-    agent: fields.get('agent') ?? '',
-    acceptedAt: Number(fields.get('acceptedAt')),
-    ...(settledAt !== undefined && { settledAt: Number(settledAt) }),
+    agent: fields.text('agent') ?? '',
+    acceptedAt: fields.needCount('acceptedAt'),
+    ...(settledAt !== undefined && { settledAt }),
     ...(waiting && { waiting }),
-    ...(inputSeq !== undefined && { inputSeq: Number(inputSeq) }),
-    ...(answer !== undefined && { answer: { seq: Number(seq), content: answer, ...readEnd(end) } }),
-    ...(failure !== undefined && { failure: JSON.parse(failure) as TurnFailure }),
+    ...(inputSeq !== undefined && { inputSeq }),
+    ...(answer !== undefined && { answer: readAnswer(fields, answer) }),
+    ...(fields.has('failure') && { failure: readFailure(fields) }),
     ...readRedrive(fields),
-    requestTokens: (fields.get('rt') ?? '').split(' ').filter(Boolean).map(Number),
+    requestTokens: fields.counts('rt'),
     ...((fields.has('ui') || fields.has('uo')) && { usage }),
   };
   return view as unknown as TurnView; // the scripts write with each state what it has
 }
 
-export function readRedrive(fields: ReadonlyMap<string, string>): Pick<FailedTurn, 'redriveOf' | 'redrivenAs'> {
-  const [redriveOf, redrivenAs] = [fields.get('redriveOf'), fields.get('redrivenAs')];
+function readAnswer(fields: RecordFields, content: string): NonNullable<TurnView['answer']> {
+  return {
+    seq: readAnswerSeq(fields) ?? 0,
+    content,
+    ...readEnd(fields, 'answerSeq', fields.text('answerSeq')?.split(' ')[1]),
+  };
+}
+
+/** Undefined of a turn that was not answered. */
+export function readAnswerSeq(fields: RecordFields): number | undefined {
+  const text = fields.text('answerSeq');
+  return text === undefined ? undefined : fields.toSeq('answerSeq', text.split(' ')[0]);
+}
+
+const failureSchema = z.looseObject({
+  code: z.string(),
+  message: z.string(),
+  details: z.record(z.string(), z.unknown()).optional(),
+});
+
+export function readFailure(fields: RecordFields): TurnFailure {
+  return fields.json('failure', failureSchema) as TurnFailure; // `details?: undefined` is no other type here
+}
+
+export function readRedrive(fields: RecordFields): Pick<FailedTurn, 'redriveOf' | 'redrivenAs'> {
+  const [redriveOf, redrivenAs] = [fields.text('redriveOf'), fields.text('redrivenAs')];
   return { ...(redriveOf !== undefined && { redriveOf }), ...(redrivenAs !== undefined && { redrivenAs }) };
 }
 
-function readEnd(end = ''): { readonly end?: AnswerEnd } {
-  return end === '' ? {} : { end: end as AnswerEnd };
+function readEnd(fields: RecordFields, field: string, end = ''): { readonly end?: AnswerEnd } {
+  return end === '' ? {} : { end: fields.check(field, end, ANSWER_ENDS) };
 }
 
-function readSuspendedIn(fields: ReadonlyMap<string, string>): Pick<WaitRequest, 'suspendedIn'> {
-  const suspendedIn = fields.get('wtrace');
+function readSuspendedIn(fields: RecordFields): Pick<WaitRequest, 'suspendedIn'> {
+  const suspendedIn = fields.text('wtrace');
   return suspendedIn === undefined ? {} : { suspendedIn };
 }
 
+const callsSchema = z.array(z.string());
+
 /** @param fields those of the wait, at least */
-export function decodeWaiting(fields: ReadonlyMap<string, string>): Waiting | undefined {
-  const kind = fields.get('wfor');
-  if (kind === undefined) return undefined;
+export function decodeWaiting(fields: RecordFields): Waiting | undefined {
+  if (!fields.has('wfor')) return undefined;
   return {
-    for: kind as Waiting['for'],
-    step: fields.get('wstep') ?? '',
-    until: Number(fields.get('wuntil')),
-    calls: JSON.parse(fields.get('wcalls') ?? '[]') as string[],
+    for: fields.oneOf('wfor', WAIT_KINDS),
+    step: fields.text('wstep') ?? '',
+    until: fields.needCount('wuntil'),
+    calls: fields.has('wcalls') ? fields.json('wcalls', callsSchema) : [],
   };
 }
 
 /** Turns that an older program suspended do not know it. */
-function readSince(fields: ReadonlyMap<string, string>): { readonly since?: number } {
-  const since = fields.get('wsince');
-  return since === undefined ? {} : { since: Number(since) };
-}
-
-function withPrefix(fields: ReadonlyMap<string, string>, prefix: string): [string, string][] {
-  return [...fields]
-    .filter(([field]) => field.startsWith(prefix))
-    .map(([field, value]) => [field.slice(prefix.length), value]);
+function readSince(fields: RecordFields): { readonly since?: number } {
+  const since = fields.count('wsince');
+  return since === undefined ? {} : { since };
 }

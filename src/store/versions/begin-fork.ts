@@ -1,5 +1,7 @@
 import type { ForkBegin, ForkBeginResult, ForkPlan } from '../../domain/ports/version-store.ts';
+import { corruptRecord } from '../corrupt-record.ts';
 import { type Keyspace, STORE_SCHEMA } from '../keys.ts';
+import { MAX_SEQ } from '../record-fields.ts';
 import type { ScriptDefinition } from '../script.ts';
 import { decodeForking, FORK_LEASE_MS, type ForkingReply } from './fork-lease.ts';
 
@@ -16,12 +18,13 @@ export function beginFork(keyspace: Keyspace): ScriptDefinition<ForkBegin, ForkB
       const made = [operation, STORE_SCHEMA, agent, NOBODY, encodePlan(plan)];
       return [...made, FORK_LEASE_MS, conversationTtl];
     },
-    decode: (reply) => {
+    decode: (reply, { conversation }) => {
       const answer = reply as Reply;
       if (answer[0] === 'forking') return decodeForking(answer);
       if (answer[0] === 'exists') return { status: 'exists' };
       const [status, head, plan] = answer;
-      return status === 'done' ? { status, plan: decodePlan(plan) } : { status, copied: head, plan: decodePlan(plan) };
+      const made = decodePlan(plan, keyspace.key(conversation, 'c'));
+      return status === 'done' ? { status, plan: made } : { status, copied: head, plan: made };
     },
   };
 }
@@ -31,7 +34,12 @@ function encodePlan({ source, version, head }: ForkPlan): string {
   return [version, head, source.tenant, source.id].join(' ');
 }
 
-function decodePlan(text: string): ForkPlan {
-  const [version, head, tenant = '', id = ''] = text.split(' ');
+function decodePlan(text: string, key: string): ForkPlan {
+  const [, version, head, tenant = '', id = ''] = PLAN.exec(text) ?? [];
+  if (version === undefined || Number(head) > MAX_SEQ)
+    throw corruptRecord(key, 'forking', 'it is not the plan of a fork');
   return { source: { tenant, id }, version: Number(version), head: Number(head) };
 }
+
+/** version, head, tenant and id of the source */
+const PLAN = /^(\d{1,15}) (\d{1,15}) (\S+) (\S+)$/;

@@ -1,8 +1,9 @@
 import type { Redis } from 'ioredis';
 import type { KeptTexts, VersionStore } from '../../domain/ports/version-store.ts';
-import type { Checkpoint } from '../../domain/version.ts';
+import { type Checkpoint, checkpointSchema } from '../../domain/version.ts';
 import { callRedis } from '../connection.ts';
 import type { Keyspace } from '../keys.ts';
+import { readJson } from '../record-fields.ts';
 
 /** Texts of one command, about: each may be as large as a message. */
 const BATCH = 10;
@@ -22,7 +23,7 @@ export function bindReadTexts(redis: Redis, keyspace: Keyspace): VersionStore['r
     for (let index = 0; index + 1 < flat.length; index += 2) {
       const [field, text] = flat.slice(index, index + 2) as [string, string];
       const name = field.slice(CHECKPOINT.length);
-      if (field.startsWith(CHECKPOINT)) checkpoints.set(name, JSON.parse(text) as Checkpoint);
+      if (field.startsWith(CHECKPOINT)) checkpoints.set(name, readJson({ key, field }, text, checkpointSchema));
       if (field.startsWith(WHOLE)) whole.set(name, text);
     }
     return { checkpoints, whole, next };

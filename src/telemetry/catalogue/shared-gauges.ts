@@ -66,6 +66,12 @@ export const SHARED_GAUGES = {
     help: 'For how long the oldest resting conversation should have been erased; one whose erase fails is not seen here.',
     labels: [],
   },
+  quarantinedRecords: {
+    type: 'gauge',
+    name: 'turnfold_quarantined_records',
+    help: 'Records that are set aside because they could not be read, until somebody repairs or drops them.',
+    labels: [],
+  },
   redisMemory: {
     type: 'gauge',
     name: 'turnfold_redis_memory_ratio',

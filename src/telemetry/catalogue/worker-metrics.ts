@@ -1,4 +1,5 @@
 import { HELD_WRITES } from '../../domain/events.ts';
+import { QUARANTINE_SETS } from '../../domain/ports/sweep-store.ts';
 import { QUEUES } from '../../jobs/names.ts';
 import { cross, type MetricSpec, ONE } from './metric-spec.ts';
 
@@ -59,6 +60,20 @@ export const WORKER_METRICS = {
     help: 'Conversations erased because they had rested for the conversationTtl of their policy.',
     labels: [],
     start: ONE,
+  },
+  recordsQuarantined: {
+    type: 'counter',
+    name: 'turnfold_records_quarantined_total',
+    help: 'Records in Redis that could not be read and were set aside, by the set that named them (key: a whole set).',
+    labels: ['set'],
+    start: cross({ set: QUARANTINE_SETS }),
+  },
+  jobsDropped: {
+    type: 'counter',
+    name: 'turnfold_jobs_dropped_total',
+    help: 'Jobs that were removed from their queue because their data could not be read.',
+    labels: ['queue'],
+    start: cross({ queue: Object.values(QUEUES) }),
   },
   workerFailures: {
     type: 'counter',

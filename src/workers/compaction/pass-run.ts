@@ -1,4 +1,4 @@
-import { type PassPlan, type PlanRequest, passPlanSchema, planPass } from '../../domain/compaction/plan.ts';
+import { type PassPlan, type PlanRequest, planPass } from '../../domain/compaction/plan.ts';
 import { canRebase } from '../../domain/compaction/rebase.ts';
 import { hasHardReason, REASONS, type Reason } from '../../domain/compaction/thresholds.ts';
 import { buildContext, type Context, messagesOf } from '../../domain/context.ts';
@@ -17,6 +17,7 @@ import { type EndedPass, PassEnding, type WaitingPass } from './pass-ending.ts';
 import { planRequest } from './pass-findings.ts';
 import { lookAtPass, type PassLook } from './pass-look.ts';
 import type { CompactionPorts } from './ports.ts';
+import { readPlan } from './read-plan.ts';
 import { Review } from './review.ts';
 import { settleSendable } from './settle-sendable.ts';
 import { isMeasured, type MeasuredPass } from './shadow.ts';
@@ -88,7 +89,7 @@ export class PassRun {
     this.#firstUserSeq = await findFirstUser(this.#ports.contexts, conversation, this.#pass.conversation.head);
     // A proposal that was taken away took its plan with it.
     const recorded = review === undefined ? this.#pass.plan : undefined;
-    let plan = recorded === undefined ? undefined : passPlanSchema.parse(JSON.parse(recorded));
+    let plan = recorded === undefined ? undefined : readPlan(recorded, conversation, this.#pass.conversation.head);
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const planned = plan ?? (await this.#plan());
       if (planned === undefined) continue;

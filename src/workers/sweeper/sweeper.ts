@@ -3,6 +3,7 @@ import type { ConversationRef } from '../../domain/ids.ts';
 import type { IdSource } from '../../domain/ports/clock.ts';
 import type { WakeKind, WakeQueue } from '../../domain/ports/queue.ts';
 import type { DueEntry, SweepStore } from '../../domain/ports/sweep-store.ts';
+import { quarantineCorrupt } from '../quarantine.ts';
 import type { Timers } from '../timers.ts';
 import { EntryLanes } from './entry-lanes.ts';
 
@@ -41,19 +42,28 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
     if (!isStopped)
       ports.onEvent({ type: 'worker_failed', where: 'sweeper', ...(conversation && { conversation }), error });
   };
+  const setAside = async (entry: DueEntry, why: unknown): Promise<void> => {
+    try {
+      await quarantineCorrupt(ports, entry, why);
+    } catch (error) {
+      report(error, entry.conversation);
+    }
+  };
   /** One entry that fails must not keep the others waiting: all were pushed out when they were taken, by up to a minute. */
   const tryEntry = async (entry: DueEntry): Promise<boolean> => {
     try {
       return await handleEntry(ports, entry);
     } catch (error) {
       report(error, entry.conversation);
+      await setAside(entry, error);
       return false;
     }
   };
   const lanes = new EntryLanes(tryEntry, ports.timers);
   const sweepOnce = async (): Promise<number> => {
     const shards = Array.from({ length: ports.sweep.shards }, (_, shard) => shard);
-    const { due, failure } = await ports.sweep.sweepShards(shards, BATCH);
+    const { due, setAside: found, failure } = await ports.sweep.sweepShards(shards, BATCH);
+    for (const record of found) ports.onEvent({ type: 'record_quarantined', ...record });
     // Somebody waits for a turn and nobody for an erase: first what is to be woken, of all shards.
     const woken = await lanes.handleAll(due.filter(({ kind }) => kind !== 'resting'));
     await lanes.handleAll(due.filter(({ kind }) => kind === 'resting'));

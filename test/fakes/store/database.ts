@@ -160,6 +160,8 @@ export class MemoryDatabase {
   readonly expiries = new Map<string, { readonly owner: string; readonly removedKeys: number }>();
   /** shard → last sweep (ms) */
   readonly sweptAt = new Map<number, number>();
+  /** entries that were set aside, and why */
+  readonly quarantined = new Map<string, string>();
   readonly #clock: () => number;
   readonly #removedKeys = new Map<string, number>();
   #offsetMs = 0;

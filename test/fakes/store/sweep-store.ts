@@ -2,6 +2,7 @@ import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { DueEntry, ShardMeasure, SweepDecision, SweepStore } from '../../../src/domain/ports/sweep-store.ts';
 import { readyMember, scheduledMember } from '../../../src/store/keys.ts';
 import { decodeDueEntry } from '../../../src/store/sweep/due-entry.ts';
+import { memberOf } from '../../../src/store/sweep/quarantine.ts';
 import { SWEEP_CLAIM_MS } from '../../../src/store/sweep/sweep-shard.ts';
 import type { MemoryDatabase } from './database.ts';
 import { headTurn, WAKE_GRACE_MS, wakeTurn } from './mailbox.ts';
@@ -18,7 +19,14 @@ export function openMemorySweepStore(db: MemoryDatabase): SweepStore {
     shards: 1,
     sweepShards: async (shards, limit) => ({
       due: shards.flatMap((shard) => sweepShard(db, shard, limit)).map((member) => decodeDueEntry(member)),
+      setAside: [],
     }),
+    quarantine: async (entry, why) => {
+      const name = memberOf(entry);
+      if (!db.ready.delete(name)) return undefined;
+      db.quarantined.set(name, why);
+      return { shard: 0, set: entry.kind === 'resting' ? 'resting' : 'ready', name, why };
+    },
     inspectTurn: async (ref) => inspect(db, 'turn', ref),
     inspectPass: async (ref) => inspect(db, 'pass', ref),
     recordWake: async ({ kind, conversation: ref }, wake) => {
@@ -47,6 +55,7 @@ function measure(db: MemoryDatabase): ShardMeasure {
   return {
     overdue: { turn: count('turn'), pass: count('pass'), scheduled: count('scheduled'), resting: count('resting') },
     oldestOverdueMs: oldest(overdue.filter(({ kind }) => kind !== 'resting')),
+    quarantined: db.quarantined.size,
     oldestRestingMs: oldest(overdue.filter(({ kind }) => kind === 'resting')),
     openPasses: passes.length,
     oldestOpenPassMs: Math.max(0, ...passes.map(({ requestedAt }) => db.now() - requestedAt)),

@@ -56,7 +56,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
       await allowSweep();
       await store.sweepShards(shards, 100);
       await makeOverdue(conversation, 't', 1);
-      expect(await store.sweepShards(shards, 100)).toEqual({ due: [] });
+      expect(await store.sweepShards(shards, 100)).toEqual({ due: [], setAside: [] });
       expect(await sweep()).toEqual([{ kind: 'turn', conversation }]);
     });
 
@@ -277,6 +277,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
       oldestOpenPassMs: 0,
       failedTurns: 0,
       oldestRestingMs: 0,
+      quarantined: 0,
     };
 
     test('counts what is past its time and tells how long the oldest is', async () => {

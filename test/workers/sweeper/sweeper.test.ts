@@ -212,8 +212,8 @@ describe('a conversation that rests', () => {
           ...ports.sweep,
           // As of two shards, the first of which has what rests.
           sweepShards: async (...asked) => {
-            const { due } = await ports.sweep.sweepShards(...asked);
-            return { due: due.toReversed() };
+            const { due, setAside } = await ports.sweep.sweepShards(...asked);
+            return { due: due.toReversed(), setAside };
           },
           expire: (...call) => {
             done.push('expire');

@@ -2,12 +2,34 @@
 -- calls, its time to live; the head turn and the one behind it.
 local conversation, head_turn, next_turn
 
+local TURN_COUNTS = { 'ui', 'uo', 'wuntil', 'dueAt', 'sus' }
+
+-- A script may write to both before it reads all of them.
+local function prove_turn(turn)
+  local key = tbase .. turn
+  if is_other('HLEN', key) then refuse(key, '') end
+  local field = find_no_number(key, TURN_COUNTS)
+  if field then refuse(key, field) end
+  local state, calls = unpack(redis.call('HMGET', key, 'state', 'wcalls'))
+  if not state then refuse(key, 'state') end
+  if calls then calls_of(key, 'wcalls', calls) end
+end
+
+local function prove_open_calls()
+  for line in string.gmatch(conversation.open, '[^\n]+') do
+    if not string.find(line, '^[%w_.%-]+') then refuse(c, 'open') end
+  end
+end
+
 local function read_conversation()
   local owner, epoch, head, tokens, bytes, turns, open, ttl =
     unpack(redis.call('HMGET', c, 'owner', 'epoch', 'head', 'ht', 'hb', 'turns', 'open', 'ttl'))
   conversation = { owner = owner, epoch = epoch, head = tonumber(head or 0), tokens = tonumber(tokens or 0),
     bytes = tonumber(bytes or 0), turns = tonumber(turns or 0), open = open or '', ttl = ttl }
+  prove_open_calls()
   head_turn, next_turn = unpack(redis.call('LRANGE', mb, 0, 1))
+  if head_turn then prove_turn(head_turn) end
+  if next_turn then prove_turn(next_turn) end
 end
 
 -- Writes where the log ends and, in the same HSET, what else changes: names and values.

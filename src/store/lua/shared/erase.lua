@@ -4,6 +4,13 @@
 -- @include open-passes
 local ERASE_GRACE_MS = 5000
 
+-- An index of another type names nothing: what it named goes by its own time to live, if ever.
+local function take_names(size)
+  local names = redis.pcall('SPOP', ix, size)
+  if names.err then redis.call('UNLINK', ix) end
+  return names
+end
+
 -- Removes at once what says that the conversation is there and whose it is (find_loss relies on that), then so many of the
 -- keys that `ix` names. Answers how many keys were removed so far, and 1 where more is left: then its entry stands, and a
 -- sweep goes on with an erase that was cut off.
@@ -12,7 +19,7 @@ local function erase_batch(size)
   leave_alone(turn_member)
   leave_alone(pass_member)
   count_no_more()
-  for _, key in ipairs(redis.call('SPOP', ix, size)) do
+  for _, key in ipairs(take_names(size)) do
     removed = removed + redis.call('UNLINK', key)
     if string.sub(key, 1, #tbase) == tbase then forget_turn(string.sub(key, #tbase + 1)) end
   end

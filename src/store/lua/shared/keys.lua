@@ -1,3 +1,5 @@
--- The keys of one conversation, in the order of Keyspace.conversation, and the time.
--- @include clock
-local c, log, mb, ver, cp, pass, ix, ev, gone, ready, tbase, sumbase, opbase = unpack(KEYS)
+-- The keys of one conversation and the time, once its records are known to be sound.
+-- @include key-names
+-- @include sound
+local flaw = find_flaw()
+if flaw then return flaw end

@@ -6,7 +6,7 @@ local function find_lapsed_turn()
   local held = redis.call('HMGET', c, 'lease', 'wake')
   local wait = redis.call('HMGET', tbase .. turn, 'state', 'wuntil', 'wful')
   local untilMs = tonumber(held[1] or 0)
-  if wait[1] == 'waiting' and not wait[3] then untilMs = math.max(untilMs, tonumber(wait[2])) end
+  if wait[1] == 'waiting' and not wait[3] then untilMs = math.max(untilMs, number_of(tbase .. turn, 'wuntil', wait[2])) end
   if untilMs > now then return look_again(turn_member, untilMs) end
   return held[2] or ''
 end

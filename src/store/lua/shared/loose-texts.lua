@@ -12,6 +12,8 @@ local LOOSE, DROPPED = 'loose', 'dropped'
 local function read_keys(field)
   local looked, list = string.match(redis.call('HGET', cp, field) or '0', '^(%d+)(.*)$')
   local keys = {}
+  -- A corrupt list costs the room of the texts that it named.
+  if not looked then return keys, 0 end
   for key in string.gmatch(list, '[^"]+') do keys[key] = true end
   return keys, tonumber(looked)
 end

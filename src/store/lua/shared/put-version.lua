@@ -14,7 +14,10 @@ local function keep_version(number)
 end
 
 local function read_numbers()
-  local numbers = redis.call('HKEYS', ver)
+  local numbers = {}
+  for _, name in ipairs(redis.call('HKEYS', ver)) do
+    if string.find(name, '^%d+$') then numbers[#numbers + 1] = name end
+  end
   table.sort(numbers, function(a, b) return tonumber(a) < tonumber(b) end)
   return numbers
 end

@@ -8,6 +8,14 @@ local function tell_head(turn)
   return redis.call('HGETALL', key), redis.call('HGETALL', c), string.sub(entry, string.find(entry, '\n', 1, true) + 1)
 end
 
+local INPUT = '^(%d+) (%d+)\n()'
+
+-- Before the first write of a script that takes the turn.
+local function prove_input(turn)
+  local input = redis.call('HGET', cp, 'i:' .. turn)
+  if input and not string.find(input, INPUT) then refuse(cp, 'i:' .. turn) end
+end
+
 -- At its first claim the turn's user message enters the log. Answers the message, or nil where it is there already.
 local function enter_input(turn, closing)
   local key, field = tbase .. turn, 'i:' .. turn
@@ -18,7 +26,7 @@ local function enter_input(turn, closing)
   end
   -- A caller's own loop may have left a round open: no user message may follow an unanswered call.
   close_open_calls(turn, closing)
-  local tokens, bytes, at = string.match(input, '^(%d+) (%d+)\n()')
+  local tokens, bytes, at = string.match(input, INPUT)
   local message = string.sub(input, at)
   append_messages({ 1, tokens, bytes, 1, message }, 1, turn)
   redis.call('HDEL', cp, field)

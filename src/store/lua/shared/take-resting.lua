@@ -1,10 +1,14 @@
--- Needs: clock. Adds to `due` some of the conversations that have rested for their time to live, each pushed out until its erase
--- has ended.
+-- Needs: clock, members, quarantine. Adds to `due` some of the conversations that have rested for their time to live, each
+-- pushed out until its erase has ended.
 local RESTING_PUSH_MS, MOST_RESTING = 5000, 10
 
 local function take_resting(resting, due)
   for _, member in ipairs(redis.call('ZRANGEBYSCORE', resting, '-inf', now, 'LIMIT', 0, MOST_RESTING)) do
-    redis.call('ZADD', resting, string.format('%.0f', now + RESTING_PUSH_MS), member)
-    due[#due + 1] = member
+    if read_member('resting', member) then
+      redis.call('ZADD', resting, string.format('%.0f', now + RESTING_PUSH_MS), member)
+      due[#due + 1] = member
+    else
+      quarantine_member('resting', member, 'unknown member')
+    end
   end
 end

@@ -1,0 +1,13 @@
+-- Takes a record out of quarantine: back into its set, due now, or away.
+-- KEYS: quarantined. ARGV: what the shard's keys begin with, set and member, 1 to put it back
+-- Reply: 1 | 0 where there is no such record
+-- @include clock
+-- @include members
+local quarantined = KEYS[1]
+local shard, field, is_back = unpack(ARGV)
+if redis.call('HDEL', quarantined, field) == 0 then return 0 end
+local set, member = string.match(field, '^(%a+)|(.*)$')
+if is_back == '1' and FORMS[set] and read_member(set, member) then
+  redis.call('ZADD', shard .. set, 'NX', string.format('%.0f', now), member)
+end
+return 1

@@ -1,0 +1,17 @@
+-- Members of a shard's sets, by kind: turn, pass, scheduled turn, resting conversation. Ids are [A-Za-z0-9_.-]{1,128}.
+local ID = '[%w_.%-]+'
+local CONVERSATION = '|(' .. ID .. ')|(' .. ID .. ')$'
+local FORMS = {
+  ready = { '^(t)' .. CONVERSATION, '^(p)' .. CONVERSATION, '^(d)|(' .. ID .. ')|(' .. ID .. '|' .. ID .. ')$' },
+  resting = { '^(r)' .. CONVERSATION },
+  passes = { '^(p)' .. CONVERSATION },
+  failed = { '^(' .. ID .. ')|(' .. ID .. ')|(' .. ID .. ')$' },
+}
+
+-- Kind, tenant, and id (of a scheduled turn with the turn's); nothing for a member that nobody of us wrote.
+local function read_member(set, member)
+  for _, form in ipairs(FORMS[set]) do
+    local kind, tenant, name = string.match(member, form)
+    if kind and #member <= 400 then return kind, tenant, name end
+  end
+end

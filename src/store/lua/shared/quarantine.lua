@@ -1,0 +1,32 @@
+-- Needs: clock. `shard`: what the keys of the shard begin with.
+-- Sets bad records of a shard aside (I12), in a hash that nothing reads but people: set and member, then when, the score, why.
+local quarantined = shard .. 'quarantined'
+local set_aside = {}
+
+-- Keeps a key of another type under another name, so that its own is free again.
+local function move_key(key)
+  local kept_as = key .. ':bad:' .. string.format('%.0f', now)
+  redis.call('RENAME', key, kept_as)
+  return kept_as
+end
+
+-- set: 'ready', 'resting', 'passes', 'failed', or 'key' for a whole key
+local function quarantine(set, name, score, why)
+  if type(redis.pcall('HLEN', quarantined)) ~= 'number' then move_key(quarantined) end
+  redis.call('HSET', quarantined, set .. '|' .. name, string.format('%.0f %s %s', now, score or '-', why))
+  for _, text in ipairs({ set, name, why }) do set_aside[#set_aside + 1] = text end
+end
+
+local function quarantine_member(set, member, why)
+  local score = redis.call('ZSCORE', shard .. set, member)
+  redis.call('ZREM', shard .. set, member)
+  quarantine(set, member, score, why)
+end
+
+local function free_sets()
+  for _, set in ipairs({ 'ready', 'resting', 'passes', 'failed' }) do
+    if type(redis.pcall('ZCARD', shard .. set)) ~= 'number' then
+      quarantine('key', shard .. set, nil, 'wrong type, kept as ' .. move_key(shard .. set))
+    end
+  end
+end

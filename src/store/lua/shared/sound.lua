@@ -1,0 +1,59 @@
+-- Needs: key-names.
+-- @include corrupt
+
+-- A script that fails in the middle keeps what it has written. So every record that a script computes with is looked at
+-- before the first write.
+local LARGEST = 9007199254740991
+local COUNTS = { 'head', 'ht', 'hb', 'turns', 'epoch', 'lease', 'attempts', 'version', 'answered', 'forkUntil' }
+local PASS_COUNTS = { 'attempts', 'lease', 'parkedUntil', 'expiresAt', 'requestedAt', 'proposedAt' }
+local PASS_SIZES = { 'refused', 'calibration' }
+-- Several numbers in one field, as `conversation-record.ts` reads them.
+local LISTS = { 'shape', 'passed', 'gate', 'ttl', 'quarantine' }
+local FORMS = { '^%d+ %d+ %d+ %d+ %d+$', '^%d+ %d+$', '^[%d.]+ %d+ [%d.]+ ?[%d.]*$', '^%d+ %d+$', '^%d+ ' }
+
+-- The first of these fields that is there and holds no integer, or with `form` nothing of that form; the values.
+local function find_no_number(key, fields, form)
+  local values = redis.call('HMGET', key, unpack(fields))
+  for at, text in ipairs(values) do
+    if text and not (string.find(text, form or '^%d+$') and tonumber(text) <= LARGEST) then return fields[at] end
+  end
+  return nil, values
+end
+
+local function find_bad_list()
+  for at, text in ipairs(redis.call('HMGET', c, unpack(LISTS))) do
+    if text and not string.find(text, FORMS[at]) then return LISTS[at] end
+  end
+end
+
+-- Each of these commands fails on a key of another type.
+local function is_other(command, key)
+  return type(redis.pcall(command, key)) ~= 'number'
+end
+
+local function find_other_type()
+  local shard = string.match(ready, '^(.*)ready$')
+  local resting, passes, failed = shard .. 'resting', shard .. 'passes', shard .. 'failed'
+  return is_other('HLEN', c) and c or is_other('HLEN', log) and log or is_other('LLEN', mb) and mb
+    or is_other('HLEN', ver) and ver or is_other('HLEN', cp) and cp or is_other('HLEN', pass) and pass
+    or is_other('SCARD', ix) and ix or is_other('XLEN', ev) and ev or is_other('ZCARD', ready) and ready
+    or is_other('ZCARD', resting) and resting or is_other('ZCARD', passes) and passes
+    or is_other('ZCARD', failed) and failed
+end
+
+-- The error reply that names the first corrupt record, or nothing.
+local function find_flaw()
+  local key = find_other_type()
+  if key then return corrupt(key, '') end
+  local head = redis.call('LINDEX', mb, 0)
+  if head and is_other('HLEN', tbase .. head) then return corrupt(tbase .. head, '') end
+  local field, values = find_no_number(c, COUNTS)
+  if field then return corrupt(c, field) end
+  -- Entries are removed by an erase alone: with another count the next message would be written over an older one.
+  local is_wrong = tonumber(values[1] or 0) ~= redis.call('HLEN', log)
+  if is_wrong and redis.call('EXISTS', gone) == 0 then return corrupt(c, 'head') end
+  field = find_bad_list()
+  if field then return corrupt(c, field) end
+  field = find_no_number(pass, PASS_COUNTS) or find_no_number(pass, PASS_SIZES, '^%d+%.?%d*$')
+  if field then return corrupt(pass, field) end
+end

@@ -1,0 +1,29 @@
+import { Redis } from 'ioredis';
+import { expect, onTestFinished, test } from 'vitest';
+import { DEFAULT_PRIORITY } from '../../src/jobs/names.ts';
+import { wakePayload } from '../../src/jobs/payloads.ts';
+import { conversation, useFixture } from './fixture.ts';
+
+const OPTIONS = { jobId: 'w-bad', priority: DEFAULT_PRIORITY };
+
+test.each(['data', 'opts', 'progress'])(
+  'removes a job whose %s is not JSON, and takes the others meanwhile',
+  async (field) => {
+    const fixture = useFixture();
+    const queue = fixture.openRaw('turn');
+    await queue.add('turn', wakePayload(conversation('bad')), OPTIONS);
+    const redis = new Redis(fixture.url);
+    onTestFinished(() => redis.disconnect());
+    await redis.hset(queue.toKey('w-bad'), field, '{"v":');
+    const seen: string[] = [];
+    await fixture.openWorkers({ turn: { handler: async ({ id }) => void seen.push(id), concurrency: 1 } }).start();
+    const wakes = fixture.openWakes();
+    await wakes.wake('turn', conversation('c1'), 'w1');
+    // Within less than the 15 s for which BullMQ leaves a queue alone after an error.
+    await expect.poll(() => seen, { timeout: 10_000 }).toContain('c1');
+    await expect.poll(() => fixture.drops, { timeout: 60_000 }).toMatchObject([{ queue: 'turn', job: 'w-bad' }]);
+    expect(await redis.exists(queue.toKey('w-bad'))).toBe(0);
+    expect(seen).toEqual(['c1']);
+  },
+  90_000,
+);

@@ -1,0 +1,158 @@
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { isTurnfoldError } from '../../src/domain/errors.ts';
+import type { ConversationRef } from '../../src/domain/ids.ts';
+import { openStore, type Store } from '../../src/store/open-store.ts';
+import { ACTS, type KeptKey, KeptKeys, type LiveConversation, makeLive, makeWaiting } from './live-conversation.ts';
+import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
+import { acceptAndClaim, newConversation, textStep } from './samples.ts';
+
+let suite: SuiteRedis;
+beforeAll(() => {
+  suite = openSuiteRedis();
+});
+afterAll(() => suite.close());
+
+/** A number that is no seq, no number, JSON of another form: one for each value in turn. */
+const GARBAGE = ['9e15', 'x', '[{"kind":"raw"}]'];
+let values = 0;
+
+interface Corruption {
+  readonly name: string;
+  readonly corrupt: () => Promise<unknown>;
+}
+
+/** Each key as another type, and each value of each key as garbage. */
+async function listCorruptions(redis: Redis, keys: readonly string[]): Promise<Corruption[]> {
+  const perKey = await Promise.all(
+    keys.map(async (key) => {
+      const type = await redis.type(key);
+      const retype = async (): Promise<void> => {
+        await redis.unlink(key);
+        await (type === 'string' ? redis.rpush(key, 'x') : redis.set(key, 'x'));
+      };
+      const retyped = { name: `${key} has another type`, corrupt: retype };
+      return [retyped, ...(await listValues(redis, key, type))];
+    }),
+  );
+  return perKey.flat();
+}
+
+async function listValues(redis: Redis, key: string, type: string): Promise<Corruption[]> {
+  const value = (name: string, corrupt: (garbage: string) => Promise<unknown>): Corruption[] => {
+    values += 1;
+    const garbage = GARBAGE[values % GARBAGE.length] ?? '';
+    return [{ name: `${key} ${name} is ${garbage}`, corrupt: () => corrupt(garbage) }];
+  };
+  switch (type) {
+    case 'hash':
+      return (await redis.hkeys(key)).flatMap((field) => [
+        ...value(field, (garbage) => redis.hset(key, field, garbage)),
+        { name: `${key} ${field} is missing`, corrupt: () => redis.hdel(key, field) },
+      ]);
+    case 'list':
+      return value('head', (garbage) => redis.lset(key, 0, garbage));
+    case 'set':
+      return value('member', (garbage) => redis.sadd(key, garbage));
+    case 'stream':
+      return value('entry', (garbage) => redis.xadd(key, '*', garbage, garbage));
+    default:
+      return value('text', (garbage) => redis.set(key, garbage));
+  }
+}
+
+/** A conversation in the shard of another. */
+function neighbourOf(conversation: ConversationRef): ConversationRef {
+  for (;;) {
+    const candidate = newConversation();
+    if (suite.keyspace.shardOf(candidate) === suite.keyspace.shardOf(conversation)) return candidate;
+  }
+}
+
+/** A turn of the neighbour is found by a sweep, claimed, answered and settled. */
+async function serve(store: Store, neighbour: ConversationRef, turn: string): Promise<void> {
+  const { redis, keyspace } = suite;
+  const shard = keyspace.shardOf(neighbour);
+  const { lease, conversation } = await acceptAndClaim(store, neighbour, turn);
+  await redis.zadd(keyspace.ready(shard), 1, `t|${neighbour.tenant}|${neighbour.id}`);
+  await redis.unlink(keyspace.sweep(shard));
+  const { due, failure } = await store.sweepShards([shard], 100);
+  expect(failure).toBeUndefined();
+  expect(due.map((entry) => entry.conversation.id)).toContain(neighbour.id);
+  await store.recordStep(lease, textStep('model.1', conversation.head));
+  const settled = await store.settle(lease, { state: 'completed', answerSeq: conversation.head + 1 }, `w-${turn}`);
+  expect(settled.status).toBe('settled');
+}
+
+/** What they hand out is decoded behind the script: whole, and their lease lapses. */
+const HANDING_OUT = new Set(['claim', 'completeAndTake', 'claimPass', 'takeOverPass']);
+
+/** Runs every act over one corrupt record. @returns how many were refused for it */
+async function runActs(store: Store, live: LiveConversation, keys: KeptKeys, sets: readonly string[]): Promise<number> {
+  let refusals = 0;
+  let before = await keys.read(...sets);
+  for (const [name, act] of Object.entries(ACTS)) {
+    const error = await act(store, live).then(
+      () => undefined,
+      (failure: unknown) => failure,
+    );
+    const after = await keys.read(...sets);
+    if (error !== undefined) {
+      if (!isTurnfoldError(error)) throw new Error(`${name} fails without a code`, { cause: error });
+      if (!HANDING_OUT.has(name))
+        expect(contentOf(after), `${name} writes nothing: ${error.message}`).toEqual(contentOf(before));
+      if (error.code === 'corrupt_record') {
+        expect(error.details, name).toMatchObject({ key: expect.stringMatching(/^\{tf\d+\}:/) });
+        refusals += 1;
+      }
+    }
+    if (sameKeys(before, after)) continue;
+    await keys.restore(before);
+    before = await keys.read(...sets);
+  }
+  return refusals;
+}
+
+function sameKeys(one: ReadonlyMap<string, KeptKey>, other: ReadonlyMap<string, KeptKey>): boolean {
+  return one.size === other.size && [...one].every(([name, { content }]) => other.get(name)?.content === content);
+}
+
+function contentOf(keys: ReadonlyMap<string, KeptKey>): Record<string, string> {
+  return Object.fromEntries([...keys].map(([name, { content }]) => [name, content]));
+}
+
+test.each([
+  ['works', makeLive],
+  ['waits', makeWaiting],
+])(
+  'whatever is corrupt of a conversation that %s, calls are refused by a code, write nothing, and its neighbour is served',
+  async (_, make) => {
+    const { redis, keyspace } = suite;
+    const store = openStore(redis, keyspace);
+    const live = await make(store, newConversation());
+    const neighbour = neighbourOf(live.conversation);
+    const shard = keyspace.shardOf(live.conversation);
+    const keys = new KeptKeys(redis, live.conversation, keyspace.shardPrefix(shard));
+    const sets = [keyspace.ready(shard), keyspace.resting(shard), keyspace.openPasses(shard), keyspace.failed(shard)];
+    const sound = await keys.read(...sets);
+    expect(await runActs(store, live, keys, sets), 'sound records are not refused').toBe(0);
+    await keys.restore(sound);
+    let refused = 0;
+    const corruptions = await listCorruptions(redis, await keys.list());
+    for (const [at, { name, corrupt }] of corruptions.entries()) {
+      await corrupt();
+      await runActs(store, live, keys, sets).then(
+        (refusals) => void (refused += refusals),
+        (cause: unknown) => {
+          throw new Error(name, { cause });
+        },
+      );
+      await serve(store, neighbour, `n${at}`);
+      await redis.zadd(keyspace.ready(shard), 1, `t|_|${live.conversation.id}`);
+      await store.erase(live.conversation);
+      await keys.restore(sound);
+    }
+    expect(refused).toBeGreaterThan(corruptions.length);
+  },
+  600_000,
+);

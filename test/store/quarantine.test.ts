@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { isTurnfoldError } from '../../src/domain/errors.ts';
+import { openStore, type Store } from '../../src/store/open-store.ts';
+import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
+import { acceptAndClaim, newConversation } from './samples.ts';
+
+let suite: SuiteRedis;
+let store: Store;
+beforeAll(() => {
+  suite = openSuiteRedis();
+  store = openStore(suite.redis, suite.keyspace);
+});
+afterAll(() => suite.close());
+
+/** Ids have no blank, kinds are `t`, `p`, `d` and `r`, and a scheduled turn names its turn. */
+const GARBAGE = ['', 'x', 't|_', 't|a b|c', 'z|_|c1', 'd|_|c1', 't|_|c1|t1', `t|_|${'c'.repeat(500)}`, '\u0000\n{}'];
+
+/** A conversation whose turn is due, alone in its shard but for what a test adds. */
+async function makeDue(): Promise<{ shard: number; id: string }> {
+  const { redis, keyspace } = suite;
+  const conversation = newConversation();
+  await acceptAndClaim(store, conversation, 't1');
+  const shard = keyspace.shardOf(conversation);
+  await redis.unlink(keyspace.sweep(shard), keyspace.ready(shard), keyspace.quarantined(shard));
+  await redis.zadd(keyspace.ready(shard), 1, `t|_|${conversation.id}`);
+  return { shard, id: conversation.id };
+}
+
+test.each([
+  ['ready', 'ready'],
+  ['resting', 'resting'],
+  ['openPasses', 'passes'],
+  ['failed', 'failed'],
+] as const)('sets garbage members of %s aside, each under its name, and answers what is due', async (keyOf, set) => {
+  const { redis, keyspace } = suite;
+  const { shard, id } = await makeDue();
+  // Tenant, id and turn may have any of these names.
+  const garbage = GARBAGE.filter((member) => keyOf !== 'failed' || !/^[dz]\|/.test(member));
+  for (const member of garbage) await redis.zadd(keyspace[keyOf](shard), 5, member);
+  const found: unknown[] = [];
+  const due: string[] = [];
+  // A set that nobody takes from is looked at in parts.
+  await expect
+    .poll(
+      async () => {
+        await redis.unlink(keyspace.sweep(shard));
+        const sweep = await store.sweepShards([shard], 100);
+        expect(sweep.failure).toBeUndefined();
+        due.push(...sweep.due.map(({ conversation }) => conversation.id));
+        found.push(...sweep.setAside);
+        return found.length;
+      },
+      { timeout: 20_000, interval: 100 },
+    )
+    .toBe(garbage.length);
+  expect(due).toContain(id);
+  expect(found).toEqual(expect.arrayContaining(garbage.map((name) => ({ shard, set, name, why: 'unknown member' }))));
+  expect(await redis.zcard(keyspace[keyOf](shard))).toBe(keyOf === 'ready' ? 1 : 0);
+  const kept = await redis.hkeys(keyspace.quarantined(shard));
+  expect(kept.toSorted()).toEqual(garbage.map((name) => `${set}|${name}`).toSorted());
+  expect((await store.measureShards()).quarantined).toBeGreaterThanOrEqual(garbage.length);
+});
+
+test.each(['ready', 'resting', 'openPasses', 'failed', 'quarantined'] as const)(
+  'keeps a set %s of another type under another name, and sweeps on',
+  async (keyOf) => {
+    const { redis, keyspace } = suite;
+    const { shard, id } = await makeDue();
+    const key = keyspace[keyOf](shard);
+    await redis.unlink(key);
+    await redis.set(key, 'garbage');
+    expect((await store.measureShards()).openPasses, 'a measure goes on').toBeGreaterThanOrEqual(0);
+    await store.sweepShards([shard], 100);
+    await redis.zadd(keyspace.ready(shard), 1, `t|_|${id}`, 1, 'x');
+    await redis.unlink(keyspace.sweep(shard));
+    const { due, failure } = await store.sweepShards([shard], 100);
+    expect(failure).toBeUndefined();
+    expect(due.map(({ conversation }) => conversation.id)).toEqual([id]);
+    const moved = await redis.keys(`${key}:bad:*`);
+    expect(await Promise.all(moved.map((name) => redis.get(name)))).toEqual(['garbage']);
+    await redis.unlink(...moved);
+  },
+);
+
+test.each([
+  ['another type', (key: string) => suite.redis.unlink(key).then(async () => void (await suite.redis.set(key, 'x')))],
+  ['a count that is none', (key: string) => suite.redis.hset(key, 'sweeps', 'x').then(() => undefined)],
+])('sets the entry of a record with %s aside alone', async (_, corrupt) => {
+  const { redis, keyspace } = suite;
+  const bad = newConversation();
+  await acceptAndClaim(store, bad, 't1');
+  const shard = keyspace.shardOf(bad);
+  await redis.unlink(keyspace.sweep(shard), keyspace.ready(shard));
+  await corrupt(keyspace.key(bad, 'c'));
+  await redis.zadd(keyspace.ready(shard), 1, `t|_|${bad.id}`);
+  const { due, setAside, failure } = await store.sweepShards([shard], 100);
+  expect([due, failure]).toEqual([[], undefined]);
+  const why = expect.stringContaining(`corrupt ${keyspace.key(bad, 'c')}`);
+  expect(setAside).toEqual([{ shard, set: 'ready', name: `t|_|${bad.id}`, why }]);
+});
+
+test('sweeps a shard whose claim has no end or another type', async () => {
+  const { redis, keyspace } = suite;
+  const { shard, id } = await makeDue();
+  await redis.rpush(keyspace.sweep(shard), 'x');
+  const { due } = await store.sweepShards([shard], 100);
+  expect(due.map(({ conversation }) => conversation.id)).toEqual([id]);
+});
+
+test('reads no more of a log than there is, however far a range goes', async () => {
+  const conversation = newConversation();
+  await acceptAndClaim(store, conversation, 't1');
+  const entries = await store.readLog(conversation, [{ from: 1, to: 9e15 }]);
+  expect(entries.map(({ seq }) => seq)).toEqual([1]);
+});
+
+test('refuses a head of 9e15 and an entry that is missing, with key and field', async () => {
+  const { redis, keyspace } = suite;
+  const conversation = newConversation();
+  await acceptAndClaim(store, conversation, 't1');
+  const [record, log] = [keyspace.key(conversation, 'c'), keyspace.key(conversation, 'log')];
+  const refused = async (): Promise<unknown> => {
+    const error: unknown = await store.readContext(conversation).catch((failure: unknown) => failure);
+    return isTurnfoldError(error, 'corrupt_record') ? error.details : error;
+  };
+  await redis.hset(record, 'head', '9000000000000000');
+  expect(await refused()).toEqual({ key: record, field: 'head' });
+  await redis.hset(record, 'head', '3');
+  expect(await refused()).toEqual({ key: log, field: '2' });
+});
