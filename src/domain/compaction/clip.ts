@@ -90,8 +90,11 @@ function isSplit(text: string, at: number): boolean {
   return at > 0 && at < text.length && (text.codePointAt(at - 1) ?? 0) > 0xffff;
 }
 
-/** A string of a JSON text, and the colon behind it where it is a key. */
-const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?/g;
+/**
+ * A string of a JSON text, and the colon behind it where it is a key. A string without its end matches up to the end of the
+ * text: if it did not match, the search would begin again at each quote inside it.
+ */
+const STRING = /"[^"\\]*(?:\\.[^"\\]*)*(?:"(\s*:)?|\\?$)/gs;
 
 /**
  * What is no JSON is sent as a JSON string within an object (X7), and is cut as text. In the text itself, where numbers stay as
