@@ -176,7 +176,7 @@ describe('a tool round', () => {
       await world.deliver();
       const { content = '', isError } = world.log[2] ?? {};
       expect(isError).toBe(true);
-      expect(content).toMatch(/\[clipped: \d+ tokens; /);
+      expect(content).toMatch(/\[clipped: \d+ characters; /);
       const [, hash] = /by ref (\w+)\]/.exec(content) ?? [];
       expect([...(world.db.find(ref)?.texts ?? [])]).toEqual(recall ? [[hash, text]] : []);
       expect(world.db.find(ref)?.log[2]?.tokens).toBeLessThanOrEqual(204);
