@@ -14,7 +14,9 @@ export function checkOpenRound(before: readonly Message[], after: readonly Messa
     .flatMap(({ positions }) => positions)
     .filter((position) => {
       const message = before[position] as Message;
-      return !keysOf(message).every((key) => isDeepStrictEqual(kept.get(key), message));
+      // All calls of a message are found in one: it is compared once, not once for each of 10,000.
+      const found = new Set(keysOf(message).map((key) => kept.get(key)));
+      return ![...found].every((one) => isDeepStrictEqual(one, message));
     })
     .map((position) => ({
       rule: 'X12',
