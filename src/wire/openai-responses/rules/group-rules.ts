@@ -16,8 +16,7 @@ export function* pairsOutputs(view: ResponsesView, context: RuleContext): Genera
   const answered = new Set(results.map(({ callId }) => callId));
   const openable = findOpenable(view, context);
   for (const call of calls) {
-    if (!answered.has(call.id) && !openable.has(call))
-      yield { path: call.path, message: 'no output for this call' };
+    if (!answered.has(call.id) && !openable.has(call)) yield { path: call.path, message: 'no output for this call' };
   }
 }
 
