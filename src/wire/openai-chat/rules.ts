@@ -1,3 +1,4 @@
+import { runToEnd, type Sliced } from '../../domain/sliced.ts';
 import { applyRules, type Breach, type RuleContext, type Rules } from '../rules/rule.ts';
 import { sharedRules } from '../rules/shared-rules.ts';
 import { findOpenable } from '../rules/view.ts';
@@ -17,7 +18,12 @@ const chatRules: Rules<ChatView> = {
 
 /** The rules that a Chat Completions request breaks, in the order of the rules; none for one that its provider takes. */
 export function validateChat(body: unknown, context: RuleContext = {}): Violation[] {
-  return applyRules(chatRules, viewChat(body), context);
+  return runToEnd(validateChatInSlices(body, context));
+}
+
+/** The same, in slices. */
+export function* validateChatInSlices(body: unknown, context: RuleContext = {}): Sliced<Violation[]> {
+  return yield* applyRules(chatRules, yield* viewChat(body), context);
 }
 
 /** C1: an assistant message with calls is followed at once by one result for each. */
