@@ -43,6 +43,7 @@ export function* arrangeInSlices(request: WireRequest, format: WireFormat): Slic
   const order = (yield* groupInSlices(messages)).flatMap(({ positions }) => positions);
   yield;
   const ids = new CallIds(messages, format);
+  yield;
   const system = arrangeSystem(request);
   const texts = system.map(({ text }) => text);
   yield;

@@ -1,7 +1,9 @@
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { LogEntry } from '../../domain/message.ts';
+import type { Sliced } from '../../domain/sliced.ts';
 import type { SeqRange } from '../../domain/version.ts';
+import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { callRedis } from '../connection.ts';
 import type { Keyspace } from '../keys.ts';
 import { decodeLogEntry } from '../log-entry.ts';
@@ -19,12 +21,23 @@ export async function readLog(
   const key = keyspace.key(conversation, 'log');
   const chunks = [...chunkSeqs(ranges)];
   const texts = await callRedis(() => Promise.all(chunks.map((seqs) => redis.hmget(key, ...seqs))));
-  return chunks.flatMap((seqs, chunk) =>
-    seqs.flatMap((seq, index) => {
+  return await eventLoopShare.run(decodeInSlices(chunks, texts));
+}
+
+/** Yields after each chunk: 100,000 entries take about 0.3 s. */
+function* decodeInSlices(
+  chunks: readonly (readonly string[])[],
+  texts: readonly (readonly (string | null)[])[],
+): Sliced<LogEntry[]> {
+  const entries: LogEntry[] = [];
+  for (const [chunk, seqs] of chunks.entries()) {
+    for (const [index, seq] of seqs.entries()) {
       const text = texts[chunk]?.[index] ?? null;
-      return text === null ? [] : [decodeLogEntry(Number(seq), text)];
-    }),
-  );
+      if (text !== null) entries.push(decodeLogEntry(Number(seq), text));
+    }
+    yield;
+  }
+  return entries;
 }
 
 function* chunkSeqs(ranges: readonly SeqRange[]): Generator<string[]> {

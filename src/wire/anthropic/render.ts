@@ -32,6 +32,7 @@ export function* renderAnthropicInSlices(
 ): Sliced<Rendered<AnthropicBody>> {
   const arranged = yield* arrangeInSlices(request, 'anthropic');
   const laid = yield* layTurns(arranged.items);
+  yield;
   const { turns } = laid;
   const thinking = fitThinking(options.thinking, laid, request.maxOutputTokens);
   if (options.hasCacheMarks !== false) markMessages(turns, (origin) => request.messages[origin]?.role === 'checkpoint');
@@ -42,6 +43,7 @@ export function* renderAnthropicInSlices(
     messages: turns.map(({ role, blocks }) => ({ role, content: blocks })),
     ...(thinking === undefined ? {} : { thinking }),
   };
+  yield;
   return { body, marks: writeMarks(arranged, laid, request.messages) };
 }
 

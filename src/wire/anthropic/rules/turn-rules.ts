@@ -27,36 +27,23 @@ export function* alternates({ turns }: AnthropicView): Generator<Breach> {
 
 /** A4: the turn behind calls begins with results for exactly these, all of them, before anything else. */
 export function* answersCallsAtOnce(view: AnthropicView, context: RuleContext): Generator<Breach> {
-  const askedAt = collectIds(view.calls.map(({ position, id }) => [position, id]));
-  const answeredAt = collectIds(view.results.map(({ position, callId }) => [position, callId]));
+  const asked = new Set(view.calls.map(({ position, id }) => `${position} ${id}`));
+  const answered = new Set(view.results.map(({ position, callId }) => `${position} ${callId}`));
   const openable = findOpenable(view, context);
   for (const call of view.calls) {
-    const isAnswered = answeredAt.get(call.position + 1)?.has(call.id) ?? false;
-    if (!isAnswered && !openable.has(call)) {
+    if (!answered.has(`${call.position + 1} ${call.id}`) && !openable.has(call)) {
       yield { path: call.path, message: 'the turn behind this call has no result for it' };
     }
   }
   for (const [position, { blocks }] of view.turns.entries()) {
-    const asked = askedAt.get(position - 1);
     let isBehindOther = false;
     for (const block of blocks) {
       if (block.type !== 'tool_result') isBehindOther = true;
-      else if (asked?.has(block.tool_use_id) !== true) {
+      else if (!asked.has(`${position - 1} ${block.tool_use_id}`)) {
         yield { path: block.path, message: 'this result answers no call of the turn before it' };
       } else if (isBehindOther) yield { path: block.path, message: 'a result behind other content of its turn' };
     }
   }
-}
-
-/** The ids that stand at each position. */
-function collectIds(placed: readonly (readonly [position: number, id: string])[]): Map<number, Set<string>> {
-  const ids = new Map<number, Set<string>>();
-  for (const [position, id] of placed) {
-    const there = ids.get(position);
-    if (there === undefined) ids.set(position, new Set([id]));
-    else there.add(id);
-  }
-  return ids;
 }
 
 const LEGAL_ID = /^[a-zA-Z0-9_-]{1,64}$/;

@@ -54,15 +54,21 @@ export function* viewAnthropic(body: unknown): Sliced<AnthropicView> {
   reading.seeMark(read ?? {}, '');
   const loopStart = 1 + turns.findLastIndex(({ role, blocks }) => role === 'user' && !blocks.some(isResult));
   const calls = reading.calls.map((call) => ({ ...call, mayBeUndescribed: call.position >= loopStart }));
+  yield;
+  const viewed = yield* mapInSlices(turns, viewTurn);
+  const blocks = turns.flatMap((turn) => turn.blocks);
+  yield;
+  const json = writeJson(body);
+  yield;
   return {
     ...reading.seen,
     calls,
     body,
-    json: writeJson(body),
-    messages: turns.map(viewTurn),
+    json,
+    messages: viewed,
     turns,
     loopStart,
-    blocks: turns.flatMap(({ blocks }) => blocks),
+    blocks,
     tools: tools.flatMap(({ name }, index) => (name === undefined ? [] : [{ path: `tools[${index}]`, name }])),
     maxNameLength: MAX_NAME_LENGTH,
     requiresThinking: thinking?.type === 'enabled',

@@ -60,10 +60,13 @@ export function* viewChat(body: unknown): Sliced<ChatView> {
   if (tools?.length === 0) reading.emptyLists.push('tools');
   const described = (tools ?? []).map((tool, index) => reading.read(toolSchema, tool, `tools[${index}]`));
   const chat = yield* mapInSlices(messages, (message, position) => reading.readMessage(message, position));
+  yield;
+  const json = writeJson(body);
+  yield;
   return {
     ...reading.seen,
     body,
-    json: writeJson(body),
+    json,
     messages: chat.map(viewMessage),
     chat,
     tools: described.flatMap((tool, index) => {

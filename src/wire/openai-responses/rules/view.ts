@@ -47,10 +47,12 @@ export function* viewResponses(body: unknown): Sliced<ResponsesView> {
   const described = (tools ?? []).map((tool, index) => reading.read(toolSchema, tool, `tools[${index}]`));
   const items = yield* reading.readInput(input);
   yield;
+  const json = writeJson(body);
+  yield;
   return {
     ...reading.seen,
     body,
-    json: writeJson(body),
+    json,
     messages: items,
     items,
     tools: described.flatMap((tool, index) => listTools(tool, `tools[${index}]`)),
