@@ -1,8 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { planInSlices, planPass } from '../../src/domain/compaction/plan.ts';
+import { type PassPlan, planInSlices, planPass } from '../../src/domain/compaction/plan.ts';
+import { canRebase } from '../../src/domain/compaction/rebase.ts';
 import { settleInSlices, settlePass } from '../../src/domain/compaction/settle.ts';
 import type { Reason } from '../../src/domain/compaction/thresholds.ts';
 import { buildContext, buildInSlices, type Context, type ContextSource } from '../../src/domain/context.ts';
+import { diffVersions } from '../../src/domain/diff.ts';
 import { resolveLimits } from '../../src/domain/limits.ts';
 import { buildLog } from '../../src/domain/log.ts';
 import type { Message } from '../../src/domain/message.ts';
@@ -10,7 +12,7 @@ import { completePolicy, type PolicyInput } from '../../src/domain/policy.ts';
 import { WIRE_FORMATS } from '../../src/domain/raw-items.ts';
 import { NO_OVERHEAD } from '../../src/domain/size.ts';
 import type { Sliced } from '../../src/domain/sliced.ts';
-import { START_VERSION } from '../../src/domain/version.ts';
+import { type Segment, START_VERSION, type Version } from '../../src/domain/version.ts';
 import { eventLoopShare } from '../../src/tokens/event-loop-share.ts';
 import { wireFormats } from '../../src/wire/formats.ts';
 import { holdsShortly } from '../setup/held-loop.ts';
@@ -96,5 +98,38 @@ describe(`a request of ${SENT_MESSAGES} messages holds the event loop below the 
     const { body } = await expectHeldShort(() => renderInSlices(request));
     const violations = await expectHeldShort(() => validateInSlices(body, { isProbed: true, isUncapped: true }));
     expect(violations).toEqual([]);
+  });
+});
+
+describe(`versions of ${MESSAGES} messages that alternate hold the event loop below the limit`, () => {
+  /** Every other message is evicted; the second version evicts the others. */
+  const versionOf = (number: number, offset: number): Version => ({
+    ...START_VERSION,
+    number,
+    base: MESSAGES,
+    segments: Array.from({ length: MESSAGES }, (_, index): Segment => {
+      const kind = index % 2 === offset ? 'evicted' : 'raw';
+      return { kind, from: index + 1, to: index + 1, weight: { tokens: 1, bytes: 1 } };
+    }),
+  });
+  const [one, other] = [versionOf(1, 0), versionOf(2, 1)];
+
+  // A comparison has no slices. The figure is for as many changes as a kept version can have segments.
+  test('while they are compared', async () => {
+    const short = { ...one, segments: one.segments.slice(0, 20_000), base: 20_000 };
+    const shortOther = { ...other, segments: other.segments.slice(0, 20_000), base: 20_000 };
+    expect(await holdsShortly(() => diffVersions(short, shortOther))).toMatchObject({ isShort: true });
+    expect(diffVersions(short, shortOther)).toHaveLength(20_000);
+  });
+
+  test('while a plan of 10,000 ranges is held against them', async () => {
+    const sequences = Array.from({ length: 10_000 }, (_, index) => ({
+      from: index * 9 + 1,
+      to: index * 9 + 4,
+      tokens: 4,
+    }));
+    const plan = { sequences, evict: [], head: MESSAGES } as unknown as PassPlan;
+    expect(await holdsShortly(() => canRebase(plan, one, { ...one, number: 2 }))).toMatchObject({ isShort: true });
+    expect(canRebase(plan, one, other)).toBe(false);
   });
 });
