@@ -63,6 +63,13 @@ describe.each([
   });
 });
 
+test('a message with more than 1,000 calls is refused', () => {
+  const [, message] = roundOf((index) => `c2_${index}`);
+  const toolCalls = message?.toolCalls ?? [];
+  expect(messageSchema.safeParse({ ...message, toolCalls: toolCalls.slice(0, 1_000) }).success).toBe(true);
+  expect(messageSchema.safeParse({ ...message, toolCalls: toolCalls.slice(0, 1_001) }).success).toBe(false);
+});
+
 test(`${CALLS} pinned messages are looked for below the limit of the event loop`, async () => {
   const messages = Array.from({ length: CALLS }, (_, index): Message => {
     return { role: 'user', content: `pinned ${index}`, pinned: true };
