@@ -15,15 +15,11 @@ import { holdsShortly } from '../setup/held-loop.ts';
 const PARTS = 200_000;
 const CALLS = 10_000;
 
-async function expectHeldShort(work: () => unknown): Promise<void> {
-  expect(await holdsShortly(work)).toMatchObject({ isShort: true });
-}
-
 test(`${PARTS} empty parts of one message are read below the limit of the event loop`, async () => {
   const message: Message = { role: 'user', content: 'hello', parts: Array.from({ length: PARTS }, () => ({})) };
-  await expectHeldShort(() => readParts(message));
-  await expectHeldShort(() => bytesOfMessage(message));
-  await expectHeldShort(() => messageSchema.parse(message));
+  expect(await holdsShortly(() => readParts(message))).toMatchObject({ isShort: true });
+  expect(await holdsShortly(() => bytesOfMessage(message))).toMatchObject({ isShort: true });
+  expect(await holdsShortly(() => messageSchema.parse(message))).toMatchObject({ isShort: true });
 });
 
 /** A round of one message; `idOf` gives ids that a provider takes as they are, or ids that have to be made anew. */
@@ -43,23 +39,29 @@ describe.each([
   const messages = roundOf(idOf);
 
   test('while they are adopted and grouped', async () => {
-    await expectHeldShort(() => adoptMessages(messages, 1));
-    await expectHeldShort(() => groupMessages(messages));
+    expect(await holdsShortly(() => adoptMessages(messages, 1))).toMatchObject({ isShort: true });
+    expect(await holdsShortly(() => groupMessages(messages))).toMatchObject({ isShort: true });
   });
 
   test('while an open round of them is compared with its copy', async () => {
     const open = messages.slice(0, 2);
-    await expectHeldShort(() => runToEnd(checkOpenRound(open, structuredClone(open))));
+    expect(await holdsShortly(() => runToEnd(checkOpenRound(open, structuredClone(open))))).toMatchObject({
+      isShort: true,
+    });
   });
 
   test.each(WIRE_FORMATS)('while they are rendered and checked as %s', async (format) => {
     const { renderInSlices, validateInSlices } = wireFormats[format];
     const request = { model: 'm', system: 'Be brief.', tools: [], messages, maxOutputTokens: 100 };
     let body: unknown;
-    await expectHeldShort(async () => {
-      ({ body } = await eventLoopShare.run(renderInSlices(request)));
-    });
-    await expectHeldShort(async () => await eventLoopShare.run(validateInSlices(body, { isProbed: true })));
+    expect(
+      await holdsShortly(async () => {
+        ({ body } = await eventLoopShare.run(renderInSlices(request)));
+      }),
+    ).toMatchObject({ isShort: true });
+    expect(
+      await holdsShortly(async () => await eventLoopShare.run(validateInSlices(body, { isProbed: true }))),
+    ).toMatchObject({ isShort: true });
   });
 });
 
@@ -81,6 +83,6 @@ test(`${CALLS} pinned messages are looked for below the limit of the event loop`
     messages,
     maxOutputTokens: 100,
   });
-  await expectHeldShort(() => checkPins({ messages }, rendered, ['Be brief.']));
+  expect(await holdsShortly(() => checkPins({ messages }, rendered, ['Be brief.']))).toMatchObject({ isShort: true });
   expect(checkPins({ messages }, rendered, ['Be long.'])).toHaveLength(1);
 });

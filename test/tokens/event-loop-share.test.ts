@@ -43,16 +43,13 @@ test('serves long works in turns', async () => {
 
 test('a long work goes on under a stream of short ones', async () => {
   const share = new EventLoopShare();
-  let isDone = false;
-  const long = share.run(work(20, () => undefined)).then(() => {
-    isDone = true;
-  });
-  let short = 0;
-  while (!isDone) {
-    await Promise.all(Array.from({ length: 3 }, () => share.run(work(1, () => short++))));
+  const steps = { long: 0, short: 0 };
+  const long = share.run(work(20, () => steps.long++));
+  while (steps.long < 20) {
+    await Promise.all(Array.from({ length: 3 }, () => share.run(work(1, () => steps.short++))));
   }
   await long;
-  expect(short).toBeLessThanOrEqual(60);
+  expect(steps.short).toBeLessThanOrEqual(60);
 });
 
 test('gives the event loop a turn after each share, and passes on what a work throws', async () => {
