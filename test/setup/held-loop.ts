@@ -25,7 +25,7 @@ export async function holdsShortly(
  * The longest slice of work between two turns of the event loop, in ms of this thread's CPU time. Other processes on the machine
  * take wall-clock time, not this thread's CPU time.
  */
-async function measureHeldMs(work: () => unknown): Promise<number> {
+export async function measureHeldMs(work: () => unknown): Promise<number> {
   let heldMs = 0;
   let isDone = false;
   let last = process.threadCpuUsage();
@@ -45,7 +45,7 @@ async function measureHeldMs(work: () => unknown): Promise<number> {
 }
 
 /** The limit for this machine: 50 ms on the reference machine, more on one whose CPU is slower or shared. */
-function maxHeldMs(): number {
+export function maxHeldMs(): number {
   const spins = Array.from({ length: 3 }, measureSpinMs);
   return MAX_HELD_MS * Math.max(1, Math.max(...spins) / REFERENCE_SPIN_MS);
 }
