@@ -1,4 +1,4 @@
-import { buildContext } from '../domain/context.ts';
+import { buildInSlices } from '../domain/context.ts';
 import type { ConversationState } from '../domain/conversation.ts';
 import { diffVersions, type VersionChange } from '../domain/diff.ts';
 import type { TurnfoldError } from '../domain/errors.ts';
@@ -8,6 +8,7 @@ import type { LogEntry, Message } from '../domain/message.ts';
 import type { ToolDescription } from '../domain/model.ts';
 import { parseInput } from '../domain/parse.ts';
 import { START_VERSION, type Version } from '../domain/version.ts';
+import { eventLoopShare } from '../tokens/event-loop-share.ts';
 import {
   type ContextPoint,
   type ConversationName,
@@ -79,7 +80,7 @@ export async function readContextView(
       ? noConversation(conversation)
       : missingVersion(conversation, size, { number: at.version, field: 'version' });
   }
-  const { items, head, version } = buildContext(source);
+  const { items, head, version } = await eventLoopShare.run(buildInSlices(source));
   const tokens = items.reduce((sum, item) => sum + item.tokens, FRAMING_TOKENS);
   const setup = await readSetup(ports, conversation, version);
   return {

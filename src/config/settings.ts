@@ -110,7 +110,7 @@ export const SETTINGS = {
   LOG_CONTENT: {
     schema: oneOf(SWITCH, 'must be true or false').default('false'),
     about:
-      'Whether a worker logs what was said to models and tools and by them, and errors that could quote it. Secrets stay out.',
+      'Whether a worker logs what was said to models and tools and by them, and errors that could quote it. Secrets stay out. A text is cut at 16,384 characters, the messages of a request at 131,072, oldest first.',
   },
   TURNFOLD_TRACE_CONTENT: {
     schema: oneOf(SWITCH, 'must be true or false').default('false'),

@@ -100,7 +100,7 @@ function readmeTurns(name: string, readme: string): ScriptedTurn[] {
 }
 
 function firstComment(source: string): string {
-  const comment = /\/\*\*\s*\n?\s*\*?\s*([^*\n]+)/.exec(source)?.[1]?.trim();
+  const comment = /\/\*\*[\s*]*([^*\n]+)/.exec(source)?.[1]?.trim();
   return comment ?? `${source.split('\n').length} lines without a leading comment.`;
 }
 

@@ -43,9 +43,11 @@ function decide({ messages }: ModelRequest): ModelAnswer {
 }
 
 function readCommand(text: string): { name: string; arguments: string } | undefined {
-  const [, name, rest] = /^\s*(list|read|search)\s+(.+?)\s*$/.exec(text) ?? [];
+  const [, name, rest] = /^(list|read|search)\s+(\S.*)$/.exec(text.trim()) ?? [];
   if (name === undefined || rest === undefined) return undefined;
   if (name !== 'search') return { name, arguments: JSON.stringify({ path: rest }) };
-  const [, wanted = rest, path = '.'] = /^(.+?)\s+in\s+(\S+)$/.exec(rest) ?? [];
+  const words = rest.split(/\s+/);
+  const hasPath = words.length > 2 && words.at(-2) === 'in';
+  const [path, wanted] = hasPath ? [words.at(-1), words.slice(0, -2).join(' ')] : ['.', rest];
   return { name, arguments: JSON.stringify({ path, text: wanted }) };
 }

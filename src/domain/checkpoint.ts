@@ -26,5 +26,5 @@ export function renderWidestCheckpoint(text: string, { from, to }: SeqRange): st
 
 /** Breaks every closing tag in the text; a record that quotes one still shows it to a reader. */
 function escapeTag(text: string): string {
-  return text.replace(/<(\s*\/?\s*checkpoint)/gi, '&lt;$1');
+  return text.replace(/<(?=[\s/]*checkpoint)/gi, '&lt;');
 }

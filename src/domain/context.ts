@@ -3,6 +3,7 @@ import { maskedItem } from './compaction/mask.ts';
 import type { ContextItem } from './context-item.ts';
 import { TurnfoldError } from './errors.ts';
 import { addWeights, type LogEntry, type Message, NO_WEIGHT, type Weight } from './message.ts';
+import { forEachInSlices, runToEnd, type Sliced } from './sliced.ts';
 import type { Checkpoint, CheckpointSegment, ClippedSegment, Segment, Version } from './version.ts';
 
 export type { ContextItem } from './context-item.ts';
@@ -24,6 +25,9 @@ export interface ContextSource {
   readonly checkpoints: ReadonlyMap<string, Checkpoint>;
 }
 
+/** Built between two yields. */
+const ITEMS_A_SLICE = 1_024;
+
 /** What stands for its messages without them. */
 const WITHOUT_ENTRIES: ReadonlySet<Segment['kind']> = new Set(['checkpoint', 'evicted']);
 
@@ -42,23 +46,39 @@ export function rangesToRead(version: Version, head: number): { from: number; to
 
 /** Builds the context that `version` describes at `head`. Pure: the same source gives the same context byte for byte. */
 export function buildContext(source: ContextSource): Context {
-  const { version, head, checkpoints } = source;
-  const log = new LogReader(source.entries);
-  const items = version.segments.flatMap((segment): ContextItem[] => {
-    switch (segment.kind) {
-      case 'raw':
-        return log.read(segment.from, segment.to).map(itemOf);
-      case 'masked':
-        return log.read(segment.from, segment.to).map((entry) => maskedItem(entry, entry.seq));
-      case 'clipped':
-        return log.read(segment.from, segment.to).map((entry) => clippedItem(entry, segment));
-      case 'checkpoint':
-        return [checkpointItem(segment, checkpoints.get(segment.text))];
-      case 'evicted':
-        return [];
+  return runToEnd(buildInSlices(source));
+}
+
+/** The same, in slices. */
+export function* buildInSlices({ version, head, entries, checkpoints }: ContextSource): Sliced<Context> {
+  const log = new Map<number, LogEntry>();
+  yield* forEachInSlices(entries, (entry) => log.set(entry.seq, entry));
+  const items: ContextItem[] = [];
+  const tail = { kind: 'raw' as const, from: version.base + 1, to: head };
+  for (const segment of [...version.segments, tail]) {
+    if (segment.kind === 'evicted') continue;
+    if (segment.kind === 'checkpoint') {
+      items.push(checkpointItem(segment, checkpoints.get(segment.text)));
+      continue;
     }
-  });
-  return { version, head, items: items.concat(log.read(version.base + 1, head).map(itemOf)) };
+    for (let seq = segment.from; seq <= segment.to; seq += 1) {
+      items.push(logItem(readEntry(log, seq), segment));
+      if (items.length % ITEMS_A_SLICE === 0) yield;
+    }
+  }
+  return { version, head, items };
+}
+
+/** A log entry as a segment shows it. */
+function logItem(entry: LogEntry, segment: ClippedSegment | { readonly kind: 'raw' | 'masked' }): ContextItem {
+  switch (segment.kind) {
+    case 'raw':
+      return itemOf(entry);
+    case 'masked':
+      return maskedItem(entry, entry.seq);
+    case 'clipped':
+      return clippedItem(entry, segment);
+  }
 }
 
 /** Every entry of a log as a context without any version: what an offline plan is made over. */
@@ -74,24 +94,11 @@ export function weighItems(items: readonly Weight[]): Weight {
   return items.reduce<Weight>((sum, item) => addWeights(sum, item), NO_WEIGHT);
 }
 
-class LogReader {
-  readonly #bySeq: ReadonlyMap<number, LogEntry>;
-
-  constructor(entries: readonly LogEntry[]) {
-    this.#bySeq = new Map(entries.map((entry) => [entry.seq, entry]));
-  }
-
-  /** @throws not_found where one is missing */
-  read(from: number, to: number): LogEntry[] {
-    const entries: LogEntry[] = [];
-    for (let seq = from; seq <= to; seq += 1) {
-      const entry = this.#bySeq.get(seq);
-      if (entry === undefined)
-        throw new TurnfoldError('not_found', `log entry ${seq} is missing`, { details: { seq } });
-      entries.push(entry);
-    }
-    return entries;
-  }
+/** @throws not_found where it is missing */
+function readEntry(log: ReadonlyMap<number, LogEntry>, seq: number): LogEntry {
+  const entry = log.get(seq);
+  if (entry === undefined) throw new TurnfoldError('not_found', `log entry ${seq} is missing`, { details: { seq } });
+  return entry;
 }
 
 function itemOf({ seq, message, tokens, bytes }: LogEntry): ContextItem {

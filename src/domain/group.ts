@@ -1,5 +1,6 @@
 import { TurnfoldError } from './errors.ts';
 import type { Message } from './message.ts';
+import { forEachInSlices, runToEnd, type Sliced } from './sliced.ts';
 
 export type GroupKind = 'system' | 'user' | 'assistant' | 'round' | 'checkpoint';
 
@@ -23,11 +24,18 @@ interface GroupInProgress {
  * its results stand: a bounded look-ahead loses results that come late.
  * @throws orphan_result, duplicate_call; the field is `messages[i].…`
  */
-export function groupMessages(messages: readonly Pick<Message, 'role' | 'toolCalls' | 'toolCallId'>[]): Group[] {
+export function groupMessages(messages: readonly GroupedMessage[]): Group[] {
+  return runToEnd(groupInSlices(messages));
+}
+
+type GroupedMessage = Pick<Message, 'role' | 'toolCalls' | 'toolCallId'>;
+
+/** The same, in slices. */
+export function* groupInSlices(messages: readonly GroupedMessage[]): Sliced<Group[]> {
   const groups: GroupInProgress[] = [];
   const rounds = new Map<string, GroupInProgress>();
   const answered = new Set<string>();
-  messages.forEach((message, position) => {
+  yield* forEachInSlices(messages, (message, position) => {
     const { role } = message;
     if (role === 'tool') {
       const round = findRound(rounds, answered, message.toolCallId, position);

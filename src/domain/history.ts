@@ -35,7 +35,7 @@ export function adoptMessages(
   openCalls: readonly OpenCall[] = [],
   at = 'messages',
 ): AdoptedMessages {
-  const open: NamedCall[] = [...openCalls];
+  const open = new OpenCalls(openCalls);
   const answered = new Set<string>();
   const adopted = messages.map((message, index) => {
     if (message.role === 'tool') {
@@ -45,11 +45,44 @@ export function adoptMessages(
     const given = message.toolCalls;
     const toolCalls = adoptCalls(given, firstSeq + index, `${at}[${index}].toolCalls`);
     toolCalls.forEach(({ id, providerId }, call) => {
-      open.push({ id, providerId, givenId: (given[call] as ToolCall).id });
+      open.add({ id, providerId, givenId: (given[call] as ToolCall).id });
     });
     return { ...message, toolCalls };
   });
-  return { messages: adopted, openCalls: open.map(({ id, providerId }) => ({ id, providerId })) };
+  return { messages: adopted, openCalls: open.list() };
+}
+
+/** Open calls, found by any of their ids. A list would be searched once for each result: 0.6 s for 10,000 calls. */
+class OpenCalls {
+  /** oldest first */
+  readonly #open = new Set<NamedCall>();
+  /** by each of its ids, oldest first; answered ones stay until they are met */
+  readonly #byName = new Map<string, NamedCall[]>();
+
+  constructor(calls: readonly OpenCall[]) {
+    for (const call of calls) this.add(call);
+  }
+
+  add(call: NamedCall): void {
+    this.#open.add(call);
+    for (const name of new Set([call.id, call.providerId, call.givenId])) {
+      if (name === undefined) continue;
+      const named = this.#byName.get(name);
+      if (named === undefined) this.#byName.set(name, [call]);
+      else named.push(call);
+    }
+  }
+
+  /** Takes out the newest open call of this name. */
+  take(name: string): NamedCall | undefined {
+    const named = this.#byName.get(name) ?? [];
+    for (let call = named.pop(); call !== undefined; call = named.pop()) if (this.#open.delete(call)) return call;
+    return undefined;
+  }
+
+  list(): OpenCall[] {
+    return [...this.#open].map(({ id, providerId }) => ({ id, providerId }));
+  }
 }
 
 function adoptCalls(calls: readonly ToolCall[], seq: number, at: string): ToolCall[] {
@@ -65,10 +98,9 @@ function adoptCalls(calls: readonly ToolCall[], seq: number, at: string): ToolCa
   });
 }
 
-function answerCall(message: Message, open: NamedCall[], answered: Set<string>, field: string): Message {
+function answerCall(message: Message, open: OpenCalls, answered: Set<string>, field: string): Message {
   const named = message.toolCallId ?? '';
-  const found = open.findLastIndex((call) => [call.id, call.providerId, call.givenId].includes(named));
-  const call = open[found];
+  const call = open.take(named);
   if (call === undefined) {
     const code = answered.has(named) ? 'duplicate_call' : 'orphan_result';
     const why =
@@ -77,7 +109,6 @@ function answerCall(message: Message, open: NamedCall[], answered: Set<string>, 
         : `no open call ${named || '(none named)'} before this result`;
     throw new TurnfoldError(code, `${field}: ${why}`, { field });
   }
-  open.splice(found, 1);
   answered.add(named);
   return call.id === named ? message : { ...message, toolCallId: call.id };
 }

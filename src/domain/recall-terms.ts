@@ -21,7 +21,7 @@ export interface TermPlace {
 /** @param given not blank */
 export function readQuery(given: string): RecallQuery {
   const phrase = fold(canonical(given.trim()));
-  const pieces = phrase.split(/\s+/u).map((piece) => piece.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, ''));
+  const pieces = phrase.split(/\s+/u).map((piece) => /[\p{L}\p{N}](?:.*[\p{L}\p{N}])?/u.exec(piece)?.[0] ?? '');
   // Knows words also where a script has no blanks between them.
   const segments = [...new Intl.Segmenter('und', { granularity: 'word' }).segment(phrase)];
   const inner = segments.flatMap(({ segment, isWordLike }) => (isWordLike === true ? [segment] : []));

@@ -74,14 +74,14 @@ const CHANNEL_RULES = '&{tf*';
 /** Errors of Redis that refuse a login. Waiting does not help: somebody has to change the address or the server. */
 const LOGIN_DENIALS: readonly (readonly [RegExp, Refusal])[] = [
   [
-    /sentinels are unreachable.*(NOAUTH|WRONGPASS)/s,
+    /^(?=.*sentinels are unreachable).*(NOAUTH|WRONGPASS)/s,
     {
       message: 'its Sentinels refuse the password',
       hint: 'Sentinels get the password of the address. Append ?sentinelPassword=… to the address to use another.',
     },
   ],
   [
-    /sentinels are unreachable.*DENIED/s,
+    /^(?=.*sentinels are unreachable).*DENIED/s,
     {
       message: 'its Sentinels are in protected mode (DENIED) and accept clients of their own machine only',
       hint: 'Set a password there (requirepass) and append ?sentinelPassword=… to the address.',

@@ -31,6 +31,9 @@ export interface PageServer {
 /** Probes ask by either; Node leaves the body of an answer to HEAD away. */
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
+/** Scrapers and probes have a handful. The server closes a connection above this at once. */
+const MAX_CONNECTIONS = 1_024;
+
 /** What the kernel says of a host that is not this machine's, and of a name that nobody knows. */
 const WRONG_HOST = /EADDRNOTAVAIL|ENOTFOUND|EAI_AGAIN/;
 
@@ -43,6 +46,7 @@ export async function servePages({ port, host = '127.0.0.1', pages }: PageServer
   const server = createServer((request, response) => {
     void answer(byPath, request, response);
   });
+  server.maxConnections = MAX_CONNECTIONS;
   try {
     server.listen(port, host);
     await once(server, 'listening');

@@ -94,7 +94,7 @@ async function canRun(folder: string): Promise<boolean> {
 async function listMissingLibraries(tree: string): Promise<string[]> {
   const env = { PATH: '/usr/bin:/bin', LC_ALL: 'C', LD_LIBRARY_PATH: await findLibraryPath(tree) };
   const { stdout } = await run('/usr/bin/ldd', [serverPath(tree)], { env });
-  return [...stdout.matchAll(/^\s*(\S+) => not found/gm)].map(([, name]) => name ?? '');
+  return [...stdout.matchAll(/^[ \t]*(\S+) => not found/gm)].map(([, name]) => name ?? '');
 }
 
 /** lib and usr/lib, and in each the folder of the architecture, such as x86_64-linux-gnu. */

@@ -21,6 +21,8 @@ const NAME = /^(?:[a-z][\w.-]{0,63}|\d{4})$/i;
 const BROAD_NAME = 'invalid_request_error';
 const BROAD_STATUSES: ReadonlySet<number | undefined> = new Set([400, 404, 422]);
 const STATUS = /^[45]\d\d$/;
+/** Searched of a refusal. Providers begin with what was wrong; some go on with the whole request. */
+const SEARCHED_CHARS = 16_384;
 /** Where in a request a refusal points to: a path, never contents. */
 const PLACE = /\b(?:messages|input|tools|system)(?:[.[]\d+\]?)(?:[.[](?:\d+\]?|[a-z_]+))*/;
 
@@ -34,7 +36,8 @@ export function classifyFailure(
   now: number,
   describe: (refusal: string) => string = () => '',
 ): ModelError {
-  const { message, headers } = failure;
+  const { headers } = failure;
+  const message = failure.message.slice(0, SEARCHED_CHARS);
   const status = failure.status ?? readStatus(failure.code);
   const names = [failure.code, failure.type].filter((name): name is string => isName(name));
   const { kind, words, isOfThinking } = findRow({ status, message }, names) ?? unknownFailure(status);

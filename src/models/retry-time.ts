@@ -7,7 +7,7 @@ export interface RetryHints {
 }
 
 const MAX_WAIT_MS = 3_600_000;
-const DURATION = /(\d+(?:\.\d+)?) ?(ms|s|m|h|sec(?:ond)?s?|min(?:ute)?s?|hours?)(?![a-z])/gi;
+const DURATION = /(?<![\d.])(\d+(?:\.\d+)?) ?(ms|s|m|h|sec(?:ond)?s?|min(?:ute)?s?|hours?)(?![a-z])/gi;
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 /** OpenAI's "try again in 1m2.5s.", Gemini's "retry in 34.07s", Azure's "retry after 26 seconds": all that a failed stream has. */
 const SPOKEN = /(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)? ?[a-z]{1,7})+)/i;

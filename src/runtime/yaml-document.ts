@@ -100,7 +100,7 @@ function listPairs(node: unknown): readonly Pair<Scalar>[] {
   return isMap(node) ? node.items.filter((pair): pair is Pair<Scalar> => isScalar(pair.key)) : [];
 }
 
-const CAMEL_CASE = /[a-z]+(?:[A-Z][a-z]+)+/g;
+const CAMEL_CASE = /\b[a-z]+(?:[A-Z][a-z]+)+/g;
 
 function findLine(root: unknown, sentence: string, lines: LineCounter): number | undefined {
   for (const [name] of sentence.matchAll(CAMEL_CASE)) {

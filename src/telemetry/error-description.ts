@@ -29,5 +29,5 @@ function readCode(error: Error): string | undefined {
 /** Where it was thrown. The frames follow the message, which may look like a frame itself. */
 function findPlace({ message, stack = '' }: Error): string | undefined {
   const start = stack.indexOf(message);
-  return start === -1 ? undefined : /^\s*at (.+)$/m.exec(stack.slice(start + message.length))?.[1];
+  return start === -1 ? undefined : /^[ \t]*at (.+)$/m.exec(stack.slice(start + message.length))?.[1];
 }

@@ -1,6 +1,7 @@
 import type { ContentEvent } from '../domain/contents.ts';
 import type { EventScope, WorkerEvent } from '../domain/events.ts';
 import type { PassMeasure } from '../domain/pass-events.ts';
+import { boundContent } from './content-bounds.ts';
 
 type EventOf<Type extends WorkerEvent['type']> = Extract<WorkerEvent, { type: Type }>;
 
@@ -251,6 +252,6 @@ const CONTENT_LINES: ContentLines = {
 
 export function describeContent(event: ContentEvent): ContentLine {
   const describe = CONTENT_LINES[event.type] as (event: ContentEvent) => ContentLine;
-  const { message, fields } = describe(event);
+  const { message, fields } = describe(boundContent(event));
   return { message, fields: { event: event.type, ...readScope(event), ...fields } };
 }

@@ -54,11 +54,18 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
   if (measures !== undefined) measure(measures);
   if (concurrency !== undefined) showConcurrency(registry, concurrency);
   collectDefaultMetrics({ register: registry, prefix: 'turnfold_' });
-  return {
-    listener,
-    registry,
-    measure,
-    render: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
+  const render = shareRendering(async () => ({ contentType: registry.contentType, body: await registry.metrics() }));
+  return { listener, registry, measure, render };
+}
+
+/** Scrapes that come while a page is rendered get that page: 500 at once would otherwise render 500 pages, for a second. */
+function shareRendering(render: () => Promise<MetricsPage>): () => Promise<MetricsPage> {
+  let rendering: Promise<MetricsPage> | undefined;
+  return () => {
+    rendering ??= render().finally(() => {
+      rendering = undefined;
+    });
+    return rendering;
   };
 }
 

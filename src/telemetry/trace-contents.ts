@@ -1,6 +1,7 @@
 import type { Attributes } from '@opentelemetry/api';
 import type { ContentEvent } from '../domain/contents.ts';
 import type { Message, ToolCall } from '../domain/message.ts';
+import { boundContent } from './content-bounds.ts';
 import type { Redact } from './secrets.ts';
 import { GEN_AI_CONTENTS } from './trace-names.ts';
 
@@ -31,7 +32,7 @@ const CONTENTS: Contents = {
 export function describeContent(event: ContentEvent, redact: Redact): Attributes {
   // The table pairs each entry with its own type, which an index by the union cannot express.
   const describe = CONTENTS[event.type] as (event: ContentEvent) => Readonly<Record<string, string>>;
-  return Object.fromEntries(Object.entries(describe(event)).map(([name, text]) => [name, redact(text)]));
+  return Object.fromEntries(Object.entries(describe(boundContent(event))).map(([name, text]) => [name, redact(text)]));
 }
 
 /** A checkpoint is sent as a user's message. Pictures and the like stay out: their text stands in `content`. */

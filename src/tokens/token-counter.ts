@@ -2,7 +2,7 @@ import type { TokenCounter as Counting } from '../domain/ports/token-counter.ts'
 import { CharClassTable } from './char-class.ts';
 import { clipEnd, clipStart } from './clip.ts';
 import type { Encoding } from './encoding.ts';
-import { EventLoopShare } from './event-loop-share.ts';
+import { eventLoopShare } from './event-loop-share.ts';
 import { importRanks, readVocabulary } from './rank-file.ts';
 import { ShortMerge } from './short-merge.ts';
 import { compileSplitRules } from './split-rules.ts';
@@ -37,26 +37,23 @@ export function loadTokenCounter(encoding: Encoding): Promise<TokenCounter> {
 }
 
 async function readTokenCounter(encoding: Encoding): Promise<TokenCounter> {
-  const share = new EventLoopShare();
-  const vocabulary = await share.run(readVocabulary(await importRanks(encoding)));
+  const vocabulary = await eventLoopShare.run(readVocabulary(await importRanks(encoding)));
   const tables: EncodingTables = {
     vocabulary,
     splitRules: compileSplitRules(encoding),
     chars: new CharClassTable(),
     shortMerge: new ShortMerge(vocabulary),
   };
-  return new RankTokenCounter(encoding, tables, share);
+  return new RankTokenCounter(encoding, tables);
 }
 
 class RankTokenCounter implements TokenCounter {
   readonly encoding: Encoding;
   readonly #tables: EncodingTables;
-  readonly #share: EventLoopShare;
 
-  constructor(encoding: Encoding, tables: EncodingTables, share: EventLoopShare) {
+  constructor(encoding: Encoding, tables: EncodingTables) {
     this.encoding = encoding;
     this.#tables = tables;
-    this.#share = share;
   }
 
   get longestTokenBytes(): number {
@@ -65,7 +62,7 @@ class RankTokenCounter implements TokenCounter {
 
   async count(text: string): Promise<number> {
     let tokens = 0;
-    await this.#share.run(tokenize(this.#tables, text, () => tokens++));
+    await eventLoopShare.run(tokenize(this.#tables, text, () => tokens++));
     return tokens;
   }
 
@@ -82,11 +79,11 @@ class RankTokenCounter implements TokenCounter {
   }
 
   clipStart(text: string, maxTokens: number): Promise<string> {
-    return this.#share.run(clipStart(this.#tables, text, maxTokens));
+    return eventLoopShare.run(clipStart(this.#tables, text, maxTokens));
   }
 
   clipEnd(text: string, maxTokens: number): Promise<string> {
-    return this.#share.run(clipEnd(this.#tables, text, maxTokens));
+    return eventLoopShare.run(clipEnd(this.#tables, text, maxTokens));
   }
 }
 

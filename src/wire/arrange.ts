@@ -1,7 +1,8 @@
-import { groupMessages } from '../domain/group.ts';
+import { groupInSlices } from '../domain/group.ts';
 import type { Message } from '../domain/message.ts';
 import type { ToolDescription } from '../domain/model.ts';
 import type { WireFormat } from '../domain/raw-items.ts';
+import { forEachInSlices, runToEnd, type Sliced } from '../domain/sliced.ts';
 import { arrangeMessage } from './arrange-message.ts';
 import { CallIds } from './call-ids.ts';
 import { describeTools } from './described-tools.ts';
@@ -33,21 +34,29 @@ export interface ArrangedRequest {
  * @throws orphan_result, duplicate_call where the messages are no history
  */
 export function arrangeRequest(request: WireRequest, format: WireFormat): ArrangedRequest {
+  return runToEnd(arrangeInSlices(request, format));
+}
+
+/** The same, in slices. */
+export function* arrangeInSlices(request: WireRequest, format: WireFormat): Sliced<ArrangedRequest> {
   const { messages, model, version } = request;
-  const order = groupMessages(messages).flatMap(({ positions }) => positions);
+  const order = (yield* groupInSlices(messages)).flatMap(({ positions }) => positions);
+  yield;
   const ids = new CallIds(messages, format);
+  yield;
   const system = arrangeSystem(request);
   const texts = system.map(({ text }) => text);
+  yield;
   const { tools, stubs, nameOf, prefix } = describeTools(request, { format, system: texts, order });
 
   const replaced = new Map<Origin, Message>();
   const raw = new Set<Origin>();
   const items: ArrangedItem[] = [];
-  for (const origin of order) {
+  yield* forEachInSlices(order, (origin) => {
     const message = messages[origin] as Message;
     if (message.role === 'system') {
       if (message.content !== sendText(message.content) || message.parts !== undefined) replaced.set(origin, message);
-      continue;
+      return;
     }
     const { item, isExact } = arrangeMessage(message, origin, {
       ids,
@@ -57,7 +66,7 @@ export function arrangeRequest(request: WireRequest, format: WireFormat): Arrang
     if (!isExact) replaced.set(origin, message);
     if (item.kind !== 'result' && item.raw !== undefined) raw.add(origin);
     items.push(item);
-  }
+  });
   if (items[0]?.kind !== 'user') items.unshift({ kind: 'user', origin: NO_ORIGIN, parts: [textPart(FIRST_TEXT)] });
   const origins = system.map(({ origin }) => origin);
   return { system, tools, items, marks: { format, callIds: ids.map, replaced, raw, stubs, system: origins, prefix } };

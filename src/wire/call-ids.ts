@@ -18,6 +18,8 @@ export class CallIds {
   readonly #ours = new Map<string, string>();
   /** ours → sent */
   readonly #sent = new Map<string, string>();
+  /** the last number that was tried behind a stem: 10,000 ids with one stem would otherwise try 50,000,000 */
+  readonly #numbers = new Map<string, number>();
 
   constructor(messages: readonly Message[], format: WireFormat) {
     this.#legal = LEGAL_IDS[format];
@@ -48,9 +50,11 @@ export class CallIds {
 
   #make(id: string): string {
     const stem = id.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 32);
-    for (let number = 1; ; number += 1) {
+    for (let number = (this.#numbers.get(stem) ?? 0) + 1; ; number += 1) {
       const candidate = `${stem}_${number}`;
-      if (this.#isFree(candidate)) return candidate;
+      if (!this.#isFree(candidate)) continue;
+      this.#numbers.set(stem, number);
+      return candidate;
     }
   }
 }

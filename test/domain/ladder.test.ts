@@ -9,6 +9,7 @@ import { buildContext, contextOfLog, weighItems } from '../../src/domain/context
 import { buildLog } from '../../src/domain/log.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
+import { runToEnd } from '../../src/domain/sliced.ts';
 import { START_VERSION, type Version } from '../../src/domain/version.ts';
 import { loadTokenCounter, type TokenCounter } from '../../src/tokens/token-counter.ts';
 import { requestOver, weighText } from './passes.ts';
@@ -167,7 +168,7 @@ describe('clips', () => {
     const numbers = JSON.stringify({ rows: Array.from({ length: 40_000 }, (_, row) => row) });
     const message = calls('c1', numbers);
     const item = { from: 1, to: 1, message, tokens: 100_000, bytes: 240_000 };
-    expect(clipItem(item, 1_000, 80, () => expect.unreachable('weighed'))).toBeUndefined();
+    expect(runToEnd(clipItem(item, 1_000, 80, () => expect.unreachable('weighed')))).toBeUndefined();
   });
 
   test('leave numbers, keys and blanks of arguments as they are written', () => {
@@ -213,7 +214,7 @@ describe('clips', () => {
         const message = says('abcd '.repeat(chars / 5));
         const item = { from: 3, to: 3, message, ...weighText(message) };
         fc.pre(target < item.tokens);
-        const made = clipItem(item, target, 80, weighText);
+        const made = runToEnd(clipItem(item, target, 80, weighText));
         if (made?.segment?.kind !== 'clipped') return expect.unreachable('not clipped');
         if (made.segment.keepChars > 80) expect(made.tokens).toBeLessThanOrEqual(target);
         expect(made.tokens).toBeLessThan(item.tokens);

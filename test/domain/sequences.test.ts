@@ -5,6 +5,7 @@ import { findSequences } from '../../src/domain/compaction/sequences.ts';
 import { type Span, SpanIndex } from '../../src/domain/compaction/span-index.ts';
 import type { Context } from '../../src/domain/context.ts';
 import { completePolicy, type PolicyInput } from '../../src/domain/policy.ts';
+import { runToEnd } from '../../src/domain/sliced.ts';
 import { contextOf } from './alphabet.ts';
 import { ownersOf } from './fates.ts';
 import { requestOver } from './passes.ts';
@@ -69,7 +70,7 @@ describe('sequences', () => {
         const layout = layOut(context.items, policy, { firstUserSeq, lastSaidSeq: findLastSaid(context.items) });
         const isKept = (position: number): boolean =>
           layout.protections[layout.groupOf[position] as number] !== undefined;
-        const { eligible } = findSequences(layout, policy, true);
+        const { eligible } = runToEnd(findSequences(layout, policy, true));
         const runs = runsByDefinition(context, isKept).filter(([from, to]) =>
           // What is new in it must weigh something: a run of checkpoints alone is none.
           context.items.slice(from, to + 1).some((item) => item.message.role !== 'checkpoint' && item.tokens > 0),
@@ -87,7 +88,7 @@ describe('sequences', () => {
   const sequencesOf = (line: string, policy: PolicyInput): string[] => {
     const { context, policy: complete, firstUserSeq } = requestOver(contextOf(line), { policy });
     const layout = layOut(context.items, complete, { firstUserSeq, lastSaidSeq: findLastSaid(context.items) });
-    return findSequences(layout, complete, false).eligible.map(({ from, to }) => `${from}-${to}`);
+    return runToEnd(findSequences(layout, complete, false)).eligible.map(({ from, to }) => `${from}-${to}`);
   };
   const prefix = { scope: 'prefix', retentionWindow: 2, minSequenceTokens: 0 } as const;
 

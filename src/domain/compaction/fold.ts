@@ -35,12 +35,14 @@ export function findFold(layout: Layout, excessTokens: number): Run | undefined 
   const { items } = layout;
   const { from, start, pairs } = findPairs(layout);
   if (pairs < MIN_PAIRS) return undefined;
-  for (let taken = Math.floor(pairs / 2); taken < pairs; taken += 1) {
-    const run = describeRun(items, from, start + 2 * taken - 1);
-    if (run.tokens - expectTokens(run.tokens) >= excessTokens) return run;
-  }
+  let taken = Math.floor(pairs / 2);
+  let { tokens } = describeRun(items, from, start + 2 * taken - 1);
   // The newest stays: what comes behind its checkpoint may be one run with it.
-  return describeRun(items, from, start + 2 * (pairs - 1) - 1);
+  while (taken < pairs - 1 && tokens - expectTokens(tokens) < excessTokens) {
+    tokens += (items[start + 2 * taken]?.tokens ?? 0) + (items[start + 2 * taken + 1]?.tokens ?? 0);
+    taken += 1;
+  }
+  return describeRun(items, from, start + 2 * taken - 1);
 }
 
 /** Positions: of what a fold may begin with, of the first pair; and how many pairs there are. */

@@ -1,9 +1,10 @@
 import { type ContextItem, weighItems } from '../context.ts';
 import type { Weight } from '../message.ts';
 import type { EvictionStrategy } from '../policy.ts';
+import { mapInSlices, type Sliced } from '../sliced.ts';
 import { clipItem } from './clip.ts';
 import { cutContext } from './eviction.ts';
-import { findLastSaid, type Layout, layOut } from './layout.ts';
+import { findLastSaid, type Layout, layOutInSlices } from './layout.ts';
 import { isMaskable, maskedItem } from './mask.ts';
 import type { PlanRequest } from './plan-request.ts';
 import { excessWeight } from './request-size.ts';
@@ -45,9 +46,11 @@ export class Ladder {
     return this.#items;
   }
 
-  get layout(): Layout {
+  /** Of what is left now. */
+  *layOut(): Sliced<Layout> {
     const { policy, firstUserSeq } = this.#request;
-    this.#layout ??= layOut(this.#items, policy, { firstUserSeq, lastSaidSeq: this.#lastSaidSeq });
+    const landmarks = { firstUserSeq, lastSaidSeq: this.#lastSaidSeq };
+    this.#layout ??= yield* layOutInSlices(this.#items, policy, landmarks);
     return this.#layout;
   }
 
@@ -74,69 +77,73 @@ export class Ladder {
   }
 
   /** What costs nothing. */
-  trim(): void {
-    this.#drop();
-    this.#mask();
+  *trim(): Sliced<void> {
+    yield* this.#drop();
+    yield* this.#mask();
   }
 
   /**
    * What the strategy takes, then on along the list while the budget needs it. With a hard reason the floor yields: first its
    * largest messages become shorter, then its oldest groups go, then what is left becomes as short as it can.
    */
-  descend(strategy?: EvictionStrategy): void {
-    this.#evict(strategy);
+  *descend(strategy?: EvictionStrategy): Sliced<void> {
+    yield* this.#evict(strategy);
     if (!hasHardReason(this.#request.reasons)) return;
-    if (this.isOver) this.#clip(WIDE_CLIP);
-    if (this.isOver) this.#relax();
-    if (this.isOver) this.#clip(NARROW_CLIP);
+    if (this.isOver) yield* this.#clip(WIDE_CLIP);
+    if (this.isOver) yield* this.#relax();
+    if (this.isOver) yield* this.#clip(NARROW_CLIP);
   }
 
   /** Groups whose messages are all droppable go, whatever the budget: whoever marked them said so. */
-  #drop(): void {
-    const { groups, protections } = this.layout;
+  *#drop(): Sliced<void> {
+    const { groups, protections } = yield* this.layOut();
     const dropped = groups.flatMap(({ positions }, index) => {
       const mayGo = protections[index] === undefined;
       return mayGo && positions.every((position) => this.#items[position]?.message.droppable === true) ? [index] : [];
     });
-    this.#remove('drop', new Set(dropped));
+    yield;
+    yield* this.#remove('drop', new Set(dropped));
   }
 
   /** Old results become masks, where the policy says so. */
-  #mask(): void {
+  *#mask(): Sliced<void> {
     if (!this.#request.policy.maskToolResults) return;
-    const { groupOf, protections } = this.layout;
-    this.#take(
-      'mask',
-      this.#items.map((item, position) => {
-        const isOld = protections[groupOf[position] as number] === undefined;
-        return isOld && item.segment === undefined && isMaskable(item) ? maskedItem(item, item.from) : item;
-      }),
-    );
+    const { groupOf, protections } = yield* this.layOut();
+    const masked = yield* mapInSlices(this.#items, (item, position) => {
+      const isOld = protections[groupOf[position] as number] === undefined;
+      return isOld && item.segment === undefined && isMaskable(item) ? maskedItem(item, item.from) : item;
+    });
+    this.#take('mask', masked);
+    yield;
   }
 
   /** @returns keys of the texts that were used */
-  summarize(summaries: readonly AcceptedSummary[], version: number): string[] {
-    const { items, used } = placeSummaries(this.layout, summaries, version);
+  *summarize(summaries: readonly AcceptedSummary[], version: number): Sliced<string[]> {
+    const { items, used } = placeSummaries(yield* this.layOut(), summaries, version);
+    yield;
     this.#take('summarize', items);
+    yield;
     return used;
   }
 
-  #evict(strategy: EvictionStrategy | undefined): void {
+  *#evict(strategy: EvictionStrategy | undefined): Sliced<void> {
     const { excess } = this;
-    const { groups } = cutContext(this.layout, { ...(strategy && { strategy }), excess, mayRelaxFloor: false });
-    this.#remove('evict', groups);
+    const layout = yield* this.layOut();
+    const { groups } = cutContext(layout, { ...(strategy && { strategy }), excess, mayRelaxFloor: false });
+    yield;
+    yield* this.#remove('evict', groups);
   }
 
   /** The largest of what may not go become shorter, while the budget needs it. */
-  #clip(least: typeof WIDE_CLIP): void {
+  *#clip(least: typeof WIDE_CLIP): Sliced<void> {
     const { weigh } = this.#request;
     const clipped = new Map<ContextItem, ContextItem>();
     let { tokens, bytes } = this.excess;
-    for (const item of this.#clippable(least.tokens)) {
+    for (const item of this.#clippable(yield* this.layOut(), least.tokens)) {
       if (tokens <= 0 && bytes <= 0) break;
       const share = bytes > 0 ? Math.max(0, 1 - bytes / item.bytes) : 1;
       const target = Math.max(least.tokens, Math.min(item.tokens - tokens, Math.floor(item.tokens * share)));
-      const made = clipItem(item, target, least.chars, weigh);
+      const made = yield* clipItem(item, target, least.chars, weigh);
       if (made === undefined || made.tokens >= item.tokens || made.bytes >= item.bytes) continue;
       clipped.set(item, made);
       tokens -= item.tokens - made.tokens;
@@ -150,14 +157,14 @@ export class Ladder {
   }
 
   /** The floor goes from its oldest group, while the budget needs it. */
-  #relax(): void {
-    const cut = cutContext(this.layout, { excess: this.excess, mayRelaxFloor: true });
-    if (this.#remove('relax', cut.groups)) this.#isFloorRelaxed = cut.isFloorRelaxed;
+  *#relax(): Sliced<void> {
+    const cut = cutContext(yield* this.layOut(), { excess: this.excess, mayRelaxFloor: true });
+    yield;
+    if (yield* this.#remove('relax', cut.groups)) this.#isFloorRelaxed = cut.isFloorRelaxed;
   }
 
   /** Largest first, clipped ones too: what stays whole is the live user message, an open round (X12), pins and the system's. */
-  #clippable(minTokens: number): ContextItem[] {
-    const { groupOf, protections } = this.layout;
+  #clippable({ groupOf, protections }: Layout, minTokens: number): ContextItem[] {
     const isFixed = new Set(['system', 'pin', 'open_round', 'last_user']);
     return this.#items
       .filter((item, position) => {
@@ -168,13 +175,12 @@ export class Ladder {
       .toSorted((a, b) => b.tokens - a.tokens);
   }
 
-  #remove(step: LadderStep, groups: ReadonlySet<number>): boolean {
+  *#remove(step: LadderStep, groups: ReadonlySet<number>): Sliced<boolean> {
     if (groups.size === 0) return false;
-    const { groupOf } = this.layout;
-    return this.#take(
-      step,
-      this.#items.filter((_, position) => !groups.has(groupOf[position] as number)),
-    );
+    const { groupOf } = yield* this.layOut();
+    const left = this.#items.filter((_, position) => !groups.has(groupOf[position] as number));
+    yield;
+    return this.#take(step, left);
   }
 
   #take(step: LadderStep, items: readonly ContextItem[]): boolean {

@@ -1,7 +1,8 @@
 import { type ContextItem, weighItems } from '../context.ts';
-import { type Group, groupMessages, indexGroups } from '../group.ts';
+import { type Group, groupInSlices, indexGroups } from '../group.ts';
 import type { Weight } from '../message.ts';
 import type { Policy } from '../policy.ts';
+import { mapInSlices, runToEnd, type Sliced } from '../sliced.ts';
 
 /**
  * Why a group stays. The first five hold always; `retention` and `first_user` are the floor, which yields to the budget
@@ -40,13 +41,19 @@ export function findLastSaid(items: readonly ContextItem[]): number {
 }
 
 export function layOut(items: readonly ContextItem[], policy: Policy, landmarks: Landmarks): Layout {
+  return runToEnd(layOutInSlices(items, policy, landmarks));
+}
+
+/** The same, in slices. */
+export function* layOutInSlices(items: readonly ContextItem[], policy: Policy, landmarks: Landmarks): Sliced<Layout> {
   const { firstUserSeq } = landmarks;
-  const groups = groupMessages(items.map((item) => item.message));
+  const groups = yield* groupInSlices(items.map((item) => item.message));
   const groupOf = indexGroups(groups, items.length);
-  const groupWeights = groups.map(({ positions }) =>
+  yield;
+  const groupWeights = yield* mapInSlices(groups, ({ positions }) =>
     weighItems(positions.map((position) => items[position] as ContextItem)),
   );
-  const protections = protectGroups(items, groups, policy, landmarks);
+  const protections = yield* protectGroups(items, groups, policy, landmarks);
   const first = groups.findIndex(({ positions: [at = -1] }) => holdsFirstUser(items[at], firstUserSeq));
   const isKept = policy.keepFirstUser && isFloor(protections[first]);
   return { items, groups, groupOf, groupWeights, protections, firstUserGroup: isKept ? first : undefined };
@@ -56,16 +63,16 @@ export function isFloor(protection: Protection | undefined): boolean {
   return protection !== undefined && FLOOR.has(protection);
 }
 
-function protectGroups(
+function* protectGroups(
   items: readonly ContextItem[],
   groups: readonly Group[],
   policy: Policy,
   { firstUserSeq, lastSaidSeq }: Landmarks,
-): (Protection | undefined)[] {
+): Sliced<(Protection | undefined)[]> {
   const lastUser = items.findLastIndex((item) => item.message.role === 'user');
   // A straddling round has a member in the window and is kept whole.
   const windowStart = items.length - policy.retentionWindow;
-  return groups.map((group) => {
+  return yield* mapInSlices(groups, (group): Protection | undefined => {
     const first = group.positions[0] as number;
     const last = group.positions.at(-1) as number;
     if (group.kind === 'system') return 'system';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type ContextItem, weighItems } from '../context.ts';
+import { runToEnd, type Sliced } from '../sliced.ts';
 import type { SeqRange } from '../version.ts';
 import { excessCheckpointTokens, findFold } from './fold.ts';
 import { budgetInfeasibleSchema, explainInfeasible } from './infeasible.ts';
@@ -41,6 +42,11 @@ export type PassPlan = z.infer<typeof passPlanSchema>;
 
 /** Decides what a pass will do, before anything is spent. Pure and deterministic. */
 export function planPass(request: PlanRequest): PassPlan {
+  return runToEnd(planInSlices(request));
+}
+
+/** The same, in slices. */
+export function* planInSlices(request: PlanRequest): Sliced<PassPlan> {
   const { context, policy, reasons } = request;
   const plan = {
     reasons: [...reasons],
@@ -53,17 +59,20 @@ export function planPass(request: PlanRequest): PassPlan {
   if (reasons.length === 0 || !policy.enabled) return { ...plan, kind: 'none', explained: [] };
   const isTokenBound = hasTokenReason(reasons);
   const ladder = new Ladder(request);
-  ladder.trim();
+  yield* ladder.trim();
   const isTrimmed = ladder.steps.length > 0;
   const evict = removedRanges(context.items, ladder.items);
   if (isTrimmed && isTokenBound && !ladder.isOver) return { ...plan, kind: 'trim', evict, explained: [] };
-  const { eligible, waiting } = findSequences(ladder.layout, policy, isTokenBound);
+  yield;
+  const layout = yield* ladder.layOut();
+  const { eligible, waiting } = yield* findSequences(layout, policy, isTokenBound);
   const summarize = (runs: readonly Run[]): PassPlan => {
     const sequences = runs.map((run) => ({ from: run.from, to: run.to, tokens: run.tokens }));
     return { ...plan, kind: 'summarize', sequences, evict, explained: [] };
   };
-  const excess = excessCheckpointTokens(ladder.layout, eligible, request.limits);
-  const fold = findFold(ladder.layout, excess);
+  const excess = excessCheckpointTokens(layout, eligible, request.limits);
+  const fold = findFold(layout, excess);
+  yield;
   if (eligible.length > 0) {
     // One summary over all that is old holds its pairs anyway.
     const isBeside = fold !== undefined && excess > 0 && !eligible.some((run) => overlap(run, fold));
@@ -71,18 +80,14 @@ export function planPass(request: PlanRequest): PassPlan {
   }
   if (waiting.length > 0) return { ...plan, kind: isTrimmed ? 'trim' : 'none', evict, explained: ['waiting_run'] };
   if (fold !== undefined) return summarize([fold]);
-  ladder.descend(policy.strategy);
+  yield* ladder.descend(policy.strategy);
   if (ladder.steps.length > 0) {
-    return {
-      ...plan,
-      kind: 'evict',
-      evict: removedRanges(context.items, ladder.items),
-      explained: explainSize(request, ladder),
-    };
+    const explained = yield* explainSize(request, ladder);
+    return { ...plan, kind: 'evict', evict: removedRanges(context.items, ladder.items), explained };
   }
   const explained: Explanation[] = ['nothing_removable'];
   if (!ladder.isOver) return { ...plan, kind: 'none', explained };
-  return { ...plan, kind: 'infeasible', explained, infeasible: explainInfeasible(request, ladder.layout) };
+  return { ...plan, kind: 'infeasible', explained, infeasible: explainInfeasible(request, yield* ladder.layOut()) };
 }
 
 function overlap(one: SeqRange, other: SeqRange): boolean {
@@ -90,8 +95,11 @@ function overlap(one: SeqRange, other: SeqRange): boolean {
 }
 
 /** Why what a ladder leaves may be above `maxTokens`. */
-export function explainSize({ limits, reasons }: Budget, { isOver, layout }: Ladder): Explanation[] {
-  if (isOver) return [layout.protections.some(isFloor) ? 'retention_floor' : 'nothing_removable'];
+export function* explainSize({ limits, reasons }: Budget, ladder: Ladder): Sliced<Explanation[]> {
+  if (ladder.isOver) {
+    const { protections } = yield* ladder.layOut();
+    return [protections.some(isFloor) ? 'retention_floor' : 'nothing_removable'];
+  }
   return hasTokenReason(reasons) || limits.maxTokens === undefined ? [] : ['no_token_reason'];
 }
 

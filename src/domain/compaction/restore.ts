@@ -141,10 +141,17 @@ export function checkHardLimit(version: Version, outside: Weight, hardTokens: nu
 function countArchived(live: Version, segments: readonly Segment[]): number {
   const tail = { kind: 'raw', from: live.base + 1, to: Number.MAX_SAFE_INTEGER } as const;
   const shown = [...live.segments, tail].filter((segment) => !isArchive(segment));
-  return segments
-    .filter(isArchive)
-    .flatMap((gone) => shown.map((kept) => Math.min(gone.to, kept.to) - Math.max(gone.from, kept.from) + 1))
-    .reduce((sum, count) => sum + Math.max(0, count), 0);
+  let count = 0;
+  let first = 0;
+  // Both ascend, so that each list is passed once.
+  for (const gone of segments.filter(isArchive)) {
+    while ((shown[first]?.to ?? gone.from) < gone.from) first += 1;
+    for (let at = first; (shown[at]?.from ?? Number.POSITIVE_INFINITY) <= gone.to; at += 1) {
+      const { from, to } = shown[at] as SeqRange;
+      count += Math.max(0, Math.min(gone.to, to) - Math.max(gone.from, from) + 1);
+    }
+  }
+  return count;
 }
 
 function isArchive({ kind }: Pick<Segment, 'kind'>): boolean {

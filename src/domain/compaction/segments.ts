@@ -44,8 +44,11 @@ function joins({ kind }: Segment, item: 'masked' | 'raw' | 'any'): boolean {
 export function describeRange(version: Version, range: SeqRange): string[] {
   const tail: Segment = { kind: 'raw', from: version.base + 1, to: Number.MAX_SAFE_INTEGER, weight: NO_WEIGHT };
   const joined: { kind: string; from: number; to: number; text: string }[] = [];
-  for (const segment of [...version.segments, tail]) {
-    if (segment.to < range.from || segment.from > range.to) continue;
+  const { segments } = version;
+  for (let at = findFirst(segments, range.from); at <= segments.length; at += 1) {
+    const segment = segments[at] ?? tail;
+    if (segment.from > range.to) break;
+    if (segment.to < range.from) continue;
     const text = nameOf(segment);
     const isWhole = text !== '';
     const from = isWhole ? segment.from : Math.max(segment.from, range.from);
@@ -56,6 +59,18 @@ export function describeRange(version: Version, range: SeqRange): string[] {
     else joined.push({ kind: segment.kind, from, to, text });
   }
   return joined.map(({ kind, from, to, text }) => `${kind} ${from}-${to} ${text}`);
+}
+
+/** Index of the first segment that ends at a seq or behind it, by halving: a plan may have 10,000 ranges to describe. */
+function findFirst(segments: readonly Segment[], seq: number): number {
+  let low = 0;
+  let high = segments.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((segments[middle] as Segment).to < seq) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** What a segment shows that is not cut to a range: the key of a checkpoint's text, how much a clip keeps. '' for others. */

@@ -1,5 +1,6 @@
 import type { Group } from '../group.ts';
 import type { Policy } from '../policy.ts';
+import type { Sliced } from '../sliced.ts';
 import type { SeqRange } from '../version.ts';
 import type { Layout } from './layout.ts';
 import { SpanIndex } from './span-index.ts';
@@ -15,6 +16,9 @@ export interface Run extends SeqRange {
   readonly hasCheckpoint: boolean;
 }
 
+/** Looked at between two yields. */
+const BORDERS_A_SLICE = 4_096;
+
 export interface FoundSequences {
   /** each gets one summarization job */
   readonly eligible: readonly Run[];
@@ -27,10 +31,10 @@ export interface FoundSequences {
  * checkpoint: merged at every turn, a history of n turns would be summarized n times. Under a token reason it may not wait
  * that long and needs only `minSequenceTokens` that are new.
  */
-export function findSequences(layout: Layout, policy: Policy, isTokenBound: boolean): FoundSequences {
+export function* findSequences(layout: Layout, policy: Policy, isTokenBound: boolean): Sliced<FoundSequences> {
   const eligible: Run[] = [];
   const waiting: Run[] = [];
-  for (const run of findRuns(layout, policy.scope)) {
+  for (const run of yield* findRuns(layout, policy.scope)) {
     const isRipe = !run.hasCheckpoint || run.newTokens >= checkpointTokens(run);
     const isUrgent = isTokenBound && run.newTokens >= policy.minSequenceTokens;
     const isLarge = run.messages >= policy.minSequenceMessages && run.tokens >= policy.minSequenceTokens;
@@ -48,7 +52,7 @@ function checkpointTokens(run: Run): number {
  * Maximal runs of removable groups in which every group lies whole. User messages part them, unless one summary is to stand
  * for all that is old: it takes the log's first one, too, whose text code copies into it.
  */
-function findRuns(layout: Layout, scope: Policy['scope']): Run[] {
+function* findRuns(layout: Layout, scope: Policy['scope']): Sliced<Run[]> {
   const { items, groups, groupOf, protections } = layout;
   const isCandidate = groups.map(({ kind }, index) => {
     const protection = protections[index];
@@ -60,17 +64,23 @@ function findRuns(layout: Layout, scope: Policy['scope']): Run[] {
       ? [{ group, first: positions[0] as number, last: positions.at(-1) as number }]
       : [],
   );
+  yield;
   const index = new SpanIndex(spans);
+  yield;
   // What is in no run parts the groups around it; those are then in no run either, and may part others.
   const outside = items.keys().filter((position) => isCandidate[groupOf[position] as number] !== true);
   const borders = [...outside];
-  for (let border = borders.pop(); border !== undefined; border = borders.pop()) {
+  for (let border = borders.pop(), passed = 1; border !== undefined; border = borders.pop(), passed += 1) {
+    if (passed % BORDERS_A_SLICE === 0) yield;
     for (const { group } of index.takeAround(border)) {
       isCandidate[group] = false;
       for (const position of (groups[group] as Group).positions) borders.push(position);
     }
   }
-  return collectRuns(items, numberRuns(groupOf, isCandidate));
+  yield;
+  const runOf = numberRuns(groupOf, isCandidate);
+  yield;
+  return collectRuns(items, runOf);
 }
 
 /** For each position the number of its run, or −1. */

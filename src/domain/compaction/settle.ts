@@ -1,5 +1,6 @@
 import { type Context, weighItems } from '../context.ts';
 import type { Weight } from '../message.ts';
+import { runToEnd, type Sliced } from '../sliced.ts';
 import type { Segment } from '../version.ts';
 import { type BudgetInfeasible, explainInfeasible } from './infeasible.ts';
 import { Ladder, type StepTaken } from './ladder.ts';
@@ -46,26 +47,34 @@ export type Settlement =
  * awaited or asked for.
  */
 export function settlePass(request: SettleRequest): Settlement {
+  return runToEnd(settleInSlices(request));
+}
+
+/** The same, in slices. */
+export function* settleInSlices(request: SettleRequest): Sliced<Settlement> {
   const { context, plan, reasons, policy } = request;
   const before = requestTokens(request, weighItems(context.items).tokens);
   const ladder = new Ladder(request);
-  ladder.trim();
-  const placed = ladder.summarize(request.summaries, context.version.number + 1);
-  ladder.descend(plan.kind === 'evict' ? policy.strategy : undefined);
+  yield* ladder.trim();
+  const placed = yield* ladder.summarize(request.summaries, context.version.number + 1);
+  yield* ladder.descend(plan.kind === 'evict' ? policy.strategy : undefined);
   const { items, steps, weight } = ladder;
   const after = requestTokens(request, weight.tokens);
   const isHard = hasHardReason(reasons);
   if (ladder.isOver && (steps.length === 0 || (isHard && !isWorthIt(request, weight)))) {
-    return { kind: 'infeasible', details: explainInfeasible(request, ladder.layout) };
+    return { kind: 'infeasible', details: explainInfeasible(request, yield* ladder.layOut()) };
   }
   if (steps.length === 0) return { kind: 'none' };
+  yield;
   const segments = segmentItems(items, context.head);
+  yield;
   // A checkpoint may be evicted again, for want of room.
   const shown = new Set(segments.map((segment) => (segment.kind === 'checkpoint' ? segment.text : '')));
   const texts = placed.filter((key) => shown.has(key));
   if (after >= before || (!isHard && before - after < policy.minGain * before)) {
     return { kind: 'no_gain', tokensBefore: before, tokensAfter: after };
   }
+  const explained = yield* explainSize(request, ladder);
   return {
     kind: 'version',
     strategy: strategyOf(ladder, texts),
@@ -74,10 +83,7 @@ export function settlePass(request: SettleRequest): Settlement {
     tokensBefore: before,
     tokensAfter: after,
     archived: countMessages(context.items) - countMessages(items),
-    explained: [
-      ...explainSize(request, ladder),
-      ...(placed.length < plan.sequences.length ? ['summaries_missing' as const] : []),
-    ],
+    explained: [...explained, ...(placed.length < plan.sequences.length ? ['summaries_missing' as const] : [])],
     isFloorRelaxed: ladder.isFloorRelaxed,
     texts,
     steps,

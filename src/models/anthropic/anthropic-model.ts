@@ -1,8 +1,9 @@
 import { type Model, type ModelAnswer, ModelError, type ModelProfile } from '../../domain/model.ts';
+import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { readAnthropicAnswer } from '../../wire/anthropic/answer.ts';
 import type { AnthropicThinking } from '../../wire/anthropic/body.ts';
-import { renderAnthropic } from '../../wire/anthropic/render.ts';
-import { validateAnthropic } from '../../wire/anthropic/rules.ts';
+import { renderAnthropicInSlices } from '../../wire/anthropic/render.ts';
+import { validateAnthropicInSlices } from '../../wire/anthropic/rules.ts';
 import { describeForm } from '../../wire/form.ts';
 import { codeFailures, tellEvents, tellTo } from '../answer-stream.ts';
 import type { WatchedRequest } from '../first-event.ts';
@@ -41,9 +42,11 @@ async function answerRequest(
   { client, profile, thinking }: AnthropicCaller,
   request: WatchedRequest,
 ): Promise<ModelAnswer> {
-  const { body, marks } = renderAnthropic(toWireRequest(request, profile), thinking === undefined ? {} : { thinking });
+  const { body, marks } = await eventLoopShare.run(
+    renderAnthropicInSlices(toWireRequest(request, profile), thinking === undefined ? {} : { thinking }),
+  );
   const describe = (refusal: string): string => describeForm(body, refusal);
-  checkBody(validateAnthropic(body, sizeContext(profile)), describe);
+  checkBody(await eventLoopShare.run(validateAnthropicInSlices(body, sizeContext(profile))), describe);
   const { signal, headers } = callOptions(request, body);
   const code = (error: unknown): ModelError => codeFailure(error, { signal, describe });
   const events = await client.messages

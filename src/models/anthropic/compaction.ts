@@ -2,9 +2,10 @@ import type Anthropic from '@anthropic-ai/sdk';
 import type { Message } from '../../domain/message.ts';
 import { type ModelCompaction, ModelError, type ModelProfile, type ModelRequest } from '../../domain/model.ts';
 import type { RawItems } from '../../domain/raw-items.ts';
+import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import type { AnthropicBody, AnthropicThinking } from '../../wire/anthropic/body.ts';
-import { renderAnthropic } from '../../wire/anthropic/render.ts';
-import { validateAnthropic } from '../../wire/anthropic/rules.ts';
+import { renderAnthropicInSlices } from '../../wire/anthropic/render.ts';
+import { validateAnthropicInSlices } from '../../wire/anthropic/rules.ts';
 import { describeForm } from '../../wire/form.ts';
 import { callOptions, checkBody, sizeContext, toWireRequest } from '../request.ts';
 import { codeFailure } from './client.ts';
@@ -39,9 +40,11 @@ export async function compactAnthropic(
   request: ModelRequest,
 ): Promise<ModelCompaction> {
   const asked = { ...request, messages: endWithUser(request.messages) };
-  const { body } = renderAnthropic(toWireRequest(asked, profile), thinking === undefined ? {} : { thinking });
+  const { body } = await eventLoopShare.run(
+    renderAnthropicInSlices(toWireRequest(asked, profile), thinking === undefined ? {} : { thinking }),
+  );
   const describe = (refusal: string): string => describeForm(body, refusal);
-  checkBody(validateAnthropic(body, sizeContext(profile)), describe);
+  checkBody(await eventLoopShare.run(validateAnthropicInSlices(body, sizeContext(profile))), describe);
   const sent = { ...body, compaction: { type: 'summarize' as const } };
   const message = await client.beta.messages
     .stream({ ...sent, betas: [COMPACTION_BETA] }, callOptions(request, sent))

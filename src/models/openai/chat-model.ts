@@ -1,9 +1,10 @@
 import type OpenAI from 'openai';
 import { type Model, type ModelAnswer, ModelError, type ModelProfile, type ModelUsage } from '../../domain/model.ts';
+import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { describeForm } from '../../wire/form.ts';
 import { readChatAnswer } from '../../wire/openai-chat/answer.ts';
-import { type ChatOptions, renderChat } from '../../wire/openai-chat/render.ts';
-import { validateChat } from '../../wire/openai-chat/rules.ts';
+import { type ChatOptions, renderChatInSlices } from '../../wire/openai-chat/render.ts';
+import { validateChatInSlices } from '../../wire/openai-chat/rules.ts';
 import { codeFailures, tellEvents, tellTo } from '../answer-stream.ts';
 import type { WatchedRequest } from '../first-event.ts';
 import { callOptions, checkBody, sizeContext, toWireRequest } from '../request.ts';
@@ -24,10 +25,10 @@ export function chatModel({ profile: given, chat = {}, ...connection }: ChatMode
   return {
     profile,
     async generate(request: WatchedRequest) {
-      const { body } = renderChat(toWireRequest(request, profile), chat);
+      const { body } = await eventLoopShare.run(renderChatInSlices(toWireRequest(request, profile), chat));
       const describe = (refusal: string): string => describeForm(body, refusal);
       const context = { ...sizeContext(profile), hasStrictTemplate: chat.isStrict === true };
-      checkBody(validateChat(body, context), describe);
+      checkBody(await eventLoopShare.run(validateChatInSlices(body, context)), describe);
       const { signal, version } = request;
       const streamed = { ...body, stream: true as const, stream_options: { include_usage: true } };
       const code = (error: unknown): ModelError => codeFailure(error, { signal, describe });

@@ -1,9 +1,10 @@
 import type OpenAI from 'openai';
 import { type ModelCompaction, ModelError, type ModelProfile, type ModelRequest } from '../../domain/model.ts';
 import type { RawItems } from '../../domain/raw-items.ts';
+import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { describeForm } from '../../wire/form.ts';
-import { renderResponses } from '../../wire/openai-responses/render.ts';
-import { validateResponses } from '../../wire/openai-responses/rules.ts';
+import { renderResponsesInSlices } from '../../wire/openai-responses/render.ts';
+import { validateResponsesInSlices } from '../../wire/openai-responses/rules.ts';
 import { callOptions, checkBody, sizeContext, toWireRequest } from '../request.ts';
 import { codeFailure } from './client.ts';
 import { readResponsesUsage } from './responses-usage.ts';
@@ -25,10 +26,13 @@ export async function compactResponses(
   { client, profile, isReasoning }: ResponsesCaller,
   request: ModelRequest,
 ): Promise<ModelCompaction> {
-  const { body } = renderResponses(toWireRequest(request, profile), { isReasoning });
+  const { body } = await eventLoopShare.run(renderResponsesInSlices(toWireRequest(request, profile), { isReasoning }));
   const describe = (refusal: string): string => describeForm(body, refusal);
   // Nothing is to be answered, so that whoever spoke last may be anybody (X4).
-  checkBody(validateResponses(body, { ...sizeContext(profile), isProbed: true }), describe);
+  checkBody(
+    await eventLoopShare.run(validateResponsesInSlices(body, { ...sizeContext(profile), isProbed: true })),
+    describe,
+  );
   const { model, input, instructions } = body;
   const sent = { model, input, ...(instructions === undefined ? {} : { instructions }) };
   const response = await client.responses

@@ -1,9 +1,10 @@
 import type OpenAI from 'openai';
 import { type Model, type ModelAnswer, ModelError, type ModelProfile } from '../../domain/model.ts';
+import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { describeForm } from '../../wire/form.ts';
 import { readResponsesAnswer } from '../../wire/openai-responses/answer.ts';
-import { renderResponses } from '../../wire/openai-responses/render.ts';
-import { validateResponses } from '../../wire/openai-responses/rules.ts';
+import { renderResponsesInSlices } from '../../wire/openai-responses/render.ts';
+import { validateResponsesInSlices } from '../../wire/openai-responses/rules.ts';
 import { codeFailures, tellEvents, tellTo } from '../answer-stream.ts';
 import type { WatchedRequest } from '../first-event.ts';
 import { classifyFailure } from '../provider-errors.ts';
@@ -35,9 +36,9 @@ async function answerRequest(
   { client, profile, isReasoning }: ResponsesCaller,
   request: WatchedRequest,
 ): Promise<ModelAnswer> {
-  const { body } = renderResponses(toWireRequest(request, profile), { isReasoning });
+  const { body } = await eventLoopShare.run(renderResponsesInSlices(toWireRequest(request, profile), { isReasoning }));
   const describe = (refusal: string): string => describeForm(body, refusal);
-  checkBody(validateResponses(body, sizeContext(profile)), describe);
+  checkBody(await eventLoopShare.run(validateResponsesInSlices(body, sizeContext(profile))), describe);
   const { signal, version } = request;
   const code = (error: unknown): ModelError => codeFailure(error, { signal, describe });
   const events = await client.responses

@@ -16,7 +16,7 @@ const MAX_CHARS = 200;
  * a failed match costs no more than it read: linear in any text.
  */
 const WORDS = /https?:\/\/[^\s"'`<>\\)\]}]+|\d{4}-\d\d-\d\d(?:T[\d:.]+Z?)?|[^\s"'`,;:()[\]{}<>|=\\*&]+/g;
-const OUTER_MARKS = /^[$@!?…-]+(?=[\w/])|[.!?…$+]+$/g;
+const OUTER_MARKS = /^[$@!?…-]+(?=[\w/])|(?<![.!?…$+])[.!?…$+]+$/g;
 const EXTENSION =
   /\.(?:[cm]?[jt]sx?|jsonl?|mdx?|rst|txt|pyi?|rs|go|java|kt|c|h|cc|cpp|hpp|cs|rb|php|pl|lua|swift|sh|sql|ya?ml|toml|ini|cfg|conf|lock|html?|s?css|xml|csv|log|diff|patch|png|jpe?g|gif|svg|pdf|zip|gz|db|ipynb|vue)$/i;
 const URL_WORD = /^https?:\/\/[\w.~:/?#@!$%&*+,;=|-]+$/;

@@ -13,7 +13,7 @@ const AT_HEAD = new RegExp(STATED, 'i');
 const AT_TAIL = new RegExp(`${STATED}\\W{0,4}$`, 'i');
 /** `<shell_output command="make" exit_code="101">`: the tag that a result is wrapped in. */
 const OPENING_TAG = /^\s*<[\w:-]+((?:\s+[\w:-]+="[^"]*")+)\s*>/;
-const ATTRIBUTE = /([\w:-]+)="([^"]*)"/g;
+const ATTRIBUTE = /(?<![\w:-])([\w:-]+)="([^"]*)"/g;
 const ATTRIBUTE_NAME = new RegExp(`^(?:${NAME})$`, 'i');
 
 /**

@@ -11,6 +11,8 @@ export interface GivenSource {
 const CHUNK_CHARS = 24;
 /** A record quotes names and errors; one that is copied by half was not written. */
 const MAX_ECHO = 0.5;
+/** Of an answer, what is looked at for copied lines: each place of it is kept in a set. */
+const ECHO_CHARS = 65_536;
 /** A refusal says little besides. Longer texts may begin like one: a user who "cannot log in" is a goal. */
 const MAX_REFUSAL_CHARS = 400;
 const TASK = '(?:help|assist|summari[sz]e|comply|provide|process|continue|write|create|do (?:that|this|so))';
@@ -39,7 +41,7 @@ export function findFault(
   if (end === 'refusal' || isRefusal(content)) return 'declined';
   if (content.trim() === '') return 'empty';
   if (answerTokens >= source.tokens) return `${answerTokens} tokens, not smaller than its source of ${source.tokens}`;
-  if (measureEcho(content, source.transcript) > MAX_ECHO) return 'repeats the transcript';
+  if (measureEcho(content.slice(0, ECHO_CHARS), source.transcript) > MAX_ECHO) return 'repeats the transcript';
   return undefined;
 }
 

@@ -24,7 +24,8 @@ const headings = new Map(names.map((name) => [foldHeading(SECTIONS[name].heading
 const HEADING = /^ {0,3}(?:#{1,6}\s|\*\*)/;
 /** A model's own lists of what code fills, however it names them. */
 const FILLED = /^(?:artifacts?|side effects?)\b/;
-const NOTHING = /^[-*\s]*(?:none|nothing|n\/a|[-–—])?[.\s]*$/i;
+const LIST_MARKS = /^[-*\s]+/;
+const NOTHING = /^(?:none|nothing|n\/a|[–—])?[.\s]*$/i;
 
 /** Reads what a model wrote. What stands before the first section is dropped, and so are its own sections of what code fills. */
 export function readSections(text: string): Sections {
@@ -41,7 +42,7 @@ export function readSections(text: string): Sections {
     }
   }
   const read = names.map((name): [Section, string] => [name, (bodies.get(name) ?? []).join('\n').trim()]);
-  return new Map(read.filter(([, written]) => !NOTHING.test(written)));
+  return new Map(read.filter(([, written]) => !NOTHING.test(written.replace(LIST_MARKS, ''))));
 }
 
 export function renderSections(sections: Sections): string {

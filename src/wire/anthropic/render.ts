@@ -1,6 +1,7 @@
 import type { Message } from '../../domain/message.ts';
 import type { ToolDescription } from '../../domain/model.ts';
-import { type ArrangedRequest, arrangeRequest } from '../arrange.ts';
+import { runToEnd, type Sliced } from '../../domain/sliced.ts';
+import { type ArrangedRequest, arrangeInSlices } from '../arrange.ts';
 import type { Marks, Origin, Rendered, WireRequest } from '../wire-request.ts';
 import type { AnthropicBody, AnthropicThinking, AnthropicTool } from './body.ts';
 import { markLast, markMessages } from './cache-marks.ts';
@@ -21,8 +22,17 @@ const MIN_THINKING_TOKENS = 1_024;
  * @throws orphan_result, duplicate_call where the messages are no history
  */
 export function renderAnthropic(request: WireRequest, options: AnthropicOptions = {}): Rendered<AnthropicBody> {
-  const arranged = arrangeRequest(request, 'anthropic');
-  const laid = layTurns(arranged.items);
+  return runToEnd(renderAnthropicInSlices(request, options));
+}
+
+/** The same, in slices. */
+export function* renderAnthropicInSlices(
+  request: WireRequest,
+  options: AnthropicOptions = {},
+): Sliced<Rendered<AnthropicBody>> {
+  const arranged = yield* arrangeInSlices(request, 'anthropic');
+  const laid = yield* layTurns(arranged.items);
+  yield;
   const { turns } = laid;
   const thinking = fitThinking(options.thinking, laid, request.maxOutputTokens);
   if (options.hasCacheMarks !== false) markMessages(turns, (origin) => request.messages[origin]?.role === 'checkpoint');
@@ -33,6 +43,7 @@ export function renderAnthropic(request: WireRequest, options: AnthropicOptions 
     messages: turns.map(({ role, blocks }) => ({ role, content: blocks })),
     ...(thinking === undefined ? {} : { thinking }),
   };
+  yield;
   return { body, marks: writeMarks(arranged, laid, request.messages) };
 }
 

@@ -1,3 +1,4 @@
+import { runToEnd, type Sliced } from '../../domain/sliced.ts';
 import { applyRules, type RuleContext, type Rules } from '../rules/rule.ts';
 import { sharedRules } from '../rules/shared-rules.ts';
 import type { Violation } from '../wire-request.ts';
@@ -36,5 +37,10 @@ const anthropicRules: Rules<AnthropicView> = {
 
 /** The rules that a Messages request breaks, in the order of the rules; none for a request that its provider takes. */
 export function validateAnthropic(body: unknown, context: RuleContext = {}): Violation[] {
-  return applyRules(anthropicRules, viewAnthropic(body), context);
+  return runToEnd(validateAnthropicInSlices(body, context));
+}
+
+/** The same, in slices. */
+export function* validateAnthropicInSlices(body: unknown, context: RuleContext = {}): Sliced<Violation[]> {
+  return yield* applyRules(anthropicRules, yield* viewAnthropic(body), context);
 }

@@ -1,3 +1,4 @@
+import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import { isThinking } from '../kept-items.ts';
 import type { ArrangedItem, Origin } from '../wire-request.ts';
 import { findCompaction, hidesPicture, writeAssistant, writeOwnBlocks, writePart, writeResult } from './blocks.ts';
@@ -25,12 +26,12 @@ export interface LaidTurns {
  * Lays arranged messages out as turns that alternate (A2, A3). Results stand behind their call and before what the user said
  * since, because they were arranged so (A4).
  */
-export function layTurns(items: readonly ArrangedItem[]): LaidTurns {
+export function* layTurns(items: readonly ArrangedItem[]): Sliced<LaidTurns> {
   const turns: Turn[] = [];
   const withoutRaw = new Set<Origin>();
   const altered = new Set<Origin>();
   const withoutThinking = new Set<Origin>();
-  items.forEach((item, index) => {
+  yield* forEachInSlices(items, (item, index) => {
     const { role, blocks: written, ...fate } = writeItem(item, index === 0);
     const last = turns.at(-1);
     const turn = last?.role === role ? last : { role, blocks: [], origins: [] };

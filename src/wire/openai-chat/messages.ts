@@ -1,3 +1,4 @@
+import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import type { SentPart } from '../sent-parts.ts';
 import type { ArrangedItem, Origin } from '../wire-request.ts';
 import type { ChatAssistantMessage, ChatImagePart, ChatMessage, ChatTextPart } from './body.ts';
@@ -26,12 +27,12 @@ const PICTURE_TEXT = '(the picture follows)';
  * Lays arranged messages out, each round's results directly behind its calls (C1, C2). Pictures of results follow the round as
  * a user message, since a result holds text only; errors have no field of their own.
  */
-export function layMessages(items: readonly ArrangedItem[]): LaidMessages {
+export function* layMessages(items: readonly ArrangedItem[]): Sliced<LaidMessages> {
   const messages: LaidMessage[] = [];
   const withRaw = new Set<Origin>();
   const altered = new Set<Origin>();
   let pictures: Pictures = [];
-  items.forEach((item, index) => {
+  yield* forEachInSlices(items, (item, index) => {
     const { origin } = item;
     if (item.kind === 'assistant') {
       const own = writeOwnMessage(item);

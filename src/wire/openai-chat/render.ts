@@ -1,6 +1,7 @@
 import type { Message } from '../../domain/message.ts';
 import type { ToolDescription } from '../../domain/model.ts';
-import { type ArrangedSystem, arrangeRequest } from '../arrange.ts';
+import { runToEnd, type Sliced } from '../../domain/sliced.ts';
+import { type ArrangedSystem, arrangeInSlices } from '../arrange.ts';
 import type { Origin, Rendered, WireRequest } from '../wire-request.ts';
 import type { ChatBody, ChatTextPart, ChatTool } from './body.ts';
 import { type LaidMessage, layMessages, plainText } from './messages.ts';
@@ -21,10 +22,16 @@ export interface ChatOptions {
  * @throws orphan_result, duplicate_call where the messages are no history
  */
 export function renderChat(request: WireRequest, options: ChatOptions = {}): Rendered<ChatBody> {
+  return runToEnd(renderChatInSlices(request, options));
+}
+
+/** The same, in slices. */
+export function* renderChatInSlices(request: WireRequest, options: ChatOptions = {}): Sliced<Rendered<ChatBody>> {
   const { systemRole = 'system', isStrict = false, outputCapField = 'max_completion_tokens' } = options;
-  const arranged = arrangeRequest(request, 'openai-chat');
-  const { messages, withRaw, altered } = layMessages(arranged.items);
+  const arranged = yield* arrangeInSlices(request, 'openai-chat');
+  const { messages, withRaw, altered } = yield* layMessages(arranged.items);
   const { messages: turns, dropped } = keepReasoningInLoop(isStrict ? alternateRoles(messages) : messages);
+  yield;
   const laid = [...writeSystem(arranged.system, systemRole), ...turns];
   const whole = [...altered, ...dropped].map((origin): [Origin, Message] => [
     origin,

@@ -1,6 +1,7 @@
+import { runToEnd, type Sliced } from '../../domain/sliced.ts';
 import { applyRules, type Breach, type RuleContext, type Rules } from '../rules/rule.ts';
 import { sharedRules } from '../rules/shared-rules.ts';
-import { mayBeOpen } from '../rules/view.ts';
+import { findOpenable } from '../rules/view.ts';
 import type { Violation } from '../wire-request.ts';
 import { type ChatMessage, type ChatView, viewChat } from './rules/view.ts';
 
@@ -17,12 +18,18 @@ const chatRules: Rules<ChatView> = {
 
 /** The rules that a Chat Completions request breaks, in the order of the rules; none for one that its provider takes. */
 export function validateChat(body: unknown, context: RuleContext = {}): Violation[] {
-  return applyRules(chatRules, viewChat(body), context);
+  return runToEnd(validateChatInSlices(body, context));
+}
+
+/** The same, in slices. */
+export function* validateChatInSlices(body: unknown, context: RuleContext = {}): Sliced<Violation[]> {
+  return yield* applyRules(chatRules, yield* viewChat(body), context);
 }
 
 /** C1: an assistant message with calls is followed at once by one result for each. */
 function* answersCallsAtOnce(view: ChatView, context: RuleContext): Generator<Breach> {
   const resultAt = new Map(view.results.map(({ position, callId }) => [position, callId]));
+  const openable = findOpenable(view, context);
   for (const [position, calls] of Map.groupBy(view.calls, (call) => call.position)) {
     const due = new Set(calls.map(({ id }) => id));
     const given = new Set<string>();
@@ -32,7 +39,7 @@ function* answersCallsAtOnce(view: ChatView, context: RuleContext): Generator<Br
       given.add(callId);
     }
     for (const call of calls) {
-      if (!given.has(call.id) && !mayBeOpen(call, view, context)) {
+      if (!given.has(call.id) && !openable.has(call)) {
         yield { path: call.path, message: 'this call is not followed at once by its result' };
       }
     }
@@ -73,7 +80,7 @@ function* writesArgumentsAsText({ untextedCalls }: ChatView): Generator<Breach> 
 function* ordersRoles(view: ChatView, context: RuleContext): Generator<Breach> {
   const { chat } = view;
   const { hasStrictTemplate } = context;
-  const isOpen = view.calls.some((call) => mayBeOpen(call, view, context));
+  const isOpen = findOpenable(view, context).size > 0;
   const start = chat.findIndex(({ role }) => !isSystem(role));
   if (start < 0) return;
   for (const [index, { path, role }] of chat.entries()) {

@@ -1,3 +1,4 @@
+import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import type { SentPart } from '../sent-parts.ts';
 import type { ArrangedItem, Origin } from '../wire-request.ts';
 import type { InputImage, InputText, ResponsesItem } from './body.ts';
@@ -18,12 +19,12 @@ export interface LaidItems {
 }
 
 /** Lays arranged messages out as input items; a round's outputs stand behind its calls, because they were arranged so (R1, R5). */
-export function layItems(arranged: readonly ArrangedItem[]): LaidItems {
+export function* layItems(arranged: readonly ArrangedItem[]): Sliced<LaidItems> {
   const items: LaidItem[] = [];
   const withRaw = new Set<Origin>();
   const altered = new Set<Origin>();
   const ids = new Set<unknown>();
-  arranged.forEach((one, index) => {
+  yield* forEachInSlices(arranged, (one, index) => {
     const written = writeItem(one, index === 0, ids);
     items.push(...written.items);
     if (written.raw === 'verbatim') withRaw.add(one.origin);

@@ -1,6 +1,7 @@
 import type { Message } from '../../domain/message.ts';
 import type { ToolDescription } from '../../domain/model.ts';
-import { type ArrangedSystem, arrangeRequest } from '../arrange.ts';
+import { runToEnd, type Sliced } from '../../domain/sliced.ts';
+import { type ArrangedSystem, arrangeInSlices } from '../arrange.ts';
 import { NO_ORIGIN, type Origin, type Rendered, type WireRequest } from '../wire-request.ts';
 import type { ResponsesBody, ResponsesTool } from './body.ts';
 import { type LaidItem, layItems } from './items.ts';
@@ -18,12 +19,17 @@ const MIN_OUTPUT_TOKENS = 16;
  * ours (R7), and reasoning comes back sealed (R6).
  * @throws orphan_result, duplicate_call where the messages are no history
  */
-export function renderResponses(
+export function renderResponses(request: WireRequest, options: ResponsesOptions = {}): Rendered<ResponsesBody> {
+  return runToEnd(renderResponsesInSlices(request, options));
+}
+
+/** The same, in slices. */
+export function* renderResponsesInSlices(
   request: WireRequest,
   { isReasoning = true }: ResponsesOptions = {},
-): Rendered<ResponsesBody> {
-  const arranged = arrangeRequest(request, 'openai-responses');
-  const { items, withRaw, altered } = layItems(arranged.items);
+): Sliced<Rendered<ResponsesBody>> {
+  const arranged = yield* arrangeInSlices(request, 'openai-responses');
+  const { items, withRaw, altered } = yield* layItems(arranged.items);
   const [prompt, logged] = splitSystem(arranged.system);
   const laid = [...logged.map(writeLogged), ...items];
   const whole = [...altered].map((origin): [Origin, Message] => [origin, request.messages[origin] as Message]);

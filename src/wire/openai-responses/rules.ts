@@ -1,3 +1,4 @@
+import { runToEnd, type Sliced } from '../../domain/sliced.ts';
 import { applyRules, type RuleContext, type Rules } from '../rules/rule.ts';
 import { sharedRules } from '../rules/shared-rules.ts';
 import type { Violation } from '../wire-request.ts';
@@ -26,5 +27,10 @@ const responsesRules: Rules<ResponsesView> = {
 
 /** The rules that a Responses request breaks, in the order of the rules; none for a request that its provider takes. */
 export function validateResponses(body: unknown, context: RuleContext = {}): Violation[] {
-  return applyRules(responsesRules, viewResponses(body), context);
+  return runToEnd(validateResponsesInSlices(body, context));
+}
+
+/** The same, in slices. */
+export function* validateResponsesInSlices(body: unknown, context: RuleContext = {}): Sliced<Violation[]> {
+  return yield* applyRules(responsesRules, yield* viewResponses(body), context);
 }

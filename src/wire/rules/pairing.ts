@@ -1,5 +1,5 @@
 import type { Breach, RuleContext } from './rule.ts';
-import { type BodyView, mayBeOpen, type ViewedCall, type ViewedResult } from './view.ts';
+import { type BodyView, findOpenable, type ViewedCall, type ViewedResult } from './view.ts';
 
 /** X1: every call has exactly one result, later than the call; every result has exactly one call; ids are unique and fit. */
 export function* pairsCallsAndResults(view: BodyView, context: RuleContext): Generator<Breach> {
@@ -20,8 +20,9 @@ export function* pairsCallsAndResults(view: BodyView, context: RuleContext): Gen
     if (answered.has(callId)) yield { path, message: 'the call of this result is answered twice' };
     answered.add(callId);
   }
+  const openable = findOpenable(view, context);
   for (const call of calls.values()) {
-    if (!answered.has(call.id) && !mayBeOpen(call, view, context)) {
+    if (!answered.has(call.id) && !openable.has(call)) {
       yield { path: call.path, message: 'this call has no result' };
     }
   }
@@ -30,10 +31,11 @@ export function* pairsCallsAndResults(view: BodyView, context: RuleContext): Gen
 /** X2: the results of a parallel batch stand together or not at all. */
 export function* keepsBatchesWhole(view: BodyView, context: RuleContext): Generator<Breach> {
   const answered = answeredIds(view.results);
+  const openable = findOpenable(view, context);
   for (const batch of batches(view.calls)) {
     const missing = batch.filter(({ id }) => !answered.has(id));
     const [first] = missing;
-    if (first === undefined || missing.length === batch.length || mayBeOpen(first, view, context)) continue;
+    if (first === undefined || missing.length === batch.length || openable.has(first)) continue;
     yield {
       path: first.path,
       message: `${missing.length} of the ${batch.length} calls of one answer lack their results`,

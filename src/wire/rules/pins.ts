@@ -7,8 +7,10 @@ import type { Rendered, Violation, WireRequest } from '../wire-request.ts';
 /** X13: a pinned message is the same before and after a pass. Paths are of `before`. */
 export function checkPinned(before: readonly Message[], after: readonly Message[]): Violation[] {
   const kept = new Set(after);
+  const byContent = Map.groupBy(after, ({ content }) => content);
   return before.flatMap((message, position) => {
-    const isKept = message.pinned !== true || kept.has(message) || after.some((one) => isDeepStrictEqual(one, message));
+    const alike = message.pinned === true && !kept.has(message) ? byContent.get(message.content) : [message];
+    const isKept = alike?.some((one) => isDeepStrictEqual(one, message)) ?? false;
     return isKept ? [] : [breach(`messages[${position}]`, 'a pinned message was removed or changed')];
   });
 }
@@ -31,10 +33,27 @@ export function checkPins(
   });
   const sought = [...pins.map((text, index) => ({ path: `pins[${index}]`, text })), ...pinned];
   if (sought.length === 0) return [];
+  // Nearly all pinned texts are sent by themselves. Only the others are looked for in the whole body, each once over all of it.
+  const whole = collectTexts(body);
+  const others = sought.filter(({ text }) => !whole.has(text));
+  if (others.length === 0) return [];
   const sent = JSON.stringify(body);
-  return sought
+  return others
     .filter(({ text }) => !sent.includes(insideJson(text)))
     .map(({ path }) => breach(path, 'a pinned text is not sent letter by letter'));
+}
+
+/** Every text of a body, wherever it stands. */
+function collectTexts(body: unknown): ReadonlySet<unknown> {
+  const texts = new Set<unknown>();
+  const values = [body];
+  for (let value = values.pop(); value !== undefined; value = values.pop()) {
+    if (typeof value === 'string') texts.add(value);
+    else if (typeof value === 'object' && value !== null) {
+      for (const inner of Object.values(value)) if (inner !== undefined) values.push(inner);
+    }
+  }
+  return texts;
 }
 
 /** Those that every format sends: of what a model or the system says, the text alone. */

@@ -1,3 +1,4 @@
+import type { Sliced } from '../../domain/sliced.ts';
 import type { Violation } from '../wire-request.ts';
 
 /** What a body does not say by itself. */
@@ -27,8 +28,12 @@ export type Rule<View> = (view: View, context: RuleContext) => Iterable<Breach>;
 /** Rules by their number. */
 export type Rules<View> = Readonly<Record<string, Rule<View>>>;
 
-export function applyRules<View>(rules: Rules<View>, view: View, context: RuleContext): Violation[] {
-  return Object.entries(rules).flatMap(([rule, check]) =>
-    Array.from(check(view, context), (breach) => ({ rule, ...breach })),
-  );
+/** Yields after each rule. */
+export function* applyRules<View>(rules: Rules<View>, view: View, context: RuleContext): Sliced<Violation[]> {
+  const violations: Violation[] = [];
+  for (const [rule, check] of Object.entries(rules)) {
+    for (const breach of check(view, context)) violations.push({ rule, ...breach });
+    yield;
+  }
+  return violations;
 }

@@ -73,12 +73,13 @@ export interface BodyView {
   readonly malformed: readonly Breach[];
 }
 
-/** Whether a call is one that a probed body may leave without a result: of the last answer, and with none anywhere. */
-export function mayBeOpen(
-  { id, answer }: ViewedCall,
-  { messages, results }: BodyView,
+/** The calls that a probed body may leave without a result: those of the last answer that have none anywhere. */
+export function findOpenable(
+  { messages, calls, results }: BodyView,
   { isProbed }: RuleContext,
-): boolean {
+): ReadonlySet<ViewedCall> {
+  if (isProbed !== true) return new Set();
   const last = messages.findLast(({ author }) => author === 'assistant');
-  return isProbed === true && answer === last?.answer && results.every(({ callId }) => callId !== id);
+  const answered = new Set(results.map(({ callId }) => callId));
+  return new Set(calls.filter(({ answer, id }) => answer === last?.answer && !answered.has(id)));
 }

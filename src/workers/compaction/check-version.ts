@@ -1,9 +1,10 @@
 import { requestTokens } from '../../domain/compaction/request-size.ts';
 import type { SettledContext } from '../../domain/compaction/settle.ts';
-import { buildContext, type ContextSource, messagesOf } from '../../domain/context.ts';
+import { buildInSlices, type ContextSource, messagesOf } from '../../domain/context.ts';
 import type { Message } from '../../domain/message.ts';
 import { WIRE_FORMATS } from '../../domain/raw-items.ts';
 import { upperBoundTokens } from '../../domain/size.ts';
+import type { Sliced } from '../../domain/sliced.ts';
 import type { Checkpoint } from '../../domain/version.ts';
 import { wireFormats } from '../../wire/formats.ts';
 import { checkOpenRound } from '../../wire/rules/open-round.ts';
@@ -25,17 +26,17 @@ export type CheckedAgent = Pick<PreparedAgent, 'agent' | 'policy' | 'system' | '
  * adapter renders; of a model without one, in every format, and under nobody's caps.
  * @param checkpoints texts of the new checkpoints, by key
  */
-export function checkVersion(
+export function* checkVersion(
   prepared: CheckedAgent,
   source: ContextSource,
   settled: Pick<SettledContext, 'segments' | 'weight'>,
   checkpoints: ReadonlyMap<string, Checkpoint>,
-): Violation[] {
+): Sliced<Violation[]> {
   const { agent, policy, system, tools } = prepared;
   const { profile } = agent.model;
   const number = source.version.number + 1;
-  const before = readMessages(source);
-  const after = readMessages({
+  const before = yield* readMessages(source);
+  const after = yield* readMessages({
     ...source,
     version: { ...source.version, number, base: source.head, segments: [...settled.segments] },
     checkpoints: new Map([...source.checkpoints, ...checkpoints]),
@@ -50,22 +51,23 @@ export function checkVersion(
   };
   const context = contextOf(prepared, settled);
   const formats = profile.format === undefined ? WIRE_FORMATS : [profile.format];
-  const sent = formats.flatMap((format) => {
-    const { render, validate } = wireFormats[format];
-    const rendered = render(request, profile.renderOptions);
-    const { body } = rendered;
-    return [
-      ...validate(body, context, profile.renderOptions),
-      ...checkOrder(request, rendered),
-      ...checkThinking(request, rendered),
-      ...checkPins(request, rendered, policy.pins),
-    ];
-  });
-  return [...checkOpenRound(before, after), ...checkPinned(before, after), ...sent];
+  const violations = [...(yield* checkOpenRound(before, after)), ...checkPinned(before, after)];
+  for (const format of formats) {
+    const { renderInSlices, validateInSlices } = wireFormats[format];
+    const rendered = yield* renderInSlices(request, profile.renderOptions);
+    violations.push(...(yield* validateInSlices(rendered.body, context, profile.renderOptions)));
+    for (const check of [checkOrder, checkThinking]) {
+      violations.push(...check(request, rendered));
+      yield;
+    }
+    violations.push(...checkPins(request, rendered, policy.pins));
+    yield;
+  }
+  return violations;
 }
 
-function readMessages(source: ContextSource): Message[] {
-  return messagesOf(buildContext(source));
+function* readMessages(source: ContextSource): Sliced<Message[]> {
+  return messagesOf(yield* buildInSlices(source));
 }
 
 /** X9 by the upper bound, as the sender asks: what a version would have refused is not worth its commit. */

@@ -1,10 +1,11 @@
-import { type PassPlan, type PlanRequest, planPass } from '../../domain/compaction/plan.ts';
+import { type PassPlan, type PlanRequest, planInSlices } from '../../domain/compaction/plan.ts';
 import { canRebase } from '../../domain/compaction/rebase.ts';
 import { hasHardReason, REASONS, type Reason } from '../../domain/compaction/thresholds.ts';
-import { buildContext, type Context, messagesOf } from '../../domain/context.ts';
+import { buildInSlices, type Context, messagesOf } from '../../domain/context.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { ClaimedPass, PassLost } from '../../domain/ports/pass-store.ts';
 import type { SummarizationTask } from '../../domain/ports/queue.ts';
+import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { summaryPolicy } from '../summary-policy.ts';
 import { waitsForAnswer } from '../thinking-loop.ts';
@@ -124,11 +125,11 @@ export class PassRun {
     const source = await this.#ports.contexts.readContext(lease.conversation);
     if (source === undefined) return this.#ending.lose('gone');
     this.#made = { source, settled: undefined };
-    const context = buildContext(source);
+    const context = await eventLoopShare.run(buildInSlices(source));
     if (waitsForAnswer(fresh.reasons, messagesOf(context))) {
       return await this.#ending.end({ kind: 'thinking' }, this.#look, fresh.reasons);
     }
-    const plan = planPass(this.#request(context, fresh.reasons));
+    const plan = await eventLoopShare.run(planInSlices(this.#request(context, fresh.reasons)));
     if (plan.kind === 'evict' || plan.kind === 'trim') return plan;
     if (plan.kind !== 'summarize') return await this.#ending.end({ kind: plan.kind }, this.#look, fresh.reasons);
     const recorded = await this.#ports.passes.recordPlan(lease, JSON.stringify(plan));
@@ -169,7 +170,8 @@ export class PassRun {
     if (!(await this.#fits(plan, live.version))) return undefined;
     const reasons = REASONS.filter((reason) => plan.reasons.includes(reason) || fresh.reasons.includes(reason));
     // The summaries stay where they are, for the pass that comes when the loop has ended.
-    if (waitsForAnswer(reasons, messagesOf(buildContext(live)))) {
+    const shown = await eventLoopShare.run(buildInSlices(live));
+    if (waitsForAnswer(reasons, messagesOf(shown))) {
       return await this.#ending.end({ kind: 'thinking' }, look, reasons);
     }
     // What came behind the plan stays behind the version, unless a turn waits: then all of it has to fit.
@@ -184,14 +186,16 @@ export class PassRun {
       plan,
       this.#policy,
     );
-    const settled = settleSendable(
-      { ...this.#request(buildContext(source), reasons), plan, summaries },
+    const context = source === live ? shown : await eventLoopShare.run(buildInSlices(source));
+    const settling = settleSendable(
+      { ...this.#request(context, reasons), plan, summaries },
       {
         quarantine: look.state.quarantine,
         check: (made) => checkVersion(look.prepared, source, made, checkpoints),
         onRefusal: (refusal) => this.#ending.reject(live.version.number + 1, refusal),
       },
     );
+    const settled = await eventLoopShare.run(settling);
     this.#made = { source, settled: settled.kind === 'version' ? settled : undefined };
     if (settled.kind === 'refused') return await this.#ending.fail('invalid_context', reasons, this.#prepared.policy);
     const pass = { plan, settled, reasons, head, live: live.version, checkpoints, look };

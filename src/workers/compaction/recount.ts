@@ -1,7 +1,8 @@
 import { type BudgetInfeasible, explainInfeasible } from '../../domain/compaction/infeasible.ts';
 import { Ladder } from '../../domain/compaction/ladder.ts';
-import { buildContext } from '../../domain/context.ts';
+import { buildInSlices } from '../../domain/context.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
+import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { prepareAsLastTurn } from '../prepared-agent.ts';
 import { summaryPolicy } from '../summary-policy.ts';
 import type { PassAsked, Recount } from '../turn/turn-dependencies.ts';
@@ -26,7 +27,7 @@ export async function recountContext(
   if (state === undefined || source === undefined || found === undefined) return undefined;
   const prepared = { ...(await prepareAsLastTurn(contexts, conversation, found)) };
   const firstUserSeq = await findFirstUser(contexts, conversation, source.head);
-  const context = buildContext(source);
+  const context = await eventLoopShare.run(buildInSlices(source));
   const findings = { firstUserSeq, refusedTokens };
   const tried = await tryPass({
     prepared,
@@ -45,12 +46,12 @@ export async function recountContext(
       return { fits: false, details: tried.details, rules: [] };
     default: {
       const rules = tried.kind === 'refused' ? tried.refusal.codes : [];
-      return { fits: false, details: explainNow(), rules };
+      return { fits: false, details: await explainNow(), rules };
     }
   }
 
-  function explainNow(): BudgetInfeasible {
+  async function explainNow(): Promise<BudgetInfeasible> {
     const request = planRequest(prepared, context, reasons, findings);
-    return explainInfeasible(request, new Ladder(request).layout);
+    return explainInfeasible(request, await eventLoopShare.run(new Ladder(request).layOut()));
   }
 }

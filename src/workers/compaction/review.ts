@@ -1,10 +1,12 @@
 import { excessWeight, requestTokens } from '../../domain/compaction/request-size.ts';
 import { hasHardReason, REASONS, type Reason } from '../../domain/compaction/thresholds.ts';
-import { buildContext, type ContextSource, messagesOf, weighItems } from '../../domain/context.ts';
+import { buildInSlices, type ContextItem, type ContextSource, messagesOf, weighItems } from '../../domain/context.ts';
 import { addWeights } from '../../domain/message.ts';
 import type { ClaimedPass } from '../../domain/ports/pass-store.ts';
 import { type ApprovalRefusal, type Edits, editProposal, type Proposal, rangeName } from '../../domain/proposal.ts';
+import type { Sliced } from '../../domain/sliced.ts';
 import type { Segment } from '../../domain/version.ts';
+import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { hashSegments } from '../segments-hash.ts';
 import { isThinkingLoopOpen } from '../thinking-loop.ts';
@@ -61,7 +63,8 @@ export class Review {
     if (live === undefined) return this.#ending.lose('gone');
     if (live.version.number !== proposal.version.parent) return undefined;
     const approved = await this.#applyEdits(proposal, verdict.edits, live, look);
-    const refusal = 'code' in approved ? approved : this.#findRefusal(approved, verdict.edits, live, look);
+    const refusal =
+      'code' in approved ? approved : await eventLoopShare.run(this.#findRefusal(approved, verdict.edits, live, look));
     if (refusal !== undefined) return await this.#ending.refuse(refusal);
     return 'code' in approved ? undefined : await this.#ending.approve(approved, look, reasons);
   }
@@ -81,19 +84,21 @@ export class Review {
     const { overhead } = prepared;
     const edited = editProposal(proposal, await weighEdits(prepared, proposal, edits), overhead);
     // Both sizes by one calibration: it may have moved while the proposal waited.
-    const items = buildContext(live).items.filter(({ to }) => to <= proposal.version.base);
+    const context = await eventLoopShare.run(buildInSlices(live));
+    const items = context.items.filter(({ to }) => to <= proposal.version.base);
     const tokensBefore = requestTokens({ overhead }, weighItems(items).tokens);
     return { ...edited, version: { ...edited.version, tokensBefore } };
   }
 
   /** All that is asked of a version that a pass makes, over what has been appended since. */
-  #findRefusal(
+  *#findRefusal(
     { version, checkpoints }: Proposal,
     edits: Edits,
     live: ContextSource,
     { state, prepared }: PassLook,
-  ): ApprovalRefusal | undefined {
-    if (isThinkingLoopOpen(messagesOf(buildContext(live)))) {
+  ): Sliced<ApprovalRefusal | undefined> {
+    const { items } = yield* buildInSlices(live);
+    if (isThinkingLoopOpen(messagesOf({ items }))) {
       const field = 'conversation';
       return {
         code: 'conversation_busy',
@@ -113,11 +118,11 @@ export class Review {
     if (state.quarantine?.segments === hashSegments(version.segments)) {
       return blame(edits, 'a provider refused these very segments');
     }
-    const appended = segmentBehind(version, live);
+    const appended = segmentBehind(version, live.head, items);
     const segments = appended === undefined ? version.segments : [...version.segments, appended];
     const weight = addWeights(version.weight, appended?.weight ?? { tokens: 0, bytes: 0 });
     const texts = new Map(Object.entries(checkpoints));
-    const [violation] = checkVersion(prepared, live, { segments, weight }, texts);
+    const [violation] = yield* checkVersion(prepared, live, { segments, weight }, texts);
     return violation && blame(edits, `${violation.rule}: ${violation.message}`);
   }
 }
@@ -131,8 +136,11 @@ function blame(edits: Edits, message: string): ApprovalRefusal {
 }
 
 /** What was appended behind a version's base, as it is; undefined where that is nothing. */
-function segmentBehind({ base }: Proposal['version'], live: ContextSource): Segment | undefined {
-  if (live.head <= base) return undefined;
-  const items = buildContext(live).items.filter(({ from }) => from > base);
-  return { kind: 'raw', from: base + 1, to: live.head, weight: weighItems(items) };
+function segmentBehind(
+  { base }: Proposal['version'],
+  head: number,
+  items: readonly ContextItem[],
+): Segment | undefined {
+  if (head <= base) return undefined;
+  return { kind: 'raw', from: base + 1, to: head, weight: weighItems(items.filter(({ from }) => from > base)) };
 }

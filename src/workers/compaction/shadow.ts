@@ -1,13 +1,13 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { requestTokens } from '../../domain/compaction/request-size.ts';
 import type { SettledContext } from '../../domain/compaction/settle.ts';
-import { buildContext, type Context, type ContextItem, type ContextSource, weighItems } from '../../domain/context.ts';
+import { buildInSlices, type Context, type ContextItem, type ContextSource, weighItems } from '../../domain/context.ts';
 import { OPEN_GATE } from '../../domain/conversation.ts';
 import type { EventListener } from '../../domain/events.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { PassMeasure } from '../../domain/pass-events.ts';
 import type { ContextReader } from '../../domain/ports/context-store.ts';
 import type { Segment } from '../../domain/version.ts';
+import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { type PreparedAgent, type PreparedAgents, prepareAsLastTurn } from '../prepared-agent.ts';
 import type { SummarizationPorts } from '../summarization/ports.ts';
 import type { PassLook } from './pass-look.ts';
@@ -66,8 +66,7 @@ export function createShadow(ports: ShadowPorts): Shadow {
       const found = await prepareAsLastTurn(ports.contexts, pass.conversation, known);
       // As it is now: one measure counts by one calibration.
       const prepared = { ...found };
-      const context = buildContext(pass.source);
-      await nextTurn();
+      const context = await eventLoopShare.run(buildInSlices(pass.source));
       const { conversation, passId } = pass;
       const live = measureContext(context, pass);
       try {

@@ -1,11 +1,13 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BudgetInfeasible } from '../../domain/compaction/infeasible.ts';
-import { type PassPlan, planPass } from '../../domain/compaction/plan.ts';
+import { type PassPlan, planInSlices } from '../../domain/compaction/plan.ts';
 import type { SettledContext } from '../../domain/compaction/settle.ts';
 import type { Reason } from '../../domain/compaction/thresholds.ts';
 import { type Context, type ContextSource, messagesOf } from '../../domain/context.ts';
 import type { ConversationState } from '../../domain/conversation.ts';
+import type { Sliced } from '../../domain/sliced.ts';
 import type { Checkpoint } from '../../domain/version.ts';
+import { eventLoopShare } from '../../tokens/event-loop-share.ts';
+import type { Violation } from '../../wire/wire-request.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { waitsForAnswer } from '../thinking-loop.ts';
 import type { AcceptedSummaries } from './accepted-summaries.ts';
@@ -43,7 +45,7 @@ export type TrialOutcome = { readonly reasons: readonly Reason[] } & (
 );
 
 /**
- * Evaluates, plans, settles and checks as a pass does; the event loop has its turn between them. What comes of it is the
+ * Evaluates, plans, settles and checks as a pass does, in slices. What comes of it is the
  * caller's: nothing is written anywhere.
  */
 export async function tryPass(trial: TrialRequest): Promise<TrialOutcome> {
@@ -52,23 +54,23 @@ export async function tryPass(trial: TrialRequest): Promise<TrialOutcome> {
   if (reasons.length === 0) return { kind: 'no_reason', reasons };
   if (waitsForAnswer(reasons, messagesOf(context))) return { kind: 'thinking', reasons };
   const request = planRequest(prepared, context, reasons, trial);
-  await nextTurn();
-  const plan = planPass(request);
+  const plan = await eventLoopShare.run(planInSlices(request));
   if (plan.infeasible !== undefined) return { kind: 'infeasible', details: plan.infeasible, reasons };
   if (plan.kind === 'none' || plan.kind === 'infeasible') return { kind: 'none', reasons };
   const { summaries, checkpoints } = await trial.complete(plan);
-  await nextTurn();
   let refusal: Refusal = { codes: [], message: '' };
-  const settled = settleSendable(
+  const settling = settleSendable(
     { ...request, plan, summaries },
     {
       quarantine: state.quarantine,
-      check: (made) => (trial.isUnchecked === true ? [] : checkVersion(prepared, source, made, checkpoints)),
+      check: (made) =>
+        trial.isUnchecked === true ? withoutViolations() : checkVersion(prepared, source, made, checkpoints),
       onRefusal: (found) => {
         refusal = found;
       },
     },
   );
+  const settled = await eventLoopShare.run(settling);
   switch (settled.kind) {
     case 'version': {
       const used = new Map([...checkpoints].filter(([key]) => settled.texts.includes(key)));
@@ -81,4 +83,9 @@ export async function tryPass(trial: TrialRequest): Promise<TrialOutcome> {
     default:
       return { kind: settled.kind, reasons };
   }
+}
+
+// oxlint-disable-next-line require-yield -- no work, so nothing to interrupt
+function* withoutViolations(): Sliced<Violation[]> {
+  return [];
 }

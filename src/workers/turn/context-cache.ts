@@ -1,7 +1,8 @@
-import { buildContext, messagesOf } from '../../domain/context.ts';
+import { buildInSlices, messagesOf } from '../../domain/context.ts';
 import type { ConversationState } from '../../domain/conversation.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
+import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { LostTurn } from './lost-turn.ts';
 import type { TurnDependencies } from './turn-dependencies.ts';
 
@@ -52,7 +53,7 @@ export class ContextCache {
   async #readWhole(): Promise<SentContext> {
     const source = await this.#contexts.readContext(this.#conversation);
     if (source === undefined) throw new LostTurn('gone');
-    const context = buildContext(source);
+    const context = await eventLoopShare.run(buildInSlices(source));
     const { version, head } = context;
     const isCompacted = version.segments.some(({ kind }) => kind !== 'raw');
     this.#cached = { version: version.number, isCompacted, head, messages: messagesOf(context) };

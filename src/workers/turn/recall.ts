@@ -7,7 +7,7 @@ import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import { RECALL, RecallSearch, recallText } from '../../domain/recall.ts';
 import { readQuery } from '../../domain/recall-terms.ts';
 import { START_VERSION } from '../../domain/version.ts';
-import { EventLoopShare } from '../../tokens/event-loop-share.ts';
+import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { countSeqs, type LogPlace, readBatches } from './recall-log.ts';
 
 /** Tokens of an answer, unless the call or the clip of tool results says otherwise. */
@@ -61,7 +61,7 @@ interface Hit {
 
 /**
  * The tool by which an agent searches and reads its own conversation, what compaction archived above all. One for each agent of a
- * worker: all its searches share one part of the event loop.
+ * worker.
  */
 export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
   readonly name = RECALL;
@@ -72,7 +72,6 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
   readonly input = input;
   readonly #counter: TokenCounter;
   readonly #maxTokens: number;
-  readonly #share = new EventLoopShare();
 
   /** @param maxTokens what the clip of tool results leaves */
   constructor(counter: TokenCounter, maxTokens: number) {
@@ -100,9 +99,8 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
     const { version: number } = state.size;
     const version = await contexts.readVersion(conversation, number);
     const search = new RecallSearch(readQuery(query), (version ?? START_VERSION).segments);
-    const share = this.#share;
     for await (const entries of readBatches(place, seqsOf(place, range), signal)) {
-      await share.run(addAll(search, entries));
+      await eventLoopShare.run(addAll(search, entries));
     }
     const ranked = search.rank();
     const compose = async (room: number): Promise<object> => {
@@ -122,7 +120,7 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
   ): AsyncGenerator<Hit> {
     for await (const entries of readBatches(place, ranked, signal)) {
       for (const { seq, message } of entries) {
-        yield { seq, role: message.role, excerpt: await this.#share.run(search.excerpt(message, reach)) };
+        yield { seq, role: message.role, excerpt: await eventLoopShare.run(search.excerpt(message, reach)) };
       }
     }
   }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
+import { runToEnd } from '../../../src/domain/sliced.ts';
 import { checkOpenRound } from '../../../src/wire/rules/open-round.ts';
 import { checkOrder } from '../../../src/wire/rules/order.ts';
 import { checkThinking } from '../../../src/wire/rules/thinking.ts';
@@ -54,11 +55,11 @@ test.each([
   ['the round is gone', [ask], ['X12 messages[3]', 'X12 messages[4]']],
 ])('X12: %s', (_, after, expected) => {
   const before = [ask, says, ask, calls('a', 'b'), result('b')];
-  expect(nameViolations(checkOpenRound(before, after))).toStrictEqual(expected);
+  expect(nameViolations(runToEnd(checkOpenRound(before, after)))).toStrictEqual(expected);
 });
 
 test('X12 asks for nothing where no round is open', () => {
-  expect(checkOpenRound([ask, calls('a'), result('a'), says], [ask])).toStrictEqual([]);
+  expect(runToEnd(checkOpenRound([ask, calls('a'), result('a'), says], [ask]))).toStrictEqual([]);
 });
 
 test.each([

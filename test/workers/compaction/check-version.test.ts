@@ -3,6 +3,7 @@ import type { SettledContext } from '../../../src/domain/compaction/settle.ts';
 import { buildLog } from '../../../src/domain/log.ts';
 import type { Message } from '../../../src/domain/message.ts';
 import type { ModelProfile } from '../../../src/domain/model.ts';
+import { runToEnd } from '../../../src/domain/sliced.ts';
 import { type Segment, START_VERSION } from '../../../src/domain/version.ts';
 import { SCRIPTED_PROFILE, scriptedModel } from '../../../src/models/scripted.ts';
 import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
@@ -38,7 +39,7 @@ async function check(
   const entries = buildLog(messages.map((message) => ({ message, ...WEIGHT })));
   const source = { version: START_VERSION, head: entries.length, entries, checkpoints: new Map() };
   const settled = { kind: 'version', segments, weight } as unknown as SettledContext;
-  return checkVersion(prepared, source, settled, new Map()).map(({ rule }) => rule);
+  return runToEnd(checkVersion(prepared, source, settled, new Map())).map(({ rule }) => rule);
 }
 
 const openRound = [ask, done, ask, calls('a')];

@@ -3,6 +3,7 @@ import { planPass } from '../../../src/domain/compaction/plan.ts';
 import type { SettledContext } from '../../../src/domain/compaction/settle.ts';
 import type { PolicyInput } from '../../../src/domain/policy.ts';
 import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
+import { runToEnd } from '../../../src/domain/sliced.ts';
 import { START_VERSION, type Version } from '../../../src/domain/version.ts';
 import { type Refusal, settleSendable } from '../../../src/workers/compaction/settle-sendable.ts';
 import { hashSegments } from '../../../src/workers/segments-hash.ts';
@@ -19,21 +20,22 @@ function settle(isRefused: (settled: SettledContext) => boolean, quarantine?: st
   const plan = planPass(request);
   const summaries = plan.sequences.map((sequence) => summaryOf(sequence, 20));
   const refusals: Refusal[] = [];
-  const settled = settleSendable(
+  const settling = settleSendable(
     { ...request, plan, summaries },
     {
       quarantine: quarantine === undefined ? undefined : { version: 2, segments: quarantine },
-      check: (made) =>
-        isRefused(made)
-          ? [
-              { rule: 'A4', path: 'messages[1]', message: 'no result' },
-              { rule: 'A4', path: 'messages[3]', message: 'no result' },
-            ]
-          : [],
+      *check(made) {
+        yield;
+        if (!isRefused(made)) return [];
+        return [
+          { rule: 'A4', path: 'messages[1]', message: 'no result' },
+          { rule: 'A4', path: 'messages[3]', message: 'no result' },
+        ];
+      },
       onRefusal: (refusal) => refusals.push(refusal),
     },
   );
-  return { settled, refusals };
+  return { settled: runToEnd(settling), refusals };
 }
 
 describe('a settled version that its provider would refuse', () => {

@@ -27,9 +27,8 @@ describe('a tool result', () => {
   it('above it keeps head and tail, says how long it was and where the whole is', async () => {
     const text = numbered(5_000);
     const { content, whole } = await clipResult(counter, text, { maxTokens: TOOL_RESULT_MAX_TOKENS, hasRecall });
-    const tokens = await counter.count(text);
     expect(whole).toEqual({ hash: expect.stringMatching(/^[a-f0-9]{32}$/), text });
-    const marker = `\n[clipped: ${tokens} tokens; recall reads the whole by ref ${whole?.hash}]\n`;
+    const marker = `\n[clipped: ${text.length} characters; recall reads the whole by ref ${whole?.hash}]\n`;
     const [head, tail] = content.split(marker) as [string, string];
     expect(text.startsWith(head)).toBe(true);
     expect(text.endsWith(tail)).toBe(true);
@@ -53,7 +52,7 @@ describe('a tool result', () => {
   ])('%s fits into a message whatever the limit says', async (_name, text) => {
     const { content, whole } = await clipResult(counter, text, { maxTokens: 10_000_000, hasRecall });
     expect(whole === undefined, 'more than a message may hold is not kept').toBe(true);
-    expect(content).toMatch(/\n\[clipped: \d+ tokens; the rest is not kept\]\n/);
+    expect(content).toMatch(/\n\[clipped: \d+ characters; the rest is not kept\]\n/);
     expect(Buffer.byteLength(content)).toBeLessThanOrEqual(MAX_MESSAGE_BYTES);
   });
 
@@ -66,11 +65,11 @@ describe('a tool result', () => {
   it('is not kept where nobody could read it, and says so', async () => {
     const { content, whole } = await clipResult(counter, numbered(5_000), { maxTokens: 300, hasRecall: false });
     expect(whole === undefined).toBe(true);
-    expect(content).toMatch(/\n\[clipped: \d+ tokens; the rest is not kept\]\n/);
+    expect(content).toMatch(/\n\[clipped: \d+ characters; the rest is not kept\]\n/);
   });
 
   it('is no more than its marker where the limit leaves nothing else', async () => {
     const { content } = await clipResult(counter, numbered(100), { maxTokens: 5, hasRecall });
-    expect(content).toMatch(/^\n\[clipped: \d+ tokens; recall reads the whole by ref [a-f0-9]{32}\]\n$/);
+    expect(content).toMatch(/^\n\[clipped: \d+ characters; recall reads the whole by ref [a-f0-9]{32}\]\n$/);
   });
 });

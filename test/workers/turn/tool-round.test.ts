@@ -63,6 +63,30 @@ describe('a tool round', () => {
     expect(await world.view('t1')).toMatchObject({ state: 'completed' });
   });
 
+  it('runs at most 64 of its calls at a time', async () => {
+    let running = 0;
+    let most = 0;
+    const counted = defineTool({
+      name: 'read',
+      description: '',
+      input,
+      run: async ({ path }) => {
+        running += 1;
+        most = Math.max(most, running);
+        await Promise.resolve();
+        running -= 1;
+        return path;
+      },
+    });
+    const names = Array.from({ length: 200 }, (_, index) => ['read', String(index)] as const);
+    const world = await Fixture.open({ model: roundsOf(calls(...names)), tools: [counted] as Tool[], maxSteps: 500 });
+    await world.accept('t1', 'Read.');
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+    expect(world.log.filter(({ role }) => role === 'tool')).toHaveLength(200);
+    expect(most).toBe(64);
+  });
+
   it('runs its calls side by side and records each as soon as it has its result', async () => {
     const gates = new Map(['a', 'b'].map((path) => [path, Promise.withResolvers<string>()]));
     const gated = defineTool({
@@ -176,7 +200,7 @@ describe('a tool round', () => {
       await world.deliver();
       const { content = '', isError } = world.log[2] ?? {};
       expect(isError).toBe(true);
-      expect(content).toMatch(/\[clipped: \d+ tokens; /);
+      expect(content).toMatch(/\[clipped: \d+ characters; /);
       const [, hash] = /by ref (\w+)\]/.exec(content) ?? [];
       expect([...(world.db.find(ref)?.texts ?? [])]).toEqual(recall ? [[hash, text]] : []);
       expect(world.db.find(ref)?.log[2]?.tokens).toBeLessThanOrEqual(204);

@@ -55,8 +55,9 @@ export function* marksCacheLegally({ blocks, texts, cacheMarks }: AnthropicView)
   for (const path of cacheMarks.slice(MAX_CACHE_MARKS)) {
     yield { path, message: `more than ${MAX_CACHE_MARKS} cache marks` };
   }
+  const marked = new Set(cacheMarks);
   for (const { path, text } of texts) {
-    if (text.trim() === '' && cacheMarks.includes(path)) yield { path, message: 'a cache mark on an empty text' };
+    if (text.trim() === '' && marked.has(path)) yield { path, message: 'a cache mark on an empty text' };
   }
   for (const block of blocks) {
     if (isThinking(block) && isMarked(block)) yield { path: block.path, message: 'a cache mark on thinking' };

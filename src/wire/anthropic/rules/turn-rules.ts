@@ -1,5 +1,5 @@
 import type { Breach, RuleContext } from '../../rules/rule.ts';
-import { mayBeOpen } from '../../rules/view.ts';
+import { findOpenable } from '../../rules/view.ts';
 import type { AnthropicView } from './view.ts';
 
 /** A1: the system prompt is a parameter, no message. */
@@ -27,20 +27,19 @@ export function* alternates({ turns }: AnthropicView): Generator<Breach> {
 
 /** A4: the turn behind calls begins with results for exactly these, all of them, before anything else. */
 export function* answersCallsAtOnce(view: AnthropicView, context: RuleContext): Generator<Breach> {
-  const callsAt = Map.groupBy(view.calls, ({ position }) => position);
-  const resultsAt = Map.groupBy(view.results, ({ position }) => position);
+  const asked = new Set(view.calls.map(({ position, id }) => `${position} ${id}`));
+  const answered = new Set(view.results.map(({ position, callId }) => `${position} ${callId}`));
+  const openable = findOpenable(view, context);
   for (const call of view.calls) {
-    const isAnswered = resultsAt.get(call.position + 1)?.some(({ callId }) => callId === call.id) ?? false;
-    if (!isAnswered && !mayBeOpen(call, view, context)) {
+    if (!answered.has(`${call.position + 1} ${call.id}`) && !openable.has(call)) {
       yield { path: call.path, message: 'the turn behind this call has no result for it' };
     }
   }
   for (const [position, { blocks }] of view.turns.entries()) {
-    const asked = callsAt.get(position - 1) ?? [];
     let isBehindOther = false;
     for (const block of blocks) {
       if (block.type !== 'tool_result') isBehindOther = true;
-      else if (!asked.some(({ id }) => id === block.tool_use_id)) {
+      else if (!asked.has(`${position - 1} ${block.tool_use_id}`)) {
         yield { path: block.path, message: 'this result answers no call of the turn before it' };
       } else if (isBehindOther) yield { path: block.path, message: 'a result behind other content of its turn' };
     }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { mapInSlices, type Sliced } from '../../../domain/sliced.ts';
 import { writeJson } from '../../rules/json.ts';
 import { Reading } from '../../rules/reading.ts';
 import { type BodyView, NO_POSITION, type Position, type ViewedMessage } from '../../rules/view.ts';
@@ -42,26 +43,32 @@ const toolSchema = z.object({ name: z.string().optional(), cache_control: z.unkn
 const messageSchema = z.object({ role: z.enum(['user', 'assistant', 'system']), content: contentSchema });
 
 /** Reads a body of any shape; what cannot be read is told, and the rest is seen. */
-export function viewAnthropic(body: unknown): AnthropicView {
+export function* viewAnthropic(body: unknown): Sliced<AnthropicView> {
   const reading = new AnthropicReading();
   const read = reading.read(bodySchema, body, '');
   const { system = [], messages = [], thinking, max_tokens } = read ?? {};
   const tools = (read?.tools ?? []).map((tool, index) => reading.read(toolSchema, tool, `tools[${index}]`) ?? {});
   tools.forEach((tool, index) => reading.seeMark(tool, `tools[${index}]`));
   if (read?.system !== undefined) reading.readBlocks(system, 'system', NO_POSITION);
-  const turns = messages.map((message, index) => reading.readTurn(message, index));
+  const turns = yield* mapInSlices(messages, (message, index) => reading.readTurn(message, index));
   reading.seeMark(read ?? {}, '');
   const loopStart = 1 + turns.findLastIndex(({ role, blocks }) => role === 'user' && !blocks.some(isResult));
   const calls = reading.calls.map((call) => ({ ...call, mayBeUndescribed: call.position >= loopStart }));
+  yield;
+  const viewed = yield* mapInSlices(turns, viewTurn);
+  const blocks = turns.flatMap((turn) => turn.blocks);
+  yield;
+  const json = writeJson(body);
+  yield;
   return {
     ...reading.seen,
     calls,
     body,
-    json: writeJson(body),
-    messages: turns.map(viewTurn),
+    json,
+    messages: viewed,
     turns,
     loopStart,
-    blocks: turns.flatMap(({ blocks }) => blocks),
+    blocks,
     tools: tools.flatMap(({ name }, index) => (name === undefined ? [] : [{ path: `tools[${index}]`, name }])),
     maxNameLength: MAX_NAME_LENGTH,
     requiresThinking: thinking?.type === 'enabled',

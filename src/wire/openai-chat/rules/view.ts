@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { mapInSlices, type Sliced } from '../../../domain/sliced.ts';
 import { parseJson, writeJson } from '../../rules/json.ts';
 import { Reading } from '../../rules/reading.ts';
 import type { BodyView, Position, ViewedMessage } from '../../rules/view.ts';
@@ -53,16 +54,19 @@ const callSchema = z.union([
 const partSchema = z.object({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() });
 
 /** Reads a body of any shape; what cannot be read is told, and the rest is seen. */
-export function viewChat(body: unknown): ChatView {
+export function* viewChat(body: unknown): Sliced<ChatView> {
   const reading = new ChatReading();
   const { messages = [], tools } = reading.read(bodySchema, body, '') ?? {};
   if (tools?.length === 0) reading.emptyLists.push('tools');
   const described = (tools ?? []).map((tool, index) => reading.read(toolSchema, tool, `tools[${index}]`));
-  const chat = messages.map((message, position) => reading.readMessage(message, position));
+  const chat = yield* mapInSlices(messages, (message, position) => reading.readMessage(message, position));
+  yield;
+  const json = writeJson(body);
+  yield;
   return {
     ...reading.seen,
     body,
-    json: writeJson(body),
+    json,
     messages: chat.map(viewMessage),
     chat,
     tools: described.flatMap((tool, index) => {

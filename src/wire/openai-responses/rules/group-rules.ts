@@ -1,5 +1,5 @@
 import type { Breach, RuleContext } from '../../rules/rule.ts';
-import { mayBeOpen } from '../../rules/view.ts';
+import { findOpenable } from '../../rules/view.ts';
 import { isFilled, outputTypeOf } from './items.ts';
 import type { PlacedItem, ResponsesView } from './view.ts';
 
@@ -14,9 +14,9 @@ export function* pairsOutputs(view: ResponsesView, context: RuleContext): Genera
     else if (!isOfKind) yield { path, message: `an output of another kind than its call` };
   }
   const answered = new Set(results.map(({ callId }) => callId));
+  const openable = findOpenable(view, context);
   for (const call of calls) {
-    if (!answered.has(call.id) && !mayBeOpen(call, view, context))
-      yield { path: call.path, message: 'no output for this call' };
+    if (!answered.has(call.id) && !openable.has(call)) yield { path: call.path, message: 'no output for this call' };
   }
 }
 

@@ -30,12 +30,23 @@ export function* keepsCompactionWhole({ items, calls, results }: ResponsesView):
     const { path = '', encrypted_content } = items[position] ?? {};
     if (!isFilled(encrypted_content)) yield { path, message: 'a compaction without its encrypted_content' };
   }
+  const nextAfter = findNextCompactions(items);
   for (const { callId, position } of results) {
-    const made = callAt.get(callId) ?? position;
-    const cut = compactions.find((at) => made < at && at < position);
-    if (cut !== undefined)
+    const cut = nextAfter[callAt.get(callId) ?? position];
+    if (cut !== undefined && cut < position)
       yield { path: items[cut]?.path ?? '', message: 'a compaction between a call and its output' };
   }
+}
+
+/** For each position that of the nearest compaction behind it; undefined where there is none. */
+function findNextCompactions(items: ResponsesView['items']): (number | undefined)[] {
+  const next = new Array<number | undefined>(items.length);
+  let nearest: number | undefined;
+  for (let position = items.length - 1; position >= 0; position -= 1) {
+    next[position] = nearest;
+    if (items[position]?.type === 'compaction') nearest = position;
+  }
+  return next;
 }
 
 /** R9: ids of items are unique. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { mapInSlices, type Sliced } from '../../../domain/sliced.ts';
 import { parseJson, writeJson } from '../../rules/json.ts';
 import { Reading } from '../../rules/reading.ts';
 import { type BodyView, NO_POSITION, type Position, type ViewedMessage, type ViewedTool } from '../../rules/view.ts';
@@ -36,7 +37,7 @@ const toolSchema = namedSchema.extend({ tools: z.array(namedSchema).default([]) 
 const partSchema = z.object({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() });
 
 /** Reads a body of any shape; what cannot be read is told, and the rest is seen. */
-export function viewResponses(body: unknown): ResponsesView {
+export function* viewResponses(body: unknown): Sliced<ResponsesView> {
   const reading = new ResponsesReading();
   const read = reading.read(bodySchema, body, '');
   const { input = [], instructions, tools, previous_response_id, conversation } = read ?? {};
@@ -44,11 +45,14 @@ export function viewResponses(body: unknown): ResponsesView {
     reading.texts.push({ path: 'instructions', text: instructions, position: NO_POSITION });
   }
   const described = (tools ?? []).map((tool, index) => reading.read(toolSchema, tool, `tools[${index}]`));
-  const items = reading.readInput(input);
+  const items = yield* reading.readInput(input);
+  yield;
+  const json = writeJson(body);
+  yield;
   return {
     ...reading.seen,
     body,
-    json: writeJson(body),
+    json,
     messages: items,
     items,
     tools: described.flatMap((tool, index) => listTools(tool, `tools[${index}]`)),
@@ -80,12 +84,12 @@ class ResponsesReading extends Reading {
   /** where the present run of the assistant's items began */
   #answer: Position | undefined;
 
-  readInput(input: string | readonly unknown[]): PlacedItem[] {
+  *readInput(input: string | readonly unknown[]): Sliced<PlacedItem[]> {
     if (typeof input === 'string') {
       this.texts.push({ path: 'input', text: input, position: 0 });
       return [{ path: 'input', author: 'user', type: 'message' }];
     }
-    return input.map((value, position) => this.#readItem(value, position));
+    return yield* mapInSlices(input, (value, position) => this.#readItem(value, position));
   }
 
   #readItem(value: unknown, position: Position): PlacedItem {

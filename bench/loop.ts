@@ -1,0 +1,122 @@
+/**
+ * How long the dearest inputs hold the event loop: `node bench/loop.ts [--json]`. The limit is 50 ms a slice. For each input the
+ * longest slice in ms of this thread's CPU time, and the time of the whole.
+ */
+import { renderCheckpoint } from '../src/domain/checkpoint.ts';
+import { planInSlices } from '../src/domain/compaction/plan.ts';
+import { settleInSlices } from '../src/domain/compaction/settle.ts';
+import { buildContext } from '../src/domain/context.ts';
+import { adoptMessages } from '../src/domain/history.ts';
+import { resolveLimits } from '../src/domain/limits.ts';
+import { buildLog } from '../src/domain/log.ts';
+import type { Message } from '../src/domain/message.ts';
+import { completePolicy } from '../src/domain/policy.ts';
+import { NO_OVERHEAD } from '../src/domain/size.ts';
+import { START_VERSION } from '../src/domain/version.ts';
+import { readSections } from '../src/models/summarizer/sections.ts';
+import { createMetrics } from '../src/telemetry/metrics.ts';
+import { createRedaction } from '../src/telemetry/secrets.ts';
+import { eventLoopShare } from '../src/tokens/event-loop-share.ts';
+import { bytesOfMessage } from '../src/tokens/message-tokens.ts';
+import { loadTokenCounter } from '../src/tokens/token-counter.ts';
+import { wireFormats } from '../src/wire/formats.ts';
+import { clipResult } from '../src/workers/turn/tool-result-clip.ts';
+
+interface Row {
+  readonly input: string;
+  readonly heldMs: number;
+  readonly totalMs: number;
+}
+
+const rows: Row[] = [];
+
+async function measure(input: string, work: () => unknown): Promise<void> {
+  let heldMs = 0;
+  let isDone = false;
+  let last = process.threadCpuUsage();
+  const look = (): void => {
+    const now = process.threadCpuUsage();
+    heldMs = Math.max(heldMs, (now.user + now.system - last.user - last.system) / 1_000);
+    last = now;
+    if (!isDone) setImmediate(look);
+  };
+  setImmediate(look);
+  const startedMs = performance.now();
+  await work();
+  const totalMs = performance.now() - startedMs;
+  isDone = true;
+  await new Promise((resolve) => setImmediate(resolve));
+  look();
+  rows.push({ input, heldMs: Math.round(heldMs), totalMs: Math.round(totalMs) });
+}
+
+function historyOf(length: number): Message[] {
+  return Array.from({ length: length / 4 }, (_, turn): Message[] => {
+    const id = `c${4 * turn + 2}_0`;
+    return [
+      { role: 'user', content: `question ${turn}` },
+      { role: 'assistant', content: '', toolCalls: [{ id, name: 'read', arguments: '{"path":"a.ts"}' }] },
+      { role: 'tool', content: 'what the file holds', toolCallId: id },
+      { role: 'assistant', content: `answer ${turn}` },
+    ];
+  }).flat();
+}
+
+async function measurePass(length: number): Promise<void> {
+  const entries = buildLog(historyOf(length).map((message) => ({ message, tokens: 50, bytes: 200 })));
+  const context = buildContext({ version: START_VERSION, head: length, entries, checkpoints: new Map() });
+  const policy = completePolicy({ maxTokens: 50_000, maskToolResults: true });
+  const request = {
+    context,
+    policy,
+    limits: resolveLimits(policy),
+    overhead: NO_OVERHEAD,
+    reasons: ['hard_limit' as const],
+    weigh: () => ({ tokens: 50, bytes: 200 }),
+    firstUserSeq: 1,
+  };
+  await measure(`plan and settle over ${length} messages`, async () => {
+    const plan = await eventLoopShare.run(planInSlices(request));
+    await eventLoopShare.run(settleInSlices({ ...request, plan, summaries: [] }));
+  });
+}
+
+const counter = await loadTokenCounter('o200k_base');
+const large = Buffer.alloc(64 * 1_048_576, 'a').toString();
+await measure('tool result of 64 MiB', () => clipResult(counter, large, { maxTokens: 8_000, hasRecall: true }));
+await measure("summary of '<' and 200,000 blanks", () =>
+  renderCheckpoint(`<${' '.repeat(200_000)}`, { from: 1, to: 2 }),
+);
+await measure('section of 200,000 blanks', () => readSections(`## Goal\n-${' -'.repeat(100_000)}x`));
+await measure("log line of 15,000 times 'eyJ-'", () => createRedaction([])('eyJ-'.repeat(15_000)));
+const parts = Array.from({ length: 200_000 }, () => ({}));
+await measure('200,000 empty parts', () => bytesOfMessage({ content: '', parts }));
+const toolCalls = Array.from({ length: 10_000 }, (_, index) => ({
+  id: `${'x'.repeat(70)}${index}`,
+  name: 'read',
+  arguments: '{}',
+}));
+const results = toolCalls.map(({ id }): Message => ({ role: 'tool', content: 'done', toolCallId: id }));
+const round: Message[] = [{ role: 'assistant', content: '', toolCalls }, ...results];
+await measure('10,000 calls adopted', () => adoptMessages(round, 1));
+await measure('10,000 calls rendered', () =>
+  eventLoopShare.run(
+    wireFormats['openai-chat'].renderInSlices({
+      model: 'm',
+      system: '',
+      tools: [],
+      messages: round,
+      maxOutputTokens: 100,
+    }),
+  ),
+);
+await measurePass(20_000);
+await measurePass(100_000);
+const metrics = createMetrics();
+await measure('500 simultaneous scrapes', () => Promise.all(Array.from({ length: 500 }, () => metrics.render())));
+
+if (process.argv.includes('--json')) console.log(JSON.stringify({ limitMs: 50, rows }));
+else {
+  console.log('longest slice of the event loop (CPU ms, limit 50) and the whole (ms)');
+  console.table(rows);
+}

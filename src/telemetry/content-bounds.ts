@@ -1,0 +1,66 @@
+import type { ContentEvent } from '../domain/contents.ts';
+import type { Message } from '../domain/message.ts';
+
+/** Shown of one text. A context of 2 MB in a log line would be written, and searched for secrets, at each model call. */
+const TEXT_CHARS = 16_384;
+/** Shown of the messages of one request, newest first. */
+const REQUEST_CHARS = 131_072;
+/** Where a text is cut in the middle of a word, all of the word goes, up to this length: half a secret is not found. */
+const WORD_CHARS = 4_096;
+
+/** What was said, short enough for a log line or a span. */
+export function boundContent(event: ContentEvent): ContentEvent {
+  switch (event.type) {
+    case 'model_asked':
+      return { ...event, system: cutText(event.system), messages: takeNewest(event.messages) };
+    case 'model_answered':
+      return { ...event, content: cutText(event.content), toolCalls: event.toolCalls.map(cutArguments) };
+    case 'tool_asked':
+      return { ...event, arguments: cutText(event.arguments) };
+    case 'tool_answered':
+      return { ...event, content: cutText(event.content) };
+  }
+}
+
+function takeNewest(messages: readonly Message[]): Message[] {
+  const taken: Message[] = [];
+  let left = REQUEST_CHARS;
+  for (let position = messages.length - 1; position >= 0 && left > 0; position -= 1) {
+    const message = cutMessage(messages[position] as Message);
+    left -= countChars(message);
+    taken.push(message);
+  }
+  const hidden = messages.length - taken.length;
+  if (hidden > 0) taken.push({ role: 'system', content: `[${hidden} earlier messages are not shown]` });
+  return taken.toReversed();
+}
+
+/** Without parts and raw items, whose text stands in `content`. */
+function cutMessage({ parts: _parts, raw: _raw, toolCalls, ...message }: Message): Message {
+  const content = cutText(message.content);
+  return toolCalls === undefined
+    ? { ...message, content }
+    : { ...message, content, toolCalls: toolCalls.map(cutArguments) };
+}
+
+function cutArguments<Call extends { readonly arguments: string }>(call: Call): Call {
+  return { ...call, arguments: cutText(call.arguments) };
+}
+
+/** What each message costs beside its texts is counted, too: there may be 100,000 without any. */
+const MESSAGE_CHARS = 64;
+
+function countChars({ content, toolCalls = [] }: Message): number {
+  return toolCalls.reduce((sum, call) => sum + call.arguments.length + MESSAGE_CHARS, content.length + MESSAGE_CHARS);
+}
+
+function cutText(text: string): string {
+  if (text.length <= TEXT_CHARS) return text;
+  let end = TEXT_CHARS;
+  while (end > TEXT_CHARS - WORD_CHARS && !isBlank(text[end - 1])) end -= 1;
+  return `${text.slice(0, end).toWellFormed()}… [${text.length - end} more characters]`;
+}
+
+function isBlank(char: string | undefined): boolean {
+  return char === undefined || char.trim() === '';
+}

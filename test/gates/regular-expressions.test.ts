@@ -1,0 +1,61 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { check } from 'recheck';
+import { expect, test } from 'vitest';
+import { findExpressions } from './regular-expressions.ts';
+
+/** The checker's answer does not depend on the machine: only a checker that hangs is stopped. */
+const CHECK_TIMEOUT_MS = 120_000;
+const TEST_TIMEOUT_MS = 600_000;
+
+/** One line for each expression that is not proven linear, with an input that shows it. */
+async function findSlow(folder: string): Promise<string[]> {
+  const slow: string[] = [];
+  for (const { place, source, flags } of findExpressions(folder)) {
+    const result = await check(source, flags, { timeout: CHECK_TIMEOUT_MS });
+    if (result.status === 'vulnerable') {
+      slow.push(`${place} /${source}/ is a ${result.complexity.summary}: ${result.attack.pattern}`);
+    } else if (result.status === 'unknown') slow.push(`${place} /${source}/ was not checked: ${result.error.kind}`);
+  }
+  return slow;
+}
+
+test(
+  'every regular expression of src takes time linear in its input',
+  async () => {
+    expect(findExpressions('src').length).toBeGreaterThan(200);
+    expect(await findSlow('src')).toEqual([]);
+  },
+  TEST_TIMEOUT_MS,
+);
+
+test('the check reports a quadratic expression, written as a literal or built from constants', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'expressions-'));
+  try {
+    writeFileSync(
+      join(folder, 'quadratic.ts'),
+      [
+        String.raw`export const TAG = /<(\s*\/?\s*checkpoint)/gi;`,
+        String.raw`const NAME = String.raw${'`'}\w+${'`'};`,
+        'export const BUILT = new RegExp(`^(?:${NAME}${NAME})x$`);',
+        String.raw`export const LINEAR = /^[a-z]+$/;`,
+      ].join('\n'),
+    );
+    const slow = await findSlow(folder);
+    expect(slow.map((line) => line.slice(line.indexOf(':'), line.indexOf(' ')))).toEqual([':1', ':3']);
+    expect(slow[0]).toContain('2nd degree polynomial');
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('an expression that is built from something else than constants stops the check', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'expressions-'));
+  try {
+    writeFileSync(join(folder, 'built.ts'), 'export const find = (word: string) => new RegExp(word.toUpperCase());\n');
+    expect(() => findExpressions(folder)).toThrow('cannot be evaluated');
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,135 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type PassPlan, planInSlices, planPass } from '../../src/domain/compaction/plan.ts';
+import { canRebase } from '../../src/domain/compaction/rebase.ts';
+import { settleInSlices, settlePass } from '../../src/domain/compaction/settle.ts';
+import type { Reason } from '../../src/domain/compaction/thresholds.ts';
+import { buildContext, buildInSlices, type Context, type ContextSource } from '../../src/domain/context.ts';
+import { diffVersions } from '../../src/domain/diff.ts';
+import { resolveLimits } from '../../src/domain/limits.ts';
+import { buildLog } from '../../src/domain/log.ts';
+import type { Message } from '../../src/domain/message.ts';
+import { completePolicy, type PolicyInput } from '../../src/domain/policy.ts';
+import { WIRE_FORMATS } from '../../src/domain/raw-items.ts';
+import { NO_OVERHEAD } from '../../src/domain/size.ts';
+import type { Sliced } from '../../src/domain/sliced.ts';
+import { type Segment, START_VERSION, type Version } from '../../src/domain/version.ts';
+import { eventLoopShare } from '../../src/tokens/event-loop-share.ts';
+import { wireFormats } from '../../src/wire/formats.ts';
+import { holdsShortly } from '../setup/held-loop.ts';
+
+const MESSAGES = 100_000;
+/** A request of more has more tokens than any window. */
+const SENT_MESSAGES = 20_000;
+const ROUNDS_A_TURN = 3;
+
+let source: ContextSource;
+let context: Context;
+
+beforeAll(() => {
+  const entries = buildLog(longHistory().map((message) => ({ message, tokens: 50, bytes: 200 })));
+  source = { version: START_VERSION, head: entries.length, entries, checkpoints: new Map() };
+  context = buildContext(source);
+});
+
+function longHistory(): Message[] {
+  const messages: Message[] = [];
+  for (let turn = 1; messages.length < MESSAGES; turn += 1) {
+    messages.push({ role: 'user', content: `question ${turn}` });
+    for (let round = 0; round < ROUNDS_A_TURN; round += 1) {
+      const id = `c${messages.length + 1}_0`;
+      const toolCalls = [{ id, name: 'read', arguments: '{"path":"src/a.ts"}' }];
+      messages.push({ role: 'assistant', content: '', toolCalls });
+      messages.push({ role: 'tool', content: 'what the file holds', toolCallId: id });
+    }
+    messages.push({ role: 'assistant', content: `answer ${turn}` });
+  }
+  return messages;
+}
+
+/** Runs the work beside others, as workers do. */
+async function expectHeldShort<Result>(work: () => Sliced<Result>): Promise<Result> {
+  let result: Result | undefined;
+  const held = await holdsShortly(async () => {
+    result = await eventLoopShare.run(work());
+  });
+  expect(held).toMatchObject({ isShort: true });
+  return result as Result;
+}
+
+const PASSES: readonly (readonly [name: string, policy: PolicyInput, reason: Reason])[] = [
+  ['summaries', { maxTokens: 50_000 }, 'ratio'],
+  ['masks', { maxTokens: 50_000, maskToolResults: true }, 'hard_limit'],
+  ['an eviction', { maxTokens: 5_000, minSequenceMessages: MESSAGES }, 'hard_limit'],
+];
+
+describe(`a conversation of ${MESSAGES} messages holds the event loop below the limit`, () => {
+  test('while its context is built', async () => {
+    const built = await expectHeldShort(() => buildInSlices(source));
+    expect(built.items).toHaveLength(context.items.length);
+  });
+
+  test.each(PASSES)('while a pass with %s is planned and settled', async (_name, given, reason) => {
+    const policy = completePolicy(given);
+    const request = {
+      context,
+      policy,
+      limits: resolveLimits(policy),
+      overhead: NO_OVERHEAD,
+      reasons: [reason],
+      weigh: () => ({ tokens: 50, bytes: 200 }),
+      firstUserSeq: 1,
+    };
+    const plan = await expectHeldShort(() => planInSlices(request));
+    expect(plan).toEqual(planPass(request));
+    const summaries = plan.sequences.map(({ from, to, tokens }) => {
+      const weight = { tokens: Math.floor(tokens / 4), bytes: tokens };
+      return { range: { from, to }, text: `${from}-${to}`, weight, depth: 1, model: 'test' };
+    });
+    const settled = await expectHeldShort(() => settleInSlices({ ...request, plan, summaries }));
+    expect(settled).toEqual(settlePass({ ...request, plan, summaries }));
+  });
+});
+
+describe(`a request of ${SENT_MESSAGES} messages holds the event loop below the limit`, () => {
+  test.each(WIRE_FORMATS)('while it is rendered and checked as %s', async (format) => {
+    const { renderInSlices, validateInSlices } = wireFormats[format];
+    const messages = context.items.slice(0, SENT_MESSAGES).map(({ message }) => message);
+    const request = { model: 'm', system: 'Be brief.', tools: [], messages, maxOutputTokens: 100 };
+    const { body } = await expectHeldShort(() => renderInSlices(request));
+    const violations = await expectHeldShort(() => validateInSlices(body, { isProbed: true, isUncapped: true }));
+    expect(violations).toEqual([]);
+  });
+});
+
+describe(`versions of ${MESSAGES} messages that alternate hold the event loop below the limit`, () => {
+  /** Every other message is evicted; the second version evicts the others. */
+  const versionOf = (number: number, offset: number): Version => ({
+    ...START_VERSION,
+    number,
+    base: MESSAGES,
+    segments: Array.from({ length: MESSAGES }, (_, index): Segment => {
+      const kind = index % 2 === offset ? 'evicted' : 'raw';
+      return { kind, from: index + 1, to: index + 1, weight: { tokens: 1, bytes: 1 } };
+    }),
+  });
+  const [one, other] = [versionOf(1, 0), versionOf(2, 1)];
+
+  // A comparison has no slices. The figure is for as many changes as a kept version can have segments.
+  test('while they are compared', async () => {
+    const short = { ...one, segments: one.segments.slice(0, 20_000), base: 20_000 };
+    const shortOther = { ...other, segments: other.segments.slice(0, 20_000), base: 20_000 };
+    expect(await holdsShortly(() => diffVersions(short, shortOther))).toMatchObject({ isShort: true });
+    expect(diffVersions(short, shortOther)).toHaveLength(20_000);
+  });
+
+  test('while a plan of 10,000 ranges is held against them', async () => {
+    const sequences = Array.from({ length: 10_000 }, (_, index) => ({
+      from: index * 9 + 1,
+      to: index * 9 + 4,
+      tokens: 4,
+    }));
+    const plan = { sequences, evict: [], head: MESSAGES } as unknown as PassPlan;
+    expect(await holdsShortly(() => canRebase(plan, one, { ...one, number: 2 }))).toMatchObject({ isShort: true });
+    expect(canRebase(plan, one, other)).toBe(false);
+  });
+});

@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest';
+import { groupMessages } from '../../src/domain/group.ts';
+import { adoptMessages } from '../../src/domain/history.ts';
+import { type Message, messageSchema } from '../../src/domain/message.ts';
+import { readParts } from '../../src/domain/parts.ts';
+import { WIRE_FORMATS } from '../../src/domain/raw-items.ts';
+import { runToEnd } from '../../src/domain/sliced.ts';
+import { eventLoopShare } from '../../src/tokens/event-loop-share.ts';
+import { bytesOfMessage } from '../../src/tokens/message-tokens.ts';
+import { wireFormats } from '../../src/wire/formats.ts';
+import { checkOpenRound } from '../../src/wire/rules/open-round.ts';
+import { checkPins } from '../../src/wire/rules/pins.ts';
+import { holdsShortly } from '../setup/held-loop.ts';
+
+const PARTS = 200_000;
+const CALLS = 10_000;
+
+test(`${PARTS} empty parts of one message are read below the limit of the event loop`, async () => {
+  const message: Message = { role: 'user', content: 'hello', parts: Array.from({ length: PARTS }, () => ({})) };
+  expect(await holdsShortly(() => readParts(message))).toMatchObject({ isShort: true });
+  expect(await holdsShortly(() => bytesOfMessage(message))).toMatchObject({ isShort: true });
+  expect(await holdsShortly(() => messageSchema.parse(message))).toMatchObject({ isShort: true });
+});
+
+/** A round of one message; `idOf` gives ids that a provider takes as they are, or ids that have to be made anew. */
+function roundOf(idOf: (index: number) => string): Message[] {
+  const ids = Array.from({ length: CALLS }, (_, index) => idOf(index));
+  return [
+    { role: 'user', content: 'go on' },
+    { role: 'assistant', content: '', toolCalls: ids.map((id) => ({ id, name: 'read', arguments: '{}' })) },
+    ...ids.map((toolCallId): Message => ({ role: 'tool', content: 'done', toolCallId })),
+  ];
+}
+
+describe.each([
+  ['short ids', (index: number) => `c2_${index}`],
+  ['long ids with one stem', (index: number) => `${'x'.repeat(70)}${index}`],
+])(`${CALLS} calls of one message, %s, hold the event loop below the limit`, (_name, idOf) => {
+  const messages = roundOf(idOf);
+
+  test('while they are adopted and grouped', async () => {
+    expect(await holdsShortly(() => adoptMessages(messages, 1))).toMatchObject({ isShort: true });
+    expect(await holdsShortly(() => groupMessages(messages))).toMatchObject({ isShort: true });
+  });
+
+  test('while an open round of them is compared with its copy', async () => {
+    const open = messages.slice(0, 2);
+    expect(await holdsShortly(() => runToEnd(checkOpenRound(open, structuredClone(open))))).toMatchObject({
+      isShort: true,
+    });
+  });
+
+  test.each(WIRE_FORMATS)('while they are rendered and checked as %s', async (format) => {
+    const { renderInSlices, validateInSlices } = wireFormats[format];
+    const request = { model: 'm', system: 'Be brief.', tools: [], messages, maxOutputTokens: 100 };
+    let body: unknown;
+    expect(
+      await holdsShortly(async () => {
+        ({ body } = await eventLoopShare.run(renderInSlices(request)));
+      }),
+    ).toMatchObject({ isShort: true });
+    expect(
+      await holdsShortly(async () => await eventLoopShare.run(validateInSlices(body, { isProbed: true }))),
+    ).toMatchObject({ isShort: true });
+  });
+});
+
+test('a message with more than 1,000 calls is refused', () => {
+  const [, message] = roundOf((index) => `c2_${index}`);
+  const toolCalls = message?.toolCalls ?? [];
+  expect(messageSchema.safeParse({ ...message, toolCalls: toolCalls.slice(0, 1_000) }).success).toBe(true);
+  expect(messageSchema.safeParse({ ...message, toolCalls: toolCalls.slice(0, 1_001) }).success).toBe(false);
+});
+
+test(`${CALLS} pinned messages are looked for below the limit of the event loop`, async () => {
+  const messages = Array.from({ length: CALLS }, (_, index): Message => {
+    return { role: 'user', content: `pinned ${index}`, pinned: true };
+  });
+  const rendered = wireFormats['openai-responses'].render({
+    model: 'm',
+    system: 'Be brief.',
+    tools: [],
+    messages,
+    maxOutputTokens: 100,
+  });
+  expect(await holdsShortly(() => checkPins({ messages }, rendered, ['Be brief.']))).toMatchObject({ isShort: true });
+  expect(checkPins({ messages }, rendered, ['Be long.'])).toHaveLength(1);
+});

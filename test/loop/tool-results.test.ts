@@ -1,0 +1,65 @@
+import { beforeAll, expect, test } from 'vitest';
+import type { TokenCounter } from '../../src/domain/ports/token-counter.ts';
+import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
+import { clipResult } from '../../src/workers/turn/tool-result-clip.ts';
+import { holdsShortly } from '../setup/held-loop.ts';
+
+const BYTES = 64 * 1024 * 1024;
+const bounds = { maxTokens: 8_000, hasRecall: true };
+let counter: TokenCounter;
+
+beforeAll(async () => {
+  counter = await loadTokenCounter('o200k_base');
+});
+
+/** As a tool gives it: one flat string, not the tree that `repeat` leaves. */
+function fill(piece: string): string {
+  const bytes = Buffer.alloc(BYTES, piece);
+  return bytes.toString('utf8');
+}
+
+test.each([
+  ['of one letter', 'a'],
+  ['of blanks', ' '],
+  ['of lines', 'The quick brown fox jumps over the lazy dog.\n'],
+  ['of Chinese', '好'],
+])(
+  'a tool result of 64 MiB %s holds the event loop below the limit and is clipped',
+  async (_name, piece) => {
+    const text = fill(piece);
+    let content = '';
+    const held = await holdsShortly(async () => {
+      ({ content } = await clipResult(counter, text, bounds));
+    });
+    expect(content).toContain('the rest is not kept');
+    expect(held).toMatchObject({ isShort: true });
+  },
+  60_000,
+);
+
+test('the work of a clip does not grow with the text', async () => {
+  const timeClip = async (text: string): Promise<number> => {
+    const before = process.threadCpuUsage();
+    await clipResult(counter, text, bounds);
+    const { user, system } = process.threadCpuUsage(before);
+    return (user + system) / 1_000;
+  };
+  const pages = 'a'.repeat(1_200_000);
+  await timeClip(pages);
+  const short = await timeClip(pages);
+  const long = await timeClip(fill('a'));
+  // 50 times the text: a count of all of it would take 50 times as long.
+  expect(long).toBeLessThan(10 * short + 100);
+});
+
+test('a short count ends long before the clips of ten large results that were asked for first', async () => {
+  const large = fill('a');
+  let ended = 0;
+  const clips = Array.from({ length: 10 }, async () => {
+    await clipResult(counter, large, bounds);
+    ended += 1;
+  });
+  expect(await counter.count('A short message of another conversation.')).toBe(7);
+  expect(ended).toBe(0);
+  await Promise.all(clips);
+}, 60_000);

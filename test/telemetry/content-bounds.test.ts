@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import type { Message } from '../../src/domain/message.ts';
+import { boundContent } from '../../src/telemetry/content-bounds.ts';
+import { describeContent } from '../../src/telemetry/log-catalogue.ts';
+import { createRedaction } from '../../src/telemetry/secrets.ts';
+import { describeContent as describeForSpan } from '../../src/telemetry/trace-contents.ts';
+import { holdsShortly } from '../setup/held-loop.ts';
+
+const scope = { conversation: { id: 'c', tenant: '_' }, turn: 't' };
+const SECRET = `sk-${'x'.repeat(40)}`;
+
+test('a long text is cut behind a blank, so that no half of a secret is shown', () => {
+  const content = `${'a '.repeat(8_180)}${SECRET}${' b'.repeat(20_000)}`;
+  const bounded = boundContent({ type: 'tool_answered', name: 'read', call: 'c1_0', content, ...scope });
+  const shown = bounded.type === 'tool_answered' ? bounded.content : '';
+  expect(shown.length).toBeLessThan(16_500);
+  expect(shown).not.toContain('sk-');
+  expect(shown).toMatch(/… \[\d+ more characters\]$/);
+});
+
+test('a short text is shown whole', () => {
+  const event = { type: 'tool_asked', name: 'read', call: 'c1_0', arguments: '{"path":"a.ts"}', ...scope } as const;
+  expect(boundContent(event)).toEqual(event);
+});
+
+test('of a large request the newest messages are shown, and how many are not', () => {
+  const messages = Array.from({ length: 200 }, (_, index): Message => {
+    return { role: 'user', content: `${index} ${'word '.repeat(1_000)}` };
+  });
+  const bounded = boundContent({ type: 'model_asked', system: 'Be brief.', messages, ...scope });
+  const shown = bounded.type === 'model_asked' ? bounded.messages : [];
+  expect(shown.at(-1)).toEqual(messages.at(-1));
+  expect(shown[0]).toEqual({ role: 'system', content: `[${200 - (shown.length - 1)} earlier messages are not shown]` });
+  expect(JSON.stringify(shown).length).toBeLessThan(150_000);
+});
+
+test('a request of 100,000 messages is described for logs and spans below the limit of the event loop', async () => {
+  const messages = Array.from({ length: 100_000 }, (): Message => ({ role: 'user', content: 'eyJ-'.repeat(10) }));
+  const event = { type: 'model_asked', system: 'eyJ-'.repeat(250_000), messages, ...scope } as const;
+  const redact = createRedaction([]);
+  expect(await holdsShortly(() => redact(JSON.stringify(describeContent(event))))).toMatchObject({ isShort: true });
+  expect(await holdsShortly(() => describeForSpan(event, redact))).toMatchObject({ isShort: true });
+});

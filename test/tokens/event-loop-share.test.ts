@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest';
+import { EventLoopShare } from '../../src/tokens/event-loop-share.ts';
+
+/** Longer than a quantum, so that each step of a work below is served by itself. */
+const STEP_MS = 1.1;
+
+/** Work of so many steps, each of which is told of. */
+function* work(steps: number, onStep: () => void): Generator<void, number> {
+  for (let step = 1; step <= steps; step += 1) {
+    const endsMs = performance.now() + STEP_MS;
+    while (performance.now() < endsMs);
+    onStep();
+    if (step < steps) yield;
+  }
+  return steps;
+}
+
+test('serves a short work long before the long ones that wait before it have ended', async () => {
+  const share = new EventLoopShare();
+  let longSteps = 0;
+  const long = Array.from({ length: 10 }, () => share.run(work(40, () => longSteps++)));
+  const before = longSteps;
+  await share.run(work(1, () => undefined));
+  // One step of each, where each waits for its first, and as many of those that have begun.
+  expect(longSteps - before).toBeLessThanOrEqual(2 * long.length + Math.ceil(8 / STEP_MS));
+  await Promise.all(long);
+  expect(longSteps).toBe(400);
+});
+
+test('serves long works in turns', async () => {
+  const share = new EventLoopShare();
+  const steps = [0, 0, 0, 0];
+  let apart = 0;
+  const told = (index: number) => () => {
+    steps[index] = (steps[index] ?? 0) + 1;
+    const going = steps.filter((count) => count < 30);
+    if (going.length === steps.length) apart = Math.max(apart, Math.max(...steps) - Math.min(...steps));
+  };
+  await Promise.all(steps.map((_, index) => share.run(work(30, told(index)))));
+  // The first runs alone until the others have asked, for one share of the event loop.
+  expect(apart).toBeLessThanOrEqual(1 + Math.ceil(8 / STEP_MS));
+});
+
+test('a long work goes on under a stream of short ones', async () => {
+  const share = new EventLoopShare();
+  const steps = { long: 0, short: 0 };
+  const long = share.run(work(20, () => steps.long++));
+  while (steps.long < 20) {
+    await Promise.all(Array.from({ length: 3 }, () => share.run(work(1, () => steps.short++))));
+  }
+  await long;
+  expect(steps.short).toBeLessThanOrEqual(60);
+});
+
+test('gives the event loop a turn after each share, and passes on what a work throws', async () => {
+  const share = new EventLoopShare();
+  let turns = 0;
+  let isDone = false;
+  const countTurns = (): void => {
+    turns += 1;
+    if (!isDone) setImmediate(countTurns);
+  };
+  setImmediate(countTurns);
+  await Promise.all(Array.from({ length: 8 }, () => share.run(work(10, () => undefined))));
+  isDone = true;
+  expect(turns).toBeGreaterThanOrEqual(8);
+  const fail = function* (): Generator<void, void> {
+    yield;
+    throw new Error('broken');
+  };
+  await expect(share.run(fail())).rejects.toThrow('broken');
+  expect(await share.run(work(1, () => undefined))).toBe(1);
+});
