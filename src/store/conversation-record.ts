@@ -21,6 +21,8 @@ import type { OpenCall } from '../domain/history.ts';
  * - poison       wake of the claim that gave a turn up, which may be sent again
  * - poisoned     the turn
  *
+ * - last         how its last settled turn ended, and when
+ *
  * Its log:
  * - head         last seq
  * - ht, hb       tokens and bytes of all

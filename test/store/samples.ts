@@ -9,6 +9,7 @@ import type {
   TurnIntake,
   TurnStore,
 } from '../../src/domain/ports/turn-store.ts';
+import type { CallToWaitFor } from '../../src/domain/turn.ts';
 
 /** A conversation that no other test knows. Its id holds dots, which Redis patterns and paths like to trip over. */
 export function newConversation(): ConversationRef {
@@ -57,6 +58,11 @@ export function bring(
   textOf = (call: string): string => `{"output":"of ${call}","list":[]}`,
 ): Map<string, BroughtAnswer> {
   return new Map(calls.map((call) => [call, { for: kind, json: textOf(call) }]));
+}
+
+/** Calls to wait for, as `callsStep` makes them. */
+export function toWaitFor(ids: readonly string[], waitMs = 86_400_000): CallToWaitFor[] {
+  return ids.map((id) => ({ id, name: 'read', arguments: '{"lines":[]}', waitMs }));
 }
 
 /** Accepts a turn and claims it. @throws where something else is the head */

@@ -43,4 +43,5 @@ if attempts > tonumber(maxAttempts) then
   save_conversation('epoch', raise_epoch(), 'poison', wake, 'poisoned', head_turn)
   return { 'poison', head_turn, pop_head(wake) }
 end
+if wait[1] == 'waiting' then forget_waiting(head_turn) end
 return { 'claimed', head_turn, take_head(head_turn, owner, leaseMs, attempts, closing) }

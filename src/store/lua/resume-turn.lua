@@ -6,6 +6,8 @@
 -- @include ready
 -- @include wake
 -- @include fulfil
+-- @include awaited
+-- @include waiting
 local turn, wake = ARGV[1], ARGV[2]
 local key = tbase .. turn
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
@@ -14,14 +16,12 @@ if not wait[1] then return { 'not_found' } end
 local is_waiting, kind = wait[1] == 'waiting', wait[2]
 -- A fulfilled wait that a worker has gone on from answers a resume sent again as before.
 local is_open = (kind == 'tools' or kind == 'approval') and (is_waiting or wait[3])
-local awaited = is_open and cjson.decode(wait[4]) or {}
-local is_awaited = {}
-for _, call in ipairs(awaited) do is_awaited[call] = true end
+local awaited, deadlines = read_awaited(is_open and wait[4] or '')
 
 local taken = {}
 for at = 3, #ARGV, 3 do
   local call = ARGV[at]
-  if is_awaited[call] then
+  if deadlines[call] then
     if ARGV[at + 1] ~= kind then return { 'other_kind', call, kind } end
     taken[#taken + 1] = at
   elseif redis.call('HEXISTS', key, 'a:' .. call) == 0 then
@@ -31,8 +31,16 @@ end
 -- Brought again, after the turn has gone on with all of them: whatever it waits for by now, nothing of theirs is awaited.
 if #taken == 0 then return { 'fulfilled', 0 } end
 for _, at in ipairs(taken) do redis.call('HSETNX', key, 'a:' .. ARGV[at], ARGV[at + 2]) end
+-- The turn goes on at the earliest deadline of a call that is still open.
+local untilMs = math.huge
 for _, call in ipairs(awaited) do
-  if redis.call('HEXISTS', key, 'a:' .. call) == 0 then return { 'partial' } end
+  if redis.call('HEXISTS', key, 'a:' .. call) == 0 then untilMs = math.min(untilMs, deadlines[call]) end
+end
+if untilMs < math.huge then
+  redis.call('HSET', key, 'wuntil', string.format('%.0f', untilMs))
+  look_again(turn_member, untilMs)
+  return { 'partial' }
 end
 fulfil_wait(kind, wake)
+forget_waiting(turn)
 return { 'fulfilled', is_waiting and redis.call('HGET', c, 'wake') == wake and 1 or 0 }

@@ -1,11 +1,16 @@
 -- Gives the lease back and keeps the head until what it waits for has come, or its deadline.
--- ARGV: turn, owner, epoch, for, step, waitMs, calls as JSON, maxSuspensions, span that ends here or ''
+-- ARGV: turn, owner, epoch, for, step, waitMs, maxSuspensions, span that ends here or '', calls as the turn keeps them (JSON),
+-- calls as the event tells them (JSON); then per call its id and the ms to its deadline
 -- Reply: 'suspended' | 'exhausted' | what find_loss answers
 -- @include keys
 -- @include conversation
 -- @include ready
 -- @include fence
-local turn, owner, epoch, kind, step, waitMs, calls = unpack(ARGV, 1, 7)
+-- @include events
+-- @include awaited
+-- @include waiting
+local turn, owner, epoch, kind, step, waitMs, most, span, asks, told = unpack(ARGV, 1, 10)
+local FIRST_CALL = 11
 local key = tbase .. turn
 read_conversation()
 local loss = find_loss(turn, owner, epoch)
@@ -17,23 +22,40 @@ if loss == 'fenced' then
 end
 if loss then return loss end
 local count = tonumber(redis.call('HGET', key, 'sus:' .. step) or 0) + 1
-if count > tonumber(ARGV[8]) then return 'exhausted' end
+if not ANSWERED[kind] and count > tonumber(most) then return 'exhausted' end
 
 -- What it would wait for may be here: a pass that ended between request and suspend, answers that came earlier. Then it is
 -- due at once; a lost race costs one sweep at most.
 local is_fulfilled = kind == 'compaction' and (redis.call('HGET', c, 'pass') or '') == ''
-if kind == 'tools' or kind == 'approval' then
+if ANSWERED[kind] then
   is_fulfilled = true
-  for _, call in ipairs(cjson.decode(calls)) do
-    is_fulfilled = is_fulfilled and redis.call('HEXISTS', key, 'a:' .. call) == 1
+  for at = FIRST_CALL, #ARGV, 2 do
+    is_fulfilled = is_fulfilled and redis.call('HEXISTS', key, 'a:' .. ARGV[at]) == 1
   end
 end
-local untilMs = now + tonumber(waitMs)
-redis.call('HSET', key, 'state', 'waiting', 'sus', 1, 'sus:' .. step, count, 'wfor', kind, 'wstep', step,
-  'wsince', string.format('%.0f', now), 'wuntil', string.format('%.0f', untilMs), 'wcalls', calls)
+-- A call that the turn waited for before keeps its deadline: that of another call, which has passed, does not move it.
+local before = redis.call('HMGET', key, 'wfor', 'wcalls')
+local _, kept = read_awaited(before[1] == kind and before[2] or '')
+local untilMs, lines, deadlines = now + tonumber(waitMs), {}, {}
+for at = FIRST_CALL, #ARGV, 2 do
+  local deadline = kept[ARGV[at]] or now + tonumber(ARGV[at + 1])
+  untilMs = math.min(untilMs, deadline)
+  deadlines[#deadlines + 1] = string.format('%.0f', deadline)
+  lines[#lines + 1] = ARGV[at] .. ' ' .. deadlines[#deadlines]
+end
+local untilText = string.format('%.0f', untilMs)
+redis.call('HSET', key, 'state', 'waiting', 'sus', 1, 'wfor', kind, 'wstep', step, 'wsince', string.format('%.0f', now),
+  'wuntil', untilText, 'wcalls', table.concat(lines, '\n'), 'wasks', asks)
+if not ANSWERED[kind] then redis.call('HSET', key, 'sus:' .. step, count) end
 redis.call('HDEL', key, 'wful', 'wtrace')
-if ARGV[9] ~= '' then redis.call('HSET', key, 'wtrace', ARGV[9]) end
-if is_fulfilled then redis.call('HSET', key, 'wful', 1) end
+if span ~= '' then redis.call('HSET', key, 'wtrace', span) end
 redis.call('HDEL', c, 'owner', 'lease', 'attempts')
 look_again(turn_member, is_fulfilled and now or untilMs)
+if is_fulfilled then
+  redis.call('HSET', key, 'wful', 1)
+else
+  list_waiting(kind, turn)
+  emit('turn_waiting', { 'turn', turn, 'for', kind, 'until', untilText, 'calls', told,
+    'deadlines', table.concat(deadlines, ',') })
+end
 return 'suspended'

@@ -4,7 +4,7 @@ import type { OpenTurn, OpenTurns, TurnIntake } from '../../domain/ports/turn-st
 import { callRedis } from '../connection.ts';
 import { type Keyspace, scheduledMember } from '../keys.ts';
 import { bindScript, type ScriptDefinition } from '../script.ts';
-import { decodeWaiting } from './turn-record.ts';
+import { decodeWaiting, WAIT_FIELDS } from './turn-record.ts';
 
 /** Entries that one command looks at. */
 const PAGE = 1_000;
@@ -55,12 +55,8 @@ type Row = readonly [
   state: OpenTurn['state'],
   acceptedAt: string,
   dueAt: string | null,
-  wfor: string | null,
-  wstep: string | null,
-  wuntil: string | null,
-  wcalls: string | null,
+  ...wait: (string | null)[],
 ];
-const WAIT_FIELDS = ['wfor', 'wstep', 'wuntil', 'wcalls'] as const;
 
 type Reply = [mailbox: number, scheduled: number, ...rows: Row[]];
 

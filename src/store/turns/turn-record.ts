@@ -9,6 +9,7 @@ import {
   type TurnState,
   type TurnView,
   type Waiting,
+  type WaitingCall,
   type WaitRequest,
 } from '../../domain/turn.ts';
 import { decodeConversation } from '../conversation-record.ts';
@@ -42,7 +43,8 @@ import { decodeConversation } from '../conversation-record.ts';
  * - wstep        the step that waits
  * - wsince       the suspension
  * - wuntil       the deadline
- * - wcalls       call ids as JSON
+ * - wcalls       for calls: a line for each, its id and its deadline
+ * - wasks        for calls: their ids, names and arguments as JSON, in the same order. No script reads it
  * - wful         what it waits for has come
  * - wtrace       the span that was suspended
  *
@@ -73,7 +75,7 @@ export function decodeClaimedTurn(
     ...(turn.has('ctx') && { hasContext: true as const }),
     steps: new Map(withPrefix(turn, 's:').map(([key, record]) => [key, decodeStep(record)])),
     ...(waiting && {
-      waited: { ...waiting, isFulfilled: turn.has('wful'), ...readSince(turn), ...readSuspendedIn(turn) },
+      waited: { ...waiting, isFulfilled: turn.has('wful'), ...readSuspendedIn(turn) },
     }),
     answers: new Map(withPrefix(turn, 'a:')),
   };
@@ -85,6 +87,9 @@ export function decodeStep(record: string): StepRecord {
   const seqs = from === undefined ? {} : { seqs: { from: Number(from), to: Number(to) } };
   return { status: 'done', at: Number(at), ...seqs, ...readEnd(end) };
 }
+
+/** The fields that a wait is made of. */
+export const WAIT_FIELDS = ['wfor', 'wstep', 'wsince', 'wuntil', 'wcalls', 'wasks'] as const;
 
 /** The fields that a view is made of: not its steps, not its input. */
 export const VIEW_FIELDS = [
@@ -100,10 +105,7 @@ export const VIEW_FIELDS = [
   'ui',
   'uo',
   'rt',
-  'wfor',
-  'wstep',
-  'wuntil',
-  'wcalls',
+  ...WAIT_FIELDS,
 ] as const;
 
 /** @param answer content of the log entry at `answerSeq`, where there is one */
@@ -153,15 +155,16 @@ export function decodeWaiting(fields: ReadonlyMap<string, string>): Waiting | un
   return {
     for: kind as Waiting['for'],
     step: fields.get('wstep') ?? '',
+    since: Number(fields.get('wsince')),
     until: Number(fields.get('wuntil')),
-    calls: JSON.parse(fields.get('wcalls') ?? '[]') as string[],
+    calls: decodeWaitingCalls(fields.get('wcalls'), fields.get('wasks')),
   };
 }
 
-/** Turns that an older program suspended do not know it. */
-function readSince(fields: ReadonlyMap<string, string>): { readonly since?: number } {
-  const since = fields.get('wsince');
-  return since === undefined ? {} : { since: Number(since) };
+function decodeWaitingCalls(deadlines = '', asks = '[]'): WaitingCall[] {
+  const untils = new Map(deadlines.split('\n').map((line) => line.split(' ') as [string, string]));
+  const calls = JSON.parse(asks) as Omit<WaitingCall, 'until'>[];
+  return calls.map((call) => ({ ...call, until: Number(untils.get(call.id)) }));
 }
 
 function withPrefix(fields: ReadonlyMap<string, string>, prefix: string): [string, string][] {

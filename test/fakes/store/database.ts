@@ -4,6 +4,7 @@ import { OPEN_GATE } from '../../../src/domain/conversation.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { LogEntry, WeighedMessage, Weight } from '../../../src/domain/message.ts';
 import { NO_WEIGHT } from '../../../src/domain/message.ts';
+import type { ListedConversation } from '../../../src/domain/ports/listing-store.ts';
 import type { DecisionAnswer } from '../../../src/domain/ports/proposal-store.ts';
 import type { SummaryRecord } from '../../../src/domain/ports/summary-store.ts';
 import type { Forking, ForkPlan } from '../../../src/domain/ports/version-store.ts';
@@ -31,7 +32,7 @@ export interface MemoryTurn {
   readonly answers: Map<string, string>;
   readonly suspensions: Map<string, number>;
   /** kept past the claim that goes on, until its step is recorded */
-  waiting?: (Waiting & Pick<WaitRequest, 'suspendedIn'> & { isFulfilled: boolean; since: number }) | undefined;
+  waiting?: (Waiting & Pick<WaitRequest, 'suspendedIn'> & { isFulfilled: boolean }) | undefined;
   usage?: { inputTokens: number; outputTokens: number };
   requestTokens?: number[];
   answerSeq?: number;
@@ -107,6 +108,7 @@ export interface MemoryConversation {
   /** the system prompt written last, and for which turn */
   system?: { readonly turn: string; readonly text: string };
   readonly mailbox: string[];
+  lastTurn?: NonNullable<ListedConversation['lastTurn']>;
   readonly turnRecords: Map<string, MemoryTurn>;
   readonly summaries: Map<string, MemorySummary>;
   /** what became of decisions on proposals, by operation */

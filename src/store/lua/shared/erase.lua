@@ -2,12 +2,16 @@
 -- @include rest
 -- @include failed
 -- @include open-passes
+-- @include conversations
 local ERASE_GRACE_MS = 5000
 
 -- Removes at once what says that the conversation is there and whose it is (find_loss relies on that), then so many of the
 -- keys that `ix` names. Answers how many keys were removed so far, and 1 where more is left: then its entry stands, and a
 -- sweep goes on with an erase that was cut off.
 local function erase_batch(size)
+  local head = redis.call('LINDEX', mb, 0)
+  if head then forget_waiting(head) end
+  forget_conversation()
   local removed = redis.call('UNLINK', c, log, mb, ver, cp, pass, ev)
   leave_alone(turn_member)
   leave_alone(pass_member)

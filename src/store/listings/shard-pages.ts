@@ -1,0 +1,53 @@
+/** A page of one shard. */
+export interface ShardPage<Row> {
+  readonly rows: readonly { readonly name: string; readonly item: Row }[];
+  /** the last name that was looked at; empty if there was none */
+  readonly last: string;
+  /** how many names were looked at */
+  readonly looked: number;
+  readonly isEnd: boolean;
+}
+
+interface ShardWalk<Row> {
+  readonly shards: readonly number[];
+  /** the shard to begin with, and the name behind which to begin there; absent: at the beginning of the first */
+  readonly from: { readonly shard: number; readonly name: string } | undefined;
+  readonly limit: number;
+  readonly read: (shard: number, after: string) => Promise<ShardPage<Row>>;
+}
+
+/** Names that one script looks at: about a millisecond in which Redis does nothing else. */
+export const LOOKS_PER_SHARD = 250;
+/** Names that one call looks at, whatever it finds. */
+const LOOKS_PER_CALL = 2_000;
+/** Shards read at once, at most. In a small database most are empty, and a round trip for each would take long. */
+const MOST_AT_ONCE = 64;
+
+/**
+ * Walks the shards in order until it has `limit` rows or has looked at enough names.
+ * @returns the rows, and the name to go on behind; undefined at the end of the last shard
+ */
+export async function walkShards<Row>({ shards, from, limit, read }: ShardWalk<Row>): Promise<{
+  readonly items: readonly Row[];
+  readonly next?: string;
+}> {
+  const items: Row[] = [];
+  const rest = shards.slice(from === undefined ? 0 : shards.indexOf(from.shard));
+  let [after, width, looks] = ['', 1, 0];
+  while (rest.length > 0) {
+    const wave = rest.splice(0, width);
+    const pages = await Promise.all(wave.map((shard) => read(shard, shard === from?.shard ? from.name : '')));
+    for (const [at, { rows, last, looked, isEnd }] of pages.entries()) {
+      const taken = rows.slice(0, limit - items.length);
+      items.push(...taken.map(({ item }) => item));
+      after = taken.length < rows.length ? (taken.at(-1)?.name ?? after) : last || after;
+      looks += looked;
+      const isWholeShard = isEnd && taken.length === rows.length;
+      const hasMoreShards = at < wave.length - 1 || rest.length > 0;
+      const isFull = items.length >= limit || looks >= LOOKS_PER_CALL;
+      if (!isWholeShard || (isFull && hasMoreShards)) return { items, next: after };
+    }
+    width = Math.min(width * 2, MOST_AT_ONCE);
+  }
+  return { items };
+}
