@@ -33,21 +33,29 @@ export async function walkShards<Row>({ shards, from, limit, read }: ShardWalk<R
 }> {
   const items: Row[] = [];
   const rest = shards.slice(from === undefined ? 0 : shards.indexOf(from.shard));
-  let [after, width, looks] = ['', 1, 0];
+  let [start, after, width, looks] = [from, '', 1, 0];
   while (rest.length > 0) {
     const wave = rest.splice(0, width);
-    const pages = await Promise.all(wave.map((shard) => read(shard, shard === from?.shard ? from.name : '')));
-    for (const [at, { rows, last, looked, isEnd }] of pages.entries()) {
+    const begin = start;
+    const pages = await Promise.all(
+      wave.map(async (shard) => ({ shard, ...(await read(shard, shard === begin?.shard ? begin.name : '')) })),
+    );
+    width = Math.min(width * 2, MOST_AT_ONCE);
+    for (const [at, { shard, rows, last, looked, isEnd }] of pages.entries()) {
       const taken = rows.slice(0, limit - items.length);
       items.push(...taken.map(({ item }) => item));
-      after = taken.length < rows.length ? (taken.at(-1)?.name ?? after) : last || after;
       looks += looked;
+      after = taken.length < rows.length ? (taken.at(-1)?.name ?? after) : last || after;
       const isWholeShard = isEnd && taken.length === rows.length;
-      const hasMoreShards = at < wave.length - 1 || rest.length > 0;
-      const isFull = items.length >= limit || looks >= LOOKS_PER_CALL;
-      if (!isWholeShard || (isFull && hasMoreShards)) return { items, next: after };
+      const hasMore = !isWholeShard || at < wave.length - 1 || rest.length > 0;
+      if (hasMore && (items.length >= limit || looks >= LOOKS_PER_CALL)) return { items, next: after };
+      if (isWholeShard) continue;
+      // The shard has more names than one script looks at: it is gone on with, and what was read of later ones is read again.
+      start = { shard, name: last };
+      rest.unshift(...wave.slice(at));
+      width = 1;
+      break;
     }
-    width = Math.min(width * 2, MOST_AT_ONCE);
   }
   return { items };
 }

@@ -70,7 +70,7 @@ export function describeListings(harness: () => StoreHarness): void {
       await store.append(appendOf({ tenant, id: 'source' }, 0, 2));
       const plan = { source: { tenant, id: 'source' }, version: 0, head: 2 };
       await store.beginFork({ conversation: { tenant, id: 'copy' }, operation: 'op', agent: 'agent', plan });
-      const [copy] = await listConversations({ tenant });
+      const copy = (await listConversations({ tenant })).find(({ conversation }) => conversation.id === 'copy');
       expect(copy).toMatchObject({ conversation: { id: 'copy' }, agent: 'agent', isForking: true });
     });
 

@@ -325,6 +325,29 @@ describe('calls that wait for somebody', () => {
     expect(await world.view('t1')).toMatchObject({ state: 'completed' });
   });
 
+  it('are answered each at its own deadline: the turn waits on for those that are not due', async () => {
+    const soon: Tool = { name: 'soon', description: '', input, answerWithinMs: 60_000 };
+    const model = roundsOf(calls(['ask', 'a'], ['soon', 'b']));
+    const world = await Fixture.open({ model, tools: [...tools, soon] });
+    await world.accept('t1', 'Go.');
+    await world.deliver();
+    const startedAt = world.timers.now();
+    expect(await world.view('t1')).toMatchObject({ waiting: { until: startedAt + 60_000 } });
+    await world.timers.advance(60_000);
+    await world.deliver();
+    expect(world.log.slice(2)).toEqual([erroneous(/^timeout: /)]);
+    expect(world.log[2]).toMatchObject({ toolCallId: 'c2_1' });
+    const until = startedAt + TURN_LIMITS.answerWithinMs;
+    expect(await world.view('t1')).toMatchObject({
+      state: 'waiting',
+      waiting: { until, calls: [{ id: 'c2_0', until }] },
+    });
+    await world.resume('t1', { c2_0: { content: 'blue' } });
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+    expect(world.log.filter(({ role }) => role === 'tool')).toHaveLength(2);
+  });
+
   it('are denied past the deadline', async () => {
     const world = await Fixture.open({ model: roundsOf(calls(['remove', 'a'])), tools });
     await world.accept('t1', 'Go.');
