@@ -22,6 +22,7 @@ export type { RedisTls } from '../domain/redis-tls.ts';
 export type { SizeAnchor, SizeRecord } from '../domain/size.ts';
 export type {
   AnswerEnd,
+  AnswerKind,
   CanceledTurnView,
   CompletedTurnView,
   FailedTurnView,
@@ -35,6 +36,7 @@ export type {
   Waiting,
   WaitingCall,
   WaitingTurnView,
+  WaitKind,
 } from '../domain/turn.ts';
 export type { TurnContext } from '../domain/turn-context.ts';
 export type { Segment, Version } from '../domain/version.ts';

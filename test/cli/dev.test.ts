@@ -68,7 +68,9 @@ function sitDown(conversation = `dev-${(talks += 1)}`) {
     seen: () => shown,
     type: (line: string) => void keys.write(`${line}\r`),
     press: (key: string) => void keys.write(key),
-    sees: (text: string) => expect.poll(() => shown, LONG).toContain(text),
+    sees: async (text: string) => {
+      await expect.poll(() => shown, LONG).toContain(text);
+    },
   };
 }
 
@@ -102,11 +104,12 @@ describe('dev at a terminal', () => {
   });
 
   test('denies the call when told n', async () => {
-    const { type, sees } = sitDown();
+    const { type, sees, seen } = sitDown();
     type('refund');
     await sees('allow it? y/n');
     type('n');
     await sees('heard: denied: ');
+    expect(seen()).not.toContain('paid back');
   });
 
   test('asks for the result of a tool that is answered from outside', async () => {
@@ -176,6 +179,7 @@ describe('dev at a terminal', () => {
     await second.sees('allow it? y/n');
     second.type('y');
     await second.sees('heard: paid back');
+    expect(first.seen()).not.toContain('turnfold:');
   });
 });
 

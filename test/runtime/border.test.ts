@@ -68,7 +68,7 @@ describe('startWorkers refuses what it cannot work with, and names it', () => {
     ['tools[0].retry', { tools: [{ ...tool, retry: 'often' }] }],
     ['tools[0].answerWithinMs', { tools: [{ ...tool, needsApproval: true, answerWithinMs: 0 }] }],
     ['tools[0].answerWithinMs', { tools: [{ ...tool, needsApproval: true, answerWithinMs: '7d' }] }],
-    ['tools[0].answerWithinMs', { tools: [{ ...tool, answerWithinMs: 1_000 }] }],
+    ['tools[0].answerWithinMs', { tools: [{ ...tool, run: async () => '', answerWithinMs: 1_000 }] }],
     ['tools[0].needsApproval', { tools: [{ ...tool, needsApproval: 'yes' }] }],
     ['recall', { recall: 'yes' }],
     ['turnTimeoutMs', { turnTimeoutMs: '5' }],
