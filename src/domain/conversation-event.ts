@@ -46,11 +46,13 @@ export type EventNews =
   | {
       /** the turn waits, and holds no worker meanwhile. Told again whenever it is suspended for what is left */
       readonly type: 'turn_waiting';
+      /** id of the turn */
       readonly turn: string;
       /** `tools` and `approval` end with `answer`, the others by themselves */
       readonly for: WaitKind;
       /** ms since epoch: the turn goes on then at the latest. For calls, the earliest of their deadlines */
       readonly until: number;
+      /** calls whose answer or approval is awaited; empty for `compaction` and `retry` */
       readonly calls: readonly ToldCall[];
     }
   | (ToldVersion & {

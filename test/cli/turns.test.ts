@@ -187,7 +187,9 @@ describe('lists over all conversations', () => {
     const first = await turnfold('conversations', '--tenant', tenant, '--limit', '2', '--json');
     const [, after = ''] = /--after (\S+)/.exec(first.stderr) ?? [];
     const second = await turnfold('conversations', '--tenant', tenant, '--after', after, '--json');
-    const ids = [first, second].flatMap(({ stdout }) => readJsonLines(stdout).map(({ conversation }) => String(conversation)));
+    const ids = [first, second].flatMap(({ stdout }) =>
+      readJsonLines(stdout).map(({ conversation }) => String(conversation)),
+    );
     expect(ids.toSorted()).toEqual(['01ARZ3NDEKTSV4RRFFQ69G5FAV', 'b', 'c']);
     expect((await turnfold('conversations', '--state', 'asleep')).stderr).toContain('invalid_input: --state: ');
   }, 60_000);

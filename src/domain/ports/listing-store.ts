@@ -9,9 +9,13 @@ export const CONVERSATION_STATES = ['idle', 'queued', 'running', 'waiting', 'fai
  */
 export type ConversationStanding = (typeof CONVERSATION_STATES)[number];
 
+/** A conversation of a list, without its messages. */
 export interface ListedConversation {
+  /** what other calls take as a conversation's name */
   readonly conversation: ConversationRef;
+  /** name of the agent whose conversation it is */
   readonly agent: string;
+  /** by the turn at the head of the mailbox, or by the last settled turn */
   readonly state: ConversationStanding;
   /** seq of the last log entry: how many messages the log has */
   readonly head: number;
@@ -29,8 +33,11 @@ export interface ListedConversation {
 
 /** A turn that waits for results from outside, or for a person's decisions. */
 export interface WaitingTurn {
+  /** what `answer` takes as the conversation's name */
   readonly conversation: ConversationRef;
+  /** id of the turn, for `answer` and `cancel` */
   readonly turn: string;
+  /** name of the agent that made the calls */
   readonly agent: string;
   /** the calls with their arguments, since when the turn waits, and the deadlines */
   readonly waiting: Waiting & { readonly for: AnswerKind };
