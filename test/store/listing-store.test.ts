@@ -35,6 +35,35 @@ describe('lists in Redis', () => {
     expect((await store.listConversations({ limit: 1_000 })).items).toHaveLength(1_000);
   });
 
+  test.each<[string, (conversation: ConversationRef) => Promise<unknown>]>([
+    ['an erase', (conversation) => store.erase(conversation)],
+    [
+      'the end of its idle TTL',
+      async (conversation) => {
+        await redis.hset(keyspace.key(conversation, 'c'), 'ttl', '0 1');
+        await redis.del(keyspace.key(conversation, 'mb'));
+        await store.expire(conversation, 'owner');
+      },
+    ],
+  ])('%s leaves no name in the sets of the shard', async (_, end) => {
+    const conversation = { tenant: 'ended', id: 'c' };
+    const shard = keyspace.shardOf(conversation);
+    const { lease } = await acceptAndClaim(store, conversation, 't1');
+    await store.recordStep(lease, callsStep('model-1', 1, 1));
+    const call = { id: 'c2_0', name: 'read', arguments: '{}', waitMs: 60_000 };
+    await store.suspend(lease, { for: 'approval', step: 'model-1', waitMs: 60_000, calls: [call] });
+    const count = async (): Promise<number[]> =>
+      await Promise.all(
+        [keyspace.conversations(shard), keyspace.waiting(shard)].map(
+          async (set) => (await redis.zrangebylex(set, '[ended|', '(ended}')).length,
+        ),
+      );
+    expect(await count()).toEqual([1, 1]);
+    await redis.hset(keyspace.key(conversation, 'log'), '2', '1 1 1 1 1 t1\n{}');
+    await end(conversation);
+    expect(await count()).toEqual([0, 0]);
+  });
+
   test('a page ends early where the arguments of its calls are large', async () => {
     const large = JSON.stringify({ text: 'x'.repeat(700_000) });
     for (const id of ['w-1', 'w-2', 'w-3']) {

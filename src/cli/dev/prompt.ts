@@ -67,6 +67,11 @@ export class Prompt {
     }
   }
 
+  /** Shows the prompt again, behind what was printed since. */
+  showAgain(): void {
+    if (this.isTerminal && this.#take !== undefined) this.#lines.prompt(true);
+  }
+
   close(): void {
     this.#lines.close();
   }

@@ -60,6 +60,7 @@ export class Talk {
     this.#isWarned = true;
     if (open === undefined) {
       this.#output.note(`\n(Ctrl-C again, Ctrl-D or ${LEAVE} ends)`);
+      this.#prompt?.showAgain();
       return;
     }
     this.#output.note('\n(canceling the turn; Ctrl-C again ends)');
