@@ -13,10 +13,17 @@ local key = tbase .. turn
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
 local wait = redis.call('HMGET', key, 'state', 'wfor', 'wful', 'wcalls')
 if not wait[1] then return { 'not_found' } end
-local is_waiting, kind = wait[1] == 'waiting', wait[2]
--- A fulfilled wait that a worker has gone on from answers a resume sent again as before.
-local is_open = (kind == 'tools' or kind == 'approval') and (is_waiting or wait[3])
-local awaited, deadlines = read_awaited(is_open and wait[4] or '')
+local is_waiting, is_fulfilled, kind = wait[1] == 'waiting', wait[3], wait[2]
+-- A fulfilled wait that a worker has gone on from answers a resume sent again as before. A worker that answers calls past their
+-- deadline suspends the turn again for the others, which are awaited meanwhile.
+local is_open = ANSWERED[kind] and (is_waiting or wait[1] == 'running')
+local awaited, deadlines = {}, {}
+for call, deadline in pairs(select(2, read_awaited(is_open and wait[4] or ''))) do
+  if is_waiting or is_fulfilled or deadline > now then
+    awaited[#awaited + 1] = call
+    deadlines[call] = deadline
+  end
+end
 
 local taken = {}
 for at = 3, #ARGV, 3 do
@@ -37,10 +44,14 @@ for _, call in ipairs(awaited) do
   if redis.call('HEXISTS', key, 'a:' .. call) == 0 then untilMs = math.min(untilMs, deadlines[call]) end
 end
 if untilMs < math.huge then
-  redis.call('HSET', key, 'wuntil', string.format('%.0f', untilMs))
-  look_again(turn_member, untilMs)
+  if is_waiting then
+    redis.call('HSET', key, 'wuntil', string.format('%.0f', untilMs))
+    look_again(turn_member, untilMs)
+  end
   return { 'partial' }
 end
-fulfil_wait(kind, wake)
-forget_waiting(turn)
+if is_waiting then
+  fulfil_wait(kind, wake)
+  forget_waiting(turn)
+end
 return { 'fulfilled', is_waiting and redis.call('HGET', c, 'wake') == wake and 1 or 0 }

@@ -90,9 +90,14 @@ function resume(db: MemoryDatabase, { conversation: ref, turn, answers, wake }: 
   if (conversation === undefined || record === undefined) return { status: 'not_found' };
   const { waiting } = record;
   const isWaiting = record.state === 'waiting';
-  const isOpen = isWaiting || waiting?.isFulfilled === true;
+  const isOpen = isWaiting || record.state === 'running';
   const kind = isOpen && (waiting?.for === 'tools' || waiting?.for === 'approval') ? waiting.for : undefined;
-  const awaited = kind === undefined ? [] : (waiting?.calls ?? []).map(({ id }) => id);
+  const awaited =
+    kind === undefined
+      ? []
+      : (waiting?.calls ?? [])
+          .filter(({ until }) => isWaiting || waiting?.isFulfilled || until > db.now())
+          .map(({ id }) => id);
   for (const [call, answer] of answers) {
     if (!awaited.includes(call)) {
       if (!record.answers.has(call)) return { status: 'not_waiting', call };
@@ -102,8 +107,10 @@ function resume(db: MemoryDatabase, { conversation: ref, turn, answers, wake }: 
   if (kind === undefined || taken.length === 0) return { status: 'fulfilled' };
   for (const [call, { json }] of taken) if (!record.answers.has(call)) record.answers.set(call, json);
   if (!awaited.every((call) => record.answers.has(call))) {
-    shortenWait(record);
-    db.ready.set(readyMember('t', ref), record.waiting?.until ?? 0);
+    if (isWaiting) {
+      shortenWait(record);
+      db.ready.set(readyMember('t', ref), record.waiting?.until ?? 0);
+    }
     return { status: 'partial' };
   }
   fulfilWait(db, conversation, kind, wake);

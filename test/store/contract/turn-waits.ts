@@ -30,12 +30,13 @@ export function describeWaits(harness: () => TurnHarness): void {
   }
 
   /** a turn that called two tools and waits for both */
-  async function waitForTools(): Promise<SuspendedTurn> {
+  async function waitForTools([first, second] = [DAY_MS, DAY_MS]): Promise<SuspendedTurn> {
     const { store } = harness();
     const conversation = newConversation();
     const { lease } = await acceptAndClaim(store, conversation, 't1');
     await store.recordStep(lease, callsStep('model.1', 1, 2));
-    const wait = waitFor('tools', ['c2_0', 'c2_1']);
+    const calls = [...toWaitFor(['c2_0'], first), ...toWaitFor(['c2_1'], second)];
+    const wait = { ...waitFor('tools'), calls };
     expect(await store.suspend(lease, wait)).toEqual({ status: 'suspended' });
     const { waiting } = (await store.readTurn(conversation, 't1')) ?? {};
     if (waiting === undefined) throw new Error('the turn does not wait');
@@ -132,16 +133,7 @@ export function describeWaits(harness: () => TurnHarness): void {
 
   describe('deadlines of calls', () => {
     /** a turn that waits for two calls, the first for a minute and the second for a day */
-    async function waitForTwo(): Promise<Omit<SuspendedTurn, 'wait'> & { readonly wait: WaitRequest }> {
-      const { store } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
-      await store.recordStep(lease, callsStep('model.1', 1, 2));
-      const calls = [...toWaitFor(['c2_0'], 60_000), ...toWaitFor(['c2_1'], DAY_MS)];
-      const wait = { for: 'tools', step: 'step.1', waitMs: 60_000, calls } as const;
-      await store.suspend(lease, wait);
-      return { conversation, lease, wait, waiting: await readWaiting(conversation) };
-    }
+    const waitForTwo = (): Promise<SuspendedTurn> => waitForTools([60_000, DAY_MS]);
 
     async function readWaiting(conversation: ConversationRef): Promise<Waiting> {
       const { waiting } = (await harness().store.readTurn(conversation, 't1')) ?? {};
@@ -181,6 +173,22 @@ export function describeWaits(harness: () => TurnHarness): void {
       expect(await readWaiting(conversation)).toMatchObject({ until, calls: [{ id: 'c2_1', until }] });
     });
 
+    test('an answer that comes while a worker answers another call past its deadline is taken', async () => {
+      const { store, passDeadline } = harness();
+      const { conversation, wait } = await waitForTwo();
+      await passDeadline(conversation, 't1');
+      const { lease } = await claimHead(store, conversation);
+      const late = { conversation, turn: 't1', answers: bring(['c2_0']), wake: 'w' };
+      expect(await store.resume(late)).toEqual({ status: 'not_waiting', call: 'c2_0' });
+      const inTime = { ...late, answers: bring(['c2_1']) };
+      expect(await store.resume(inTime)).toEqual({ status: 'fulfilled' });
+      await store.recordStep(lease, resultStep('tool:c2_0', 'c2_0'));
+      await store.suspend(lease, { ...wait, calls: toWaitFor(['c2_1']) });
+      const { answers, waited } = await claimHead(store, conversation);
+      expect(waited).toMatchObject({ isFulfilled: true });
+      expect([...answers.keys()]).toEqual(['c2_1']);
+    });
+
     test('waits for answers do not count as suspensions: 25 deadlines may pass one after the other', async () => {
       const { store, passDeadline } = harness();
       const { conversation, wait } = await waitForTwo();
@@ -195,7 +203,7 @@ export function describeWaits(harness: () => TurnHarness): void {
   describe('the event of a wait', () => {
     test('reports the calls and their deadlines, once, and again for what is left', async () => {
       const { store, observe, passDeadline } = harness();
-      const { conversation, lease, wait } = await waitForTools();
+      const { conversation, lease, wait } = await waitForTools([60_000, DAY_MS]);
       await store.suspend(lease, wait);
       const call = (id: string) => `{"id":"${id}","name":"read","arguments":"{\\"lines\\":[]}"}`;
       const told = (...ids: readonly string[]) =>
