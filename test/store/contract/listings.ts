@@ -116,7 +116,7 @@ export function describeListings(harness: () => StoreHarness): void {
       const waiting = await acceptAndClaim(store, named('waiting'), 't1');
       await store.suspend(waiting.lease, { for: 'retry', step: 's', waitMs: DAY_MS, calls: [] });
       const failed = await acceptAndClaim(store, named('failed'), 't1');
-      const failure = { code: 'model_failed', message: 'no' };
+      const failure = { code: 'model_failed' as const, message: 'no' };
       await store.settle(failed.lease, { state: 'failed', failure }, undefined);
       await store.accept(turnFor(named('idle'), 't1'));
       await store.cancel(named('idle'), 't1', 'w');
