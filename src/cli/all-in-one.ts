@@ -15,6 +15,8 @@ export interface AllInOne {
   readonly client: OpenClient;
   /** aborts when a signal asks to stop; `use` is not waited for then */
   readonly interrupted: AbortSignal;
+  /** from now on SIGINT is the handler's and stops nothing; undefined gives SIGINT back */
+  readonly takeInterrupts: (handler: (() => void) | undefined) => void;
 }
 
 export interface AllInOneOptions extends Pick<WorkersOptions, 'agents' | 'policy' | 'shadow' | 'metrics' | 'onEvent'> {
@@ -29,7 +31,7 @@ export interface AllInOneOptions extends Pick<WorkersOptions, 'agents' | 'policy
 export async function withAllInOne<T>(options: AllInOneOptions, use: (all: AllInOne) => Promise<T>): Promise<T> {
   const { config, output, ...parts } = options;
   const { redisUrl, redisTls, shards, queueShards, concurrency, shutdownMs } = config;
-  const { interruption, interrupted, stopListening } = listenForSignals();
+  const { interruption, interrupted, takeInterrupts, stopListening } = listenForSignals();
   void interruption.then(() => output.note('stopping; a second signal ends it at once'));
   const closers: (() => Promise<unknown>)[] = [];
   try {
@@ -41,7 +43,7 @@ export async function withAllInOne<T>(options: AllInOneOptions, use: (all: AllIn
     closers.unshift(() => workers.close());
     const client = await unlessInterrupted(openClient(settings), interruption);
     closers.unshift(() => client.close());
-    const result = await unlessInterrupted(use({ redis, workers, client, interrupted }), interruption);
+    const result = await unlessInterrupted(use({ redis, workers, client, interrupted, takeInterrupts }), interruption);
     interrupted.throwIfAborted(); // a prompt that was closed by it ends as after its last line
     return result;
   } finally {

@@ -1,17 +1,22 @@
 import type { Command } from 'commander';
-import { type ConversationOptions, withConversationOptions } from './command-options.ts';
+import { type ConversationOptions, readNumber, withConversationOptions } from './command-options.ts';
+import type { ConversationsOptions } from './commands/conversations.ts';
 import type { EventsOptions } from './commands/events.ts';
+import type { WaitingOptions } from './commands/waiting.ts';
 import type { WithClient } from './with-client.ts';
 
 /** Commands about a conversation as a whole. */
 export function addConversationCommands(program: Command, withClient: WithClient): void {
+  addListCommands(program, withClient);
   withConversationOptions(program.command('describe <conversation>'))
-    .description('show its agent, how long it is, what of it is sent, and the pass in progress; no messages')
+    .description(
+      'show its agent, how long it is, what of it is sent, its open calls and the pass in progress; no messages',
+    )
     .action((id: string, options: ConversationOptions, command: Command) =>
       withClient(command, async (context) => (await import('./commands/describe.ts')).describe(context, id, options)),
     );
   withConversationOptions(program.command('events <conversation>'))
-    .description('list what was settled, committed, proposed and decided within the last day, oldest first')
+    .description('list what was settled, waited for, committed, proposed and decided within the last day, oldest first')
     .option('--after <id>', 'only what comes after this event')
     .option('--follow', 'go on with what comes')
     .action((id: string, options: EventsOptions, command: Command) =>
@@ -38,4 +43,31 @@ export function addConversationCommands(program: Command, withClient: WithClient
     .action((id: string, options: ConversationOptions, command: Command) =>
       withClient(command, async (context) => (await import('./commands/erase.ts')).erase(context, id, options)),
     );
+}
+
+/** Lists over all conversations. */
+function addListCommands(program: Command, withClient: WithClient): void {
+  withListOptions(program.command('conversations'))
+    .description('list conversations with their states, a page at a time')
+    .option('--agent <name>', 'only those of one agent')
+    .option('--state <state>', 'only those that are idle, queued, running, waiting or failed')
+    .action((options: ConversationsOptions, command: Command) =>
+      withClient(command, async (context) =>
+        (await import('./commands/conversations.ts')).showConversations(context, options),
+      ),
+    );
+  withListOptions(program.command('waiting'))
+    .description('list turns of all conversations that wait for a result from outside or for a decision')
+    .option('--for <kind>', 'only those that wait for tools, or for approval')
+    .action((options: WaitingOptions, command: Command) =>
+      withClient(command, async (context) => (await import('./commands/waiting.ts')).showWaiting(context, options)),
+    );
+}
+
+function withListOptions(command: Command): Command {
+  return command
+    .option('--tenant <id>', 'only those of one tenant')
+    .option('--after <place>', 'go on where an earlier list ended')
+    .option('--limit <n>', 'so many at most', readNumber, 100)
+    .option('--json', 'print JSON lines, failures too');
 }

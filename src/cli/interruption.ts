@@ -21,6 +21,8 @@ export interface SignalListener {
   readonly interruption: Promise<Interruption>;
   /** aborts with it */
   readonly interrupted: AbortSignal;
+  /** from now on SIGINT is the handler's and stops nothing; undefined gives SIGINT back */
+  readonly takeInterrupts: (handler: (() => void) | undefined) => void;
   readonly stopListening: () => void;
 }
 
@@ -29,14 +31,22 @@ export function listenForSignals(): SignalListener {
   const { promise: interruption, resolve } = Promise.withResolvers<Interruption>();
   const interrupting = new AbortController();
   const stopListening = (): void => void process.off('SIGTERM', interrupt).off('SIGINT', interrupt);
+  let taken: (() => void) | undefined;
   const interrupt = (signal: NodeJS.Signals): void => {
+    if (signal === 'SIGINT' && taken !== undefined) {
+      taken();
+      return;
+    }
     stopListening();
     const reason = new Interruption(signal);
     resolve(reason);
     interrupting.abort(reason);
   };
   process.on('SIGTERM', interrupt).on('SIGINT', interrupt);
-  return { interruption, interrupted: interrupting.signal, stopListening };
+  const takeInterrupts = (handler: (() => void) | undefined): void => {
+    taken = handler;
+  };
+  return { interruption, interrupted: interrupting.signal, takeInterrupts, stopListening };
 }
 
 /** What comes of the work, unless the interruption comes first. @throws Interruption; the work goes on then, unheard */

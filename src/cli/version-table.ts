@@ -1,4 +1,5 @@
 import type { Version } from '../domain/version.ts';
+import { formatTable } from './table.ts';
 
 const HEADER = ['version', 'strategy', 'reasons', 'archived', 'tokens before → after', 'took', 'notes'];
 
@@ -16,14 +17,4 @@ export function describeVersions(versions: readonly Version[]): string[] {
   const table = [HEADER, ...rows];
   const isNoted = rows.some((row) => row.at(-1) !== '');
   return formatTable(isNoted ? table : table.map((row) => row.slice(0, -1)));
-}
-
-function formatTable(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
 }

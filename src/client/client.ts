@@ -1,4 +1,3 @@
-import type { ConversationState } from '../domain/conversation.ts';
 import type { VersionChange } from '../domain/diff.ts';
 import type { LogEntry } from '../domain/message.ts';
 import type { FailedTurn, OpenTurns } from '../domain/ports/turn-store.ts';
@@ -9,13 +8,14 @@ import { bringAnswers } from './answers.ts';
 import { type Appended, appendMessages } from './appends.ts';
 import {
   type ContextView,
-  describeConversation,
+  type ConversationView,
   diff,
   eraseConversation,
   listVersions,
   readContextView,
   readWholeLog,
   showVersion,
+  viewConversation,
 } from './contexts.ts';
 import { type EventOptions, type EventOrLoss, followEvents } from './events.ts';
 import { type Fork, type ForkInput, forkConversation } from './forks.ts';
@@ -26,6 +26,14 @@ import {
   type ConversationName,
   readConversationName,
 } from './input.ts';
+import {
+  type ConversationPage,
+  type ConversationsInput,
+  listConversations,
+  listWaiting,
+  type WaitingInput,
+  type WaitingPage,
+} from './listings.ts';
 import { listOpenTurns, type OpenTurnsInput } from './open-turns.ts';
 import { requestPass } from './passes.ts';
 import type { ClientPorts } from './ports.ts';
@@ -54,7 +62,7 @@ export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents> {
   /** the turn as it stands; with `waitMs` not before it is settled or the time is up */
   result(conversation: ConversationName, turn: string, options?: { readonly waitMs?: number }): Promise<TurnView>;
   /**
-   * the turn's text as its model writes it, and its result at the end. Pieces are hints: some may be lost, and a step may
+   * the turn's text as its model writes it, what it waits for whenever it waits, and its result at the end. Pieces are hints: some may be lost, and a step may
    * begin again; the result comes from the log. Ends with the signal's reason once it is aborted
    */
   stream(conversation: ConversationName, turn: string, options?: StreamOptions): AsyncIterable<TurnProgress>;
@@ -65,6 +73,16 @@ export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents> {
    * order in which they will be answered, then scheduled ones by due time; 100, or as many as `limit` says (1,000 at most)
    */
   openTurns(conversation: ConversationName, input?: OpenTurnsInput): Promise<OpenTurns>;
+  /**
+   * conversations of all tenants or of one, by agent or state, a page at a time (100, or as many as `limit` says). An erase and
+   * the end of an idle TTL take a conversation off the list
+   */
+  conversations(input?: ConversationsInput): Promise<ConversationPage>;
+  /**
+   * turns of all conversations that wait for a result from outside or for a decision, a page at a time: the calls with their
+   * arguments, since when, and the deadlines. What to show a person, and to give `answer`
+   */
+  waiting(input?: WaitingInput): Promise<WaitingPage>;
   /** failed turns of all conversations, newest first, as long as their records are kept (7 days) */
   failedTurns(input?: FailedInput): Promise<FailedTurn[]>;
   /**
@@ -99,8 +117,8 @@ export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents> {
    * Ends with the signal's reason once it is aborted
    */
   events(conversation: ConversationName, options?: EventOptions): AsyncIterable<EventOrLoss>;
-  /** head, size and the pass in progress, without messages */
-  describe(conversation: ConversationName): Promise<ConversationState>;
+  /** head, size, open calls and the pass in progress, without messages */
+  describe(conversation: ConversationName): Promise<ConversationView>;
   /** puts a kept version over the live one, with everything newer or without */
   restore(conversation: ConversationName, input: RestoreInput): Promise<Version>;
   /** the context as it was before a settled turn */
@@ -126,6 +144,8 @@ export function createClient(ports: ClientPorts): TurnfoldClient {
     stream: (conversation, turn, options) => streamTurn(ports, conversation, turn, options),
     cancel: (conversation, turn) => cancelTurn(ports, conversation, turn),
     openTurns: (conversation, input) => listOpenTurns(ports, conversation, input),
+    conversations: (input) => listConversations(ports, input),
+    waiting: (input) => listWaiting(ports, input),
     failedTurns: (input) => listFailedTurns(ports, input),
     redrive: (conversation, turn, input) => redriveTurn(ports, conversation, turn, input),
     answer: (conversation, turn, answers) => bringAnswers(ports, conversation, turn, answers),
@@ -136,7 +156,7 @@ export function createClient(ports: ClientPorts): TurnfoldClient {
     diff: (conversation, before, after) => diff(ports, conversation, before, after),
     log: (conversation) => readWholeLog(ports, conversation),
     events: (conversation, options) => followEvents(ports, conversation, options),
-    describe: (conversation) => describeConversation(ports, conversation),
+    describe: (conversation) => viewConversation(ports, conversation),
     restore: (conversation, input) => restore(ports, conversation, input),
     rollBackTurn: (conversation, turn, input) => rollBackTurn(ports, conversation, turn, input),
     fork: (from, to, input) => forkConversation(ports, from, to, input),

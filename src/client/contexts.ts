@@ -2,7 +2,8 @@ import { buildInSlices } from '../domain/context.ts';
 import type { ConversationState } from '../domain/conversation.ts';
 import { diffVersions, type VersionChange } from '../domain/diff.ts';
 import type { TurnfoldError } from '../domain/errors.ts';
-import type { ConversationRef } from '../domain/ids.ts';
+import type { OpenCall } from '../domain/history.ts';
+import { type ConversationRef, seqOfCallId } from '../domain/ids.ts';
 import { FRAMING_TOKENS } from '../domain/limits.ts';
 import type { LogEntry, Message } from '../domain/message.ts';
 import type { ToolDescription } from '../domain/model.ts';
@@ -62,6 +63,35 @@ export async function describeConversation(ports: ClientPorts, name: Conversatio
   const state = await ports.contexts.readConversation(conversation);
   if (state === undefined) throw noConversation(conversation);
   return state;
+}
+
+/** A call without a result yet, as the model made it. */
+export interface OpenCallView extends OpenCall {
+  /** the tool */
+  readonly name: string;
+  /** a JSON object as text, exactly as the model wrote it */
+  readonly arguments: string;
+}
+
+/** A conversation without its messages. */
+export interface ConversationView extends Omit<ConversationState, 'openCalls'> {
+  /** calls without a result yet, oldest first: of the turn that runs or waits, or of a caller's own loop */
+  readonly openCalls: readonly OpenCallView[];
+}
+
+/** Head, size, open calls and the pass in progress, without messages. @throws not_found */
+export async function viewConversation(ports: ClientPorts, name: ConversationName): Promise<ConversationView> {
+  const { openCalls, ...state } = await describeConversation(ports, name);
+  const seqs = [...new Set(openCalls.map(({ id }) => seqOfCallId(id)))];
+  const ranges = seqs.map((seq) => ({ from: seq, to: seq }));
+  const entries = seqs.length === 0 ? [] : await ports.contexts.readLog(readConversationName(name), ranges);
+  const calls = new Map(entries.flatMap(({ message }) => (message.toolCalls ?? []).map((call) => [call.id, call])));
+  // A call whose message was erased between the two reads is no longer open.
+  const known = openCalls.flatMap((open) => {
+    const call = calls.get(open.id);
+    return call === undefined ? [] : [{ ...open, name: call.name, arguments: call.arguments }];
+  });
+  return { ...state, openCalls: known };
 }
 
 /** The live context, or a kept version's at a head. @throws not_found, version_gone, invalid_input for a head that it cannot be shown at */

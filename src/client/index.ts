@@ -6,6 +6,7 @@ export type {
   ConversationEvent,
   EventNews,
   PassEndKind,
+  ToldCall,
   ToldVersion,
 } from '../domain/conversation-event.ts';
 export type { VersionChange } from '../domain/diff.ts';
@@ -15,11 +16,13 @@ export type { OpenCall } from '../domain/history.ts';
 export type { ConversationRef } from '../domain/ids.ts';
 export type { LogEntry, Message, ToolCall, WeighedMessage, Weight } from '../domain/message.ts';
 export type { ToolDescription } from '../domain/model.ts';
+export type { ConversationStanding, ListedConversation, WaitingTurn } from '../domain/ports/listing-store.ts';
 export type { FailedTurn, OpenTurn, OpenTurns } from '../domain/ports/turn-store.ts';
 export type { RedisTls } from '../domain/redis-tls.ts';
 export type { SizeAnchor, SizeRecord } from '../domain/size.ts';
 export type {
   AnswerEnd,
+  AnswerKind,
   CanceledTurnView,
   CompletedTurnView,
   FailedTurnView,
@@ -31,7 +34,9 @@ export type {
   TurnUsage,
   TurnView,
   Waiting,
+  WaitingCall,
   WaitingTurnView,
+  WaitKind,
 } from '../domain/turn.ts';
 export type { TurnContext } from '../domain/turn-context.ts';
 export type { Segment, Version } from '../domain/version.ts';
@@ -40,11 +45,12 @@ export type { AgentName, AgentType, AnyAgents, EnqueueFor, TurnOf } from './agen
 export type { Appended } from './appends.ts';
 export type { TurnfoldClient } from './client.ts';
 export type { ClientOptions } from './client-options.ts';
-export type { AgentSetup, ContextView } from './contexts.ts';
+export type { AgentSetup, ContextView, ConversationView, OpenCallView } from './contexts.ts';
 export type { EventOptions, EventOrLoss } from './events.ts';
 export type { Fork, ForkInput } from './forks.ts';
 export type { HeardPart } from './heard-text.ts';
 export type { AppendInput, CallAnswer, ContextPoint, ConversationName, EnqueueInput } from './input.ts';
+export type { ConversationPage, ConversationsInput, WaitingInput, WaitingPage } from './listings.ts';
 export { type OpenClient, openClient } from './open-client.ts';
 export type { OpenTurnsInput } from './open-turns.ts';
 export type { ApprovalInput, DecisionView, ProposalView, RejectionInput } from './proposals.ts';

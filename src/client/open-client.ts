@@ -55,6 +55,7 @@ async function open(settings: ClientSettings, openingMs: number): Promise<OpenCl
     versions: store,
     proposals: store,
     events: store,
+    listings: store,
     notices,
     texts,
     wakes: { wake: (...wake) => wakes.wake(...wake).catch(onError) },

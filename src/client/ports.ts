@@ -1,6 +1,7 @@
 import type { IdSource } from '../domain/ports/clock.ts';
 import type { ContextStore } from '../domain/ports/context-store.ts';
 import type { EventStore } from '../domain/ports/event-store.ts';
+import type { ListingStore } from '../domain/ports/listing-store.ts';
 import type { PassIntake } from '../domain/ports/pass-store.ts';
 import type { ProposalStore } from '../domain/ports/proposal-store.ts';
 import type { WakeQueue } from '../domain/ports/queue.ts';
@@ -18,6 +19,7 @@ export interface ClientPorts {
   readonly versions: VersionStore;
   readonly proposals: ProposalStore;
   readonly events: EventStore;
+  readonly listings: ListingStore;
   /** never rejects: a wake that is lost costs latency, nothing else */
   readonly wakes: Pick<WakeQueue, 'wake'>;
   readonly notices: SettlementNotices;

@@ -1,18 +1,23 @@
 import { parseInput } from '../domain/parse.ts';
-import type { TurnView } from '../domain/turn.ts';
+import type { TurnView, Waiting } from '../domain/turn.ts';
 import { type HeardPart, HeardText } from './heard-text.ts';
 import { type ConversationName, readConversationName, readTurnId } from './input.ts';
 import { followUntilLeft } from './leaving.ts';
 import type { ClientPorts } from './ports.ts';
 import { untilSettled, waitSchema } from './turns.ts';
 
-/** Parts of the text, then the result: the settled turn, or the turn as it stands when the time is up. */
+/** Parts of the text and waits, then the result. */
 export type TurnProgress =
   | HeardPart
   | {
+      /** the turn waits; told once for each wait. Text follows once it goes on */
+      readonly type: 'waiting';
+      /** what it waits for, and until when */
+      readonly waiting: Waiting;
+    }
+  | {
       readonly type: 'result';
       /** the settled turn, or the turn as it stands when the time is up */
-
       readonly view: TurnView;
     };
 
@@ -66,7 +71,15 @@ async function* listenOn(
       isOver = true;
       tell();
     };
-    const settled = untilSettled(ports, conversation, turn, { waitMs: timeMs, signal: looking.signal });
+    let waiting: Waiting | undefined;
+    let toldSince: number | undefined;
+    const look = (view: TurnView): void => {
+      if (view.waiting === undefined || view.waiting.since === toldSince) return;
+      toldSince = view.waiting.since;
+      waiting = view.waiting;
+      tell();
+    };
+    const settled = untilSettled(ports, conversation, turn, { waitMs: timeMs, signal: looking.signal, look });
     settled.then(end, end);
     for (;;) {
       await news.promise;
@@ -74,6 +87,14 @@ async function* listenOn(
       if (left.aborted) return;
       signal?.throwIfAborted();
       if (isOver) break;
+      if (waiting !== undefined) {
+        const told = waiting;
+        waiting = undefined;
+        // The text before the wait comes first.
+        await listening.catchUp();
+        yield* heard.take();
+        yield { type: 'waiting', waiting: told };
+      }
       yield* heard.take();
     }
     const view = await settled;

@@ -125,6 +125,13 @@ export async function readResult(
   return untilSettled(ports, conversation, turn, { waitMs: parseInput(waitSchema, waitMs, 'waitMs') });
 }
 
+interface SettleWait {
+  readonly waitMs: number;
+  readonly signal?: AbortSignal;
+  /** called with the turn at each look */
+  readonly look?: (view: TurnView) => void;
+}
+
 /**
  * The turn once it is settled, or as it stands after `waitMs`. Aborted, it ends at once.
  * @throws not_found, the signal's reason
@@ -133,13 +140,14 @@ export async function untilSettled(
   ports: ClientPorts,
   conversation: ConversationRef,
   turn: string,
-  { waitMs, signal }: { readonly waitMs: number; readonly signal?: AbortSignal },
+  { waitMs, signal, look }: SettleWait,
 ): Promise<TurnView> {
   const until = ports.now() + waitMs;
   for (;;) {
     signal?.throwIfAborted();
     const view = await ports.turns.readTurn(conversation, turn);
     if (view === undefined) throw noTurn(conversation, turn);
+    look?.(view);
     const leftMs = until - ports.now();
     if (isSettled(view.state) || leftMs <= 0) return view;
     await ports.notices.wait(conversation, Math.min(leftMs, LOOK_MS), signal);

@@ -42,6 +42,11 @@ export interface Tool<Input = unknown, Context extends TurnContext = TurnContext
   readonly retry?: 'safe' | 'never';
   /** a person decides before each call */
   readonly needsApproval?: boolean;
+  /**
+   * ms that a call waits for its result from outside, or for its approval (default 7 days). Past it the call is answered
+   * `timeout` or `denied`, and the turn goes on. Only for tools without `run` or with `needsApproval`
+   */
+  readonly answerWithinMs?: number;
   /** ms that a run may take (default: the limit of a step, 600,000); past it the call is answered with a `timeout` error */
   readonly timeoutMs?: number;
   /**

@@ -1,3 +1,4 @@
+import type { WaitingCall, WaitKind } from './turn.ts';
 import type { Version } from './version.ts';
 
 /**
@@ -27,6 +28,12 @@ export interface ToldVersion extends Pick<Version, 'strategy' | 'archived' | 'to
   readonly reasons: readonly string[];
 }
 
+/** A call that waits, as an event tells it. */
+export interface ToldCall extends WaitingCall {
+  /** `arguments` is only a beginning: an event holds 4,000 characters of all its calls. `result` has them whole */
+  readonly isCut?: true;
+}
+
 /** What an event tells, by its type. */
 export type EventNews =
   | {
@@ -35,6 +42,18 @@ export type EventNews =
       readonly turn: string;
       /** how it was settled */
       readonly state: 'completed' | 'failed' | 'canceled';
+    }
+  | {
+      /** the turn waits, and holds no worker meanwhile. Told again whenever it is suspended for what is left */
+      readonly type: 'turn_waiting';
+      /** id of the turn */
+      readonly turn: string;
+      /** `tools` and `approval` end with `answer`, the others by themselves */
+      readonly for: WaitKind;
+      /** ms since epoch: the turn goes on then at the latest. For calls, the earliest of their deadlines */
+      readonly until: number;
+      /** calls whose answer or approval is awaited; empty for `compaction` and `retry` */
+      readonly calls: readonly ToldCall[];
     }
   | (ToldVersion & {
       readonly type: 'version_committed';

@@ -40,34 +40,68 @@ export const TURN_LIMITS = {
   beatMs: 2_000,
   /** claims since the last recorded outcome; one more settles the turn as `poison` */
   maxAttempts: 3,
-  /** times one step may be suspended; one more settles the turn as `retries_exhausted` */
+  /**
+   * times one step may be suspended for a pass or a retry; one more settles the turn as `retries_exhausted`. Waits for
+   * answers do not count: each deadline that passes answers a call
+   */
   maxSuspensions: 20,
   maxSteps: 50,
   stepTimeoutMs: 600_000,
-  toolsWaitMs: 86_400_000,
-  approvalWaitMs: 86_400_000,
+  /** how long a call waits for its answer or approval, unless its tool says otherwise (7 d) */
+  answerWithinMs: 604_800_000,
   compactionWaitMs: 20_000,
   maxQueuedTurns: 1_000,
   turnRetentionMs: 604_800_000,
 } as const;
 
+/** The waits that a person or another program ends, with `answer`. */
+export const ANSWER_KINDS = ['tools', 'approval'] as const satisfies readonly WaitKind[];
+export type AnswerKind = (typeof ANSWER_KINDS)[number];
+
+export function isAnswerKind(kind: WaitKind): kind is AnswerKind {
+  return ANSWER_KINDS.some((answered) => answered === kind);
+}
+
+export const waitingCallSchema = z.object({
+  /** the call's id in the log: what `answer` takes */
+  id: z.string(),
+  /** the tool */
+  name: z.string(),
+  /** a JSON object as text, exactly as the model wrote it */
+  arguments: z.string(),
+  /** ms since epoch, by the store's clock; past it the call is answered as `timeout`, or `denied` for an approval */
+  until: z.number(),
+});
+
+/** A call that waits for its result or for a decision. */
+export type WaitingCall = z.infer<typeof waitingCallSchema>;
+
 export const waitingSchema = z.object({
-  /** `tools`: results from outside; `approval`: a person; `compaction`: a pass; `retry`: the model's provider */
+  /** `tools`: results from outside; `approval`: decisions of a person; `compaction`: a pass; `retry`: the model's provider */
   for: z.enum(WAIT_KINDS),
   /** the step that waits */
   step: z.string(),
-  /** ms since epoch, by the store's clock once it is kept; past it the turn goes on without what it waited for */
+  /** ms since epoch, by the store's clock: when the turn was suspended */
+  since: z.number(),
+  /** ms since epoch, by the store's clock: the turn goes on then at the latest. For calls, the earliest of their deadlines */
   until: z.number(),
   /** calls whose answer or approval is awaited; empty for `compaction` and `retry` */
-  calls: z.array(z.string()),
+  calls: z.array(waitingCallSchema),
 });
 
 /** What a suspended turn waits for. */
 export type Waiting = z.infer<typeof waitingSchema>;
 
+/** A call to wait for: the store sets the deadline by its own clock. */
+export interface CallToWaitFor extends Omit<WaitingCall, 'until'> {
+  /** ms from the suspension to the call's deadline; a call that the turn waited for before keeps its deadline */
+  readonly waitMs: number;
+}
+
 /** A wait as it is asked for: the store sets its deadline by its own clock, so that the caller's may be wrong. */
-export interface WaitRequest extends Omit<Waiting, 'until'> {
-  /** from the suspension to the deadline */
+export interface WaitRequest extends Omit<Waiting, 'since' | 'until' | 'calls'> {
+  readonly calls: readonly CallToWaitFor[];
+  /** ms from the suspension to the deadline. For calls, the shortest of theirs */
   readonly waitMs: number;
   /** the span that ends here, for the one that goes on */
   readonly suspendedIn?: TraceParent | undefined;

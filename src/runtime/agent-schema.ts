@@ -34,15 +34,33 @@ const timeoutSchema = z
   .gt(0, { error: timeoutError })
   .max(LONGEST_TIMEOUT_MS, { error: timeoutError });
 
-const toolSchema = z.looseObject({
-  name: z.string(),
-  description: z.string(),
-  input: z.custom<unknown>(isSchema, 'expected a schema of zod 4'),
-  retry: z.enum(['safe', 'never']).optional(),
-  needsApproval: z.boolean().optional(),
-  timeoutMs: timeoutSchema.optional(),
-  run: functionSchema.optional(),
-});
+/** Ten years, in ms. */
+const LONGEST_WAIT_MS = 315_360_000_000;
+const waitError = `expected whole ms, at least 1 and at most ${LONGEST_WAIT_MS}`;
+
+const toolSchema = z
+  .looseObject({
+    name: z.string(),
+    description: z.string(),
+    input: z.custom<unknown>(isSchema, 'expected a schema of zod 4'),
+    retry: z.enum(['safe', 'never']).optional(),
+    needsApproval: z.boolean().optional(),
+    timeoutMs: timeoutSchema.optional(),
+    answerWithinMs: z
+      .number({ error: waitError })
+      .int({ error: waitError })
+      .min(1, { error: waitError })
+      .max(LONGEST_WAIT_MS, { error: waitError })
+      .optional(),
+    run: functionSchema.optional(),
+  })
+  .refine(
+    ({ answerWithinMs, run, needsApproval }) => answerWithinMs === undefined || run === undefined || needsApproval,
+    {
+      path: ['answerWithinMs'],
+      message: 'a tool that runs without approval waits for nobody: remove it, or set needsApproval',
+    },
+  );
 
 const agentSchema = z.looseObject({
   name: z.string(),

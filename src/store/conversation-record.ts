@@ -26,6 +26,8 @@ const MAX_COUNT = Number.MAX_SAFE_INTEGER;
  * - poison       wake of the claim that gave a turn up, which may be sent again
  * - poisoned     the turn
  *
+ * - last         how its last settled turn ended, and when
+ *
  * Its log:
  * - head         last seq
  * - ht, hb       tokens and bytes of all

@@ -55,6 +55,16 @@ export class Keyspace {
     return `{tf${shard}}:quarantined`;
   }
 
+  /** All conversations, as `tenant|id`; scripts derive its name from `ready`. */
+  conversations(shard: number): string {
+    return `{tf${shard}}:conversations`;
+  }
+
+  /** Turns that wait for answers from outside, as `tenant|kind|id|turn`; scripts derive its name from `ready`. */
+  waiting(shard: number): string {
+    return `{tf${shard}}:waiting`;
+  }
+
   sweep(shard: number): string {
     return `{tf${shard}}:sweep`;
   }

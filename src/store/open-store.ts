@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import type { CalibrationStore } from '../domain/ports/calibration-store.ts';
 import type { ContextStore } from '../domain/ports/context-store.ts';
 import type { EventStore } from '../domain/ports/event-store.ts';
+import type { ListingStore } from '../domain/ports/listing-store.ts';
 import type { PassStore } from '../domain/ports/pass-store.ts';
 import type { ProposalStore } from '../domain/ports/proposal-store.ts';
 import type { SummaryStore } from '../domain/ports/summary-store.ts';
@@ -13,6 +14,7 @@ import { openCalibrationStore } from './calibrations/calibration-store.ts';
 import { openContextStore } from './contexts/context-store.ts';
 import { openEventStore } from './events/event-store.ts';
 import type { Keyspace } from './keys.ts';
+import { openListingStore } from './listings/listing-store.ts';
 import { openPassStore } from './passes/pass-store.ts';
 import { openProposalStore } from './proposals/proposal-store.ts';
 import { openSummaryStore } from './summaries/summary-store.ts';
@@ -29,6 +31,7 @@ export type Store = TurnStore &
   VersionStore &
   ContextStore &
   EventStore &
+  ListingStore &
   SummaryStore &
   SweepStore &
   CalibrationStore &
@@ -43,6 +46,7 @@ export function openStore(redis: Redis, keyspace: Keyspace): Store {
     ...openVersionStore(redis, keyspace),
     ...openContextStore(redis, keyspace),
     ...openEventStore(redis, keyspace),
+    ...openListingStore(redis, keyspace),
     ...openSummaryStore(redis, keyspace),
     ...openSweepStore(redis, keyspace),
     ...openCalibrationStore(redis, keyspace),

@@ -154,7 +154,7 @@ export class Traffic {
   async #serve(conversation: string, { turn, waiting }: TurnView): Promise<void> {
     if (waiting === undefined || (waiting.for !== 'tools' && waiting.for !== 'approval')) return;
     const answer = waiting.for === 'tools' ? { content: 'The person says yes.' } : { approved: true };
-    const answers = Object.fromEntries(waiting.calls.map((call) => [call, answer]));
+    const answers = Object.fromEntries(waiting.calls.map(({ id }) => [id, answer]));
     if (waiting.calls.length === 0) return;
     // Answered meanwhile, or no longer waited for: the next look tells.
     await this.#client.answer(conversation, turn, answers).catch(() => undefined);

@@ -14,7 +14,10 @@ function result(state: object): TurnProgress {
 const answered = (content: string): TurnProgress => result({ state: 'completed', answer: { seq: 2, content } });
 
 /** What the command prints of these parts: results, notes, exit code. */
-async function print(parts: readonly TurnProgress[], options: { waitMs?: number; json?: boolean } = {}) {
+async function print(
+  parts: readonly TurnProgress[],
+  options: { waitMs?: number; json?: boolean; stream?: boolean } = {},
+) {
   const asked: (StreamOptions | undefined)[] = [];
   async function* stream(_: unknown, __: string, given?: StreamOptions): AsyncGenerator<TurnProgress> {
     asked.push(given);
@@ -72,6 +75,22 @@ test('says why there is no answer, with exit code 1', async () => {
     code: 1,
     asked: [{ waitMs: 200 }],
   });
+});
+
+test('says what the turn waits for as soon as it waits, and how to answer', async () => {
+  const until = Date.UTC(2026, 10, 29);
+  const calls = [{ id: 'c2_0', name: 'refund', arguments: '{"order":"o-1"}', until }];
+  const waiting = { for: 'approval', step: 'model-1', since: 1, until, calls } as const;
+  const parts = [text('Let me see.'), { type: 'waiting', waiting } as const, answered('paid back')];
+  const stderr = [
+    't1  waiting  for approval, until 2026-11-29T00:00:00.000Z',
+    '  c2_0  refund({"order":"o-1"})',
+    'turnfold answer c1 t1 c2_0 --approve (or --deny)',
+    '',
+  ].join('\n');
+  expect(await print(parts)).toMatchObject({ stdout: 'Let me see.\npaid back\n', stderr });
+  const quiet = await print(parts, { waitMs: 1_000, stream: false });
+  expect(quiet, 'with --wait alone, too').toMatchObject({ stdout: 'paid back\n', stderr });
 });
 
 test('prints parts and result as lines of JSON', async () => {

@@ -40,7 +40,7 @@ describe('result and answer', () => {
     const waiting = await turnfold('result', 'a1', 't1');
     expect(waiting).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^t1 {2}waiting {2}for tools of c2_0, until 20/),
+      stdout: expect.stringMatching(/^t1 {2}waiting {2}for tools, until 20\S+Z\n {2}c2_0 {2}elsewhere\(\{\}\)\n$/),
     });
     const brought = await turnfold('answer', 'a1', 't1', 'c2_0', '--content', 'a parcel');
     expect(brought).toMatchObject({ code: 0, stdout: 't1  goes on\n' });
@@ -104,13 +104,14 @@ describe('turns', () => {
     const listed = await turnfold('turns', 'o1');
     expect(listed).toMatchObject({ code: 0, stderr: 'turnfold answer o1 t1 c2_0 --approve (or --deny)\n' });
     expect(listed.stdout.split('\n')).toEqual([
-      expect.stringMatching(/^t1 {2}waiting {2}for approval of c2_0, until 20\S+ {2}accepted 20\S+Z$/),
+      expect.stringMatching(/^t1 {2}waiting {2}for approval, until 20\S+ {2}accepted 20\S+Z$/),
+      '  c2_0  guarded({})',
       expect.stringMatching(/^t2 {2}queued {2}accepted 20\S+Z$/),
       expect.stringMatching(/^t3 {2}scheduled {2}for 20\S+Z {2}accepted 20\S+Z$/),
       '',
     ]);
     const described = await turnfold('describe', 'o1');
-    expect(described.stdout).toMatch(/^ {2}turn +t1 {2}waiting {2}for approval of c2_0, until 20/m);
+    expect(described.stdout).toMatch(/^ {2}turn +t1 {2}waiting {2}for approval, until 20/m);
     expect(described.stdout).toMatch(/^ {2}behind it +1 queued$/m);
     expect(described.stdout).toMatch(/^ {2}scheduled +1; /m);
     const { turns } = await own.client.openTurns('o1');
@@ -143,6 +144,54 @@ describe('turns', () => {
     expect((await turnfold('describe', 'o2', '--tenant', 'acme')).stdout).toMatch(/^ {2}turn +none is open$/m);
     expect((await turnfold('turns', 'o2')).stderr).toContain('not_found: conversation: ');
     expect((await turnfold('turns', 'o2', '--limit', '0')).stderr).toContain('invalid_input: --limit: ');
+  }, 60_000);
+});
+
+describe('lists over all conversations', () => {
+  test('waiting shows the calls that wait, with their arguments, by tenant and kind', async () => {
+    await own.client.enqueueTurn({ conversation: 'w1', tenant: 'lists', agent: 'asker', turn: 't1', input: 'guarded' });
+    const state = async () => (await own.client.result({ tenant: 'lists', id: 'w1' }, 't1')).state;
+    await expect.poll(state, { timeout: 10_000 }).toBe('waiting');
+    const listed = await turnfold('waiting', '--tenant', 'lists');
+    expect(listed).toMatchObject({ code: 0, stderr: expect.stringContaining('turnfold turns <conversation>') });
+    expect(listed.stdout.split('\n')).toEqual([
+      'w1  t1  of tenant lists',
+      expect.stringMatching(/^ {2}asker waits for approval since 20/),
+      '  c2_0  guarded({})',
+      expect.stringMatching(/^ {4}until 20/),
+      '',
+    ]);
+    const [entry] = (await own.client.waiting({ tenant: 'lists' })).turns;
+    const json = await turnfold('waiting', '--tenant', 'lists', '--json');
+    expect(readJsonLines(json.stdout)).toEqual([{ ...entry, tenant: 'lists', conversation: 'w1' }]);
+    expect(await turnfold('waiting', '--tenant', 'lists', '--for', 'tools')).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: 'no turn waits for an answer\n',
+    });
+    expect((await turnfold('waiting', '--for', 'luck')).stderr).toContain('invalid_input: --for: ');
+  }, 60_000);
+
+  test('conversations are listed as a table of 100 columns at most, and page after page', async () => {
+    const tenant = 'pages';
+    for (const id of ['01ARZ3NDEKTSV4RRFFQ69G5FAV', 'b', 'c']) {
+      const messages = [{ role: 'user' as const, content: 'x' }];
+      await own.client.append({ conversation: id, tenant, agent: 'asker', messages });
+    }
+    const listed = await turnfold('conversations', '--tenant', tenant);
+    expect(listed).toMatchObject({ code: 0, stderr: '' });
+    const lines = listed.stdout.trimEnd().split('\n');
+    expect(lines[0]).toMatch(/^conversation +agent +state +messages +open +last turn$/);
+    expect(lines).toHaveLength(4);
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(100);
+    const first = await turnfold('conversations', '--tenant', tenant, '--limit', '2', '--json');
+    const [, after = ''] = /--after (\S+)/.exec(first.stderr) ?? [];
+    const second = await turnfold('conversations', '--tenant', tenant, '--after', after, '--json');
+    const ids = [first, second].flatMap(({ stdout }) =>
+      readJsonLines(stdout).map(({ conversation }) => String(conversation)),
+    );
+    expect(ids.toSorted()).toEqual(['01ARZ3NDEKTSV4RRFFQ69G5FAV', 'b', 'c']);
+    expect((await turnfold('conversations', '--state', 'asleep')).stderr).toContain('invalid_input: --state: ');
   }, 60_000);
 });
 
@@ -184,8 +233,8 @@ test('describe tells of a conversation without its messages; erase removes it, w
     ['context', expect.stringMatching(/^version 0; \d+ tokens, system prompt and tools not counted$/)],
     ['last pass', 'none'],
     ['pass', 'none in progress'],
-    ['turn', 't1', 'waiting', expect.stringMatching(/^for tools of c2_0, until 20/)],
-    ['open calls', 'c2_0, made by t1'],
+    ['turn', 't1', 'waiting', expect.stringMatching(/^for tools, until 20/)],
+    ['open call', 'c2_0', 'elsewhere({}), made by t1'],
     [''],
   ]);
   await own.client.answer('d1', 't1', { c2_0: { content: 'a parcel' } });

@@ -264,18 +264,37 @@ describe('a signal to what runs in one process', () => {
     return await promise;
   }
 
-  test.each([
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-  ] as const)('%s closes all that dev has opened, and then ends it', async (signal, code) => {
+  test('SIGTERM closes all that dev has opened, and then ends it', async () => {
     const dev = startTurnfold(['dev']);
     const server = await untilReady(dev);
     const said = dev.stderr === null ? '' : readText(dev.stderr);
-    dev.kill(signal);
-    expect(await exitCodeOf(dev)).toBe(code);
+    dev.kill('SIGTERM');
+    expect(await exitCodeOf(dev)).toBe(143);
     // Without a stop the server ends too, but later than its parent.
     expect(isGone(server)).toBe(true);
     expect(await said).toContain('stopping; a second signal ends it at once\n');
+  });
+
+  test('SIGINT without a turn ends dev without an error', async () => {
+    const dev = startTurnfold(['dev']);
+    if (dev.stdout === null || dev.stderr === null) throw new Error('its output is not piped');
+    const said = readText(dev.stderr);
+    await untilLine(dev.stdout, 'Type a message');
+    dev.kill('SIGINT');
+    expect(await exitCodeOf(dev)).toBe(0);
+    expect(await said).not.toContain('turnfold: ');
+  });
+
+  test('SIGINT cancels the turn of dev; a second one ends dev without an error', async () => {
+    const agents = await writeTemporary('agents.ts', SILENT);
+    const dev = startTurnfold(['dev', '--agents', agents]);
+    if (dev.stdout === null || dev.stderr === null) throw new Error('its output is not piped');
+    dev.stdin?.write('hello\n');
+    await untilLine(dev.stdout, 'called');
+    dev.kill('SIGINT');
+    await untilLine(dev.stderr, '(canceling');
+    dev.kill('SIGINT');
+    expect(await exitCodeOf(dev)).toBe(0);
   });
 
   const SILENT = `export const agents = [{ name: 'silent', system: '', tools: [], policy: {}, model: {
@@ -290,11 +309,11 @@ describe('a signal to what runs in one process', () => {
     const server = await untilReady(dev);
     dev.stdin?.write('hello\n');
     await untilLine(dev.stdout, 'called');
-    dev.kill('SIGINT');
+    dev.kill('SIGTERM');
     await untilLine(dev.stderr, 'stopping');
-    dev.kill('SIGINT');
+    dev.kill('SIGTERM');
     await exitCodeOf(dev);
-    expect(dev.signalCode).toBe('SIGINT');
+    expect(dev.signalCode).toBe('SIGTERM');
     await expect.poll(() => isGone(server), GONE).toBe(true);
   });
 

@@ -15,6 +15,7 @@ export function createMemoryClient(store: Store, over: Partial<StorePorts> = {})
     versions: store,
     proposals: store,
     events: store,
+    listings: store,
     ...over,
     notices: { wait: async () => undefined },
     texts: { listen: () => ({ catchUp: async () => undefined, stop: () => undefined }) },

@@ -37,6 +37,7 @@ async function openClientWith(change: (real: SettlementNotices) => SettlementNot
     versions: store,
     proposals: store,
     events: store,
+    listings: store,
     notices: change(notices),
     texts,
     wakes,

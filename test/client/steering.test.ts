@@ -60,7 +60,7 @@ describe('cancel', () => {
   test('of a turn keeps the answers that were acknowledged: they are the results of their calls', async () => {
     await ask('c-answered', 'call ask,ask', 't1');
     const { waiting } = await inState('c-answered', 't1', 'waiting');
-    const [first = '', second = ''] = waiting?.calls ?? [];
+    const [first = '', second = ''] = waiting?.calls.map(({ id }) => id) ?? [];
     const answer = { [first]: { content: 'The person says "yes".' } };
     expect(await fixture.client.answer('c-answered', 't1', answer)).toBe('still_waiting');
     expect(await fixture.client.cancel('c-answered', 't1')).toBe('canceled');
@@ -106,7 +106,7 @@ describe('answers to calls', () => {
   test('bring results of tools that run elsewhere, one after the other', async () => {
     await ask('a-tools', 'call ask,ask', 't1');
     const { waiting } = await inState('a-tools', 't1', 'waiting');
-    const [first = '', second = ''] = waiting?.calls ?? [];
+    const [first = '', second = ''] = (waiting?.calls ?? []).map(({ id }) => id);
     expect(waiting?.for).toBe('tools');
     expect(await fixture.client.answer('a-tools', 't1', { [first]: { content: 'yes' } })).toBe('still_waiting');
     // What came first counts.
@@ -124,7 +124,7 @@ describe('answers to calls', () => {
     await ask(conversation, 'call risk', 't1');
     const { waiting } = await inState(conversation, 't1', 'waiting');
     expect(waiting?.for).toBe('approval');
-    expect(await fixture.client.answer(conversation, 't1', { [waiting?.calls[0] ?? '']: answer })).toBe('going_on');
+    expect(await fixture.client.answer(conversation, 't1', { [waiting?.calls[0]?.id ?? '']: answer })).toBe('going_on');
     expect((await inState(conversation, 't1', 'completed')).answer?.content).toMatch(heard);
   });
 
@@ -157,7 +157,7 @@ describe('answers to calls', () => {
     await ask('a-mixed', 'call risk,ask', 't1');
     const { waiting } = await inState('a-mixed', 't1', 'waiting');
     const [risk = '', asked = ''] = (await fixture.client.describe('a-mixed')).openCalls.map(({ id }) => id);
-    expect(waiting).toMatchObject({ for: 'approval', calls: [risk] });
+    expect(waiting).toMatchObject({ for: 'approval', calls: [{ id: risk, name: 'risk', arguments: '{}' }] });
     const bring = (answers: Record<string, CallAnswer>) => fixture.client.answer('a-mixed', 't1', answers);
     const both = bring({ [risk]: { approved: true }, [asked]: { content: 'blue' } });
     await expect(both).rejects.toMatchObject({ code: 'conflict', field: `answers.${asked}` });
@@ -174,7 +174,7 @@ describe('answers to calls', () => {
     const conversation = `a-kind-${tool}`;
     await ask(conversation, `call ${tool}`, 't1');
     const { waiting } = await inState(conversation, 't1', 'waiting');
-    const call = waiting?.calls[0] ?? '';
+    const call = waiting?.calls[0]?.id ?? '';
     const refused = fixture.client.answer(conversation, 't1', { [call]: wrong });
     await expect(refused).rejects.toMatchObject({ code: 'invalid_input', field: `answers.${call}` });
     expect(await fixture.client.answer(conversation, 't1', { [call]: right })).toBe('going_on');
@@ -229,7 +229,7 @@ describe('openTurns', () => {
     ]);
     expect(counts).toEqual({ mailbox: 2, scheduled: 1 });
     const [first, ...others] = turns;
-    const answers = (first?.waiting?.calls ?? []).map((call) => [call, { content: 'told' }] as const);
+    const answers = (first?.waiting?.calls ?? []).map(({ id }) => [id, { content: 'told' }] as const);
     for (const { turn } of others) expect(await client.cancel('o-lost', turn)).toBe('canceled');
     expect(await client.answer('o-lost', first?.turn ?? '', Object.fromEntries(answers))).toBe('going_on');
     expect(await inState('o-lost', 'asks', 'completed')).toMatchObject({ answer: { content: 'told' } });

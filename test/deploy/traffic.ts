@@ -112,7 +112,7 @@ async function settle({ client }: Fixture, conversation: string, turn: string): 
     if (isSettled(state)) return true;
     if (waiting === undefined || waiting.calls.length === 0) continue;
     const answer = waiting.for === 'approval' ? { approved: true } : { content: 'from elsewhere' };
-    const answers = Object.fromEntries(waiting.calls.map((call) => [call, answer]));
+    const answers = Object.fromEntries(waiting.calls.map(({ id }) => [id, answer]));
     await client.answer(conversation, turn, answers).catch(ignoreRefusal);
   }
   return (await client.cancel(conversation, turn)) !== 'canceled';

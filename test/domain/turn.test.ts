@@ -49,7 +49,8 @@ describe('turn', () => {
   });
 
   test('what is kept of a wait and of a step parses to what it was', () => {
-    const waiting = { for: 'tools', step: 'model-2', until: 5, calls: ['c4_0'] };
+    const calls = [{ id: 'c4_0', name: 'ask', arguments: '{}', until: 5 }];
+    const waiting = { for: 'tools', step: 'model-2', since: 1, until: 5, calls };
     expect(parseInput(waitingSchema, waiting)).toStrictEqual(waiting);
     expect(errorOf(() => parseInput(waitingSchema, { ...waiting, for: 'luck' }, 'waiting')).field).toBe('waiting.for');
     expect(parseInput(stepRecordSchema, { status: 'done', seqs: { from: 1, to: 2 }, at: 3 })).toStrictEqual({

@@ -5,7 +5,7 @@ import type { SummaryLease } from '../../src/domain/ports/summary-store.ts';
 import type { TurnLease } from '../../src/domain/ports/turn-store.ts';
 import type { Store } from '../../src/store/open-store.ts';
 import { appendOf, claimPass, claimSummary, commitOf, endOf, proposalOf } from './pass-samples.ts';
-import { acceptAndClaim, bring, callsStep, claimHead, textStep, turnFor } from './samples.ts';
+import { acceptAndClaim, bring, callsStep, claimHead, textStep, toWaitFor, turnFor } from './samples.ts';
 
 /** A conversation in which everything is there that a conversation can have, and who works on it. */
 export interface LiveConversation {
@@ -51,7 +51,7 @@ export async function makeLive(store: Store, conversation: ConversationRef): Pro
 export async function makeWaiting(store: Store, conversation: ConversationRef): Promise<LiveConversation> {
   const live = await makeLive(store, conversation);
   const { turn, pass, call } = live;
-  await store.suspend(turn, { for: 'tools', step: 'tool.1', waitMs: 60_000, calls: [call, 'c99_0'] });
+  await store.suspend(turn, { for: 'tools', step: 'tool.1', waitMs: 60_000, calls: toWaitFor([call, 'c99_0']) });
   await store.resume({ conversation, turn: 't3', answers: bring([call]), wake: 'w3' });
   await store.proposeVersion(pass, { proposal: proposalOf(1, 4, 'prop'), seenReasons: ['ratio'], reviewMs: 60_000 });
   return live;
@@ -108,7 +108,7 @@ export const ACTS: Readonly<Record<string, Act>> = {
   recordStep: (store, { turn, head }) =>
     store.recordStep(turn, { ...textStep('model.2', head), usage: { inputTokens: 1, outputTokens: 1 } }),
   suspend: (store, { turn, call }) =>
-    store.suspend(turn, { for: 'tools', step: 'tool.2', waitMs: 1_000, calls: [call] }),
+    store.suspend(turn, { for: 'tools', step: 'tool.2', waitMs: 1_000, calls: toWaitFor([call]) }),
   resume: (store, { conversation, call }) =>
     store.resume({ conversation, turn: 't3', answers: bring([call, 'c99_0']), wake: 'w4' }),
   complete: (store, { turn }) => store.settle(turn, { state: 'completed', answerSeq: 6 }, 'w5'),

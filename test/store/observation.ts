@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { isSettled, type StepRecord, type TurnState, type Waiting } from '../../src/domain/turn.ts';
+import { isAnswerKind, isSettled, type StepRecord, type TurnState, type Waiting } from '../../src/domain/turn.ts';
 
 /** A turn as it lies in a store, without times. */
 export interface ObservedTurn {
@@ -13,7 +13,11 @@ export interface ObservedTurn {
   readonly steps: Readonly<Record<string, Omit<StepRecord, 'at'>>>;
   readonly answers: Readonly<Record<string, string>>;
   readonly suspensions: Readonly<Record<string, number>>;
-  readonly waiting?: Omit<Waiting, 'until'> & { readonly isOver: boolean; readonly isFulfilled: boolean };
+  readonly waiting?: Pick<Waiting, 'for' | 'step'> & {
+    readonly calls: readonly string[];
+    readonly isOver: boolean;
+    readonly isFulfilled: boolean;
+  };
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly requestTokens: readonly number[];
@@ -45,6 +49,8 @@ export interface Observation {
     readonly events: readonly string[];
     /** `t`, `p` and `d|<turn>` */
     readonly ready: readonly string[];
+    /** of the shard's list of waiting turns: kinds and turns */
+    readonly waiting: readonly string[];
   };
   /** ms since epoch; the clock of each store is its own */
   readonly times: {
@@ -53,6 +59,11 @@ export interface Observation {
     readonly lease?: number;
     readonly ready: Readonly<Record<string, number>>;
   };
+}
+
+/** The clock of each store is its own. */
+export function withoutTimes(text: string): string {
+  return text.replaceAll(/\d{13}/g, '<time>');
 }
 
 /** @throws with `why` where they differ */
@@ -80,6 +91,9 @@ export function checkInvariants({ shape, times }: Observation, before?: Observat
   ).toEqual(expected.toSorted());
   expect(ready.includes('p'), 'I6: an unended pass has its entry').toBe(shape.passId !== undefined);
   expect(times.epoch, 'I4: epochs never fall').toBeGreaterThanOrEqual(before?.times.epoch ?? 0);
+  const { waiting } = turns[mailbox[0] ?? ''] ?? {};
+  const isListed = headState === 'waiting' && waiting && isAnswerKind(waiting.for) && !waiting.isFulfilled;
+  expect(shape.waiting, 'listed iff somebody has to answer').toEqual(isListed ? [`${waiting.for}|${mailbox[0]}`] : []);
   checkLog(shape);
   for (const turn of Object.values(turns).filter(({ state }) => isSettled(state))) {
     const texts = Object.values(turn.answers).filter((text) => text !== '');

@@ -1,9 +1,11 @@
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { MemoryDatabase, MemoryTurn } from '../fakes/store/database.ts';
-import type { Observation, ObservedTurn } from './observation.ts';
+import { waitingTurns } from '../fakes/store/listing-store.ts';
+import { type Observation, type ObservedTurn, withoutTimes } from './observation.ts';
 
 export function observeMemory(db: MemoryDatabase, ref: ConversationRef): Observation {
   const conversation = db.find(ref);
+  const waiting = waitingTurns(db).filter(({ conversation: { id } }) => id === ref.id);
   const name = `${ref.tenant}|${ref.id}`;
   const ready = [...db.ready].flatMap(([member, at]) => {
     const rest = member.slice(2);
@@ -33,8 +35,11 @@ export function observeMemory(db: MemoryDatabase, ref: ConversationRef): Observa
       ...(anchor && { anchor: { seq: anchor.seq, tokens: anchor.tokens } }),
       texts: Object.fromEntries(conversation?.texts ?? []),
       ...(conversation?.pass && { passId: conversation.pass.passId }),
-      events: (conversation?.events ?? []).map(({ type, fields }) => [type, ...Object.values(fields)].join(' ')),
+      events: (conversation?.events ?? []).map(({ type, fields }) =>
+        withoutTimes([type, ...Object.values(fields)].join(' ')),
+      ),
       ready: ready.map(([member]) => member).toSorted(),
+      waiting: waiting.map((position) => `${position.waiting.for}|${position.turn}`),
     },
     times: {
       now: db.now(),
@@ -62,7 +67,7 @@ function observeTurn(turn: MemoryTurn): ObservedTurn {
       waiting: {
         for: waiting.for,
         step: waiting.step,
-        calls: waiting.calls,
+        calls: waiting.calls.map(({ id }) => id),
         isOver: waiting.isOver,
         isFulfilled: waiting.isFulfilled,
       },

@@ -6,7 +6,7 @@ import type { Keyspace } from '../../src/store/keys.ts';
 import { decodeLogEntry } from '../../src/store/log-entry.ts';
 import { MAX_SEQ, RecordFields } from '../../src/store/record-fields.ts';
 import { decodeStep } from '../../src/store/turns/turn-record.ts';
-import type { Observation, ObservedTurn } from './observation.ts';
+import { type Observation, type ObservedTurn, withoutTimes } from './observation.ts';
 
 type Fields = Readonly<Record<string, string>>;
 
@@ -17,7 +17,7 @@ function fieldsOf(key: string, fields: Fields): RecordFields {
 /** Reads the keys themselves, with none of the store's operations between. */
 export async function observeRedis(redis: Redis, keyspace: Keyspace, ref: ConversationRef): Promise<Observation> {
   const key = (kind: 'c' | 'log' | 'mb' | 'cp' | 'ix' | 'ev'): string => keyspace.key(ref, kind);
-  const [c, log, mailbox, cp, indexed, events, scores, [seconds, micros]] = await Promise.all([
+  const [c, log, mailbox, cp, indexed, events, scores, listed, [seconds, micros]] = await Promise.all([
     redis.hgetall(key('c')),
     redis.hgetall(key('log')),
     redis.lrange(key('mb'), 0, -1),
@@ -25,6 +25,7 @@ export async function observeRedis(redis: Redis, keyspace: Keyspace, ref: Conver
     redis.smembers(key('ix')),
     redis.xrange(key('ev'), '-', '+'),
     redis.zrange(keyspace.ready(keyspace.shardOf(ref)), 0, '-1', 'WITHSCORES'),
+    redis.zrange(keyspace.waiting(keyspace.shardOf(ref)), 0, '-1'),
     redis.time(),
   ]);
   const prefix = keyspace.turn(ref, '');
@@ -57,8 +58,12 @@ export async function observeRedis(redis: Redis, keyspace: Keyspace, ref: Conver
       ...(anchor && { anchor: { seq: anchor.seq, tokens: anchor.tokens } }),
       texts: withPrefix(cp, 'x:'),
       ...(state.passId !== undefined && { passId: state.passId }),
-      events: events.map(([, fields]) => fields.filter((_, index) => index % 2 === 1).join(' ')),
+      events: events.map(([, fields]) => withoutTimes(fields.filter((_, index) => index % 2 === 1).join(' '))),
       ready: Object.keys(ready).toSorted(),
+      waiting: listed.flatMap((member) => {
+        const [tenant, kind, id, turn] = member.split('|');
+        return tenant === ref.tenant && id === ref.id ? [`${kind}|${turn}`] : [];
+      }),
     },
     times: {
       now: Number(seconds) * 1000 + Math.floor(Number(micros) / 1000),
@@ -121,7 +126,7 @@ function observeTurn(fields: Fields, hasInput: boolean): ObservedTurn {
       waiting: {
         for: wfor as WaitKind,
         step: fields['wstep'] ?? '',
-        calls: JSON.parse(fields['wcalls'] ?? '[]') as string[],
+        calls: (fields['wcalls'] ?? '').split('\n').flatMap((line) => (line === '' ? [] : (line.split(' ')[0] ?? ''))),
         isOver: 'wful' in fields,
         isFulfilled: fields['wful'] === '1',
       },

@@ -9,6 +9,7 @@ import type {
   TurnIntake,
   TurnStore,
 } from '../../src/domain/ports/turn-store.ts';
+import type { CallToWaitFor } from '../../src/domain/turn.ts';
 
 /** A conversation that no other test knows. Its id holds dots, which Redis patterns and paths like to trip over. */
 export function newConversation(): ConversationRef {
@@ -62,6 +63,11 @@ export function bring(
       { for: kind, json: textOf(call), unused: { tokens: 7, bytes: 21, json: `{"content":"of ${call}, unused"}` } },
     ]),
   );
+}
+
+/** Calls to wait for, as `callsStep` makes them. */
+export function toWaitFor(ids: readonly string[], waitMs = 86_400_000): CallToWaitFor[] {
+  return ids.map((id) => ({ id, name: 'read', arguments: '{"lines":[]}', waitMs }));
 }
 
 /** Accepts a turn and claims it. @throws where something else is the head */

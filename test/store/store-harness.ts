@@ -6,6 +6,7 @@ import { MemoryDatabase } from '../fakes/store/database.ts';
 import { emit } from '../fakes/store/mailbox.ts';
 import { openMemoryStore } from '../fakes/store/open-memory-store.ts';
 import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
+import { passMemoryWait, passWait } from './pass-wait.ts';
 
 /** A member of `ready` or `resting`: a mailbox, a pass, a conversation that rests, or a scheduled turn. */
 export type Entry = 't' | 'p' | 'r' | { readonly scheduled: string };
@@ -66,10 +67,7 @@ export function openMemoryStoreHarness(): StoreHarness {
       if (pass?.review !== undefined) pass.review = { ...pass.review, expiresAt: 1 };
       if (pass?.parked !== undefined) pass.parked = { ...pass.parked, untilMs: 1 };
     },
-    passDeadline: async (ref, turn) => {
-      const record = db.find(ref)?.turnRecords.get(turn);
-      if (record?.waiting) record.waiting = { ...record.waiting, until: 1 };
-    },
+    passDeadline: async (ref, turn) => passMemoryWait(db.find(ref)?.turnRecords.get(turn)),
     passDueTime: async (ref, turn) => {
       const record = db.find(ref)?.turnRecords.get(turn);
       if (record !== undefined) Object.assign(record, { dueAt: 1 });
@@ -122,7 +120,7 @@ export function openRedisStoreHarness(open: () => SuiteRedis = openSuiteRedis): 
       await setField(redis, key('pass', ref), 'expiresAt');
       await setField(redis, key('pass', ref), 'parkedUntil');
     },
-    passDeadline: (ref, turn) => setField(redis, keyspace.turn(ref, turn), 'wuntil'),
+    passDeadline: (ref, turn) => passWait(redis, keyspace.turn(ref, turn)),
     passDueTime: (ref, turn) => setField(redis, keyspace.turn(ref, turn), 'dueAt'),
     makeOverdue: async (ref, entry, ms) => {
       await redis.zadd(setOf(keyspace, ref, entry), (await readTime(redis)) - ms, memberOf(ref, entry));

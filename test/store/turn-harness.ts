@@ -10,6 +10,7 @@ import type { Observation } from './observation.ts';
 import { observeMemory } from './observe-memory.ts';
 import { observeRedis } from './observe-redis.ts';
 import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
+import { passMemoryWait, passWait } from './pass-wait.ts';
 
 /** A store under test, with hands for what takes time or belongs to others: no test sleeps. */
 export interface TurnHarness {
@@ -41,10 +42,7 @@ export function openMemoryHarness(): TurnHarness {
       const conversation = db.find(ref);
       if (conversation?.leaseUntil !== undefined) conversation.leaseUntil = 1;
     },
-    passDeadline: async (ref, turn) => {
-      const record = db.find(ref)?.turnRecords.get(turn);
-      if (record?.waiting) record.waiting = { ...record.waiting, until: 1 };
-    },
+    passDeadline: async (ref, turn) => passMemoryWait(db.find(ref)?.turnRecords.get(turn)),
     pushOut: async (ref) => {
       db.ready.set(readyMember('t', ref), db.now() + 60_000);
     },
@@ -90,10 +88,7 @@ export function openRedisHarness(open: () => SuiteRedis = openSuiteRedis): TurnH
     lapseLease: async (ref) => {
       if ((await redis.hexists(record(ref), 'lease')) === 1) await redis.hset(record(ref), 'lease', 1);
     },
-    passDeadline: async (ref, turn) => {
-      const key = keyspace.turn(ref, turn);
-      if ((await redis.hexists(key, 'wuntil')) === 1) await redis.hset(key, 'wuntil', 1);
-    },
+    passDeadline: (ref, turn) => passWait(redis, keyspace.turn(ref, turn)),
     pushOut: async (ref) => {
       await redis.zincrby(ready(ref), 60_000, readyMember('t', ref));
     },

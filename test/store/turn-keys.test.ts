@@ -112,7 +112,7 @@ describe('keys of turns', () => {
     });
     await listener.subscribe(channel);
     await runTurn(conversation, 'turn.1');
-    expect(await heard).toBe('turn_settled turn.1 completed');
+    expect(await heard).toBe('turn_settled turn.1');
     await listener.quit();
     const [entry] = await redis.xrange(channel, '-', '+');
     expect(entry?.[1]).toEqual(['type', 'turn_settled', 'turn', 'turn.1', 'state', 'completed']);

@@ -3,7 +3,7 @@ import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { BroughtAnswer, ClaimResult, OpenTurn, StepResult, TurnLease } from '../../src/domain/ports/turn-store.ts';
 import type { WaitKind } from '../../src/domain/turn.ts';
 import { checkInvariants, checkSame, type Observation } from './observation.ts';
-import { bring, callsStep, resultStep, textStep, turnFor } from './samples.ts';
+import { bring, callsStep, resultStep, textStep, toWaitFor, turnFor } from './samples.ts';
 import type { TurnHarness } from './turn-harness.ts';
 
 const WORKERS = ['A', 'B'] as const;
@@ -208,7 +208,13 @@ const suspend = fc
   .map(({ by, key, kind, twice: again }) =>
     leased(`suspends for ${kind}`, by, again, (side, lease) => {
       const calls = kind === 'tools' || kind === 'approval' ? ['c1_0', ...side.workers[by].openCalls.slice(0, 1)] : [];
-      return side.harness.store.suspend(lease, { for: kind, step: key, waitMs: FAR, calls, passId: 'pass' });
+      return side.harness.store.suspend(lease, {
+        for: kind,
+        step: key,
+        waitMs: FAR,
+        calls: toWaitFor(calls),
+        passId: 'pass',
+      });
     }),
   );
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openStore } from '../../src/store/open-store.ts';
 import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
 import { claimPass, commitOf, makeConversation } from './pass-samples.ts';
-import { acceptAndClaim, bring, callsStep, resultStep, textStep } from './samples.ts';
+import { acceptAndClaim, bring, callsStep, resultStep, textStep, toWaitFor } from './samples.ts';
 
 let suite: SuiteRedis;
 beforeAll(() => {
@@ -29,7 +29,7 @@ test('fields of a later program survive everything that this one writes', async 
   const { lease } = claimed;
   const { head } = claimed.conversation;
   await store.recordStep(lease, callsStep('model-1', head, 1));
-  await store.suspend(lease, { for: 'tools', step: 'model-1', waitMs: 60_000, calls: [`c${head + 1}_0`] });
+  await store.suspend(lease, { for: 'tools', step: 'model-1', waitMs: 60_000, calls: toWaitFor([`c${head + 1}_0`]) });
   await store.resume({ conversation, turn: 't1', answers: bring([`c${head + 1}_0`]), wake: 'w' });
   const again = await store.claim(conversation, 'o2', 'w2');
   if (again.status !== 'claimed') throw new Error(again.status);

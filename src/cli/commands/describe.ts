@@ -1,7 +1,7 @@
-import type { OpenTurns } from '../../client/index.ts';
-import type { ConversationState } from '../../domain/conversation.ts';
+import type { OpenCallView, OpenTurns } from '../../client/index.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { ConversationOptions } from '../command-options.ts';
+import { describeCall } from '../describe-turn.ts';
 import { writeJson } from '../output.ts';
 import { describeOpen } from './turns.ts';
 
@@ -29,7 +29,7 @@ export async function describe(
     ['last pass', passed.head === 0 ? 'none' : `at message ${passed.head}`],
     ['pass', passId === undefined ? 'none in progress' : `${passId}, requested or in progress`],
     ...tellOpen(open),
-    ['open calls', openCalls.length === 0 ? undefined : tellCalls(state, open)],
+    ...openCalls.map((call): [string, string] => ['open call', tellCall(call, open)]),
     ['refused', quarantine && `version ${quarantine.version} stands over one that a provider refused`],
     ['may rest', rest],
     ['fork', isForking && 'it is being copied: not all of it is there'],
@@ -51,7 +51,7 @@ function tellOpen({ turns: [first], mailbox, scheduled }: OpenTurns): [string, s
 }
 
 /** Open calls are those of the turn that is at work or waits; with none they are those of a caller's own loop. */
-function tellCalls({ openCalls }: ConversationState, { turns: [first] }: OpenTurns): string {
+function tellCall(call: OpenCallView, { turns: [first] }: OpenTurns): string {
   const whose = first?.state === 'running' || first?.state === 'waiting' ? `, made by ${first.turn}` : '';
-  return `${openCalls.map(({ id: call }) => call).join(', ')}${whose}`;
+  return `${call.id}  ${describeCall(call)}${whose}`;
 }

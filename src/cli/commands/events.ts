@@ -31,6 +31,11 @@ function describeEvent(event: ConversationEvent): string {
   switch (event.type) {
     case 'turn_settled':
       return `turn ${event.turn} ${event.state}`;
+    case 'turn_waiting': {
+      const calls = event.calls.map(({ name, arguments: text, isCut }) => `${name}(${text}${isCut ? '…' : ''})`);
+      const which = calls.length === 0 ? '' : `: ${calls.join(', ')}`;
+      return `turn ${event.turn} waits for ${event.for}, until ${new Date(event.until).toISOString()}${which}`;
+    }
     case 'version_committed':
       return `version ${event.version} by a ${event.cause}: ${describeVersion(event)}`;
     case 'pass_ended':

@@ -3,7 +3,9 @@ import { DEFAULT_TENANT } from '../../domain/ids.ts';
 import { isSettled, type TurnView } from '../../domain/turn.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { ConversationOptions } from '../command-options.ts';
-import { type Output, writeJson } from '../output.ts';
+import { adviseAnswer, describeCalls, describeState, describeTurn } from '../describe-turn.ts';
+import { writeJson } from '../output.ts';
+import { TurnPage } from '../turn-page.ts';
 
 export interface TellOptions extends ConversationOptions {
   /** ms to wait for the answer; 0 tells how the turn stands, or streams until it is settled */
@@ -20,7 +22,7 @@ export async function tellTurn(
   options: TellOptions,
 ): Promise<number> {
   const { waitMs, stream = false } = options;
-  const view = await (stream ? followTurn : printTurn)(context, id, turn, options);
+  const view = await (stream ? streamTurn : printTurn)(context, id, turn, options);
   if (waitMs === 0 && !stream) return 0;
   if (!isSettled(view.state)) {
     const whose = options.tenant === DEFAULT_TENANT ? '' : ` --tenant ${options.tenant}`;
@@ -36,76 +38,55 @@ async function printTurn(
   turn: string,
   { tenant, waitMs, json }: TellOptions,
 ): Promise<TurnView> {
-  const view = await client.result({ tenant, id }, turn, { waitMs });
+  const name = { tenant, id };
+  const view =
+    json || waitMs === 0
+      ? await client.result(name, turn, { waitMs })
+      : await followTurn({ client, output }, { name, turn, waitMs }, () => undefined);
   if (json) writeJson(output, view);
   else output.line(view.answer?.content ?? describeTurn(view));
   return view;
 }
 
-/** Prints a turn's text as it is written, each step's in a paragraph of its own. @returns the turn at the end */
-async function followTurn(
+/** Prints a turn's text as it is written. @returns the turn at the end */
+async function streamTurn(
   { client, output }: CommandContext,
   id: string,
   turn: string,
   { tenant, waitMs, json = false }: TellOptions,
 ): Promise<TurnView> {
-  const page = new Page(output);
-  for await (const part of client.stream({ tenant, id }, turn, waitMs === 0 ? {} : { waitMs })) {
+  const page = new TurnPage(output);
+  const view = await followTurn({ client, output }, { name: { tenant, id }, turn, waitMs, json }, (part) => {
     if (json) writeJson(output, part);
-    else if (part.type === 'result') page.end(part.view);
+    else if (part.type === 'waiting') page.breakLine();
     else page.add(part);
+  });
+  if (json) writeJson(output, { type: 'result', view });
+  else page.end(view);
+  return view;
+}
+
+interface Followed {
+  readonly name: { readonly tenant: string; readonly id: string };
+  readonly turn: string;
+  /** 0: until the turn is settled */
+  readonly waitMs: number;
+  readonly json?: boolean;
+}
+
+/** Follows a turn, and says what it waits for as soon as it waits. @returns the turn at the end */
+async function followTurn(
+  { client, output }: CommandContext,
+  { name, turn, waitMs, json = false }: Followed,
+  tell: (part: Exclude<TurnProgress, { readonly type: 'result' }>) => void,
+): Promise<TurnView> {
+  for await (const part of client.stream(name, turn, waitMs === 0 ? {} : { waitMs })) {
     if (part.type === 'result') return part.view;
+    tell(part);
+    if (part.type !== 'waiting' || json) continue;
+    const { waiting } = part;
+    const lines = [describeState({ turn, state: 'waiting', waiting }), ...describeCalls(waiting)];
+    for (const line of [...lines, ...adviseAnswer({ ...name, turn }, waiting)]) output.note(line);
   }
   throw new Error(`the stream of ${turn} ended without a result`);
-}
-
-/** A turn without an answer, in one line. */
-export function describeTurn({
-  turn,
-  state,
-  failure,
-  waiting,
-}: Pick<TurnView, 'turn' | 'state' | 'failure' | 'waiting'>): string {
-  if (failure !== undefined) return `${turn}  ${state}  ${failure.code}: ${failure.message}`;
-  if (waiting === undefined) return `${turn}  ${state}`;
-  const { for: what, calls, until } = waiting;
-  const which = calls.length === 0 ? '' : ` of ${calls.join(', ')}`;
-  return `${turn}  ${state}  for ${what}${which}, until ${new Date(until).toISOString()}`;
-}
-
-/** What stands on the screen of the step that is being written. */
-class Page {
-  readonly #output: Output;
-  #step = 0;
-  #shown = '';
-
-  constructor(output: Output) {
-    this.#output = output;
-  }
-
-  add(part: Exclude<TurnProgress, { readonly type: 'result' }>): void {
-    if (part.type !== 'text') {
-      this.#breakLine();
-      this.#output.note(part.type === 'restart' ? '(begins again)' : '(a piece was lost)');
-      return;
-    }
-    if (part.step !== this.#step) this.#breakLine();
-    this.#step = part.step;
-    this.#shown += part.piece;
-    this.#output.text(part.piece);
-  }
-
-  /** The whole answer, unless it stands there already. */
-  end(view: TurnView): void {
-    const result = view.answer?.content ?? describeTurn(view);
-    const isThere = this.#shown === result;
-    this.#breakLine();
-    if (!isThere) this.#output.line(result);
-    if (view.answer?.end !== undefined) this.#output.note(`(not complete: ${view.answer.end})`);
-  }
-
-  #breakLine(): void {
-    if (this.#shown !== '') this.#output.line('');
-    this.#shown = '';
-  }
 }

@@ -1,12 +1,11 @@
 import type { CallAnswer, OpenTurn } from '../../client/index.ts';
 import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
-import { DEFAULT_TENANT } from '../../domain/ids.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { ConversationOptions } from '../command-options.ts';
+import { adviseAnswer, describeCalls, describeState } from '../describe-turn.ts';
 import { readTextFile } from '../files.ts';
 import { renameField } from '../name-typed.ts';
-import { type Output, writeJson } from '../output.ts';
-import { describeTurn } from './follow-turn.ts';
+import { writeJson } from '../output.ts';
 
 export interface OpenOptions extends ConversationOptions {
   readonly limit: number;
@@ -20,20 +19,26 @@ export async function showOpen(
 ): Promise<number> {
   const { turns, mailbox, scheduled } = await client.openTurns({ tenant, id }, { limit });
   for (const turn of turns) {
-    if (json) writeJson(output, { conversation: id, ...turn });
-    else output.line(`${describeOpen(turn)}  accepted ${new Date(turn.acceptedAt).toISOString()}`);
+    if (json) {
+      writeJson(output, { conversation: id, ...turn });
+      continue;
+    }
+    output.line(`${describeOpen(turn)}  accepted ${new Date(turn.acceptedAt).toISOString()}`);
+    for (const line of describeCalls(turn.waiting)) output.line(line);
   }
   if (turns.length === 0) output.note('no open turn');
   if (turns.length < mailbox + scheduled) {
     output.note(`the first ${turns.length} of ${mailbox + scheduled}; --limit shows up to 1000`);
   }
-  if (!json && turns[0] !== undefined) adviseAnswer(output, { tenant, id }, turns[0]);
+  const [first] = turns;
+  if (json || first === undefined) return 0;
+  for (const line of adviseAnswer({ tenant, id, turn: first.turn }, first.waiting)) output.note(line);
   return 0;
 }
 
 /** An open turn in one line. */
 export function describeOpen(turn: OpenTurn): string {
-  return turn.dueAt === undefined ? describeTurn(turn) : `${describeTurn(turn)}  for ${describeDate(turn.dueAt)}`;
+  return turn.dueAt === undefined ? describeState(turn) : `${describeState(turn)}  for ${describeDate(turn.dueAt)}`;
 }
 
 /** The last ms since epoch that is a date. Turns from before delays were bounded may be due later. */
@@ -41,18 +46,6 @@ const LAST_DATE = 8.64e15;
 
 function describeDate(at: number): string {
   return at > LAST_DATE ? 'never' : new Date(at).toISOString();
-}
-
-/** The commands for what somebody has to bring; what comes by itself needs none. */
-function adviseAnswer(
-  output: Output,
-  { tenant, id }: { readonly tenant: string; readonly id: string },
-  { turn, waiting }: OpenTurn,
-): void {
-  if (waiting?.for !== 'tools' && waiting?.for !== 'approval') return;
-  const whose = tenant === DEFAULT_TENANT ? '' : ` --tenant ${tenant}`;
-  const brings = waiting.for === 'tools' ? '--content <text>' : '--approve (or --deny)';
-  for (const call of waiting.calls) output.note(`turnfold answer ${id} ${turn} ${call}${whose} ${brings}`);
 }
 
 export interface AnswerOptions extends ConversationOptions {

@@ -6,7 +6,16 @@ import type { Message, WeighedMessage, Weight } from '../message.ts';
 import type { Rest } from '../rest.ts';
 import type { SizeAnchor } from '../size.ts';
 import type { TraceParent } from '../trace-parent.ts';
-import type { AnswerEnd, StepRecord, TurnFailure, TurnState, TurnView, Waiting, WaitRequest } from '../turn.ts';
+import type {
+  AnswerEnd,
+  AnswerKind,
+  StepRecord,
+  TurnFailure,
+  TurnState,
+  TurnView,
+  Waiting,
+  WaitRequest,
+} from '../turn.ts';
 import type { Version } from '../version.ts';
 import type { Forking } from './version-store.ts';
 
@@ -132,9 +141,11 @@ export interface ClaimedTurn {
   /** its caller gave it a context, which `readBriefing` reads */
   readonly hasContext?: true;
   readonly steps: ReadonlyMap<string, StepRecord>;
-  /** what the turn was suspended for, where it was, and since when; `isFulfilled` false: the deadline passed, or the pass did not settle the size */
-  readonly waited?: Waiting &
-    Pick<WaitRequest, 'suspendedIn'> & { readonly isFulfilled: boolean; readonly since?: number };
+  /**
+   * what the turn was suspended for, if it was; `isFulfilled` false: a deadline passed, that of the turn or of a call, or the
+   * pass did not settle the size
+   */
+  readonly waited?: Waiting & Pick<WaitRequest, 'suspendedIn'> & { readonly isFulfilled: boolean };
   /** answers and approvals that came in while it waited, by call id: JSON as brought by `resume` */
   readonly answers: ReadonlyMap<string, string>;
 }
@@ -223,7 +234,7 @@ export interface UnusedAnswer extends Weight {
 /** What was brought for one call. */
 export interface BroughtAnswer {
   /** the wait that it is meant for */
-  readonly for: 'tools' | 'approval';
+  readonly for: AnswerKind;
   /** a tool output `{content, isError?}`, or a decision */
   readonly json: string;
   /** what the log says of the call if the turn is settled before a worker has used the answer */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { ConversationEvent, EventNews } from '../../domain/conversation-event.ts';
 import type { PassOutcome } from '../../domain/pass.ts';
 import type { ApprovalRefusal } from '../../domain/proposal.ts';
+import { WAIT_KINDS, waitingCallSchema } from '../../domain/turn.ts';
 import { versionSchema } from '../../domain/version.ts';
 
 const list = z.string().transform((text) => (text === '' ? [] : text.split(',')));
@@ -9,6 +10,15 @@ const number = z
   .string()
   .regex(/^-?\d+(\.\d+)?$/)
   .transform(Number);
+
+const json = z.string().transform((text, context): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    context.addIssue('expected JSON');
+    return z.NEVER;
+  }
+});
 
 // By name, so that none is forgotten: one that is not here would be told as unknown.
 const OUTCOMES = {
@@ -50,6 +60,23 @@ const SCHEMAS = {
     turn: z.string(),
     state: z.enum(['completed', 'failed', 'canceled']),
   }),
+  turn_waiting: z
+    .object({
+      type: z.literal('turn_waiting'),
+      turn: z.string(),
+      for: z.enum(WAIT_KINDS),
+      until: number,
+      calls: json.pipe(z.array(waitingCallSchema.omit({ until: true }).extend({ isCut: z.literal(true).optional() }))),
+      deadlines: list.pipe(z.array(number)),
+    })
+    .transform(({ calls, deadlines, ...event }) => ({
+      ...event,
+      calls: calls.map(({ isCut, ...call }, at) => ({
+        ...call,
+        until: deadlines[at] ?? event.until,
+        ...(isCut && { isCut }),
+      })),
+    })),
   version_committed: z
     .object({
       type: z.literal('version_committed'),

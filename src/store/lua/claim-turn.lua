@@ -44,4 +44,5 @@ if attempts > tonumber(maxAttempts) then
   return { 'poison', head_turn, pop_head(wake) }
 end
 prove_input(head_turn)
+if wait[1] == 'waiting' then forget_waiting(head_turn) end
 return { 'claimed', head_turn, take_head(head_turn, owner, leaseMs, attempts, closing) }

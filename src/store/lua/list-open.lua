@@ -1,7 +1,7 @@
 -- Turns that are accepted and not settled (I2), as they stand at one moment: the mailbox, then the scheduled ones.
 -- ARGV: limit, then turns that had an entry for a due time a moment ago, by that time. Such an entry may outlive its turn: an
 -- erase leaves it to the sweep.
--- Reply: {length of the mailbox, scheduled turns, {turn, state, acceptedAt, dueAt, wfor, wstep, wuntil, wcalls}…} | {} where
+-- Reply: {length of the mailbox, scheduled turns, {turn, state, acceptedAt, dueAt, WAIT_FIELDS in turn-record.ts}…} | {} where
 -- there is no conversation
 -- @include key-names
 if redis.call('EXISTS', c) == 0 then return {} end
@@ -9,7 +9,7 @@ local limit = tonumber(ARGV[1])
 local told = {}
 local function tell(turn)
   if #told >= limit then return end
-  local fields = { 'state', 'acceptedAt', 'dueAt', 'wfor', 'wstep', 'wuntil', 'wcalls' }
+  local fields = { 'state', 'acceptedAt', 'dueAt', 'wfor', 'wstep', 'wsince', 'wuntil', 'wcalls', 'wasks' }
   told[#told + 1] = { turn, unpack(redis.call('HMGET', tbase .. turn, unpack(fields))) }
 end
 for _, turn in ipairs(redis.call('LRANGE', mb, 0, limit - 1)) do tell(turn) end

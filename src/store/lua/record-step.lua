@@ -11,6 +11,7 @@
 -- @include calls
 -- @include move-calls
 -- @include fence
+-- @include awaited
 local turn, owner, epoch, leaseMs, step = take(), take(), take(), take(), take()
 local expected, anchor, anchorVersion, setup, answered = take(), take(), take(), take(), take()
 local inputTokens, outputTokens, requestTokens, ending = take(), take(), take(), take()
@@ -59,9 +60,8 @@ save_conversation('lease', string.format('%.0f', lease), 'attempts', 0, unpack(t
 -- What the turn waited for is told to every claim until it is used: its step recorded and none of its calls open.
 local is_used = known[5] and (known[5] == step or is_done(redis.call('HGET', key, 's:' .. known[5])))
 if is_used then
-  local is_awaited = {}
-  for _, call in ipairs(cjson.decode(known[6])) do is_awaited[call] = true end
-  for _, call in ipairs(read_open_calls()) do is_used = is_used and not is_awaited[call.id] end
+  local _, deadlines = read_awaited(known[6])
+  for _, call in ipairs(read_open_calls()) do is_used = is_used and not deadlines[call.id] end
 end
-if is_used then redis.call('HDEL', key, 'wfor', 'wstep', 'wsince', 'wuntil', 'wcalls', 'wful') end
+if is_used then redis.call('HDEL', key, 'wfor', 'wstep', 'wsince', 'wuntil', 'wcalls', 'wasks', 'wful') end
 return { 'recorded', redis.call('HGETALL', c) }

@@ -7,22 +7,30 @@
 -- @include ready
 -- @include wake
 -- @include fulfil
+-- @include awaited
+-- @include waiting
 local turn, wake = ARGV[1], ARGV[2]
 local key = tbase .. turn
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
 local wait = redis.call('HMGET', key, 'state', 'wfor', 'wful', 'wcalls')
 if not wait[1] then return { 'not_found' } end
-local is_waiting, kind = wait[1] == 'waiting', wait[2]
--- A fulfilled wait that a worker has gone on from answers a resume sent again as before.
-local is_open = (kind == 'tools' or kind == 'approval') and (is_waiting or wait[3])
-local awaited = is_open and calls_of(key, 'wcalls', wait[4]) or {}
-local is_awaited = {}
-for _, call in ipairs(awaited) do is_awaited[call] = true end
+prove_calls(key, wait[4] or '')
+local is_waiting, is_fulfilled, kind = wait[1] == 'waiting', wait[3], wait[2]
+-- A fulfilled wait that a worker has gone on from answers a resume sent again as before. A worker that answers calls past their
+-- deadline suspends the turn again for the others, which are awaited meanwhile.
+local is_open = ANSWERED[kind] and (is_waiting or wait[1] == 'running')
+local awaited, deadlines = {}, {}
+for call, deadline in pairs(select(2, read_awaited(is_open and wait[4] or ''))) do
+  if is_waiting or is_fulfilled or deadline > now then
+    awaited[#awaited + 1] = call
+    deadlines[call] = deadline
+  end
+end
 
 local taken = {}
 for at = 3, #ARGV, 4 do
   local call = ARGV[at]
-  if is_awaited[call] then
+  if deadlines[call] then
     if ARGV[at + 1] ~= kind then return { 'other_kind', call, kind } end
     taken[#taken + 1] = at
   elseif redis.call('HEXISTS', key, 'a:' .. call) == 0 then
@@ -36,8 +44,20 @@ for _, at in ipairs(taken) do
     redis.call('HSET', key, 'wa:' .. ARGV[at], ARGV[at + 3])
   end
 end
+-- The turn goes on at the earliest deadline of a call that is still open.
+local untilMs = math.huge
 for _, call in ipairs(awaited) do
-  if redis.call('HEXISTS', key, 'a:' .. call) == 0 then return { 'partial' } end
+  if redis.call('HEXISTS', key, 'a:' .. call) == 0 then untilMs = math.min(untilMs, deadlines[call]) end
 end
-end_wait(kind, wake, true)
+if untilMs < math.huge then
+  if is_waiting then
+    redis.call('HSET', key, 'wuntil', string.format('%.0f', untilMs))
+    look_again(turn_member, untilMs)
+  end
+  return { 'partial' }
+end
+if is_waiting then
+  end_wait(kind, wake, true)
+  forget_waiting(turn)
+end
 return { 'fulfilled', is_waiting and redis.call('HGET', c, 'wake') == wake and 1 or 0 }

@@ -1,12 +1,16 @@
 -- Gives the lease back and keeps the head until what it waits for has come, or its deadline.
--- ARGV: turn, owner, epoch, for, step, waitMs, calls as JSON, maxSuspensions, span that ends here or '',
--- pass that was asked for or ''
+-- ARGV: turn, owner, epoch, for, step, waitMs, maxSuspensions, span that ends here or '', pass that was asked for or '', calls as
+-- the turn keeps them (JSON), calls as the event tells them (JSON); then per call its id and the ms to its deadline
 -- Reply: 'suspended' | 'exhausted' | what find_loss answers
 -- @include keys
 -- @include conversation
 -- @include ready
 -- @include fence
-local turn, owner, epoch, kind, step, waitMs, calls = unpack(ARGV, 1, 7)
+-- @include events
+-- @include awaited
+-- @include waiting
+local turn, owner, epoch, kind, step, waitMs, most, span, passId = unpack(ARGV, 1, 9)
+local asks, told, FIRST_CALL = ARGV[10], ARGV[11], 12
 local key = tbase .. turn
 read_conversation()
 local loss = find_loss(turn, owner, epoch)
@@ -18,28 +22,45 @@ if loss == 'fenced' then
 end
 if loss then return loss end
 local count = tonumber(redis.call('HGET', key, 'sus:' .. step) or 0) + 1
-if count > tonumber(ARGV[8]) then return 'exhausted' end
+if not ANSWERED[kind] and count > tonumber(most) then return 'exhausted' end
 
 -- The wait may be over before it begins: the pass that was asked for ended since, or all answers came. Then the turn is due at
 -- once. A lost race costs one sweep at most. Another pass that is open by now does not know the turn's reasons.
 local is_over, is_fulfilled = false, false
 if kind == 'compaction' then
   local known = redis.call('HMGET', c, 'pass', 'lp', 'ls')
-  is_over = known[1] ~= ARGV[10]
-  is_fulfilled = is_over and known[2] == ARGV[10] and known[3] == '1'
-elseif kind == 'tools' or kind == 'approval' then
+  is_over = known[1] ~= passId
+  is_fulfilled = is_over and known[2] == passId and known[3] == '1'
+elseif ANSWERED[kind] then
   is_over = true
-  for _, call in ipairs(cjson.decode(calls)) do
-    is_over = is_over and redis.call('HEXISTS', key, 'a:' .. call) == 1
+  for at = FIRST_CALL, #ARGV, 2 do
+    is_over = is_over and redis.call('HEXISTS', key, 'a:' .. ARGV[at]) == 1
   end
   is_fulfilled = is_over
 end
-local untilMs = now + tonumber(waitMs)
-redis.call('HSET', key, 'state', 'waiting', 'sus', 1, 'sus:' .. step, count, 'wfor', kind, 'wstep', step,
-  'wsince', string.format('%.0f', now), 'wuntil', string.format('%.0f', untilMs), 'wcalls', calls)
+-- A call that the turn waited for before keeps its deadline: that of another call, which has passed, does not move it.
+local before = redis.call('HMGET', key, 'wfor', 'wcalls')
+local _, kept = read_awaited(before[1] == kind and before[2] or '')
+local untilMs, lines, deadlines = now + tonumber(waitMs), {}, {}
+for at = FIRST_CALL, #ARGV, 2 do
+  local deadline = kept[ARGV[at]] or now + tonumber(ARGV[at + 1])
+  untilMs = math.min(untilMs, deadline)
+  deadlines[#deadlines + 1] = string.format('%.0f', deadline)
+  lines[#lines + 1] = ARGV[at] .. ' ' .. deadlines[#deadlines]
+end
+local untilText = string.format('%.0f', untilMs)
+redis.call('HSET', key, 'state', 'waiting', 'sus', 1, 'wfor', kind, 'wstep', step, 'wsince', string.format('%.0f', now),
+  'wuntil', untilText, 'wcalls', table.concat(lines, '\n'), 'wasks', asks)
+if not ANSWERED[kind] then redis.call('HSET', key, 'sus:' .. step, count) end
 redis.call('HDEL', key, 'wful', 'wtrace')
-if ARGV[9] ~= '' then redis.call('HSET', key, 'wtrace', ARGV[9]) end
-if is_over then redis.call('HSET', key, 'wful', is_fulfilled and 1 or 0) end
+if span ~= '' then redis.call('HSET', key, 'wtrace', span) end
 redis.call('HDEL', c, 'owner', 'lease', 'attempts')
 look_again(turn_member, is_over and now or untilMs)
+if is_over then
+  redis.call('HSET', key, 'wful', is_fulfilled and 1 or 0)
+else
+  list_waiting(kind, turn)
+  emit('turn_waiting', { 'turn', turn, 'for', kind, 'until', untilText, 'calls', told,
+    'deadlines', table.concat(deadlines, ',') })
+end
 return 'suspended'

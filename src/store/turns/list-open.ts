@@ -5,7 +5,7 @@ import { callRedis } from '../connection.ts';
 import { type Keyspace, scheduledMember } from '../keys.ts';
 import { RecordFields } from '../record-fields.ts';
 import { bindScript, type ScriptDefinition } from '../script.ts';
-import { decodeWaiting } from './turn-record.ts';
+import { decodeWaiting, WAIT_FIELDS } from './turn-record.ts';
 
 /** Entries that one command looks at. */
 const PAGE = 1_000;
@@ -51,7 +51,7 @@ async function findScheduled(redis: Redis, keyspace: Keyspace, conversation: Con
   return [...found].toSorted(([a, dueAt], [b, other]) => dueAt - other || (a < b ? -1 : 1)).map(([turn]) => turn);
 }
 
-const FIELDS = ['state', 'acceptedAt', 'dueAt', 'wfor', 'wstep', 'wuntil', 'wcalls'];
+const FIELDS = ['state', 'acceptedAt', 'dueAt', ...WAIT_FIELDS];
 const OPEN_STATES = ['scheduled', 'queued', 'running', 'waiting'] as const;
 
 type Row = readonly [turn: string, ...values: (string | null)[]];

@@ -11,7 +11,9 @@ import {
   type TurnView,
   WAIT_KINDS,
   type Waiting,
+  type WaitingCall,
   type WaitRequest,
+  waitingCallSchema,
 } from '../../domain/turn.ts';
 import { decodeConversation } from '../conversation-record.ts';
 import { decodeMessage } from '../log-entry.ts';
@@ -46,7 +48,8 @@ import type { RecordFields } from '../record-fields.ts';
  * - wstep        the step that waits
  * - wsince       the suspension
  * - wuntil       the deadline
- * - wcalls       call ids as JSON
+ * - wcalls       for calls: a line for each, its id and its deadline
+ * - wasks        for calls: their ids, names and arguments as JSON, in the same order. No script reads it
  * - wful         1: what it waits for has come. 0: its pass ended and did not settle the size
  * - wtrace       the span that was suspended
  * - wa:<callId>  of an answer that came in: `tokens bytes`, and on the next line what the log says of the call if the answer
@@ -84,7 +87,7 @@ export function decodeClaimedTurn(
       turn.withPrefix('s:').map(([key, record]) => [key, decodeStep(turn, { key, record, head: state.head })]),
     ),
     ...(waiting && {
-      waited: { ...waiting, isFulfilled: turn.text('wful') === '1', ...readSince(turn), ...readSuspendedIn(turn) },
+      waited: { ...waiting, isFulfilled: turn.text('wful') === '1', ...readSuspendedIn(turn) },
     }),
     answers: new Map(turn.withPrefix('a:')),
   };
@@ -110,6 +113,9 @@ export function decodeStep(turn: RecordFields, { key, record, head }: KeptStep):
   return { status, at, seqs: { from, to }, ...readEnd(turn, field, end) };
 }
 
+/** The fields that a wait is made of. */
+export const WAIT_FIELDS = ['wfor', 'wstep', 'wsince', 'wuntil', 'wcalls', 'wasks'] as const;
+
 /** The fields that a view is made of: not its steps, not its input. */
 export const VIEW_FIELDS = [
   'state',
@@ -124,10 +130,7 @@ export const VIEW_FIELDS = [
   'ui',
   'uo',
   'rt',
-  'wfor',
-  'wstep',
-  'wuntil',
-  'wcalls',
+  ...WAIT_FIELDS,
 ] as const;
 
 /** @param answer content of the log entry at `answerSeq`, where there is one */
@@ -192,7 +195,7 @@ function readSuspendedIn(fields: RecordFields): Pick<WaitRequest, 'suspendedIn'>
   return suspendedIn === undefined ? {} : { suspendedIn };
 }
 
-const callsSchema = z.array(z.string());
+const asksSchema = z.array(waitingCallSchema.omit({ until: true }));
 
 /** @param fields those of the wait, at least */
 export function decodeWaiting(fields: RecordFields): Waiting | undefined {
@@ -200,13 +203,15 @@ export function decodeWaiting(fields: RecordFields): Waiting | undefined {
   return {
     for: fields.oneOf('wfor', WAIT_KINDS),
     step: fields.text('wstep') ?? '',
+    since: fields.needCount('wsince'),
     until: fields.needCount('wuntil'),
-    calls: fields.has('wcalls') ? fields.json('wcalls', callsSchema) : [],
+    calls: decodeWaitingCalls(fields),
   };
 }
 
-/** Turns that an older program suspended do not know it. */
-function readSince(fields: RecordFields): { readonly since?: number } {
-  const since = fields.count('wsince');
-  return since === undefined ? {} : { since };
+function decodeWaitingCalls(fields: RecordFields): WaitingCall[] {
+  const lines = fields.text('wcalls') ?? '';
+  const untils = new Map(lines.split('\n').map((line) => [line.split(' ')[0], line.split(' ')[1]] as const));
+  const calls = fields.has('wasks') ? fields.json('wasks', asksSchema) : [];
+  return calls.map((call) => ({ ...call, until: fields.toCount('wcalls', untils.get(call.id)) }));
 }

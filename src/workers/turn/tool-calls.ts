@@ -3,7 +3,7 @@ import { isTurnfoldError } from '../../domain/errors.ts';
 import type { ToolCall } from '../../domain/message.ts';
 import { parseInput } from '../../domain/parse.ts';
 import type { ClaimedTurn } from '../../domain/ports/turn-store.ts';
-import type { StepRecord } from '../../domain/turn.ts';
+import type { AnswerKind, StepRecord } from '../../domain/turn.ts';
 import { toolKey } from './step-keys.ts';
 import { parseJson, readApproval, readBroughtOutput, refuseCall, type ToolAnswer } from './tool-output.ts';
 
@@ -13,13 +13,15 @@ export type RunnableTool = Tool & Required<Pick<Tool, 'run'>>;
 export type CallDecision =
   | ({ readonly kind: 'answer' } & ToolAnswer)
   | { readonly kind: 'run'; readonly tool: RunnableTool; readonly input: unknown }
-  | { readonly kind: 'wait'; readonly for: 'tools' | 'approval' };
+  | { readonly kind: 'wait'; readonly for: AnswerKind };
 
 export interface CallFacts {
   readonly tools: readonly Tool[];
   readonly steps: ReadonlyMap<string, StepRecord>;
   readonly answers: ClaimedTurn['answers'];
   readonly waited: ClaimedTurn['waited'];
+  /** by the store's clock, as deadlines are */
+  readonly claimedAt: number;
 }
 
 /**
@@ -65,8 +67,10 @@ function decideApproval(callId: string, facts: CallFacts): CallDecision | undefi
   return approved ? undefined : answer(refuseCall('denied', why ?? 'the call was not approved'));
 }
 
-function isPastDeadline(kind: 'tools' | 'approval', callId: string, { waited }: CallFacts): boolean {
-  return waited?.for === kind && !waited.isFulfilled && waited.calls.includes(callId);
+/** Each call has its own deadline: the others of the round go on waiting. */
+function isPastDeadline(kind: AnswerKind, callId: string, { waited, claimedAt }: CallFacts): boolean {
+  if (waited?.for !== kind || waited.isFulfilled) return false;
+  return waited.calls.some(({ id, until }) => id === callId && until <= claimedAt);
 }
 
 type ReadInput =

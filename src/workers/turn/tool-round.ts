@@ -10,7 +10,7 @@ import type { ToolAnswer } from './tool-output.ts';
 import { clipResult, TOOL_RESULT_MAX_TOKENS } from './tool-result-clip.ts';
 import { runTool } from './tool-run.ts';
 import { failTurn, type TurnEnd } from './turn-end.ts';
-import { waitForCalls } from './waiting.ts';
+import { readCallWait, waitForCalls } from './waiting.ts';
 
 /** Begun in one turn of the event loop, and answered in another: 4,000 calls of one message held it for 2.5 s. */
 const CALLS_AT_ONCE = 64;
@@ -35,7 +35,8 @@ export async function takeToolSteps(run: RunningTurn, answered: Answered): Promi
   if (steps > maxSteps) {
     return failTurn('step_limit', `${steps} steps with the calls just made, at most ${maxSteps}`, { maxSteps });
   }
-  const facts = { tools: toolsOf(run), steps: journal.steps, answers: claimed.answers, waited: claimed.waited };
+  const { answers, waited, claimedAt } = claimed;
+  const facts = { tools: toolsOf(run), steps: journal.steps, answers, waited, claimedAt };
   const decided = calls.map((call): DecidedCall => ({ call, decision: decideCall(call, facts) }));
   const toRun = decided.filter(({ decision }) => decision.kind === 'run');
   if (toRun.length > 0) await journal.start(toRun.map(({ call }) => toolKey(call.id)));
@@ -43,7 +44,7 @@ export async function takeToolSteps(run: RunningTurn, answered: Answered): Promi
     run,
     decided.filter(isAnswerable).map((one) => () => traceCall(run, one)),
   );
-  return suspendForCalls(answered.step, decided);
+  return suspendForCalls(answered.step, decided, facts.tools);
 }
 
 /** With the built-in one, at work on this conversation. */
@@ -109,12 +110,12 @@ async function answerCall(run: RunningTurn, one: AnswerableCall): Promise<void> 
 }
 
 /** One wait at a time: what a person has to allow first, then what others have to bring. */
-function suspendForCalls(step: string, decided: readonly DecidedCall[]): TurnEnd | undefined {
+function suspendForCalls(step: string, decided: readonly DecidedCall[], tools: readonly Tool[]): TurnEnd | undefined {
   for (const kind of ['approval', 'tools'] as const) {
     const calls = decided.filter(({ decision }) => decision.kind === 'wait' && decision.for === kind);
     if (calls.length === 0) continue;
-    const ids = calls.map(({ call }) => call.id);
-    return { kind: 'suspended', wait: waitForCalls(kind, step, ids) };
+    const waits = calls.map(({ call }) => readCallWait(call, tools));
+    return { kind: 'suspended', wait: waitForCalls(kind, step, waits) };
   }
   return undefined;
 }

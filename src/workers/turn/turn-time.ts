@@ -39,6 +39,8 @@ async function readAge({ claimed, ports }: RunningTurn): Promise<number> {
 
 function shortenWait(end: TurnEnd, leftMs: number): TurnEnd {
   if (end.kind !== 'suspended') return end;
-  const waitMs = Math.max(0, Math.min(end.wait.waitMs, leftMs));
-  return { ...end, wait: { ...end.wait, waitMs } };
+  const { wait } = end;
+  const shorten = (waitMs: number): number => Math.max(0, Math.min(waitMs, leftMs));
+  const calls = wait.calls.map((call) => ({ ...call, waitMs: shorten(call.waitMs) }));
+  return { ...end, wait: { ...wait, waitMs: shorten(wait.waitMs), calls } };
 }

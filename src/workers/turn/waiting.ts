@@ -1,13 +1,23 @@
-import { TURN_LIMITS, type WaitRequest } from '../../domain/turn.ts';
+import type { Tool } from '../../domain/agent.ts';
+import type { ToolCall } from '../../domain/message.ts';
+import { type AnswerKind, type CallToWaitFor, TURN_LIMITS, type WaitRequest } from '../../domain/turn.ts';
 
 /** The first backoff; it doubles with each wait of the same step. */
 const RETRY_FIRST_MS = 1_000;
 const RETRY_MOST_MS = 60_000;
 
-/** @param step key of the model step whose calls are open */
-export function waitForCalls(kind: 'tools' | 'approval', step: string, calls: readonly string[]): WaitRequest {
-  const waitMs = kind === 'tools' ? TURN_LIMITS.toolsWaitMs : TURN_LIMITS.approvalWaitMs;
-  return { for: kind, step, waitMs, calls: [...calls] };
+/**
+ * @param step key of the model step whose calls are open
+ * @param calls at least one
+ */
+export function waitForCalls(kind: AnswerKind, step: string, calls: readonly CallToWaitFor[]): WaitRequest {
+  return { for: kind, step, waitMs: Math.min(...calls.map(({ waitMs }) => waitMs)), calls };
+}
+
+/** How long a call waits: each tool has its own deadline. */
+export function readCallWait({ id, name, arguments: text }: ToolCall, tools: readonly Tool[]): CallToWaitFor {
+  const { answerWithinMs = TURN_LIMITS.answerWithinMs } = tools.find((tool) => tool.name === name) ?? {};
+  return { id, name, arguments: text, waitMs: answerWithinMs };
 }
 
 /** @param passId the pass that was asked for */

@@ -4,6 +4,7 @@ import { OPEN_GATE } from '../../../src/domain/conversation.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { LogEntry, WeighedMessage, Weight } from '../../../src/domain/message.ts';
 import { NO_WEIGHT } from '../../../src/domain/message.ts';
+import type { ListedConversation } from '../../../src/domain/ports/listing-store.ts';
 import type { DecisionAnswer } from '../../../src/domain/ports/proposal-store.ts';
 import type { SummaryRecord } from '../../../src/domain/ports/summary-store.ts';
 import type { UnusedAnswer } from '../../../src/domain/ports/turn-store.ts';
@@ -34,9 +35,7 @@ export interface MemoryTurn {
   readonly unused: Map<string, UnusedAnswer>;
   readonly suspensions: Map<string, number>;
   /** kept past the claim that goes on, until its step is recorded */
-  waiting?:
-    | (Waiting & Pick<WaitRequest, 'suspendedIn'> & { isOver: boolean; isFulfilled: boolean; since: number })
-    | undefined;
+  waiting?: (Waiting & Pick<WaitRequest, 'suspendedIn'> & { isOver: boolean; isFulfilled: boolean }) | undefined;
   usage?: { inputTokens: number; outputTokens: number };
   requestTokens?: number[];
   answerSeq?: number;
@@ -117,6 +116,7 @@ export interface MemoryConversation {
   /** the system prompt written last, and for which turn */
   system?: { readonly turn: string; readonly text: string };
   readonly mailbox: string[];
+  lastTurn?: NonNullable<ListedConversation['lastTurn']>;
   readonly turnRecords: Map<string, MemoryTurn>;
   readonly summaries: Map<string, MemorySummary>;
   /** what became of decisions on proposals, by operation */

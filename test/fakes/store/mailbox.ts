@@ -67,6 +67,7 @@ export function settleRecord(
   record.context = undefined;
   record.waiting = undefined;
   Object.assign(record, end, { settledAt: db.now() });
+  conversation.lastTurn = { state: end.state, settledAt: db.now() };
   emit(db, conversation, 'turn_settled', { turn: record.turn, state: end.state });
   beginRest(db, conversation, conversationTtl);
 }

@@ -3,6 +3,7 @@ import { openMemoryCalibrationStore } from './calibration-store.ts';
 import { openMemoryContextStore } from './context-store.ts';
 import type { MemoryDatabase } from './database.ts';
 import { openMemoryEventStore } from './event-store.ts';
+import { openMemoryListingStore } from './listing-store.ts';
 import { openMemoryPassStore } from './pass-store.ts';
 import { openMemoryProposalStore } from './proposal-store.ts';
 import { openMemorySummaryStore } from './summary-store.ts';
@@ -21,6 +22,7 @@ export function openMemoryStore(db: MemoryDatabase): Store {
     ...openMemoryVersionStore(db),
     ...openMemoryContextStore(db),
     ...openMemoryEventStore(db),
+    ...openMemoryListingStore(db),
     ...openMemorySummaryStore(db),
     ...openMemorySweepStore(db),
     ...openMemoryCalibrationStore(),

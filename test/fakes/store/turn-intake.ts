@@ -16,6 +16,7 @@ import { readyMember, scheduledMember } from '../../../src/store/keys.ts';
 import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
 import { closeOpenCalls } from './log.ts';
 import { endWait, isRecorded, popHead, raiseEpoch, settleRecord, WAKE_GRACE_MS, wakeTurn } from './mailbox.ts';
+import { shortenWait, viewWaiting } from './waiting.ts';
 
 /** Services' side of turns in memory; the same answers as Redis, by the same contract suite. */
 export function openMemoryTurnIntake(db: MemoryDatabase): TurnIntake {
@@ -95,9 +96,14 @@ function resume(db: MemoryDatabase, { conversation: ref, turn, answers, wake }: 
   if (conversation === undefined || record === undefined) return { status: 'not_found' };
   const { waiting } = record;
   const isWaiting = record.state === 'waiting';
-  const isOpen = isWaiting || waiting?.isFulfilled === true;
+  const isOpen = isWaiting || record.state === 'running';
   const kind = isOpen && (waiting?.for === 'tools' || waiting?.for === 'approval') ? waiting.for : undefined;
-  const awaited = kind === undefined ? [] : (waiting?.calls ?? []);
+  const awaited =
+    kind === undefined
+      ? []
+      : (waiting?.calls ?? [])
+          .filter(({ until }) => isWaiting || waiting?.isFulfilled || until > db.now())
+          .map(({ id }) => id);
   for (const [call, answer] of answers) {
     if (!awaited.includes(call)) {
       if (!record.answers.has(call)) return { status: 'not_waiting', call };
@@ -110,7 +116,13 @@ function resume(db: MemoryDatabase, { conversation: ref, turn, answers, wake }: 
     record.answers.set(call, json);
     record.unused.set(call, unused);
   }
-  if (!awaited.every((call) => record.answers.has(call))) return { status: 'partial' };
+  if (!awaited.every((call) => record.answers.has(call))) {
+    if (isWaiting) {
+      shortenWait(record);
+      db.ready.set(readyMember('t', ref), record.waiting?.until ?? 0);
+    }
+    return { status: 'partial' };
+  }
   endWait(db, conversation, kind, { wake, isFulfilled: true });
   return { status: 'fulfilled', ...(isWaiting && conversation.wake === wake && { wake }) };
 }
@@ -151,7 +163,7 @@ function viewTurn(conversation: MemoryConversation, record: MemoryTurn): TurnVie
     ...readRedrive(record),
     requestTokens: record.requestTokens ?? [],
     ...(usage && { usage }),
-    ...(state === 'waiting' && waiting && { waiting: withoutFulfilment(waiting) }),
+    ...(state === 'waiting' && waiting && { waiting: viewWaiting(waiting) }),
   };
   return view as unknown as TurnView; // a record has with each state what the view of that state needs
 }
@@ -187,13 +199,8 @@ function listOpen(db: MemoryDatabase, ref: ConversationRef, limit: number): Open
       state: state as OpenTurn['state'],
       acceptedAt,
       ...(state === 'scheduled' && dueAt !== undefined && { dueAt }),
-      ...(state === 'waiting' && waiting && { waiting: withoutFulfilment(waiting) }),
+      ...(state === 'waiting' && waiting && { waiting: viewWaiting(waiting) }),
     };
   });
   return { turns, mailbox: mailbox.length, scheduled: scheduled.length };
-}
-
-function withoutFulfilment(waiting: NonNullable<MemoryTurn['waiting']>) {
-  const { isFulfilled: _isFulfilled, isOver: _isOver, since: _since, suspendedIn: _suspendedIn, ...shown } = waiting;
-  return shown;
 }

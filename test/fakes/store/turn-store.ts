@@ -14,7 +14,7 @@ import type {
   TurnStore,
   VersionRollback,
 } from '../../../src/domain/ports/turn-store.ts';
-import { isSettled, TURN_LIMITS, type WaitRequest } from '../../../src/domain/turn.ts';
+import { isAnswerKind, isSettled, TURN_LIMITS, type WaitRequest } from '../../../src/domain/turn.ts';
 import { readyMember } from '../../../src/store/keys.ts';
 import { checkNumber } from '../../../src/store/passes/commit-version.ts';
 import { POISON_FAILURE } from '../../../src/store/turns/claim.ts';
@@ -24,6 +24,7 @@ import { headTurn, isRecorded, popHead, raiseEpoch, settleRecord } from './mailb
 import { dropProposal } from './proposal-store.ts';
 import { putVersion } from './put-version.ts';
 import { openMemoryTurnIntake } from './turn-intake.ts';
+import { makeWait, tellWait } from './waiting.ts';
 
 /** Turns in memory: the same answers as Redis, by the same contract suite. */
 export function openMemoryTurnStore(db: MemoryDatabase): TurnStore & TurnIntake {
@@ -162,7 +163,7 @@ function recordStep(db: MemoryDatabase, lease: TurnLease, outcome: StepOutcome):
 function dropUsedWait(conversation: MemoryConversation, record: MemoryTurn): void {
   const { waiting, steps } = record;
   if (waiting === undefined || steps.get(waiting.step)?.status !== 'done') return;
-  if (waiting.calls.every((call) => !conversation.openCalls.has(call))) record.waiting = undefined;
+  if (waiting.calls.every(({ id }) => !conversation.openCalls.has(id))) record.waiting = undefined;
 }
 
 function suspend(
@@ -179,23 +180,24 @@ function suspend(
     return held.status === 'fenced' && hasStood && isSame ? { status: 'suspended' } : held;
   }
   const { conversation, record } = held;
-  const { waitMs, passId, ...wait } = request;
-  const waiting = { ...wait, until: db.now() + waitMs };
+  const { passId } = request;
+  const waiting = makeWait(db, record, request);
   const count = (record.suspensions.get(waiting.step) ?? 0) + 1;
-  if (count > TURN_LIMITS.maxSuspensions) return { status: 'exhausted' };
-  const isForCalls = waiting.for === 'tools' || waiting.for === 'approval';
-  const haveAnswersCome = isForCalls && waiting.calls.every((call) => record.answers.has(call));
+  const isForCalls = isAnswerKind(waiting.for);
+  if (!isForCalls && count > TURN_LIMITS.maxSuspensions) return { status: 'exhausted' };
+  const haveAnswersCome = isForCalls && waiting.calls.every(({ id }) => record.answers.has(id));
   const hasPassEnded = waiting.for === 'compaction' && (!conversation.pass || conversation.pass.passId !== passId);
   const { lastEnd } = conversation;
   const isOver = hasPassEnded || haveAnswersCome;
   const isFulfilled = haveAnswersCome || (hasPassEnded && lastEnd?.passId === passId && lastEnd?.settles === true);
-  record.suspensions.set(waiting.step, count);
-  record.waiting = { ...waiting, isOver, isFulfilled, since: db.now() };
+  if (!isForCalls) record.suspensions.set(waiting.step, count);
+  record.waiting = { ...waiting, isOver, isFulfilled };
   record.state = 'waiting';
   conversation.owner = undefined;
   conversation.leaseUntil = undefined;
   conversation.attempts = 0;
   db.ready.set(readyMember('t', conversation.ref), isOver ? db.now() : waiting.until);
+  if (!isOver) tellWait(db, conversation, record, request);
   return { status: 'suspended' };
 }
 

@@ -3,6 +3,7 @@ import type { StoreHarness } from '../store-harness.ts';
 import { describeCalibrationStore } from './calibration-store.ts';
 import { describeContextStore } from './context-store.ts';
 import { describeEventStore } from './event-store.ts';
+import { describeListings } from './listings.ts';
 import { describePassClaim } from './pass-claim.ts';
 import { describePassEnd } from './pass-end.ts';
 import { describePassReview } from './pass-review.ts';
@@ -28,6 +29,7 @@ const SUITES = {
   },
   contexts: describeContextStore,
   events: describeEventStore,
+  listings: describeListings,
   summaries: describeSummaryStore,
   sweep: (harness: () => StoreHarness) => {
     describeSweepStore(harness);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { OpenTurns } from '../../../src/domain/ports/turn-store.ts';
-import { acceptAndClaim, bring, claimHead, newConversation, turnFor } from '../samples.ts';
+import { acceptAndClaim, bring, claimHead, newConversation, toWaitFor, turnFor } from '../samples.ts';
 import type { TurnHarness } from '../turn-harness.ts';
 
 const ALL = 100;
@@ -49,14 +49,25 @@ export function describeOpenTurns(harness: () => TurnHarness): void {
       const { store } = harness();
       const conversation = newConversation();
       const { lease } = await acceptAndClaim(store, conversation, 't1');
-      await store.suspend(lease, { for: 'approval', step: 's', waitMs: 60_000, calls: ['c2_0', 'c2_1'] });
+      await store.suspend(lease, {
+        for: 'approval',
+        step: 's',
+        waitMs: 60_000,
+        calls: toWaitFor(['c2_0', 'c2_1'], 60_000),
+      });
       await store.accept(turnFor(conversation, 't2'));
       const [waiting, queued] = (await store.listOpen(conversation, ALL))?.turns ?? [];
       const view = await store.readTurn(conversation, 't1');
       expect(waiting?.waiting).toEqual({
         for: 'approval',
         step: 's',
-        calls: ['c2_0', 'c2_1'],
+        since: expect.any(Number),
+        calls: ['c2_0', 'c2_1'].map((id) => ({
+          id,
+          name: 'read',
+          arguments: '{"lines":[]}',
+          until: view?.waiting?.until,
+        })),
         until: view?.waiting?.until,
       });
       expect(queued).not.toHaveProperty('waiting');

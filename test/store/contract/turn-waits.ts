@@ -11,6 +11,7 @@ import {
   newConversation,
   resultStep,
   textStep,
+  toWaitFor,
   turnFor,
 } from '../samples.ts';
 import type { TurnHarness } from '../turn-harness.ts';
@@ -18,7 +19,7 @@ import type { TurnHarness } from '../turn-harness.ts';
 const DAY_MS = 86_400_000;
 
 function waitFor(kind: WaitRequest['for'], calls: string[] = [], step = 'step.1'): WaitRequest {
-  return { for: kind, step, waitMs: DAY_MS, calls };
+  return { for: kind, step, waitMs: DAY_MS, calls: toWaitFor(calls) };
 }
 
 export function describeWaits(harness: () => TurnHarness): void {
@@ -30,12 +31,13 @@ export function describeWaits(harness: () => TurnHarness): void {
   }
 
   /** a turn that called two tools and waits for both */
-  async function waitForTools(): Promise<SuspendedTurn> {
+  async function waitForTools([first, second] = [DAY_MS, DAY_MS]): Promise<SuspendedTurn> {
     const { store } = harness();
     const conversation = newConversation();
     const { lease } = await acceptAndClaim(store, conversation, 't1');
     await store.recordStep(lease, callsStep('model.1', 1, 2));
-    const wait = waitFor('tools', ['c2_0', 'c2_1']);
+    const calls = [...toWaitFor(['c2_0'], first), ...toWaitFor(['c2_1'], second)];
+    const wait = { ...waitFor('tools'), calls };
     expect(await store.suspend(lease, wait)).toEqual({ status: 'suspended' });
     const { waiting } = (await store.readTurn(conversation, 't1')) ?? {};
     if (waiting === undefined) throw new Error('the turn does not wait');
@@ -51,7 +53,7 @@ export function describeWaits(harness: () => TurnHarness): void {
       expect([shape.owner, shape.attempts, shape.mailbox]).toEqual([undefined, 0, ['t1', 't2']]);
       expect(shape.turns['t1']).toMatchObject({ state: 'waiting', waiting: { for: 'tools', isFulfilled: false } });
       expect(times.ready['t'], 'accept does not move it: NX').toBe(waiting.until);
-      expect(waiting).toMatchObject({ for: 'tools', step: 'step.1', calls: ['c2_0', 'c2_1'] });
+      expect(waiting).toMatchObject({ for: 'tools', step: 'step.1', calls: [{ id: 'c2_0' }, { id: 'c2_1' }] });
       expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'waiting', untilMs: waiting.until });
       expect(await store.heartbeat(lease), 'its owner has left').toEqual({ status: 'fenced' });
     });
@@ -130,6 +132,101 @@ export function describeWaits(harness: () => TurnHarness): void {
     });
   });
 
+  describe('deadlines of calls', () => {
+    /** a turn that waits for two calls, the first for a minute and the second for a day */
+    const waitForTwo = (): Promise<SuspendedTurn> => waitForTools([60_000, DAY_MS]);
+
+    async function readWaiting(conversation: ConversationRef): Promise<Waiting> {
+      const { waiting } = (await harness().store.readTurn(conversation, 't1')) ?? {};
+      if (waiting === undefined) throw new Error('the turn does not wait');
+      return waiting;
+    }
+
+    test('the turn goes on at the earliest deadline, and each call has its own', async () => {
+      const { store, observe } = harness();
+      const { conversation, waiting } = await waitForTwo();
+      const { since, until } = waiting;
+      expect(until).toBe(since + 60_000);
+      expect(waiting.calls.map((call) => call.until - since)).toEqual([60_000, DAY_MS]);
+      expect((await observe(conversation)).times.ready['t']).toBe(until);
+      expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'waiting', untilMs: until });
+    });
+
+    test('an answer to the call with the earliest deadline moves the turn to the next one', async () => {
+      const { store, observe } = harness();
+      const { conversation, waiting } = await waitForTwo();
+      await store.resume({ conversation, turn: 't1', answers: bring(['c2_0']), wake: 'w' });
+      const next = waiting.since + DAY_MS;
+      expect(await readWaiting(conversation)).toMatchObject({ until: next });
+      expect((await observe(conversation)).times.ready['t']).toBe(next);
+    });
+
+    test('a call keeps its deadline when the turn is suspended again for it alone', async () => {
+      const { store, passDeadline } = harness();
+      const { conversation, wait, waiting } = await waitForTwo();
+      await passDeadline(conversation, 't1');
+      const { lease, waited } = await claimHead(store, conversation);
+      expect(waited?.calls.map(({ id }) => id)).toEqual(['c2_0', 'c2_1']);
+      await store.recordStep(lease, resultStep('tool:c2_0', 'c2_0'));
+      const later = toWaitFor(['c2_1'], 2 * DAY_MS);
+      await store.suspend(lease, { ...wait, waitMs: 2 * DAY_MS, calls: later });
+      const until = waiting.since + DAY_MS;
+      expect(await readWaiting(conversation)).toMatchObject({ until, calls: [{ id: 'c2_1', until }] });
+    });
+
+    test('an answer that comes while a worker answers another call past its deadline is taken', async () => {
+      const { store, passDeadline } = harness();
+      const { conversation, wait } = await waitForTwo();
+      await passDeadline(conversation, 't1');
+      const { lease } = await claimHead(store, conversation);
+      const late = { conversation, turn: 't1', answers: bring(['c2_0']), wake: 'w' };
+      expect(await store.resume(late)).toEqual({ status: 'not_waiting', call: 'c2_0' });
+      const inTime = { ...late, answers: bring(['c2_1']) };
+      expect(await store.resume(inTime)).toEqual({ status: 'fulfilled' });
+      await store.recordStep(lease, resultStep('tool:c2_0', 'c2_0'));
+      await store.suspend(lease, { ...wait, calls: toWaitFor(['c2_1']) });
+      const { answers, waited } = await claimHead(store, conversation);
+      expect(waited).toMatchObject({ isFulfilled: true });
+      expect([...answers.keys()]).toEqual(['c2_1']);
+    });
+
+    test('waits for answers do not count as suspensions: 25 deadlines may pass one after the other', async () => {
+      const { store, passDeadline } = harness();
+      const { conversation, wait } = await waitForTwo();
+      for (let count = 0; count < TURN_LIMITS.maxSuspensions + 5; count += 1) {
+        await passDeadline(conversation, 't1');
+        const { lease } = await claimHead(store, conversation);
+        expect(await store.suspend(lease, wait)).toEqual({ status: 'suspended' });
+      }
+    });
+  });
+
+  describe('the event of a wait', () => {
+    test('reports the calls and their deadlines, once, and again for what is left', async () => {
+      const { store, observe, passDeadline } = harness();
+      const { conversation, lease, wait } = await waitForTools([60_000, DAY_MS]);
+      await store.suspend(lease, wait);
+      const call = (id: string) => `{"id":"${id}","name":"read","arguments":"{\\"lines\\":[]}"}`;
+      const told = (...ids: readonly string[]) =>
+        `turn_waiting t1 tools <time> [${ids.map(call).join()}] ${ids.map(() => '<time>').join()}`;
+      expect((await observe(conversation)).shape.events).toEqual([told('c2_0', 'c2_1')]);
+      await passDeadline(conversation, 't1');
+      const again = await claimHead(store, conversation);
+      await store.suspend(again.lease, { ...wait, calls: toWaitFor(['c2_1']) });
+      expect((await observe(conversation)).shape.events.slice(1)).toEqual([told('c2_1')]);
+    });
+
+    test('is not written if the answers came before', async () => {
+      const { store, observe, passDeadline } = harness();
+      const { conversation, wait } = await waitForTools();
+      await store.resume({ conversation, turn: 't1', answers: bring(['c2_0']), wake: 'w' });
+      await passDeadline(conversation, 't1');
+      const { lease } = await claimHead(store, conversation);
+      await store.suspend(lease, { ...wait, calls: toWaitFor(['c2_0']) });
+      expect((await observe(conversation)).shape.events).toHaveLength(1);
+    });
+  });
+
   describe('going on', () => {
     test('past the deadline the claim says that nothing came, also when it is sent again', async () => {
       const { store, passDeadline } = harness();
@@ -138,7 +235,10 @@ export function describeWaits(harness: () => TurnHarness): void {
       const reply = await store.claim(conversation, 'o', 'w');
       expect(reply).toMatchObject({
         status: 'claimed',
-        turn: { attempt: 1, waited: { for: 'tools', step: 'step.1', calls: ['c2_0', 'c2_1'], isFulfilled: false } },
+        turn: {
+          attempt: 1,
+          waited: { for: 'tools', step: 'step.1', calls: [{ id: 'c2_0' }, { id: 'c2_1' }], isFulfilled: false },
+        },
       });
       expect(await store.claim(conversation, 'o', 'w')).toEqual(reply);
       expect(await store.readTurn(conversation, 't1')).toMatchObject({ state: 'running' });

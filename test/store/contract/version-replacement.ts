@@ -4,7 +4,7 @@ import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { VersionReplacement } from '../../../src/domain/ports/version-store.ts';
 import { START_VERSION, type Version } from '../../../src/domain/version.ts';
 import { appendOf, claimPass, commitOf, endOf, makeConversation, waitForPass } from '../pass-samples.ts';
-import { acceptAndClaim, callsStep, claimHead, newConversation, turnFor } from '../samples.ts';
+import { acceptAndClaim, callsStep, claimHead, newConversation, toWaitFor, turnFor } from '../samples.ts';
 import type { StoreHarness } from '../store-harness.ts';
 
 const GATE = { shutBelowTokens: 0, gainlessPasses: 0, breakerTokens: 1_150 };
@@ -109,7 +109,7 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
       const conversation = await makeCompacted();
       const { lease } = await acceptAndClaim(store, conversation, 't1');
       await store.recordStep(lease, callsStep('model.1', 9, 1));
-      await store.suspend(lease, { for: 'tools', step: 'model.1', waitMs: 60_000, calls: ['c10_0'] });
+      await store.suspend(lease, { for: 'tools', step: 'model.1', waitMs: 60_000, calls: toWaitFor(['c10_0']) });
       expect(await store.replaceVersion(replacementOver(conversation, 1, 10, { keepsNewer: false }))).toEqual({
         status: 'busy',
       });

@@ -89,8 +89,9 @@ describe('a turn', () => {
     world.queue.clear();
     const claim = await world.store.claim(ref, 'o', 'w');
     if (claim.status !== 'claimed') throw new Error(claim.status);
-    const waitMs = TURN_LIMITS.toolsWaitMs;
-    await world.store.suspend(claim.turn.lease, { for: 'tools', step: 'model-1', waitMs, calls: ['c1_0'] });
+    const waitMs = 86_400_000;
+    const call = { id: 'c1_0', name: 'ask', arguments: '{}', waitMs };
+    await world.store.suspend(claim.turn.lease, { for: 'tools', step: 'model-1', waitMs, calls: [call] });
     for (let hours = 0; hours < 23; hours += 1) {
       world.db.advance(3_600_000);
       expect(await world.sweeper.sweepOnce()).toBe(0);

@@ -92,7 +92,7 @@ async function bringWhatIsAwaited(world: Fixture): Promise<void> {
     if (waiting?.for === 'compaction') await world.endPass(1);
     const answer = waiting?.for === 'approval' ? { approved: true } : { content: 'blue' };
     const calls = waiting?.calls ?? [];
-    if (calls.length > 0) await world.resume(turn, Object.fromEntries(calls.map((call) => [call, answer])));
+    if (calls.length > 0) await world.resume(turn, Object.fromEntries(calls.map(({ id }) => [id, answer])));
   }
 }
 

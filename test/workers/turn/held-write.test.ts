@@ -85,7 +85,7 @@ async function deliverWhileFull({ world, full }: World, operation: string): Prom
 
 async function finish({ world }: World): Promise<void> {
   const { waiting } = (await world.view('t1')) ?? {};
-  const [call = ''] = waiting?.calls ?? [];
+  const [call = ''] = waiting?.calls.map(({ id }) => id) ?? [];
   await world.resume('t1', { [call]: { content: 'yes' } });
   await world.deliver();
 }
@@ -100,7 +100,7 @@ describe('a write that a full Redis refuses', () => {
       if (operation === 'settle') {
         await world.deliver();
         const { waiting } = (await world.view('t1')) ?? {};
-        await world.resume('t1', { [waiting?.calls[0] ?? '']: { content: 'yes' } });
+        await world.resume('t1', { [waiting?.calls[0]?.id ?? '']: { content: 'yes' } });
         await deliverWhileFull(open1, operation);
       } else {
         await deliverWhileFull(open1, operation);

@@ -13,15 +13,16 @@ const remove = defineTool({ name: 'remove', description: 'removes', input, run, 
 const ask = defineTool({ name: 'ask', description: 'asks a person', input, needsApproval: true });
 const tools = [read, pay, remove, ask] as readonly Tool[];
 
-const noFacts: CallFacts = { tools, steps: new Map(), answers: new Map(), waited: undefined };
+const noFacts: CallFacts = { tools, steps: new Map(), answers: new Map(), waited: undefined, claimedAt: 5 };
 const started = new Map<string, StepRecord>([['tool-c2_0', { status: 'started', at: 1 }]]);
 
 function decide(name: string, facts: Partial<CallFacts> = {}, text = '{"path":"a.ts"}') {
   return decideCall({ id: 'c2_0', name, arguments: text }, { ...noFacts, ...facts });
 }
 
-function waitedFor(kind: 'tools' | 'approval', isFulfilled: boolean, calls = ['c2_0']): Partial<CallFacts> {
-  return { waited: { for: kind, step: 'model-1', until: 5, calls, isFulfilled } };
+function waitedFor(kind: 'tools' | 'approval', isFulfilled: boolean, ids = ['c2_0']): Partial<CallFacts> {
+  const calls = ids.map((id) => ({ id, name: 'ask', arguments: '{}', until: 5 }));
+  return { waited: { for: kind, step: 'model-1', since: 1, until: 5, calls, isFulfilled } };
 }
 
 function refused(outcome: string, text: RegExp) {

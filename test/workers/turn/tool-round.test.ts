@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type Tool, type ToolContext } from '../../../src/domain/agent.ts';
+import { TURN_LIMITS } from '../../../src/domain/turn.ts';
 import { type ScriptedAnswer, scriptedModel } from '../../../src/models/scripted.ts';
 import { Fixture, ref } from './fixture.ts';
 import { settleTasks } from './manual-timers.ts';
@@ -289,12 +290,12 @@ describe('calls that wait for somebody', () => {
     const told = () => world.eventsOf('tool_called').map(({ name }) => name);
     await world.accept('t1', 'Go.');
     await world.deliver();
-    const until = world.timers.now() + 86_400_000;
+    const until = world.timers.now() + TURN_LIMITS.answerWithinMs;
     expect(await world.view('t1')).toMatchObject({
       state: 'waiting',
-      waiting: { for: 'tools', step: 'model-1', until, calls: ['c2_0', 'c2_2'] },
+      waiting: { for: 'tools', step: 'model-1', until, calls: [{ id: 'c2_0' }, { id: 'c2_2' }] },
     });
-    expect(world.eventsOf('turn_suspended')).toMatchObject([{ for: 'tools', waitMs: 86_400_000 }]);
+    expect(world.eventsOf('turn_suspended')).toMatchObject([{ for: 'tools', waitMs: TURN_LIMITS.answerWithinMs }]);
     expect(world.log).toHaveLength(3);
     expect(told()).toEqual(['read']);
     await world.timers.advance(3_600_000);
@@ -319,7 +320,7 @@ describe('calls that wait for somebody', () => {
     await world.accept('t1', 'Go.');
     await world.deliver();
     await world.resume('t1', { c2_1: { content: 'blue' } });
-    await world.timers.advance(86_400_000);
+    await world.timers.advance(TURN_LIMITS.answerWithinMs);
     await world.deliver();
     expect(world.log.slice(2, 4)).toEqual([
       erroneous(/^timeout: /),
@@ -333,10 +334,12 @@ describe('calls that wait for somebody', () => {
     const world = await Fixture.open({ model, tools });
     await world.accept('t1', 'Go.');
     await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ waiting: { for: 'approval', calls: ['c2_0', 'c2_2'] } });
+    expect(await world.view('t1')).toMatchObject({
+      waiting: { for: 'approval', calls: [{ id: 'c2_0' }, { id: 'c2_2' }] },
+    });
     await world.resume('t1', { c2_0: { approved: true }, c2_2: { approved: false, why: 'keep it' } });
     await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ waiting: { for: 'tools', calls: ['c2_1'] } });
+    expect(await world.view('t1')).toMatchObject({ waiting: { for: 'tools', calls: [{ id: 'c2_1' }] } });
     await world.resume('t1', { c2_1: { content: 'blue' } });
     await world.deliver();
     const byId = new Map(world.log.map((message) => [message.toolCallId, message]));
@@ -346,11 +349,34 @@ describe('calls that wait for somebody', () => {
     expect(await world.view('t1')).toMatchObject({ state: 'completed' });
   });
 
+  it('are answered each at its own deadline: the turn waits on for those that are not due', async () => {
+    const soon: Tool = { name: 'soon', description: '', input, answerWithinMs: 60_000 };
+    const model = roundsOf(calls(['ask', 'a'], ['soon', 'b']));
+    const world = await Fixture.open({ model, tools: [...tools, soon] });
+    await world.accept('t1', 'Go.');
+    await world.deliver();
+    const startedAt = world.timers.now();
+    expect(await world.view('t1')).toMatchObject({ waiting: { until: startedAt + 60_000 } });
+    await world.timers.advance(60_000);
+    await world.deliver();
+    expect(world.log.slice(2)).toEqual([erroneous(/^timeout: /)]);
+    expect(world.log[2]).toMatchObject({ toolCallId: 'c2_1' });
+    const until = startedAt + TURN_LIMITS.answerWithinMs;
+    expect(await world.view('t1')).toMatchObject({
+      state: 'waiting',
+      waiting: { until, calls: [{ id: 'c2_0', until }] },
+    });
+    await world.resume('t1', { c2_0: { content: 'blue' } });
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+    expect(world.log.filter(({ role }) => role === 'tool')).toHaveLength(2);
+  });
+
   it('are denied past the deadline', async () => {
     const world = await Fixture.open({ model: roundsOf(calls(['remove', 'a'])), tools });
     await world.accept('t1', 'Go.');
     await world.deliver();
-    await world.timers.advance(86_400_000);
+    await world.timers.advance(TURN_LIMITS.answerWithinMs);
     await world.deliver();
     expect(world.log[2]).toEqual(erroneous(/^denied: .*deadline/));
     expect(await world.view('t1')).toMatchObject({ state: 'completed' });

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type Tool } from '../../../src/domain/agent.ts';
 import { ModelError } from '../../../src/domain/model.ts';
+import { TURN_LIMITS } from '../../../src/domain/turn.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../../src/models/scripted.ts';
 import { Fixture, type FixtureOptions, ref } from './fixture.ts';
 import { settleTasks } from './manual-timers.ts';
@@ -102,7 +103,7 @@ describe('the time of a whole turn', () => {
     const world = await Fixture.open({ model: firstThen(() => call), tools: toolOf({ needsApproval: true }) });
     await world.accept('t1', 'Hello');
     await world.deliver();
-    expect((await world.view('t1'))?.waiting?.until).toBe(world.timers.now() + 86_400_000);
+    expect((await world.view('t1'))?.waiting?.until).toBe(world.timers.now() + TURN_LIMITS.answerWithinMs);
   });
 
   it('does not settle what another owner has by then', async () => {

@@ -1,17 +1,18 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { type StepRecord, TURN_LIMITS } from '../../../src/domain/turn.ts';
 import { countModelSteps, countSteps, countWaits, nextWaitMark } from '../../../src/workers/turn/step-keys.ts';
-import { waitForCalls, waitForPass, waitForRetry } from '../../../src/workers/turn/waiting.ts';
+import { readCallWait, waitForCalls, waitForPass, waitForRetry } from '../../../src/workers/turn/waiting.ts';
 
 describe('a wait has a deadline', () => {
-  it('of 24 h for what people bring, of 20 s for a pass', () => {
-    expect(waitForCalls('tools', 'model-1', ['c2_0'])).toEqual({
-      for: 'tools',
-      step: 'model-1',
-      waitMs: 86_400_000,
-      calls: ['c2_0'],
-    });
-    expect(waitForCalls('approval', 'model-1', ['c2_0']).waitMs).toBe(86_400_000);
+  it('of 7 days for what people bring, unless the tool says otherwise, and of 20 s for a pass', () => {
+    const tool = { name: 'ask', description: '', input: z.object({}) };
+    const call = { id: 'c2_0', name: 'ask', arguments: '{}' };
+    const usual = readCallWait(call, [tool]);
+    const short = readCallWait({ ...call, id: 'c2_1' }, [{ ...tool, answerWithinMs: 60_000 }]);
+    expect(usual).toEqual({ ...call, waitMs: 604_800_000 });
+    const calls = [usual, short];
+    expect(waitForCalls('tools', 'model-1', calls)).toEqual({ for: 'tools', step: 'model-1', waitMs: 60_000, calls });
     expect(waitForPass('model-2', 'p1')).toMatchObject({ for: 'compaction', waitMs: 20_000, calls: [], passId: 'p1' });
   });
 

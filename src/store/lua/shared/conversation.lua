@@ -12,7 +12,7 @@ local function prove_turn(turn)
   if field then refuse(key, field) end
   local state, calls = unpack(redis.call('HMGET', key, 'state', 'wcalls'))
   if not state then refuse(key, 'state') end
-  if calls then calls_of(key, 'wcalls', calls) end
+  if calls then prove_calls(key, calls) end
 end
 
 local function prove_open_calls()

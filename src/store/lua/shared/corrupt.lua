@@ -12,8 +12,9 @@ local function number_of(key, field, text)
   return tonumber(text) or refuse(key, field)
 end
 
--- A list of call ids, which is kept as JSON.
-local function calls_of(key, field, text)
-  local is_read, calls = pcall(cjson.decode, text)
-  return is_read and type(calls) == 'table' and calls or refuse(key, field)
+-- The calls of a wait: a line for each, its id and its deadline.
+local function prove_calls(key, text)
+  for line in string.gmatch(text, '[^\n]+') do
+    if not string.find(line, '^%S+ %d+$') then refuse(key, 'wcalls') end
+  end
 end

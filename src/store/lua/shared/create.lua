@@ -2,6 +2,7 @@
 -- @include forking
 -- @include failed
 -- @include rest
+-- @include conversations
 
 -- The reply to who may not write here: the conversation is another agent's (one pass has one policy, and it is that
 -- agent's), or is being copied.
@@ -28,5 +29,8 @@ local function create_conversation(is_gone, schema, agent)
     leave_alone(pass_member)
     forget_rest()
   end
-  if redis.call('HSETNX', c, 'schema', schema) == 1 then redis.call('HSET', c, 'agent', agent, 'head', 0) end
+  if redis.call('HSETNX', c, 'schema', schema) == 1 then
+    redis.call('HSET', c, 'agent', agent, 'head', 0)
+    list_conversation()
+  end
 end

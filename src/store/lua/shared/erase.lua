@@ -2,6 +2,7 @@
 -- @include rest
 -- @include failed
 -- @include open-passes
+-- @include conversations
 local ERASE_GRACE_MS = 5000
 
 -- An index of another type names nothing: what it named goes by its own time to live, if ever.
@@ -15,6 +16,9 @@ end
 -- keys that `ix` names. Answers how many keys were removed so far, and 1 where more is left: then its entry stands, and a
 -- sweep goes on with an erase that was cut off.
 local function erase_batch(size)
+  local head = redis.call('LINDEX', mb, 0)
+  if head then forget_waiting(head) end
+  forget_conversation()
   local removed = redis.call('UNLINK', c, log, mb, ver, cp, pass, ev)
   leave_alone(turn_member)
   leave_alone(pass_member)

@@ -1,4 +1,5 @@
 -- Needs: keys, ready. The failed turns of a shard by when they were settled: in its slot, and as long as the turns are kept.
+-- @include waiting
 local failed = string.gsub(ready, 'ready$', 'failed')
 
 local function failed_member(turn)
@@ -12,6 +13,7 @@ end
 
 -- Of an erased turn nothing stays in the sets of the shard.
 local function forget_turn(turn)
+  forget_waiting(turn)
   leave_alone(scheduled_member(turn))
   redis.call('ZREM', failed, failed_member(turn))
 end

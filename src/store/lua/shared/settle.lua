@@ -21,7 +21,9 @@ local function settle_turn(turn, state, retentionMs, field, value, ttl)
       if is_dropped then redis.call('HDEL', key, name) end
       if string.find(name, '^a:') then redis.call('HSET', key, name, '') end
     end
+    forget_waiting(turn)
   end
+  redis.call('HSET', c, 'last', string.format('%s %.0f', state, now))
   redis.call('HSET', key, 'state', state, 'settledAt', string.format('%.0f', now), field, value)
   redis.call('PEXPIRE', key, retentionMs)
   if state == 'failed' then list_failed(turn, retentionMs) end

@@ -1,0 +1,38 @@
+-- Conversations of one shard, in the order of their names, each with its state. Writes nothing.
+-- KEYS: conversations of the shard. ARGV: what the shard's keys begin with, name to go on after or '', tenant and '|' or '',
+-- most names that are looked at, most rows, agent or '', state or ''
+-- Reply: {the last name that was looked at or '', how many were, 1 where the shard ends there, {name, agent, state, messages, messages of users,
+-- unsettled turns of the mailbox, kind of the wait or '', how the last turn ended and when or '', 1 for a fork in progress}…}
+-- @include page
+local prefix, after, tenant_prefix, looks, limit, agent, state = unpack(ARGV)
+looks, limit = tonumber(looks), tonumber(limit)
+local names = read_page(KEYS[1], after, tenant_prefix, looks)
+local rows, last, looked = {}, '', 0
+
+-- Of a record that cannot be read nothing is told: the others were asked for as well.
+local function read_state(base, id, last_turn)
+  local head = redis.pcall('LINDEX', base .. 'mb:' .. id, 0)
+  if type(head) == 'table' then return end
+  if not head then return string.match(last_turn, '^failed ') and 'failed' or 'idle', '' end
+  local turn = redis.pcall('HMGET', base .. 't:' .. id .. ':' .. head, 'state', 'wfor')
+  return turn[1] or 'queued', turn[1] == 'waiting' and turn[2] or ''
+end
+
+for _, name in ipairs(names) do
+  if #rows == limit then break end
+  last, looked = name, looked + 1
+  local tenant, id = string.match(name, '^([^|]+)|(.+)$')
+  local base = prefix .. (tenant or '') .. ':'
+  local fields = tenant and redis.pcall('HMGET', base .. 'c:' .. id, 'schema', 'agent', 'forkAgent', 'head', 'turns', 'last')
+    or {}
+  local whose = fields[3] or fields[2] or ''
+  if fields[1] and (agent == '' or agent == whose) then
+    local now_state, wait = read_state(base, id, fields[6] or '')
+    if now_state and (state == '' or state == now_state) then
+      rows[#rows + 1] = { name, whose, now_state, fields[4] or '0', fields[5] or '0',
+        redis.call('LLEN', base .. 'mb:' .. id), wait, fields[6] or '', fields[3] and 1 or 0 }
+    end
+  end
+end
+local is_end = #names < looks and looked == #names
+return { last, looked, is_end and 1 or 0, unpack(rows) }

@@ -1,0 +1,203 @@
+import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { Prompt } from '../../src/cli/dev/prompt.ts';
+import { Talk } from '../../src/cli/dev/talk.ts';
+import type { Agent } from '../../src/domain/agent.ts';
+import { scriptedModel } from '../../src/models/scripted.ts';
+import { type Fixture, openFixture } from '../client/fixture.ts';
+
+const LONG = { timeout: 20_000 };
+const input = z.object({ order: z.string() });
+const never = new Promise<never>(() => undefined);
+
+/** Calls the tool that it is told to and repeats what came of it; `hang` never ends. */
+const clerk: Agent = {
+  name: 'clerk',
+  system: '',
+  policy: {},
+  tools: [
+    { name: 'ask', description: '', input },
+    { name: 'refund', description: '', input, needsApproval: true, run: async () => 'paid back' },
+  ],
+  model: scriptedModel({
+    decide: ({ messages }) => {
+      const last = messages.at(-1);
+      if (last?.role === 'tool') return { content: `heard: ${last.content}` };
+      if (last?.content === 'hang') return never;
+      if (last?.content === 'ask' || last?.content === 'refund') {
+        return { content: 'Let me see.', toolCalls: [{ name: last.content, arguments: { order: 'o-1' } }] };
+      }
+      return { content: `you said: ${last?.content}` };
+    },
+  }),
+};
+
+let fixture: Fixture;
+beforeAll(async () => {
+  fixture = await openFixture();
+  await fixture.startWorkers([clerk]);
+});
+afterAll(() => fixture.close());
+
+let talks = 0;
+
+/** A person at a terminal, who types into `keys`. */
+function sitDown(conversation = `dev-${(talks += 1)}`) {
+  const keys = new PassThrough();
+  const screen = new PassThrough();
+  let shown = '';
+  screen.on('data', (piece: Buffer) => void (shown += piece.toString()));
+  const show = (text: string): void => void (shown += text);
+  const output = { line: (text: string) => show(`${text}\n`), text: show, note: (text: string) => show(`${text}\n`) };
+  const interrupted = new AbortController();
+  const talk = new Talk({
+    client: fixture.client,
+    output,
+    agent: 'clerk',
+    conversation,
+    interrupted: interrupted.signal,
+  });
+  const prompt = new Prompt({ input: keys, output: screen, onInterrupt: () => talk.interrupt() });
+  const over = talk.run(prompt);
+  onTestFinished(() => prompt.close());
+  return {
+    conversation,
+    over,
+    seen: () => shown,
+    type: (line: string) => void keys.write(`${line}\r`),
+    press: (key: string) => void keys.write(key),
+    sees: async (text: string) => {
+      await expect.poll(() => shown, LONG).toContain(text);
+    },
+  };
+}
+
+const CTRL_C = '\u0003';
+const CTRL_D = '\u0004';
+
+describe('dev at a terminal', () => {
+  test('shows an answer, lists its commands and ends with Ctrl-D', async () => {
+    const { type, press, sees, over, seen } = sitDown();
+    type('hello');
+    await sees('you said: hello');
+    type('/help');
+    await sees('/compact');
+    type('/bogus');
+    await sees('no such command: /bogus; /help lists them');
+    await sees('clerk> ');
+    press(CTRL_D);
+    await over;
+    expect(seen()).not.toContain('turnfold:');
+  });
+
+  test('shows the call that needs approval and asks until it is told y', async () => {
+    const { type, sees, seen } = sitDown();
+    type('refund');
+    await sees('allow it? y/n');
+    expect(seen()).toContain('refund({"order":"o-1"})');
+    type('perhaps');
+    await sees('y allows the call, n denies it');
+    type('y');
+    await sees('heard: paid back');
+  });
+
+  test('denies the call when told n', async () => {
+    const { type, sees, seen } = sitDown();
+    type('refund');
+    await sees('allow it? y/n');
+    type('n');
+    await sees('heard: denied: ');
+    expect(seen()).not.toContain('paid back');
+  });
+
+  test('asks for the result of a tool that is answered from outside', async () => {
+    const { type, sees, seen } = sitDown();
+    type('ask');
+    await sees('its result?');
+    expect(seen()).toContain('ask({"order":"o-1"})');
+    type('blue');
+    await sees('heard: blue');
+  });
+
+  test('takes no line for an answer that was typed before the question', async () => {
+    const { type, sees, seen } = sitDown();
+    type('refund');
+    type('y');
+    await sees('allow it? y/n');
+    expect(seen()).not.toContain('heard');
+    type('n');
+    await sees('heard: denied: ');
+  });
+
+  test('Ctrl-C cancels the turn, and the next message is answered', async () => {
+    const { type, press, sees, conversation } = sitDown();
+    type('hang');
+    await expect
+      .poll(async () => (await fixture.client.conversations({ state: 'running' })).conversations, LONG)
+      .toMatchObject([{ conversation: { id: conversation } }]);
+    press(CTRL_C);
+    await sees('canceled');
+    type('still there?');
+    await sees('you said: still there?');
+  });
+
+  test('Ctrl-C at a question cancels the turn', async () => {
+    const { type, press, sees, conversation } = sitDown();
+    type('refund');
+    await sees('allow it? y/n');
+    press(CTRL_C);
+    await sees('canceled');
+    expect((await fixture.client.openTurns(conversation)).turns).toEqual([]);
+  });
+
+  test('a second Ctrl-C ends without an error, also in the middle of a turn', async () => {
+    const idle = sitDown();
+    await idle.sees('clerk> ');
+    idle.press(CTRL_C);
+    await idle.sees('Ctrl-C again');
+    idle.press(CTRL_C);
+    await idle.over;
+    const busy = sitDown();
+    busy.type('refund');
+    await busy.sees('allow it? y/n');
+    busy.press(CTRL_C);
+    busy.press(CTRL_C);
+    await busy.over;
+    for (const { seen } of [idle, busy]) expect(seen()).not.toContain('turnfold:');
+  });
+
+  test('ends at a question with the end of the input, and the next talk asks again', async () => {
+    const first = sitDown();
+    first.type('refund');
+    await first.sees('allow it? y/n');
+    first.press(CTRL_D);
+    await first.over;
+    const second = sitDown(first.conversation);
+    await second.sees('an earlier turn is open');
+    await second.sees('allow it? y/n');
+    second.type('y');
+    await second.sees('heard: paid back');
+    expect(first.seen()).not.toContain('turnfold:');
+  });
+});
+
+test('dev on a pipe answers questions with the next lines, and ends with the input', async () => {
+  const lines = new PassThrough();
+  lines.end('refund\ny\nask\ngreen\n');
+  let shown = '';
+  const show = (text: string): void => void (shown += `${text}\n`);
+  const talk = new Talk({
+    client: fixture.client,
+    output: { line: show, text: show, note: show },
+    agent: 'clerk',
+    conversation: 'dev-pipe',
+    interrupted: new AbortController().signal,
+  });
+  const prompt = new Prompt({ input: lines, onInterrupt: () => talk.interrupt() });
+  await talk.run(prompt);
+  expect(shown).toMatch(/refund\(.*heard: paid back.*ask\(.*heard: green/s);
+  prompt.close();
+  if (!lines.closed) await once(lines, 'close');
+});

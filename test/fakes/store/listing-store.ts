@@ -1,0 +1,108 @@
+import type { ConversationRef } from '../../../src/domain/ids.ts';
+import type {
+  ConversationQuery,
+  ConversationStanding,
+  ListedConversation,
+  ListingStore,
+  ListPage,
+  WaitingPosition,
+  WaitingQuery,
+  WaitingTurn,
+} from '../../../src/domain/ports/listing-store.ts';
+import { isAnswerKind } from '../../../src/domain/turn.ts';
+import { nameOf } from '../../../src/store/listings/list-conversations.ts';
+import { nameOfWaiting } from '../../../src/store/listings/list-waiting.ts';
+import type { MemoryConversation, MemoryDatabase } from './database.ts';
+import { headTurn } from './mailbox.ts';
+import { viewWaiting } from './waiting.ts';
+
+/** Lists in memory, in one shard: the same answers as Redis, by the same contract suite. */
+export function openMemoryListingStore(db: MemoryDatabase): ListingStore {
+  return {
+    listConversations: async (query) => listConversations(db, query),
+    listWaiting: async (query) => listWaiting(db, query),
+  };
+}
+
+function thoseThere(db: MemoryDatabase, tenant: string | undefined): MemoryConversation[] {
+  return [...db.conversations.values()].filter(({ ref }) => !db.isGone(ref) && (tenant ?? ref.tenant) === ref.tenant);
+}
+
+function listConversations(
+  db: MemoryDatabase,
+  { tenant, agent, state, after, limit }: ConversationQuery,
+): ListPage<ListedConversation, ConversationRef> {
+  const listed = thoseThere(db, tenant).map(listConversation);
+  const wanted = listed.filter((one) => (agent ?? one.agent) === one.agent && (state ?? one.state) === one.state);
+  return page(wanted, {
+    limit,
+    after: after && nameOf(after),
+    nameOf: (one) => nameOf(one.conversation),
+    positionOf: (one) => one.conversation,
+  });
+}
+
+function listConversation(conversation: MemoryConversation): ListedConversation {
+  const { ref, agent, fork, log, turns, mailbox, lastTurn } = conversation;
+  const head = headTurn(conversation);
+  const idle: ConversationStanding = lastTurn?.state === 'failed' ? 'failed' : 'idle';
+  return {
+    conversation: ref,
+    agent,
+    state: head === undefined ? idle : (head.state as ConversationStanding),
+    head: log.length,
+    turns,
+    mailbox: mailbox.length,
+    ...(head?.state === 'waiting' && head.waiting && { waitsFor: head.waiting.for }),
+    ...(lastTurn && { lastTurn }),
+    ...(fork?.isOpen && { isForking: true }),
+  };
+}
+
+export function waitingTurns(db: MemoryDatabase, tenant?: string): WaitingTurn[] {
+  return thoseThere(db, tenant).flatMap((conversation): WaitingTurn[] => {
+    const head = headTurn(conversation);
+    const waitsFor = head?.waiting?.for;
+    if (head?.state !== 'waiting' || head.waiting === undefined || head.waiting.isFulfilled) return [];
+    if (waitsFor === undefined || !isAnswerKind(waitsFor)) return [];
+    const { turn, agent, waiting } = head;
+    return [{ conversation: conversation.ref, turn, agent, waiting: { ...viewWaiting(waiting), for: waitsFor } }];
+  });
+}
+
+function listWaiting(
+  db: MemoryDatabase,
+  { tenant, for: kind, after, limit }: WaitingQuery,
+): ListPage<WaitingTurn, WaitingPosition> {
+  const wanted = waitingTurns(db, tenant).filter(({ waiting }) => (kind ?? waiting.for) === waiting.for);
+  const positionOf = ({ conversation, turn, waiting }: WaitingTurn): WaitingPosition => ({
+    conversation,
+    turn,
+    for: waiting.for,
+  });
+  return page(wanted, {
+    limit,
+    after: after && nameOfWaiting(after),
+    nameOf: (one) => nameOfWaiting(positionOf(one)),
+    positionOf,
+  });
+}
+
+interface Paging<Item, Position> {
+  readonly limit: number;
+  readonly after: string | undefined;
+  readonly nameOf: (item: Item) => string;
+  readonly positionOf: (item: Item) => Position;
+}
+
+function page<Item, Position>(
+  items: readonly Item[],
+  { limit, after, nameOf: name, positionOf }: Paging<Item, Position>,
+): ListPage<Item, Position> {
+  const rest = items
+    .filter((item) => after === undefined || name(item) > after)
+    .toSorted((a, b) => (name(a) < name(b) ? -1 : 1));
+  const taken = rest.slice(0, limit);
+  const last = taken.at(-1);
+  return { items: taken, ...(last !== undefined && rest.length > limit && { next: positionOf(last) }) };
+}

@@ -1,0 +1,98 @@
+import { afterAll, describe, expect, test } from 'vitest';
+import type { ConversationRef } from '../../src/domain/ids.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import { describeStore } from './contract/store.ts';
+import { openSuiteRedis } from './open-redis.ts';
+import { acceptAndClaim, callsStep } from './samples.ts';
+import { openMemoryStoreHarness, openRedisStoreHarness } from './store-harness.ts';
+
+describeStore('listings', 'memory', openMemoryStoreHarness);
+describeStore('listings', 'Redis', openRedisStoreHarness);
+
+describe('lists in Redis', () => {
+  const { redis, keyspace, close } = openSuiteRedis();
+  const store = openStore(redis, keyspace);
+  afterAll(close);
+
+  test('a page of a filter that nothing fits looks at a bounded number of conversations, and goes on from there', async () => {
+    const ids = Array.from({ length: 6_000 }, (_, index) => `c-${index}`);
+    const adding = redis.pipeline();
+    for (const id of ids) {
+      const conversation = { tenant: 'many', id };
+      adding.hset(keyspace.key(conversation, 'c'), 'schema', 1, 'agent', 'a');
+      adding.zadd(keyspace.conversations(keyspace.shardOf(conversation)), 0, `many|${id}`);
+    }
+    await adding.exec();
+    let [after, pages]: [ConversationRef | undefined, number] = [undefined, 0];
+    do {
+      const page = await store.listConversations({ state: 'failed', limit: 10, ...(after && { after }) });
+      expect(page.items).toEqual([]);
+      after = page.next;
+      pages += 1;
+    } while (after !== undefined);
+    expect(pages).toBeGreaterThanOrEqual(3);
+    expect(pages).toBeLessThanOrEqual(4);
+    expect((await store.listConversations({ limit: 1_000 })).items).toHaveLength(1_000);
+  });
+
+  test.each<[string, (conversation: ConversationRef) => Promise<unknown>]>([
+    ['an erase', (conversation) => store.erase(conversation)],
+    [
+      'the end of its idle TTL',
+      async (conversation) => {
+        await redis.hset(keyspace.key(conversation, 'c'), 'ttl', '0 1');
+        await redis.del(keyspace.key(conversation, 'mb'));
+        await store.expire(conversation, 'owner');
+      },
+    ],
+  ])('%s leaves no name in the sets of the shard', async (_, end) => {
+    const conversation = { tenant: 'ended', id: 'c' };
+    const shard = keyspace.shardOf(conversation);
+    const { lease } = await acceptAndClaim(store, conversation, 't1');
+    await store.recordStep(lease, callsStep('model-1', 1, 1));
+    const call = { id: 'c2_0', name: 'read', arguments: '{}', waitMs: 60_000 };
+    await store.suspend(lease, { for: 'approval', step: 'model-1', waitMs: 60_000, calls: [call] });
+    const count = async (): Promise<number[]> =>
+      await Promise.all(
+        [keyspace.conversations(shard), keyspace.waiting(shard)].map(
+          async (set) => (await redis.zrangebylex(set, '[ended|', '(ended}')).length,
+        ),
+      );
+    expect(await count()).toEqual([1, 1]);
+    await redis.hset(keyspace.key(conversation, 'log'), '2', '1 1 1 1 1 t1\n{}');
+    await end(conversation);
+    expect(await count()).toEqual([0, 0]);
+  });
+
+  test('a page ends early where the arguments of its calls are large', async () => {
+    const large = JSON.stringify({ text: 'x'.repeat(700_000) });
+    for (const id of ['w-1', 'w-2', 'w-3']) {
+      const { lease, conversation } = await acceptAndClaim(store, { tenant: 'large', id }, 't1');
+      await store.recordStep(lease, callsStep('model-1', conversation.head, 1));
+      const call = { id: 'c2_0', name: 'read', arguments: large, waitMs: 60_000 };
+      await store.suspend(lease, { for: 'approval', step: 'model-1', waitMs: 60_000, calls: [call] });
+    }
+    const found: string[] = [];
+    let after: Awaited<ReturnType<typeof store.listWaiting>>['next'];
+    do {
+      const page = await store.listWaiting({ tenant: 'large', limit: 100, ...(after && { after }) });
+      found.push(...page.items.map(({ conversation }) => conversation.id));
+      expect(page.items[0]?.waiting.calls[0]?.arguments).toBe(large);
+      after = page.next;
+    } while (after !== undefined);
+    expect(found.toSorted()).toEqual(['w-1', 'w-2', 'w-3']);
+  });
+
+  test('an event of a wait holds a beginning of long arguments and says so', async () => {
+    const conversation = { tenant: 'large', id: 'told' };
+    const { lease } = await acceptAndClaim(store, conversation, 't1');
+    await store.recordStep(lease, callsStep('model-1', 1, 1));
+    const call = { id: 'c2_0', name: 'read', arguments: 'x'.repeat(10_000), waitMs: 60_000 };
+    await store.suspend(lease, { for: 'approval', step: 'model-1', waitMs: 60_000, calls: [call] });
+    const { events } = await store.readEvents({ conversation, after: '0-0', limit: 10 });
+    expect(events).toMatchObject([
+      { type: 'turn_waiting', calls: [{ id: 'c2_0', arguments: 'x'.repeat(4_000), isCut: true }] },
+    ]);
+    expect((await store.readTurn(conversation, 't1'))?.waiting?.calls[0]?.arguments).toHaveLength(10_000);
+  });
+});
