@@ -19,6 +19,8 @@ export interface TurnHarness {
   readonly lapseLease: (conversation: ConversationRef) => Promise<void>;
   /** as if the deadline of a wait had passed */
   readonly passDeadline: (conversation: ConversationRef, turn: string) => Promise<void>;
+  /** as if the clock of the store had run back */
+  readonly turnClockBack: (conversation: ConversationRef, ms: number) => Promise<void>;
   /** as if a sweep had pushed the mailbox's entry out by a minute */
   readonly pushOut: (conversation: ConversationRef) => Promise<void>;
   /** a pass is in progress, where there is a conversation */
@@ -45,6 +47,7 @@ export function openMemoryHarness(): TurnHarness {
       const record = db.find(ref)?.turnRecords.get(turn);
       if (record?.waiting) record.waiting = { ...record.waiting, until: 1 };
     },
+    turnClockBack: async (_ref, ms) => db.advance(-ms),
     pushOut: async (ref) => {
       db.ready.set(readyMember('t', ref), db.now() + 60_000);
     },
@@ -94,6 +97,14 @@ export function openRedisHarness(open: () => SuiteRedis = openSuiteRedis): TurnH
       const key = keyspace.turn(ref, turn);
       if ((await redis.hexists(key, 'wuntil')) === 1) await redis.hset(key, 'wuntil', 1);
     },
+    // Its clock is the machine's: what was written before is moved on instead.
+    turnClockBack: async (ref, ms) => {
+      await moveTimes(redis, record(ref), ['settled'], ms);
+      for (const key of await redis.smembers(keyspace.key(ref, 'ix'))) {
+        if (key.startsWith(keyspace.turn(ref, '')))
+          await moveTimes(redis, key, ['acceptedAt', 'settledAt', 'wsince', 'wuntil'], ms);
+      }
+    },
     pushOut: async (ref) => {
       await redis.zincrby(ready(ref), 60_000, readyMember('t', ref));
     },
@@ -117,4 +128,15 @@ export function openRedisHarness(open: () => SuiteRedis = openSuiteRedis): TurnH
     },
     close,
   };
+}
+
+async function moveTimes(
+  redis: SuiteRedis['redis'],
+  key: string,
+  fields: readonly string[],
+  ms: number,
+): Promise<void> {
+  for (const field of fields) {
+    if ((await redis.hexists(key, field)) === 1) await redis.hincrby(key, field, ms);
+  }
 }

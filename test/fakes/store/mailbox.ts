@@ -65,7 +65,8 @@ export function settleRecord(
   record.input = undefined;
   record.context = undefined;
   record.waiting = undefined;
-  Object.assign(record, end, { settledAt: db.now() });
+  conversation.settledAt = Math.max(db.now(), conversation.settledAt ?? 0, record.acceptedAt);
+  Object.assign(record, end, { settledAt: conversation.settledAt });
   emit(db, conversation, 'turn_settled', { turn: record.turn, state: end.state });
   beginRest(db, conversation, conversationTtl);
 }
