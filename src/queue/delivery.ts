@@ -2,6 +2,16 @@ import { DelayedError, type Job } from 'bullmq';
 import { NEWER_PAYLOAD_TRIES, QUEUE_TIMES } from '../jobs/names.ts';
 import { isNewerPayload } from '../jobs/payloads.ts';
 
+/**
+ * Leaves a job to whoever takes it from then on.
+ * @param at ms since epoch
+ * @throws DelayedError, which costs the job no attempt
+ */
+export async function deliverAgain(job: Job<unknown>, token: string, at: number): Promise<never> {
+  await job.moveToDelayed(at, token);
+  throw new DelayedError();
+}
+
 /** Answers one job of a queue. What it returns is the job's value; what it throws fails the attempt. */
 export type Delivery = (job: Job<unknown>, token: string) => Promise<unknown>;
 
@@ -28,8 +38,7 @@ export async function readJob<T>(
   token: string,
 ): Promise<T | undefined> {
   if (isNewerPayload(job.data) && job.attemptsStarted <= NEWER_PAYLOAD_TRIES) {
-    await job.moveToDelayed(Date.now() + QUEUE_TIMES.newerDelayMs, token);
-    throw new DelayedError();
+    return await deliverAgain(job, token, Date.now() + QUEUE_TIMES.newerDelayMs);
   }
   try {
     return read(job.data);

@@ -2,7 +2,7 @@ import { type Job, type Queue, WaitingChildrenError } from 'bullmq';
 import type { PassDeliveryResult, PassHandler } from '../domain/ports/handlers.ts';
 import { DEFAULT_PRIORITY, QUEUES, SUMMARIZATION_ATTEMPTS, SUMMARIZATION_BACKOFF_MS } from '../jobs/names.ts';
 import { readAskedIn, readWake, summarizationPayload } from '../jobs/payloads.ts';
-import { type Delivery, type Report, readJob } from './delivery.ts';
+import { type Delivery, deliverAgain, type Report, readJob } from './delivery.ts';
 import type { QueueSet } from './queue-set.ts';
 
 type Child = Extract<PassDeliveryResult, { status: 'parked' }>['children'][number];
@@ -20,6 +20,7 @@ export function deliverPasses(handler: PassHandler, queues: QueueSet, report: Re
     for (;;) {
       const result = await handler({ conversation, job: jobIdOf(job), haveChildrenEnded, askedIn });
       if (result.status === 'done') return;
+      if (result.status === 'postponed') return await deliverAgain(job, token, Date.now() + result.delayMs);
       if (haveChildrenEnded && result.children.length === 0) throw new Error('a pass was parked on no children, twice');
       await addChildren(queues.of(QUEUES.summarization, conversation), job, result.children);
       if (await job.moveToWaitingChildren(token)) throw new WaitingChildrenError();

@@ -1,5 +1,5 @@
 import type { ContentEvent } from '../domain/contents.ts';
-import type { EventScope, WorkerEvent } from '../domain/events.ts';
+import type { EventScope, ModelOutcome, WorkerEvent } from '../domain/events.ts';
 import type { PassMeasure } from '../domain/pass-events.ts';
 
 type EventOf<Type extends WorkerEvent['type']> = Extract<WorkerEvent, { type: Type }>;
@@ -94,6 +94,13 @@ const LOG_LINES: LogLines = {
     why === 'canceled'
       ? { level: 'info', message: `${what} was canceled while it was worked on`, fields: { why } }
       : { level: 'warn', message: `${what} is another owner's, or erased`, fields: { why } },
+  lease_returned: ({ what, isCutOff }) => ({
+    level: 'info',
+    message: isCutOff
+      ? `${what} handed back: the deadline of the stop cut it off`
+      : `${what} handed back between two steps`,
+    fields: { isCutOff },
+  }),
   job_reclaimed: ({ queue }) => ({
     level: 'warn',
     message: 'job waits again: its worker died, froze, lost redis or stopped before it was done',
@@ -134,11 +141,14 @@ function readScope({ conversation, turn, passId }: Partial<EventScope>): LogLine
   return { tenant: conversation?.tenant, conversation: conversation?.id, turn, pass: passId };
 }
 
+/** Nothing is wrong with a model whose call ended so. */
+const QUIET: ReadonlySet<ModelOutcome> = new Set(['answered', 'lost', 'stopped']);
+
 function describeCall(event: EventOf<'model_called'>): LogLine {
   const { purpose, model, answeredBy, outcome, why, code, durationMs } = event;
   const { tokens, isOverLimit, inputTokens, outputTokens } = event;
   return {
-    level: outcome === 'answered' || outcome === 'lost' ? 'debug' : 'warn',
+    level: QUIET.has(outcome) ? 'debug' : 'warn',
     message: 'model called',
     fields: {
       purpose,

@@ -17,6 +17,8 @@ import { deliverTurns } from '../../src/queue/turn-deliveries.ts';
 import { createPassHandler, takeOverPass } from '../../src/workers/compaction/pass-delivery.ts';
 import type { CompactionPorts } from '../../src/workers/compaction/ports.ts';
 import { type PreparedAgent, prepareAgent } from '../../src/workers/prepared-agent.ts';
+import { Shutdown } from '../../src/workers/shutdown.ts';
+import { SoloLock } from '../../src/workers/solo-lock.ts';
 import type { SummarizationPorts } from '../../src/workers/summarization/ports.ts';
 import { createSummarizationHandler } from '../../src/workers/summarization/summarization-delivery.ts';
 import { createSweeper, type SweeperPorts } from '../../src/workers/sweeper/sweeper.ts';
@@ -225,7 +227,7 @@ export class World {
     const report = (error: unknown) => this.#note(error);
     if (queue === QUEUES.turn) return deliverTurns(createTurnHandler(ports), report);
     if (queue === QUEUES.summarization) {
-      return deliverSummarizations(createSummarizationHandler(ports), new AbortController().signal, () => undefined);
+      return deliverSummarizations(createSummarizationHandler(ports), () => undefined);
     }
     const addBulk = (children: Parameters<MemoryJobs['addChildren']>[0]) =>
       this.held.hold(actor, 'queue.addBulk', children, async ({ jobs }) => jobs.addChildren(children));
@@ -277,6 +279,8 @@ export class World {
       timers,
       onEvent: () => undefined,
       tracing: noTracing,
+      shutdown: new Shutdown(),
+      solo: new SoloLock(),
     };
     return ports;
   }

@@ -102,7 +102,7 @@ export function openRedisHarness(open: () => SuiteRedis = openSuiteRedis): TurnH
       await moveTimes(redis, record(ref), ['settled'], ms);
       for (const key of await redis.smembers(keyspace.key(ref, 'ix'))) {
         if (key.startsWith(keyspace.turn(ref, '')))
-          await moveTimes(redis, key, ['acceptedAt', 'settledAt', 'wsince', 'wuntil'], ms);
+          await moveTimes(redis, key, ['acceptedAt', 'settledAt'], ms);
       }
     },
     pushOut: async (ref) => {

@@ -113,6 +113,7 @@ describe('log catalogue', () => {
       'conversation_expired',
       'lease_lost',
       'worker_lost',
+      'lease_returned',
       'job_reclaimed',
       'redis_nearly_full',
       'policy_warned',

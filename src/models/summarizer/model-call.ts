@@ -130,7 +130,7 @@ function readFailure(error: unknown, tokens: number): Exclude<ModelCallResult, {
 }
 
 function nameOutcome(error: unknown, ended: AbortSignal, timeout: AbortSignal): ModelOutcome {
-  if (ended.aborted) return 'lost';
+  if (ended.aborted) return 'stopped';
   if (timeout.aborted) return 'timeout';
   return isModelError(error) ? error.kind : 'fatal';
 }

@@ -7,8 +7,6 @@
 read_conversation()
 local loss = find_loss(ARGV[1], ARGV[2], ARGV[3])
 if loss then return loss end
--- Behind a wait, a step begins later than the wait did, whatever the clock says: that tells a claim that the turn went on.
-local since = tonumber(redis.call('HGET', tbase .. ARGV[1], 'wsince') or 0)
-local started = 'started ' .. string.format('%.0f', math.max(now, since + 1))
+local started = 'started ' .. string.format('%.0f', now)
 for at = 4, #ARGV do redis.call('HSETNX', tbase .. ARGV[1], 's:' .. ARGV[at], started) end
 return 'recorded'

@@ -4,7 +4,9 @@ import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { SummarizationDelivery, SummarizationHandler, SummarizationResult } from '../../domain/ports/handlers.ts';
 import type { SummaryLease, SummaryRecord } from '../../domain/ports/summary-store.ts';
 import { summaryKey } from '../compaction/summary-key.ts';
+import { StoppedWork, unlessAborted } from '../shutdown.ts';
 import { isRolledBack, summaryPolicy } from '../summary-policy.ts';
+import { postpone } from '../work-place.ts';
 import { attendSummarizer, readRetryAt } from './attended-summarizer.ts';
 import type { SummarizationPorts } from './ports.ts';
 import { type Summarized, summarizeSequence } from './summarize-sequence.ts';
@@ -55,6 +57,7 @@ function endedAs(outcome: EndedOutcome, told: Told = {}): TaskEnd {
 
 async function runTask(ports: SummarizationPorts, delivery: SummarizationDelivery): Promise<TaskEnd> {
   const { task } = delivery;
+  if (ports.shutdown.begun.aborted) return { result: postpone(ports) };
   const state = await ports.contexts.readConversation(task.conversation);
   if (state?.passId !== task.passId || isOutdated(task, state)) return endedAs('superseded');
   const { conversation, passId, hash } = task;
@@ -91,7 +94,9 @@ async function runClaimed(
     const prepared = ports.agents.find(state.agent);
     const policy = prepared && summaryPolicy(prepared.policy, state);
     const setup = policy && { prepared: { ...prepared, policy }, state };
-    const summarized = setup && (await summarizeSequence(attendChain(ports, delivery, lease), setup, delivery));
+    const attended = attendChain(ports, delivery, lease);
+    const summarized =
+      setup && (await unlessAborted(ports.shutdown.workEnds, () => summarizeSequence(attended, setup, delivery)));
     if (summarized?.record === undefined) {
       await ports.summaries.releaseSummary(conversation, hash, owner);
       return endedAs('failed', tellRefusals(summarized));
@@ -100,6 +105,7 @@ async function runClaimed(
     return recorded === 'recorded' ? endWith(summarized.record, summarized) : endedAs('superseded');
   } catch (error) {
     await ports.summaries.releaseSummary(conversation, hash, owner);
+    if (error instanceof StoppedWork) return { result: handBack(ports, lease) };
     const retryAt = readRetryAt(error);
     if (retryAt !== undefined) return { result: { status: 'limited', retryAt } };
     if (!delivery.isLastAttempt) throw error;
@@ -108,6 +114,13 @@ async function runClaimed(
   } finally {
     beat.stop();
   }
+}
+
+/** A claim that was given back between two summarizers is cut off as well: what the first one took time for is lost. */
+function handBack(ports: SummarizationPorts, { conversation, passId }: SummaryLease): SummarizationResult {
+  ports.shutdown.noteCutOff();
+  ports.onEvent({ type: 'lease_returned', what: 'summary', conversation, passId, isCutOff: true });
+  return postpone(ports);
 }
 
 function attendChain(

@@ -18,6 +18,8 @@ export interface JournalOptions {
   readonly keeper: LeaseKeeper;
   readonly context: ContextCache;
   readonly clock: Clock;
+  /** called for each recorded outcome */
+  readonly onOutcome?: () => void;
 }
 
 /**
@@ -61,9 +63,10 @@ export class TurnJournal {
 
   /** @throws LostTurn */
   async record(outcome: StepOutcome): Promise<ConversationState> {
-    const { turns, keeper, context, clock } = this.#options;
+    const { turns, keeper, context, clock, onOutcome } = this.#options;
     keeper.signal.throwIfAborted();
     const { conversation } = this.#held(await turns.recordStep(keeper.lease, outcome));
+    onOutcome?.();
     this.#steps.set(outcome.key, { status: 'done', at: clock.now() });
     context.append(
       outcome.messages.map(({ message }) => message),

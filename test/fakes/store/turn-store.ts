@@ -33,9 +33,8 @@ export function openMemoryTurnStore(db: MemoryDatabase): TurnStore & TurnIntake 
     startSteps: async (lease, keys) => {
       const held = hold(db, lease);
       if ('status' in held) return held;
-      const at = Math.max(db.now(), (held.record.waiting?.since ?? 0) + 1);
       for (const key of keys) {
-        if (!held.record.steps.has(key)) held.record.steps.set(key, { status: 'started', at });
+        if (!held.record.steps.has(key)) held.record.steps.set(key, { status: 'started', at: db.now() });
       }
       return { status: 'recorded' };
     },

@@ -55,18 +55,6 @@ export function describeWaits(harness: () => TurnHarness): void {
       expect(await store.heartbeat(lease), 'its owner has left').toEqual({ status: 'fenced' });
     });
 
-    test('a step that begins behind it is later than it, though the clock ran back', async () => {
-      const { store, turnClockBack, passDeadline } = harness();
-      const { conversation } = await waitForTools();
-      await turnClockBack(conversation, 60_000);
-      await passDeadline(conversation, 't1');
-      const { lease } = await claimHead(store, conversation);
-      await store.startSteps(lease, ['mark']);
-      await store.release(lease, 'w');
-      const { steps, waited } = await claimHead(store, conversation);
-      expect(steps.get('mark')?.at).toBeGreaterThan(waited?.since ?? Infinity);
-    });
-
     test('counts the wait from its own clock: no time of the caller is in the deadline', async () => {
       const { store, observe } = harness();
       const conversation = newConversation();
