@@ -116,10 +116,10 @@ async function runClaimed(
   }
 }
 
-/** A claim that was given back between two summarizers is cut off as well: what the first one took time for is lost. */
 function handBack(ports: SummarizationPorts, { conversation, passId }: SummaryLease): SummarizationResult {
-  ports.shutdown.noteCutOff();
-  ports.onEvent({ type: 'lease_returned', what: 'summary', conversation, passId, isCutOff: true });
+  const isCutOff = ports.shutdown.callsEnd.aborted;
+  if (isCutOff) ports.shutdown.noteCutOff();
+  ports.onEvent({ type: 'lease_returned', what: 'summary', conversation, passId, isCutOff });
   return postpone(ports);
 }
 
