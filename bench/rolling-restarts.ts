@@ -13,7 +13,7 @@ function readNumber(name: string, otherwise: number): number {
 
 const WORKERS = 3;
 const CONVERSATIONS = 40;
-const TURNS_EACH = 4;
+const TURNS_EACH = 3;
 const EVERY_MS = 5_000;
 const ROUNDS = readNumber('rounds', 20);
 const SHUTDOWN_MS = readNumber('shutdown-ms', 4_000);

@@ -101,8 +101,7 @@ export function openRedisHarness(open: () => SuiteRedis = openSuiteRedis): TurnH
     turnClockBack: async (ref, ms) => {
       await moveTimes(redis, record(ref), ['settled'], ms);
       for (const key of await redis.smembers(keyspace.key(ref, 'ix'))) {
-        if (key.startsWith(keyspace.turn(ref, '')))
-          await moveTimes(redis, key, ['acceptedAt', 'settledAt'], ms);
+        if (key.startsWith(keyspace.turn(ref, ''))) await moveTimes(redis, key, ['acceptedAt', 'settledAt'], ms);
       }
     },
     pushOut: async (ref) => {
