@@ -75,9 +75,12 @@ const workers = await startWorkers({
   },
 });
 tell({ type: 'started', turn: '' });
+
+async function stop(): Promise<void> {
+  tell({ type: 'stopped', outcome: await workers.close(), turn: '' });
+  setImmediate(() => process.exit(0));
+}
+
 process.once('SIGTERM', () => {
-  void workers.close().then((outcome) => {
-    tell({ type: 'stopped', outcome, turn: '' });
-    setImmediate(() => process.exit(0));
-  });
+  void stop();
 });

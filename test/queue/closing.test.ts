@@ -58,8 +58,8 @@ test('a handler that takes longer than the deadline is left behind', async () =>
 test('a job that is postponed while its worker closes is delivered to another one, at no cost of an attempt', async () => {
   const fixture = useFixture();
   const turn = holdTurn();
-  const postponing: TurnHandler = async (conversation) => {
-    await turn.handler(conversation);
+  const postponing: TurnHandler = async (woken) => {
+    await turn.handler(woken);
     return { status: 'postponed', delayMs: 0 };
   };
   const workers = fixture.openWorkers({ turn: { handler: postponing, concurrency: 1 } }, { deadlineMs: 20_000 });
@@ -71,7 +71,10 @@ test('a job that is postponed while its worker closes is delivered to another on
   expect(await closing).toBe('closed');
 
   const next = Promise.withResolvers<string>();
-  const taking: TurnHandler = async ({ id }) => void next.resolve(id);
+  const taking: TurnHandler = async ({ id }) => {
+    next.resolve(id);
+    return undefined;
+  };
   await fixture.openWorkers({ turn: { handler: taking, concurrency: 1 } }).start();
   expect(await next.promise).toBe('c1');
   expect(fixture.errors).toEqual([]);

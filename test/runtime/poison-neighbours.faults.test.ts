@@ -23,18 +23,18 @@ async function lapseLeases({ redis }: Fixture, ids: readonly string[]): Promise<
 /** One worker process after the other, each until it dies. @returns what ends it */
 function keepWorking(fixture: Fixture, ids: readonly string[]): () => void {
   const script = fileURLToPath(new URL('./crashing-worker.ts', import.meta.url));
-  let isOver = false;
+  const over = new AbortController();
   let child: ReturnType<typeof spawn> | undefined;
   const work = async (): Promise<void> => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       child = spawn(process.execPath, [script, fixture.redisUrl], { stdio: ['pipe', 'inherit', 'inherit'] });
       await once(child, 'exit');
-      if (!isOver) await lapseLeases(fixture, ids);
+      if (!over.signal.aborted) await lapseLeases(fixture, ids);
     }
   };
   void work();
   return () => {
-    isOver = true;
+    over.abort();
     child?.kill('SIGKILL');
   };
 }

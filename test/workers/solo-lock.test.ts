@@ -10,10 +10,11 @@ const settle = () => new Promise((resolve) => void setImmediate(resolve));
 /** Asks, and answers what was granted so far. */
 function ask(lock: SoloLock, isSolo: boolean, signal = NEVER) {
   const asked: { hold?: SoloHold | undefined; isAnswered: boolean } = { isAnswered: false };
-  void (isSolo ? lock.alone(signal) : lock.share(signal)).then((hold) => {
-    asked.hold = hold;
+  const wait = async (): Promise<void> => {
+    asked.hold = await (isSolo ? lock.alone(signal) : lock.share(signal));
     asked.isAnswered = true;
-  });
+  };
+  void wait();
   return asked;
 }
 
@@ -109,14 +110,13 @@ describe('the solo lock', () => {
         const lock = new SoloLock();
         const running = new Set<{ readonly hold: SoloHold; isAlone: boolean }>();
         const waiting = new Set<{ readonly isSolo: boolean; readonly giveUp: AbortController }>();
-        const enter = (isSolo: boolean): void => {
+        const enter = async (isSolo: boolean): Promise<void> => {
           const asked = { isSolo, giveUp: new AbortController() };
           waiting.add(asked);
           const { signal } = asked.giveUp;
-          void (isSolo ? lock.alone(signal) : lock.share(signal)).then((hold) => {
-            waiting.delete(asked);
-            if (hold !== undefined) running.add({ hold, isAlone: isSolo });
-          });
+          const hold = await (isSolo ? lock.alone(signal) : lock.share(signal));
+          waiting.delete(asked);
+          if (hold !== undefined) running.add({ hold, isAlone: isSolo });
         };
         const check = async (): Promise<void> => {
           await settle();
@@ -127,7 +127,7 @@ describe('the solo lock', () => {
         };
         for (const { kind, which } of events) {
           const one = [...running][which % Math.max(running.size, 1)];
-          if (kind === 'share' || kind === 'alone') enter(kind === 'alone');
+          if (kind === 'share' || kind === 'alone') void enter(kind === 'alone');
           if (kind === 'give up') [...waiting][which % Math.max(waiting.size, 1)]?.giveUp.abort();
           if (kind === 'admit' && one !== undefined) {
             one.hold.admitOthers();

@@ -65,10 +65,12 @@ describe('a turn that two workers died of', () => {
     const neighbour = await hold(world);
     const delivery = world.deliver();
     await settleTasks();
-    const later = hold(world).then((held) => {
+    const enterLater = async (): Promise<void> => {
+      const held = await hold(world);
       seen.push('neighbour');
       held.release();
-    });
+    };
+    const later = enterLater();
     neighbour.release();
     await Promise.all([delivery, later]);
     expect(seen).toEqual(['alone', 'recorded', 'neighbour', 'settled']);

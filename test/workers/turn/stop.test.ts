@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineTool, type Tool, type ToolContext } from '../../../src/domain/agent.ts';
+import { defineTool, type ToolContext } from '../../../src/domain/agent.ts';
 import type { Model, ModelRequest, ModelUsage } from '../../../src/domain/model.ts';
 import { type ScriptedAnswer, scriptedModel } from '../../../src/models/scripted.ts';
 import { Fixture, type FixtureOptions, ref } from './fixture.ts';
@@ -46,7 +46,7 @@ function heldTool(onAbort: 'answers' | 'throws' | 'ignores' = 'ignores') {
     return await gate.promise;
   };
   const tool = defineTool({ name: 'pay', description: '', input: z.object({}), retry: 'never', run });
-  return { tool: tool as Tool, state, called: called.promise, release: () => gate.resolve('paid') };
+  return { tool, state, called: called.promise, release: () => gate.resolve('paid') };
 }
 
 async function openTurn(options: FixtureOptions): Promise<{ world: Fixture; delivery: Promise<unknown> }> {
