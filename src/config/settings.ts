@@ -84,7 +84,8 @@ export const SETTINGS = {
   },
   TURNFOLD_SHUTDOWN_MS: {
     schema: wholeNumber(PROCESS_RANGES.shutdownMs).default(PROCESS_DEFAULTS.shutdownMs),
-    about: 'What a worker has after SIGTERM to finish what it holds. Whoever sends the SIGKILL must wait longer.',
+    about:
+      'What a worker has after SIGTERM to hand back what it holds. Calls in flight may go on until the last quarter of it, and 2 s at most, are left. Whoever sends the SIGKILL must wait longer.',
   },
   TURNFOLD_STUCK_MS: {
     schema: wholeNumber(PROCESS_RANGES.stuckMs).default(PROCESS_DEFAULTS.stuckMs),

@@ -14,8 +14,20 @@ export interface EventScope {
   readonly passId?: string;
 }
 
-/** How a model call ended. `lost`: aborted, because its worker no longer owned the conversation. */
-export const MODEL_OUTCOMES = ['answered', 'overflow', 'retry', 'timeout', 'invalid', 'fatal', 'lost'] as const;
+/**
+ * How a model call ended. `lost`: aborted, because its worker no longer owned the conversation. `stopped`: aborted, because
+ * its worker stopped.
+ */
+export const MODEL_OUTCOMES = [
+  'answered',
+  'overflow',
+  'retry',
+  'timeout',
+  'invalid',
+  'fatal',
+  'lost',
+  'stopped',
+] as const;
 export type ModelOutcome = (typeof MODEL_OUTCOMES)[number];
 
 /** How a tool call was answered. All but `done` are error results. */
@@ -140,6 +152,14 @@ type HoldEvent =
   /** Redis took a write that was held */
   | { readonly type: 'write_taken'; readonly write: HeldWrite; readonly heldMs: number };
 
+/** A worker that stops, or in whose process another turn must run alone, handed its work back before it was done. */
+type ReturnEvent = {
+  readonly type: 'lease_returned';
+  readonly what: 'turn' | 'pass' | 'summary';
+  /** amid a step or a call, by the deadline of the stop */
+  readonly isCutOff: boolean;
+};
+
 /** A job waits again, because its worker died, froze, lost Redis or stopped before it was done. Told by whoever found it. */
 type ReclaimEvent = {
   readonly type: 'job_reclaimed';
@@ -213,7 +233,7 @@ type FailureEvent = {
  * What workers tell whoever listens: metrics and logs subscribe, the core knows neither. Durations in ms, sizes in tokens.
  */
 export type WorkerEvent =
-  | (EventScope & (TurnEvent | ModelEvent | PassEvent | LossEvent | HoldEvent | ExpiryEvent))
+  | (EventScope & (TurnEvent | ModelEvent | PassEvent | LossEvent | ReturnEvent | HoldEvent | ExpiryEvent))
   | (Partial<EventScope> &
       (FailureEvent | MemoryEvent | PolicyEvent | ReclaimEvent | LostWorkerEvent | QuarantineEvent | DroppedJobEvent));
 

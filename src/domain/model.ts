@@ -60,6 +60,8 @@ export interface ModelRequest {
   readonly signal: AbortSignal;
   /** told each piece of the answer's text as it comes; what it was told may still end in an error */
   readonly onText?: (piece: string) => void;
+  /** told what the provider has counted so far, where it says so before the answer ends */
+  readonly onUsage?: (usage: ModelUsage) => void;
   /** told each model of a chain that failed, before the next one is asked */
   readonly onPassedOver?: (model: string, why: ModelErrorKind) => void;
 }

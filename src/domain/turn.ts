@@ -12,13 +12,29 @@ export type WaitKind = (typeof WAIT_KINDS)[number];
  * What moves a turn. Every other pair of state and event is refused. This is what is specified: the store's scripts decide, and
  * the contract suite holds every store to it.
  */
-export type TurnEvent = 'accept' | 'schedule' | 'become_due' | 'claim' | 'suspend' | 'complete' | 'fail' | 'cancel';
+export type TurnEvent =
+  | 'accept'
+  | 'schedule'
+  | 'become_due'
+  | 'claim'
+  | 'release'
+  | 'suspend'
+  | 'complete'
+  | 'fail'
+  | 'cancel';
 
 const TRANSITIONS: Readonly<Record<TurnState | 'none', Partial<Record<TurnEvent, TurnState>>>> = {
   none: { accept: 'queued', schedule: 'scheduled' },
   scheduled: { become_due: 'queued', cancel: 'canceled' },
   queued: { claim: 'running', fail: 'failed', cancel: 'canceled' },
-  running: { claim: 'running', suspend: 'waiting', complete: 'completed', fail: 'failed', cancel: 'canceled' },
+  running: {
+    claim: 'running',
+    release: 'queued',
+    suspend: 'waiting',
+    complete: 'completed',
+    fail: 'failed',
+    cancel: 'canceled',
+  },
   waiting: { claim: 'running', fail: 'failed', cancel: 'canceled' },
   completed: {},
   failed: {},
@@ -38,7 +54,7 @@ export function isSettled(state: TurnState): boolean {
 export const TURN_LIMITS = {
   leaseMs: 8_000,
   beatMs: 2_000,
-  /** claims since the last recorded outcome; one more settles the turn as `poison` */
+  /** claims without an outcome; if the last of them died alone in its process, the next settles the turn as `poison` */
   maxAttempts: 3,
   /**
    * times one step may be suspended for a pass or a retry; one more settles the turn as `retries_exhausted`. Waits for

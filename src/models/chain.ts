@@ -35,7 +35,8 @@ export function modelChain(
             : generateUnlessSilent(model, request, { firstEventMs, timers }));
           return { ...answer, model: answer.model ?? model.profile.id };
         } catch (error) {
-          if (!isPassedOver(error)) throw error;
+          // Aborted: whatever it throws then says nothing of the model.
+          if (request.signal.aborted || !isPassedOver(error)) throw error;
           failures.push(error);
           if (!isLast) request.onPassedOver?.(model.profile.id, error.kind);
         }

@@ -2,6 +2,16 @@ import { DelayedError, type Job } from 'bullmq';
 import { LOWEST_PRIORITY, NEWER_PAYLOAD_TRIES, QUEUE_TIMES } from '../jobs/names.ts';
 import { isNewerPayload } from '../jobs/payloads.ts';
 
+/**
+ * Leaves a job to whoever takes it from then on.
+ * @param at ms since epoch
+ * @throws DelayedError, which costs the job no attempt
+ */
+export async function deliverAgain(job: Job<unknown>, token: string, at: number): Promise<never> {
+  await job.moveToDelayed(at, token);
+  throw new DelayedError();
+}
+
 /** Answers one job of a queue. What it returns is the job's value; what it throws fails the attempt. */
 export type Delivery = (job: Job<unknown>, token: string) => Promise<unknown>;
 
@@ -32,8 +42,7 @@ export async function readJob<T>(
   if (isNewerPayload(job.data) && job.attemptsStarted <= NEWER_PAYLOAD_TRIES) {
     // When its delay ends BullMQ puts a job behind all others of its priority: with the lowest, behind every job we can read.
     await job.changePriority({ priority: LOWEST_PRIORITY });
-    await job.moveToDelayed(Date.now() + newerDelay(job.attemptsStarted), token);
-    throw new DelayedError();
+    return await deliverAgain(job, token, Date.now() + newerDelay(job.attemptsStarted));
   }
   try {
     return read(job.data);

@@ -2,7 +2,7 @@ import { type Job, type Queue, WaitingChildrenError } from 'bullmq';
 import type { PassDeliveryResult, PassHandler } from '../domain/ports/handlers.ts';
 import { DEFAULT_PRIORITY, QUEUES, SUMMARIZATION_ATTEMPTS, SUMMARIZATION_BACKOFF_MS } from '../jobs/names.ts';
 import { readAskedIn, readWake, summarizationPayload } from '../jobs/payloads.ts';
-import { type Delivery, type Drop, type Report, readJob } from './delivery.ts';
+import { type Delivery, type Drop, deliverAgain, type Report, readJob } from './delivery.ts';
 import { holdCommand } from './held-command.ts';
 import type { QueueSet } from './queue-set.ts';
 
@@ -31,6 +31,7 @@ export function deliverPasses(
     for (;;) {
       const result = await handler({ conversation, job: jobIdOf(job), haveChildrenEnded, askedIn });
       if (result.status === 'done') return;
+      if (result.status === 'postponed') return await deliverAgain(job, token, Date.now() + result.delayMs);
       if (haveChildrenEnded && result.children.length === 0) throw new Error('a pass was parked on no children, twice');
       const queue = queues.of(QUEUES.summarization, conversation);
       for (let from = 0; from < result.children.length; from += CHILDREN_AT_ONCE) {

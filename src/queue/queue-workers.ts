@@ -49,7 +49,6 @@ export interface QueueWorkers {
 
 /** The workers of all roles of a process. */
 export function openQueueWorkers(options: QueueWorkersOptions): QueueWorkers {
-  const lastCall = new AbortController();
   const intakes: Intake[] = [];
   let running: RunningWorkers | undefined;
   let closing: Promise<CloseOutcome> | undefined;
@@ -57,14 +56,14 @@ export function openQueueWorkers(options: QueueWorkersOptions): QueueWorkers {
     async start() {
       if (running !== undefined || closing !== undefined) throw new Error('queue workers start once');
       const connection = openQueueConnection(options);
-      const opened = openOrCut(options, connection, lastCall.signal);
+      const opened = openOrCut(options, connection);
       intakes.push(...opened.map(({ intake }) => intake));
       const workers = opened.map(({ worker }) => worker);
       running = new RunningWorkers(workers, connection, options.onError);
       await running.waitUntilReady();
     },
     async close() {
-      closing ??= running?.close(options.deadlineMs, () => lastCall.abort()) ?? Promise.resolve('closed');
+      closing ??= running?.close(options.deadlineMs) ?? Promise.resolve('closed');
       return await closing;
     },
     isRunning: () => closing === undefined && running?.isRunning() === true,
@@ -87,7 +86,7 @@ interface OpenedWorker {
   readonly intake: Intake;
 }
 
-function openWorkers(options: QueueWorkersOptions, connection: QueueConnection, lastCall: AbortSignal): OpenedWorker[] {
+function openWorkers(options: QueueWorkersOptions, connection: QueueConnection): OpenedWorker[] {
   const { roles, shards, namespace, onError, onReclaim, onDrop } = options;
   const { turn, compaction, summarization } = roles;
   const first = Math.floor(Math.random() * shards);
@@ -119,7 +118,7 @@ function openWorkers(options: QueueWorkersOptions, connection: QueueConnection, 
     workers.push(...open(QUEUES.compaction, compaction, deliver));
   }
   if (summarization !== undefined) {
-    const deliver = deliverSummarizations(summarization.handler, lastCall, listenersOf(QUEUES.summarization));
+    const deliver = deliverSummarizations(summarization.handler, listenersOf(QUEUES.summarization));
     workers.push(...open(QUEUES.summarization, summarization, deliver));
   }
   return workers;

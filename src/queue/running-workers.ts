@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Worker } from 'bullmq';
 import type { QueueConnection, QueueErrorListener } from './queue-connection.ts';
 
-/** `deadline`: what was in hand is left behind; leases and locks lapse, and others go on */
+/** `deadline`: jobs in hand were left behind; leases and locks lapse, and others go on */
 export type CloseOutcome = 'closed' | 'deadline';
 
 /** A close gives up on a Redis that is away so long: nothing can be handed back. Tries to come back are a second apart. */
@@ -34,9 +34,9 @@ export class RunningWorkers {
 
   /**
    * Takes no more jobs, waits for those in hand until the deadline, or until Redis is lost, and cuts the connections:
-   * BullMQ's own close may never end while Redis is away. `onDeadline` is called before the cut.
+   * BullMQ's own close may never end while Redis is away.
    */
-  async close(deadlineMs: number, onDeadline: () => void): Promise<CloseOutcome> {
+  async close(deadlineMs: number): Promise<CloseOutcome> {
     const ended = new AbortController();
     const closed = Promise.allSettled(this.#workers.map((worker) => worker.close())).then(() => 'closed' as const);
     const deadline = sleep(deadlineMs, 'deadline' as const, { signal: ended.signal });
@@ -44,7 +44,6 @@ export class RunningWorkers {
     const lost = untilLost(this.#connection, ended.signal).then(() => 'deadline' as const);
     const outcome = await Promise.race([closed, deadline, lost]);
     ended.abort();
-    if (outcome === 'deadline') onDeadline();
     this.#connection.disconnectAll();
     return outcome;
   }

@@ -12,12 +12,14 @@ import { recountContext } from '../workers/compaction/recount.ts';
 import { createShadow } from '../workers/compaction/shadow.ts';
 import type { PreparedAgents } from '../workers/prepared-agent.ts';
 import { withQuarantine } from '../workers/quarantine.ts';
+import type { Shutdown } from '../workers/shutdown.ts';
 import { createSummarizationHandler } from '../workers/summarization/summarization-delivery.ts';
 import { createSweeper, type Sweeper } from '../workers/sweeper/sweeper.ts';
 import { systemTimers } from '../workers/timers.ts';
 import { createTurnHandler } from '../workers/turn/turn-delivery.ts';
 import type { PassTakeover } from '../workers/turn/turn-dependencies.ts';
-import { createIdSource, systemClock } from './system.ts';
+import { besideOthers } from '../workers/work-place.ts';
+import { createIdSource, processLock, systemClock } from './system.ts';
 
 export interface HandlerParts {
   readonly store: Store;
@@ -30,6 +32,7 @@ export interface HandlerParts {
   /** told what was said; absent: nobody has asked for that */
   readonly onContent?: ContentListener | undefined;
   readonly tracing: Tracing;
+  readonly shutdown: Shutdown;
   /** the agents under a second policy, to be measured beside the live one */
   readonly shadowed?: PreparedAgents | undefined;
 }
@@ -43,9 +46,9 @@ export interface Handlers {
 
 /** Gives every worker its ports, and nothing else of what a caller has: what a role does, independent of who calls it. */
 export function createHandlers(parts: HandlerParts): Handlers {
-  const { store, summarizers, shadowed, wakes, agents, calibrations, onEvent, onContent, tracing } = parts;
+  const { store, summarizers, shadowed, wakes, agents, calibrations, onEvent, onContent, tracing, shutdown } = parts;
   const told = { onEvent, onContent, tracing };
-  const system = { clock: systemClock, ids: createIdSource(), timers: systemTimers };
+  const system = { clock: systemClock, ids: createIdSource(), timers: systemTimers, shutdown, solo: processLock };
   const shared = { contexts: store, wakes, agents, calibrations, ...told, ...system };
   const compaction = { ...shared, passes: store, summaries: store };
   const takeover: PassTakeover = {
@@ -59,8 +62,8 @@ export function createHandlers(parts: HandlerParts): Handlers {
       sweep: store,
       onEvent,
     }),
-    compaction: createPassHandler({ ...compaction, ...(shadow && { shadow }) }),
-    summarization: createSummarizationHandler({ ...shared, summaries: store, summarizers }),
+    compaction: besideOthers(system, createPassHandler({ ...compaction, ...(shadow && { shadow }) })),
+    summarization: besideOthers(system, createSummarizationHandler({ ...shared, summaries: store, summarizers })),
     sweeper: createSweeper({ ...shared, sweep: store }),
   };
 }

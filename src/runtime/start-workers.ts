@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventListener } from '../domain/events.ts';
 import { LoopWatch } from '../health/loop-watch.ts';
 import type { QueueErrorListener } from '../queue/queue-connection.ts';
 import { openQueueWorkers, type QueueWorkers } from '../queue/queue-workers.ts';
+import type { CloseOutcome } from '../queue/running-workers.ts';
 import { totalConcurrency } from '../queue/shares.ts';
 import { type OpenWakeQueue, openWakeQueue } from '../queue/wake-queue.ts';
 import { type ConnectedStore, connectStore } from '../store/connect-store.ts';
@@ -9,6 +11,8 @@ import { combineListeners } from '../telemetry/listeners.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { Calibrations } from '../workers/calibrations.ts';
 import { Presence } from '../workers/presence.ts';
+import { Shutdown } from '../workers/shutdown.ts';
+import type { Sweeper } from '../workers/sweeper/sweeper.ts';
 import { systemTimers } from '../workers/timers.ts';
 import { BrokenDelivery } from '../workers/turn/broken-delivery.ts';
 import { prepareAgents } from './agents.ts';
@@ -29,7 +33,10 @@ export { ROLES, type Role, type WorkersOptions };
 export interface Workers {
   /** where the metrics page is, where there is one */
   readonly metricsUrl: string | undefined;
-  /** stops intake, finishes or hands back what is under way; `deadline`: not all of it in time */
+  /**
+   * Takes no more jobs, begins no more steps, and hands back every turn, pass and summary in hand. Calls in flight go on for
+   * most of `shutdownMs`. `deadline`: it cut off a call, or left a lease behind because Redis was away
+   */
   close(): Promise<'closed' | 'deadline'>;
 }
 
@@ -111,9 +118,9 @@ async function prepare(
 }
 
 interface RoleParts
-  extends Omit<OpeningParts, 'policy' | 'shadow' | 'signal' | 'pagesAt' | keyof HandlerParts>,
+  extends Omit<OpeningParts, 'policy' | 'shadow' | 'signal' | 'pagesAt' | Exclude<keyof HandlerParts, 'shutdown'>>,
     Pick<ConnectedStore, 'measures' | 'presence' | 'checkServer'>,
-    HandlerParts {
+    Omit<HandlerParts, 'shutdown'> {
   readonly wakes: OpenWakeQueue;
   readonly pages: WorkerPages;
 }
@@ -130,7 +137,8 @@ function concurrencyByRole({ roles, concurrency, queueShards }: RoleSettings): R
 /** All that runs over the open connections. */
 async function startRoles(parts: RoleParts): Promise<Workers> {
   const { store, wakes, calibrations, metrics, measures, checkServer, pages, closers, stuckMs, onEvent } = parts;
-  const { sweeper, ...handlers } = createHandlers(parts);
+  const shutdown = new Shutdown();
+  const { sweeper, ...handlers } = createHandlers({ ...parts, shutdown });
   const loop = new LoopWatch();
   closers.add(() => loop.stop());
   const owner = createIdSource().next();
@@ -138,21 +146,22 @@ async function startRoles(parts: RoleParts): Promise<Workers> {
   await presence.start();
   closers.add(() => presence.end());
   const workers = openRoles(parts, handlers, onEvent);
-  closers.add(() => workers.close());
+  const stop = (): Promise<CloseOutcome> => stopRoles({ workers, sweeper, shutdown, shutdownMs: parts.shutdownMs });
+  closers.add(stop);
   const lease = new MeasuringLease({ measures, timers: systemTimers, clock: systemClock, owner });
   closers.add(() => lease.end());
   metrics.measure(createMeasures({ store, measures, wakes, calibrations, lease }));
   pages.begin({ metrics, checks: listWorkerChecks({ checkServer, wakes, workers, loop, stuckMs }) });
   closers.add(() => pages.stop());
   await workers.start();
-  closers.add(() => sweeper.stop());
   sweeper.start();
   return {
     metricsUrl: pages.metricsUrl,
     async close() {
       await closers.close();
       // Closed already: what came of it.
-      return await workers.close();
+      const outcome = await workers.close();
+      return shutdown.cutOff > 0 ? 'deadline' : outcome;
     },
   };
 }
@@ -160,6 +169,24 @@ async function startRoles(parts: RoleParts): Promise<Workers> {
 function openPresence(worker: string, { presence: store, roles, onEvent }: RoleParts): Presence {
   const entry = { worker, roles, startedAt: systemClock.now() };
   return new Presence(entry, { store, timers: systemTimers, clock: systemClock, onEvent });
+}
+
+interface StoppingParts {
+  readonly workers: QueueWorkers;
+  readonly sweeper: Sweeper;
+  readonly shutdown: Shutdown;
+  readonly shutdownMs: number;
+}
+
+/** What a sweep in hand may still take: the entries that it pushed out and has not woken wait for the next sweep otherwise. */
+const SWEEP_END_MS = 1_000;
+
+async function stopRoles({ workers, sweeper, shutdown, shutdownMs }: StoppingParts): Promise<CloseOutcome> {
+  shutdown.begin(shutdownMs, systemTimers);
+  const swept = sweeper.stop();
+  const outcome = await workers.close();
+  if (outcome === 'closed') await Promise.race([swept, sleep(SWEEP_END_MS, undefined, { ref: false })]);
+  return outcome;
 }
 
 type RoleOptions = Pick<

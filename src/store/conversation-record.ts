@@ -18,13 +18,15 @@ const MAX_COUNT = Number.MAX_SAFE_INTEGER;
  * - epoch        stays: the next one is higher
  * - owner        of the delivery
  * - lease        until when
- * - attempts     claims since the last recorded outcome
+ * - attempts     claims since the last recorded outcome, and the claim that recorded it
+ * - alone        1 while its last claim runs with nothing else in its process
  *
  * Its mailbox:
  * - wake         the last one that was asked for
  * - sweeps       how often a sweep has looked at it since its last claim
  * - poison       wake of the claim that gave a turn up, which may be sent again
  * - poisoned     the turn
+ * - settled      when one of its turns settled last
  *
  * - last         how its last settled turn ended, and when
  *

@@ -43,6 +43,7 @@ const RECORDERS: Recorders = {
   lease_lost: ({ leasesLost }, { what, why }) => leasesLost.inc({ what, why: why ?? 'unknown' }),
   write_held: ({ writesHeld }, { write }) => writesHeld.inc({ write }),
   write_taken: () => undefined,
+  lease_returned: ({ leasesReturned }, { what, isCutOff }) => leasesReturned.inc({ what, cut_off: String(isCutOff) }),
   job_reclaimed: ({ jobReclaims }, { queue }) => jobReclaims.inc({ role: queue }),
   worker_lost: ({ workersLost }, { roles, livedMs }) => {
     for (const role of roles) workersLost.inc({ role, life: livedMs < SHORT_LIFE_MS ? 'short' : 'long' });

@@ -1,5 +1,5 @@
 import type { ContentEvent } from '../domain/contents.ts';
-import type { EventScope, WorkerEvent } from '../domain/events.ts';
+import type { EventScope, ModelOutcome, WorkerEvent } from '../domain/events.ts';
 import type { PassMeasure } from '../domain/pass-events.ts';
 import { boundContent } from './content-bounds.ts';
 
@@ -105,6 +105,13 @@ const LOG_LINES: LogLines = {
     message: 'held write taken',
     fields: { write, heldMs },
   }),
+  lease_returned: ({ what, isCutOff }) => ({
+    level: 'info',
+    message: isCutOff
+      ? `${what} handed back: the deadline of the stop cut it off`
+      : `${what} handed back between two steps`,
+    fields: { isCutOff },
+  }),
   job_reclaimed: ({ queue }) => ({
     level: 'warn',
     message: 'job waits again: its worker died, froze, lost redis or stopped before it was done',
@@ -163,11 +170,14 @@ function readScope({ conversation, turn, passId }: Partial<EventScope>): LogLine
   return { tenant: conversation?.tenant, conversation: conversation?.id, turn, pass: passId };
 }
 
+/** Nothing is wrong with a model whose call ended so. */
+const QUIET: ReadonlySet<ModelOutcome> = new Set(['answered', 'lost', 'stopped']);
+
 function describeCall(event: EventOf<'model_called'>): LogLine {
   const { purpose, model, answeredBy, outcome, why, code, durationMs } = event;
   const { tokens, isOverLimit, inputTokens, outputTokens } = event;
   return {
-    level: outcome === 'answered' || outcome === 'lost' ? 'debug' : 'warn',
+    level: QUIET.has(outcome) ? 'debug' : 'warn',
     message: 'model called',
     fields: {
       purpose,

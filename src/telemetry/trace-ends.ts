@@ -21,8 +21,8 @@ type News = { readonly [Type in WorkerEvent['type']]?: (event: EventOf<Type>) =>
 const MS_A_SECOND = 1_000;
 
 /**
- * Suspensions, cancels, known summaries and passes that another has superseded are no errors; nor are the calls of a lost
- * turn, whose own span tells why.
+ * Suspensions, cancels, known summaries and passes that another has superseded are no errors; nor is work that was handed back, nor are
+ * the calls of a lost turn, whose own span tells why.
  */
 const NEWS: News = {
   turn_settled: ({ outcome, code }) => ({
@@ -45,7 +45,7 @@ const NEWS: News = {
       [GEN_AI.cachedTokens]: usage.cachedTokens,
       [GEN_AI.timeToFirstText]: firstTextMs === undefined ? undefined : firstTextMs / MS_A_SECOND,
     },
-    error: outcome === 'lost' ? null : outcome === 'answered' ? undefined : outcome,
+    error: outcome === 'lost' || outcome === 'stopped' ? null : outcome === 'answered' ? undefined : outcome,
   }),
   model_passed_over: ({ model, outcome }) => ({
     of: ['model_call'],
@@ -103,6 +103,11 @@ const NEWS: News = {
     of: ['turn', 'pass'],
     happening: SPAN_EVENTS.versionRejected,
     attributes: { [TURNFOLD.version]: version, [TURNFOLD.outcome]: by },
+  }),
+  lease_returned: ({ what }) => ({
+    of: [what],
+    attributes: { [TURNFOLD.outcome]: 'handed_back' },
+    error: null,
   }),
   lease_lost: ({ what, why }) => ({
     of: [what],

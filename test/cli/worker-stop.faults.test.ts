@@ -14,20 +14,25 @@ interface Stopping {
   readonly stopping: Promise<void>;
   /** how it ended, by its log */
   readonly outcome: Promise<unknown>;
+  /** its first claim, by its log */
+  readonly claimed: Promise<Record<string, unknown>>;
 }
 
 function startWorker(redis: LocalRedis, model: HeldModel, shutdownMs: number): Stopping {
-  const env = { REDIS_URL: redis.url, TURNFOLD_SHUTDOWN_MS: String(shutdownMs) };
+  const env = { REDIS_URL: redis.url, TURNFOLD_SHUTDOWN_MS: String(shutdownMs), TURNFOLD_LOG_LEVEL: 'debug' };
   const worker = startTurnfold(['worker', '--agents', model.agents], env);
   if (worker.stdout === null) throw new Error('its output is not piped');
   const stopping = Promise.withResolvers<void>();
   const stopped = Promise.withResolvers<unknown>();
+  const claimed = Promise.withResolvers<Record<string, unknown>>();
   createInterface({ input: worker.stdout }).on('line', (line) => {
-    const { msg, outcome } = JSON.parse(line) as Record<string, unknown>;
+    const logged = JSON.parse(line) as Record<string, unknown>;
+    const { msg, outcome, event } = logged;
+    if (event === 'turn_claimed') claimed.resolve(logged);
     if (msg === 'worker stopping') stopping.resolve();
     if (msg === 'worker stopped') stopped.resolve(outcome);
   });
-  return { worker, stopping: stopping.promise, outcome: stopped.promise };
+  return { worker, stopping: stopping.promise, outcome: stopped.promise, claimed: claimed.promise };
 }
 
 /** Tells a worker to stop and hears it out. */
@@ -66,18 +71,19 @@ test('SIGTERM: what is in hand is finished, what comes later is left to others',
   expect(await client.result('c2', 't1', { waitMs: 20_000 })).toMatchObject({ state: 'completed' });
 }, 60_000);
 
-test('SIGTERM: what does not end within the deadline is handed back, and goes on elsewhere', async () => {
+test('SIGTERM: what does not end within the deadline is handed back, and goes on elsewhere at once', async () => {
   const redis = await openOwnRedis();
   const client = await openTestClient(redis);
   const model = await openHeldModel();
-  const first = startWorker(redis, model, 300);
+  const first = startWorker(redis, model, 4_000);
   await enqueue(client, 'c1');
   await model.untilCalled(1);
-  expect(await stop(first)).toEqual({ code: 0, outcome: 'deadline' });
-  expect(await client.result('c1', 't1')).toMatchObject({ state: 'running' });
+  expect(await stop(first)).toEqual({ code: 75, outcome: 'deadline' });
+  expect(await client.result('c1', 't1')).toMatchObject({ state: 'queued' });
 
   model.release();
-  startWorker(redis, model, 20_000);
+  const next = startWorker(redis, model, 20_000);
+  expect(await next.claimed).toMatchObject({ attempt: 1 });
   expect(await client.result('c1', 't1', { waitMs: 30_000 })).toMatchObject({ state: 'completed' });
   expect(model.calls()).toBe(2);
   expect(await client.log('c1')).toHaveLength(2);
@@ -88,7 +94,7 @@ test.each([
   ['was killed', 'SIGKILL', 600_000],
   ['hangs', 'SIGSTOP', 500],
 ] as const)(
-  'SIGTERM with a turn in hand while Redis %s: exit code 0',
+  'SIGTERM with a turn in hand while Redis %s: the exit code says that a lease was left behind',
   async (_, signal, shutdownMs) => {
     const redis = await openOwnRedis();
     const client = await openTestClient(redis);
@@ -100,7 +106,7 @@ test.each([
     if (signal === 'SIGSTOP') onTestFinished(() => void process.kill(redis.pid, 'SIGCONT'));
     const stopped = stop(first);
     model.release();
-    expect(await stopped).toEqual({ code: 0, outcome: 'deadline' });
+    expect(await stopped).toEqual({ code: 75, outcome: 'deadline' });
   },
   60_000,
 );

@@ -16,6 +16,7 @@ const EVENTS: readonly TurnEvent[] = [
   'schedule',
   'become_due',
   'claim',
+  'release',
   'suspend',
   'complete',
   'fail',
@@ -24,14 +25,14 @@ const EVENTS: readonly TurnEvent[] = [
 
 /** Every pair of state and event: the state that follows, `-` where it is refused. */
 const table: Readonly<Record<'none' | TurnState, readonly (TurnState | '-')[]>> = {
-  none: ['queued', 'scheduled', '-', '-', '-', '-', '-', '-'],
-  scheduled: ['-', '-', 'queued', '-', '-', '-', '-', 'canceled'],
-  queued: ['-', '-', '-', 'running', '-', '-', 'failed', 'canceled'],
-  running: ['-', '-', '-', 'running', 'waiting', 'completed', 'failed', 'canceled'],
-  waiting: ['-', '-', '-', 'running', '-', '-', 'failed', 'canceled'],
-  completed: ['-', '-', '-', '-', '-', '-', '-', '-'],
-  failed: ['-', '-', '-', '-', '-', '-', '-', '-'],
-  canceled: ['-', '-', '-', '-', '-', '-', '-', '-'],
+  none: ['queued', 'scheduled', '-', '-', '-', '-', '-', '-', '-'],
+  scheduled: ['-', '-', 'queued', '-', '-', '-', '-', '-', 'canceled'],
+  queued: ['-', '-', '-', 'running', '-', '-', '-', 'failed', 'canceled'],
+  running: ['-', '-', '-', 'running', 'queued', 'waiting', 'completed', 'failed', 'canceled'],
+  waiting: ['-', '-', '-', 'running', '-', '-', '-', 'failed', 'canceled'],
+  completed: ['-', '-', '-', '-', '-', '-', '-', '-', '-'],
+  failed: ['-', '-', '-', '-', '-', '-', '-', '-', '-'],
+  canceled: ['-', '-', '-', '-', '-', '-', '-', '-', '-'],
 };
 
 describe('turn', () => {

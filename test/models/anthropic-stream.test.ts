@@ -122,9 +122,13 @@ describe('a stream is what the SDK makes of it', () => {
       .on('text', (text) => void theirTexts.push(text))
       .finalMessage();
     const texts: string[] = [];
-    const ours = await readMessageStream(await client.messages.create({ ...asked, stream: true }), (text) => {
-      texts.push(text);
+    const counts: unknown[] = [];
+    const ours = await readMessageStream(await client.messages.create({ ...asked, stream: true }), {
+      tell: (text) => void texts.push(text),
+      tellUsage: (counted) => void counts.push(counted),
     });
+    expect(counts.at(-1), 'told before the end').toEqual(ours.usage);
+    expect(counts).toHaveLength(2);
     expect(texts).toEqual(theirTexts);
     expect(ours.stop_reason).toBe(theirs.stop_reason);
     expect(theirs.usage).toMatchObject(ours.usage);

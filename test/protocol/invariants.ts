@@ -9,9 +9,18 @@ import { textOfDatabase } from './snapshot.ts';
 /** The longest that a `ready` entry is pushed out while nothing holds the conversation, in ms. */
 const LAST_PUSH_MS = 60_000;
 
-const FENCED_BY_EPOCH: ReadonlySet<string> = new Set(['startSteps', 'recordStep', 'suspend', 'heartbeat', 'settle']);
+const FENCED_BY_EPOCH: ReadonlySet<string> = new Set([
+  'startSteps',
+  'recordStep',
+  'suspend',
+  'heartbeat',
+  'release',
+  'startAlone',
+  'settle',
+]);
 const FENCED_BY_PASS: ReadonlySet<string> = new Set([
   'heartbeatPass',
+  'releasePass',
   'recordPlan',
   'parkPass',
   'endPass',

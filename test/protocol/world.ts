@@ -18,6 +18,8 @@ import { createPassHandler, takeOverPass } from '../../src/workers/compaction/pa
 import type { CompactionPorts } from '../../src/workers/compaction/ports.ts';
 import { recountContext } from '../../src/workers/compaction/recount.ts';
 import { type PreparedAgent, prepareAgent } from '../../src/workers/prepared-agent.ts';
+import { Shutdown } from '../../src/workers/shutdown.ts';
+import { SoloLock } from '../../src/workers/solo-lock.ts';
 import type { SummarizationPorts } from '../../src/workers/summarization/ports.ts';
 import { createSummarizationHandler } from '../../src/workers/summarization/summarization-delivery.ts';
 import { createSweeper, type SweeperPorts } from '../../src/workers/sweeper/sweeper.ts';
@@ -227,7 +229,7 @@ export class World {
     const listeners = { report: () => undefined, drop };
     if (queue === QUEUES.turn) return deliverTurns(createTurnHandler(ports), drop);
     if (queue === QUEUES.summarization) {
-      return deliverSummarizations(createSummarizationHandler(ports), new AbortController().signal, listeners);
+      return deliverSummarizations(createSummarizationHandler(ports), listeners);
     }
     const addBulk = (children: Parameters<MemoryJobs['addChildren']>[0]) =>
       this.held.hold(actor, 'queue.addBulk', children, async ({ jobs }) => jobs.addChildren(children));
@@ -282,6 +284,8 @@ export class World {
       timers,
       onEvent: () => undefined,
       tracing: noTracing,
+      shutdown: new Shutdown(),
+      solo: new SoloLock(),
     };
     return ports;
   }

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
-import type { SummarizationHandler, TurnHandler } from '../../src/domain/ports/handlers.ts';
+import type { TurnHandler } from '../../src/domain/ports/handlers.ts';
 import { machineFactor } from '../setup/machine-factor.ts';
-import { childOf, conversation, countAll, freeze, startOwnRedis, useFixture } from './fixture.ts';
+import { conversation, countAll, freeze, startOwnRedis, useFixture } from './fixture.ts';
 
 /** A handler that says when it was entered and goes on when it is told. */
 function holdTurn() {
@@ -12,6 +12,7 @@ function holdTurn() {
     seen.push(id);
     entered.resolve();
     await gate.promise;
+    return undefined;
   };
   return { handler, seen, entered: entered.promise, release: () => gate.resolve() };
 }
@@ -39,28 +40,44 @@ test('a close takes no more jobs and waits for the one in hand', async () => {
   expect(fixture.errors).toEqual([]);
 });
 
-test('a handler that takes longer than the deadline is left behind; its model calls are ended', async () => {
+test('a handler that takes longer than the deadline is left behind', async () => {
   const fixture = useFixture();
-  const aborted = Promise.withResolvers<void>();
   const entered = Promise.withResolvers<void>();
-  const handler: SummarizationHandler = async ({ signal }) => {
-    signal.addEventListener('abort', () => aborted.resolve());
+  const handler: TurnHandler = async () => {
     entered.resolve();
     return await new Promise(() => undefined);
   };
-  const workers = fixture.openWorkers(
-    {
-      compaction: { handler: async () => ({ status: 'parked', children: [childOf('p1', 0)] }), concurrency: 1 },
-      summarization: { handler, concurrency: 1 },
-    },
-    { deadlineMs: 300 },
-  );
+  const workers = fixture.openWorkers({ turn: { handler, concurrency: 1 } }, { deadlineMs: 300 });
   await workers.start();
-  await fixture.openWakes().wake('pass', conversation('c1'), 'w1');
+  await fixture.openWakes().wake('turn', conversation('c1'), 'w1');
   await entered.promise;
 
   expect(await workers.close()).toBe('deadline');
-  await aborted.promise;
+});
+
+test('a job that is postponed while its worker closes is delivered to another one, at no cost of an attempt', async () => {
+  const fixture = useFixture();
+  const turn = holdTurn();
+  const postponing: TurnHandler = async (woken) => {
+    await turn.handler(woken);
+    return { status: 'postponed', delayMs: 0 };
+  };
+  const workers = fixture.openWorkers({ turn: { handler: postponing, concurrency: 1 } }, { deadlineMs: 20_000 });
+  await workers.start();
+  await fixture.openWakes().wake('turn', conversation('c1'), 'w1');
+  await turn.entered;
+  const closing = workers.close();
+  turn.release();
+  expect(await closing).toBe('closed');
+
+  const next = Promise.withResolvers<string>();
+  const taking: TurnHandler = async ({ id }) => {
+    next.resolve(id);
+    return undefined;
+  };
+  await fixture.openWorkers({ turn: { handler: taking, concurrency: 1 } }).start();
+  expect(await next.promise).toBe('c1');
+  expect(fixture.errors).toEqual([]);
 });
 
 test('workers that were never started close at once, and cannot be started then', async () => {

@@ -3,9 +3,10 @@ import { once } from 'node:events';
 import { openQueueWorkers } from '../../src/queue/queue-workers.ts';
 
 const [url = '', namespace = ''] = process.argv.slice(2);
-const handler = async (): Promise<void> => {
+const handler = async (): Promise<undefined> => {
   process.stdout.write('taken\n');
   await once(process, 'never');
+  return undefined;
 };
 const workers = openQueueWorkers({
   url,

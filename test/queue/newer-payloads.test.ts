@@ -83,7 +83,10 @@ test('serves an ordinary job before all jobs of a newer program that were put of
     return counts.filter((count) => Number(count) > 1).length;
   };
   const before: number[] = [];
-  const handler = async (): Promise<void> => void before.push(await taken());
+  const handler = async (): Promise<undefined> => {
+    before.push(await taken());
+    return undefined;
+  };
   await fixture.openWorkers({ turn: { handler, concurrency: 1 } }).start();
   await expect.poll(() => before, { timeout: 20_000 }).toEqual([0]);
 });

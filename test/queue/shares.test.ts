@@ -38,6 +38,7 @@ test.each([
   const handler: TurnHandler = async ({ id }) => {
     taken.push(id);
     await gate.promise;
+    return undefined;
   };
   for (let at = 0; at < 60; at += 1) await wakes.wake('turn', conversation(`c${at}`), `w${at}`);
   const workers = fixture.openWorkers({ turn: { handler, concurrency } });

@@ -170,6 +170,7 @@ test('of what dead workers held the one that was found first has waited longest,
   const handler: TurnHandler = async ({ id }) => {
     seen.push(id);
     await hold.promise;
+    return undefined;
   };
   await fixture.openWorkers({ turn: { handler, concurrency: 1 } }).start();
   onTestFinished(() => hold.resolve());

@@ -109,6 +109,7 @@ test('a wake that is being handled or was handled is not pending', async () => {
   const handler: TurnHandler = async () => {
     entered.resolve();
     await gate.promise;
+    return undefined;
   };
   await wakes.wake('turn', conversation('c1'), 'w1');
   await fixture.openWorkers({ turn: { handler, concurrency: 1 } }).start();

@@ -13,6 +13,7 @@ import { connectStore } from '../../src/store/connect-store.ts';
 import { Keyspace } from '../../src/store/keys.ts';
 import { decodeLogEntry } from '../../src/store/log-entry.ts';
 import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
+import { Shutdown } from '../../src/workers/shutdown.ts';
 import { createSummarizationHandler } from '../../src/workers/summarization/summarization-delivery.ts';
 import { systemTimers } from '../../src/workers/timers.ts';
 import { type Fixture, SHARDS } from './fixture.ts';
@@ -57,6 +58,7 @@ export async function openSummarizers(
     clock: systemClock,
     ids: createIdSource(),
     timers: systemTimers,
+    shutdown: new Shutdown(),
     onEvent,
     tracing: noTracing,
   });

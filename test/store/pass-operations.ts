@@ -139,6 +139,7 @@ const operation = fc.oneof(
   leased('beats', ({ harness }, lease) => harness.store.heartbeatPass(lease)),
   leased('reads reasons', ({ harness }, lease) => harness.store.readReasons(lease)),
   leased('plans', ({ harness }, lease, id) => harness.store.recordPlan(lease, `{"plan":"${id}"}`)),
+  leased('hands back', ({ harness }, lease) => harness.store.releasePass(lease)),
   leased('parks', ({ harness }, lease) => harness.store.parkPass(lease, 'job1', FAR_MS)),
   leased('ends', ({ harness }, lease, id) =>
     harness.store.endPass(lease, endOf({ outcome: { kind: 'no_gain' }, wakeTurn: `turn-wake-${id}` })),

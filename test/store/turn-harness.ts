@@ -20,6 +20,8 @@ export interface TurnHarness {
   readonly lapseLease: (conversation: ConversationRef) => Promise<void>;
   /** as if the deadline of a wait had passed */
   readonly passDeadline: (conversation: ConversationRef, turn: string) => Promise<void>;
+  /** as if the clock of the store had run back */
+  readonly turnClockBack: (conversation: ConversationRef, ms: number) => Promise<void>;
   /** as if a sweep had pushed the mailbox's entry out by a minute */
   readonly pushOut: (conversation: ConversationRef) => Promise<void>;
   /** a pass is in progress, where there is a conversation */
@@ -43,6 +45,7 @@ export function openMemoryHarness(): TurnHarness {
       if (conversation?.leaseUntil !== undefined) conversation.leaseUntil = 1;
     },
     passDeadline: async (ref, turn) => passMemoryWait(db.find(ref)?.turnRecords.get(turn)),
+    turnClockBack: async (_ref, ms) => db.advance(-ms),
     pushOut: async (ref) => {
       db.ready.set(readyMember('t', ref), db.now() + 60_000);
     },
@@ -89,6 +92,14 @@ export function openRedisHarness(open: () => SuiteRedis = openSuiteRedis): TurnH
       if ((await redis.hexists(record(ref), 'lease')) === 1) await redis.hset(record(ref), 'lease', 1);
     },
     passDeadline: (ref, turn) => passWait(redis, keyspace.turn(ref, turn)),
+    // Its clock is the machine's: what was written before is moved on instead.
+    turnClockBack: async (ref, ms) => {
+      const [state, at] = ((await redis.hget(record(ref), 'last')) ?? '').split(' ');
+      if (at !== undefined) await redis.hset(record(ref), 'last', `${state} ${Number(at) + ms}`);
+      for (const key of await redis.smembers(keyspace.key(ref, 'ix'))) {
+        if (key.startsWith(keyspace.turn(ref, ''))) await moveTimes(redis, key, ['acceptedAt', 'settledAt'], ms);
+      }
+    },
     pushOut: async (ref) => {
       await redis.zincrby(ready(ref), 60_000, readyMember('t', ref));
     },
@@ -112,4 +123,15 @@ export function openRedisHarness(open: () => SuiteRedis = openSuiteRedis): TurnH
     },
     close,
   };
+}
+
+async function moveTimes(
+  redis: SuiteRedis['redis'],
+  key: string,
+  fields: readonly string[],
+  ms: number,
+): Promise<void> {
+  for (const field of fields) {
+    if ((await redis.hexists(key, field)) === 1) await redis.hincrby(key, field, ms);
+  }
 }

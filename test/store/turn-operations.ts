@@ -222,6 +222,18 @@ const heartbeat = fc
   .record({ by: worker, twice })
   .map(({ by, twice: again }) => leased('beats', by, again, (side, lease) => side.harness.store.heartbeat(lease)));
 
+const release = fc
+  .record({ by: worker, twice })
+  .map(({ by, twice: again }) =>
+    leased('hands back', by, again, (side, lease, count) => side.harness.store.release(lease, `wake-${count}`)),
+  );
+
+const startAlone = fc
+  .record({ by: worker, twice })
+  .map(({ by, twice: again }) =>
+    leased('runs alone', by, again, (side, lease) => side.harness.store.startAlone(lease)),
+  );
+
 const settle = fc
   .record({ by: worker, isCompleted: fc.boolean(), hasWake: fc.boolean(), twice })
   .map(({ by, isCompleted, hasWake, twice: again }) =>
@@ -295,7 +307,22 @@ const listOpen = fc.constant(
 /** Claims and steps more often than what ends a turn, so that sequences come somewhere. */
 export const operations = fc.commands(
   [
-    [accept, start, suspend, resume, heartbeat, settle, cancel, lapse, deadline, beginPass, endPass, listOpen],
+    [
+      accept,
+      start,
+      suspend,
+      resume,
+      heartbeat,
+      release,
+      startAlone,
+      settle,
+      cancel,
+      lapse,
+      deadline,
+      beginPass,
+      endPass,
+      listOpen,
+    ],
     [accept, claim, claim, claim, claimAndDie, claimAndDie, claimAndDie, record, record, record],
   ].flat(),
   { maxCommands: 60, size: 'max' },

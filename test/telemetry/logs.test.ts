@@ -115,6 +115,7 @@ describe('log catalogue', () => {
       'worker_lost',
       'write_held',
       'write_taken',
+      'lease_returned',
       'job_reclaimed',
       'redis_nearly_full',
       'policy_warned',

@@ -119,6 +119,7 @@ export const samples: { readonly [Type in WorkerEvent['type']]: EventOf<Type> } 
   worker_lost: { type: 'worker_lost', worker: 'worker-7', roles: ['turn', 'compaction'], livedMs: 250_000 },
   write_held: { type: 'write_held', ...scope, write: 'step', code: 'redis_full' },
   write_taken: { type: 'write_taken', ...scope, write: 'step', heldMs: 3_000 },
+  lease_returned: { type: 'lease_returned', ...scope, what: 'turn', isCutOff: true },
   job_reclaimed: { type: 'job_reclaimed', queue: 'compaction' },
   redis_nearly_full: { type: 'redis_nearly_full', usedBytes: 900, limitBytes: 1_000 },
   policy_warned: { type: 'policy_warned', message: 'policy: `transforms` is retired' },

@@ -195,7 +195,7 @@ const OWNERSHIP: readonly Panel[] = [
   graph({
     title: 'Turns reclaimed',
     description:
-      'Claims of turns whose last claim had no outcome: its worker died, froze, lost Redis or stopped before it was done. The turn goes on.',
+      'Claims of turns whose last claim had no outcome: its worker died, froze or lost Redis. The turn goes on.',
     unit: 'events/s',
     width: 8,
     queries: [{ expr: rate(METRICS.turnReclaims, { by: ['instance'] }), legend: 'by {{instance}}' }],

@@ -24,7 +24,10 @@ export interface WorkerOptions {
   readonly shadow?: string;
 }
 
-/** Runs the workers of this process until SIGTERM or SIGINT; then finishes or hands back what is under way. */
+/** As `EX_TEMPFAIL` of sysexits: others go on with what the deadline of the stop cut off. */
+const CUT_OFF_EXIT_CODE = 75;
+
+/** Runs the workers of this process until SIGTERM or SIGINT. Then hands back what is in hand. */
 export async function runWorker(options: WorkerOptions, output: Output): Promise<number> {
   const roles = readRoles(options.roles);
   const { redisUrl, redisTls, logLevel, logsContent, durability: _, ...config } = readConfig();
@@ -70,7 +73,7 @@ export async function runWorker(options: WorkerOptions, output: Output): Promise
   logger.info({ outcome }, 'worker stopped');
   // What a deadline left behind must not keep the process: its leases lapse and others go on.
   await setImmediate();
-  process.exit(0);
+  process.exit(outcome === 'closed' ? 0 : CUT_OFF_EXIT_CODE);
 }
 
 /** Such a Redis may hang up on a connection without an error, and the start would wait for it and say nothing. */

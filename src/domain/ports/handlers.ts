@@ -2,8 +2,14 @@ import type { ConversationRef } from '../ids.ts';
 import type { TraceParent } from '../trace-parent.ts';
 import type { SummarizationTask } from './queue.ts';
 
-/** What a queue delivers to a turn worker. It throws an outage of Redis, and `BrokenDelivery` at what nobody foresaw. */
-export type TurnHandler = (conversation: ConversationRef) => Promise<void>;
+/** Nothing was taken, or it was handed back: deliver the job again after `delayMs`, at no cost of an attempt. */
+export interface Postponed {
+  readonly status: 'postponed';
+  readonly delayMs: number;
+}
+
+/** What a queue delivers to a turn worker. Undefined: done. It throws an outage of Redis, and `BrokenDelivery` at what nobody foresaw. */
+export type TurnHandler = (conversation: ConversationRef) => Promise<Postponed | undefined>;
 
 /** One delivery of a pass's job. */
 export interface PassDelivery {
@@ -18,6 +24,7 @@ export interface PassDelivery {
 
 export type PassDeliveryResult =
   | { readonly status: 'done' }
+  | Postponed
   /** run these as children of the job, then deliver it again */
   | { readonly status: 'parked'; readonly children: readonly (SummarizationTask & { readonly child: string })[] };
 
@@ -28,10 +35,10 @@ export interface SummarizationDelivery {
   /** when its pass asked for it, ms since epoch */
   readonly askedAt: number;
   readonly isLastAttempt: boolean;
-  readonly signal: AbortSignal;
 }
 
 export type SummarizationResult =
+  | Postponed
   /** how it ended, failures included: a child that *failed* could leave its parent waiting for ever */
   | { readonly status: 'ended'; readonly outcome: 'written' | 'known' | 'refused' | 'failed' | 'superseded' }
   /** another job works on the same source: deliver it again in a second, at no cost of an attempt */

@@ -134,6 +134,8 @@ export interface PassStore extends PassIntake {
   recordPlan(lease: PassLease, plan: string): Promise<{ readonly status: 'recorded' } | PassLost>;
   /** gives the lease back; for `parkMs` from now only `job` may claim */
   parkPass(lease: PassLease, job: string, parkMs: number): Promise<{ readonly status: 'parked' } | PassLost>;
+  /** hands the pass back at a stop: the claim counts as no attempt */
+  releasePass(lease: PassLease): Promise<{ readonly status: 'released' } | PassLost>;
   endPass(lease: PassLease, end: PassEnd): Promise<PassEndResult>;
   commitVersion(lease: PassLease, commit: VersionCommit): Promise<VersionCommitResult>;
   /**

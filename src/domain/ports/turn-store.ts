@@ -126,7 +126,10 @@ export interface OpenTurns {
 export interface ClaimedTurn {
   readonly lease: TurnLease;
   readonly agent: string;
-  /** claims since the last recorded outcome, this one included */
+  /**
+   * claims without an outcome, this one included, and the claim that recorded the last outcome. `maxAttempts`: the turn may
+   * only run alone in its process
+   */
   readonly attempt: number;
   readonly acceptedAt: number;
   /** when it could first be worked on: when it was accepted, or became due where it was scheduled. By the store's clock */
@@ -302,6 +305,10 @@ export interface TurnStore {
   /** gives the lease back and keeps the head; `exhausted`: the step was suspended too often, nothing was written */
   suspend(lease: TurnLease, wait: WaitRequest): Promise<{ readonly status: 'suspended' | 'exhausted' } | Lost>;
   heartbeat(lease: TurnLease): Promise<{ readonly status: 'held' } | Lost>;
+  /** hands the turn back at a stop: the claim counts as no attempt. `wake` is recorded and is to be added */
+  release(lease: TurnLease, wake: string): Promise<{ readonly status: 'released' } | Lost>;
+  /** records that nothing else runs in the owner's process from now on; only such a claim makes a turn poison */
+  startAlone(lease: TurnLease): Promise<{ readonly status: 'recorded' } | Lost>;
   rollBackVersion(lease: TurnLease, rollback: VersionRollback): Promise<RollbackResult>;
   /** @param wake recorded and answered where another turn waits; undefined: the owner takes that turn in the same write */
   settle(lease: TurnLease, settlement: Settlement, wake: string | undefined): Promise<SettleResult>;

@@ -53,7 +53,10 @@ async function answerRequest(
     .create({ ...body, stream: true }, { signal, headers: { ...headers, ...betaHeader(body) } })
     .catch((error: unknown) => Promise.reject(code(error)));
   const told = codeFailures(tellEvents(events, request.onEvent), signal, code);
-  const message = await readMessageStream(told, tellTo(request.onText));
+  const message = await readMessageStream(told, {
+    tell: tellTo(request.onText),
+    tellUsage: (usage) => request.onUsage?.(readAnthropicUsage(usage)),
+  });
   const version = request.version === undefined ? {} : { version: request.version };
   return readMessage(message, { format: 'anthropic', model: profile.id, prefix: marks.prefix, ...version });
 }

@@ -6,17 +6,22 @@ export interface StreamedMessage extends AnthropicAnswer {
   readonly usage: AnthropicUsage;
 }
 
+export interface StreamListeners {
+  readonly tell: (piece: string) => void;
+  readonly tellUsage?: (usage: AnthropicUsage) => void;
+}
+
 /** Before an event has told its counts. A message that never does has no usage: `checkUsage` passes over it. */
 const UNCOUNTED: AnthropicUsage = { input_tokens: Number.NaN, output_tokens: Number.NaN };
 
 /**
  * A streamed message, whole; without a reason why it stopped where the stream broke off. Put together here: the client's own
  * helper parses a tool's input, and where that is no JSON it throws the whole answer away.
- * @param tell is told the text as it comes
+ * @param listeners told the text as it comes, and what is counted before the answer ends
  */
 export async function readMessageStream(
   events: AsyncIterable<Anthropic.MessageStreamEvent>,
-  tell: (piece: string) => void,
+  { tell, tellUsage }: StreamListeners,
 ): Promise<StreamedMessage> {
   const opened: OpenBlock[] = [];
   let usage = UNCOUNTED;
@@ -26,6 +31,7 @@ export async function readMessageStream(
     switch (event?.type) {
       case 'message_start':
         usage = updateUsage(usage, event.message?.usage);
+        tellUsage?.(usage);
         break;
       case 'content_block_start':
         opened.push({ block: { ...event.content_block }, input: '' });
@@ -39,6 +45,7 @@ export async function readMessageStream(
       }
       case 'message_delta':
         usage = updateUsage(usage, event.usage);
+        tellUsage?.(usage);
         reason = event.delta?.stop_reason ?? reason;
         break;
       case 'message_stop':

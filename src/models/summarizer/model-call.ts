@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ModelOutcome } from '../../domain/events.ts';
 import { FRAMING_TOKENS } from '../../domain/limits.ts';
-import { isModelError, type Model, type ModelAnswer } from '../../domain/model.ts';
+import { isModelError, type Model, type ModelAnswer, type ModelUsage } from '../../domain/model.ts';
 import { checkAnswer } from '../../domain/model-answer.ts';
 import type { Clock } from '../../domain/ports/clock.ts';
 import type { SummaryRequest } from '../../domain/ports/summarizer.ts';
@@ -42,7 +42,7 @@ export async function callModel(
   request: Pick<SummaryRequest, 'signal' | 'onCall' | 'onPassedOver'>,
 ): Promise<ModelCallResult> {
   const tokens = input.tokens + FRAME_TOKENS;
-  const ask = (signal: AbortSignal): Promise<ModelAnswer> =>
+  const ask = (signal: AbortSignal, onUsage: OnUsage): Promise<ModelAnswer> =>
     setup.model.generate({
       system,
       tools: [],
@@ -51,15 +51,20 @@ export async function callModel(
       maxOutputTokens,
       idempotencyKey: `summary-${hashTexts(system, content)}`,
       signal,
+      onUsage,
       ...(request.onPassedOver && { onPassedOver: request.onPassedOver }),
     });
-  return await timeCall(setup, { tokens, maxOutputTokens }, request, async (signal) => checkAnswer(await ask(signal)));
+  return await timeCall(setup, { tokens, maxOutputTokens }, request, async (signal, onUsage) =>
+    checkAnswer(await ask(signal, onUsage)),
+  );
 }
 
 /** Of what is asked: the same request has the same key. */
 export function hashTexts(...texts: readonly string[]): string {
   return createHash('sha256').update(texts.join('\n')).digest('hex').slice(0, 32);
 }
+
+type OnUsage = (usage: ModelUsage) => void;
 
 interface CallEnd {
   readonly answer?: Pick<ModelAnswer, 'usage' | 'model'>;
@@ -74,7 +79,7 @@ export function timeCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
   setup: ModelCallSetup,
   input: Pick<ModelCallInput, 'tokens' | 'maxOutputTokens'>,
   request: Pick<SummaryRequest, 'signal' | 'onCall'>,
-  call: (signal: AbortSignal) => Promise<Answer>,
+  call: (signal: AbortSignal, onUsage: OnUsage) => Promise<Answer>,
 ): Promise<ModelCallResult<Answer>> {
   const { model, tracing = noTracing } = setup;
   const { maxOutputTokens } = input;
@@ -87,9 +92,13 @@ async function runCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
   { model, clock, timeoutMs }: ModelCallSetup,
   { tokens, maxOutputTokens }: Pick<ModelCallInput, 'tokens' | 'maxOutputTokens'>,
   { signal: ended, onCall }: Pick<SummaryRequest, 'signal' | 'onCall'>,
-  call: (signal: AbortSignal) => Promise<Answer>,
+  call: (signal: AbortSignal, onUsage: OnUsage) => Promise<Answer>,
 ): Promise<ModelCallResult<Answer>> {
   const startedAt = clock.now();
+  let counted: ModelUsage | undefined;
+  const onUsage: OnUsage = (usage) => {
+    counted = usage;
+  };
   const report = (outcome: ModelOutcome, { answer, error }: CallEnd): void => {
     const now = clock.now();
     const failure = isModelError(error) ? error : undefined;
@@ -103,13 +112,13 @@ async function runCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
       ...(retryAt !== undefined && { retryAfterMs: Math.max(0, retryAt - now) }),
       tokens,
       isOverLimit: tokens > model.profile.windowTokens - maxOutputTokens,
-      ...describeUsage(model.profile, answer?.usage ?? failure?.usage),
+      ...describeUsage(model.profile, answer?.usage ?? failure?.usage ?? counted),
     });
   };
   const timeout = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([ended, timeout]);
   try {
-    const answer = await untilAborted(signal, () => call(signal));
+    const answer = await untilAborted(signal, () => call(signal, onUsage));
     report('answered', { answer });
     return { status: 'answered', answer };
   } catch (error) {
@@ -130,7 +139,7 @@ function readFailure(error: unknown, tokens: number): Exclude<ModelCallResult, {
 }
 
 function nameOutcome(error: unknown, ended: AbortSignal, timeout: AbortSignal): ModelOutcome {
-  if (ended.aborted) return 'lost';
+  if (ended.aborted) return 'stopped';
   if (timeout.aborted) return 'timeout';
   return isModelError(error) ? error.kind : 'fatal';
 }

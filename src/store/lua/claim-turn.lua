@@ -1,4 +1,5 @@
--- Hands the head turn to an owner under a new epoch; settles it as poison where too many claims brought no outcome.
+-- Hands the head turn to an owner under a new epoch. Settles it as poison after too many claims without an outcome, if the
+-- last of them died alone in its process (I10). One that died before it was alone may have died of a neighbour.
 -- ARGV: owner, wake, leaseMs, maxAttempts, failure of a poison turn (JSON), retentionMs, closing result (content as JSON,
 -- tokens, bytes)
 -- Reply: {'gone'} | {'empty'} | {'held'|'waiting', untilMs} | {'poison', turn, 1 where the wake is to be added} |
@@ -17,7 +18,7 @@
 local owner, wake, leaseMs, maxAttempts, poison, retentionMs = unpack(ARGV, 1, 6)
 local closing = { ARGV[7], ARGV[8], ARGV[9] }
 read_conversation()
-local held = redis.call('HMGET', c, 'lease', 'attempts', 'poison', 'poisoned')
+local held = redis.call('HMGET', c, 'lease', 'attempts', 'poison', 'poisoned', 'alone')
 -- Sent again: the turn is settled, and the next one is not this call's.
 if held[3] == wake then return { 'poison', held[4], needs_wake(wake) } end
 if not head_turn then
@@ -36,8 +37,8 @@ if wait[1] == 'waiting' and not wait[3] and number_of(tbase .. head_turn, 'wunti
   return { 'waiting', wait[2] }
 end
 
-local attempts = tonumber(held[2] or 0) + 1
-if attempts > tonumber(maxAttempts) then
+local attempts = tonumber(held[2] or 0)
+if attempts >= tonumber(maxAttempts) and held[5] then
   close_open_calls(head_turn, closing)
   settle_turn(head_turn, 'failed', retentionMs, 'failure', poison)
   save_conversation('epoch', raise_epoch(), 'poison', wake, 'poisoned', head_turn)
@@ -45,4 +46,5 @@ if attempts > tonumber(maxAttempts) then
 end
 prove_input(head_turn)
 if wait[1] == 'waiting' then forget_waiting(head_turn) end
-return { 'claimed', head_turn, take_head(head_turn, owner, leaseMs, attempts, closing) }
+local attempt = math.min(attempts + 1, tonumber(maxAttempts))
+return { 'claimed', head_turn, take_head(head_turn, owner, leaseMs, attempt, closing) }

@@ -55,7 +55,8 @@ if answered ~= '' and tonumber(answered) > tonumber(redis.call('HGET', c, 'answe
   told[#told + 1] = 'answered'
   told[#told + 1] = answered
 end
-save_conversation('lease', string.format('%.0f', lease), 'attempts', 0, unpack(told))
+-- This claim may still die, and counts.
+save_conversation('lease', string.format('%.0f', lease), 'attempts', 1, unpack(told))
 
 -- What the turn waited for is told to every claim until it is used: its step recorded and none of its calls open.
 local is_used = known[5] and (known[5] == step or is_done(redis.call('HGET', key, 's:' .. known[5])))

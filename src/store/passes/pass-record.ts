@@ -17,7 +17,7 @@ export type ClaimedReply = ['claimed', string[], string[]];
  *
  * passId reasons (separated by commas) refused (upper bound of the size for which `overflow` is among them) calibration (by which whoever
  * asked counts) wake requestedAt · owner lease attempts · parked parkedBy parkedUntil (the job
- * that may claim until then, and the owner that left) · resumed (1: claimed by the job it was parked under) · plan (JSON) · sweeps (times that the sweeper pushed its entry out
+ * that may claim until then, and the owner that left; that owner alone after a stop) · resumed (1: claimed by the job it was parked under) · plan (JSON) · sweeps (times that the sweeper pushed its entry out
  * since the last claim)
  *
  * Under review: proposal (JSON) proposalId proposedOver (live version) proposedAt expiresAt, parked under no job; with a decision

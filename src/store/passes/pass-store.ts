@@ -11,6 +11,7 @@ import { proposeVersion } from './propose.ts';
 import { readReasons } from './read-reasons.ts';
 import { recordPlan } from './record-plan.ts';
 import { refuseApproval } from './refuse-approval.ts';
+import { releasePass } from './release.ts';
 import { requestPass } from './request.ts';
 import { takeOverPass } from './take-over.ts';
 
@@ -34,6 +35,7 @@ export function openPassStore(redis: Redis, keyspace: Keyspace): PassStore {
     heartbeatPass: beat,
     readReasons: reasons,
     recordPlan: (lease, plan) => record({ lease, plan }),
+    releasePass: bindScript(redis, releasePass(keyspace)),
     parkPass: (lease, job, parkMs) => park({ lease, job, parkMs }),
     endPass: (lease, passEnd) => end({ lease, end: passEnd }),
     commitVersion: async (lease, versionCommit) => {

@@ -22,7 +22,7 @@ type Reply =
 /** Why a poison turn failed. */
 export const POISON_FAILURE: TurnFailure = {
   code: 'poison',
-  message: `The turn was given up: ${TURN_LIMITS.maxAttempts} workers in a row took it and died, hung or failed without recording an outcome; their logs say why.`,
+  message: `The turn was given up: ${TURN_LIMITS.maxAttempts} workers took it and died, hung or failed without recording an outcome, the last of them with nothing else in its process; their logs say why.`,
   details: { attempts: TURN_LIMITS.maxAttempts },
 };
 

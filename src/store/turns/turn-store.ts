@@ -11,9 +11,11 @@ import { listFailed } from './list-failed.ts';
 import { bindListOpen } from './list-open.ts';
 import { readTurn } from './read-turn.ts';
 import { recordStep } from './record-step.ts';
+import { releaseTurn } from './release.ts';
 import { resumeTurn } from './resume.ts';
 import { rollBackVersion } from './roll-back.ts';
 import { settleTurn } from './settle.ts';
+import { startAlone } from './start-alone.ts';
 import { startSteps } from './start-steps.ts';
 import { suspendTurn } from './suspend.ts';
 
@@ -26,6 +28,7 @@ export function openTurnStore(redis: Redis, keyspace: Keyspace): TurnStore & Tur
   const suspend = bindScript(redis, suspendTurn(keyspace));
   const resume = bindScript(redis, resumeTurn(keyspace));
   const beat = bindScript(redis, beatTurn(keyspace));
+  const release = bindScript(redis, releaseTurn(keyspace));
   const rollBack = bindScript(redis, rollBackVersion(keyspace));
   const settle = bindScript(redis, settleTurn(keyspace));
   const keep = bindScript(redis, keepSystem(keyspace));
@@ -34,6 +37,8 @@ export function openTurnStore(redis: Redis, keyspace: Keyspace): TurnStore & Tur
     accept,
     resume,
     heartbeat: beat,
+    startAlone: bindScript(redis, startAlone(keyspace)),
+    release: (lease, wake) => release({ lease, wake }),
     claim: (conversation, owner, wake) => claim({ conversation, owner, wake }),
     startSteps: (lease, steps) => start({ lease, steps }),
     readBriefing: (conversation, turn) => readBriefing(redis, keyspace, conversation, turn),

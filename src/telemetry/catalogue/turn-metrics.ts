@@ -33,7 +33,7 @@ export const TURN_METRICS = {
   turnReclaims: {
     type: 'counter',
     name: 'turnfold_turn_reclaims_total',
-    help: 'Claims of turns whose last claim had no outcome: its worker died, froze, lost Redis or stopped before it was done.',
+    help: 'Claims of turns whose last claim had no outcome: its worker died, froze or lost Redis. An orderly stop does not count.',
     labels: [],
     start: ONE,
   },

@@ -40,6 +40,13 @@ export const WORKER_METRICS = {
     labels: ['write'],
     start: cross({ write: HELD_WRITES }),
   },
+  leasesReturned: {
+    type: 'counter',
+    name: 'turnfold_leases_returned_total',
+    help: 'Turns, passes and summaries that a worker handed back before they were done: it stopped, or a turn had to run alone. cut_off: amid a call, by the deadline of the stop.',
+    labels: ['what', 'cut_off'],
+    start: cross({ what: ['turn', 'pass', 'summary'], cut_off: ['true', 'false'] }),
+  },
   jobReclaims: {
     type: 'counter',
     name: 'turnfold_job_reclaims_total',

@@ -5,6 +5,8 @@ import type { ClaimedPass, PassClaimResult } from '../../domain/ports/pass-store
 import type { Traced } from '../../domain/ports/tracing.ts';
 import type { TraceParent } from '../../domain/trace-parent.ts';
 import { prepareAsLastTurn } from '../prepared-agent.ts';
+import { StoppedWork, unlessAborted } from '../shutdown.ts';
+import { postpone } from '../work-place.ts';
 import { type EndedPass, PassEnding, type WaitingPass } from './pass-ending.ts';
 import { type Fanning, type FanOut, PassRun } from './pass-run.ts';
 import type { CompactionPorts } from './ports.ts';
@@ -14,6 +16,7 @@ const DONE: PassDeliveryResult = { status: 'done' };
 /** Handles wakes for passes: claims, advances, and either ends the pass or parks it on its children. */
 export function createPassHandler(ports: CompactionPorts): PassHandler {
   return async ({ conversation, job, haveChildrenEnded, askedIn }) => {
+    if (ports.shutdown.begun.aborted) return postpone(ports);
     const claim = await ports.passes.claimPass(conversation, ports.ids.next(), job, ports.ids.next());
     if (claim.status !== 'claimed') {
       await reportFailedClaim(ports, conversation, claim);
@@ -21,10 +24,29 @@ export function createPassHandler(ports: CompactionPorts): PassHandler {
     }
     const { pass } = claim;
     return await ports.tracing.inSpan(describeSpan(pass, askedIn), async () => {
-      const advanced = await advancePass(ports, pass, fanningOf(pass, haveChildrenEnded));
-      return advanced.status === 'fan_out' ? await park(ports, pass, job, advanced) : DONE;
+      const fanning = fanningOf(pass, haveChildrenEnded);
+      try {
+        return await unlessAborted(ports.shutdown.workEnds, async () => {
+          const advanced = await advancePass(ports, pass, fanning);
+          return advanced?.status === 'fan_out' ? await park(ports, pass, job, advanced) : DONE;
+        });
+      } catch (error) {
+        if (!(error instanceof StoppedWork)) throw error;
+        return await handBack(ports, pass);
+      }
     });
   };
+}
+
+/** What still runs for the pass is left behind. It can write nothing more. */
+async function handBack(ports: CompactionPorts, { lease }: ClaimedPass): Promise<PassDeliveryResult> {
+  const { conversation, passId } = lease;
+  const released = await ports.passes.releasePass(lease);
+  // It has ended or parked meanwhile, or has another owner.
+  if (released.status !== 'released') return DONE;
+  ports.shutdown.noteCutOff();
+  ports.onEvent({ type: 'lease_returned', what: 'pass', conversation, passId, isCutOff: true });
+  return postpone(ports);
 }
 
 /** Children that were lost may be asked for once more; the last attempt takes what is there. */

@@ -6,6 +6,7 @@ import type { WakeQueue } from '../../domain/ports/queue.ts';
 import type { SummaryStore } from '../../domain/ports/summary-store.ts';
 import type { Tracing } from '../../domain/ports/tracing.ts';
 import type { PreparedAgents } from '../prepared-agent.ts';
+import type { Shutdown } from '../shutdown.ts';
 import type { Timers } from '../timers.ts';
 import type { Shadow } from './shadow.ts';
 
@@ -21,6 +22,7 @@ export interface CompactionPorts {
   readonly timers: Timers;
   readonly onEvent: EventListener;
   readonly tracing: Tracing;
+  readonly shutdown: Shutdown;
   /** a second policy, measured at every pass that ends here */
   readonly shadow?: Shadow;
 }

@@ -5,6 +5,7 @@ import type { SummarizationHandler } from '../../domain/ports/handlers.ts';
 import type { SummaryRecord } from '../../domain/ports/summary-store.ts';
 import { noTracing } from '../../domain/ports/tracing.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
+import { Shutdown } from '../shutdown.ts';
 import type { SummarizationPorts } from '../summarization/ports.ts';
 import { createSummarizationHandler } from '../summarization/summarization-delivery.ts';
 import { summaryPolicy } from '../summary-policy.ts';
@@ -44,6 +45,7 @@ export class TrialSummaries {
       agents: { find: () => prepared },
       onEvent,
       tracing: noTracing,
+      shutdown: new Shutdown(),
     });
   }
 
@@ -57,7 +59,6 @@ export class TrialSummaries {
         task: { conversation, passId: TRIAL_PASS, sequence, hash: summaryKey(sequence, policy) },
         askedAt: this.#clock.now(),
         isLastAttempt: true,
-        signal: new AbortController().signal,
       });
     }
     const readSummaries = async (_: unknown, keys: readonly string[]) => keys.map((key) => this.#records.get(key));

@@ -6,6 +6,7 @@ import type { Summarizer } from '../../domain/ports/summarizer.ts';
 import type { SummaryStore } from '../../domain/ports/summary-store.ts';
 import type { Tracing } from '../../domain/ports/tracing.ts';
 import type { PreparedAgents } from '../prepared-agent.ts';
+import type { Shutdown } from '../shutdown.ts';
 import type { Timers } from '../timers.ts';
 
 /** What the summarization worker is given. */
@@ -23,4 +24,5 @@ export interface SummarizationPorts {
   readonly timers: Timers;
   readonly onEvent: EventListener;
   readonly tracing: Tracing;
+  readonly shutdown: Shutdown;
 }

@@ -5,7 +5,9 @@ import type { SummarizationDelivery, SummarizationHandler, SummarizationResult }
 import type { SummaryLease, SummaryRecord } from '../../domain/ports/summary-store.ts';
 import { summaryKey } from '../compaction/summary-key.ts';
 import { holdWrite } from '../hold-write.ts';
+import { StoppedWork, unlessAborted } from '../shutdown.ts';
 import { isRolledBack, summaryPolicy } from '../summary-policy.ts';
+import { postpone } from '../work-place.ts';
 import { attendSummarizer, readRetryAt } from './attended-summarizer.ts';
 import type { SummarizationPorts } from './ports.ts';
 import { type Summarized, summarizeSequence } from './summarize-sequence.ts';
@@ -56,6 +58,7 @@ function endedAs(outcome: EndedOutcome, told: Told = {}): TaskEnd {
 
 async function runTask(ports: SummarizationPorts, delivery: SummarizationDelivery): Promise<TaskEnd> {
   const { task } = delivery;
+  if (ports.shutdown.begun.aborted) return { result: postpone(ports) };
   const state = await ports.contexts.readConversation(task.conversation);
   if (state?.passId !== task.passId || isOutdated(task, state)) return endedAs('superseded');
   const { conversation, passId, hash } = task;
@@ -93,7 +96,9 @@ async function runClaimed(
     const prepared = ports.agents.find(state.agent);
     const policy = prepared && summaryPolicy(prepared.policy, state);
     const setup = policy && { prepared: { ...prepared, policy }, state };
-    const summarized = setup && (await summarizeSequence(attendChain(held, delivery, lease), setup, delivery));
+    const attended = attendChain(held, delivery, lease);
+    const summarized =
+      setup && (await unlessAborted(ports.shutdown.workEnds, () => summarizeSequence(attended, setup, delivery)));
     if (summarized?.record === undefined) {
       await ports.summaries.releaseSummary(conversation, hash, owner);
       return endedAs('failed', tellRefusals(summarized));
@@ -102,6 +107,7 @@ async function runClaimed(
     return recorded === 'recorded' ? endWith(summarized.record, summarized) : endedAs('superseded');
   } catch (error) {
     await ports.summaries.releaseSummary(conversation, hash, owner);
+    if (error instanceof StoppedWork) return { result: handBack(ports, lease) };
     const retryAt = readRetryAt(error);
     if (retryAt !== undefined) return { result: { status: 'limited', retryAt } };
     if (!delivery.isLastAttempt) throw error;
@@ -112,9 +118,10 @@ async function runClaimed(
   }
 }
 
-/** What was paid for is kept until Redis takes it, or the process ends. The claim is renewed meanwhile, also on a full Redis. */
-function holdRecords(ports: SummarizationPorts, { task, signal }: SummarizationDelivery): SummarizationPorts {
+/** What was paid for is kept until Redis takes it, or the worker stops. The claim is renewed meanwhile, also on a full Redis. */
+function holdRecords(ports: SummarizationPorts, { task }: SummarizationDelivery): SummarizationPorts {
   const { conversation, passId } = task;
+  const signal = ports.shutdown.workEnds;
   const about = { write: 'summary', scope: { conversation, passId }, signal } as const;
   const { summaries } = ports;
   return {
@@ -125,6 +132,13 @@ function holdRecords(ports: SummarizationPorts, { task, signal }: SummarizationD
       recordPart: (lease, key, text) => holdWrite(ports, about, () => summaries.recordPart(lease, key, text)),
     },
   };
+}
+
+function handBack(ports: SummarizationPorts, { conversation, passId }: SummaryLease): SummarizationResult {
+  const isCutOff = ports.shutdown.callsEnd.aborted;
+  if (isCutOff) ports.shutdown.noteCutOff();
+  ports.onEvent({ type: 'lease_returned', what: 'summary', conversation, passId, isCutOff });
+  return postpone(ports);
 }
 
 function attendChain(

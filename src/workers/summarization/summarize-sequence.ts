@@ -3,6 +3,7 @@ import type { SummarizationDelivery } from '../../domain/ports/handlers.ts';
 import type { Summarizer, SummaryAnswer } from '../../domain/ports/summarizer.ts';
 import type { SummaryRecord } from '../../domain/ports/summary-store.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
+import { StoppedWork } from '../shutdown.ts';
 import { acceptSummary } from './accept-summary.ts';
 import { type Earlier, findStanding } from './earlier.ts';
 import type { SummarizationPorts } from './ports.ts';
@@ -26,7 +27,7 @@ export interface Summarized {
 /**
  * Summarizes one sequence from the log, masks and cuts of the context aside; an earlier checkpoint in it may be updated. Tries
  * the chain until one text is accepted.
- * @throws what a summarizer threw while attempts remain
+ * @throws what a summarizer threw while attempts remain; StoppedWork, when the worker stops
  */
 export async function summarizeSequence(
   ports: SummarizationPorts,
@@ -42,6 +43,7 @@ export async function summarizeSequence(
   const refusals: string[] = [];
   let [isFallback, hasFailed] = [false, false];
   for (const summarizer of ports.summarizers(policy, agent.name)) {
+    if (ports.shutdown.begun.aborted) throw new StoppedWork();
     const result = await trySummarizer({ ports, prepared, delivery, summarizer, asking, earlier: standing.earlier });
     if (result?.status === 'accepted') return { record: result, isFallback, refusals };
     if (result === undefined) hasFailed = true;
@@ -99,6 +101,7 @@ async function askSummarizer({
     if (answer.status !== 'failed') return answer;
     ports.onEvent({ type: 'worker_failed', where, conversation, passId, error: new Error(answer.why) });
   } catch (error) {
+    if (ports.shutdown.callsEnd.aborted) throw new StoppedWork();
     if (!delivery.isLastAttempt) throw error;
     ports.onEvent({ type: 'worker_failed', where, conversation, passId, error });
   }

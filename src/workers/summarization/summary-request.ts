@@ -41,8 +41,8 @@ export interface RequestParts {
 
 /** What a summarizer is asked for one sequence; refused where no text could be smaller than it and keep a word of its users. */
 export async function createRequest(
-  { contexts, onEvent }: SummarizationPorts,
-  { task, signal }: SummarizationDelivery,
+  { contexts, onEvent, shutdown }: SummarizationPorts,
+  { task }: SummarizationDelivery,
   { prepared, entries, standing }: RequestParts,
 ): Promise<PreparedRequest | RefusedRequest> {
   const { conversation, passId, sequence } = task;
@@ -64,7 +64,7 @@ export async function createRequest(
     range: { from: sequence.from, to: sequence.to },
     messages: entries.map((entry) => entry.message),
     maxTokens,
-    signal,
+    signal: shutdown.callsEnd,
     onCall: (call) => onEvent({ type: 'model_called', purpose: 'summary', conversation, passId, ...call }),
     onPassedOver: (model, outcome) =>
       onEvent({ type: 'model_passed_over', purpose: 'summary', conversation, passId, model, outcome }),

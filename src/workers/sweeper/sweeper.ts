@@ -26,7 +26,8 @@ export interface Sweeper {
    */
   sweepOnce(): Promise<number>;
   start(): void;
-  stop(): void;
+  /** Begins no more sweeps. Resolves when the one in hand has ended. */
+  stop(): Promise<void>;
 }
 
 /**
@@ -37,6 +38,7 @@ export interface Sweeper {
 export function createSweeper(ports: SweeperPorts): Sweeper {
   let beat: { stop(): void } | undefined;
   let isStopped = false;
+  let sweeping: Promise<unknown> = Promise.resolve();
   const report = (error: unknown, conversation?: ConversationRef): void => {
     // Stopped meanwhile, its connection may have been closed under it.
     if (!isStopped)
@@ -75,15 +77,18 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
     start() {
       beat = ports.timers.every(INTERVAL_MS, async () => {
         try {
-          await sweepOnce();
+          const sweep = sweepOnce();
+          sweeping = sweep.catch(() => undefined);
+          await sweep;
         } catch (error) {
           report(error);
         }
       });
     },
-    stop() {
+    async stop() {
       isStopped = true;
       beat?.stop();
+      await sweeping;
     },
   };
 }

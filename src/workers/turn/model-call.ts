@@ -7,12 +7,14 @@ import {
   type ModelAnswer,
   type ModelErrorKind,
   type ModelRequest,
+  type ModelUsage,
 } from '../../domain/model.ts';
 import { checkAnswer } from '../../domain/model-answer.ts';
 import type { Clock } from '../../domain/ports/clock.ts';
 import type { Tracing } from '../../domain/ports/tracing.ts';
 import type { TurnLease } from '../../domain/ports/turn-store.ts';
 import { describeUsage } from '../../domain/usage.ts';
+import { StoppedWork } from '../shutdown.ts';
 import { LostTurn } from './lost-turn.ts';
 import { callWithin, type StepDeadline, StepTimeout } from './step-deadline.ts';
 
@@ -46,7 +48,7 @@ export interface ModelCall {
   readonly tracing: Tracing;
 }
 
-/** @throws LostTurn, when the turn ends under the call */
+/** @throws LostTurn, when the turn ends under the call; StoppedWork, when the worker does */
 export function callModel(call: ModelCall): Promise<ModelCallResult> {
   const { model, isCompacted, request, tracing } = call;
   const { maxOutputTokens } = request;
@@ -58,41 +60,51 @@ async function askModel(call: ModelCall): Promise<ModelCallResult> {
   const { lease, model, request, deadline, clock, onContent } = call;
   const { conversation, turn } = lease;
   const startedAt = clock.now();
-  const { observed, firstText } = observeRequest(call);
+  const { observed, seen } = observeRequest(call);
   onContent?.({ type: 'model_asked', conversation, turn, system: request.system, messages: request.messages });
   try {
     const answer = checkAnswer(await callWithin(deadline, (signal) => model.generate({ ...observed, signal })));
-    reportCall(call, 'answered', { startedAt, firstTextAt: firstText.at, answer });
+    reportCall(call, 'answered', { startedAt, ...seen, answer });
     const { content, toolCalls } = answer;
     onContent?.({ type: 'model_answered', conversation, turn, content, toolCalls });
     return { status: 'answered', answer };
   } catch (error) {
-    reportCall(call, outcomeOf(error), { startedAt, firstTextAt: firstText.at, error });
+    reportCall(call, outcomeOf(error, deadline), { startedAt, ...seen, error });
     if (deadline.signal.aborted) throw error;
+    if (deadline.stop.aborted) throw new StoppedWork();
     return { status: 'failed', failure: describeFailure(error) };
   }
 }
 
+/** What came before the answer. */
+interface Seen {
+  firstTextAt: number | undefined;
+  usage: ModelUsage | undefined;
+}
+
 /** The request, with somebody who listens to what comes before its answer. */
 function observeRequest({ lease: { conversation }, request, clock, onEvent }: ModelCall) {
-  const firstText: { at: number | undefined } = { at: undefined };
+  const seen: Seen = { firstTextAt: undefined, usage: undefined };
   const { onText } = request;
   const onPassedOver = (model: string, outcome: ModelErrorKind): void => {
-    firstText.at = undefined;
+    Object.assign(seen, { firstTextAt: undefined, usage: undefined });
     onEvent({ type: 'model_passed_over', conversation, purpose: 'turn', model, outcome });
     request.onPassedOver?.(model, outcome);
   };
   const observed = {
     ...request,
     onPassedOver,
+    onUsage(usage: ModelUsage) {
+      seen.usage = usage;
+    },
     ...(onText && {
       onText(piece: string) {
-        firstText.at ??= clock.now();
+        seen.firstTextAt ??= clock.now();
         return onText(piece);
       },
     }),
   };
-  return { observed, firstText };
+  return { observed, seen };
 }
 
 /** An error that no adapter coded could quote the request, so that only its name is kept. */
@@ -105,15 +117,15 @@ function describeFailure(error: unknown): ModelFailure {
   return { kind: 'fatal', message: error instanceof Error ? error.name : typeof error };
 }
 
-function outcomeOf(error: unknown): ModelOutcome {
+function outcomeOf(error: unknown, { stop }: StepDeadline): ModelOutcome {
   if (error instanceof LostTurn) return 'lost';
+  if (error instanceof StoppedWork || stop.aborted) return 'stopped';
   if (error instanceof StepTimeout) return 'timeout';
   return isModelError(error) ? error.kind : 'fatal';
 }
 
-interface CallEnd {
+interface CallEnd extends Readonly<Seen> {
   readonly startedAt: number;
-  readonly firstTextAt: number | undefined;
   readonly answer?: ModelAnswer;
   readonly error?: unknown;
 }
@@ -121,7 +133,7 @@ interface CallEnd {
 function reportCall(
   { lease: { conversation }, model, limits, request, clock, onEvent }: ModelCall,
   outcome: ModelOutcome,
-  { startedAt, firstTextAt, answer, error }: CallEnd,
+  { startedAt, firstTextAt, usage, answer, error }: CallEnd,
 ): void {
   const now = clock.now();
   const failure = isModelError(error) ? error : undefined;
@@ -139,6 +151,6 @@ function reportCall(
     ...(failure && { why: failure.message, ...(failure.code !== undefined && { code: failure.code }) }),
     ...(retryAt !== undefined && { retryAfterMs: Math.max(0, retryAt - now) }),
     isOverLimit: limits.usable !== undefined && request.tokens > limits.usable,
-    ...describeUsage(model.profile, answer?.usage ?? failure?.usage),
+    ...describeUsage(model.profile, answer?.usage ?? failure?.usage ?? usage),
   });
 }

@@ -10,10 +10,10 @@ import { askForPass, type DecideAgain, failAsRefused, failIfInfeasible, waitForR
 import { type AnsweredStep, readAnswer } from './model-answer.ts';
 import { callModel, type ModelCallResult, type ModelFailure } from './model-call.ts';
 import { rollBackRefused } from './refused-version.ts';
-import { idempotencyKey, type RunningTurn } from './running-turn.ts';
+import { idempotencyKey, mustHandBack, type RunningTurn } from './running-turn.ts';
 import { countModelSteps, countSteps, countWaits, mayWaitForPass, modelKey, overflowKey } from './step-keys.ts';
 import { TextTeller } from './text-teller.ts';
-import { failTurn, type TurnEnd } from './turn-end.ts';
+import { failTurn, HANDED_BACK, type TurnEnd } from './turn-end.ts';
 import { waitForRetry } from './waiting.ts';
 
 /** An assistant message of the turn, as it stands in the log. */
@@ -30,6 +30,7 @@ export interface Answered {
 /** Takes the turn's next model step: gate, call, record. */
 export async function takeModelStep(run: RunningTurn): Promise<Answered | TurnEnd> {
   const { journal, prepared } = run;
+  if (mustHandBack(run)) return HANDED_BACK;
   const number = countModelSteps(journal.steps) + 1;
   const step = modelKey(number);
   const maxSteps = prepared.agent.maxSteps ?? TURN_LIMITS.maxSteps;
@@ -83,7 +84,7 @@ async function sendRequest(
   { number, version, isCompacted, messages, tokens }: SentRequest,
 ): Promise<ModelCallResult> {
   const { prepared, keeper, ports, settings } = run;
-  const { texts, timers, clock, onEvent, onContent, tracing } = ports;
+  const { texts, timers, clock, onEvent, onContent, tracing, shutdown } = ports;
   const teller = new TextTeller({ texts, timers, lease: keeper.lease, step: number, onEvent });
   try {
     return await callModel({
@@ -100,7 +101,7 @@ async function sendRequest(
         onText: (piece) => teller.add(piece),
         onPassedOver: () => teller.restart(),
       },
-      deadline: { timers, timeoutMs: settings.stepTimeoutMs, signal: keeper.signal },
+      deadline: { timers, timeoutMs: settings.stepTimeoutMs, signal: keeper.signal, stop: shutdown.callsEnd },
       isCompacted,
       clock,
       onEvent,

@@ -20,6 +20,11 @@ export interface RunningTurn {
   readonly settings: TurnSettings;
 }
 
+/** No step begins any more here: the process stops, or another turn waits to run alone in it. */
+export function mustHandBack({ ports: { shutdown, solo } }: Pick<RunningTurn, 'ports'>): boolean {
+  return shutdown.begun.aborted || solo.isWanted;
+}
+
 /**
  * The same for every run of the same step, and for nothing else: what a provider or tool needs to take effect once. The turn's
  * time of acceptance tells it from one of the same name in a conversation that was erased.

@@ -1,3 +1,4 @@
+import { StoppedWork } from '../shutdown.ts';
 import type { Timers } from '../timers.ts';
 
 /** A step took longer than it may. */
@@ -11,8 +12,10 @@ export class StepTimeout extends Error {
 export interface StepDeadline {
   readonly timers: Timers;
   readonly timeoutMs: number;
-  /** aborted when the turn is lost */
+  /** aborted when the turn is lost, or handed back */
   readonly signal: AbortSignal;
+  /** aborted when calls of a stopping worker end: the call is aborted, and may still answer until `signal` is */
+  readonly stop: AbortSignal;
 }
 
 /**
@@ -20,19 +23,25 @@ export interface StepDeadline {
  * ignores its signal is left behind: its late outcome is dropped.
  */
 export async function callWithin<T>(deadline: StepDeadline, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const { timers, timeoutMs, signal } = deadline;
-  signal.throwIfAborted();
+  const { timers, timeoutMs, signal, stop } = deadline;
+  for (const { aborted, reason } of [signal, stop]) if (aborted) throw reason;
   const step = new AbortController();
   const ended = Promise.withResolvers<never>();
-  // Before the call can listen: whatever it throws when it is aborted comes second.
-  step.signal.addEventListener('abort', () => ended.reject(step.signal.reason), { once: true });
-  const end = (): void => step.abort(signal.reason);
+  const leave = (reason: unknown): void => {
+    // First: whatever the call throws when it is aborted comes second.
+    ended.reject(reason);
+    step.abort(reason);
+  };
+  const end = (): void => leave(signal.reason);
+  const halt = (): void => step.abort(new StoppedWork());
   signal.addEventListener('abort', end, { once: true });
-  const timeout = timers.after(timeoutMs, () => step.abort(new StepTimeout(timeoutMs)));
+  stop.addEventListener('abort', halt, { once: true });
+  const timeout = timers.after(timeoutMs, () => leave(new StepTimeout(timeoutMs)));
   try {
     return await Promise.race([call(step.signal), ended.promise]);
   } finally {
     timeout.stop();
     signal.removeEventListener('abort', end);
+    stop.removeEventListener('abort', halt);
   }
 }

@@ -43,7 +43,12 @@ export function decideCall(call: ToolCall, facts: CallFacts): CallDecision {
   }
   const isStarted = facts.steps.get(toolKey(call.id))?.status === 'started';
   if (isStarted && tool.retry === 'never') {
-    return answer(refuseCall('outcome_unknown', 'the call was started before a crash and may have taken effect'));
+    return answer(
+      refuseCall(
+        'outcome_unknown',
+        'the call was started, its worker ended before it had a result, and it may have taken effect',
+      ),
+    );
   }
   return { kind: 'run', tool, input: read.input };
 }

@@ -1,15 +1,16 @@
 import type { Tool } from '../../domain/agent.ts';
 import type { Message, ToolCall } from '../../domain/message.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
+import { StoppedWork } from '../shutdown.ts';
 import { LostTurn } from './lost-turn.ts';
 import type { Answered } from './model-step.ts';
-import type { RunningTurn } from './running-turn.ts';
+import { mustHandBack, type RunningTurn } from './running-turn.ts';
 import { countSteps, toolKey } from './step-keys.ts';
 import { type CallDecision, decideCall } from './tool-calls.ts';
 import type { ToolAnswer } from './tool-output.ts';
 import { clipResult, TOOL_RESULT_MAX_TOKENS } from './tool-result-clip.ts';
 import { runTool } from './tool-run.ts';
-import { failTurn, type TurnEnd } from './turn-end.ts';
+import { failTurn, HANDED_BACK, type TurnEnd } from './turn-end.ts';
 import { readCallWait, waitForCalls } from './waiting.ts';
 
 /** Begun in one turn of the event loop, and answered in another: 4,000 calls of one message held it for 2.5 s. */
@@ -28,6 +29,7 @@ type AnswerableCall = DecidedCall<Exclude<CallDecision, { kind: 'wait' }>>;
  */
 export async function takeToolSteps(run: RunningTurn, answered: Answered): Promise<TurnEnd | undefined> {
   const { journal, prepared, claimed } = run;
+  if (mustHandBack(run)) return HANDED_BACK;
   const open = new Set(journal.conversation.openCalls.map(({ id }) => id));
   const calls = (answered.message.toolCalls ?? []).filter(({ id }) => open.has(id));
   const maxSteps = prepared.agent.maxSteps ?? TURN_LIMITS.maxSteps;
@@ -59,17 +61,17 @@ function toolsOf({ prepared, ports, claimed, journal }: RunningTurn): readonly T
 }
 
 /**
- * Also of a call that is answered without a run: who looks for it finds why. That the turn was lost is no error of the
+ * Also of a call that is answered without a run: who looks for it finds why. A lost turn or a stop is no error of the
  * call's: it is thrown outside of its span.
  */
 async function traceCall(run: RunningTurn, one: AnswerableCall): Promise<void> {
   const about = { kind: 'tool_call', name: nameTool(one), call: one.call.id } as const;
-  const lost = await run.ports.tracing.inSpan(about, () => answerCall(run, one).catch(keepLost));
-  if (lost !== undefined) throw lost;
+  const ended = await run.ports.tracing.inSpan(about, () => answerCall(run, one).catch(keepEnd));
+  if (ended !== undefined) throw ended;
 }
 
-function keepLost(error: unknown): LostTurn {
-  if (error instanceof LostTurn) return error;
+function keepEnd(error: unknown): LostTurn | StoppedWork {
+  if (error instanceof LostTurn || error instanceof StoppedWork) return error;
   throw error;
 }
 
@@ -120,7 +122,7 @@ function suspendForCalls(step: string, decided: readonly DecidedCall[], tools: r
   return undefined;
 }
 
-/** The first failure aborts what runs beside it, and nothing is left running behind it. */
+/** The first failure aborts what runs beside it, and nothing is left running behind it. A stop aborts each call by itself. */
 async function settleAll({ keeper }: RunningTurn, jobs: readonly (() => Promise<void>)[]): Promise<void> {
   const left = jobs.values();
   const lanes = Array.from({ length: Math.min(CALLS_AT_ONCE, jobs.length) }, async () => {
@@ -129,7 +131,7 @@ async function settleAll({ keeper }: RunningTurn, jobs: readonly (() => Promise<
       try {
         await job();
       } catch (error) {
-        keeper.abort(error);
+        if (!(error instanceof StoppedWork)) keeper.abort(error);
         throw error;
       }
     }

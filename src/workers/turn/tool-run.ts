@@ -1,4 +1,5 @@
 import type { ToolCall } from '../../domain/message.ts';
+import { StoppedWork } from '../shutdown.ts';
 import { idempotencyKey, type RunningTurn } from './running-turn.ts';
 import { callWithin, StepTimeout } from './step-deadline.ts';
 import type { RunnableTool } from './tool-calls.ts';
@@ -6,7 +7,7 @@ import { readOutput, refuseCall, type ToolAnswer } from './tool-output.ts';
 
 /**
  * Runs one call of a tool. Whatever the tool does, the call has an answer: a throw or a missed deadline is an error result.
- * @throws LostTurn, when the turn ends under the call
+ * @throws LostTurn, when the turn ends under the call; StoppedWork, when the worker does
  */
 export async function runTool(
   run: RunningTurn,
@@ -15,7 +16,9 @@ export async function runTool(
 ): Promise<ToolAnswer> {
   const { keeper, ports, settings } = run;
   const { conversation, turn } = keeper.lease;
-  const deadline = { timers: ports.timers, timeoutMs: tool.timeoutMs ?? settings.stepTimeoutMs, signal: keeper.signal };
+  const stop = ports.shutdown.callsEnd;
+  const timeoutMs = tool.timeoutMs ?? settings.stepTimeoutMs;
+  const deadline = { timers: ports.timers, timeoutMs, signal: keeper.signal, stop };
   const key = idempotencyKey(run, call.id);
   try {
     const given = await callWithin(deadline, async (signal) =>
@@ -31,6 +34,8 @@ export async function runTool(
     return readOutput(given);
   } catch (error) {
     keeper.signal.throwIfAborted();
+    // Its error may be the abort's: nobody knows what it did.
+    if (stop.aborted) throw new StoppedWork();
     if (error instanceof StepTimeout) return refuseCall('timeout', error.message);
     return refuseCall('failed', error instanceof Error ? error.message : String(error));
   }

@@ -2,6 +2,7 @@ import type { SystemFunction } from '../../domain/agent.ts';
 import { MAX_MESSAGE_BYTES } from '../../domain/message.ts';
 import { isLost } from '../../domain/ports/turn-store.ts';
 import { readContext, type TurnContext } from '../../domain/turn-context.ts';
+import { StoppedWork } from '../shutdown.ts';
 import { LostTurn } from './lost-turn.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { callWithin } from './step-deadline.ts';
@@ -32,12 +33,14 @@ async function writeSystem(
   { given, keeper, ports, settings }: RunningTurn & { readonly given: TurnContext },
   write: SystemFunction,
 ): Promise<string | { readonly why: string }> {
-  const deadline = { timers: ports.timers, timeoutMs: settings.stepTimeoutMs, signal: keeper.signal };
+  const stop = ports.shutdown.callsEnd;
+  const deadline = { timers: ports.timers, timeoutMs: settings.stepTimeoutMs, signal: keeper.signal, stop };
   let written: unknown;
   try {
     written = await callWithin(deadline, async () => await write(structuredClone(given)));
   } catch (error) {
     keeper.signal.throwIfAborted();
+    if (stop.aborted) throw new StoppedWork();
     return { why: `its system prompt could not be written: ${error instanceof Error ? error.message : 'it threw'}` };
   }
   if (typeof written !== 'string') return { why: `its system prompt is no text but ${typeof written}` };

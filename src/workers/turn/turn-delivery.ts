@@ -1,10 +1,13 @@
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { TurnHandler } from '../../domain/ports/handlers.ts';
 import type { Traced } from '../../domain/ports/tracing.ts';
-import type { ClaimedTurn, ClaimResult } from '../../domain/ports/turn-store.ts';
+import { type ClaimedTurn, type ClaimResult, isLost } from '../../domain/ports/turn-store.ts';
 import { isOutage } from '../../domain/redis-errors.ts';
-import type { WaitKind } from '../../domain/turn.ts';
+import { TURN_LIMITS, type WaitKind } from '../../domain/turn.ts';
 import { requestPass, tellOfHold } from '../pass-request.ts';
+import { StoppedWork, unlessAborted } from '../shutdown.ts';
+import type { SoloHold } from '../solo-lock.ts';
+import { enterPlace, postpone, waitWithin } from '../work-place.ts';
 import { BrokenDelivery } from './broken-delivery.ts';
 import { ContextCache } from './context-cache.ts';
 import { decideTurnEnd } from './gate.ts';
@@ -14,18 +17,25 @@ import type { RunningTurn } from './running-turn.ts';
 import { hasGoneOn } from './step-keys.ts';
 import { briefTurn } from './turn-briefing.ts';
 import { TURN_SETTINGS, type TurnDependencies, type TurnSettings } from './turn-dependencies.ts';
-import { endTurn, failTurn } from './turn-end.ts';
+import { endTurn, failTurn, HANDED_BACK } from './turn-end.ts';
 import { TurnJournal } from './turn-journal.ts';
 import { runTurn } from './turn-loop.ts';
 import { runInTime } from './turn-time.ts';
 
-/** `lost`: the turn was canceled, or the conversation went to another owner or was erased; nothing more was written. */
-export type DeliveryOutcome = 'done' | 'lost';
+/**
+ * `lost`: the turn was canceled, or the conversation went to another owner or was erased; nothing more was written.
+ * `postponed`: nothing was claimed, because the process stops or a turn runs alone in it.
+ */
+export type DeliveryOutcome = 'done' | 'lost' | 'postponed';
+
+/** A turn that must run alone waits so long for the work beside it to end. Then another process may try. */
+const ALONE_WAIT_MS = 60_000;
 
 /** Answers the wakes of turns. */
 export function createTurnHandler(ports: TurnDependencies): TurnHandler {
   return async (conversation) => {
-    await new TurnDelivery(ports, conversation).run();
+    const outcome = await new TurnDelivery(ports, conversation).run();
+    return outcome === 'postponed' ? postpone(ports) : undefined;
   };
 }
 
@@ -41,6 +51,7 @@ export class TurnDelivery {
   readonly #owner: string;
   readonly #startedAt: number;
   #claims = 0;
+  #hold: SoloHold | undefined;
 
   constructor(ports: TurnDependencies, conversation: ConversationRef) {
     this.#ports = ports;
@@ -53,6 +64,16 @@ export class TurnDelivery {
 
   /** @throws BrokenDelivery; an outage as it is, which is no turn's own and is told once for all */
   async run(): Promise<DeliveryOutcome> {
+    this.#hold = await enterPlace(this.#ports);
+    if (this.#hold === undefined) return 'postponed';
+    try {
+      return await this.#run();
+    } finally {
+      this.#hold?.release();
+    }
+  }
+
+  async #run(): Promise<DeliveryOutcome> {
     let turn: ClaimedTurn | undefined;
     try {
       const claim = await this.#ports.turns.claim(this.#conversation, this.#owner, this.#ports.ids.next());
@@ -78,7 +99,7 @@ export class TurnDelivery {
     this.#reportClaim(claimed);
     const keeper = new LeaseKeeper(claimed.lease, { turns, timers, ...this.#settings });
     try {
-      return await this.#work(claimed, keeper);
+      return await this.#workUntilStop(claimed, keeper);
     } catch (error) {
       if (error instanceof LostTurn) onEvent({ type: 'lease_lost', what: 'turn', conversation, turn, why: error.why });
       throw error;
@@ -87,9 +108,28 @@ export class TurnDelivery {
     }
   }
 
+  /** What does not end in time for the stop is left behind: its lease is handed back, so that it can write nothing more. */
+  async #workUntilStop(claimed: ClaimedTurn, keeper: LeaseKeeper): Promise<ClaimedTurn | undefined> {
+    const { shutdown, clock } = this.#ports;
+    const startedAt = clock.now();
+    try {
+      return await unlessAborted(shutdown.workEnds, () => this.#work(claimed, keeper));
+    } catch (error) {
+      if (!(error instanceof StoppedWork)) throw error;
+      keeper.abort(error);
+      shutdown.noteCutOff();
+      const end = { kind: 'handed_back', isCutOff: true } as const;
+      return await endTurn(this.#ports, { claimed, keeper, startedAt, end, mayClaimNext: false });
+    }
+  }
+
   async #work(claimed: ClaimedTurn, keeper: LeaseKeeper): Promise<ClaimedTurn | undefined> {
     const { agent } = claimed;
     const startedAt = this.#ports.clock.now();
+    const mustBeAlone = claimed.attempt >= TURN_LIMITS.maxAttempts;
+    if (mustBeAlone && !(await this.#becomeAlone(keeper))) {
+      return await endTurn(this.#ports, { claimed, keeper, startedAt, end: HANDED_BACK, mayClaimNext: false });
+    }
     let run = this.#openTurn(claimed, keeper);
     const end =
       run === undefined
@@ -104,13 +144,28 @@ export class TurnDelivery {
     return run !== undefined && end.kind === 'completed' ? await this.#compactBehind(run, next) : next;
   }
 
+  /** Waits until nothing else runs in this process. False: not in time, or the process stops. @throws LostTurn */
+  async #becomeAlone(keeper: LeaseKeeper): Promise<boolean> {
+    const { turns, solo, shutdown, timers } = this.#ports;
+    this.#hold?.release();
+    const wait = { timers, waitMs: ALONE_WAIT_MS, ends: [keeper.signal, shutdown.begun] };
+    this.#hold = await waitWithin(wait, (signal) => solo.alone(signal));
+    keeper.signal.throwIfAborted();
+    if (this.#hold === undefined) return false;
+    const started = await turns.startAlone(keeper.lease);
+    if (isLost(started)) throw new LostTurn(started.status);
+    return true;
+  }
+
   #openTurn(claimed: ClaimedTurn, keeper: LeaseKeeper): RunningTurn | undefined {
     const ports = this.#ports;
     const context = this.#context;
     const prepared = ports.agents.find(claimed.agent);
     if (prepared === undefined) return undefined;
     if (claimed.input !== undefined) context.append([claimed.input], claimed.conversation);
-    const journal = new TurnJournal({ ...ports, claimed, keeper, context });
+    // A turn that has come on by an outcome has shown that it does not kill its worker at once.
+    const onOutcome = (): void => this.#hold?.admitOthers();
+    const journal = new TurnJournal({ ...ports, claimed, keeper, context, onOutcome });
     return { claimed, prepared, given: {}, journal, context, keeper, ports, settings: this.#settings };
   }
 
@@ -158,6 +213,8 @@ export class TurnDelivery {
 
   #hasShareLeft(): boolean {
     const { maxTurns, maxDeliveryMs } = this.#settings;
+    const { shutdown, solo } = this.#ports;
+    if (shutdown.begun.aborted || solo.isWanted) return false;
     return this.#claims < maxTurns && this.#ports.clock.now() - this.#startedAt < maxDeliveryMs;
   }
 }

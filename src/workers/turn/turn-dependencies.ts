@@ -14,6 +14,8 @@ import type { TurnStore } from '../../domain/ports/turn-store.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import type { Calibrations } from '../calibrations.ts';
 import type { PreparedAgents } from '../prepared-agent.ts';
+import type { Shutdown } from '../shutdown.ts';
+import type { SoloLock } from '../solo-lock.ts';
 import type { Timers } from '../timers.ts';
 
 /** Why a pass is asked for. */
@@ -79,5 +81,7 @@ export interface TurnDependencies {
   /** told what was said, where somebody has asked for that */
   readonly onContent?: ContentListener | undefined;
   readonly tracing: Tracing;
+  readonly shutdown: Shutdown;
+  readonly solo: SoloLock;
   readonly settings?: Partial<TurnSettings>;
 }

@@ -16,7 +16,12 @@ export type TurnEnd =
       readonly wait: WaitRequest;
       /** of a wait for a retry: what failed, without contents, for a turn that is suspended too often */
       readonly why?: { readonly message: string; readonly code?: string | undefined };
-    };
+    }
+  /** by a worker that stops, or in whose process another turn must run alone */
+  | { readonly kind: 'handed_back' /** amid a step, by the deadline of the stop */; readonly isCutOff: boolean };
+
+/** Handed back between two steps: nothing is lost. */
+export const HANDED_BACK: TurnEnd = { kind: 'handed_back', isCutOff: false };
 
 /** @param details figures and ids, never contents */
 export function failTurn(code: ErrorCode, message: string, details?: TurnFailure['details']): TurnEnd {
@@ -46,6 +51,10 @@ export interface EndedWork {
  */
 export async function endTurn(ports: EndingPorts, work: EndedWork): Promise<ClaimedTurn | undefined> {
   const { claimed, keeper, end } = work;
+  if (end.kind === 'handed_back') {
+    await handBack(ports, claimed, end.isCutOff);
+    return undefined;
+  }
   if (end.kind === 'suspended') {
     const { lease } = claimed;
     const { wait } = end;
@@ -62,6 +71,20 @@ export async function endTurn(ports: EndingPorts, work: EndedWork): Promise<Clai
       ? { state: 'completed', answerSeq: end.answerSeq, ...(end.end && { end: end.end }) }
       : { state: 'failed', failure: end.failure };
   return writeSettlement(ports, work, settlement);
+}
+
+async function handBack(
+  { turns, wakes, ids, onEvent }: EndingPorts,
+  claimed: ClaimedTurn,
+  isCutOff: boolean,
+): Promise<void> {
+  const { lease } = claimed;
+  const { conversation, turn } = lease;
+  const wake = ids.next();
+  const released = await turns.release(lease, wake);
+  if (isLost(released)) throw new LostTurn(released.status);
+  onEvent({ type: 'lease_returned', what: 'turn', conversation, turn, isCutOff });
+  await wakes.wake('turn', conversation, wake);
 }
 
 async function writeSettlement(

@@ -15,6 +15,8 @@ export interface JournalOptions extends TurnHoldPorts {
   readonly turns: Pick<TurnStore, 'startSteps' | 'recordStep'>;
   readonly claimed: Pick<ClaimedTurn, 'conversation' | 'steps'>;
   readonly context: ContextCache;
+  /** called for each recorded outcome */
+  readonly onOutcome?: () => void;
 }
 
 /**
@@ -58,10 +60,11 @@ export class TurnJournal {
 
   /** @throws LostTurn */
   async record(outcome: StepOutcome): Promise<ConversationState> {
-    const { turns, keeper, context, clock } = this.#options;
+    const { turns, keeper, context, clock, onOutcome } = this.#options;
     keeper.signal.throwIfAborted();
     const recorded = await holdTurnWrite(this.#options, 'step', () => turns.recordStep(keeper.lease, outcome));
     const { conversation } = this.#held(recorded);
+    onOutcome?.();
     this.#steps.set(outcome.key, { status: 'done', at: clock.now() });
     context.append(
       outcome.messages.map(({ message }) => message),

@@ -62,6 +62,8 @@ export interface MemoryPass {
   plan?: string | undefined;
   isResumed?: boolean;
   parked?: { readonly job: string; readonly by: string; readonly untilMs: number } | undefined;
+  /** the owner that handed it back at a stop, until the next claim */
+  releasedBy?: string | undefined;
   review?: MemoryReview | undefined;
 }
 
@@ -81,9 +83,13 @@ export interface MemoryConversation {
   owner?: string | undefined;
   leaseUntil?: number | undefined;
   attempts: number;
+  /** its last claim runs with nothing else in its process */
+  isAlone?: boolean;
   wake?: string;
   /** wake of the claim that settled a poison turn, and the turn */
   poisoned?: { readonly wake: string; readonly turn: string } | undefined;
+  /** when one of its turns settled last */
+  settledAt?: number;
   readonly log: LogEntry[];
   turns: number;
   /** open call → the provider's id, or empty */

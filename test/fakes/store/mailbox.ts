@@ -66,8 +66,9 @@ export function settleRecord(
   record.input = undefined;
   record.context = undefined;
   record.waiting = undefined;
-  Object.assign(record, end, { settledAt: db.now() });
-  conversation.lastTurn = { state: end.state, settledAt: db.now() };
+  const settledAt = Math.max(db.now(), conversation.lastTurn?.settledAt ?? 0, record.acceptedAt);
+  conversation.lastTurn = { state: end.state, settledAt };
+  Object.assign(record, end, { settledAt });
   emit(db, conversation, 'turn_settled', { turn: record.turn, state: end.state });
   beginRest(db, conversation, conversationTtl);
 }

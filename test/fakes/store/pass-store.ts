@@ -55,6 +55,7 @@ export function openMemoryPassStore(db: MemoryDatabase): PassStore {
       held.pass.plan = plan;
       return { status: 'recorded' };
     },
+    releasePass: async (lease) => releasePass(db, lease),
     parkPass: async (lease, job, parkMs) => parkPass(db, lease, { job, parkMs }),
     endPass: async (lease, end) => endPass(db, lease, end),
     commitVersion: async (lease, commit) => {
@@ -135,6 +136,7 @@ function claimPass(
   pass.attempts += 1;
   pass.isResumed = parked?.job === job;
   pass.parked = undefined;
+  pass.releasedBy = undefined;
   db.sweeps.delete(readyMember('p', ref));
   leasePass(db, conversation, pass, owner);
   return claimed(conversation, pass);
@@ -148,10 +150,25 @@ function takeOverPass(db: MemoryDatabase, { conversation: ref, owner, passId }: 
   if (pass.passId === passId) return claimed(conversation, pass);
   supersedeOwner(conversation);
   dropProposal(conversation);
-  Object.assign(pass, { passId, attempts: 1, isResumed: false });
+  Object.assign(pass, { passId, attempts: 1, isResumed: false, releasedBy: undefined });
   db.sweeps.delete(readyMember('p', ref));
   leasePass(db, conversation, pass, owner);
   return claimed(conversation, pass);
+}
+
+/** As lua/release-pass.lua. */
+function releasePass(db: MemoryDatabase, lease: PassLease): { readonly status: 'released' } | PassLost {
+  const held = hold(db, lease);
+  if ('status' in held) {
+    const pass = db.find(lease.conversation)?.pass;
+    const isReleased = pass?.passId === lease.passId && pass.releasedBy === lease.owner;
+    return held.status === 'fenced' && isReleased ? { status: 'released' } : held;
+  }
+  const { pass } = held;
+  const attempts = Math.max(pass.attempts - 1, 0);
+  Object.assign(pass, { owner: undefined, leaseUntil: undefined, attempts, releasedBy: lease.owner });
+  db.ready.set(readyMember('p', lease.conversation), db.now());
+  return { status: 'released' };
 }
 
 function parkPass(
@@ -234,8 +251,8 @@ function hold(db: MemoryDatabase, lease: PassLease): { conversation: MemoryConve
 
 /** As supersede_owner there. */
 export function supersedeOwner(conversation: MemoryConversation): void {
-  const { owner, parked } = conversation.pass ?? {};
-  conversation.superseded = owner ?? parked?.by ?? conversation.superseded;
+  const { owner, parked, releasedBy } = conversation.pass ?? {};
+  conversation.superseded = owner ?? parked?.by ?? releasedBy ?? conversation.superseded;
 }
 
 /** As find_end in lua/shared/pass-end.lua. */

@@ -20,7 +20,7 @@ import { checkNumber } from '../../../src/store/passes/commit-version.ts';
 import { POISON_FAILURE } from '../../../src/store/turns/claim.ts';
 import { type MemoryConversation, type MemoryDatabase, type MemoryTurn, toConversationState } from './database.ts';
 import { appendToLog, closeOpenCalls, moveCalls } from './log.ts';
-import { headTurn, isRecorded, popHead, raiseEpoch, settleRecord } from './mailbox.ts';
+import { headTurn, isRecorded, popHead, raiseEpoch, settleRecord, wakeTurn } from './mailbox.ts';
 import { dropProposal } from './proposal-store.ts';
 import { putVersion } from './put-version.ts';
 import { openMemoryTurnIntake } from './turn-intake.ts';
@@ -60,6 +60,13 @@ export function openMemoryTurnStore(db: MemoryDatabase): TurnStore & TurnIntake 
       extendLease(db, held.conversation);
       return { status: 'held' };
     },
+    release: async (lease, wake) => release(db, lease, wake),
+    startAlone: async (lease) => {
+      const held = hold(db, lease);
+      if ('status' in held) return held;
+      held.conversation.isAlone = true;
+      return { status: 'recorded' };
+    },
     rollBackVersion: async (lease, rollback) => rollBackVersion(db, lease, rollback),
     settle: async (lease, settlement, wake) => settle(db, lease, settlement, wake),
   };
@@ -87,7 +94,8 @@ function claim(db: MemoryDatabase, ref: ConversationRef, owner: string, wake: st
     db.ready.set(readyMember('t', ref), waiting.until);
     return { status: 'waiting', untilMs: waiting.until };
   }
-  if (conversation.attempts + 1 > TURN_LIMITS.maxAttempts) return poison(db, conversation, record, wake);
+  const isLast = conversation.attempts >= TURN_LIMITS.maxAttempts;
+  if (isLast && conversation.isAlone === true) return poison(db, conversation, record, wake);
   return { status: 'claimed', turn: takeHead(db, conversation, record, owner) };
 }
 
@@ -99,7 +107,8 @@ function takeHead(
   owner: string,
 ): ClaimedTurn {
   raiseEpoch(db, conversation);
-  conversation.attempts += 1;
+  conversation.attempts = Math.min(conversation.attempts + 1, TURN_LIMITS.maxAttempts);
+  conversation.isAlone = false;
   conversation.owner = owner;
   conversation.poisoned = undefined;
   db.sweeps.delete(readyMember('t', conversation.ref));
@@ -154,7 +163,7 @@ function recordStep(db: MemoryDatabase, lease: TurnLease, outcome: StepOutcome):
   if (answeredVersion !== undefined) {
     conversation.answeredVersion = Math.max(answeredVersion, conversation.answeredVersion ?? 0);
   }
-  conversation.attempts = 0;
+  conversation.attempts = 1;
   extendLease(db, conversation);
   dropUsedWait(conversation, record);
   return { status: 'recorded', conversation: toConversationState(conversation) };
@@ -199,6 +208,24 @@ function suspend(
   db.ready.set(readyMember('t', conversation.ref), isOver ? db.now() : waiting.until);
   if (!isOver) tellWait(db, conversation, record, request);
   return { status: 'suspended' };
+}
+
+/** As lua/release-turn.lua. */
+function release(db: MemoryDatabase, lease: TurnLease, wake: string): { readonly status: 'released' } | Lost {
+  const held = hold(db, lease);
+  if ('status' in held) {
+    const conversation = db.find(lease.conversation);
+    const isReleased = conversation?.owner === undefined && conversation?.epoch === lease.epoch;
+    return held.status === 'fenced' && isReleased && isRecorded(conversation, wake) ? { status: 'released' } : held;
+  }
+  const { conversation, record } = held;
+  record.state = 'queued';
+  conversation.attempts = Math.max(conversation.attempts - 1, 0);
+  conversation.owner = undefined;
+  conversation.leaseUntil = undefined;
+  wakeTurn(db, conversation, wake);
+  db.ready.set(readyMember('t', conversation.ref), db.now());
+  return { status: 'released' };
 }
 
 function rollBackVersion(db: MemoryDatabase, lease: TurnLease, rollback: VersionRollback): RollbackResult {

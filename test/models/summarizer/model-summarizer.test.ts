@@ -221,7 +221,20 @@ describe('a call that fails', () => {
       },
     });
     await expect(world.summarize({ signal: ended.signal })).rejects.toThrow('closing');
-    expect(world.calls).toMatchObject([{ outcome: 'lost' }]);
+    expect(world.calls).toMatchObject([{ outcome: 'stopped' }]);
+  });
+
+  it('counts what was paid for before its worker ended it', async () => {
+    const ended = new AbortController();
+    const world = await openWorld({
+      decide: ({ onUsage }) => {
+        onUsage?.({ inputTotal: 70, output: 2, outputKept: 2 });
+        ended.abort(new Error('closing'));
+        return new Promise(() => undefined);
+      },
+    });
+    await expect(world.summarize({ signal: ended.signal })).rejects.toThrow('closing');
+    expect(world.calls).toMatchObject([{ outcome: 'stopped', inputTokens: 70, outputTokens: 2 }]);
   });
 
   it('tells what was counted where there was an answer', async () => {

@@ -218,6 +218,30 @@ export function describePassClaim(harness: () => StoreHarness): void {
     });
   });
 
+  describe('releasePass', () => {
+    test('returns the lease, counts no attempt, and makes the pass due at once', async () => {
+      const { store, dueIn } = harness();
+      const conversation = await makeConversation(store);
+      for (let stops = 0; stops <= PASS_LIMITS.maxAttempts; stops += 1) {
+        const { lease, attempt } = await claimPass(store, conversation);
+        expect(attempt).toBe(1);
+        expect(await store.releasePass(lease)).toEqual({ status: 'released' });
+        expect(await store.releasePass(lease), 'I5').toEqual({ status: 'released' });
+        expect(await dueIn(conversation, 'p'), 'I6').toBeLessThanOrEqual(0);
+        expect(await store.endPass(lease, endOf()), 'its owner writes nothing more').toEqual({ status: 'fenced' });
+      }
+    });
+
+    test('is refused to an owner that has lost the pass', async () => {
+      const { store, lapseLease } = harness();
+      const conversation = await makeConversation(store);
+      const { lease } = await claimPass(store, conversation);
+      await lapseLease('pass', conversation);
+      await claimPass(store, conversation);
+      expect(await store.releasePass(lease)).toEqual({ status: 'fenced' });
+    });
+  });
+
   describe('parkPass', () => {
     test('gives the lease back; until its time only the job that it is parked under may claim', async () => {
       const { store, dueIn, endParking } = harness();

@@ -139,7 +139,9 @@ export function describeClaim(harness: () => TurnHarness): void {
       await store.startSteps(first.lease, ['s']);
       for (let attempt = 2; attempt <= TURN_LIMITS.maxAttempts; attempt += 1) {
         await lapseLease(conversation);
-        expect((await claimHead(store, conversation)).attempt).toBe(attempt);
+        const { lease, attempt: counted } = await claimHead(store, conversation);
+        expect(counted).toBe(attempt);
+        await store.startAlone(lease);
       }
       await lapseLease(conversation);
       const before = await observe(conversation);
@@ -158,7 +160,8 @@ export function describeClaim(harness: () => TurnHarness): void {
       const conversation = newConversation();
       await store.accept(turnFor(conversation, 'bad'));
       for (let attempt = 1; attempt <= TURN_LIMITS.maxAttempts; attempt += 1) {
-        await claimHead(store, conversation);
+        const { lease } = await claimHead(store, conversation);
+        await store.startAlone(lease);
         await lapseLease(conversation);
       }
       const poison = { status: 'poison', turn: 'bad' };
@@ -174,28 +177,29 @@ export function describeClaim(harness: () => TurnHarness): void {
       const { lease } = await acceptAndClaim(store, conversation, 'bad');
       await store.recordStep(lease, callsStep('model.1', 1, 2));
       await store.recordStep(lease, resultStep('tool:c2_0', 'c2_0'));
-      for (let attempt = 1; attempt <= TURN_LIMITS.maxAttempts; attempt += 1) {
+      for (let attempt = 2; attempt <= TURN_LIMITS.maxAttempts; attempt += 1) {
         await lapseLease(conversation);
-        await claimHead(store, conversation);
+        const { lease: next } = await claimHead(store, conversation);
+        await store.startAlone(next);
       }
       await lapseLease(conversation);
-      await store.claim(conversation, 'o', 'w');
+      expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ status: 'poison' });
       const { log, openCalls } = (await observe(conversation)).shape;
       expect(log.at(-1)).toMatchObject({ role: 'tool', toolCallId: 'c2_1', content: CLOSING_RESULT.content });
       expect(openCalls).toEqual({});
     });
 
-    test('a recorded outcome starts the count anew', async () => {
+    test('an outcome leaves one claim counted: its own may still die', async () => {
       const { store, lapseLease } = harness();
       const conversation = newConversation();
       await store.accept(turnFor(conversation, 't1'));
+      const { lease: first } = await claimHead(store, conversation);
+      await store.recordStep(first, { key: 'step', messages: [], opens: [], closes: [] });
       for (let round = 0; round < 3; round += 1) {
-        await claimHead(store, conversation);
         await lapseLease(conversation);
         const { lease, attempt } = await claimHead(store, conversation);
         expect(attempt).toBe(2);
         await store.recordStep(lease, { key: `step.${round}`, messages: [], opens: [], closes: [] });
-        await lapseLease(conversation);
       }
     });
   });

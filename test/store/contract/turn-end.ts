@@ -46,6 +46,22 @@ export function describeEnd(harness: () => TurnHarness): void {
       expect(shape.log).toHaveLength(6);
     });
 
+    test('its time never runs back: not behind the turn before, nor behind its acceptance', async () => {
+      const { store, turnClockBack } = harness();
+      const conversation = newConversation();
+      const settled = { state: 'completed', answerSeq: 1 } as const;
+      for (const turn of ['t1', 't2', 't3']) await store.accept(turnFor(conversation, turn));
+      await store.settle((await claimHead(store, conversation)).lease, settled, 'w1');
+      await turnClockBack(conversation, 60_000);
+      const { lease } = await claimHead(store, conversation);
+      await store.settle(lease, { state: 'failed', failure: FAILURE }, 'w2');
+      await store.cancel(conversation, 't3', 'w3');
+      const views = await Promise.all(['t1', 't2', 't3'].map((turn) => store.readTurn(conversation, turn)));
+      const times = views.map((view) => view?.settledAt ?? 0);
+      expect(times).toEqual(times.toSorted((a, b) => a - b));
+      for (const view of views) expect(view?.settledAt).toBeGreaterThanOrEqual(view?.acceptedAt ?? Infinity);
+    });
+
     test('sent again it is known, with the same answer; also after the next claim', async () => {
       const { store, observe } = harness();
       const conversation = newConversation();

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { ErrorCode } from '../../../src/domain/errors.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
+import { TURN_LIMITS } from '../../../src/domain/turn.ts';
 import { acceptAndClaim, claimHead, newConversation, turnFor } from '../samples.ts';
 import type { TurnHarness } from '../turn-harness.ts';
 
 const FAILURE = { code: 'model_failed', message: 'it broke: "[]"' } as const;
-const POISON_CLAIMS = 4;
 
 export function describeRedrive(harness: () => TurnHarness): void {
   async function fail(conversation: ConversationRef, turn: string, code: ErrorCode = FAILURE.code): Promise<void> {
@@ -84,10 +84,12 @@ export function describeRedrive(harness: () => TurnHarness): void {
       const failedAt = Date.now();
       await expect.poll(() => Date.now(), { interval: 1 }).toBeGreaterThan(failedAt + 1);
       await store.accept(turnFor(conversation, 'poisoned'));
-      for (let claims = 0; claims < POISON_CLAIMS; claims += 1) {
-        await store.claim(conversation, `o${claims}`, 'w');
+      for (let attempt = 1; attempt <= TURN_LIMITS.maxAttempts; attempt += 1) {
+        const claimed = await claimHead(store, conversation);
+        await store.startAlone(claimed.lease);
         await lapseLease(conversation);
       }
+      await store.claim(conversation, 'o', 'w');
       const query = { since: 0, tenant, limit: 10 };
       const listed = await store.listFailed(query);
       expect(listed).toMatchObject([

@@ -6,6 +6,7 @@ import { describeClaim } from './turn-claim.ts';
 import { describeEnd } from './turn-end.ts';
 import { describeOpenTurns } from './turn-open.ts';
 import { describeRedrive } from './turn-redrive.ts';
+import { describeRelease } from './turn-release.ts';
 import { describeSteps } from './turn-steps.ts';
 import { describeTraces } from './turn-traces.ts';
 import { describeTransitions } from './turn-transitions.ts';
@@ -28,6 +29,7 @@ export function describeTurnStore(name: string, open: () => TurnHarness): void {
     describeBriefing(opened);
     describeSteps(opened);
     describeWaits(opened);
+    describeRelease(opened);
     describeEnd(opened);
     describeRedrive(opened);
     describeOpenTurns(opened);

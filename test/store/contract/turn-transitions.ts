@@ -11,7 +11,16 @@ import {
 import { acceptAndClaim, newConversation, turnFor } from '../samples.ts';
 import type { TurnHarness } from '../turn-harness.ts';
 
-const EVENTS = ['accept', 'schedule', 'claim', 'suspend', 'complete', 'fail', 'cancel'] as const satisfies TurnEvent[];
+const EVENTS = [
+  'accept',
+  'schedule',
+  'claim',
+  'release',
+  'suspend',
+  'complete',
+  'fail',
+  'cancel',
+] as const satisfies TurnEvent[];
 type Event = (typeof EVENTS)[number];
 
 const FAILURE = { code: 'model_failed', message: 'it broke' } as const;
@@ -53,6 +62,8 @@ export function describeTransitions(harness: () => TurnHarness): void {
         return store.accept(turnFor(conversation, 't1', later()));
       case 'claim':
         return store.claim(conversation, 'another', 'w');
+      case 'release':
+        return store.release(lease, 'w');
       case 'suspend':
         return store.suspend(lease, wait);
       case 'complete':

@@ -22,6 +22,8 @@ import { createPassHandler, takeOverPass } from '../../../src/workers/compaction
 import type { CompactionPorts } from '../../../src/workers/compaction/ports.ts';
 import { recountContext } from '../../../src/workers/compaction/recount.ts';
 import { type PreparedAgent, prepareAgent } from '../../../src/workers/prepared-agent.ts';
+import { Shutdown } from '../../../src/workers/shutdown.ts';
+import { SoloLock } from '../../../src/workers/solo-lock.ts';
 import type { SummarizationPorts } from '../../../src/workers/summarization/ports.ts';
 import { createSummarizationHandler } from '../../../src/workers/summarization/summarization-delivery.ts';
 import { createSweeper, type Sweeper, type SweeperPorts } from '../../../src/workers/sweeper/sweeper.ts';
@@ -76,6 +78,7 @@ export class Fixture {
   readonly store = openMemoryStore(this.db);
   readonly queue = new MemoryQueue();
   readonly events: WorkerEvent[] = [];
+  readonly shutdown = new Shutdown();
   readonly agent: PreparedAgent;
   readonly ports: AllPorts;
   readonly turn: TurnHandler;
@@ -114,6 +117,8 @@ export class Fixture {
       timers,
       onEvent: (event) => this.events.push(event),
       tracing: noTracing,
+      shutdown: this.shutdown,
+      solo: new SoloLock(),
     });
     this.turn = createTurnHandler(this.ports);
     this.compaction = createPassHandler(this.ports);
@@ -204,15 +209,15 @@ export class Fixture {
     return result.children;
   }
 
-  summarize(child: Child, isLastAttempt = false, signal = new AbortController().signal): Promise<SummarizationResult> {
+  summarize(child: Child, isLastAttempt = false): Promise<SummarizationResult> {
     const { child: _, ...task } = child;
-    return this.summarization({ task, askedAt: this.timers.now(), isLastAttempt, signal });
+    return this.summarization({ task, askedAt: this.timers.now(), isLastAttempt });
   }
 
   /** A whole pass with one delivery before its children and one behind. */
   async runPass(job = 'job1'): Promise<void> {
     const result = await this.deliver(job);
-    if (result.status === 'done') return;
+    if (result.status !== 'parked') return;
     for (const child of result.children) await this.summarize(child);
     await this.deliver(job, true);
   }

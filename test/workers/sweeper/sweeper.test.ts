@@ -373,7 +373,7 @@ describe('a sweep', () => {
     await world.timers.advance(3_000);
     expect(sweeps).toBe(3);
     expect(world.eventsOf('worker_failed')).toHaveLength(3);
-    world.sweeper.stop();
+    void world.sweeper.stop();
     await world.timers.advance(3_000);
     expect(sweeps).toBe(3);
     expect(world.timers.pending).toBe(0);
@@ -386,7 +386,7 @@ describe('a sweep', () => {
     });
     world.sweeper.start();
     await world.timers.advance(1_000);
-    world.sweeper.stop();
+    void world.sweeper.stop();
     gate.reject(new Error('Connection is closed.'));
     await settleTasks();
     expect(world.events).toEqual([]);

@@ -15,6 +15,8 @@ import { type Segment, START_VERSION, type Version } from '../../../src/domain/v
 import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
 import { recountContext } from '../../../src/workers/compaction/recount.ts';
 import { type PreparedAgent, prepareAgent } from '../../../src/workers/prepared-agent.ts';
+import { Shutdown } from '../../../src/workers/shutdown.ts';
+import { SoloLock } from '../../../src/workers/solo-lock.ts';
 import { type DeliveryOutcome, TurnDelivery } from '../../../src/workers/turn/turn-delivery.ts';
 import type { TurnDependencies } from '../../../src/workers/turn/turn-dependencies.ts';
 import { openMemoryContextStore } from '../../fakes/store/context-store.ts';
@@ -49,6 +51,8 @@ export class Fixture {
   readonly store = openMemoryTurnStore(this.db);
   readonly #passes = openMemoryPassStore(this.db);
   readonly events: WorkerEvent[] = [];
+  readonly shutdown = new Shutdown();
+  readonly solo = new SoloLock();
   readonly wakes: { readonly kind: 'turn' | 'pass'; readonly wake: string }[] = [];
   readonly passRequests: PassRequest[] = [];
   readonly agent: PreparedAgent;
@@ -110,6 +114,8 @@ export class Fixture {
       timers: this.timers,
       onEvent: (event) => this.events.push(event),
       tracing: noTracing,
+      shutdown: this.shutdown,
+      solo: this.solo,
       ...(settings && { settings }),
     });
   }

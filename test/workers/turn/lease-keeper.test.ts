@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Lost, TurnLease } from '../../../src/domain/ports/turn-store.ts';
+import { StoppedWork } from '../../../src/workers/shutdown.ts';
 import { LeaseKeeper } from '../../../src/workers/turn/lease-keeper.ts';
 import { LostTurn } from '../../../src/workers/turn/lost-turn.ts';
 import { callWithin, StepTimeout } from '../../../src/workers/turn/step-deadline.ts';
@@ -81,21 +82,23 @@ describe('a lease', () => {
   });
 });
 
+const NEVER = new AbortController().signal;
+
 describe('a call within its deadline', () => {
   it('answers, and leaves no timer', async () => {
     const timers = new ManualTimers();
     const { signal } = new AbortController();
-    expect(await callWithin({ timers, timeoutMs: 10, signal }, async () => 'done')).toBe('done');
-    await expect(callWithin({ timers, timeoutMs: 10, signal }, () => Promise.reject(new Error('no')))).rejects.toThrow(
-      'no',
-    );
+    expect(await callWithin({ timers, timeoutMs: 10, signal, stop: NEVER }, async () => 'done')).toBe('done');
+    await expect(
+      callWithin({ timers, timeoutMs: 10, signal, stop: NEVER }, () => Promise.reject(new Error('no'))),
+    ).rejects.toThrow('no');
     expect(timers.pending).toBe(0);
   });
 
   it('is aborted at the deadline, though it does not listen', async () => {
     const timers = new ManualTimers();
     const { signal } = new AbortController();
-    const call = callWithin({ timers, timeoutMs: 10, signal }, () => new Promise(() => {}));
+    const call = callWithin({ timers, timeoutMs: 10, signal, stop: NEVER }, () => new Promise(() => {}));
     const failure = call.catch((error: unknown) => error);
     await timers.advance(10);
     expect(await failure).toEqual(new StepTimeout(10));
@@ -104,7 +107,7 @@ describe('a call within its deadline', () => {
   it('ends with the reason of its turn, whatever the call throws then', async () => {
     const timers = new ManualTimers();
     const work = new AbortController();
-    const call = callWithin({ timers, timeoutMs: 10, signal: work.signal }, async (signal) => {
+    const call = callWithin({ timers, timeoutMs: 10, signal: work.signal, stop: NEVER }, async (signal) => {
       await new Promise((resolve) => {
         signal.addEventListener('abort', resolve, { once: true });
       });
@@ -113,8 +116,24 @@ describe('a call within its deadline', () => {
     const lost = new LostTurn('fenced');
     work.abort(lost);
     await expect(call).rejects.toBe(lost);
-    const late = callWithin({ timers, timeoutMs: 10, signal: work.signal }, async () => 'not called');
+    const late = callWithin({ timers, timeoutMs: 10, signal: work.signal, stop: NEVER }, async () => 'not called');
     await expect(late).rejects.toBe(lost);
+    expect(timers.pending).toBe(0);
+  });
+
+  it('of a worker that stops is aborted, and may still answer', async () => {
+    const timers = new ManualTimers();
+    const stop = new AbortController();
+    const deadline = { timers, timeoutMs: 10, signal: NEVER, stop: stop.signal };
+    const call = callWithin(deadline, async (signal) => {
+      await new Promise((resolve) => {
+        signal.addEventListener('abort', resolve, { once: true });
+      });
+      return 'done all the same';
+    });
+    stop.abort(new StoppedWork());
+    expect(await call).toBe('done all the same');
+    await expect(callWithin(deadline, async () => 'not called')).rejects.toThrow(StoppedWork);
     expect(timers.pending).toBe(0);
   });
 });

@@ -1,5 +1,5 @@
 -- Needs: keys. What every turn script knows of its conversation, read once: who holds it, where its log ends, its open
--- calls, its time to live; the head turn and the one behind it.
+-- calls, its time to live, when a turn of it settled last; the head turn and the one behind it.
 local conversation, head_turn, next_turn
 
 local TURN_COUNTS = { 'ui', 'uo', 'wuntil', 'dueAt', 'sus' }
@@ -22,10 +22,11 @@ local function prove_open_calls()
 end
 
 local function read_conversation()
-  local owner, epoch, head, tokens, bytes, turns, open, ttl =
-    unpack(redis.call('HMGET', c, 'owner', 'epoch', 'head', 'ht', 'hb', 'turns', 'open', 'ttl'))
+  local owner, epoch, head, tokens, bytes, turns, open, ttl, last =
+    unpack(redis.call('HMGET', c, 'owner', 'epoch', 'head', 'ht', 'hb', 'turns', 'open', 'ttl', 'last'))
   conversation = { owner = owner, epoch = epoch, head = tonumber(head or 0), tokens = tonumber(tokens or 0),
-    bytes = tonumber(bytes or 0), turns = tonumber(turns or 0), open = open or '', ttl = ttl }
+    bytes = tonumber(bytes or 0), turns = tonumber(turns or 0), open = open or '', ttl = ttl,
+    settled = tonumber(string.match(last or '', '%d+$') or 0) }
   prove_open_calls()
   head_turn, next_turn = unpack(redis.call('LRANGE', mb, 0, 1))
   if head_turn then prove_turn(head_turn) end

@@ -6,9 +6,9 @@ local function failed_member(turn)
   return tenant .. '|' .. id .. '|' .. turn
 end
 
-local function list_failed(turn, retentionMs)
+local function list_failed(turn, at, retentionMs)
   redis.call('ZREMRANGEBYSCORE', failed, '-inf', string.format('%.0f', now - tonumber(retentionMs)))
-  redis.call('ZADD', failed, string.format('%.0f', now), failed_member(turn))
+  redis.call('ZADD', failed, at, failed_member(turn))
 end
 
 -- Of an erased turn nothing stays in the sets of the shard.

@@ -7,7 +7,9 @@ local SETTLED = { completed = true, failed = true, canceled = true }
 -- ttl: as begin_rest is given it
 local function settle_turn(turn, state, retentionMs, field, value, ttl)
   local key = tbase .. turn
-  local kept = redis.call('HMGET', key, 'inputSeq', 'sus', 'ctx')
+  local kept = redis.call('HMGET', key, 'inputSeq', 'sus', 'ctx', 'acceptedAt')
+  -- The clock may run back, as after a failover. Settlements of a conversation never do.
+  local at = string.format('%.0f', math.max(now, conversation.settled, tonumber(kept[4])))
   if not kept[1] then redis.call('HDEL', cp, 'i:' .. turn) end
   if kept[3] then
     redis.call('HDEL', cp, 'c:' .. turn)
@@ -23,10 +25,10 @@ local function settle_turn(turn, state, retentionMs, field, value, ttl)
     end
     forget_waiting(turn)
   end
-  redis.call('HSET', c, 'last', string.format('%s %.0f', state, now))
-  redis.call('HSET', key, 'state', state, 'settledAt', string.format('%.0f', now), field, value)
+  redis.call('HSET', c, 'last', state .. ' ' .. at)
+  redis.call('HSET', key, 'state', state, 'settledAt', at, field, value)
   redis.call('PEXPIRE', key, retentionMs)
-  if state == 'failed' then list_failed(turn, retentionMs) end
+  if state == 'failed' then list_failed(turn, at, retentionMs) end
   emit('turn_settled', { 'turn', turn, 'state', state })
   begin_rest(conversation.ttl, ttl)
 end

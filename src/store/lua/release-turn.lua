@@ -1,0 +1,25 @@
+#!lua flags=allow-oom
+-- Hands the head turn back when its worker stops. The claim counts as no attempt, and the turn is due at once. Also on a full Redis: a worker that stops has no later.
+-- ARGV: turn, owner, epoch, wake that the caller adds next
+-- Reply: 'released' | what find_loss answers
+-- @include keys
+-- @include conversation
+-- @include ready
+-- @include wake
+-- @include fence
+local turn, owner, epoch, wake = unpack(ARGV)
+read_conversation()
+local loss = find_loss(turn, owner, epoch)
+if loss == 'fenced' and not conversation.owner and conversation.epoch == epoch then
+  -- Sent again: nobody has claimed since.
+  if redis.call('HGET', c, 'wake') == wake then return 'released' end
+end
+if loss then return loss end
+local attempts = tonumber(redis.call('HGET', c, 'attempts'))
+redis.call('HSET', c, 'attempts', math.max(attempts - 1, 0))
+redis.call('HDEL', c, 'owner', 'lease')
+redis.call('HSET', tbase .. turn, 'state', 'queued')
+wake_turn(wake)
+-- Should the wake be lost with the worker, the next sweep finds the turn.
+look_again(turn_member, now)
+return 'released'

@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'vitest';
+import type { ConversationRef } from '../../../src/domain/ids.ts';
+import type { TurnLease } from '../../../src/domain/ports/turn-store.ts';
+import { TURN_LIMITS } from '../../../src/domain/turn.ts';
+import { acceptAndClaim, claimHead, newConversation, textStep, turnFor } from '../samples.ts';
+import type { TurnHarness } from '../turn-harness.ts';
+
+export function describeRelease(harness: () => TurnHarness): void {
+  /** A turn whose owners died so often that its next claim is the last one. */
+  async function claimLast(conversation: ConversationRef): Promise<TurnLease> {
+    const { store, lapseLease } = harness();
+    await store.accept(turnFor(conversation, 'bad'));
+    for (let attempt = 1; attempt < TURN_LIMITS.maxAttempts; attempt += 1) {
+      await claimHead(store, conversation);
+      await lapseLease(conversation);
+    }
+    const { lease, attempt } = await claimHead(store, conversation);
+    expect(attempt).toBe(TURN_LIMITS.maxAttempts);
+    return lease;
+  }
+
+  describe('release', () => {
+    test('returns the lease, counts no attempt, and makes the turn due at once', async () => {
+      const { store, observe } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      expect(await store.release(lease, 'back')).toEqual({ status: 'released' });
+      const { shape, times } = await observe(conversation);
+      expect([shape.owner, shape.attempts, shape.mailbox, shape.wake]).toEqual([undefined, 0, ['t1'], 'back']);
+      expect(shape.turns['t1']).toMatchObject({ state: 'queued', hasInput: false });
+      expect(times.ready['t'], 'I3: due').toBeLessThanOrEqual(times.now);
+      expect(await claimHead(store, conversation)).toMatchObject({ attempt: 1, lease: { turn: 't1' } });
+    });
+
+    test('sent again answers the same and changes nothing', async () => {
+      const { store, observe } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      await store.release(lease, 'back');
+      const { shape } = await observe(conversation);
+      expect(await store.release(lease, 'back')).toEqual({ status: 'released' });
+      expect((await observe(conversation)).shape).toEqual(shape);
+    });
+
+    test('fences its owner, which writes nothing more', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      await store.release(lease, 'back');
+      expect(await store.recordStep(lease, textStep('s', 1))).toEqual({ status: 'fenced' });
+      expect(await store.heartbeat(lease)).toEqual({ status: 'fenced' });
+      expect(await store.settle(lease, { state: 'completed', answerSeq: 1 }, 'w')).toEqual({ status: 'fenced' });
+    });
+
+    test('is refused to an owner that has lost the turn', async () => {
+      const { store, lapseLease, observe } = harness();
+      const conversation = newConversation();
+      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      await lapseLease(conversation);
+      await claimHead(store, conversation);
+      const { shape } = await observe(conversation);
+      expect(await store.release(lease, 'back')).toEqual({ status: 'fenced' });
+      expect((await observe(conversation)).shape).toEqual(shape);
+      await store.cancel(conversation, 't1', 'w');
+      expect(await store.release(lease, 'back')).toEqual({ status: 'canceled' });
+    });
+
+    test('keeps the deaths before its claim counted', async () => {
+      const { store, lapseLease } = harness();
+      const conversation = newConversation();
+      await acceptAndClaim(store, conversation, 't1');
+      for (let stops = 0; stops < 3; stops += 1) {
+        await lapseLease(conversation);
+        const { lease, attempt } = await claimHead(store, conversation);
+        expect(attempt).toBe(2);
+        await store.release(lease, 'back');
+      }
+      expect(await claimHead(store, conversation)).toMatchObject({ attempt: 2 });
+    });
+
+    test('however often it happens, a turn does not become poison', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      await store.accept(turnFor(conversation, 't1'));
+      for (let stops = 0; stops <= TURN_LIMITS.maxAttempts; stops += 1) {
+        const { lease, attempt } = await claimHead(store, conversation);
+        expect(attempt).toBe(1);
+        await store.recordStep(lease, { key: `step.${stops}`, messages: [], opens: [], closes: [] });
+        await store.release(lease, 'back');
+      }
+    });
+  });
+
+  describe('startAlone', () => {
+    test('a last attempt that dies before it ran alone is given again', async () => {
+      const { store, lapseLease } = harness();
+      const conversation = newConversation();
+      await claimLast(conversation);
+      await lapseLease(conversation);
+      expect(await claimHead(store, conversation)).toMatchObject({ attempt: TURN_LIMITS.maxAttempts });
+      await lapseLease(conversation);
+      expect(await claimHead(store, conversation)).toMatchObject({ attempt: TURN_LIMITS.maxAttempts });
+    });
+
+    test('a last attempt that dies alone settles the turn as poison', async () => {
+      const { store, lapseLease } = harness();
+      const conversation = newConversation();
+      const lease = await claimLast(conversation);
+      expect(await store.startAlone(lease)).toEqual({ status: 'recorded' });
+      expect(await store.startAlone(lease), 'sent again').toEqual({ status: 'recorded' });
+      await lapseLease(conversation);
+      expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'poison', turn: 'bad' });
+    });
+
+    test('says nothing of a later claim', async () => {
+      const { store, lapseLease } = harness();
+      const conversation = newConversation();
+      const lease = await claimLast(conversation);
+      await store.startAlone(lease);
+      await store.release(lease, 'back');
+      expect(await claimHead(store, conversation)).toMatchObject({ attempt: TURN_LIMITS.maxAttempts });
+      await lapseLease(conversation);
+      expect(await claimHead(store, conversation)).toMatchObject({ attempt: TURN_LIMITS.maxAttempts });
+    });
+
+    test('is refused to an owner that has lost the turn', async () => {
+      const { store, lapseLease } = harness();
+      const conversation = newConversation();
+      const lease = await claimLast(conversation);
+      await lapseLease(conversation);
+      await claimHead(store, conversation);
+      expect(await store.startAlone(lease)).toEqual({ status: 'fenced' });
+    });
+
+    test('an outcome of a turn that runs alone gives it two more deaths', async () => {
+      const { store, lapseLease } = harness();
+      const conversation = newConversation();
+      const lease = await claimLast(conversation);
+      await store.startAlone(lease);
+      await store.recordStep(lease, textStep('s', 1));
+      for (const expected of [2, 3]) {
+        await lapseLease(conversation);
+        expect(await claimHead(store, conversation)).toMatchObject({ attempt: expected });
+      }
+    });
+  });
+}

@@ -1,0 +1,206 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineTool, type ToolContext } from '../../../src/domain/agent.ts';
+import type { Model, ModelRequest, ModelUsage } from '../../../src/domain/model.ts';
+import { type ScriptedAnswer, scriptedModel } from '../../../src/models/scripted.ts';
+import { Fixture, type FixtureOptions, ref } from './fixture.ts';
+import { settleTasks } from './manual-timers.ts';
+
+const DEADLINE_MS = 10_000;
+const CALLS_END_MS = 8_000;
+const WORK_ENDS_MS = 9_000;
+
+const USAGE: ModelUsage = { inputTotal: 120, output: 1, outputKept: 1 };
+
+/** A model that answers when the test says so. */
+function heldModel(answers: readonly ScriptedAnswer[] = [{ content: 'done' }], usage?: ModelUsage) {
+  const gate = Promise.withResolvers<void>();
+  const called = Promise.withResolvers<void>();
+  const scripted = scriptedModel({ steps: answers.map((answer) => ({ answer })) });
+  const model: Model = {
+    profile: scripted.profile,
+    generate: async (request: ModelRequest) => {
+      called.resolve();
+      if (usage !== undefined) request.onUsage?.(usage);
+      const { promise: aborted, reject } = Promise.withResolvers<never>();
+      request.signal.addEventListener('abort', () => reject(request.signal.reason as Error), { once: true });
+      await Promise.race([gate.promise, aborted]);
+      return await scripted.generate(request);
+    },
+  };
+  return { model, called: called.promise, release: () => gate.resolve() };
+}
+
+const CALLS: ScriptedAnswer = { toolCalls: [{ id: 'call', name: 'pay', arguments: {} }] };
+
+/** A tool that answers when the test says so, and may listen to its signal. */
+function heldTool(onAbort: 'answers' | 'throws' | 'ignores' = 'ignores') {
+  const gate = Promise.withResolvers<string>();
+  const called = Promise.withResolvers<void>();
+  const state = { runs: 0 };
+  const run = async (_: unknown, { signal }: ToolContext): Promise<string> => {
+    state.runs += 1;
+    called.resolve();
+    if (onAbort === 'answers') signal.addEventListener('abort', () => gate.resolve('paid at the last moment'));
+    if (onAbort === 'throws') signal.addEventListener('abort', () => gate.reject(signal.reason));
+    return await gate.promise;
+  };
+  const tool = defineTool({ name: 'pay', description: '', input: z.object({}), retry: 'never', run });
+  return { tool, state, called: called.promise, release: () => gate.resolve('paid') };
+}
+
+async function openTurn(options: FixtureOptions): Promise<{ world: Fixture; delivery: Promise<unknown> }> {
+  const world = await Fixture.open(options);
+  await world.accept('t1', 'Pay.');
+  return { world, delivery: world.deliver() };
+}
+
+function begin(world: Fixture): void {
+  world.shutdown.begin(DEADLINE_MS, world.timers);
+}
+
+/** The turn may be claimed at once, and its interrupted claim does not count. */
+function expectHandedBack(world: Fixture, isCutOff: boolean): void {
+  const { owner, attempts, wake } = world.db.find(ref) ?? {};
+  expect({ owner, attempts }).toEqual({ owner: undefined, attempts: 0 });
+  expect(world.wakes.at(-1)).toEqual({ kind: 'turn', wake });
+  expect(world.eventsOf('lease_returned')).toMatchObject([{ what: 'turn', turn: 't1', isCutOff }]);
+  expect(world.shutdown.cutOff).toBe(isCutOff ? 1 : 0);
+}
+
+describe('a worker that stops', () => {
+  it('lets a model call in flight end in time, and settles the turn by its answer', async () => {
+    const held = heldModel();
+    const { world, delivery } = await openTurn({ model: held.model });
+    await held.called;
+    begin(world);
+    await world.timers.advance(CALLS_END_MS - 1);
+    held.release();
+    expect(await delivery).toBe('done');
+    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+    expect(world.shutdown.cutOff).toBe(0);
+  });
+
+  it('begins no tool behind a model call: the turn is handed back between the two', async () => {
+    const held = heldModel([CALLS, { content: 'done' }]);
+    const pay = heldTool();
+    const { world, delivery } = await openTurn({ model: held.model, tools: [pay.tool] });
+    await held.called;
+    begin(world);
+    held.release();
+    await delivery;
+    expectHandedBack(world, false);
+    expect(pay.state.runs).toBe(0);
+    expect((await world.view('t1'))?.state).toBe('queued');
+    const claim = await world.store.claim(ref, 'next', 'w');
+    const steps = claim.status === 'claimed' ? [...claim.turn.steps.keys()] : [];
+    expect(steps, 'a call that was not begun is not marked as started').toEqual(['model-1']);
+    expect(await world.countTimers()).toBe(2);
+  });
+
+  it('aborts a model call that goes on for too long, and hands the turn back', async () => {
+    const held = heldModel([{ content: 'never' }], USAGE);
+    const { world, delivery } = await openTurn({ model: held.model });
+    await held.called;
+    begin(world);
+    await world.timers.advance(CALLS_END_MS);
+    await delivery;
+    expectHandedBack(world, true);
+    expect(world.eventsOf('model_called')).toMatchObject([{ outcome: 'stopped', inputTokens: 120, outputTokens: 1 }]);
+    expect(await world.view('t1')).toMatchObject({ state: 'queued' });
+  });
+
+  it('hands a turn back whose model does not listen to its signal', async () => {
+    const scripted = scriptedModel({ steps: [] });
+    const model: Model = { profile: scripted.profile, generate: () => new Promise(() => undefined) };
+    const { world, delivery } = await openTurn({ model });
+    await settleTasks();
+    begin(world);
+    await world.timers.advance(WORK_ENDS_MS);
+    await delivery;
+    expectHandedBack(world, true);
+    expect(world.eventsOf('model_called')).toMatchObject([{ outcome: 'stopped' }]);
+  });
+
+  it('records a tool that ends within the deadline, and begins no model call behind it', async () => {
+    const pay = heldTool();
+    const model = scriptedModel({ steps: [{ answer: CALLS }] });
+    const { world, delivery } = await openTurn({ model, tools: [pay.tool] });
+    await pay.called;
+    begin(world);
+    await world.timers.advance(CALLS_END_MS - 1);
+    pay.release();
+    await delivery;
+    expectHandedBack(world, false);
+    expect(world.log.at(-1)).toMatchObject({ role: 'tool', content: 'paid' });
+  });
+
+  it('records a tool that answers to its signal', async () => {
+    const pay = heldTool('answers');
+    const model = scriptedModel({ steps: [{ answer: CALLS }] });
+    const { world, delivery } = await openTurn({ model, tools: [pay.tool] });
+    await pay.called;
+    begin(world);
+    await world.timers.advance(CALLS_END_MS);
+    await delivery;
+    expectHandedBack(world, false);
+    expect(world.log.at(-1)).toMatchObject({ role: 'tool', content: 'paid at the last moment' });
+  });
+
+  it.each(['throws', 'ignores'] as const)('leaves the outcome of a tool open that %s at its signal', async (how) => {
+    const pay = heldTool(how);
+    const model = scriptedModel({ steps: [{ answer: CALLS }, { answer: { content: 'done' } }] });
+    const { world, delivery } = await openTurn({ model, tools: [pay.tool] });
+    await pay.called;
+    begin(world);
+    await world.timers.advance(WORK_ENDS_MS);
+    await delivery;
+    expectHandedBack(world, true);
+    expect(world.log.at(-1)).toMatchObject({ role: 'assistant' });
+    pay.release();
+    await settleTasks();
+    expect(world.log.at(-1), 'its late answer is dropped').toMatchObject({ role: 'assistant' });
+  });
+
+  it('keeps the result of a tool whose neighbour is cut off', async () => {
+    const both = { toolCalls: ['pay', 'ask'].map((name) => ({ id: name, name, arguments: {} })) };
+    const pay = heldTool('answers');
+    const stuck = heldTool('throws');
+    const model = scriptedModel({ steps: [{ answer: both }] });
+    const { world, delivery } = await openTurn({ model, tools: [pay.tool, { ...stuck.tool, name: 'ask' }] });
+    await Promise.all([pay.called, stuck.called]);
+    begin(world);
+    await world.timers.advance(CALLS_END_MS);
+    await delivery;
+    expectHandedBack(world, true);
+    expect(world.log.filter(({ role }) => role === 'tool')).toMatchObject([{ content: 'paid at the last moment' }]);
+  });
+
+  it('takes no further turn: neither the next of its mailbox nor another delivery', async () => {
+    const held = heldModel();
+    const world = await Fixture.open({ model: held.model });
+    for (const turn of ['t1', 't2']) await world.accept(turn, 'Hi');
+    const delivery = world.deliver();
+    await held.called;
+    begin(world);
+    held.release();
+    await delivery;
+    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+    expect(await world.view('t2')).toMatchObject({ state: 'queued' });
+    expect(world.wakes).toEqual([{ kind: 'turn', wake: world.db.find(ref)?.wake }]);
+    expect(await world.deliver()).toBe('postponed');
+    expect(world.db.find(ref)?.owner).toBeUndefined();
+  });
+
+  it('loses a turn that was canceled under it, and wakes nobody for it', async () => {
+    const held = heldModel();
+    const { world, delivery } = await openTurn({ model: held.model });
+    await held.called;
+    await world.store.cancel(ref, 't1', 'w');
+    begin(world);
+    await world.timers.advance(WORK_ENDS_MS);
+    expect(await delivery).toBe('lost');
+    expect(world.wakes).toEqual([]);
+    expect(await world.view('t1')).toMatchObject({ state: 'canceled' });
+  });
+});
