@@ -1,7 +1,21 @@
 import { z } from 'zod';
+import { writeBoundedJson } from './bounded-json.ts';
 
 /** A message may hold at most this many UTF-8 bytes (1 MiB). */
 export const MAX_MESSAGE_BYTES = 1_048_576;
+
+/**
+ * Any JSON, copied: nothing of a caller's or a provider's object is kept that could fail later. `raw` and each part have the
+ * bounds of a message.
+ */
+export const jsonSchema = z.unknown().transform((value, context): unknown => {
+  if (value === undefined) return undefined;
+  const written = writeBoundedJson(value, { maxCharacters: MAX_MESSAGE_BYTES });
+  if (written.status === 'written') return JSON.parse(written.json);
+  const { path, why, code } = written;
+  context.addIssue({ code: 'custom', path: [...path], message: why, params: { code } });
+  return z.NEVER;
+});
 
 export const toolCallSchema = z.object({
   /** in the log `c<seq>_<index>`; elsewhere whatever the caller or provider uses, unique within a conversation */
@@ -33,9 +47,9 @@ export const messageSchema = z.object({
   /** protects the group that the message belongs to */
   pinned: z.boolean().optional(),
   /** content that is not text (images and the like); `content` holds its text */
-  parts: z.array(z.unknown()).optional(),
+  parts: z.array(jsonSchema).optional(),
   /** the provider's item, verbatim */
-  raw: z.unknown().optional(),
+  raw: jsonSchema.optional(),
   /** of a checkpoint: the seqs it stands for, and the version that put it there */
   checkpoint: z
     .object({

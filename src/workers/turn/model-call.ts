@@ -5,16 +5,21 @@ import {
   isModelError,
   type Model,
   type ModelAnswer,
+  ModelError,
   type ModelErrorKind,
   type ModelRequest,
 } from '../../domain/model.ts';
-import { checkAnswer } from '../../domain/model-answer.ts';
+import { checkAnswer, isKind, readModelError } from '../../domain/model-answer.ts';
 import type { Clock } from '../../domain/ports/clock.ts';
 import type { Tracing } from '../../domain/ports/tracing.ts';
 import type { TurnLease } from '../../domain/ports/turn-store.ts';
+import { clipText } from '../../domain/thrown.ts';
 import { describeUsage } from '../../domain/usage.ts';
 import { LostTurn } from './lost-turn.ts';
 import { callWithin, type StepDeadline, StepTimeout } from './step-deadline.ts';
+
+/** A longer name is no model's. */
+const MODEL_NAME_CHARACTERS = 256;
 
 /** What a call that brought no answer means for its turn. */
 export interface ModelFailure {
@@ -55,21 +60,30 @@ export function callModel(call: ModelCall): Promise<ModelCallResult> {
 }
 
 async function askModel(call: ModelCall): Promise<ModelCallResult> {
-  const { lease, model, request, deadline, clock, onContent } = call;
+  const { lease, request, deadline, clock, onContent } = call;
   const { conversation, turn } = lease;
   const startedAt = clock.now();
   const { observed, firstText } = observeRequest(call);
   onContent?.({ type: 'model_asked', conversation, turn, system: request.system, messages: request.messages });
   try {
-    const answer = checkAnswer(await callWithin(deadline, (signal) => model.generate({ ...observed, signal })));
+    const answer = await callWithin(deadline, (signal) => generateSafely(call, { ...observed, signal }));
     reportCall(call, 'answered', { startedAt, firstTextAt: firstText.at, answer });
     const { content, toolCalls } = answer;
     onContent?.({ type: 'model_answered', conversation, turn, content, toolCalls });
     return { status: 'answered', answer };
   } catch (error) {
     reportCall(call, outcomeOf(error), { startedAt, firstTextAt: firstText.at, error });
-    if (deadline.signal.aborted) throw error;
+    deadline.signal.throwIfAborted();
     return { status: 'failed', failure: describeFailure(error) };
+  }
+}
+
+/** The border to a model that anybody may have written. @throws ModelError, whatever the model throws or answers */
+async function generateSafely({ model, clock }: ModelCall, request: ModelRequest): Promise<ModelAnswer> {
+  try {
+    return checkAnswer(await model.generate(request));
+  } catch (error) {
+    throw readModelError(error, clock.now());
   }
 }
 
@@ -77,32 +91,37 @@ async function askModel(call: ModelCall): Promise<ModelCallResult> {
 function observeRequest({ lease: { conversation }, request, clock, onEvent }: ModelCall) {
   const firstText: { at: number | undefined } = { at: undefined };
   const { onText } = request;
-  const onPassedOver = (model: string, outcome: ModelErrorKind): void => {
+  const onPassedOver = (name: unknown, kind: unknown): void => {
     firstText.at = undefined;
-    onEvent({ type: 'model_passed_over', conversation, purpose: 'turn', model, outcome });
-    request.onPassedOver?.(model, outcome);
+    // Both are values of the model's own code, and become labels of metrics.
+    const passed = { model: nameModel(name), outcome: isKind(kind) ? kind : 'fatal' } as const;
+    onEvent({ type: 'model_passed_over', conversation, purpose: 'turn', ...passed });
+    request.onPassedOver?.(passed.model, passed.outcome);
   };
   const observed = {
     ...request,
     onPassedOver,
     ...(onText && {
-      onText(piece: string) {
+      onText(piece: unknown) {
+        // Text alone is streamed: whatever else a model hands over is left out, and the answer is still checked whole.
+        if (typeof piece !== 'string') return;
         firstText.at ??= clock.now();
-        return onText(piece);
+        onText(piece);
       },
     }),
   };
   return { observed, firstText };
 }
 
-/** An error that no adapter coded could quote the request, so that only its name is kept. */
+function nameModel(name: unknown): string {
+  return typeof name === 'string' ? clipText(name, MODEL_NAME_CHARACTERS) : 'unknown';
+}
+
+/** @param error of the model, as `generateSafely` reads it, or of the deadline */
 function describeFailure(error: unknown): ModelFailure {
   if (error instanceof StepTimeout) return { kind: 'retry', message: error.message };
-  if (isModelError(error)) {
-    const { kind, message, retryAt, code, form } = error;
-    return { kind, message, retryAt, code, form };
-  }
-  return { kind: 'fatal', message: error instanceof Error ? error.name : typeof error };
+  const { kind, message, retryAt, code, form } = isModelError(error) ? error : new ModelError('fatal', 'unknown');
+  return { kind, message, retryAt, code, form };
 }
 
 function outcomeOf(error: unknown): ModelOutcome {

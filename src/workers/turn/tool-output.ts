@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { ToolOutput } from '../../domain/agent.ts';
 import type { ToolOutcome } from '../../domain/events.ts';
 import { MAX_MESSAGE_BYTES } from '../../domain/message.ts';
+import { safeParse } from '../../domain/parse.ts';
 
 /** The answer to one call: what enters the log, and how it is counted. */
 export interface ToolAnswer {
@@ -32,7 +33,7 @@ export function readOutput(value: unknown): ToolAnswer {
 
 /** A text, or `{content, isError?}` and nothing else. */
 function readExact(value: unknown): ToolAnswer | undefined {
-  const parsed = outputSchema.safeParse(value);
+  const parsed = safeParse(outputSchema, value, 'result', 'invalid_input');
   if (!parsed.success) return undefined;
   return { output: parsed.data, outcome: parsed.data.isError === true ? 'failed' : 'done' };
 }
