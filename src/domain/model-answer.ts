@@ -4,6 +4,7 @@ import {
   isModelError,
   MODEL_ERROR_KINDS,
   type ModelAnswer,
+  type ModelCompaction,
   ModelError,
   type ModelErrorKind,
   type ModelUsage,
@@ -47,6 +48,19 @@ export function checkAnswer(answer: unknown): ModelAnswer {
   };
 }
 
+const compactionSchema = z.object({ text: z.string().max(MAX_MESSAGE_BYTES).nullish(), raw: jsonSchema });
+
+/** As `checkAnswer`, of a provider's own compaction. @throws ModelError of kind `fatal` */
+export function checkCompaction(compaction: unknown): ModelCompaction {
+  const usage = readUsage(compaction);
+  const read = safeParse(compactionSchema, compaction, 'compaction', 'invalid_input');
+  if (!read.success) {
+    throw new ModelError('fatal', read.problems[0]?.message ?? 'compaction: invalid', usage && { usage });
+  }
+  const { text, raw } = read.data;
+  return { ...(typeof text === 'string' && { text }), ...(usage && { usage }), raw };
+}
+
 const ERROR_CODE_CHARACTERS = 200;
 /** A form shows the few entries that a refusal names. */
 const ERROR_FORM_CHARACTERS = 64 * 1024;
@@ -66,14 +80,25 @@ export function readModelError(thrown: unknown, now: number): ModelError {
   const form = readSafely(thrown, 'form');
   const usage = readUsage(thrown);
   return new ModelError(isKind(kind) ? kind : 'fatal', message, {
-    ...(typeof retryAt === 'number' && Math.abs(retryAt - now) <= MAX_RETRY_MS && { retryAt }),
+    ...(typeof retryAt === 'number' && retryAt >= 0 && retryAt - now <= MAX_RETRY_MS && { retryAt }),
     ...(code !== undefined && { code: clipText(code, ERROR_CODE_CHARACTERS) }),
     ...(typeof form === 'string' && { form: clipText(form, ERROR_FORM_CHARACTERS) }),
     ...(usage && { usage }),
   });
 }
 
-export function isKind(kind: unknown): kind is ModelErrorKind {
+/** What a chain tells of a model that it passed over. Both become labels of metrics, so neither is taken as it comes. */
+export function readPassedOver(
+  model: unknown,
+  kind: unknown,
+): { readonly model: string; readonly outcome: ModelErrorKind } {
+  return {
+    model: typeof model === 'string' ? clipText(model, MODEL_NAME_CHARACTERS) : 'unknown',
+    outcome: isKind(kind) ? kind : 'fatal',
+  };
+}
+
+function isKind(kind: unknown): kind is ModelErrorKind {
   return MODEL_ERROR_KINDS.some((known) => known === kind);
 }
 

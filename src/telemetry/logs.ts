@@ -52,9 +52,11 @@ function readSpanIds(): { readonly trace_id?: string; readonly span_id?: string 
 /** Writes the catalogue's line of every event. */
 export function logEvents(logger: Logger): EventListener {
   return (event) => {
-    const { level, message, fields, error } = describeEvent(event);
+    const { level, message, fields, ...failure } = describeEvent(event);
     if (!logger.isLevelEnabled(level)) return;
-    logger[level]({ ...fields, ...(error !== undefined && { error }) }, message);
+    // pino leaves out what is undefined, which can be thrown as well.
+    const error = 'error' in failure && { error: failure.error ?? String(failure.error) };
+    logger[level]({ ...fields, ...error }, message);
   };
 }
 

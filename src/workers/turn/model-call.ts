@@ -9,17 +9,13 @@ import {
   type ModelErrorKind,
   type ModelRequest,
 } from '../../domain/model.ts';
-import { checkAnswer, isKind, readModelError } from '../../domain/model-answer.ts';
+import { checkAnswer, readModelError, readPassedOver } from '../../domain/model-answer.ts';
 import type { Clock } from '../../domain/ports/clock.ts';
 import type { Tracing } from '../../domain/ports/tracing.ts';
 import type { TurnLease } from '../../domain/ports/turn-store.ts';
-import { clipText } from '../../domain/thrown.ts';
 import { describeUsage } from '../../domain/usage.ts';
 import { LostTurn } from './lost-turn.ts';
 import { callWithin, type StepDeadline, StepTimeout } from './step-deadline.ts';
-
-/** A longer name is no model's. */
-const MODEL_NAME_CHARACTERS = 256;
 
 /** What a call that brought no answer means for its turn. */
 export interface ModelFailure {
@@ -93,8 +89,7 @@ function observeRequest({ lease: { conversation }, request, clock, onEvent }: Mo
   const { onText } = request;
   const onPassedOver = (name: unknown, kind: unknown): void => {
     firstText.at = undefined;
-    // Both are values of the model's own code, and become labels of metrics.
-    const passed = { model: nameModel(name), outcome: isKind(kind) ? kind : 'fatal' } as const;
+    const passed = readPassedOver(name, kind);
     onEvent({ type: 'model_passed_over', conversation, purpose: 'turn', ...passed });
     request.onPassedOver?.(passed.model, passed.outcome);
   };
@@ -111,10 +106,6 @@ function observeRequest({ lease: { conversation }, request, clock, onEvent }: Mo
     }),
   };
   return { observed, firstText };
-}
-
-function nameModel(name: unknown): string {
-  return typeof name === 'string' ? clipText(name, MODEL_NAME_CHARACTERS) : 'unknown';
 }
 
 /** @param error of the model, as `generateSafely` reads it, or of the deadline */
