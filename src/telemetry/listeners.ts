@@ -52,6 +52,6 @@ function tellAll<Event>(
   for (const { listener, error } of failures) fail(listener, error);
 }
 
-async function settle(given: object): Promise<void> {
+async function settle(given: unknown): Promise<void> {
   await given;
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { TurnfoldClient } from '../../src/client/client.ts';
+import type { CallAnswer } from '../../src/client/input.ts';
 import { isTurnfoldError, type TurnfoldError } from '../../src/domain/errors.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { HOSTILE_JSON, hostileProxy } from '../fakes/hostile-values.ts';
@@ -60,21 +61,24 @@ test.each<[string, (client: TurnfoldClient) => Promise<unknown>]>([
   ['enqueueTurn', (client) => client.enqueueTurn(hostileProxy() as never)],
   ['a conversation’s name', (client) => client.describe(hostileProxy() as never)],
   ['a conversation’s name that is a symbol', (client) => client.describe(Symbol('c1') as never)],
-  ['fork', (client) => client.fork('c1', 'c2', hostileProxy() as never)],
-  ['answer', (client) => client.answer('c1', 't1', hostileProxy() as never)],
+  ['fork', (client) => client.fork('c1', 'c2', hostileProxy())],
+  ['answer', (client) => client.answer('c1', 't1', hostileProxy() as Readonly<Record<string, CallAnswer>>)],
   ['answer of one call', (client) => client.answer('c1', 't1', { c1_0: hostileProxy() as never })],
-  ['approve', (client) => client.approve('c1', 'p', hostileProxy() as never)],
-  ['openTurns', (client) => client.openTurns('c1', hostileProxy() as never)],
-  ['failedTurns', (client) => client.failedTurns(hostileProxy() as never)],
+  ['approve', (client) => client.approve('c1', 'p', hostileProxy())],
+  ['openTurns', (client) => client.openTurns('c1', hostileProxy())],
+  ['failedTurns', (client) => client.failedTurns(hostileProxy())],
 ])('%s refuses a value that fails whatever it is asked', async (_, call) => {
   expect(await refusalOf(call)).toMatchObject({ code: 'invalid_input' });
 });
 
 test('a field with a name of 5 MB makes no message of 5 MB', async () => {
   const long = 'x'.repeat(5_000_000);
-  await refusalOf((client) => client.enqueueTurn({ conversation: 'c1', agent: 'a', input: 'x', [long]: 1 } as never));
-  await refusalOf((client) => client.answer('c1', 't1', { [long]: { content: 5 as never } }));
-  await refusalOf((client) => client.answer('c1', 't1', { [long]: { content: 'x'.repeat(2_000_000) } }));
+  const errors = [
+    await refusalOf((client) => client.enqueueTurn({ conversation: 'c1', agent: 'a', input: 'x', [long]: 1 })),
+    await refusalOf((client) => client.answer('c1', 't1', { [long]: { content: 5 as never } })),
+    await refusalOf((client) => client.answer('c1', 't1', { [long]: { content: 'x'.repeat(2_000_000) } })),
+  ];
+  for (const { message, field = '' } of errors) expect(message.length + field.length).toBeLessThan(2_000);
 });
 
 test('a text of 100 MB is refused as too large', async () => {

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { assert, jsonValue, property } from 'fast-check';
 import { expect, test } from 'vitest';
 import { copyBoundedJson, writeBoundedJson } from '../../src/domain/bounded-json.ts';
 import { HOSTILE_JSON, nestDeeply } from '../fakes/hostile-values.ts';
@@ -7,8 +7,8 @@ import { errorOf } from './error-of.ts';
 const bounds = { maxCharacters: 1_048_576 };
 
 test('writes JSON as JSON.stringify does', () => {
-  fc.assert(
-    fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
+  assert(
+    property(jsonValue({ maxDepth: 6 }), (value) => {
       expect(writeBoundedJson(value, bounds)).toEqual({ status: 'written', json: JSON.stringify(value) });
     }),
   );

@@ -5,7 +5,8 @@ const fail = (): never => {
   throw new Error('a getter that throws');
 };
 
-function withGetter(key: string, on: object = {}): object {
+/** The object with a property that throws when it is read. */
+export function withGetter(key: string, on: object = {}): object {
   return Object.defineProperty(on, key, { get: fail, enumerable: true });
 }
 
@@ -33,7 +34,7 @@ const LONG = 5 * 1024 * 1024;
 
 /** What may be thrown. */
 export const HOSTILE_THROWN: readonly NamedValue[] = [
-  ['an object without a prototype', () => Object.create(null)],
+  ['an object without a prototype', () => Object.create(null) as object],
   ['undefined', () => undefined],
   ['null', () => null],
   ['a symbol', () => Symbol('odd')],

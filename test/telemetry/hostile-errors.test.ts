@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { TurnfoldError } from '../../src/domain/errors.ts';
-import type { WorkerEvent } from '../../src/domain/events.ts';
+import type { EventListener, WorkerEvent } from '../../src/domain/events.ts';
 import { combineListeners } from '../../src/telemetry/listeners.ts';
 import { createLogger, logEvents } from '../../src/telemetry/logs.ts';
 import { HOSTILE_JSON, HOSTILE_THROWN } from '../fakes/hostile-values.ts';
@@ -40,13 +40,11 @@ test('a listener whose promise is rejected is reported to the others, and ends n
   const seen: WorkerEvent[] = [];
   const broken = new Error('broken');
   const heard = Promise.withResolvers<void>();
-  const tell = combineListeners(
-    async () => Promise.reject(broken),
-    (event) => {
-      seen.push(event);
-      if (event.type === 'worker_failed') heard.resolve();
-    },
-  );
+  const rejecting = (async () => Promise.reject(broken)) as () => unknown as EventListener; // as JavaScript allows it
+  const tell = combineListeners(rejecting, (event) => {
+    seen.push(event);
+    if (event.type === 'worker_failed') heard.resolve();
+  });
   tell(samples.turn_settled);
   await heard.promise;
   expect(seen).toEqual([samples.turn_settled, { type: 'worker_failed', where: 'listener', error: broken }]);

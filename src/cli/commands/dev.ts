@@ -96,6 +96,7 @@ function chooseAgent(agents: readonly Agent[], wanted: string | undefined): stri
 
 /** Lines of standard input, one after the other, until `/quit` or its end. A prompt is only for a person at a terminal. */
 async function readPrompt(prompt: string, signal: AbortSignal, answer: (line: string) => Promise<void>): Promise<void> {
+  // oxlint-disable-next-line no-restricted-properties -- readline shows its prompt and what is typed, nothing else
   const { stdin, stdout } = process;
   const lines = createInterface({ input: stdin, signal, prompt, ...(stdin.isTTY ? { output: stdout } : {}) });
   forwardInterrupt(lines);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Tool } from '../../../src/domain/agent.ts';
 import { type Model, type ModelAnswer, ModelError } from '../../../src/domain/model.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../../src/models/scripted.ts';
-import { HOSTILE_JSON, HOSTILE_THROWN, hostileProxy } from '../../fakes/hostile-values.ts';
+import { HOSTILE_JSON, HOSTILE_THROWN, hostileProxy, withGetter } from '../../fakes/hostile-values.ts';
 import { Fixture, ref } from './fixture.ts';
 
 const { profile } = scriptedModel({ decide: () => ({}) });
@@ -60,14 +60,7 @@ it.each(HOSTILE_JSON.filter(([name]) => name !== '5 MB'))(
 
 it.each<[string, unknown]>([
   ['a proxy', hostileProxy()],
-  [
-    'a thenable that throws',
-    {
-      get then() {
-        throw Object.create(null);
-      },
-    },
-  ],
+  ['a thenable that throws', withGetter('then')],
   ['a symbol', Symbol('odd')],
 ])('answers a call with an error when its tool gives back %s', async (_, value) => {
   const { world, view } = await answerWith(callOnce(), [tool(async () => value)]);
