@@ -197,11 +197,16 @@ function describeUnused({
 
 /** Counts a message once, at the border. @throws message_too_large, with the field */
 export async function weighMessage(counter: TokenCounter, message: Message, field: string): Promise<WeighedMessage> {
+  checkMessageBytes(message, field);
+  const bytes = bytesOfMessage(message);
+  return { message, bytes, tokens: await countMessage(counter, message) };
+}
+
+/** @throws message_too_large, with the field */
+export function checkMessageBytes(message: Message, field: string): void {
   // Its text first: the JSON of a text of hundreds of megabytes is not worth making.
   checkBytes(message.content, field);
   checkBytes(JSON.stringify(message), field);
-  const bytes = bytesOfMessage(message);
-  return { message, bytes, tokens: await countMessage(counter, message) };
 }
 
 /** @throws message_too_large */
