@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ToolOutput } from '../domain/agent.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import { type ConversationRef, DEFAULT_TENANT, idSchema } from '../domain/ids.ts';
-import { MAX_MESSAGE_BYTES, type Message, messageSchema, type WeighedMessage } from '../domain/message.ts';
+import { boundedList, MAX_MESSAGE_BYTES, type Message, messageSchema, type WeighedMessage } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
 import type { BroughtAnswer } from '../domain/ports/turn-store.ts';
@@ -42,7 +42,10 @@ export const enqueueSchema = z
 export const appendSchema = z.strictObject({
   ...conversationFields,
   agent: idSchema,
-  messages: z.array(messageSchema).min(1).max(5_000),
+  messages: boundedList(messageSchema, 5_000).refine(
+    (messages) => messages.length > 0,
+    'expected at least one message',
+  ),
   /** the same operation again changes nothing */
   operation: idSchema.optional(),
   /** refuse unless the log ends here */

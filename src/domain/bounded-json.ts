@@ -5,8 +5,10 @@ import { describeThrown } from './thrown.ts';
 /** Deeper JSON overflows the stack of the recursive code that renders, counts and stores it. */
 export const MAX_JSON_DEPTH = 200;
 
-/** A megabyte may hold 350,000 values, and would keep the event loop for 100 ms; so many take 30 ms at most. */
-const MAX_JSON_VALUES = 50_000;
+/** In values: more would hold the event loop for over 50 ms. A megabyte may hold 350,000 of them. */
+const MAX_WORK = 250_000;
+/** A key or a list that is not empty takes as long as four values more. */
+const MEMBERS_WORK = 4;
 
 export interface JsonBounds {
   /** UTF-16 units of the text: never more than its bytes in UTF-8 */
@@ -80,7 +82,7 @@ class JsonWriter {
   /** lists and objects that are being written: one that holds itself has no JSON */
   readonly #open = new Set<object>();
   #json = '';
-  #values = 0;
+  #work = 0;
 
   constructor(bounds: JsonBounds) {
     this.#bounds = bounds;
@@ -120,8 +122,7 @@ class JsonWriter {
   }
 
   #begin(value: unknown): void {
-    this.#values += 1;
-    if (this.#values > MAX_JSON_VALUES) this.#tooLarge(`more than ${MAX_JSON_VALUES} values`);
+    this.#spend(1);
     switch (typeof value) {
       case 'string':
         return this.#put(this.#quote(value));
@@ -144,11 +145,18 @@ class JsonWriter {
     const isList = Array.isArray(source);
     const keys = isList ? undefined : Object.keys(source);
     const length = isList ? source.length : (keys as string[]).length;
+    if (length === 0) return this.#put(isList ? '[]' : '{}');
     // Each member is at least one character: a list that announces a billion is refused before it is walked.
     this.#reserve(length);
+    this.#spend(isList ? MEMBERS_WORK : MEMBERS_WORK * length);
     this.#open.add(source);
     this.#frames.push({ source, keys, length, next: 0, hasMember: false });
     this.#put(isList ? '[' : '{');
+  }
+
+  #spend(work: number): void {
+    this.#work += work;
+    if (this.#work > MAX_WORK) this.#tooLarge('more values than a message may have');
   }
 
   #quote(text: string): string {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { jsonSchema, MAX_MESSAGE_BYTES, toolCallSchema } from './message.ts';
+import { boundedList, jsonSchema, MAX_CALLS, MAX_MESSAGE_BYTES, toolCallSchema } from './message.ts';
 import {
   isModelError,
   MODEL_ERROR_KINDS,
@@ -18,7 +18,7 @@ const MODEL_NAME_CHARACTERS = 256;
 const answerSchema = z
   .object({
     content: z.string(),
-    toolCalls: z.array(toolCallSchema),
+    toolCalls: boundedList(toolCallSchema, MAX_CALLS),
     end: z.enum(['complete', 'cut_off', 'refusal']).nullish(),
     model: z.string().min(1).max(MODEL_NAME_CHARACTERS).nullish(),
     raw: jsonSchema.nullish(),
