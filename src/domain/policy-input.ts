@@ -1,3 +1,4 @@
+import { writeBoundedJson } from './bounded-json.ts';
 import { TurnfoldError } from './errors.ts';
 import { findUnreadable } from './find-unreadable.ts';
 import { isMapping, joinPath, nameIssues } from './parse.ts';
@@ -27,9 +28,17 @@ export interface PolicyExamination extends ReadPolicy {
   readonly problems: readonly TurnfoldError[];
 }
 
+/** Far more than any policy has. */
+const POLICY_BOUNDS = { maxCharacters: 10_000_000 };
+
 /** Reads a policy as `readPolicy` does, and tells of all that is wrong instead of the first. */
 export function examinePolicy(value: unknown, at = ''): PolicyExamination {
   try {
+    // What is wrong in another way is named better by the setting that it stands in.
+    const written = writeBoundedJson(value, POLICY_BOUNDS);
+    if (written.status === 'refused' && written.code === 'message_too_large') {
+      return { policy: {}, warnings: [], problems: [refusal(joinPath(at, written.path) || 'policy', written.why)] };
+    }
     return examineValue(value, at);
   } catch (error) {
     // A module's policy may have a getter that throws, or hold itself.

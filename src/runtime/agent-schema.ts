@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Agent } from '../domain/agent.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import { idSchema } from '../domain/ids.ts';
+import { boundedList } from '../domain/message.ts';
 import { ENCODINGS } from '../domain/model.ts';
 import { safeParse } from '../domain/parse.ts';
 import type { PolicyInput } from '../domain/policy.ts';
@@ -11,6 +12,10 @@ import { clipText, readSafely } from '../domain/thrown.ts';
 
 /** A longer one is none: timers of the process end there, 24.8 days, and fire at once beyond. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
+
+/** More than any process or provider takes; a list may announce a billion. */
+const MAX_AGENTS = 10_000;
+const MAX_TOOLS = 10_000;
 
 const isSchema = (value: unknown): boolean => typeof value === 'object' && value !== null && '_zod' in value;
 const positive = z.number().gt(0);
@@ -49,7 +54,7 @@ const agentSchema = z.looseObject({
   name: z.string(),
   system: z.union([z.string(), functionSchema], 'expected a text, or a function that writes one'),
   model: modelSchema,
-  tools: z.array(toolSchema),
+  tools: boundedList(toolSchema, MAX_TOOLS),
   policy: z.looseObject({}),
   maxSteps: count.optional(),
   turnTimeoutMs: timeoutSchema.optional(),
@@ -74,6 +79,9 @@ export function readAgents(values: unknown): ReadAgents {
   if (!Array.isArray(values) || values.length === 0) {
     const why = Array.isArray(values) ? 'expected at least one agent' : 'expected a list of agents';
     return { agents: [], warnings: [], problems: [refuse('agents', why)] };
+  }
+  if (values.length > MAX_AGENTS) {
+    return { agents: [], warnings: [], problems: [refuse('agents', `expected at most ${MAX_AGENTS} agents`)] };
   }
   const names = new Set<unknown>();
   const read = values.map((value: unknown, index): ReadAgents => {

@@ -8,6 +8,7 @@ import { type Output, openOutput, reportError, writeJson } from '../../src/cli/o
 import type { TurnfoldClient } from '../../src/client/index.ts';
 import { TurnfoldError } from '../../src/domain/errors.ts';
 import { escapeActing } from '../../src/domain/visible-text.ts';
+import { parsePolicy } from '../../src/runtime/policy-text.ts';
 import { writeTemporary } from '../cli/run-turnfold.ts';
 import { HOSTILE_THROWN } from '../fakes/hostile-values.ts';
 
@@ -89,6 +90,19 @@ test.each([false, true])('show prints messages escaped, with --json %s', async (
   await showContext({ client, output }, 'c1', { tenant: '_', json, full: true });
   expect(written.stdout).toContain('u001b');
   expect(written.stdout).not.toMatch(ACTS);
+});
+
+test('a policy file’s unknown tags make no warning of Node, which would print them raw', async () => {
+  const warnings: Error[] = [];
+  const keep = (warning: Error): void => void warnings.push(warning);
+  process.on('warning', keep);
+  try {
+    expect(parsePolicy('mode: !!odd auto')).toMatchObject({ policy: { mode: 'auto' } });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(warnings).toEqual([]);
+  } finally {
+    process.off('warning', keep);
+  }
 });
 
 test('offline commands print names, contents and errors of a file escaped', async () => {
