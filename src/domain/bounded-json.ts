@@ -3,7 +3,7 @@ import { joinPath } from './parse.ts';
 import { describeThrown } from './thrown.ts';
 
 /** Deeper JSON overflows the stack of the recursive code that renders, counts and stores it. */
-export const MAX_JSON_DEPTH = 200;
+const MAX_JSON_DEPTH = 200;
 
 /** In values: more would hold the event loop for over 50 ms. A megabyte may hold 350,000 of them. */
 const MAX_WORK = 250_000;

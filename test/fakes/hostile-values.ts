@@ -24,7 +24,7 @@ export function nestDeeply(levels: number): object {
   return value;
 }
 
-export function cyclicObject(): object {
+function cyclicObject(): object {
   const value: { self?: object } = {};
   value.self = value;
   return value;

@@ -33,18 +33,26 @@ export interface Batch<T> {
   readonly serveNeighbour: () => Promise<void>;
 }
 
+/** Cases of this run. */
+export function countCases(cases: number): number {
+  return Math.ceil(cases * TIMES);
+}
+
 /** A healthy conversation is served after so many cases. */
 const NEIGHBOUR_EVERY = 100;
 
 /**
  * Tries a batch of cases: each ends as its own rule says, none holds the event loop, and a neighbour is served in between.
  * What makes a case is not measured.
+ * @returns how many were tried
  */
-export async function tryBatch<T>({ cases, input, run, serveNeighbour }: Batch<T>): Promise<void> {
+export async function tryBatch<T>({ cases, input, run, serveNeighbour }: Batch<T>): Promise<number> {
   // What is compiled and loaded by the first call is no part of any case.
   await serveNeighbour();
   let left = 0;
+  let tried = 0;
   const property = asyncProperty(input, async (make) => {
+    tried += 1;
     const value = make();
     const held = await measureHeldMs(() => run(value)).catch((cause: unknown) => {
       throw new Error(`a rule is broken by ${show(value)}`, { cause });
@@ -56,7 +64,8 @@ export async function tryBatch<T>({ cases, input, run, serveNeighbour }: Batch<T
     left = NEIGHBOUR_EVERY;
     await serveNeighbour();
   });
-  await assertProperty(property, { numRuns: Math.ceil(cases * TIMES), seed: SEED, endOnFailure: true });
+  await assertProperty(property, { numRuns: countCases(cases), seed: SEED, endOnFailure: true });
+  return tried;
 }
 
 /** The coded error that a call fails with; undefined where it succeeds. An error without a code breaks the rule. */

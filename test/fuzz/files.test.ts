@@ -20,7 +20,7 @@ import { writeTemporary } from '../cli/run-turnfold.ts';
 import { createMemoryClient } from '../client/memory-client.ts';
 import { MemoryDatabase } from '../fakes/store/database.ts';
 import { openMemoryStore } from '../fakes/store/open-memory-store.ts';
-import { badJson, badValue, codedError, type Make, spoiled, tryBatch } from './cases.ts';
+import { badJson, badValue, codedError, countCases, type Make, spoiled, tryBatch } from './cases.ts';
 
 const TIMEOUT_MS = 600_000;
 /** What a terminal acts on. */
@@ -92,7 +92,7 @@ test(
   'a line of a conversation file is read, or refused with a coded error',
   async () => {
     const run = async (line: string): Promise<void> => void (await codedError(() => readConversationLine(line, 7)));
-    await tryBatch({ cases: 4_000, input: badLine(), run, serveNeighbour });
+    expect(await tryBatch({ cases: 4_000, input: badLine(), run, serveNeighbour })).toBe(countCases(4_000));
   },
   TIMEOUT_MS,
 );
@@ -113,7 +113,7 @@ test(
         expect(said().split('\n').length).toBeGreaterThanOrEqual(2);
       }
     };
-    await tryBatch({ cases: 300, input: badLine(), run, serveNeighbour });
+    expect(await tryBatch({ cases: 300, input: badLine(), run, serveNeighbour })).toBe(countCases(300));
   },
   TIMEOUT_MS,
 );
@@ -130,7 +130,7 @@ test(
       expect(said()).not.toMatch(ACTS);
       if (code !== 0) expect(inspect(db.conversations)).toBe('Map(0) {}');
     };
-    await tryBatch({ cases: 600, input: badLine(), run, serveNeighbour });
+    expect(await tryBatch({ cases: 600, input: badLine(), run, serveNeighbour })).toBe(countCases(600));
   },
   TIMEOUT_MS,
 );
@@ -156,8 +156,8 @@ test(
   'a policy is read, or refused with a coded error',
   async () => {
     const run = async (given: unknown): Promise<void> => void (await codedError(() => readPolicy(given, 'policy')));
-    await tryBatch({ cases: 1_500, input: spoiled(policy), run, serveNeighbour });
-    await tryBatch({ cases: 500, input: badValue(), run, serveNeighbour });
+    expect(await tryBatch({ cases: 1_500, input: spoiled(policy), run, serveNeighbour })).toBe(countCases(1_500));
+    expect(await tryBatch({ cases: 500, input: badValue(), run, serveNeighbour })).toBe(countCases(500));
   },
   TIMEOUT_MS,
 );
@@ -206,7 +206,7 @@ test(
       [bytes, 200],
       [byHand, 40],
     ] as const) {
-      await tryBatch({ cases, input, run, serveNeighbour });
+      expect(await tryBatch({ cases, input, run, serveNeighbour })).toBe(countCases(cases));
     }
   },
   TIMEOUT_MS,
@@ -242,8 +242,10 @@ test(
       expect(agents.length + problems.length).toBeGreaterThan(0);
       for (const problem of await examineAgents(agents, {}, true)) await codedError(() => Promise.reject(problem));
     };
-    await tryBatch({ cases: 1_500, input: spoiled(agent), run, serveNeighbour });
-    await tryBatch({ cases: 500, input: badValue(), run: async (value) => void readAgents(value), serveNeighbour });
+    expect(await tryBatch({ cases: 1_500, input: spoiled(agent), run, serveNeighbour })).toBe(countCases(1_500));
+    expect(
+      await tryBatch({ cases: 500, input: badValue(), run: async (value) => void readAgents(value), serveNeighbour }),
+    ).toBe(countCases(500));
   },
   TIMEOUT_MS,
 );

@@ -8,7 +8,7 @@ import { modelChain } from '../../src/models/chain.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../src/models/scripted.ts';
 import { callModel } from '../../src/models/summarizer/model-call.ts';
 import { Fixture } from '../workers/turn/fixture.ts';
-import { badJson, badValue, type Make, spoiled, tryBatch } from './cases.ts';
+import { badJson, badValue, countCases, type Make, spoiled, tryBatch } from './cases.ts';
 
 const TIMEOUT_MS = 600_000;
 const { profile } = scriptedModel({ decide: () => ({}) });
@@ -57,7 +57,7 @@ test(
       expect(runs).toBe(1);
       expect(world.log.find(({ role }) => role === 'tool')).toMatchObject({ isError: true });
     };
-    await tryBatch({ cases: 1_200, input: badValue(), run, serveNeighbour });
+    expect(await tryBatch({ cases: 1_200, input: badValue(), run, serveNeighbour })).toBe(countCases(1_200));
   },
   TIMEOUT_MS,
 );
@@ -70,8 +70,8 @@ test(
       const { view } = await answer(callOnce(), [toolOf(async () => given)]);
       expect(view).toMatchObject({ state: 'completed' });
     };
-    await tryBatch({ cases: 600, input: badValue(), run, serveNeighbour });
-    await tryBatch({ cases: 600, input: spoiled(valid), run, serveNeighbour });
+    expect(await tryBatch({ cases: 600, input: badValue(), run, serveNeighbour })).toBe(countCases(600));
+    expect(await tryBatch({ cases: 600, input: spoiled(valid), run, serveNeighbour })).toBe(countCases(600));
   },
   TIMEOUT_MS,
 );
@@ -89,7 +89,7 @@ test(
         expect(['completed', 'failed']).toContain(view?.state);
       }
     };
-    await tryBatch({ cases: 600, input: badJson(), run, serveNeighbour });
+    expect(await tryBatch({ cases: 600, input: badJson(), run, serveNeighbour })).toBe(countCases(600));
   },
   TIMEOUT_MS,
 );
@@ -116,7 +116,7 @@ test(
       },
     });
     const run = async (thrown: unknown): Promise<void> => checkEnd((await answer(throwing(thrown))).view);
-    await tryBatch({ cases: 1_200, input: badValue(), run, serveNeighbour });
+    expect(await tryBatch({ cases: 1_200, input: badValue(), run, serveNeighbour })).toBe(countCases(1_200));
     const runCoded = async (given: unknown): Promise<void> => {
       const fields = given as { kind: 'fatal'; message: string; options: object };
       const error = new ModelError('fatal', 'x');
@@ -130,7 +130,9 @@ test(
       }
       await run(error);
     };
-    await tryBatch({ cases: 1_200, input: spoiled(valid, badPlain()), run: runCoded, serveNeighbour });
+    expect(await tryBatch({ cases: 1_200, input: spoiled(valid, badPlain()), run: runCoded, serveNeighbour })).toBe(
+      countCases(1_200),
+    );
   },
   TIMEOUT_MS,
 );
@@ -178,7 +180,7 @@ test(
       calls = 0;
       checkEnd((await answer(modelChain([once, once]), tools)).view);
     };
-    await tryBatch({ cases: 1_500, input: spoiled(valid), run, serveNeighbour });
+    expect(await tryBatch({ cases: 1_500, input: spoiled(valid), run, serveNeighbour })).toBe(countCases(1_500));
   },
   TIMEOUT_MS,
 );
@@ -200,7 +202,7 @@ test(
       const { view } = await answer(model);
       expect(view).toMatchObject({ state: 'completed', answer: { content: 'a' } });
     };
-    await tryBatch({ cases: 800, input: badValue(), run, serveNeighbour });
+    expect(await tryBatch({ cases: 800, input: badValue(), run, serveNeighbour })).toBe(countCases(800));
   },
   TIMEOUT_MS,
 );
@@ -220,7 +222,7 @@ test(
         throw value;
       });
     };
-    await tryBatch({ cases: 1_000, input: badValue(), run, serveNeighbour });
+    expect(await tryBatch({ cases: 1_000, input: badValue(), run, serveNeighbour })).toBe(countCases(1_000));
   },
   TIMEOUT_MS,
 );

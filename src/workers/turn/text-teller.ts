@@ -11,7 +11,7 @@ export const TELL_CHARACTERS = 4_096;
 /** A Redis that does not answer holds so many deltas of a turn in this process; what comes then is dropped. */
 export const MOST_UNDER_WAY = 16;
 /** Characters of one delta, at most: a larger piece is published in several. */
-export const MOST_CHARACTERS = 64 * 1024;
+const MOST_CHARACTERS = 64 * 1024;
 
 export interface TextTellerOptions {
   readonly texts: TextPublisher;
