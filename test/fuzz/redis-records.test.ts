@@ -62,7 +62,7 @@ async function makeConversation(id: string): Promise<void> {
   await expect.poll(async () => (await client.result(id, waits.turn)).state, { timeout: 60_000 }).toBe('waiting');
 }
 
-async function damage(id: string, { way, key: place, field: which, garbage }: Damage): Promise<void> {
+async function spoilRecord(id: string, { way, key: place, field: which, garbage }: Damage): Promise<void> {
   const { redis } = fixture;
   const keys = (await redis.keys(`{tf*}:_:*:${id}*`)).toSorted();
   const key = keys[place % keys.length] ?? '';
@@ -87,7 +87,7 @@ test.runIf(KEEPS_RULE)(
       made += 1;
       const id = `damaged-${made}`;
       await makeConversation(id);
-      await damage(id, given);
+      await spoilRecord(id, given);
       for (const call of [
         () => client.describe(id),
         () => client.context(id),
