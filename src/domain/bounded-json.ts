@@ -14,6 +14,8 @@ export interface JsonBounds {
   /** UTF-16 units of the text: never more than its bytes in UTF-8 */
   readonly maxCharacters: number;
   readonly maxDepth?: number;
+  /** in values, as `MAX_WORK` */
+  readonly maxWork?: number;
 }
 
 export type BoundedJson =
@@ -156,7 +158,7 @@ class JsonWriter {
 
   #spend(work: number): void {
     this.#work += work;
-    if (this.#work > MAX_WORK) this.#tooLarge('more values than a message may have');
+    if (this.#work > (this.#bounds.maxWork ?? MAX_WORK)) this.#tooLarge('more values than a message may have');
   }
 
   #quote(text: string): string {

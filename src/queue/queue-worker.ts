@@ -41,7 +41,12 @@ export function openQueueWorker(options: QueueWorkerOptions): Worker<unknown> {
     stalledInterval: QUEUE_TIMES.stalledCheckMs,
     maxStalledCount: MAX_STALLED_COUNT,
   };
-  const worker = new SteadyWorker(name, (job, token) => deliverSafely(deliver, job, token ?? ''), settings, options.onDrop);
+  const worker = new SteadyWorker(
+    name,
+    (job, token) => deliverSafely(deliver, job, token ?? ''),
+    settings,
+    options.onDrop,
+  );
   const report = reportErrors(name, options.onError);
   worker.on('error', report);
   worker.on('failed', (_job, error) => report(error));

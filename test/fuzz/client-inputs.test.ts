@@ -39,6 +39,7 @@ const ARGUMENTS: Readonly<Partial<Record<keyof TurnfoldClient, Arbitrary<unknown
         turn: id,
         delayMs: integer({ min: 0, max: 1_000 }),
         tenant: constantFrom('_', 'acme'),
+        context: record({ user: string(), plan: record({ seats: integer() }) }),
       },
       { requiredKeys: ['conversation', 'agent', 'input'] },
     ),

@@ -1,6 +1,7 @@
 import type { SystemFunction } from '../../domain/agent.ts';
 import { MAX_MESSAGE_BYTES } from '../../domain/message.ts';
 import { isLost } from '../../domain/ports/turn-store.ts';
+import { describeThrown } from '../../domain/thrown.ts';
 import { readContext, type TurnContext } from '../../domain/turn-context.ts';
 import { LostTurn } from './lost-turn.ts';
 import type { RunningTurn } from './running-turn.ts';
@@ -38,7 +39,7 @@ async function writeSystem(
     written = await callWithin(deadline, async () => await write(structuredClone(given)));
   } catch (error) {
     keeper.signal.throwIfAborted();
-    return { why: `its system prompt could not be written: ${error instanceof Error ? error.message : 'it threw'}` };
+    return { why: `its system prompt could not be written: ${describeThrown(error).message}` };
   }
   if (typeof written !== 'string') return { why: `its system prompt is no text but ${typeof written}` };
   const bytes = Buffer.byteLength(written);

@@ -58,6 +58,28 @@ it.each(HOSTILE_JSON.filter(([name]) => name !== '5 MB'))(
   },
 );
 
+it.each(HOSTILE_JSON)('answers a call with an error when its tool gives back an object that is %s', async (_, make) => {
+  const { world, view } = await answerWith(callOnce(), [tool(async () => ({ rows: [make()] }))]);
+  expect(view).toMatchObject({ state: 'completed' });
+  expect(world.log.find(({ role }) => role === 'tool')).toMatchObject({
+    isError: true,
+    content: expect.stringMatching(/^invalid_result: result/) as string,
+  });
+});
+
+it('gives a model 20,000 rows of an object', async () => {
+  const rows = Array.from({ length: 20_000 }, (_, id) => ({ id, a: 1, b: 2, c: 3, d: 4 }));
+  const { world } = await answerWith(callOnce(), [tool(async () => rows)]);
+  expect(world.log.find(({ role }) => role === 'tool')?.isError).toBeUndefined();
+});
+
+it.each(HOSTILE_THROWN)('fails a turn as system_failed when its system function throws %s', async (_, make) => {
+  const world = await Fixture.open({ model: callOnce(), system: throwing(make) });
+  await world.accept('t1', 'Hi');
+  expect(await world.deliver()).toBe('done');
+  expect(await world.view('t1')).toMatchObject({ state: 'failed', failure: { code: 'system_failed' } });
+});
+
 it.each<[string, unknown]>([
   ['a proxy', hostileProxy()],
   ['a thenable that throws', withGetter('then')],
