@@ -1,7 +1,9 @@
 #!/usr/bin/env node
 import { runCommandLine } from './command-line.ts';
-import { processOutput } from './output.ts';
+import { endBehindLoaded } from './loaded-file.ts';
+import { processOutput, reportError } from './output.ts';
 import { explainOldNode, readPackageFacts } from './package-facts.ts';
+import { asksJson } from './report-usage.ts';
 
 // A reader that has seen enough (`| head`) closes the pipe: that is no failure.
 for (const stream of [process.stdout, process.stderr]) {
@@ -17,4 +19,8 @@ if (tooOld !== undefined) {
   process.exit(78); // EX_CONFIG of sysexits
 }
 
-process.exitCode = await runCommandLine(process.argv.slice(2), processOutput);
+const args = process.argv.slice(2);
+// Of a module that was loaded: an agent's floating promise, say. Node would print it raw.
+process.on('uncaughtException', (error: unknown) => process.exit(reportError(processOutput, error, asksJson(args))));
+process.exitCode = await runCommandLine(args, processOutput);
+endBehindLoaded(processOutput);

@@ -1,4 +1,6 @@
 import { isTurnfoldError } from '../domain/errors.ts';
+import { clipText, describeThrown, isError, readSafely } from '../domain/thrown.ts';
+import { escapeActing } from '../domain/visible-text.ts';
 import { LocalRedisError } from '../local-redis/errors.ts';
 
 /** Where a command writes: results to standard output, everything else to standard error. */
@@ -9,16 +11,30 @@ export interface Output {
   readonly note: (text: string) => void;
 }
 
-export const processOutput: Output = {
-  line: (text) => process.stdout.write(`${text}\n`),
-  text: (text) => process.stdout.write(text),
-  note: (text) => process.stderr.write(`${text}\n`),
-};
+type Stream = Pick<NodeJS.WriteStream, 'write'>;
+
+/**
+ * The one way of a command to a terminal. Messages, files, errors and JSON hold what users and models wrote, so everything is
+ * escaped here, character by character: a sequence that is cut between two calls is escaped as well.
+ */
+export function openOutput(stdout: Stream, stderr: Stream): Output {
+  return {
+    line: (text) => void stdout.write(`${escapeActing(text)}\n`),
+    text: (text) => void stdout.write(escapeActing(text)),
+    note: (text) => void stderr.write(`${escapeActing(text)}\n`),
+  };
+}
+
+/** The terminal behind standard output, if there is one: to be measured, not to be written to. */
+export const terminal: Pick<NodeJS.WriteStream, 'columns' | 'isTTY'> = process.stdout;
+
+export const processOutput = openOutput(process.stdout, process.stderr);
 
 /** Exit codes: of a failure with a code, of a defect (EX_SOFTWARE of sysexits), of a login or an ACL to correct (EX_CONFIG). */
 const FAILED = 1;
 const BROKEN = 70;
 const MISCONFIGURED = 78;
+const STACK_CHARACTERS = 16_000;
 
 export function writeJson(output: Output, value: unknown): void {
   output.line(JSON.stringify(value));
@@ -30,12 +46,14 @@ export function reportError(output: Output, error: unknown, isJson = false): num
     output.note(isJson ? JSON.stringify({ error }) : `turnfold: ${error.code}: ${error.message}`);
     return error.code === 'redis_denied' ? MISCONFIGURED : FAILED;
   }
-  if (error instanceof LocalRedisError) {
+  if (isError(error) && error instanceof LocalRedisError) {
     const { code, message, hint } = error;
     output.note(isJson ? JSON.stringify({ error: { code, message, hint } }) : `turnfold: ${code}: ${message}\n${hint}`);
     return FAILED;
   }
-  const { message, stack = message } = error instanceof Error ? error : new Error(String(error));
+  const { message } = describeThrown(error);
+  const read = readSafely(error, 'stack');
+  const stack = typeof read === 'string' ? clipText(read, STACK_CHARACTERS) : message;
   output.note(isJson ? JSON.stringify({ error: { code: 'defect', message, stack } }) : `turnfold: ${stack}`);
   return BROKEN;
 }

@@ -140,7 +140,7 @@ export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents> {
 export function createClient(ports: ClientPorts): TurnfoldClient {
   return {
     enqueueTurn: (input) => enqueueTurn(ports, input),
-    result: (conversation, turn, options) => readResult(ports, conversation, turn, options?.waitMs),
+    result: (conversation, turn, options) => readResult(ports, conversation, turn, options),
     stream: (conversation, turn, options) => streamTurn(ports, conversation, turn, options),
     cancel: (conversation, turn) => cancelTurn(ports, conversation, turn),
     openTurns: (conversation, input) => listOpenTurns(ports, conversation, input),

@@ -35,6 +35,12 @@ const eventIdSchema = z
   .refine((numbers) => numbers.every((number) => number <= LARGEST), 'expected the id of an event')
   .transform(([ms = 0n, count = 0n]) => `${ms}-${count}`);
 
+const eventsSchema = z.object({
+  after: eventIdSchema.optional(),
+  waitMs: waitSchema.optional(),
+  signal: z.instanceof(AbortSignal, { error: 'expected an AbortSignal' }).optional(),
+});
+
 /**
  * Follows a conversation's durable events, oldest first, each by its id once in one call. Kept are about the last
  * 500 (EVENT_LIMITS), for 24 h after the newest; past that `lost` is told, and those that are kept may come again. A caller that keeps the id of each event once it has
@@ -54,13 +60,13 @@ export function followEvents(
 async function* readOn(
   ports: ClientPorts,
   name: ConversationName,
-  { after, waitMs, signal }: EventOptions,
+  options: EventOptions,
   left: AbortSignal,
 ): AsyncGenerator<EventOrLoss, void, void> {
   const conversation = readConversationName(name);
-  const reading = new Reading(after === undefined ? undefined : parseInput(eventIdSchema, after, 'after'));
-  const until =
-    ports.now() + (waitMs === undefined ? Number.POSITIVE_INFINITY : parseInput(waitSchema, waitMs, 'waitMs'));
+  const { after, waitMs = Number.POSITIVE_INFINITY, signal } = parseInput(eventsSchema, options);
+  const reading = new Reading(after);
+  const until = ports.now() + waitMs;
   const ended = signal === undefined ? left : AbortSignal.any([signal, left]);
   for (let isFirst = true; ; isFirst = false) {
     signal?.throwIfAborted();

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ToolOutput } from '../domain/agent.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import { type ConversationRef, DEFAULT_TENANT, idSchema } from '../domain/ids.ts';
-import { MAX_MESSAGE_BYTES, type Message, messageSchema, type WeighedMessage } from '../domain/message.ts';
+import { boundedList, MAX_MESSAGE_BYTES, type Message, messageSchema, type WeighedMessage } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
 import type { BroughtAnswer } from '../domain/ports/turn-store.ts';
@@ -42,7 +42,10 @@ export const enqueueSchema = z
 export const appendSchema = z.strictObject({
   ...conversationFields,
   agent: idSchema,
-  messages: z.array(messageSchema).min(1).max(5_000),
+  messages: boundedList(messageSchema, 5_000).refine(
+    (messages) => messages.length > 0,
+    'expected at least one message',
+  ),
   /** the same operation again changes nothing */
   operation: idSchema.optional(),
   /** refuse unless the log ends here */
@@ -124,9 +127,13 @@ export type ConversationName =
 
 /** @param at what the caller calls it. @throws invalid_input */
 export function readConversationName(name: ConversationName, at = 'conversation'): ConversationRef {
-  const { tenant, id } = isMapping(name) ? name : { tenant: DEFAULT_TENANT, id: name };
+  if (!isMapping(name)) return { id: parseInput(idSchema, name, at), tenant: DEFAULT_TENANT };
+  const { tenant, id } = parseInput(nameSchema, name, at);
   return { id: parseInput(idSchema, id, at), tenant: parseInput(conversationFields.tenant, tenant, 'tenant') };
 }
+
+/** Reads both fields once; what is wrong with them is told under the names that the caller knows. */
+const nameSchema = z.object({ tenant: z.unknown(), id: z.unknown() });
 
 /** @throws invalid_input */
 export function readTurnId(turn: string): string {
@@ -152,7 +159,7 @@ const answerSchema = z.union(
 );
 
 const answersSchema = z
-  .record(z.string(), answerSchema)
+  .record(z.string().min(1).max(256), answerSchema)
   .refine((answers) => Object.keys(answers).length > 0, 'expected at least one answer, by call id');
 
 /**
@@ -193,14 +200,21 @@ function describeUnused({
 
 /** Counts a message once, at the border. @throws message_too_large, with the field */
 export async function weighMessage(counter: TokenCounter, message: Message, field: string): Promise<WeighedMessage> {
+  checkMessageBytes(message, field);
   const bytes = bytesOfMessage(message);
-  checkBytes(JSON.stringify(message), field);
   return { message, bytes, tokens: await countMessage(counter, message) };
 }
 
+/** @throws message_too_large, with the field */
+export function checkMessageBytes(message: Message, field: string): void {
+  // Its text first: the JSON of a text of hundreds of megabytes is not worth making.
+  checkBytes(message.content, field);
+  checkBytes(JSON.stringify(message), field);
+}
+
 /** @throws message_too_large */
-function checkBytes(json: string, field: string): void {
-  const bytes = Buffer.byteLength(json);
+function checkBytes(text: string, field: string): void {
+  const bytes = Buffer.byteLength(text);
   if (bytes <= MAX_MESSAGE_BYTES) return;
   throw new TurnfoldError('message_too_large', `${field}: ${bytes} bytes, at most ${MAX_MESSAGE_BYTES}`, {
     field,

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { parseInput } from '../domain/parse.ts';
 import type { TurnView, Waiting } from '../domain/turn.ts';
 import { type HeardPart, HeardText } from './heard-text.ts';
@@ -39,22 +40,28 @@ export function streamTurn(
   turn: string,
   options: StreamOptions = {},
 ): AsyncGenerator<TurnProgress, void, void> {
-  return followUntilLeft((left) => listenOn(ports, { name, turn, ...options }, left));
+  return followUntilLeft((left) => listenOn(ports, { name, turn, options }, left));
 }
 
-interface Followed extends StreamOptions {
+interface Followed {
   readonly name: ConversationName;
   readonly turn: string;
+  readonly options: StreamOptions;
 }
+
+const streamSchema = z.object({
+  waitMs: waitSchema.optional(),
+  signal: z.instanceof(AbortSignal, { error: 'expected an AbortSignal' }).optional(),
+});
 
 async function* listenOn(
   ports: ClientPorts,
-  { name, turn, waitMs, signal }: Followed,
+  { name, turn, options }: Followed,
   left: AbortSignal,
 ): AsyncGenerator<TurnProgress, void, void> {
   const conversation = readConversationName(name);
   const heard = new HeardText(readTurnId(turn));
-  const timeMs = waitMs === undefined ? Number.POSITIVE_INFINITY : parseInput(waitSchema, waitMs, 'waitMs');
+  const { waitMs: timeMs = Number.POSITIVE_INFINITY, signal } = parseInput(streamSchema, options);
   signal?.throwIfAborted();
   const looking = new AbortController();
   let news = Promise.withResolvers<void>();

@@ -35,6 +35,7 @@ export interface EnqueuedTurn {
 export const LOOK_MS = 1_000;
 /** how long a caller waits, in ms */
 export const waitSchema = z.number().min(0);
+const resultSchema = z.object({ waitMs: waitSchema.optional() });
 
 /**
  * Accepts a turn. Once it answers, the turn is in Redis and will be settled exactly once, in order.
@@ -118,11 +119,12 @@ export async function readResult(
   ports: ClientPorts,
   name: ConversationName,
   turn: string,
-  waitMs = 0,
+  options: z.input<typeof resultSchema> = {},
 ): Promise<TurnView> {
   const conversation = readConversationName(name);
   readTurnId(turn);
-  return untilSettled(ports, conversation, turn, { waitMs: parseInput(waitSchema, waitMs, 'waitMs') });
+  const { waitMs = 0 } = parseInput(resultSchema, options);
+  return untilSettled(ports, conversation, turn, { waitMs });
 }
 
 interface SettleWait {

@@ -1,3 +1,5 @@
+import { readSafely } from './thrown.ts';
+
 /**
  * Errors are told by a brand, not by their class: of a class there are two where a process has two copies of this package, a
  * worker's command and the one that its agents import. By name alone an error of anybody's could pass for one of ours.
@@ -8,6 +10,7 @@ export function brandErrors(type: { readonly prototype: Error }, brand: symbol):
   Object.defineProperty(type.prototype, brand, { value: true });
 }
 
+/** Never throws, whatever a proxy does when it is asked. */
 export function hasBrand(error: unknown, brand: symbol): boolean {
-  return typeof error === 'object' && error !== null && brand in error;
+  return readSafely(error, brand) === true;
 }

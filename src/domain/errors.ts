@@ -88,6 +88,10 @@ export const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
+export function isErrorCode(value: unknown): value is ErrorCode {
+  return typeof value === 'string' && Object.hasOwn(ERROR_CODES, value);
+}
+
 export interface ErrorContext {
   /** path of the input or setting at fault, e.g. `messages[3].toolCallId` */
   readonly field?: string;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { writeBoundedJson } from './bounded-json.ts';
 
 /** A message may hold at most this many UTF-8 bytes (1 MiB). */
 export const MAX_MESSAGE_BYTES = 1_048_576;
@@ -14,8 +15,37 @@ export const toolCallSchema = z.object({
   providerId: z.string().optional(),
 });
 
+/**
+ * Any JSON, copied: nothing of a caller's or a provider's object is kept that could fail later. `raw` and each part have the
+ * bounds of a message.
+ */
+export const jsonSchema = z.unknown().transform((value, context): unknown => {
+  if (value === undefined) return undefined;
+  const written = writeBoundedJson(value, { maxCharacters: MAX_MESSAGE_BYTES });
+  if (written.status === 'written') return JSON.parse(written.json);
+  const { path, why, code } = written;
+  context.addIssue({ code: 'custom', path: [...path], message: why, params: { code } });
+  return z.NEVER;
+});
+
+/** Copied as one value: a message of a megabyte may have 300,000 parts. */
+const partsSchema = z
+  .custom<unknown[]>(Array.isArray, 'expected a list')
+  .pipe(jsonSchema as z.ZodType<unknown[], unknown[]>);
+
+/** A list whose length is looked at before its members are read: one that announces a billion is refused at once. */
+export function boundedList<Schema extends z.ZodType>(
+  schema: Schema,
+  most: number,
+): z.ZodType<z.output<Schema>[], z.input<Schema>[]> {
+  const isShort = (value: unknown): boolean => !Array.isArray(value) || value.length <= most;
+  return z
+    .custom<z.input<Schema>[]>(isShort, `expected at most ${most}`)
+    .pipe(z.array(schema) as z.ZodType<z.output<Schema>[], z.input<Schema>[]>);
+}
+
 /** Calls of one message. Each result is recorded beside all calls that are still open: 4,000 calls take Redis 16 s. */
-const MAX_CALLS = 1_000;
+export const MAX_CALLS = 1_000;
 
 export const messageSchema = z.object({
   /** who says it; `checkpoint` is a summary */
@@ -23,7 +53,9 @@ export const messageSchema = z.object({
   /** its text */
   content: z.string(),
   /** of an assistant message: the calls that it makes */
-  toolCalls: z.array(toolCallSchema).min(1).max(MAX_CALLS).optional(),
+  toolCalls: boundedList(toolCallSchema, MAX_CALLS)
+    .refine((calls) => calls.length > 0, 'expected at least one call')
+    .optional(),
   /** of a tool result: the call that it answers */
   toolCallId: z.string().min(1).max(256).optional(),
   /** of a tool result: the call failed */
@@ -33,9 +65,9 @@ export const messageSchema = z.object({
   /** protects the group that the message belongs to */
   pinned: z.boolean().optional(),
   /** content that is not text (images and the like); `content` holds its text */
-  parts: z.array(z.unknown()).optional(),
+  parts: partsSchema.optional(),
   /** the provider's item, verbatim */
-  raw: z.unknown().optional(),
+  raw: jsonSchema.optional(),
   /** of a checkpoint: the seqs it stands for, and the version that put it there */
   checkpoint: z
     .object({

@@ -2,6 +2,7 @@ import { brandErrors, hasBrand } from './error-brand.ts';
 import type { ModelWindow } from './limits.ts';
 import type { Message, ToolCall } from './message.ts';
 import type { WireFormat } from './raw-items.ts';
+import { readSafely } from './thrown.ts';
 
 /** US dollars for a million tokens. */
 export interface ModelPrices {
@@ -123,7 +124,8 @@ export interface Model {
  * request's form was refused) rolls a version back that a pass made, `fatal` fails the turn. A rate limit is a `retry`, even
  * where its text says "too many tokens".
  */
-export type ModelErrorKind = 'overflow' | 'retry' | 'invalid' | 'fatal';
+export const MODEL_ERROR_KINDS = ['overflow', 'retry', 'invalid', 'fatal'] as const;
+export type ModelErrorKind = (typeof MODEL_ERROR_KINDS)[number];
 
 export interface ModelErrorOptions {
   /** ms since epoch; absent: the caller's own backoff */
@@ -170,5 +172,5 @@ export class ModelError extends Error {
 
 /** Of whichever copy of this package: never by `instanceof`. */
 export function isModelError(error: unknown, kind?: ModelErrorKind): error is ModelError {
-  return hasBrand(error, BRAND) && (kind === undefined || (error as ModelError).kind === kind);
+  return hasBrand(error, BRAND) && (kind === undefined || readSafely(error, 'kind') === kind);
 }

@@ -1,29 +1,56 @@
 import type { z } from 'zod';
-import { type ErrorCode, TurnfoldError } from './errors.ts';
+import { type ErrorCode, isErrorCode, TurnfoldError } from './errors.ts';
+import { findUnreadable } from './find-unreadable.ts';
+import { clipText, describeThrown } from './thrown.ts';
+
+/** A caller's keys may be of any length: no error message grows with them. */
+const FIELD_CHARACTERS = 300;
+const ISSUE_CHARACTERS = 1_000;
+/** Nobody reads more, and one input may have a million faults. */
+const MAX_ISSUES = 100;
 
 /**
- * Parses at a border: what does not fit becomes a coded error that names the field.
+ * Parses at a border: what does not fit becomes a coded error that names the field. Nothing else is thrown, whatever getters
+ * and proxies the value holds.
  * @param at path of the value in the caller's input, put before the field's own path
  */
 export function parseInput<T>(schema: z.ZodType<T>, value: unknown, at = '', code: ErrorCode = 'invalid_input'): T {
-  const result = schema.safeParse(value);
+  const result = safeParse(schema, value, at, code);
   if (result.success) return result.data;
-  const [first = new TurnfoldError(code, `${at || 'input'}: invalid`, { field: at })] = nameIssues(
-    result.error,
-    at,
-    code,
-  );
-  throw first;
+  throw result.problems[0] ?? new TurnfoldError(code, `${at || 'input'}: invalid`, { field: at });
 }
 
-/** All that does not fit, each with its field. */
+export type SafelyParsed<T> =
+  | { readonly success: true; readonly data: T }
+  | { readonly success: false; readonly problems: readonly TurnfoldError[] };
+
+/** As `parseInput`, with all that does not fit. */
+export function safeParse<T>(schema: z.ZodType<T>, value: unknown, at: string, code: ErrorCode): SafelyParsed<T> {
+  try {
+    const { success, data, error } = schema.safeParse(value);
+    return success ? { success, data } : { success, problems: nameIssues(error, at, code) };
+  } catch (error) {
+    const field = joinPath(at, findUnreadable(value));
+    const message = `${field === '' ? 'input' : field}: cannot be read: ${describeThrown(error).name}`;
+    return { success: false, problems: [new TurnfoldError(code, message, { field })] };
+  }
+}
+
+/** What does not fit, each with its field. */
 export function nameIssues(error: z.ZodError, at: string, code: ErrorCode): TurnfoldError[] {
-  return error.issues.flatMap((issue) =>
+  return error.issues.slice(0, MAX_ISSUES).flatMap((issue) =>
     listPaths(issue).map((path) => {
       const field = joinPath(at, path);
-      return new TurnfoldError(code, `${field === '' ? 'input' : field}: ${issue.message}`, { field });
+      const message = `${field === '' ? 'input' : field}: ${clipText(issue.message, ISSUE_CHARACTERS)}`;
+      return new TurnfoldError(codeOf(issue) ?? code, message, { field });
     }),
   );
+}
+
+/** A schema of ours may say which code its fault has. */
+function codeOf(issue: z.core.$ZodIssue): ErrorCode | undefined {
+  const code: unknown = issue.code === 'custom' ? issue.params?.['code'] : undefined;
+  return isErrorCode(code) ? code : undefined;
 }
 
 /** An object of JSON that is no list. */
@@ -33,13 +60,16 @@ export function isMapping(value: unknown): value is Record<string, unknown> {
 
 /** Unknown keys are one issue of the object that holds them; the caller looks for each key. */
 function listPaths(issue: z.core.$ZodIssue): (readonly PropertyKey[])[] {
-  return issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
+  return issue.code === 'unrecognized_keys'
+    ? issue.keys.slice(0, MAX_ISSUES).map((key) => [...issue.path, key])
+    : [issue.path];
 }
 
-function joinPath(at: string, path: readonly PropertyKey[]): string {
-  return path.reduce<string>(
-    (joined, key) =>
-      typeof key === 'number' ? `${joined}[${key}]` : joined === '' ? String(key) : `${joined}.${String(key)}`,
+export function joinPath(at: string, path: readonly PropertyKey[]): string {
+  const joined = path.reduce<string>(
+    (before, key) =>
+      typeof key === 'number' ? `${before}[${key}]` : before === '' ? String(key) : `${before}.${String(key)}`,
     at,
   );
+  return clipText(joined, FIELD_CHARACTERS);
 }

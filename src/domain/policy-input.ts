@@ -1,6 +1,9 @@
+import { writeBoundedJson } from './bounded-json.ts';
 import { TurnfoldError } from './errors.ts';
-import { isMapping, nameIssues } from './parse.ts';
+import { findUnreadable } from './find-unreadable.ts';
+import { isMapping, joinPath, nameIssues } from './parse.ts';
 import { type PolicyInput, policyInputSchema } from './policy.ts';
+import { describeThrown } from './thrown.ts';
 
 export interface ReadPolicy {
   /** what could be read */
@@ -25,8 +28,26 @@ export interface PolicyExamination extends ReadPolicy {
   readonly problems: readonly TurnfoldError[];
 }
 
+/** Far more than any policy has. */
+const POLICY_BOUNDS = { maxCharacters: 10_000_000 };
+
 /** Reads a policy as `readPolicy` does, and tells of all that is wrong instead of the first. */
 export function examinePolicy(value: unknown, at = ''): PolicyExamination {
+  try {
+    // What is wrong in another way is named better by the setting that it stands in.
+    const written = writeBoundedJson(value, POLICY_BOUNDS);
+    if (written.status === 'refused' && written.code === 'message_too_large') {
+      return { policy: {}, warnings: [], problems: [refusal(joinPath(at, written.path) || 'policy', written.why)] };
+    }
+    return examineValue(value, at);
+  } catch (error) {
+    // A module's policy may have a getter that throws, or hold itself.
+    const field = joinPath(at, findUnreadable(value)) || 'policy';
+    return { policy: {}, warnings: [], problems: [refusal(field, `cannot be read: ${describeThrown(error).name}`)] };
+  }
+}
+
+function examineValue(value: unknown, at: string): PolicyExamination {
   if (value === null || value === undefined) return { policy: {}, warnings: [], problems: [] };
   if (typeof value !== 'object' || Array.isArray(value)) {
     const error = new TurnfoldError('invalid_policy', `${at || 'policy'}: expected a mapping of settings`, {
@@ -47,7 +68,7 @@ function examineCompact({ compact, ...others }: Record<string, unknown>, at: str
   const strays = Object.keys(others).map((key) =>
     refusal(joinKeys(at, key), 'stands beside `compact`; move it under it'),
   );
-  const inner = examinePolicy(compact, joinKeys(at, 'compact'));
+  const inner = examineValue(compact, joinKeys(at, 'compact'));
   return { ...inner, problems: [...strays, ...inner.problems] };
 }
 
@@ -115,6 +136,7 @@ function joinKeys(at: string, key: string): string {
   return at === '' ? key : `${at}.${key}`;
 }
 
-function refusal(field: string, why: string): TurnfoldError {
+function refusal(at: string, why: string): TurnfoldError {
+  const field = joinPath(at, []);
   return new TurnfoldError('invalid_policy', `${field}: ${why}`, { field });
 }

@@ -19,9 +19,12 @@ export function checkUsage(usage: ModelUsage | undefined): ModelUsage | undefine
   return [inputTotal, output, outputKept, cachedInput, cacheWrite].every(isCount) ? usage : undefined;
 }
 
+/** More tokens than any request has; sums of such counts stay exact. */
+const MAX_COUNT = 1e12;
+
 /** Whatever its type says: a provider's own words come through adapters as they are. */
 function isCount(count: number): boolean {
-  return Number.isFinite(count) && count >= 0;
+  return Number.isInteger(count) && count >= 0 && count <= MAX_COUNT;
 }
 
 /** Nothing of a usage that is none. */

@@ -1,4 +1,5 @@
 import { isModelError, type Model, type ModelError, type ModelPrices, type ModelProfile } from '../domain/model.ts';
+import { checkAnswer, readModelError } from '../domain/model-answer.ts';
 import { type Delays, generateUnlessSilent, systemDelays } from './first-event.ts';
 
 export interface ChainOptions {
@@ -30,13 +31,14 @@ export function modelChain(
         // The last one is nobody's to leave: it has what its caller gives it.
         const isLast = index === models.length - 1;
         try {
-          const answer = await (isLast
-            ? model.generate(request)
-            : generateUnlessSilent(model, request, { firstEventMs, timers }));
+          const answer = checkAnswer(
+            await (isLast ? model.generate(request) : generateUnlessSilent(model, request, { firstEventMs, timers })),
+          );
           return { ...answer, model: answer.model ?? model.profile.id };
-        } catch (error) {
+        } catch (thrown) {
           // Aborted: whatever it throws then says nothing of the model.
-          if (request.signal.aborted || !isPassedOver(error)) throw error;
+          if (request.signal.aborted || !isPassedOver(thrown)) throw thrown;
+          const error = readModelError(thrown, Date.now());
           failures.push(error);
           if (!isLast) request.onPassedOver?.(model.profile.id, error.kind);
         }

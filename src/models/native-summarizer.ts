@@ -1,5 +1,6 @@
 import type { Message } from '../domain/message.ts';
 import type { Model, ModelCompaction, ModelUsage, ToolDescription } from '../domain/model.ts';
+import { checkCompaction } from '../domain/model-answer.ts';
 import type { Clock } from '../domain/ports/clock.ts';
 import type { Summarizer, SummaryAnswer, SummaryRequest } from '../domain/ports/summarizer.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
@@ -62,16 +63,18 @@ async function askForCompaction(options: NativeSummarizerOptions, request: Summa
     { model, clock, timeoutMs, tracing },
     { tokens, maxOutputTokens },
     request,
-    (signal) =>
-      model.compact({
-        system,
-        tools,
-        messages,
-        tokens,
-        version: request.opensVersion ?? 0,
-        idempotencyKey: `compaction-${hashTexts(...texts)}`,
-        signal,
-      }),
+    async (signal) =>
+      checkCompaction(
+        await model.compact({
+          system,
+          tools,
+          messages,
+          tokens,
+          version: request.opensVersion ?? 0,
+          idempotencyKey: `compaction-${hashTexts(...texts)}`,
+          signal,
+        }),
+      ),
   );
 }
 

@@ -1,4 +1,5 @@
 import type { Worker } from 'bullmq';
+import { describeThrown, isError, readSafely } from '../domain/thrown.ts';
 import { QUEUE_TIMES, type QueueName, queuePrefix } from '../jobs/names.ts';
 import type { Delivery, Drop } from './delivery.ts';
 import type { QueueConnection, QueueErrorListener } from './queue-connection.ts';
@@ -25,6 +26,8 @@ export interface QueueWorkerOptions {
 /** BullMQ fails a job for good after so many crashes, whatever its attempts. The budget for crashes is our own, in the store. */
 const MAX_STALLED_COUNT = 1_000_000_000;
 
+const MAX_ERROR_CHARACTERS = 32_000;
+
 /** Makes a worker for one shard of one queue; `run` starts it. */
 export function openQueueWorker(options: QueueWorkerOptions): Worker<unknown> {
   const { name, deliver } = options;
@@ -38,10 +41,36 @@ export function openQueueWorker(options: QueueWorkerOptions): Worker<unknown> {
     stalledInterval: QUEUE_TIMES.stalledCheckMs,
     maxStalledCount: MAX_STALLED_COUNT,
   };
-  const worker = new SteadyWorker(name, (job, token) => deliver(job, token ?? ''), settings, options.onDrop);
+  const worker = new SteadyWorker(
+    name,
+    (job, token) => deliverSafely(deliver, job, token ?? ''),
+    settings,
+    options.onDrop,
+  );
   const report = reportErrors(name, options.onError);
   worker.on('error', report);
   worker.on('failed', (_job, error) => report(error));
   worker.on('stalled', () => options.onReclaim?.(name));
   return worker;
+}
+
+/** BullMQ reads message and stack of what a delivery throws, and keeps the message with the job: any error will do. */
+async function deliverSafely(deliver: Delivery, job: Parameters<Delivery>[0], token: string): Promise<unknown> {
+  try {
+    return await deliver(job, token);
+  } catch (error) {
+    if (isPlain(error)) throw error;
+    const { name, message } = describeThrown(error);
+    throw Object.assign(new Error(message), { name });
+  }
+}
+
+/** An error whose texts can be read and are of a size that a job may keep. */
+function isPlain(error: unknown): error is Error {
+  const [message, stack] = [readSafely(error, 'message'), readSafely(error, 'stack')];
+  return isError(error) && isShort(message) && isShort(stack);
+}
+
+function isShort(text: unknown): boolean {
+  return typeof text === 'string' && text.length <= MAX_ERROR_CHARACTERS;
 }

@@ -2,14 +2,20 @@ import { z } from 'zod';
 import type { Agent } from '../domain/agent.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import { idSchema } from '../domain/ids.ts';
+import { boundedList } from '../domain/message.ts';
 import { ENCODINGS } from '../domain/model.ts';
-import { nameIssues } from '../domain/parse.ts';
+import { safeParse } from '../domain/parse.ts';
 import type { PolicyInput } from '../domain/policy.ts';
 import { examinePolicy } from '../domain/policy-input.ts';
 import { functionSchema } from '../domain/process-options.ts';
+import { clipText, readSafely } from '../domain/thrown.ts';
 
 /** A longer one is none: timers of the process end there, 24.8 days, and fire at once beyond. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
+
+/** More than any process or provider takes; a list may announce a billion. */
+const MAX_AGENTS = 10_000;
+const MAX_TOOLS = 10_000;
 
 const isSchema = (value: unknown): boolean => typeof value === 'object' && value !== null && '_zod' in value;
 const positive = z.number().gt(0);
@@ -66,13 +72,16 @@ const agentSchema = z.looseObject({
   name: z.string(),
   system: z.union([z.string(), functionSchema], 'expected a text, or a function that writes one'),
   model: modelSchema,
-  tools: z.array(toolSchema),
+  tools: boundedList(toolSchema, MAX_TOOLS),
   policy: z.looseObject({}),
   maxSteps: count.optional(),
   turnTimeoutMs: timeoutSchema.optional(),
   toolResultMaxTokens: count.optional(),
   recall: z.boolean().optional(),
 });
+
+/** An agent's name, where an error quotes one that is too long. */
+const NAME_CHARACTERS = 200;
 
 export interface ReadAgents {
   /** those that can be read, each with its policy as `readPolicy` has it */
@@ -89,10 +98,13 @@ export function readAgents(values: unknown): ReadAgents {
     const why = Array.isArray(values) ? 'expected at least one agent' : 'expected a list of agents';
     return { agents: [], warnings: [], problems: [refuse('agents', why)] };
   }
+  if (values.length > MAX_AGENTS) {
+    return { agents: [], warnings: [], problems: [refuse('agents', `expected at most ${MAX_AGENTS} agents`)] };
+  }
   const names = new Set<unknown>();
   const read = values.map((value: unknown, index): ReadAgents => {
     const name = nameOf(value);
-    const at = name === undefined ? `agents[${index}]` : `agents.${name}`;
+    const at = name === undefined ? `agents[${index}]` : `agents.${clipText(name, NAME_CHARACTERS)}`;
     const problems = name === undefined ? [] : checkName(name, names);
     if (name !== undefined) names.add(name);
     const one = readAgent(value, at);
@@ -106,8 +118,8 @@ export function readAgents(values: unknown): ReadAgents {
 }
 
 function readAgent(value: unknown, at: string): ReadAgents {
-  const { success, error } = agentSchema.safeParse(value);
-  if (!success) return { agents: [], warnings: [], problems: nameIssues(error, at, 'invalid_config') };
+  const read = safeParse(agentSchema, value, at, 'invalid_config');
+  if (!read.success) return { agents: [], warnings: [], problems: read.problems };
   const agent = value as Agent;
   const { policy, warnings, problems } = examinePolicy(agent.policy, `${at}.policy`);
   const named = warnings.map((warning) => `${at}.policy: ${warning}`);
@@ -131,12 +143,12 @@ function withPolicy(agent: Agent, policy: PolicyInput): Agent {
 }
 
 function nameOf(value: unknown): string | undefined {
-  if (typeof value !== 'object' || value === null || !('name' in value)) return undefined;
-  return typeof value.name === 'string' ? value.name : undefined;
+  const name = readSafely(value, 'name');
+  return typeof name === 'string' ? name : undefined;
 }
 
 function checkName(name: string, taken: ReadonlySet<unknown>): TurnfoldError[] {
-  const field = `agents.${name}`;
+  const field = `agents.${clipText(name, NAME_CHARACTERS)}`;
   if (!idSchema.safeParse(name).success) return [refuse(field, "an agent's name must match [A-Za-z0-9_.-]{1,128}")];
   return taken.has(name) ? [refuse(field, 'two agents have this name')] : [];
 }

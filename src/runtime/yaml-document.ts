@@ -1,6 +1,7 @@
 import { isMap, isNode, isScalar, isSeq, LineCounter, type Pair, parseDocument, type Scalar } from 'yaml';
 import { type ErrorCode, TurnfoldError } from '../domain/errors.ts';
 import { toCamelCase } from '../domain/policy-input.ts';
+import { describeThrown } from '../domain/thrown.ts';
 
 export interface YamlText {
   /** of the text, for people */
@@ -35,7 +36,7 @@ export interface YamlDocument {
 /** @throws invalid_policy, unless another code is given, where the text is no YAML */
 export function parseYaml(yaml: string, { name, field = name, code = 'invalid_policy' }: YamlText): YamlDocument {
   const lines = new LineCounter();
-  const document = parseDocument(yaml, { lineCounter: lines });
+  const document = read(() => parseDocument(yaml, { lineCounter: lines }), { name, field, code });
   const [error] = document.errors;
   if (error !== undefined) {
     const why = error.message.split('\n')[0]?.replace(/:$/, '');
@@ -50,13 +51,13 @@ export function parseYaml(yaml: string, { name, field = name, code = 'invalid_po
   };
 }
 
-/** Aliases are resolved when the value is made, and may be refused then (too many of them). */
-function read(make: () => unknown, { name, field, code = 'invalid_policy' }: YamlText): unknown {
+/** Aliases are resolved when the value is made, and may be refused then (too many of them); depth may overflow the stack. */
+function read<T>(make: () => T, { name, field, code = 'invalid_policy' }: YamlText): T {
   try {
     return make();
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : 'not YAML';
-    throw new TurnfoldError(code, `${name}: ${why}`, { field: field ?? name, cause });
+    const { message } = describeThrown(cause);
+    throw new TurnfoldError(code, `${name}: ${message}`, { field: field ?? name, cause });
   }
 }
 

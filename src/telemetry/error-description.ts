@@ -1,33 +1,64 @@
+import { writeBoundedJson } from '../domain/bounded-json.ts';
 import { isTurnfoldError } from '../domain/errors.ts';
+import { clipText, describeThrown, isError, readSafely, type ThrownFacts } from '../domain/thrown.ts';
 
 /** causes of causes that are still told */
 const MAX_CAUSES = 3;
+/** A stack holds the message, which may be megabytes long. */
+const STACK_CHARACTERS = 16_000;
+const FIELD_CHARACTERS = 300;
+/** Figures and ids; a larger object is no explanation. */
+const DETAILS_CHARACTERS = 4_000;
 
 /**
- * An error as a log line carries it. Only a coded error's message is known to hold no contents: `JSON.parse` quotes what it
- * could not read, a provider the request that it refused. Of any other the name, the code and the place say what failed;
- * the message and the stack, which repeats it, are for whoever has asked for contents.
+ * An error as a log line carries it; any thrown value has one, and nothing of it can throw here. Only a coded error's message
+ * is known to hold no contents: `JSON.parse` quotes what it could not read, a provider the request that it refused. Of any
+ * other the name, the code and the place say what failed; the message and the stack, which repeats it, are for whoever has
+ * asked for contents.
  * @param isVerbose with messages and stacks of every error, whatever they quote
  */
 export function describeError(error: unknown, isVerbose: boolean, depth = 0): Record<string, unknown> {
-  if (!(error instanceof Error)) return { name: typeof error };
-  const { name, message, stack } = error;
+  const { name, message, code } = describeThrown(error);
+  if (!isError(error)) return { name, message: isVerbose ? message : undefined };
+  const stack = readSafely(error, 'stack');
   const told = isTurnfoldError(error)
-    ? { ...error.toJSON() }
-    : { name, code: readCode(error), at: findPlace(error), message: isVerbose ? message : undefined };
-  const cause =
-    error.cause === undefined || depth === MAX_CAUSES ? undefined : describeError(error.cause, isVerbose, depth + 1);
-  return { ...told, stack: isVerbose ? stack : undefined, cause };
+    ? { code, message, ...describeFault(error) }
+    : {
+        name,
+        code: chooseCode({ name, message, code }),
+        at: findPlace(error, stack),
+        message: isVerbose ? message : undefined,
+      };
+  const reason = readSafely(error, 'cause');
+  const cause = reason === undefined || depth === MAX_CAUSES ? undefined : describeError(reason, isVerbose, depth + 1);
+  return {
+    ...told,
+    stack: isVerbose && typeof stack === 'string' ? clipText(stack, STACK_CHARACTERS) : undefined,
+    cause,
+  };
+}
+
+/** Field and details of a coded error. */
+function describeFault(error: object): Record<string, unknown> {
+  const [field, details] = [readSafely(error, 'field'), readSafely(error, 'details')];
+  const written = details === undefined ? undefined : writeBoundedJson(details, { maxCharacters: DETAILS_CHARACTERS });
+  return {
+    ...(typeof field === 'string' && { field: clipText(field, FIELD_CHARACTERS) }),
+    ...(written?.status === 'written' && { details: JSON.parse(written.json) as unknown }),
+  };
 }
 
 /** The code of a system call (`ECONNREFUSED`) or of Redis (`READONLY`), which is the first word of its answer. */
-function readCode(error: Error): string | undefined {
-  const given = error.name === 'ReplyError' ? error.message.split(' ', 1)[0] : 'code' in error ? error.code : undefined;
-  return typeof given === 'string' && /^[A-Z][A-Z0-9_]{1,63}$/.test(given) ? given : undefined;
+function chooseCode({ name, message, code }: ThrownFacts): string | undefined {
+  const given = name === 'ReplyError' ? message.split(' ', 1)[0] : code;
+  return given !== undefined && /^[A-Z][A-Z0-9_]{1,63}$/.test(given) ? given : undefined;
 }
 
 /** Where it was thrown. The frames follow the message, which may look like a frame itself. */
-function findPlace({ message, stack = '' }: Error): string | undefined {
+function findPlace(error: object, stack: unknown): string | undefined {
+  const message = readSafely(error, 'message');
+  if (typeof message !== 'string' || typeof stack !== 'string') return undefined;
   const start = stack.indexOf(message);
-  return start === -1 ? undefined : /^[ \t]*at (.+)$/m.exec(stack.slice(start + message.length))?.[1];
+  const frames = stack.slice(start + message.length, start + message.length + STACK_CHARACTERS);
+  return start === -1 ? undefined : /^[ \t]*at (.+)$/m.exec(frames)?.[1];
 }

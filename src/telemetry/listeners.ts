@@ -6,13 +6,11 @@ import type { EventListener, WorkerEvent } from '../domain/events.ts';
  * other failure of the worker. Where none is left to tell, it is dropped, since telemetry must not stop a turn.
  */
 export function combineListeners(...listeners: readonly EventListener[]): EventListener {
-  return (event) => {
-    const failures = tellAll<WorkerEvent>(listeners, event);
-    for (const { failed, error } of failures) {
-      const others = listeners.filter((listener) => listener !== failed);
-      tellAll<WorkerEvent>(others, { type: 'worker_failed', where: 'listener', error });
-    }
+  const fail = (failed: Listener<WorkerEvent>, error: unknown): void => {
+    const others = listeners.filter((listener) => listener !== failed);
+    tellAll<WorkerEvent>(others, { type: 'worker_failed', where: 'listener', error }, () => undefined);
   };
+  return (event) => tellAll<WorkerEvent>(listeners, event, fail);
 }
 
 /**
@@ -26,24 +24,34 @@ export function combineContentListeners(
   const asked = listeners.filter((listener) => listener !== undefined);
   if (asked.length === 0) return undefined;
   return (event) => {
-    for (const { error } of tellAll<ContentEvent>(asked, event)) {
+    tellAll<ContentEvent>(asked, event, (_, error) => {
       onEvent({ type: 'worker_failed', where: 'content listener', error });
-    }
+    });
   };
 }
 
-type Listener<Event> = (event: Event) => void;
+type Listener<Event> = (event: Event) => unknown;
 
+/** @param fail told of each listener that throws, at once, or whose promise is rejected, later */
 function tellAll<Event>(
   listeners: readonly Listener<Event>[],
   event: Event,
-): { readonly failed: Listener<Event>; readonly error: unknown }[] {
-  return listeners.flatMap((listener) => {
+  fail: (failed: Listener<Event>, error: unknown) => void,
+): void {
+  const failures = listeners.flatMap((listener) => {
     try {
-      listener(event);
+      const given = listener(event);
+      // An async listener is none of ours to wait for, but its rejection would end the process.
+      if (typeof given === 'object' && given !== null)
+        void settle(given).catch((error: unknown) => fail(listener, error));
       return [];
     } catch (error) {
-      return [{ failed: listener, error }];
+      return [{ listener, error }];
     }
   });
+  for (const { listener, error } of failures) fail(listener, error);
+}
+
+async function settle(given: unknown): Promise<void> {
+  await given;
 }

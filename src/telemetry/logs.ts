@@ -2,6 +2,7 @@ import { isSpanContextValid, trace } from '@opentelemetry/api';
 import { type DestinationStream, type Logger, destination as openFile, pino } from 'pino';
 import type { ContentListener } from '../domain/contents.ts';
 import type { EventListener } from '../domain/events.ts';
+import { escapeActing } from '../domain/visible-text.ts';
 import { describeError } from './error-description.ts';
 import { describeContent, describeEvent } from './log-catalogue.ts';
 import { prettyLines } from './pretty-lines.ts';
@@ -28,6 +29,7 @@ const STDOUT = 1;
  */
 export function createLogger(options: LoggerOptions): Logger {
   const { level, showsContent = false, secrets = [], isPretty = false, destination = openFile(STDOUT) } = options;
+  const redact = createRedaction(secrets);
   const describe = (error: unknown) => describeError(error, showsContent);
   return pino(
     {
@@ -36,7 +38,8 @@ export function createLogger(options: LoggerOptions): Logger {
       formatters: { level: (label) => ({ level: label }) },
       mixin: readSpanIds,
       serializers: { err: describe, error: describe },
-      hooks: { streamWrite: createRedaction(secrets) },
+      // Lines are often read at a terminal: as escapes, their values stay the same.
+      hooks: { streamWrite: (line) => escapeActing(redact(line)) },
     },
     isPretty ? prettyLines(destination) : destination,
   );

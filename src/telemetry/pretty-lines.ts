@@ -1,4 +1,5 @@
 import type { DestinationStream } from 'pino';
+import { escapeActing } from '../domain/visible-text.ts';
 
 /** A line as createLogger writes it. */
 interface Line extends Readonly<Record<string, unknown>> {
@@ -12,7 +13,7 @@ const HIDDEN = new Set(['level', 'time', 'pid', 'hostname', 'msg', 'event']);
 
 /** Log lines for a terminal: `12:00:00.000 INFO  turn completed conversation=c1 turn=t1 durationMs=12`. */
 export function prettyLines(destination: DestinationStream): DestinationStream {
-  return { write: (line) => destination.write(`${formatLine(JSON.parse(line) as Line)}\n`) };
+  return { write: (line) => destination.write(`${escapeActing(formatLine(JSON.parse(line) as Line))}\n`) };
 }
 
 function formatLine(line: Line): string {
@@ -22,8 +23,7 @@ function formatLine(line: Line): string {
   return `${time} ${line.level.toUpperCase().padEnd(5)} ${line.msg ?? ''}${shown}`;
 }
 
-/** Quoted where its end could not be seen, and escaped where it could move the cursor: JSON leaves U+007F to U+009F as they are. */
+/** Quoted where its end could not be seen. */
 function formatValue(value: unknown): string {
-  if (typeof value === 'string' && /^[\w.:@/-]+$/.test(value)) return value;
-  return JSON.stringify(value).replaceAll(/[\u007f-\u009f]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);
+  return typeof value === 'string' && /^[\w.:@/-]+$/.test(value) ? value : JSON.stringify(value);
 }

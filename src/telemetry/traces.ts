@@ -13,6 +13,7 @@ import type { ContentListener } from '../domain/contents.ts';
 import { isTurnfoldError } from '../domain/errors.ts';
 import type { EventListener } from '../domain/events.ts';
 import type { Traced, Tracing } from '../domain/ports/tracing.ts';
+import { describeThrown, isError } from '../domain/thrown.ts';
 import { createRedaction } from './secrets.ts';
 import { describeContent } from './trace-contents.ts';
 import { describeNews } from './trace-ends.ts';
@@ -121,5 +122,5 @@ function markError(span: Span, type: string): void {
 
 function nameError(error: unknown): string {
   if (isTurnfoldError(error)) return error.code;
-  return error instanceof Error ? error.name : '_OTHER';
+  return isError(error) ? describeThrown(error).name : '_OTHER';
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { TurnfoldError } from '../domain/errors.ts';
-import { type Message, messageSchema, toolCallSchema } from '../domain/message.ts';
+import { jsonSchema, type Message, messageSchema, toolCallSchema } from '../domain/message.ts';
 import { isMapping, parseInput } from '../domain/parse.ts';
 
 /** One conversation of a file that has one per line. */
@@ -124,14 +124,15 @@ function readChatMessage(value: Record<string, unknown>, at: string): Message {
     ...marks
   } = parseInput(chatMessageSchema, value, at);
   const calls = (tool_calls ?? []).map((call) => ({ id: call.id, ...call.function }));
-  const parts = Array.isArray(content) ? content : [];
+  // Copied within the bounds of a message's parts.
+  const parts = parseInput(z.array(jsonSchema), Array.isArray(content) ? content : [], `${at}.content`);
   const text = Array.isArray(content) ? content.map((part) => part.text ?? '').join('') : (content ?? '');
   return {
     role: role === 'developer' ? 'system' : role,
     content: text,
     ...(calls.length === 0 ? {} : { toolCalls: calls }),
     ...(typeof tool_call_id === 'string' ? { toolCallId: tool_call_id } : {}),
-    ...(parts.some((part) => part.type !== 'text') ? { parts } : {}),
+    ...(Array.isArray(content) && content.some((part) => part.type !== 'text') ? { parts } : {}),
     ...marks,
   };
 }

@@ -9,6 +9,7 @@ import { completePolicy, mergePolicies, type Policy, type PolicyInput } from '..
 import type { ContextReader } from '../domain/ports/context-store.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
 import type { RequestOverhead } from '../domain/size.ts';
+import { describeThrown } from '../domain/thrown.ts';
 import { bytesOfMessage, countMessage, countMessageSync } from '../tokens/message-tokens.ts';
 import { checkParameters, checkTools } from './check-tools.ts';
 import { type FixedTexts, fixTexts, hashOf } from './fixed-texts.ts';
@@ -154,7 +155,7 @@ function describeInput(input: Tool['input'], field: string): ToolDescription['pa
   try {
     return z.toJSONSchema(input, { io: 'input' });
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new TurnfoldError('invalid_config', `${field}: ${why}`, { field, cause });
+    const { message } = describeThrown(cause);
+    throw new TurnfoldError('invalid_config', `${field}: ${message}`, { field, cause });
   }
 }

@@ -19,7 +19,9 @@ describe('the context of a turn, at the border', () => {
     ['a BigInt', { id: 1n }],
     ['endless depth', deep],
   ])('refuses %s with a coded error that names the field', (_, context) => {
-    expect(() => writeContext(context)).toThrow(expect.objectContaining({ code: 'invalid_input', field: 'context' }));
+    expect(() => writeContext(context)).toThrow(
+      expect.objectContaining({ code: 'invalid_input', field: expect.stringMatching(/^context/) as string }),
+    );
   });
 
   test('refuses more than 16 KiB', () => {

@@ -8,9 +8,15 @@ const call = { id: 'c1', name: 'look', arguments: '{}' };
 /** Of a model that was written without our types. */
 const given = (value: unknown): ModelAnswer => value as ModelAnswer;
 
-test('an answer is passed on as it was given', () => {
-  const answer = given({ content: '', toolCalls: [call], usage, more: 1 });
-  expect(checkAnswer(answer)).toBe(answer);
+test('an answer is copied: what belongs to it, and nothing else', () => {
+  const answer = { content: '', toolCalls: [call], end: 'cut_off', usage, model: 'm', raw: { items: [{ a: 1 }] } };
+  const copy = checkAnswer(given({ ...answer, more: 1 }));
+  expect(copy).toEqual(answer);
+  expect(copy.raw).not.toBe(answer.raw);
+  expect(checkAnswer(given({ content: 'x', toolCalls: [], end: null, usage: null, model: null, raw: null }))).toEqual({
+    content: 'x',
+    toolCalls: [],
+  });
 });
 
 test.each<[unknown, string]>([

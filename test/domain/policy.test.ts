@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { completePolicy, type EvictionStrategy, mergePolicies, POLICY_DEFAULTS } from '../../src/domain/policy.ts';
 import { readPolicy } from '../../src/domain/policy-input.ts';
 import { restOf } from '../../src/domain/rest.ts';
+import { hostileProxy, withGetter } from '../fakes/hostile-values.ts';
 import { errorOf } from './error-of.ts';
 
 /** `{min: [{min: [… {evict: 0.5} …]}]}`, this deep. */
@@ -113,6 +114,18 @@ describe('reading', () => {
       expect(error).toMatchObject({ code: 'invalid_policy', field: 'strategy' });
       expect(error.message).toMatch(/nested at most 4 deep/);
     }
+  });
+
+  test('a policy that cannot be read is refused by its field, also one that holds itself', () => {
+    const cyclic: { compact?: object } = {};
+    cyclic.compact = cyclic;
+    const throwing = withGetter('models');
+    const refused = [cyclic, { summarizer: throwing }, hostileProxy()].map((value) => errorOf(() => readPolicy(value)));
+    expect(refused).toMatchObject([
+      { code: 'invalid_policy', field: 'policy' },
+      { code: 'invalid_policy', field: 'summarizer.models' },
+      { code: 'invalid_policy', field: 'policy' },
+    ]);
   });
 
   test.each<{ value: unknown; at?: string; field: string; why: RegExp }>([

@@ -30,7 +30,7 @@ export function parseTurn(value: unknown): string {
 import { parseTurn } from '../domain/turn.ts';
 import { searched } from '../local-redis/find.ts';
 
-console.log(parseTurn(redisUrl ?? searched));
+process.stdout.write(parseTurn(redisUrl ?? searched));
 `,
   'src/store/lua/read-time.lua': `-- The clock of Redis.\nreturn redis.call('TIME')\n`,
 };

@@ -12,6 +12,7 @@ const violations: Readonly<Record<string, string>> = {
   'no-unsafe-assignment': `export const parsed: string = JSON.parse('1');`,
   'no-default-export': `export default 1;`,
   'no-console': `export const say = (): void => console.log('said');`,
+  'no-restricted-properties': `export const say = (): boolean => process.stdout.write('said');`,
   'no-process-env': `export const url = process.env['REDIS_URL'];`,
   'no-restricted-imports': `import { env } from 'node:process';\nexport const url = env['REDIS_URL'];`,
   'consistent-type-imports': `import { Loaded } from './load.ts';\nexport const loaded: Loaded = 1;`,
@@ -40,6 +41,24 @@ test('lint fires on tests that are focused or switched off, and fails by its pla
   expect(code).not.toBe(0);
   expect(output).toContain('no-focused-tests');
   expect(output).toContain('no-disabled-tests');
+});
+
+test('lint fires on a command that writes past its Output', async () => {
+  using fixture = buildFixture();
+  fixture.write({
+    'src/cli/one.ts': `export const say = (): void => console.log('said');\n`,
+    'src/cli/two.ts': `const { stderr } = process;\nexport const say = (): boolean => stderr.write('said');\n`,
+    'src/demo/three.ts': `export const say = (): boolean => process.stdout.write('said');\n`,
+  });
+  const { code, output } = await fixture.run('oxlint --format=unix');
+  expect(code).not.toBe(0);
+  for (const [file, rule] of [
+    ['cli/one', 'no-console'],
+    ['cli/two', 'no-restricted-properties'],
+    ['demo/three', 'no-restricted-properties'],
+  ]) {
+    expect(output).toMatch(new RegExp(`src/${file}\\.ts:\\d+:\\d+: .*\\b${rule}\\b`));
+  }
 });
 
 test('a suppression that suppresses nothing is a violation', async () => {

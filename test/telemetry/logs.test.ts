@@ -370,6 +370,16 @@ describe('lines for a terminal', () => {
     ]);
   });
 
+  test('no line holds what a terminal acts on, and a line of JSON keeps its values', () => {
+    const said = '\u001b[2J\u009b2J\u202e\u007f';
+    for (const isPretty of [true, false]) {
+      const { logger, written } = capture({ isPretty });
+      logger.info({ said, [said]: 1 }, said);
+      expect(written.join('')).not.toMatch(/(?!\n)\p{Cc}|\u202e/u);
+      if (!isPretty) expect(JSON.parse(written.join(''))).toMatchObject({ said, msg: said, [said]: 1 });
+    }
+  });
+
   test('a value with spaces or control characters is quoted', () => {
     const { logger, written } = capture({ isPretty: true });
     logger.info({ where: 'a b', odd: '\u001b[2J\u009b2J\n' }, 'text');

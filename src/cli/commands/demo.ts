@@ -103,6 +103,7 @@ async function inviteToLook(
     );
     return;
   }
+  // oxlint-disable-next-line no-restricted-properties -- readline shows a constant prompt, nothing else
   const prompt = createInterface({ input: process.stdin, output: process.stdout });
   forwardInterrupt(prompt);
   const signal = AbortSignal.any([AbortSignal.timeout(STAY_MS), interrupted]);

@@ -89,6 +89,7 @@ function chooseAgent(agents: readonly Agent[], wanted: string | undefined): stri
 
 /** Standard input as a prompt; only a person at a terminal is prompted. */
 function openPrompt(signal: AbortSignal, onInterrupt: () => void): Prompt {
+  // oxlint-disable-next-line no-restricted-properties -- readline shows its prompt and what is typed, nothing else
   const { stdin, stdout } = process;
   return new Prompt({ input: stdin, signal, onInterrupt, ...(stdin.isTTY && { output: stdout }) });
 }

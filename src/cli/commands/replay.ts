@@ -6,7 +6,7 @@ import { Replay, type Replayed } from '../../runtime/offline/replay.ts';
 import { weighConversation } from '../../runtime/offline/weigh-conversation.ts';
 import { openConversationLine } from '../../wire/conversation-line.ts';
 import { readLines } from '../files.ts';
-import { type Output, reportRefusal, writeJson } from '../output.ts';
+import { type Output, reportRefusal, terminal, writeJson } from '../output.ts';
 import { type PolicySource, readTrialPolicy } from '../policy-file.ts';
 import { prepareTrial } from '../prepare-trial.ts';
 import { openProgress, type Progress } from './replay/progress.ts';
@@ -39,8 +39,9 @@ export async function replayFile(path: string, options: ReplayOptions, output: O
   const [trial, against] = await prepareTrials(options, output, counts);
   const trials = [trial, ...(against === undefined ? [] : [against])];
   const summarizers = await createOfflineSummarizers(counts);
+  // oxlint-disable-next-line no-restricted-properties -- a bar of figures, which moves the cursor itself
   const progress = await openProgress(path, process.stderr);
-  const { columns } = process.stdout;
+  const { columns, isTTY } = terminal;
   let exitCode = 0;
   for await (const { number, line } of readLines(path)) {
     let id = `line-${number}`;
@@ -50,7 +51,7 @@ export async function replayFile(path: string, options: ReplayOptions, output: O
       const weighed = await weighConversation(opened.readMessages(), trial.prepared);
       const [own, other] = await replayAll(weighed, trials, { summarizers, progress });
       // On one terminal a line of JSON would stand behind the bar.
-      if (options.json && process.stdout.isTTY) progress.clear();
+      if (options.json && isTTY) progress.clear();
       if (options.json) writeJson(output, { id, ...own?.figures, ...(other && { against: other.figures }) });
       else trials.forEach(({ replayed }, index) => replayed.push({ id, ...([own, other][index] as Replayed) }));
     } catch (error) {

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Command } from 'commander';
+import { checkMessageBytes } from '../../client/input.ts';
 import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
+import { adoptMessages } from '../../domain/history.ts';
 import { idSchema } from '../../domain/ids.ts';
-import type { Message } from '../../domain/message.ts';
+import { type Message, messageSchema } from '../../domain/message.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { openConversationLine, writeConversationLine } from '../../wire/conversation-line.ts';
 import type { CommandContext } from '../command-context.ts';
@@ -45,6 +47,7 @@ export async function importFile(
         const field = 'messages';
         throw new TurnfoldError('invalid_input', `${field}: a conversation without messages is none`, { field });
       }
+      checkWhole(messages);
       await appendAll(context, id, messages, options);
       if (options.json) writeJson(output, { id, messages: messages.length });
       else output.line(`${id}  ${messages.length} messages`);
@@ -54,6 +57,19 @@ export async function importFile(
     }
   }
   return exitCode;
+}
+
+/**
+ * Refuses what any batch would be refused for, before the first is written: a conversation is imported whole or not at all.
+ * @throws invalid_input, message_too_large, orphan_result, duplicate_call; by the place in the file
+ */
+function checkWhole(messages: readonly Message[]): void {
+  const read = messages.map((message, index) => {
+    const field = `messages[${index}]`;
+    checkMessageBytes(message, field);
+    return parseInput(messageSchema, message, field);
+  });
+  adoptMessages(read, 1);
 }
 
 async function appendAll(

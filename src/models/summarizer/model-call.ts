@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto';
 import type { ModelOutcome } from '../../domain/events.ts';
 import { FRAMING_TOKENS } from '../../domain/limits.ts';
 import { isModelError, type Model, type ModelAnswer, type ModelUsage } from '../../domain/model.ts';
-import { checkAnswer } from '../../domain/model-answer.ts';
+import { checkAnswer, readModelError, readPassedOver } from '../../domain/model-answer.ts';
 import type { Clock } from '../../domain/ports/clock.ts';
 import type { SummaryRequest } from '../../domain/ports/summarizer.ts';
 import { noTracing, type Tracing } from '../../domain/ports/tracing.ts';
+import { describeThrown } from '../../domain/thrown.ts';
 import { describeUsage } from '../../domain/usage.ts';
 
 export interface ModelCallSetup {
@@ -42,6 +43,7 @@ export async function callModel(
   request: Pick<SummaryRequest, 'signal' | 'onCall' | 'onPassedOver'>,
 ): Promise<ModelCallResult> {
   const tokens = input.tokens + FRAME_TOKENS;
+  const { onPassedOver } = request;
   const ask = (signal: AbortSignal, onUsage: OnUsage): Promise<ModelAnswer> =>
     setup.model.generate({
       system,
@@ -52,7 +54,12 @@ export async function callModel(
       idempotencyKey: `summary-${hashTexts(system, content)}`,
       signal,
       onUsage,
-      ...(request.onPassedOver && { onPassedOver: request.onPassedOver }),
+      ...(onPassedOver && {
+        onPassedOver(name: unknown, kind: unknown) {
+          const passed = readPassedOver(name, kind);
+          onPassedOver(passed.model, passed.outcome);
+        },
+      }),
     });
   return await timeCall(setup, { tokens, maxOutputTokens }, request, async (signal, onUsage) =>
     checkAnswer(await ask(signal, onUsage)),
@@ -118,20 +125,28 @@ async function runCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
   const timeout = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([ended, timeout]);
   try {
-    const answer = await untilAborted(signal, () => call(signal, onUsage));
+    const answer = await untilAborted(signal, () => callSafely(() => call(signal, onUsage), clock));
     report('answered', { answer });
     return { status: 'answered', answer };
   } catch (error) {
     report(nameOutcome(error, ended, timeout), { error });
-    if (ended.aborted) throw error;
+    ended.throwIfAborted();
     if (timeout.aborted) return { status: 'failed', why: `no answer within ${timeoutMs} ms` };
     return readFailure(error, tokens);
   }
 }
 
-/** An error that no adapter coded could quote the request, so that only its name is kept. */
+/** The border to a model that anybody may have written. @throws ModelError, whatever the model throws */
+async function callSafely<Answer>(call: () => Promise<Answer>, clock: Clock): Promise<Answer> {
+  try {
+    return await call();
+  } catch (error) {
+    throw readModelError(error, clock.now());
+  }
+}
+
 function readFailure(error: unknown, tokens: number): Exclude<ModelCallResult, { status: 'answered' }> {
-  if (!isModelError(error)) return { status: 'failed', why: error instanceof Error ? error.name : typeof error };
+  if (!isModelError(error)) return { status: 'failed', why: describeThrown(error).name };
   if (error.kind === 'retry') throw error;
   return error.kind === 'overflow'
     ? { status: 'overflow', tokens }

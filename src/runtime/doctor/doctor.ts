@@ -3,6 +3,7 @@ import type { SettingSource } from '../../config/read-setting.ts';
 import { type Config, DEFAULT_REDIS_URL, readConfig, readProviderSettings } from '../../config.ts';
 import { isTurnfoldError, type TurnfoldError } from '../../domain/errors.ts';
 import type { RedisLocation } from '../../domain/redis-tls.ts';
+import { describeThrown } from '../../domain/thrown.ts';
 import { type Finding, findOk, findWarning, findWrong } from '../../health/finding.ts';
 import { openWakeQueue } from '../../queue/wake-queue.ts';
 import { findRefusal } from '../../redis/refusal.ts';
@@ -112,6 +113,6 @@ const REMEDIES: Partial<Record<TurnfoldError['code'], string>> = {
 function describe(name: string, error: unknown): Finding {
   if (isTurnfoldError(error)) return findWrong(name, error.message, REMEDIES[error.code] ?? 'See docs/operations.md.');
   // What Redis says of a command that is refused (NOPERM, NOAUTH) holds no secret.
-  const what = error instanceof Error ? error.message : String(error);
+  const what = describeThrown(error).message;
   return findWrong(name, what, 'See that this user may run it: an ACL of Redis, or a managed one that hides it.');
 }

@@ -5,11 +5,12 @@ import {
   isModelError,
   type Model,
   type ModelAnswer,
+  ModelError,
   type ModelErrorKind,
   type ModelRequest,
   type ModelUsage,
 } from '../../domain/model.ts';
-import { checkAnswer } from '../../domain/model-answer.ts';
+import { checkAnswer, readModelError, readPassedOver } from '../../domain/model-answer.ts';
 import type { Clock } from '../../domain/ports/clock.ts';
 import type { Tracing } from '../../domain/ports/tracing.ts';
 import type { TurnLease } from '../../domain/ports/turn-store.ts';
@@ -57,22 +58,31 @@ export function callModel(call: ModelCall): Promise<ModelCallResult> {
 }
 
 async function askModel(call: ModelCall): Promise<ModelCallResult> {
-  const { lease, model, request, deadline, clock, onContent } = call;
+  const { lease, request, deadline, clock, onContent } = call;
   const { conversation, turn } = lease;
   const startedAt = clock.now();
   const { observed, seen } = observeRequest(call);
   onContent?.({ type: 'model_asked', conversation, turn, system: request.system, messages: request.messages });
   try {
-    const answer = checkAnswer(await callWithin(deadline, (signal) => model.generate({ ...observed, signal })));
+    const answer = await callWithin(deadline, (signal) => generateSafely(call, { ...observed, signal }));
     reportCall(call, 'answered', { startedAt, ...seen, answer });
     const { content, toolCalls } = answer;
     onContent?.({ type: 'model_answered', conversation, turn, content, toolCalls });
     return { status: 'answered', answer };
   } catch (error) {
     reportCall(call, outcomeOf(error, deadline), { startedAt, ...seen, error });
-    if (deadline.signal.aborted) throw error;
+    deadline.signal.throwIfAborted();
     if (deadline.stop.aborted) throw new StoppedWork();
     return { status: 'failed', failure: describeFailure(error) };
+  }
+}
+
+/** The border to a model that anybody may have written. @throws ModelError, whatever the model throws or answers */
+async function generateSafely({ model, clock }: ModelCall, request: ModelRequest): Promise<ModelAnswer> {
+  try {
+    return checkAnswer(await model.generate(request));
+  } catch (error) {
+    throw readModelError(error, clock.now());
   }
 }
 
@@ -86,10 +96,11 @@ interface Seen {
 function observeRequest({ lease: { conversation }, request, clock, onEvent }: ModelCall) {
   const seen: Seen = { firstTextAt: undefined, usage: undefined };
   const { onText } = request;
-  const onPassedOver = (model: string, outcome: ModelErrorKind): void => {
+  const onPassedOver = (name: unknown, kind: unknown): void => {
     Object.assign(seen, { firstTextAt: undefined, usage: undefined });
-    onEvent({ type: 'model_passed_over', conversation, purpose: 'turn', model, outcome });
-    request.onPassedOver?.(model, outcome);
+    const passed = readPassedOver(name, kind);
+    onEvent({ type: 'model_passed_over', conversation, purpose: 'turn', ...passed });
+    request.onPassedOver?.(passed.model, passed.outcome);
   };
   const observed = {
     ...request,
@@ -98,23 +109,22 @@ function observeRequest({ lease: { conversation }, request, clock, onEvent }: Mo
       seen.usage = usage;
     },
     ...(onText && {
-      onText(piece: string) {
+      onText(piece: unknown) {
+        // Text alone is streamed: whatever else a model hands over is left out, and the answer is still checked whole.
+        if (typeof piece !== 'string') return;
         seen.firstTextAt ??= clock.now();
-        return onText(piece);
+        onText(piece);
       },
     }),
   };
   return { observed, seen };
 }
 
-/** An error that no adapter coded could quote the request, so that only its name is kept. */
+/** @param error of the model, as `generateSafely` reads it, or of the deadline */
 function describeFailure(error: unknown): ModelFailure {
   if (error instanceof StepTimeout) return { kind: 'retry', message: error.message };
-  if (isModelError(error)) {
-    const { kind, message, retryAt, code, form } = error;
-    return { kind, message, retryAt, code, form };
-  }
-  return { kind: 'fatal', message: error instanceof Error ? error.name : typeof error };
+  const { kind, message, retryAt, code, form } = isModelError(error) ? error : new ModelError('fatal', 'unknown');
+  return { kind, message, retryAt, code, form };
 }
 
 function outcomeOf(error: unknown, { stop }: StepDeadline): ModelOutcome {

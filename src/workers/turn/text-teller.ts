@@ -1,4 +1,5 @@
 import type { EventListener } from '../../domain/events.ts';
+import { MAX_MESSAGE_BYTES } from '../../domain/message.ts';
 import type { TextDelta, TextPublisher } from '../../domain/ports/text-deltas.ts';
 import type { TurnLease } from '../../domain/ports/turn-store.ts';
 import type { Timers } from '../timers.ts';
@@ -9,6 +10,8 @@ export const TELL_EVERY_MS = 50;
 export const TELL_CHARACTERS = 4_096;
 /** A Redis that does not answer holds so many deltas of a turn in this process; what comes then is dropped. */
 export const MOST_UNDER_WAY = 16;
+/** Characters of one delta, at most: a larger piece is published in several. */
+const MOST_CHARACTERS = 64 * 1024;
 
 export interface TextTellerOptions {
   readonly texts: TextPublisher;
@@ -38,7 +41,9 @@ export class TextTeller {
 
   /** Never throws. After the end it does nothing: a call that ignores its signal may still speak. */
   add(piece: string): void {
-    if (this.#isEnded || piece === '') return;
+    // A longer answer is refused when it is whole, so nobody needs more of its text.
+    const isTooMuch = this.#told + this.#text.length + piece.length > MAX_MESSAGE_BYTES;
+    if (this.#isEnded || piece === '' || isTooMuch) return;
     this.#text += piece;
     // The first piece goes at once: somebody waits for it.
     if (this.#rest === undefined || this.#text.length >= TELL_CHARACTERS) this.#tell();
@@ -65,9 +70,12 @@ export class TextTeller {
   #tell(): void {
     const { lease, step, timers } = this.#options;
     const { turn, epoch } = lease;
-    void this.#publish({ turn, step, epoch, offset: this.#told, piece: this.#text });
-    this.#told += this.#text.length;
-    this.#text = '';
+    do {
+      const piece = this.#text.slice(0, MOST_CHARACTERS);
+      void this.#publish({ turn, step, epoch, offset: this.#told, piece });
+      this.#told += piece.length;
+      this.#text = this.#text.slice(piece.length);
+    } while (this.#text !== '');
     this.#rest?.stop();
     this.#rest = timers.after(TELL_EVERY_MS, () => {
       this.#rest = undefined;

@@ -1,7 +1,6 @@
 import type { Tool } from '../../domain/agent.ts';
-import { isTurnfoldError } from '../../domain/errors.ts';
 import type { ToolCall } from '../../domain/message.ts';
-import { parseInput } from '../../domain/parse.ts';
+import { nameIssues } from '../../domain/parse.ts';
 import type { ClaimedTurn } from '../../domain/ports/turn-store.ts';
 import type { AnswerKind, StepRecord } from '../../domain/turn.ts';
 import { toolKey } from './step-keys.ts';
@@ -88,9 +87,13 @@ function readInput(tool: Tool, text: string): ReadInput {
   const given = parseJson(text.trim() === '' ? '{}' : text);
   if (!given.isJson) return { status: 'invalid', why: 'arguments: not valid JSON' };
   try {
-    return { status: 'valid', input: parseInput(tool.input, given.value, 'arguments') };
-  } catch (error) {
-    if (isTurnfoldError(error)) return { status: 'invalid', why: error.message };
+    const { success, data, error } = tool.input.safeParse(given.value);
+    if (success) return { status: 'valid', input: data };
+    return {
+      status: 'invalid',
+      why: nameIssues(error, 'arguments', 'invalid_input')[0]?.message ?? 'arguments: invalid',
+    };
+  } catch {
     return { status: 'invalid', why: 'arguments: the schema of this tool could not be applied' };
   }
 }

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import type { ToolOutput } from '../../domain/agent.ts';
+import { writeBoundedJson } from '../../domain/bounded-json.ts';
 import type { ToolOutcome } from '../../domain/events.ts';
 import { MAX_MESSAGE_BYTES } from '../../domain/message.ts';
+import { joinPath, safeParse } from '../../domain/parse.ts';
 
 /** The answer to one call: what enters the log, and how it is counted. */
 export interface ToolAnswer {
@@ -25,6 +27,9 @@ export function refuseCall(outcome: Exclude<ToolOutcome, 'done'>, why: string): 
   return { output: { content: `${outcome}: ${why}`, isError: true }, outcome };
 }
 
+/** A result is written and not read back, which leaves time for twice the values: 20,000 rows of five columns. */
+const RESULT_BOUNDS = { maxCharacters: MAX_MESSAGE_BYTES, maxWork: 550_000 };
+
 /** What a tool gave back. */
 export function readOutput(value: unknown): ToolAnswer {
   return readExact(value) ?? readObject(value);
@@ -32,7 +37,7 @@ export function readOutput(value: unknown): ToolAnswer {
 
 /** A text, or `{content, isError?}` and nothing else. */
 function readExact(value: unknown): ToolAnswer | undefined {
-  const parsed = outputSchema.safeParse(value);
+  const parsed = safeParse(outputSchema, value, 'result', 'invalid_input');
   if (!parsed.success) return undefined;
   return { output: parsed.data, outcome: parsed.data.isError === true ? 'failed' : 'done' };
 }
@@ -42,22 +47,18 @@ function readExact(value: unknown): ToolAnswer | undefined {
  * somebody else's service answers beside a `content` of its own must not be lost.
  */
 function readObject(value: unknown): ToolAnswer {
-  const json = typeof value === 'object' && value !== null ? writeJson(value) : undefined;
-  if (json === undefined) return refuseCall('invalid_result', 'the tool answered neither text nor an object of JSON');
-  const bytes = Buffer.byteLength(json);
+  if (typeof value !== 'object' || value === null) {
+    return refuseCall('invalid_result', 'the tool answered neither text nor an object of JSON');
+  }
+  const written = writeBoundedJson(value, RESULT_BOUNDS);
+  if (written.status === 'refused') {
+    return refuseCall('invalid_result', `${joinPath('result', written.path)}: ${written.why}`);
+  }
+  const bytes = Buffer.byteLength(written.json);
   if (bytes > MAX_MESSAGE_BYTES) {
     return refuseCall('invalid_result', `the tool answered ${bytes} bytes of JSON, at most ${MAX_MESSAGE_BYTES}`);
   }
-  return { output: { content: json }, outcome: 'done' };
-}
-
-/** Undefined where there is no JSON of it: a cycle, a BigInt, a getter that throws. */
-function writeJson(value: object): string | undefined {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    return undefined;
-  }
+  return { output: { content: written.json }, outcome: 'done' };
 }
 
 /** @param json as brought by `resume` */

@@ -1,6 +1,7 @@
 import type { SystemFunction } from '../../domain/agent.ts';
 import { MAX_MESSAGE_BYTES } from '../../domain/message.ts';
 import { isLost } from '../../domain/ports/turn-store.ts';
+import { describeThrown } from '../../domain/thrown.ts';
 import { readContext, type TurnContext } from '../../domain/turn-context.ts';
 import { StoppedWork } from '../shutdown.ts';
 import { LostTurn } from './lost-turn.ts';
@@ -41,7 +42,7 @@ async function writeSystem(
   } catch (error) {
     keeper.signal.throwIfAborted();
     if (stop.aborted) throw new StoppedWork();
-    return { why: `its system prompt could not be written: ${error instanceof Error ? error.message : 'it threw'}` };
+    return { why: `its system prompt could not be written: ${describeThrown(error).message}` };
   }
   if (typeof written !== 'string') return { why: `its system prompt is no text but ${typeof written}` };
   const bytes = Buffer.byteLength(written);

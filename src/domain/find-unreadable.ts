@@ -1,0 +1,41 @@
+/** Objects that are looked at, at most: a caller's mistake stands near the top of the input. */
+const MAX_OBJECTS = 10_000;
+
+interface Place {
+  readonly value: object;
+  readonly path: readonly PropertyKey[];
+}
+
+/** The path of the first property whose reading throws; the empty path where none does. Never throws. */
+export function findUnreadable(value: unknown): readonly PropertyKey[] {
+  const seen = new Set<object>();
+  const places: Place[] = isObject(value) ? [{ value, path: [] }] : [];
+  for (const place of places) {
+    if (seen.size === MAX_OBJECTS) break;
+    if (seen.has(place.value)) continue;
+    seen.add(place.value);
+    const broken = lookInto(place, places);
+    if (broken !== undefined) return broken;
+  }
+  return [];
+}
+
+/** Adds the objects that a place holds. @returns the path of what cannot be read */
+function lookInto({ value, path }: Place, places: Place[]): readonly PropertyKey[] | undefined {
+  let at = path;
+  try {
+    const isList = Array.isArray(value);
+    for (const key of Object.keys(value).slice(0, MAX_OBJECTS)) {
+      at = [...path, isList ? Number(key) : key];
+      const member = Reflect.get(value, key) as unknown;
+      if (isObject(member)) places.push({ value: member, path: at });
+    }
+    return undefined;
+  } catch {
+    return at;
+  }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,43 @@
+import { Command } from 'commander';
+import { expect, test } from 'vitest';
+import { importFile } from '../../src/cli/commands/transfer.ts';
+import { writeTemporary } from '../cli/run-turnfold.ts';
+import { createMemoryClient } from '../client/memory-client.ts';
+import { nestDeeply } from '../fakes/hostile-values.ts';
+import { MemoryDatabase } from '../fakes/store/database.ts';
+import { openMemoryStore } from '../fakes/store/open-memory-store.ts';
+
+const said = (content: string): object => ({ role: 'user', content });
+/** More than one batch of an import. */
+const many = Array.from({ length: 600 }, (_, index) => said(`message ${index}`));
+
+test.each<[string, object, string]>([
+  ['a message that is too large', said('x'.repeat(1_100_000)), 'message_too_large: messages[600]: '],
+  [
+    'a result without its call',
+    { role: 'tool', content: '', toolCallId: 'c9' },
+    'orphan_result: messages[600].toolCallId: ',
+  ],
+  [
+    'a deeply nested part',
+    { role: 'user', content: [{ type: 'odd', in: nestDeeply(1_000) }] },
+    'messages[600].content[0].in.in',
+  ],
+])('a conversation with %s behind its first batch is refused whole', async (_, wrong, why) => {
+  const path = await writeTemporary('talks.jsonl', [
+    { id: 'bad', messages: [...many, wrong] },
+    { id: 'good', messages: many },
+  ]);
+  const store = openMemoryStore(new MemoryDatabase(() => Date.now()));
+  const lines: string[] = [];
+  const output = {
+    line: (text: string) => lines.push(text),
+    text: () => undefined,
+    note: (text: string) => lines.push(text),
+  };
+  const context = { client: createMemoryClient(store), output };
+  expect(await importFile(context, path, { agent: 'a', tenant: '_' }, new Command('import'))).toBe(1);
+  expect(await store.readConversation({ tenant: '_', id: 'bad' }), 'nothing of it is written').toBeUndefined();
+  expect((await store.readConversation({ tenant: '_', id: 'good' }))?.head).toBe(600);
+  expect(lines).toEqual([expect.stringContaining(why), 'good  600 messages']);
+});

@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest';
+import type { TurnfoldClient } from '../../src/client/client.ts';
+import type { CallAnswer } from '../../src/client/input.ts';
+import { isTurnfoldError, type TurnfoldError } from '../../src/domain/errors.ts';
+import type { Message } from '../../src/domain/message.ts';
+import { HOSTILE_JSON, hostileProxy } from '../fakes/hostile-values.ts';
+import { MemoryDatabase } from '../fakes/store/database.ts';
+import { openMemoryStore } from '../fakes/store/open-memory-store.ts';
+import { createMemoryClient } from './memory-client.ts';
+
+/** The coded error of a refused call, over a store that must stay empty. */
+async function refusalOf(call: (client: TurnfoldClient) => Promise<unknown>): Promise<TurnfoldError> {
+  const db = new MemoryDatabase(() => Date.now());
+  const store = openMemoryStore(db);
+  const client = createMemoryClient(store);
+  const error: unknown = await call(client).then(
+    () => new Error('it was not refused'),
+    (reason: unknown) => reason,
+  );
+  if (!isTurnfoldError(error)) throw error;
+  expect(await store.readConversation({ tenant: '_', id: 'c1' }), 'nothing is written').toBeUndefined();
+  expect(error.message.length).toBeLessThan(2_000);
+  return error;
+}
+
+function appendTo(client: TurnfoldClient, ...messages: unknown[]): Promise<unknown> {
+  return client.append({ conversation: 'c1', agent: 'a', messages: messages as Message[] });
+}
+
+const fine = { role: 'user', content: 'fine' };
+
+test.each(HOSTILE_JSON)('append refuses a raw item that is %s, by its field', async (_, make) => {
+  const message = { role: 'assistant', content: 'x', raw: { items: [make()] } };
+  const { code, field } = await refusalOf((client) => appendTo(client, fine, message));
+  expect(['invalid_input', 'message_too_large']).toContain(code);
+  expect(field).toMatch(/^messages\[1\]\.raw/);
+});
+
+test.each(HOSTILE_JSON)('append refuses a part that is %s, by its field', async (_, make) => {
+  const message = { role: 'user', content: 'x', parts: [{ type: 'text', text: 'a' }, make()] };
+  const { code, field } = await refusalOf((client) => appendTo(client, fine, message));
+  expect(['invalid_input', 'message_too_large']).toContain(code);
+  expect(field).toMatch(/^messages\[1\]\.parts/);
+});
+
+test('append names the field whose getter throws', async () => {
+  const error = await refusalOf((client) =>
+    appendTo(client, fine, fine, fine, {
+      role: 'user',
+      get content(): string {
+        throw new Error('a getter that throws');
+      },
+    }),
+  );
+  expect(error).toMatchObject({ code: 'invalid_input', field: 'messages[3].content' });
+});
+
+test.each<[string, (client: TurnfoldClient) => Promise<unknown>]>([
+  ['append', (client) => client.append(hostileProxy() as never)],
+  ['append of a proxy', (client) => appendTo(client, hostileProxy())],
+  ['enqueueTurn', (client) => client.enqueueTurn(hostileProxy() as never)],
+  ['a conversation’s name', (client) => client.describe(hostileProxy() as never)],
+  ['a conversation’s name that is a symbol', (client) => client.describe(Symbol('c1') as never)],
+  ['fork', (client) => client.fork('c1', 'c2', hostileProxy())],
+  ['answer', (client) => client.answer('c1', 't1', hostileProxy() as Readonly<Record<string, CallAnswer>>)],
+  ['answer of one call', (client) => client.answer('c1', 't1', { c1_0: hostileProxy() as never })],
+  ['approve', (client) => client.approve('c1', 'p', hostileProxy())],
+  ['openTurns', (client) => client.openTurns('c1', hostileProxy())],
+  ['failedTurns', (client) => client.failedTurns(hostileProxy())],
+])('%s refuses a value that fails whatever it is asked', async (_, call) => {
+  expect(await refusalOf(call)).toMatchObject({ code: 'invalid_input' });
+});
+
+test('a field with a name of 5 MB makes no message of 5 MB', async () => {
+  const long = 'x'.repeat(5_000_000);
+  const errors = [
+    await refusalOf((client) => client.enqueueTurn({ conversation: 'c1', agent: 'a', input: 'x', [long]: 1 })),
+    await refusalOf((client) => client.answer('c1', 't1', { [long]: { content: 5 as never } })),
+    await refusalOf((client) => client.answer('c1', 't1', { [long]: { content: 'x'.repeat(2_000_000) } })),
+  ];
+  for (const { message, field = '' } of errors) expect(message.length + field.length).toBeLessThan(2_000);
+});
+
+test('a text of 100 MB is refused as too large', async () => {
+  const input = 'x'.repeat(100_000_000);
+  const error = await refusalOf((client) => client.enqueueTurn({ conversation: 'c1', agent: 'a', input }));
+  expect(error).toMatchObject({ code: 'message_too_large', field: 'input' });
+});

@@ -1,0 +1,48 @@
+import { assert, jsonValue, property } from 'fast-check';
+import { expect, test } from 'vitest';
+import { copyBoundedJson, writeBoundedJson } from '../../src/domain/bounded-json.ts';
+import { HOSTILE_JSON, nestDeeply } from '../fakes/hostile-values.ts';
+import { errorOf } from './error-of.ts';
+
+const bounds = { maxCharacters: 1_048_576 };
+
+test('writes JSON as JSON.stringify does', () => {
+  assert(
+    property(jsonValue({ maxDepth: 6 }), (value) => {
+      expect(writeBoundedJson(value, bounds)).toEqual({ status: 'written', json: JSON.stringify(value) });
+    }),
+  );
+});
+
+test.each<[string, unknown]>([
+  ['leaves out members that are undefined', { a: undefined, b: [undefined, 1], c: { d: undefined } }],
+  ['asks toJSON', { at: new Date(0), url: new URL('https://a.test/') }],
+  ['keeps a key __proto__', JSON.parse('{"__proto__":{"a":1},"b":2}')],
+  ['writes an object twice that stands in two places', [shared(), shared()].fill(shared())],
+])('%s, as JSON.stringify does', (_, value) => {
+  expect(writeBoundedJson(value, bounds)).toEqual({ status: 'written', json: JSON.stringify(value) });
+});
+
+test.each(HOSTILE_JSON)('refuses %s with a coded error that names the field', (name, make) => {
+  const error = errorOf(() => copyBoundedJson({ list: [0, make()] }, 'raw', bounds));
+  const isLarge = name.startsWith('5 MB') || name.includes('billion');
+  expect(error).toMatchObject({ code: isLarge ? 'message_too_large' : 'invalid_input' });
+  expect(error.field).toMatch(isLarge ? /^raw$/ : /^raw\.list\[1\]/);
+  expect(error.message.length).toBeLessThan(1_000);
+});
+
+test('names the place of a fault in a list in an object', () => {
+  const error = errorOf(() => copyBoundedJson({ a: [{}, { b: 5n }] }, 'raw', bounds));
+  expect(error).toMatchObject({ field: 'raw.a[1].b', message: 'raw.a[1].b: expected JSON; got a bigint' });
+});
+
+test('takes JSON up to the depth and the size that it allows, and no more', () => {
+  expect(writeBoundedJson(nestDeeply(9), { ...bounds, maxDepth: 10 }).status).toBe('written');
+  expect(writeBoundedJson(nestDeeply(10), { ...bounds, maxDepth: 10 }).status).toBe('refused');
+  expect(writeBoundedJson('12345678', { maxCharacters: 10 }).status).toBe('written');
+  expect(writeBoundedJson('123456789', { maxCharacters: 10 }).status).toBe('refused');
+});
+
+function shared(): object {
+  return { same: true };
+}

@@ -1,0 +1,209 @@
+import { inspect } from 'node:util';
+import {
+  type Arbitrary,
+  anything,
+  assert as assertProperty,
+  asyncProperty,
+  constantFrom,
+  nat,
+  oneof,
+  string,
+  tuple,
+} from 'fast-check';
+import { expect } from 'vitest';
+import { writeBoundedJson } from '../../src/domain/bounded-json.ts';
+import { isTurnfoldError, type TurnfoldError } from '../../src/domain/errors.ts';
+import { clipText, describeThrown, readSafely } from '../../src/domain/thrown.ts';
+import { HOSTILE_JSON, HOSTILE_THROWN } from '../fakes/hostile-values.ts';
+import { maxHeldMs, measureHeldMs } from '../setup/held-loop.ts';
+
+/** `FUZZ_SEED` tries other cases, `FUZZ_TIMES` more of them. */
+const SEED = Number(process.env['FUZZ_SEED'] ?? 20_260_712);
+const TIMES = Number(process.env['FUZZ_TIMES'] ?? 1);
+
+/** Makes a case's value. fast-check looks into values, which those by hand do not survive. */
+export type Make<T = unknown> = () => T;
+
+export interface Batch<T> {
+  readonly cases: number;
+  readonly input: Arbitrary<Make<T>>;
+  /** one case; throws where it broke a rule */
+  readonly run: (input: T) => Promise<void>;
+  /** serves a healthy conversation, as often as it is called */
+  readonly serveNeighbour: () => Promise<void>;
+}
+
+/** Cases of this run. */
+export function countCases(cases: number): number {
+  return Math.ceil(cases * TIMES);
+}
+
+/** A healthy conversation is served after so many cases. */
+const NEIGHBOUR_EVERY = 100;
+
+/**
+ * Tries a batch of cases: each ends as its own rule says, none holds the event loop, and a neighbour is served in between.
+ * What makes a case is not measured.
+ * @returns how many were tried
+ */
+export async function tryBatch<T>({ cases, input, run, serveNeighbour }: Batch<T>): Promise<number> {
+  // What is compiled and loaded by the first call is no part of any case.
+  await serveNeighbour();
+  let left = 0;
+  let tried = 0;
+  const property = asyncProperty(input, async (make) => {
+    tried += 1;
+    const value = make();
+    const held = await measureHeldMs(() => run(value)).catch((cause: unknown) => {
+      throw new Error(`a rule is broken by ${show(value)}`, { cause });
+    });
+    // Measured again only where it matters: the limit of this machine takes a tenth of a second itself.
+    if (held > 50) expect(held, `the event loop was held by ${show(value)}`).toBeLessThan(maxHeldMs());
+    left -= 1;
+    if (left > 0) return;
+    left = NEIGHBOUR_EVERY;
+    await serveNeighbour();
+  });
+  await assertProperty(property, { numRuns: countCases(cases), seed: SEED, endOnFailure: true });
+  return tried;
+}
+
+/** The coded error that a call fails with; undefined where it succeeds. An error without a code breaks the rule. */
+export async function codedError(call: () => unknown): Promise<TurnfoldError | undefined> {
+  try {
+    await call();
+    return undefined;
+  } catch (error) {
+    if (!isTurnfoldError(error)) throw uncoded(error);
+    expect(error.message.length, 'its message is bounded').toBeLessThan(3_000);
+    expect((error.field ?? '').length, 'its field is bounded').toBeLessThan(1_000);
+    return error;
+  }
+}
+
+function uncoded(error: unknown): Error {
+  const { name, message } = describeThrown(error);
+  const stack = readSafely(error, 'stack');
+  return new Error(
+    `an error without a code: ${name}: ${message}\n${typeof stack === 'string' ? clipText(stack, 2_000) : ''}`,
+  );
+}
+
+/** Values by hand: what has no JSON, what is too much, what fails when it is read. */
+const HOSTILE = [...HOSTILE_JSON, ...HOSTILE_THROWN];
+const EDGES: readonly unknown[] = [
+  '',
+  ' ',
+  '\0',
+  '\uD800',
+  'a/b',
+  '../..',
+  '{tf1}:_:c:x',
+  '__proto__',
+  'constructor',
+  '\u001B]52;c;aGk=\u0007',
+  'x'.repeat(300),
+  'x'.repeat(1_048_577),
+  `<${' '.repeat(100_000)}`,
+  '9'.repeat(400),
+  -1,
+  -0,
+  0.5,
+  2 ** 31,
+  2 ** 53,
+  9e15,
+  1e308,
+  Number.NaN,
+  Number.POSITIVE_INFINITY,
+  [],
+  {},
+  [null],
+  [[[[]]]],
+  true,
+];
+
+/** Any value, by hand or of any shape. */
+export function badValue(): Arbitrary<Make> {
+  const shapes = anything({
+    maxDepth: 3,
+    withBigInt: true,
+    withDate: true,
+    withMap: true,
+    withNullPrototype: true,
+    withObjectString: true,
+    withSparseArray: true,
+    withTypedArray: true,
+  });
+  return oneof(
+    { arbitrary: constantFrom(...HOSTILE).map(([, make]) => make), weight: 3 },
+    { arbitrary: constantFrom(...EDGES).map(keep), weight: 3 },
+    { arbitrary: shapes.map(keep), weight: 3 },
+    { arbitrary: string({ unit: 'binary' }).map(keep), weight: 1 },
+  );
+}
+
+function keep(value: unknown): Make {
+  return () => value;
+}
+
+/** JSON by hand or of any shape: what a file, a job or a record can hold. */
+export function badJson(): Arbitrary<Make> {
+  return badValue().map((make) => () => {
+    const written = writeBoundedJson(make(), { maxCharacters: 2_000_000, maxDepth: 4_000 });
+    return written.status === 'written' ? (JSON.parse(written.json) as unknown) : null;
+  });
+}
+
+const WAYS = ['replace', 'replace', 'replace', 'remove', 'add', 'throw', 'keep'] as const;
+
+/**
+ * Valid values of which one place is spoiled: by the schema's shape, so that the fault lies behind the checks that come first.
+ * @param bad what is put there
+ */
+export function spoiled(valid: Arbitrary<unknown>, bad: Arbitrary<Make> = badValue()): Arbitrary<Make> {
+  return tuple(valid, nat(), bad, constantFrom(...WAYS)).map(([value, place, makeWrong, way]) => () => {
+    const wrong = makeWrong();
+    const copy: unknown = structuredClone(value);
+    const places = listPlaces(copy);
+    const at = places[place % places.length];
+    if (at === undefined) return wrong;
+    // A root that is a list holds the arguments of a call, which the test itself has to read.
+    spoil(at, way === 'throw' && at.holder === copy && Array.isArray(copy) ? 'replace' : way, wrong);
+    return copy;
+  });
+}
+
+interface Place {
+  readonly holder: Record<string, unknown>;
+  readonly key: string;
+}
+
+function spoil({ holder, key }: Place, way: (typeof WAYS)[number], wrong: unknown): void {
+  const set = (name: string, property: PropertyDescriptor): unknown =>
+    Object.defineProperty(holder, name, { configurable: true, enumerable: true, ...property });
+  if (way === 'replace') set(key, { value: wrong, writable: true });
+  if (way === 'add') set(typeof wrong === 'string' ? wrong : 'added', { value: wrong, writable: true });
+  if (way === 'remove') Reflect.deleteProperty(holder, key);
+  if (way === 'throw') {
+    set(key, {
+      get() {
+        throw wrong;
+      },
+    });
+  }
+}
+
+function listPlaces(value: unknown): Place[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const holder = value as Record<string, unknown>;
+  return Object.keys(holder).flatMap((key) => [{ holder, key }, ...listPlaces(holder[key])]);
+}
+
+/** A value in the message of a failure; what fails when it is read must not hide the failure. */
+function show(value: unknown): string {
+  try {
+    return inspect(value, { depth: 4, maxStringLength: 200, maxArrayLength: 10, breakLength: 200, getters: false });
+  } catch {
+    return 'a value that cannot be shown';
+  }
+}

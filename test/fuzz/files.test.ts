@@ -1,0 +1,273 @@
+import { writeFile } from 'node:fs/promises';
+import { inspect } from 'node:util';
+import { Command } from 'commander';
+import { type Arbitrary, array, constantFrom, integer, record, string, tuple, uint8Array } from 'fast-check';
+import { expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { z } from 'zod';
+import { compactFile } from '../../src/cli/commands/compact.ts';
+import { planFile } from '../../src/cli/commands/plan.ts';
+import { renderFile } from '../../src/cli/commands/render.ts';
+import { importFile } from '../../src/cli/commands/transfer.ts';
+import { type Output, openOutput, reportError } from '../../src/cli/output.ts';
+import { readPolicyFile } from '../../src/cli/policy-file.ts';
+import { readPolicy } from '../../src/domain/policy-input.ts';
+import { scriptedModel } from '../../src/models/scripted.ts';
+import { readAgents } from '../../src/runtime/agent-schema.ts';
+import { examineAgents } from '../../src/runtime/agents.ts';
+import { readConversationLine } from '../../src/wire/conversation-line.ts';
+import { writeTemporary } from '../cli/run-turnfold.ts';
+import { createMemoryClient } from '../client/memory-client.ts';
+import { MemoryDatabase } from '../fakes/store/database.ts';
+import { openMemoryStore } from '../fakes/store/open-memory-store.ts';
+import { badJson, badValue, codedError, countCases, type Make, spoiled, tryBatch } from './cases.ts';
+
+const TIMEOUT_MS = 600_000;
+/** What a terminal acts on. */
+const ACTS = /(?!\n|\t)\p{Cc}|[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/u;
+
+const message = record(
+  {
+    role: constantFrom('user', 'assistant', 'system'),
+    content: string(),
+    pinned: constantFrom(true, false),
+    droppable: constantFrom(true),
+    parts: array(record({ type: constantFrom('text', 'image_url'), text: string() }), { maxLength: 2 }),
+    raw: record({ format: constantFrom('openai-chat'), model: string(), items: constantFrom([{ a: 1 }]) }),
+  },
+  { requiredKeys: ['role', 'content'] },
+);
+const round = [
+  { role: 'user', content: 'look' },
+  { role: 'assistant', content: '', tool_calls: [{ id: 'x', function: { name: 'look', arguments: '{}' } }] },
+  { role: 'tool', tool_call_id: 'x', content: 'seen' },
+  { role: 'assistant', content: [{ type: 'text', text: 'done' }] },
+];
+const conversation = record({
+  id: constantFrom('c1', 'c2'),
+  messages: array(message, { minLength: 1, maxLength: 5 }).chain((messages) =>
+    constantFrom(messages, [...round, ...messages], round),
+  ),
+});
+
+/** A spoiled line, or one whose text itself is spoiled. */
+function badLine(): Arbitrary<Make<string>> {
+  return tuple(
+    spoiled(conversation, badJson()),
+    integer({ min: -20, max: 200 }),
+    string({ unit: 'binary', maxLength: 3 }),
+  ).map(([make, at, text]) => () => {
+    const line = toJson(make());
+    return at < 0 ? line : line.slice(0, at) + text + line.slice(at + 1);
+  });
+}
+
+/** What a file can hold of a value: spoiled by a getter that throws, it holds nothing there. */
+function toJson(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? 'null';
+  } catch {
+    return '{"id":"c1","messages":[{"role":"user","content":5}]}';
+  }
+}
+
+function openTest(): { output: Output; said: () => string } {
+  let said = '';
+  const stream = {
+    write: (text: string | Uint8Array) => {
+      said += String(text);
+      return true;
+    },
+  };
+  return { output: openOutput(stream, stream), said: () => said };
+}
+
+const healthy = '{"id":"healthy","messages":[{"role":"user","content":"hello"}]}';
+
+async function serveNeighbour(): Promise<void> {
+  expect(readConversationLine(healthy, 1).messages).toHaveLength(1);
+}
+
+test(
+  'a line of a conversation file is read, or refused with a coded error',
+  async () => {
+    const run = async (line: string): Promise<void> => void (await codedError(() => readConversationLine(line, 7)));
+    expect(await tryBatch({ cases: 4_000, input: badLine(), run, serveNeighbour })).toBe(countCases(4_000));
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'commands take any line of a file: the lines around it are done, and nothing acts on the terminal',
+  async () => {
+    const run = async (line: string): Promise<void> => {
+      const path = await writeTemporary('file.jsonl', [healthy, line.replaceAll('\n', ' '), healthy].join('\n'));
+      for (const command of [
+        (output: Output) => planFile(path, {}, output),
+        (output: Output) => compactFile(path, { json: true }, output),
+        (output: Output) => renderFile(path, { format: 'anthropic' }, output),
+      ]) {
+        const { output, said } = openTest();
+        await command(output).catch((error: unknown) => expect(reportError(output, error)).toBe(1));
+        expect(said()).not.toMatch(ACTS);
+        expect(said().split('\n').length).toBeGreaterThanOrEqual(2);
+      }
+    };
+    expect(await tryBatch({ cases: 300, input: badLine(), run, serveNeighbour })).toBe(countCases(300));
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'an import takes a conversation whole or not at all',
+  async () => {
+    const run = async (line: string): Promise<void> => {
+      const path = await writeTemporary('file.jsonl', line.replaceAll('\n', ' '));
+      const db = new MemoryDatabase(() => 1_700_000_000_000);
+      const { output, said } = openTest();
+      const context = { client: createMemoryClient(openMemoryStore(db)), output };
+      const code = await importFile(context, path, { agent: 'a', tenant: '_' }, new Command('import'));
+      expect(said()).not.toMatch(ACTS);
+      if (code !== 0) expect(inspect(db.conversations)).toBe('Map(0) {}');
+    };
+    expect(await tryBatch({ cases: 600, input: badLine(), run, serveNeighbour })).toBe(countCases(600));
+  },
+  TIMEOUT_MS,
+);
+
+const policy = record(
+  {
+    maxTokens: integer({ min: 1 }),
+    tokenThreshold: integer({ min: 1 }),
+    thresholdRatio: constantFrom(0.5, 0.85),
+    hardRatio: constantFrom(0.92),
+    retentionWindow: integer({ min: 0, max: 20 }),
+    strategy: constantFrom({ evict: 0.6 }, { min: [{ evict: 0.6 }, { retain: 10 }] }),
+    maskToolResults: constantFrom({ keepLast: 2 }),
+    pins: array(string()),
+    summarizer: constantFrom('structural', { models: ['m'], prompt: 'x' }),
+    mode: constantFrom('auto', 'manual', 'review'),
+    compact: constantFrom({ maxTokens: 1_000 }),
+  },
+  { requiredKeys: [] },
+);
+
+test(
+  'a policy is read, or refused with a coded error',
+  async () => {
+    const run = async (given: unknown): Promise<void> => void (await codedError(() => readPolicy(given, 'policy')));
+    expect(await tryBatch({ cases: 1_500, input: spoiled(policy), run, serveNeighbour })).toBe(countCases(1_500));
+    expect(await tryBatch({ cases: 500, input: badValue(), run, serveNeighbour })).toBe(countCases(500));
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'a policy file of any text or bytes is read, or refused with a coded error',
+  async () => {
+    const text = tuple(
+      spoiled(policy, badJson()),
+      integer({ min: -20, max: 100 }),
+      string({ unit: 'binary', maxLength: 4 }),
+    ).map(
+      ([make, at, wrong]): Make<string | Uint8Array> =>
+        () => {
+          const yaml = stringify(JSON.parse(toJson(make())));
+          return at < 0 ? yaml : yaml.slice(0, at) + wrong + yaml.slice(at + 1);
+        },
+    );
+    const bytes = uint8Array({ maxLength: 200 }).map(
+      (given): Make<string | Uint8Array> =>
+        () =>
+          given,
+    );
+    const byHand = constantFrom(
+      '['.repeat(5_000),
+      '&a [*a]',
+      '- '.repeat(5_000),
+      '{a: '.repeat(3_000),
+      `a: &a [x]\n${Array.from({ length: 50 }, (_, index) => `b${index}: [${'*a,'.repeat(50)}]`).join('\n')}`,
+      '? '.repeat(2_000),
+      '!!js/function "x"',
+      'a: !!binary "x"',
+    ).map(
+      (given): Make<string | Uint8Array> =>
+        () =>
+          given,
+    );
+    const run = async (given: string | Uint8Array): Promise<void> => {
+      const path = await writeTemporary('policy.yaml', '');
+      await writeFile(path, given);
+      const { output } = openTest();
+      await codedError(() => readPolicyFile(path, output));
+    };
+    for (const [input, cases] of [
+      [text, 800],
+      [bytes, 200],
+      [byHand, 40],
+    ] as const) {
+      expect(await tryBatch({ cases, input, run, serveNeighbour })).toBe(countCases(cases));
+    }
+  },
+  TIMEOUT_MS,
+);
+
+const { profile } = scriptedModel({ decide: () => ({}) });
+const agent = record(
+  {
+    name: constantFrom('a'),
+    system: string(),
+    model: constantFrom({ profile }),
+    tools: array(record({ name: constantFrom('look', 'act'), description: string() }), { maxLength: 2 }),
+    policy,
+    maxSteps: integer({ min: 1 }),
+    turnTimeoutMs: integer({ min: 1, max: 1_000 }),
+    toolResultMaxTokens: integer({ min: 1 }),
+    recall: constantFrom(true, false),
+  },
+  { requiredKeys: ['name', 'system', 'model', 'tools', 'policy'] },
+);
+
+test(
+  'agents of a module are read, or each is refused with coded errors',
+  async () => {
+    const run = async (given: unknown): Promise<void> => {
+      try {
+        addFunctions(given);
+      } catch {
+        // It cannot be read, which is the point of its case.
+      }
+      const { agents, problems } = readAgents([given]);
+      for (const problem of problems) await codedError(() => Promise.reject(problem));
+      expect(agents.length + problems.length).toBeGreaterThan(0);
+      for (const problem of await examineAgents(agents, {}, true)) await codedError(() => Promise.reject(problem));
+    };
+    expect(await tryBatch({ cases: 1_500, input: spoiled(agent), run, serveNeighbour })).toBe(countCases(1_500));
+    expect(
+      await tryBatch({ cases: 500, input: badValue(), run: async (value) => void readAgents(value), serveNeighbour }),
+    ).toBe(countCases(500));
+  },
+  TIMEOUT_MS,
+);
+
+/** Functions and schemas, which a clone of plain values cannot hold. */
+function addFunctions(given: unknown): void {
+  const { model, tools } = Object.getOwnPropertyDescriptors(given as { model?: object; tools?: object[] });
+  const [modelValue, toolValues] = [model?.value, tools?.value] as [unknown, unknown];
+  if (isPlain(modelValue)) modelValue['generate'] ??= async () => ({ content: '', toolCalls: [] });
+  if (!Array.isArray(toolValues)) return;
+  for (const tool of toolValues.slice(0, 3) as unknown[]) if (isPlain(tool)) tool['input'] ??= z.object({});
+}
+
+function isPlain(value: unknown): value is Record<string, unknown> {
+  try {
+    return (
+      typeof value === 'object' &&
+      value !== null &&
+      Object.getPrototypeOf(value) === Object.prototype &&
+      Object.isExtensible(value)
+    );
+  } catch {
+    return false;
+  }
+}

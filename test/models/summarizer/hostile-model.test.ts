@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import type { ModelAnswer } from '../../../src/domain/model.ts';
+import type { SummaryCall } from '../../../src/domain/ports/summarizer.ts';
+import { modelChain } from '../../../src/models/chain.ts';
+import { scriptedModel } from '../../../src/models/scripted.ts';
+import { callModel } from '../../../src/models/summarizer/model-call.ts';
+import { HOSTILE_JSON, HOSTILE_THROWN } from '../../fakes/hostile-values.ts';
+
+const { profile } = scriptedModel({ decide: () => ({}) });
+const input = { system: '', content: 'text', tokens: 1, maxOutputTokens: 100 };
+
+async function ask(generate: () => Promise<ModelAnswer>, isChain = false) {
+  const calls: SummaryCall[] = [];
+  const request = { signal: new AbortController().signal, onCall: (call: SummaryCall) => void calls.push(call) };
+  const own = { profile, generate };
+  const model = isChain ? modelChain([own, own]) : own;
+  const result = await callModel({ model, clock: { now: () => Date.now() }, timeoutMs: 10_000 }, input, request);
+  return { result, calls };
+}
+
+test.each(HOSTILE_THROWN)('a summary fails by a short reason when its model throws %s', async (_, make) => {
+  for (const isChain of [false, true]) {
+    const { result, calls } = await ask(async () => {
+      throw make();
+    }, isChain);
+    expect(result).toMatchObject({ status: 'failed', why: expect.stringMatching(/^fatal: .{1,200}$/) });
+    expect(calls).toMatchObject([{ outcome: 'fatal' }]);
+  }
+});
+
+test.each(HOSTILE_JSON)('a summary fails by its field when raw of the answer is %s', async (_, make) => {
+  for (const isChain of [false, true]) {
+    const { result } = await ask(async () => ({ content: '', toolCalls: [], raw: make() }), isChain);
+    expect(result).toMatchObject({ status: 'failed', why: expect.stringMatching(/^fatal: answer\.raw.{1,500}$/) });
+  }
+});

@@ -1,0 +1,184 @@
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import type { Tool } from '../../../src/domain/agent.ts';
+import { type Model, type ModelAnswer, ModelError } from '../../../src/domain/model.ts';
+import { type ScriptedOutcome, scriptedModel } from '../../../src/models/scripted.ts';
+import { HOSTILE_JSON, HOSTILE_THROWN, hostileProxy, withGetter } from '../../fakes/hostile-values.ts';
+import { Fixture, ref } from './fixture.ts';
+
+const { profile } = scriptedModel({ decide: () => ({}) });
+
+function throwing(make: () => unknown): () => Promise<never> {
+  return async () => {
+    throw make();
+  };
+}
+
+const callOnce = (): Model =>
+  scriptedModel({
+    decide: ({ messages }): ScriptedOutcome =>
+      messages.at(-1)?.role === 'tool' ? { content: 'done' } : { toolCalls: [{ name: 'act', arguments: {} }] },
+  });
+
+const tool = (run: () => Promise<unknown>): Tool => ({
+  name: 'act',
+  description: 'acts',
+  input: z.object({}),
+  run: run as () => Promise<string>,
+});
+
+async function answerWith(model: Model, tools: readonly Tool[] = []) {
+  const world = await Fixture.open({ model, tools });
+  await world.accept('t1', 'Hi');
+  expect(await world.deliver()).toBe('done');
+  expect(world.eventsOf('turn_claimed'), 'one delivery').toHaveLength(1);
+  return { world, view: await world.view('t1') };
+}
+
+it.each(HOSTILE_THROWN)('answers a call with an error when its tool throws %s', async (_, make) => {
+  let runs = 0;
+  const run = throwing(() => {
+    runs += 1;
+    return make();
+  });
+  const { world, view } = await answerWith(callOnce(), [tool(run)]);
+  expect(view).toMatchObject({ state: 'completed', answer: { content: 'done' } });
+  expect(runs).toBe(1);
+  const result = world.log.find(({ role }) => role === 'tool');
+  expect(result).toMatchObject({ isError: true, content: expect.stringMatching(/^failed: /) });
+  expect(result?.content.length).toBeLessThan(20_000);
+});
+
+it.each(HOSTILE_JSON.filter(([name]) => name !== '5 MB'))(
+  'answers a call with an error when its tool gives back a content that is %s',
+  async (_, make) => {
+    const { world, view } = await answerWith(callOnce(), [tool(async () => ({ content: make() }))]);
+    expect(view).toMatchObject({ state: 'completed' });
+    expect(world.log.find(({ role }) => role === 'tool')).toMatchObject({ isError: true });
+  },
+);
+
+it.each(HOSTILE_JSON)('answers a call with an error when its tool gives back an object that is %s', async (_, make) => {
+  const { world, view } = await answerWith(callOnce(), [tool(async () => ({ rows: [make()] }))]);
+  expect(view).toMatchObject({ state: 'completed' });
+  expect(world.log.find(({ role }) => role === 'tool')).toMatchObject({
+    isError: true,
+    content: expect.stringMatching(/^invalid_result: result/) as string,
+  });
+});
+
+it('gives a model 20,000 rows of an object', async () => {
+  const rows = Array.from({ length: 20_000 }, (_, id) => ({ id, a: 1, b: 2, c: 3, d: 4 }));
+  const { world } = await answerWith(callOnce(), [tool(async () => rows)]);
+  expect(world.log.find(({ role }) => role === 'tool')?.isError).toBeUndefined();
+});
+
+it.each(HOSTILE_THROWN)('fails a turn as system_failed when its system function throws %s', async (_, make) => {
+  const world = await Fixture.open({ model: callOnce(), system: throwing(make) });
+  await world.accept('t1', 'Hi');
+  expect(await world.deliver()).toBe('done');
+  expect(await world.view('t1')).toMatchObject({ state: 'failed', failure: { code: 'system_failed' } });
+});
+
+it.each<[string, unknown]>([
+  ['a proxy', hostileProxy()],
+  ['a thenable that throws', withGetter('then')],
+  ['a symbol', Symbol('odd')],
+])('answers a call with an error when its tool gives back %s', async (_, value) => {
+  const { world, view } = await answerWith(callOnce(), [tool(async () => value)]);
+  expect(view).toMatchObject({ state: 'completed' });
+  expect(world.log.find(({ role }) => role === 'tool')).toMatchObject({ isError: true });
+});
+
+it.each(HOSTILE_THROWN)('fails a turn as model_failed when its model throws %s', async (_, make) => {
+  const { world, view } = await answerWith({ profile, generate: throwing(make) });
+  expect(view).toMatchObject({ state: 'failed', failure: { code: 'model_failed' } });
+  expect(view?.failure?.message.length).toBeLessThan(1_000);
+  expect(world.eventsOf('model_called')).toMatchObject([{ outcome: 'fatal' }]);
+});
+
+it.each(HOSTILE_JSON)('fails a turn as model_failed when raw of its answer is %s', async (_, make) => {
+  const answer = { content: 'secret', toolCalls: [], raw: { items: [make()] } };
+  const { world, view } = await answerWith({ profile, generate: async () => answer });
+  expect(view).toMatchObject({
+    state: 'failed',
+    failure: { code: 'model_failed', message: expect.stringMatching(/: answer\.raw/) },
+  });
+  expect(view?.failure?.message).not.toContain('secret');
+  expect(world.log, 'nothing of the answer is in the log').toHaveLength(1);
+});
+
+it.each<[string, unknown, string]>([
+  [
+    'a getter that throws',
+    {
+      get content() {
+        throw new Error('x');
+      },
+      toolCalls: [],
+    },
+    'answer.content',
+  ],
+  ['an unknown end', { content: '', toolCalls: [], end: 'tired' }, 'answer.end'],
+  ['5 MB of text', { content: 'x'.repeat(5_000_000), toolCalls: [] }, 'answer'],
+  ['a model name of 5 MB', { content: '', toolCalls: [], model: 'x'.repeat(5_000_000) }, 'answer.model'],
+])('fails a turn as model_failed when its answer has %s', async (_, answer, field) => {
+  const { view } = await answerWith({ profile, generate: async () => answer as ModelAnswer });
+  const message = expect.stringContaining(`: ${field}: `) as string;
+  expect(view).toMatchObject({ state: 'failed', failure: { code: 'model_failed', message } });
+});
+
+it.each<[string, ModelError]>([
+  ['an unknown kind', new ModelError('tired' as 'fatal', 'no')],
+  ['a message of 5 MB', new ModelError('fatal', 'x'.repeat(5_000_000))],
+  [
+    'a form and a code of 5 MB',
+    new ModelError('fatal', 'no', { form: 'x'.repeat(5_000_000), code: 'y'.repeat(5_000_000) }),
+  ],
+  [
+    'a kind that throws',
+    Object.defineProperty(new ModelError('fatal', 'no'), 'kind', {
+      get() {
+        throw new Error('x');
+      },
+    }),
+  ],
+])('fails a turn as model_failed when its ModelError has %s', async (_, error) => {
+  const { world, view } = await answerWith({ profile, generate: throwing(() => error) });
+  expect(view).toMatchObject({ state: 'failed', failure: { code: 'model_failed' } });
+  expect(JSON.stringify(view?.failure).length).toBeLessThan(100_000);
+  expect(world.eventsOf('model_called')).toMatchObject([{ outcome: 'fatal' }]);
+});
+
+it.each([Number.NaN, Number.POSITIVE_INFINITY, 9e15, 'soon'])(
+  'waits the usual backoff when a ModelError wants its retry at %s',
+  async (retryAt) => {
+    const error = new ModelError('retry', 'busy', { retryAt: retryAt as number });
+    const { world, view } = await answerWith({ profile, generate: throwing(() => error) });
+    expect(view).toMatchObject({ state: 'waiting' });
+    expect(world.eventsOf('turn_suspended')).toMatchObject([{ for: 'retry', waitMs: 1_000 }]);
+  },
+);
+
+it('streams the text of a model that also hands over what is no text, and passes over unknown kinds', async () => {
+  const { world, view } = await answerWith({
+    profile,
+    generate: async ({ onText, onPassedOver }) => {
+      for (const piece of [Symbol('odd'), undefined, hostileProxy(), 'a', 5n]) onText?.(piece as string);
+      onPassedOver?.(Symbol('odd') as unknown as string, 'tired' as 'fatal');
+      onText?.('x'.repeat(5_000_000));
+      onText?.('b');
+      return { content: 'b', toolCalls: [] };
+    },
+  });
+  expect(view).toMatchObject({ state: 'completed', answer: { content: 'b' } });
+  expect(world.told.map(({ piece }) => piece)).toEqual(['a', '', 'b']);
+  expect(world.eventsOf('model_passed_over')).toMatchObject([{ model: 'unknown', outcome: 'fatal' }]);
+});
+
+it('records no count that a provider made up', async () => {
+  const usage = { inputTotal: 1e300, output: 1.5, outputKept: 5n as unknown as number };
+  const { world } = await answerWith({ profile, generate: async () => ({ content: 'a', toolCalls: [], usage }) });
+  expect(world.eventsOf('model_called')[0]).not.toHaveProperty('inputTokens');
+  expect(world.db.find(ref)?.anchor).toBeUndefined();
+});
