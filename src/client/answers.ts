@@ -1,5 +1,5 @@
 import { TurnfoldError } from '../domain/errors.ts';
-import type { ResumeResult } from '../domain/ports/turn-store.ts';
+import type { ResumeResult } from '../domain/ports/brought-answers.ts';
 import { type CallAnswer, type ConversationName, readAnswers, readConversationName, readTurnId } from './input.ts';
 import { noTurn } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';

@@ -4,8 +4,8 @@ import { TurnfoldError } from '../domain/errors.ts';
 import { type ConversationRef, DEFAULT_TENANT, idSchema } from '../domain/ids.ts';
 import { boundedList, MAX_MESSAGE_BYTES, type Message, messageSchema, type WeighedMessage } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
+import type { BroughtAnswer } from '../domain/ports/brought-answers.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
-import type { BroughtAnswer } from '../domain/ports/turn-store.ts';
 import type { TurnContext } from '../domain/turn-context.ts';
 import { bytesOfMessage, countMessage } from '../tokens/message-tokens.ts';
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { type ConversationRef, callIdAt } from '../../src/domain/ids.ts';
 import type { Message, WeighedMessage } from '../../src/domain/message.ts';
+import type { BroughtAnswer } from '../../src/domain/ports/brought-answers.ts';
 import type {
   AcceptRequest,
-  BroughtAnswer,
   ClaimedTurn,
   StepOutcome,
   TurnIntake,

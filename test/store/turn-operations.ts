@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import type { BroughtAnswer, ClaimResult, OpenTurn, StepResult, TurnLease } from '../../src/domain/ports/turn-store.ts';
+import type { BroughtAnswer } from '../../src/domain/ports/brought-answers.ts';
+import type { ClaimResult, OpenTurn, StepResult, TurnLease } from '../../src/domain/ports/turn-store.ts';
 import type { WaitKind } from '../../src/domain/turn.ts';
 import { checkInvariants, checkSame, type Observation } from './observation.ts';
 import { bring, callsStep, resultStep, textStep, toWaitFor, turnFor } from './samples.ts';

@@ -2,13 +2,12 @@ import type { ConversationState } from '../conversation.ts';
 import type { Told } from '../durability.ts';
 import type { OpenCall } from '../history.ts';
 import type { ConversationRef } from '../ids.ts';
-import type { Message, WeighedMessage, Weight } from '../message.ts';
+import type { Message, WeighedMessage } from '../message.ts';
 import type { Rest } from '../rest.ts';
 import type { SizeAnchor } from '../size.ts';
 import type { TraceParent } from '../trace-parent.ts';
 import type {
   AnswerEnd,
-  AnswerKind,
   StepRecord,
   TurnFailure,
   TurnState,
@@ -17,6 +16,7 @@ import type {
   WaitRequest,
 } from '../turn.ts';
 import type { Version } from '../version.ts';
+import type { ResumeRequest, ResumeResult } from './brought-answers.ts';
 import type { Forking } from './version-store.ts';
 
 /** Proof of ownership that every write of a turn worker carries. */
@@ -227,41 +227,6 @@ export type RollbackResult =
   /** a request over what it shows was answered: its form is not what is refused; nothing was written */
   | { readonly status: 'answered' }
   | Lost;
-
-/** The result of a call whose answer was acknowledged and never used, weighed as a message. */
-export interface UnusedAnswer extends Weight {
-  /** `{content, isError?}`; absent: the answer's own JSON */
-  readonly json?: string;
-}
-
-/** What was brought for one call. */
-export interface BroughtAnswer {
-  /** the wait that it is meant for */
-  readonly for: AnswerKind;
-  /** a tool output `{content, isError?}`, or a decision */
-  readonly json: string;
-  /** what the log says of the call if the turn is settled before a worker has used the answer */
-  readonly unused: UnusedAnswer;
-}
-
-export interface ResumeRequest {
-  readonly conversation: ConversationRef;
-  readonly turn: string;
-  /** by call id, at least one: all of them are taken, or none */
-  readonly answers: ReadonlyMap<string, BroughtAnswer>;
-  readonly wake: string;
-}
-
-export type ResumeResult =
-  /** nothing more of these calls' wait is awaited; also of answers that were brought before, whatever the turn does by now */
-  | { readonly status: 'fulfilled'; readonly wake?: string }
-  /** recorded; other calls are still awaited */
-  | { readonly status: 'partial' }
-  /** this call is not awaited, and was not answered before; nothing was written */
-  | { readonly status: 'not_waiting'; readonly call: string }
-  /** this call is awaited for something else than was brought; nothing was written */
-  | { readonly status: 'other_kind'; readonly call: string; readonly for: BroughtAnswer['for'] }
-  | { readonly status: 'not_found' | 'gone' };
 
 export type CancelResult =
   | { readonly status: 'canceled'; readonly wake?: string }

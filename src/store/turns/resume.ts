@@ -1,4 +1,4 @@
-import type { BroughtAnswer, ResumeRequest, ResumeResult } from '../../domain/ports/turn-store.ts';
+import type { BroughtAnswer, ResumeRequest, ResumeResult } from '../../domain/ports/brought-answers.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
 

@@ -1,4 +1,5 @@
 import type { ConversationRef } from '../../../src/domain/ids.ts';
+import type { ResumeRequest, ResumeResult } from '../../../src/domain/ports/brought-answers.ts';
 import type {
   AcceptRequest,
   AcceptResult,
@@ -7,8 +8,6 @@ import type {
   FailedTurn,
   OpenTurn,
   OpenTurns,
-  ResumeRequest,
-  ResumeResult,
   TurnIntake,
 } from '../../../src/domain/ports/turn-store.ts';
 import { isSettled, type TurnView } from '../../../src/domain/turn.ts';
