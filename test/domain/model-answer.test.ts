@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
-import type { ModelAnswer } from '../../src/domain/model.ts';
-import { checkAnswer } from '../../src/domain/model-answer.ts';
+import { describe, expect, test } from 'vitest';
+import { type ModelAnswer, ModelError } from '../../src/domain/model.ts';
+import { checkAnswer, checkCompaction, readModelError, readPassedOver } from '../../src/domain/model-answer.ts';
 
 const usage = { inputTotal: 9, output: 3, outputKept: 3 };
 const call = { id: 'c1', name: 'look', arguments: '{}' };
@@ -32,4 +32,99 @@ test.each<[unknown, string]>([
 
 test('what it cost is told all the same', () => {
   expect(() => checkAnswer(given({ usage }))).toThrow(expect.objectContaining({ usage }));
+});
+
+test.each<[string, unknown, string]>([
+  ['a cycle', cyclic(), 'answer.raw'],
+  ['a number that JSON does not know', { n: 5n }, 'answer.raw.n'],
+  ['a getter that throws', broken(), 'answer.raw'],
+])('refuses raw items with %s, by their field', (_, raw, field) => {
+  const check = (): unknown => checkAnswer(given({ content: '', toolCalls: [], raw }));
+  expect(check).toThrow(new RegExp(`^${RegExp.escape(field)}`));
+});
+
+test('names the field of an answer that cannot be read at all', () => {
+  expect(() => checkAnswer(broken())).toThrow(expect.objectContaining({ name: 'ModelError', kind: 'fatal' }));
+});
+
+test('refuses an answer of more text and calls than a message may have', () => {
+  const answer = { content: 'x'.repeat(600_000), toolCalls: [{ ...call, arguments: 'y'.repeat(600_000) }] };
+  expect(() => checkAnswer(given(answer))).toThrow(/bytes of text and calls/);
+});
+
+function cyclic(): object {
+  const value: { self?: object } = {};
+  value.self = value;
+  return value;
+}
+
+function broken(): object {
+  return Object.defineProperty({}, 'content', {
+    enumerable: true,
+    get: () => {
+      throw new Error('no');
+    },
+  });
+}
+
+describe('a compaction of a provider', () => {
+  test('is copied with its text and its usage', () => {
+    expect(checkCompaction({ text: 'short', raw: [1], usage, more: 1 })).toEqual({ text: 'short', raw: [1], usage });
+    expect(checkCompaction({ text: null, raw: null })).toEqual({ raw: null });
+  });
+
+  test('is refused by its field, and what it cost is kept', () => {
+    expect(() => checkCompaction({ text: 5, usage })).toThrow(
+      expect.objectContaining({
+        name: 'ModelError',
+        kind: 'fatal',
+        usage,
+        message: expect.stringMatching(/^compaction\.text/) as string,
+      }),
+    );
+  });
+});
+
+describe('what a model throws', () => {
+  const now = 1_700_000_000_000;
+
+  test('keeps the kind, code, form, usage and time of a coded error', () => {
+    const thrown = new ModelError('retry', 'slow down', { retryAt: now + 5_000, code: 'rate', form: '{}', usage });
+    expect(readModelError(thrown, now)).toMatchObject({
+      kind: 'retry',
+      message: 'slow down',
+      retryAt: now + 5_000,
+      code: 'rate',
+      form: '{}',
+      usage,
+    });
+  });
+
+  test('is fatal if its kind is unknown, and bounded', () => {
+    const thrown = Object.assign(new ModelError('fatal', 'x'.repeat(5_000_000)), {
+      kind: 'odd',
+      retryAt: now * 1_000,
+      form: 7,
+      usage: { inputTotal: 3, output: 'many' },
+    });
+    const error = readModelError(thrown, now);
+    expect(error).toMatchObject({ kind: 'fatal', retryAt: undefined, form: undefined, usage: { inputTotal: 3 } });
+    expect(error.message.length).toBeLessThan(100_000);
+  });
+
+  test.each([
+    [new TypeError('the prompt'), 'TypeError'],
+    [Object.create(null), ''],
+    [undefined, ''],
+  ])('keeps the name alone of an error without a code: %s', (thrown, name) => {
+    const error = readModelError(thrown, now);
+    expect(error).toMatchObject({ name: 'ModelError', kind: 'fatal' });
+    expect(error.message).toContain(name);
+    expect(error.message).not.toContain('prompt');
+  });
+
+  test('names a model that was passed over, whatever the chain says of it', () => {
+    expect(readPassedOver('a', 'retry')).toEqual({ model: 'a', outcome: 'retry' });
+    expect(readPassedOver({}, Symbol('kind'))).toEqual({ model: 'unknown', outcome: 'fatal' });
+  });
 });

@@ -1,5 +1,13 @@
 import { describe, expect, test, vi } from 'vitest';
-import { isOutage, nameRedisError, outage, reportOutages } from '../../src/domain/redis-errors.ts';
+import { TurnfoldError } from '../../src/domain/errors.ts';
+import {
+  findWriteRefusal,
+  isOutage,
+  nameRedisError,
+  outage,
+  outageBecause,
+  reportOutages,
+} from '../../src/domain/redis-errors.ts';
 
 const AWAY = new Error('connect ECONNREFUSED 127.0.0.1:6379');
 const REFUSED = new Error('WRONGPASS invalid username-password pair or user is disabled.');
@@ -151,5 +159,32 @@ describe('an outage', () => {
     const outages = reportOutages(report);
     for (const _ of [1, 2]) outages.onError(REFUSED);
     expect(report.mock.calls).toMatchObject([[{ code: 'redis_denied', cause: REFUSED }]]);
+  });
+});
+
+describe('a refusal of writes', () => {
+  const named = (message: string): unknown => nameRedisError(new Error(message));
+
+  test.each([
+    ["OOM command not allowed when used memory > 'maxmemory'.", 'redis_full'],
+    ["READONLY You can't write against a read only replica.", 'redis_unavailable'],
+    ['MISCONF Redis is configured to save RDB snapshots.', 'redis_unavailable'],
+    ['connect ECONNREFUSED 127.0.0.1:6379', undefined],
+    ['ERR unknown command', undefined],
+  ])('%s: %s', (message, code) => {
+    expect(findWriteRefusal(named(message))).toBe(code);
+  });
+
+  test('is no other coded error, and nothing that is no error', () => {
+    expect(findWriteRefusal(new TurnfoldError('redis_unavailable', 'away'))).toBeUndefined();
+    expect(findWriteRefusal('OOM')).toBeUndefined();
+    expect(nameRedisError('OOM')).toBe('OOM');
+  });
+});
+
+test('an outage that we found out ourselves says why', () => {
+  expect(outageBecause('its master is silent')).toMatchObject({
+    code: 'redis_unavailable',
+    message: 'Redis does not answer: its master is silent',
   });
 });

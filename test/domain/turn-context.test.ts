@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest';
+import { MAX_CONTEXT_BYTES, readContext, writeContext } from '../../src/domain/turn-context.ts';
+import { errorOf } from './error-of.ts';
+
+describe('the context of a turn', () => {
+  it('is written with sorted keys, so that equal contexts have one text', () => {
+    const json = writeContext({ b: [{ d: 1, c: null }], a: 'x' });
+    expect(json).toBe('{"a":"x","b":[{"c":null,"d":1}]}');
+    expect(json).toBe(writeContext({ a: 'x', b: [{ c: null, d: 1 }] }));
+    expect(readContext(json)).toEqual({ a: 'x', b: [{ c: null, d: 1 }] });
+  });
+
+  it('is empty if the caller gave none', () => {
+    expect(readContext(undefined)).toEqual({});
+  });
+
+  it.each<[string, unknown, string]>([
+    ['a list', [1], 'invalid_input'],
+    ['a text', 'x', 'invalid_input'],
+    ['a BigInt', { a: 1n }, 'invalid_input'],
+    ['more bytes than a context may have', { a: 'é'.repeat(MAX_CONTEXT_BYTES - 20) }, 'message_too_large'],
+  ])('refuses %s and names the field', (_, context, code) => {
+    const error = errorOf(() => writeContext(context));
+    expect(error.code).toBe(code);
+    expect(error.field).toMatch(/^context/);
+  });
+});
