@@ -148,13 +148,26 @@ export type HeldWrite = (typeof HELD_WRITES)[number];
 
 type HoldEvent =
   /** Redis refused a write. The worker holds what it finished and repeats the write while the work is its own */
-  | { readonly type: 'write_held'; readonly write: HeldWrite; readonly code: 'redis_full' | 'redis_unavailable' }
+  | {
+      readonly type: 'write_held';
+      /** which write */
+      readonly write: HeldWrite;
+      /** why Redis refused it */
+      readonly code: 'redis_full' | 'redis_unavailable';
+    }
   /** Redis took a write that was held */
-  | { readonly type: 'write_taken'; readonly write: HeldWrite; readonly heldMs: number };
+  | {
+      readonly type: 'write_taken';
+      /** which write */
+      readonly write: HeldWrite;
+      /** ms from its first refusal */
+      readonly heldMs: number;
+    };
 
 /** A worker that stops, or in whose process another turn must run alone, handed its work back before it was done. */
 type ReturnEvent = {
   readonly type: 'lease_returned';
+  /** what was handed back */
   readonly what: 'turn' | 'pass' | 'summary';
   /** amid a step or a call, by the deadline of the stop */
   readonly isCutOff: boolean;

@@ -138,7 +138,7 @@ describe('with Redis away', () => {
     await lines.until('worker failed');
     worker.kill('SIGTERM');
     expect(await lines.until('worker stopped')).toMatchObject({ outcome: 'deadline' });
-    expect(await exitCodeOf(worker)).toBe(0);
+    expect(await exitCodeOf(worker), 'what it held could not be handed back').toBe(75);
   });
 
   test('since its start: SIGTERM ends it within its deadline', async ({ skip }) => {

@@ -152,7 +152,7 @@ test('a policy is told of all that is wrong with it, in the order of reading', (
   });
   expect(problems.map(({ field }) => field)).toEqual([
     'pins',
-    'compact.maxTokens',
+    'compact.max_tokens',
     'compact.tokens',
     'compact.hardRatio',
     'compact.summarizer.models',

@@ -8,6 +8,7 @@ import { addOfflineCommands } from '../../src/cli/offline-commands.ts';
 import type { Output } from '../../src/cli/output.ts';
 import { addProcessCommands } from '../../src/cli/process-commands.ts';
 import { addRedisCommands } from '../../src/cli/redis-commands.ts';
+import { Program } from '../../src/cli/run-command.ts';
 import { SETTING_NAMES } from '../../src/config/settings.ts';
 import { policyInputSchema } from '../../src/domain/policy.ts';
 import { openOwnRedis } from '../cli/own-redis.ts';
@@ -30,7 +31,7 @@ function listCommands(): string[] {
 
 /** The program, its actions replaced: what a command line means, without doing it. */
 function parseCommand(line: string): void {
-  const program = new Command('turnfold');
+  const program = new Program('turnfold');
   const output = { line: () => undefined, note: () => undefined } as unknown as Output;
   for (const add of [addProcessCommands, addRedisCommands, addOfflineCommands, addCheckCommands]) add(program, output);
   disarm(program);

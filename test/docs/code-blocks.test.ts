@@ -74,7 +74,16 @@ function lint(programs: ReadonlyMap<string, string>): string {
   };
   const config = join(folder, 'tsconfig.json');
   writeFileSync(config, JSON.stringify({ compilerOptions, include: ['*/*.ts'] }));
-  const rules = ['-c', `${ROOT}/.oxlintrc.json`, '-A', 'no-console', '--tsconfig', config];
+  const rules = [
+    '-c',
+    `${ROOT}/.oxlintrc.json`,
+    '-A',
+    'no-console',
+    '-A',
+    'no-restricted-properties',
+    '--tsconfig',
+    config,
+  ];
   const run = spawnSync(`${ROOT}/node_modules/.bin/oxlint`, [...rules, '.'], { cwd: folder, encoding: 'utf8' });
   return run.status === 0 ? '' : run.stdout + run.stderr;
 }

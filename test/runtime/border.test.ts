@@ -93,13 +93,13 @@ describe('startWorkers refuses what it cannot work with, and names it', () => {
 describe('every policy is read by the one schema, whoever gives it', () => {
   const wrong: readonly [string, unknown][] = [
     ['thresholdRatio', { thresholdRatio: 7 }],
-    ['retentionWindow', { retention_window: -3 }],
+    ['retention_window', { retention_window: -3 }],
     ['strategy', { strategy: 'foo' }],
     ['typo', { typo: 1 }],
     ['conversationTtl', { conversationTtl: 'soon' }],
     ['summarizer', { summarizer: 'nobody' }],
     ['compact.maxTokens', { compact: { maxTokens: 'many' } }],
-    ['maxTokens', { maxTokens: 5, max_tokens: 5 }],
+    ['max_tokens', { maxTokens: 5, max_tokens: 5 }],
   ];
   const places: readonly [string, (policy: unknown) => Promise<unknown>][] = [
     ['policy', (policy) => start({ policy })],

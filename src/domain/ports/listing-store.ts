@@ -48,7 +48,10 @@ export interface WaitingTurn {
   /** name of the agent that made the calls */
   readonly agent: string;
   /** the calls with their arguments, since when the turn waits, and the deadlines */
-  readonly waiting: Waiting & { readonly for: AnswerKind };
+  readonly waiting: Waiting & {
+    /** `tools`: results from outside; `approval`: decisions of a person */
+    readonly for: AnswerKind;
+  };
 }
 
 /** Where a waiting turn stands in the list. */

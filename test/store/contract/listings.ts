@@ -229,7 +229,8 @@ export function describeListings(harness: () => StoreHarness): void {
         const { store, passDeadline, lapseLease } = harness();
         await passDeadline(conversation, 't1');
         for (let deaths = 0; deaths < 3; deaths += 1) {
-          await claimHead(store, conversation);
+          const { lease } = await claimHead(store, conversation);
+          if (deaths === 2) await store.startAlone(lease);
           await lapseLease('turn', conversation);
         }
         expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ status: 'poison' });

@@ -427,7 +427,8 @@ export function describeWaits(harness: () => TurnHarness): void {
           const { store, passDeadline, lapseLease } = harness();
           await passDeadline(conversation, 't1');
           for (let claim = 0; claim < TURN_LIMITS.maxAttempts; claim += 1) {
-            await claimHead(store, conversation);
+            const { lease } = await claimHead(store, conversation);
+            if (claim === TURN_LIMITS.maxAttempts - 1) await store.startAlone(lease);
             await lapseLease(conversation);
           }
           await store.claim(conversation, 'o9', 'w9');

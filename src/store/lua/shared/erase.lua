@@ -16,8 +16,9 @@ end
 -- keys that `ix` names. Answers how many keys were removed so far, and 1 where more is left: then its entry stands, and a
 -- sweep goes on with an erase that was cut off.
 local function erase_batch(size)
-  local head = redis.call('LINDEX', mb, 0)
-  if head then forget_waiting(head) end
+  -- A mailbox of another type names nobody.
+  local head = redis.pcall('LINDEX', mb, 0)
+  if type(head) == 'string' then forget_waiting(head) end
   forget_conversation()
   local removed = redis.call('UNLINK', c, log, mb, ver, cp, pass, ev)
   leave_alone(turn_member)
