@@ -6,15 +6,7 @@ import type { Message, WeighedMessage } from '../message.ts';
 import type { Rest } from '../rest.ts';
 import type { SizeAnchor } from '../size.ts';
 import type { TraceParent } from '../trace-parent.ts';
-import type {
-  AnswerEnd,
-  StepRecord,
-  TurnFailure,
-  TurnState,
-  TurnView,
-  Waiting,
-  WaitRequest,
-} from '../turn.ts';
+import type { AnswerEnd, StepRecord, TurnFailure, TurnState, TurnView, Waiting, WaitRequest } from '../turn.ts';
 import type { Version } from '../version.ts';
 import type { ResumeRequest, ResumeResult } from './brought-answers.ts';
 import type { Forking } from './version-store.ts';
