@@ -32,7 +32,7 @@ const answerSchema = z
  * @throws ModelError of kind `fatal`: it names the field that does not fit, never what it holds
  */
 export function checkAnswer(answer: unknown): ModelAnswer {
-  const usage = readUsage(answer);
+  const usage = readUsage(readSafely(answer, 'usage'));
   const read = safeParse(answerSchema, answer, 'answer', 'invalid_input');
   if (!read.success) {
     throw new ModelError('fatal', read.problems[0]?.message ?? 'answer: invalid', usage && { usage });
@@ -52,7 +52,7 @@ const compactionSchema = z.object({ text: z.string().max(MAX_MESSAGE_BYTES).null
 
 /** As `checkAnswer`, of a provider's own compaction. @throws ModelError of kind `fatal` */
 export function checkCompaction(compaction: unknown): ModelCompaction {
-  const usage = readUsage(compaction);
+  const usage = readUsage(readSafely(compaction, 'usage'));
   const read = safeParse(compactionSchema, compaction, 'compaction', 'invalid_input');
   if (!read.success) {
     throw new ModelError('fatal', read.problems[0]?.message ?? 'compaction: invalid', usage && { usage });
@@ -78,7 +78,7 @@ export function readModelError(thrown: unknown, now: number): ModelError {
   const kind = readSafely(thrown, 'kind');
   const retryAt = readSafely(thrown, 'retryAt');
   const form = readSafely(thrown, 'form');
-  const usage = readUsage(thrown);
+  const usage = readUsage(readSafely(thrown, 'usage'));
   return new ModelError(isKind(kind) ? kind : 'fatal', message, {
     ...(typeof retryAt === 'number' && retryAt >= 0 && retryAt - now <= MAX_RETRY_MS && { retryAt }),
     ...(code !== undefined && { code: clipText(code, ERROR_CODE_CHARACTERS) }),
@@ -104,9 +104,8 @@ function isKind(kind: unknown): kind is ModelErrorKind {
 
 const COUNTS = ['inputTotal', 'cachedInput', 'cacheWrite', 'output', 'outputKept'] as const;
 
-/** The numbers of a usage; `checkUsage` says whether they are counts. */
-function readUsage(holder: unknown): ModelUsage | undefined {
-  const usage = readSafely(holder, 'usage');
+/** The numbers of a usage, whatever a model gives as one; `checkUsage` says whether they are counts. */
+export function readUsage(usage: unknown): ModelUsage | undefined {
   if (typeof usage !== 'object' || usage === null) return undefined;
   const counts = COUNTS.map((name) => [name, readSafely(usage, name)] as const);
   const numbers = counts.filter(([, count]) => typeof count === 'number');

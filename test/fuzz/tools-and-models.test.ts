@@ -2,7 +2,7 @@ import { constantFrom, record, string } from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Tool } from '../../src/domain/agent.ts';
-import type { Model, ModelAnswer } from '../../src/domain/model.ts';
+import type { Model, ModelAnswer, ModelUsage } from '../../src/domain/model.ts';
 import { ModelError } from '../../src/domain/model.ts';
 import { modelChain } from '../../src/models/chain.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../src/models/scripted.ts';
@@ -191,7 +191,8 @@ test(
     const run = async (piece: unknown): Promise<void> => {
       const model: Model = {
         profile,
-        generate: async ({ onText, onPassedOver }) => {
+        generate: async ({ onText, onUsage, onPassedOver }) => {
+          onUsage?.(piece as ModelUsage);
           onText?.('a');
           onText?.(piece as string);
           onPassedOver?.(piece as string, piece as 'fatal');

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ModelOutcome } from '../../domain/events.ts';
 import { FRAMING_TOKENS } from '../../domain/limits.ts';
 import { isModelError, type Model, type ModelAnswer, type ModelUsage } from '../../domain/model.ts';
-import { checkAnswer, readModelError, readPassedOver } from '../../domain/model-answer.ts';
+import { checkAnswer, readModelError, readPassedOver, readUsage } from '../../domain/model-answer.ts';
 import type { Clock } from '../../domain/ports/clock.ts';
 import type { SummaryRequest } from '../../domain/ports/summarizer.ts';
 import { noTracing, type Tracing } from '../../domain/ports/tracing.ts';
@@ -104,7 +104,7 @@ async function runCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
   const startedAt = clock.now();
   let counted: ModelUsage | undefined;
   const onUsage: OnUsage = (usage) => {
-    counted = usage;
+    counted = readUsage(usage);
   };
   const report = (outcome: ModelOutcome, { answer, error }: CallEnd): void => {
     const now = clock.now();

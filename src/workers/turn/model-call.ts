@@ -10,7 +10,7 @@ import {
   type ModelRequest,
   type ModelUsage,
 } from '../../domain/model.ts';
-import { checkAnswer, readModelError, readPassedOver } from '../../domain/model-answer.ts';
+import { checkAnswer, readModelError, readPassedOver, readUsage } from '../../domain/model-answer.ts';
 import type { Clock } from '../../domain/ports/clock.ts';
 import type { Tracing } from '../../domain/ports/tracing.ts';
 import type { TurnLease } from '../../domain/ports/turn-store.ts';
@@ -105,8 +105,8 @@ function observeRequest({ lease: { conversation }, request, clock, onEvent }: Mo
   const observed = {
     ...request,
     onPassedOver,
-    onUsage(usage: ModelUsage) {
-      seen.usage = usage;
+    onUsage(usage: unknown) {
+      seen.usage = readUsage(usage);
     },
     ...(onText && {
       onText(piece: unknown) {
