@@ -104,7 +104,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'gates', include: gateFiles, sequence: { groupOrder: 1 } },
+        test: { name: 'gates', include: gateFiles, exclude: faultFiles, sequence: { groupOrder: 1 } },
       },
       {
         extends: true,

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
