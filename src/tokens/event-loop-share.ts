@@ -24,6 +24,11 @@ export class EventLoopShare {
   #isServing = false;
   #endsMs = 0;
 
+  /** Whether no work waits for its next slice. */
+  get isIdle(): boolean {
+    return this.#fresh.length + this.#begun.length === 0;
+  }
+
   /** Runs the work to its end, in slices as its yields permit. */
   run<Result>(work: Generator<void, Result>): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();

@@ -52,28 +52,35 @@ describe.skipIf(obstacle !== undefined)(`over TLS (${obstacle ?? 'it can be trie
     ['one server', start],
     ['Sentinels', startSentinels],
     ['a Cluster', startSixNodes],
-  ])('%s: a worker answers, a command follows, the doctor finds nothing wrong', { timeout: 60_000 }, async (_, run) => {
-    const authority = await createAuthority();
-    const certificate = await authority.issue(NAMES);
-    const { url } = await run({ certificate, caFile: authority.certFile, asksClients: true });
-    const { certFile, keyFile } = await authority.issue('DNS:worker');
-    const env = {
-      REDIS_URL: url,
-      REDIS_CA_FILE: authority.certFile,
-      REDIS_CERT_FILE: certFile,
-      REDIS_KEY_FILE: keyFile,
-    };
-    const worker = startWorker(env);
-    await worker.untilSaid('worker started');
-    const asked = await runTurnfold(['enqueue', 'c1', 'hello', '--agent', 'workspace', '--stream', '--json'], { env });
-    expect(asked, worker.lines.join('\n')).toMatchObject({ code: 0, stderr: '' });
-    expect(readJsonLines(asked.stdout).at(-1)).toMatchObject({ type: 'result', view: { state: 'completed' } });
-    const doctor = await runTurnfold(['doctor'], { env });
-    expect(doctor.stdout).not.toMatch(/^wrong/m);
-    expect(doctor.code).toBe(0);
-    expect(await worker.stop()).toBe(0);
-    expect(worker.lines.filter((line) => line.includes('worker_failed'))).toEqual([]);
-  });
+  ])(
+    '%s: a worker answers, a command follows, the doctor finds no fault with TLS',
+    { timeout: 60_000 },
+    async (_, run) => {
+      const authority = await createAuthority();
+      const certificate = await authority.issue(NAMES);
+      const { url } = await run({ certificate, caFile: authority.certFile, asksClients: true });
+      const { certFile, keyFile } = await authority.issue('DNS:worker');
+      const env = {
+        REDIS_URL: url,
+        REDIS_CA_FILE: authority.certFile,
+        REDIS_CERT_FILE: certFile,
+        REDIS_KEY_FILE: keyFile,
+      };
+      const worker = startWorker(env);
+      await worker.untilSaid('worker started');
+      const asked = await runTurnfold(['enqueue', 'c1', 'hello', '--agent', 'workspace', '--stream', '--json'], {
+        env,
+      });
+      expect(asked, worker.lines.join('\n')).toMatchObject({ code: 0, stderr: '' });
+      expect(readJsonLines(asked.stdout).at(-1)).toMatchObject({ type: 'result', view: { state: 'completed' } });
+      const doctor = await runTurnfold(['doctor'], { env });
+      // These servers keep nothing, and the doctor says so.
+      for (const line of doctor.stdout.match(/^wrong.*$/gm) ?? []) expect(line).toMatch(/^wrong +append-only file /);
+      expect(doctor.code).toBe(1);
+      expect(await worker.stop()).toBe(0);
+      expect(worker.lines.filter((line) => line.includes('worker_failed'))).toEqual([]);
+    },
+  );
 
   test.each<[string, RegExp, (authority: Authority) => Promise<string>]>([
     ['one server', /: its certificate is signed by nobody/, async (authority) => (await startTls(authority)).url],

@@ -1,3 +1,4 @@
+import { eventLoopShare } from '../../src/tokens/event-loop-share.ts';
 import type { TakenJob } from './memory-jobs.ts';
 import type { Shared } from './shared.ts';
 import { toEssence } from './snapshot.ts';
@@ -191,7 +192,9 @@ export function nameCall({ actor, number, room, operation }: HeldCall): string {
 
 /** Lets everything run that does not wait for a held call or for time. */
 export async function settle(): Promise<void> {
-  await new Promise((resolve) => {
-    setImmediate(resolve);
-  });
+  do {
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+  } while (!eventLoopShare.isIdle);
 }

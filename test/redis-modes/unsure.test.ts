@@ -269,6 +269,8 @@ describe.skipIf(!hasServer)('while a replica stands still (skipped where PATH ha
       'diff',
       'log',
       'describe',
+      'conversations',
+      'waiting',
     ];
     const known = [...WRITES.map(({ name }) => name), ...reads, 'proposal', 'close'];
     expect(Object.keys(client).toSorted()).toEqual(known.toSorted());

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import type { ModelAnswer } from '../../src/domain/model.ts';
+import type { ModelProfile } from '../../src/domain/model.ts';
 import { TURN_LIMITS } from '../../src/domain/turn.ts';
 import { Keyspace, readyMember } from '../../src/store/keys.ts';
 import { agentOf, createMortalAgent } from './agents.ts';
@@ -40,12 +40,11 @@ it('a turn that kills its process at the same step every time fails as poison; t
 it('a turn whose work breaks off as nobody foresaw fails as poison, and each time is told with its ids', async () => {
   const fixture = await openFixture();
   onTestFinished(() => fixture.close());
-  const broken = agentOf();
+  const agent = agentOf();
   const error = new Error('nobody foresaw this');
-  const workers = await fixture.startWorkers({
-    ...broken,
-    model: { ...broken.model, generate: async () => brokenAnswer(error) },
-  });
+  const broken = breakable(agent.model.profile, error);
+  const workers = await fixture.startWorkers({ ...agent, model: { ...agent.model, profile: broken.profile } });
+  broken.break();
   await fixture.client.enqueueTurn({ conversation: REF.id, agent: 'guide', turn: 't1', input: 'hello' });
   for (let failure = 1; failure <= TURN_LIMITS.maxAttempts; failure += 1) {
     await eventually(
@@ -60,13 +59,18 @@ it('a turn whose work breaks off as nobody foresaw fails as poison, and each tim
   expect(eventsOf(workers, 'worker_failed')).toEqual([told, told, told]);
 }, 60_000);
 
-/** An answer that throws where it is read: no adapter of ours gives one. */
-function brokenAnswer(error: Error): ModelAnswer {
+/** A profile that throws where it is read, once it is broken: nothing looks after that. */
+function breakable(profile: ModelProfile, error: Error) {
+  let isBroken = false;
   return {
-    content: 'hello',
-    toolCalls: [],
-    get end(): 'complete' {
-      throw error;
+    break: () => {
+      isBroken = true;
     },
+    profile: new Proxy(profile, {
+      get(target, key): unknown {
+        if (isBroken) throw error;
+        return Reflect.get(target, key);
+      },
+    }),
   };
 }
