@@ -1,17 +1,25 @@
+import { styleText } from 'node:util';
 import { isTurnfoldError } from '../domain/errors.ts';
+import type { ConversationRef } from '../domain/ids.ts';
 import { clipText, describeThrown, isError, readSafely } from '../domain/thrown.ts';
 import { escapeActing } from '../domain/visible-text.ts';
 import { LocalRedisError } from '../local-redis/errors.ts';
 
 /** Where a command writes: results to standard output, everything else to standard error. */
 export interface Output {
-  readonly line: (text: string) => void;
+  readonly line: (text: string, tone?: Tone) => void;
   /** part of a line */
-  readonly text: (text: string) => void;
-  readonly note: (text: string) => void;
+  readonly text: (text: string, tone?: Tone) => void;
+  readonly note: (text: string, tone?: Tone) => void;
 }
 
-type Stream = Pick<NodeJS.WriteStream, 'write'>;
+/** What a text means to a reader. A terminal shows it as a colour. */
+export type Tone = 'ok' | 'warning' | 'wrong' | 'heading';
+
+const STYLES = { ok: 'green', warning: 'yellow', wrong: 'red', heading: 'bold' } as const;
+
+/** `hasColors` is a terminal's. It heeds NO_COLOR, FORCE_COLOR and TERM. */
+type Stream = Pick<NodeJS.WriteStream, 'write'> & { readonly hasColors?: () => boolean };
 
 /**
  * The one way of a command to a terminal. Messages, files, errors and JSON hold what users and models wrote, so everything is
@@ -19,10 +27,17 @@ type Stream = Pick<NodeJS.WriteStream, 'write'>;
  */
 export function openOutput(stdout: Stream, stderr: Stream): Output {
   return {
-    line: (text) => void stdout.write(`${escapeActing(text)}\n`),
-    text: (text) => void stdout.write(escapeActing(text)),
-    note: (text) => void stderr.write(`${escapeActing(text)}\n`),
+    line: (text, tone) => void stdout.write(`${paint(stdout, text, tone)}\n`),
+    text: (text, tone) => void stdout.write(paint(stdout, text, tone)),
+    note: (text, tone) => void stderr.write(`${paint(stderr, text, tone)}\n`),
   };
+}
+
+/** Our own colours come after the escapes: no text brings any. A pipe gets none. */
+function paint(stream: Stream, text: string, tone: Tone | undefined): string {
+  const escaped = escapeActing(text);
+  if (tone === undefined || stream.hasColors?.() !== true) return escaped;
+  return styleText(STYLES[tone], escaped, { validateStream: false });
 }
 
 /** The terminal behind standard output, if there is one: to be measured, not to be written to. */
@@ -40,10 +55,19 @@ export function writeJson(output: Output, value: unknown): void {
   output.line(JSON.stringify(value));
 }
 
+/** A result of a list as its command prints it: `tenant` and `conversation` as texts, as every other command names them. */
+export function nameFlat<Row extends { readonly conversation: ConversationRef }>({
+  conversation,
+  ...rest
+}: Row): object {
+  return { tenant: conversation.tenant, conversation: conversation.id, ...rest };
+}
+
 /** Prints why a command failed and answers its exit code. To programs what has no code, since it is ours, is a `defect`. */
 export function reportError(output: Output, error: unknown, isJson = false): number {
   if (isTurnfoldError(error)) {
-    output.note(isJson ? JSON.stringify({ error }) : `turnfold: ${error.code}: ${error.message}`);
+    if (isJson) output.note(JSON.stringify({ error }));
+    else output.note(`turnfold: ${error.code}: ${error.message}`, 'wrong');
     return error.code === 'redis_denied' ? MISCONFIGURED : FAILED;
   }
   if (isError(error) && error instanceof LocalRedisError) {

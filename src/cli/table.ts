@@ -1,12 +1,58 @@
-/** Rows in columns as wide as their widest cells. */
+import type { Output } from './output.ts';
+
+const GAP = '  ';
+/** Columns of a table: what fits a terminal beside something else, and a page of documentation. */
+const TABLE_WIDTH = 100;
+/** A column is made no narrower for others. */
+const LEAST_WIDTH = 12;
+
+/**
+ * Rows in columns as wide as their widest cells. A table wider than 100 columns has its widest column wrapped between words. A
+ * word is never cut: it may be an id that somebody copies.
+ */
 export function formatTable(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
+  const widths = fitWidths(
+    (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))),
   );
+  return rows.flatMap((row) => {
+    const cells = row.map((cell, column) => wrap(cell, widths[column] ?? 0));
+    const height = Math.max(...cells.map(({ length }) => length));
+    return Array.from({ length: height }, (_, line) =>
+      cells
+        .map((lines, column) => (lines[line] ?? '').padEnd(widths[column] ?? 0))
+        .join(GAP)
+        .trimEnd(),
+    );
+  });
+}
+
+function fitWidths(widths: readonly number[]): number[] {
+  const fitted = [...widths];
+  const over = (): number => fitted.reduce((sum, width) => sum + width + GAP.length, -GAP.length) - TABLE_WIDTH;
+  for (let excess = over(); excess > 0; excess = over()) {
+    const widest = fitted.indexOf(Math.max(...fitted));
+    const width = fitted[widest] ?? 0;
+    if (width <= LEAST_WIDTH) break;
+    fitted[widest] = Math.max(LEAST_WIDTH, width - excess);
+  }
+  return fitted;
+}
+
+function wrap(cell: string, width: number): string[] {
+  const [first = '', ...words] = cell.split(' ');
+  const lines = [first];
+  for (const word of words) {
+    const last = lines.at(-1) ?? '';
+    if (last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+/** Prints a table whose first line is its heading. */
+export function writeTable(output: Output, [heading = '', ...lines]: readonly string[]): void {
+  output.line(heading, 'heading');
+  for (const line of lines) output.line(line);
 }
 
 /** A text of so many characters at most; what is cut off leaves an ellipsis. */

@@ -37,8 +37,8 @@ describe('failed', () => {
     const { code, stdout } = await turnfold('failed', '--json');
     expect(code).toBe(0);
     expect(readJsonLines(stdout)).toMatchObject([
-      { conversation: { id: 'l2' }, turn: 't1', agent: 'nobody', failure: { code: 'unknown_agent' } },
-      { conversation: { id: 'l1' }, turn: 't1', agent: 'frail', failure: { code: 'model_failed' } },
+      { tenant: '_', conversation: 'l2', turn: 't1', agent: 'nobody', failure: { code: 'unknown_agent' } },
+      { tenant: '_', conversation: 'l1', turn: 't1', agent: 'frail', failure: { code: 'model_failed' } },
     ]);
     const some = await turnfold('failed', '--code', 'model_failed', '--since', '1h');
     expect(some.stdout).toMatch(/^\d{4}-\S+ {2}l1 {2}t1 {2}model_failed: .*\n$/);

@@ -42,11 +42,16 @@ export async function checkConfig({ json, ...options }: CheckOptions, output: Ou
   const warnings = [...idle, ...missing, ...files.flatMap((file) => file.warnings)];
   if (json) writeJson(output, { errors, warnings });
   else {
-    for (const { code, message } of errors) output.line(`wrong    ${code}: ${message}`);
-    for (const warning of warnings) output.line(`warning  ${warning}`);
-    if (errors.length === 0) output.line(`ok       ${listRead(policy, shadow, agents)} can be read`);
+    for (const { code, message } of errors) writeFinding(output, 'wrong', `${code}: ${message}`);
+    for (const warning of warnings) writeFinding(output, 'warning', warning);
+    if (errors.length === 0) writeFinding(output, 'ok', `${listRead(policy, shadow, agents)} can be read`);
   }
   return errors.length === 0 ? 0 : 1;
+}
+
+function writeFinding(output: Output, state: 'ok' | 'warning' | 'wrong', what: string): void {
+  output.text(state.padEnd('warning'.length), state);
+  output.line(`  ${what}`);
 }
 
 /** What a worker does not start without. A check may run where no worker will, so it is not wrong here. */

@@ -1,8 +1,8 @@
 import type { ConversationsInput, ListedConversation } from '../../client/index.ts';
 import { DEFAULT_TENANT } from '../../domain/ids.ts';
 import type { CommandContext } from '../command-context.ts';
-import { writeJson } from '../output.ts';
-import { clipCell, formatMinute, formatTable } from '../table.ts';
+import { nameFlat, writeJson } from '../output.ts';
+import { clipCell, formatMinute, formatTable, writeTable } from '../table.ts';
 import type { ListOptions } from './waiting.ts';
 
 export interface ConversationsOptions extends ListOptions {
@@ -27,16 +27,11 @@ export async function showConversations(
     found.push(...page.conversations);
     after = page.next;
   } while (after !== undefined && found.length < limit);
-  if (json) for (const one of found) writeJson(output, flatten(one));
-  else if (found.length > 0) for (const line of formatTable([HEADER, ...found.map(describeRow)])) output.line(line);
+  if (json) for (const one of found) writeJson(output, nameFlat(one));
+  else if (found.length > 0) writeTable(output, formatTable([HEADER, ...found.map(describeRow)]));
   if (found.length === 0) output.note('no conversation');
   if (after !== undefined) output.note(`more: --after ${after}`);
   return 0;
-}
-
-/** As every command names a conversation. */
-function flatten({ conversation: { tenant, id }, ...rest }: ListedConversation): object {
-  return { tenant, conversation: id, ...rest };
 }
 
 function describeRow({ conversation, agent, state, head, mailbox, lastTurn }: ListedConversation): string[] {

@@ -27,6 +27,7 @@ export async function runDoctor(
 }
 
 function writeFinding(output: Output, { name, state, what, remedy }: Finding, width: number): void {
-  output.line(`${state.padEnd('warning'.length)}  ${name.padEnd(width)}  ${what}`);
+  output.text(state.padEnd('warning'.length), state);
+  output.line(`  ${name.padEnd(width)}  ${what}`);
   if (remedy !== undefined) output.line(`${' '.repeat('warning'.length)}  ${' '.repeat(width)}  → ${remedy}`);
 }

@@ -1,7 +1,7 @@
 import { TurnfoldError } from '../../domain/errors.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { ConversationOptions } from '../command-options.ts';
-import { writeJson } from '../output.ts';
+import { nameFlat, writeJson } from '../output.ts';
 import { tellTurn } from './follow-turn.ts';
 
 export interface FailedOptions {
@@ -28,7 +28,7 @@ export async function showFailed({ client, output }: CommandContext, options: Fa
     const again = redrivenAs === undefined ? '' : `  (re-driven as ${redrivenAs})`;
     const name = conversation.tenant === '_' ? conversation.id : `${conversation.tenant}/${conversation.id}`;
     const when = new Date(failedAt).toISOString();
-    if (json) writeJson(output, turn);
+    if (json) writeJson(output, nameFlat(turn));
     else output.line(`${when}  ${name}  ${turn.turn}  ${failure.code}: ${failure.message}${again}`);
   }
   if (turns.length === 0) output.note('no failed turn');

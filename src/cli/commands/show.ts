@@ -2,6 +2,7 @@ import type { VersionChange } from '../../domain/diff.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { ConversationOptions } from '../command-options.ts';
 import { writeJson } from '../output.ts';
+import { writeTable } from '../table.ts';
 import { describeVersions } from '../version-table.ts';
 
 const PREVIEW_CHARACTERS = 160;
@@ -47,7 +48,7 @@ export async function showVersions(
   const versions = await client.versions({ tenant: options.tenant, id });
   if (options.json) for (const version of versions) writeJson(output, version);
   else if (versions.length === 0) output.line('no version yet: the whole log is the context');
-  else for (const line of describeVersions(versions)) output.line(line);
+  else writeTable(output, describeVersions(versions));
   return 0;
 }
 

@@ -2,7 +2,7 @@ import type { WaitingInput, WaitingTurn } from '../../client/index.ts';
 import { DEFAULT_TENANT } from '../../domain/ids.ts';
 import type { CommandContext } from '../command-context.ts';
 import { describeCall } from '../describe-turn.ts';
-import { writeJson } from '../output.ts';
+import { nameFlat, writeJson } from '../output.ts';
 import { clipCell, formatMinute } from '../table.ts';
 
 /** What a list over all conversations is asked for. */
@@ -33,7 +33,7 @@ export async function showWaiting(
     const input = { ...filter, limit: left, ...(after !== undefined && { after }) };
     const page = await client.waiting(input as WaitingInput);
     for (const turn of page.turns) {
-      if (json) writeJson(output, flatten(turn));
+      if (json) writeJson(output, nameFlat(turn));
       else for (const line of describeWaitingTurn(turn)) output.line(line);
     }
     left -= page.turns.length;
@@ -43,11 +43,6 @@ export async function showWaiting(
   if (after !== undefined) output.note(`more: --after ${after}`);
   if (!json && left < limit) output.note('turnfold turns <conversation> shows arguments whole, and how to answer');
   return 0;
-}
-
-/** As every command names a conversation. */
-function flatten({ conversation: { tenant, id }, ...rest }: WaitingTurn): object {
-  return { tenant, conversation: id, ...rest };
 }
 
 function describeWaitingTurn({ conversation, turn, agent, waiting }: WaitingTurn): string[] {
