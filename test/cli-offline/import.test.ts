@@ -41,3 +41,18 @@ test.each<[string, object, string]>([
   expect((await store.readConversation({ tenant: '_', id: 'good' }))?.head).toBe(600);
   expect(lines).toEqual([expect.stringContaining(why), 'good  600 messages']);
 });
+
+test('a file of another kind is reported once, whatever its length', async () => {
+  const path = await writeTemporary('package.json', '{\n  "name": "x",\n  "version": "1"\n}\n');
+  const store = openMemoryStore(new MemoryDatabase(() => Date.now()));
+  const lines: string[] = [];
+  const note = (text: string): void => void lines.push(text);
+  const context = { client: createMemoryClient(store), output: { line: note, text: note, note } };
+  const imported = importFile(context, path, { agent: 'a', tenant: '_' }, new Command('import'));
+  await expect(imported).rejects.toMatchObject({
+    code: 'invalid_input',
+    field: path,
+    message: expect.stringMatching(/package\.json: expected one conversation a line, .*; line 1: /) as string,
+  });
+  expect(lines).toEqual([]);
+});

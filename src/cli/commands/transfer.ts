@@ -8,7 +8,7 @@ import { type Message, messageSchema } from '../../domain/message.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { openConversationLine, writeConversationLine } from '../../wire/conversation-line.ts';
 import type { CommandContext } from '../command-context.ts';
-import { readLines } from '../files.ts';
+import { nameFile, readLines } from '../files.ts';
 import { reportRefusal, writeJson } from '../output.ts';
 import { nameAsTyped } from '../run-command.ts';
 
@@ -36,10 +36,12 @@ export async function importFile(
   parseInput(idSchema, options.tenant, 'tenant');
   parseInput(idSchema, options.agent, 'agent');
   let exitCode = 0;
+  let isConversationFile = false;
   for await (const { number, line } of readLines(path)) {
     let id = `line-${number}`;
     try {
       const opened = openConversationLine(line, number);
+      isConversationFile = true;
       id = opened.id;
       parseInput(idSchema, id, 'id');
       const messages = opened.readMessages();
@@ -53,10 +55,18 @@ export async function importFile(
       else output.line(`${id}  ${messages.length} messages`);
     } catch (error) {
       if (isTurnfoldError(error) && error.code.startsWith('redis_')) throw error;
+      // A file of another kind is wrong in every line, and is reported once.
+      if (!isConversationFile) throw nameWrongFile(error, path);
       exitCode = reportRefusal(output, id, nameAsTyped(error, command), options.json);
     }
   }
   return exitCode;
+}
+
+function nameWrongFile(cause: unknown, path: string): unknown {
+  if (!isTurnfoldError(cause)) return cause;
+  const why = `expected one conversation a line, {"id", "messages"}; ${cause.message}`;
+  return new TurnfoldError(cause.code, `${nameFile(path)}: ${why}`, { field: path, cause });
 }
 
 /**
