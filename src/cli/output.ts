@@ -56,10 +56,7 @@ export function writeJson(output: Output, value: unknown): void {
 }
 
 /** A result of a list as its command prints it: `tenant` and `conversation` as texts, as every other command names them. */
-export function nameFlat<Row extends { readonly conversation: ConversationRef }>({
-  conversation,
-  ...rest
-}: Row): object {
+export function nameFlat({ conversation, ...rest }: { readonly conversation: ConversationRef }): object {
   return { tenant: conversation.tenant, conversation: conversation.id, ...rest };
 }
 
