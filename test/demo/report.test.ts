@@ -99,7 +99,7 @@ describe('the table of versions', () => {
   test('has notes where a version has something to explain', () => {
     const noted = describeVersions([{ ...first, explained: ['retention_floor'], floorRelaxed: true }]);
     expect(noted[0]?.endsWith('  notes')).toBe(true);
-    expect(noted[1]?.endsWith('  retention_floor, floor_relaxed')).toBe(true);
+    expect(noted.slice(1).join(' ')).toMatch(/ {2}retention_floor,.*floor_relaxed/);
   });
 
   test('of no version is its header', () => {

@@ -1,4 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import tab from '@bomb.sh/tab/commander';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { addCheckCommands } from '../../src/cli/check-commands.ts';
@@ -59,6 +60,7 @@ test("the README's table has every command", () => {
     add(program, processOutput);
   }
   const told = firstColumn(read('README.md'), 'Command line').map((words) => words.split(' ', 1)[0] ?? '');
+  tab(program);
   expect(new Set(told)).toEqual(new Set(program.commands.map((command) => command.name())));
 });
 

@@ -17,8 +17,8 @@ if not wait[1] then return { 'not_found' } end
 prove_calls(key, wait[4] or '')
 local is_waiting, is_fulfilled, kind = wait[1] == 'waiting', wait[3], wait[2]
 -- A fulfilled wait that a worker has gone on from answers a resume sent again as before. A worker that answers calls past their
--- deadline suspends the turn again for the others, which are awaited meanwhile.
-local is_open = ANSWERED[kind] and (is_waiting or wait[1] == 'running')
+-- deadline suspends the turn again for the others, which are awaited meanwhile. If that worker stops, the turn is queued.
+local is_open = ANSWERED[kind] and (is_waiting or wait[1] == 'running' or wait[1] == 'queued')
 local awaited, deadlines = {}, {}
 for call, deadline in pairs(select(2, read_awaited(is_open and wait[4] or ''))) do
   if is_waiting or is_fulfilled or deadline > now then

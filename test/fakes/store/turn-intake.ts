@@ -95,7 +95,7 @@ function resume(db: MemoryDatabase, { conversation: ref, turn, answers, wake }: 
   if (conversation === undefined || record === undefined) return { status: 'not_found' };
   const { waiting } = record;
   const isWaiting = record.state === 'waiting';
-  const isOpen = isWaiting || record.state === 'running';
+  const isOpen = isWaiting || record.state === 'running' || record.state === 'queued';
   const kind = isOpen && (waiting?.for === 'tools' || waiting?.for === 'approval') ? waiting.for : undefined;
   const awaited =
     kind === undefined

@@ -190,6 +190,21 @@ export function describeWaits(harness: () => TurnHarness): void {
       expect([...answers.keys()]).toEqual(['c2_1']);
     });
 
+    test('an answer is taken while a worker that stopped has handed the turn back past another deadline', async () => {
+      const { store, passDeadline } = harness();
+      const { conversation, wait } = await waitForTwo();
+      await passDeadline(conversation, 't1');
+      const { lease } = await claimHead(store, conversation);
+      await store.release(lease, 'back');
+      const answer = { conversation, turn: 't1', answers: bring(['c2_1']), wake: 'w' };
+      expect(await store.resume(answer)).toEqual({ status: 'fulfilled' });
+      const next = await claimHead(store, conversation);
+      expect([...next.answers.keys()]).toEqual(['c2_1']);
+      await store.recordStep(next.lease, resultStep('tool:c2_0', 'c2_0'));
+      expect(await store.suspend(next.lease, { ...wait, calls: toWaitFor(['c2_1']) })).toEqual({ status: 'suspended' });
+      expect((await claimHead(store, conversation)).waited).toMatchObject({ isFulfilled: true });
+    });
+
     test('waits for answers do not count as suspensions: 25 deadlines may pass one after the other', async () => {
       const { store, passDeadline } = harness();
       const { conversation, wait } = await waitForTwo();
