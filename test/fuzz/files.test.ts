@@ -11,6 +11,7 @@ import { renderFile } from '../../src/cli/commands/render.ts';
 import { importFile } from '../../src/cli/commands/transfer.ts';
 import { type Output, openOutput, reportError } from '../../src/cli/output.ts';
 import { readPolicyFile } from '../../src/cli/policy-file.ts';
+import { isTurnfoldError } from '../../src/domain/errors.ts';
 import { readPolicy } from '../../src/domain/policy-input.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { readAgents } from '../../src/runtime/agent-schema.ts';
@@ -126,7 +127,12 @@ test(
       const db = new MemoryDatabase(() => 1_700_000_000_000);
       const { output, said } = openTest();
       const context = { client: createMemoryClient(openMemoryStore(db)), output };
-      const code = await importFile(context, path, { agent: 'a', tenant: '_' }, new Command('import'));
+      const imported = importFile(context, path, { agent: 'a', tenant: '_' }, new Command('import'));
+      // A file of another kind is refused as a whole.
+      const code = await imported.catch((error: unknown) => {
+        if (isTurnfoldError(error)) return error.code;
+        throw error;
+      });
       expect(said()).not.toMatch(ACTS);
       if (code !== 0) expect(inspect(db.conversations)).toBe('Map(0) {}');
     };
