@@ -38,7 +38,7 @@ function addQuarantineCommands(quarantine: Command, output: Output): void {
     );
   const releases = [
     ['restore', true, 'put a record back into its set, once it is repaired; the next sweep looks at it'],
-    ['drop', false, 'forget a record, e.g. one that nobody needs'],
+    ['drop', false, 'forget a record for good'],
   ] as const;
   for (const [name, isRestored, description] of releases) {
     quarantine

@@ -68,6 +68,6 @@ function withListOptions(command: Command): Command {
   return command
     .option('--tenant <id>', 'only those of one tenant')
     .option('--after <place>', 'go on where an earlier list ended')
-    .option('--limit <n>', 'so many at most', readNumber, 100)
+    .option('--limit <n>', 'largest number of entries', readNumber, 100)
     .option('--json', 'print JSON lines, failures too');
 }

@@ -21,7 +21,7 @@ export async function loadAgents(path: string, output: Pick<Output, 'note'>): Pr
 }
 
 /**
- * Loads a module, and tells of all that is wrong with its `agents`.
+ * Loads a module and returns every problem of its `agents`.
  * @param loadMs how long it may take
  * @throws invalid_config where it cannot be loaded
  */

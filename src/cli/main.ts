@@ -20,7 +20,7 @@ if (tooOld !== undefined) {
 }
 
 const args = process.argv.slice(2);
-// Of a module that was loaded: an agent's floating promise, say. Node would print it raw.
+// A loaded module may leave a rejected promise behind. Node would print its error raw.
 process.on('uncaughtException', (error: unknown) => process.exit(reportError(processOutput, error, asksJson(args))));
 process.exitCode = await runCommandLine(args, processOutput);
 endBehindLoaded(processOutput);

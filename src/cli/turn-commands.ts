@@ -53,7 +53,7 @@ function addResultCommand(program: Command, withClient: WithClient): void {
 function addOpenTurnsCommand(program: Command, withClient: WithClient): void {
   withConversationOptions(program.command('turns <conversation>'))
     .description('list its turns that are accepted and not settled, in the order in which they will be answered')
-    .option('--limit <n>', 'so many at most', readNumber, 100)
+    .option('--limit <n>', 'largest number of entries', readNumber, 100)
     .action((id: string, options: OpenOptions, command: Command) =>
       withClient(command, async (context) => (await import('./commands/turns.ts')).showOpen(context, id, options)),
     );
@@ -85,7 +85,7 @@ function addFailureCommands(program: Command, withClient: WithClient): void {
     .description('list failed turns of the last seven days, newest first')
     .option('--code <code>', 'only those that failed with it, e.g. poison')
     .option('--since <when>', 'only newer ones: 90s, 30m, 2h, 7d, or a date')
-    .option('--limit <n>', 'so many at most', readNumber, 100)
+    .option('--limit <n>', 'largest number of entries', readNumber, 100)
     .option('--tenant <id>', 'only those of one tenant')
     .option('--json', 'print JSON lines, failures too')
     .action((options: FailedOptions, command: Command) =>

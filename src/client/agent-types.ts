@@ -7,7 +7,7 @@ export interface AgentType {
   readonly name: string;
 }
 
-/** The agents of a service that gave no types: any name, any context. */
+/** Default agents of an untyped client: any name and any context. */
 export type AnyAgents = readonly AgentType[];
 
 /** The names of a list of agents. */

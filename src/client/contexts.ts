@@ -28,7 +28,7 @@ export interface AgentSetup {
   readonly system: string;
   /** the policy's, which stand behind the system prompt */
   readonly pins: readonly string[];
-  /** the tools, as the model was told of them */
+  /** the tools as the model saw them */
   readonly tools: readonly ToolDescription[];
 }
 

@@ -85,7 +85,7 @@ export const SETTINGS = {
   TURNFOLD_SHUTDOWN_MS: {
     schema: wholeNumber(PROCESS_RANGES.shutdownMs).default(PROCESS_DEFAULTS.shutdownMs),
     about:
-      'What a worker has after SIGTERM to hand back what it holds. Calls in flight may go on until the last quarter of it, and 2 s at most, are left. Whoever sends the SIGKILL must wait longer.',
+      'Time that a worker has after SIGTERM to hand back its leases. Calls in flight may go on until a quarter of it is left, or 2 s if that is less. The SIGKILL of an orchestrator must come later.',
   },
   TURNFOLD_STUCK_MS: {
     schema: wholeNumber(PROCESS_RANGES.stuckMs).default(PROCESS_DEFAULTS.stuckMs),

@@ -151,7 +151,7 @@ const LOG_LINES: LogLines = {
   worker_failed: ({ where, error }) => ({ level: 'error', message: 'worker failed', fields: { where }, error }),
 };
 
-/** A name that nobody of us wrote may have any length. */
+/** A name from a corrupt set may have any length. */
 const MOST_CHARS = 300;
 
 function clip(text: string): string {

@@ -14,7 +14,7 @@ export async function showQuarantined({ json }: QuarantineOptions, output: Outpu
     if (json) writeJson(output, record);
     else {
       const at = record.at === undefined ? 'at an unknown time' : new Date(record.at).toISOString();
-      // A name that nobody of us wrote may hold anything.
+      // A corrupt name may hold anything.
       output.line(`shard ${record.shard}  ${JSON.stringify(record.name)}  ${at}  ${record.why}`);
     }
   }

@@ -2,7 +2,7 @@ import { createInterface, type Interface } from 'node:readline';
 
 export interface PromptOptions {
   readonly input: NodeJS.ReadableStream;
-  /** where a person sees prompts and what they type; absent: the input is no terminal, and nobody is prompted */
+  /** where a person sees prompts and what they type; absent: the input is no terminal, so no prompt is shown */
   readonly output?: NodeJS.WritableStream;
   /** closes the prompt */
   readonly signal?: AbortSignal;

@@ -8,7 +8,7 @@ local FORMS = {
   failed = { '^(' .. ID .. ')|(' .. ID .. ')|(' .. ID .. ')$' },
 }
 
--- Kind, tenant, and id (of a scheduled turn with the turn's); nothing for a member that nobody of us wrote.
+-- Kind, tenant, and id (of a scheduled turn with the turn's); nothing for a member that no script writes.
 local function read_member(set, member)
   for _, form in ipairs(FORMS[set]) do
     local kind, tenant, name = string.match(member, form)
