@@ -58,8 +58,8 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
     options: {
       byHand: 1,
-      turns: 24,
-      conversations: 12,
+      turns: 60,
+      conversations: 30,
       moods: { ...CALM, refusals: 1, clerkMs: 600, recorderMs: 3_000 },
       harm: UNHARMED,
     },
