@@ -26,8 +26,8 @@ const MAY_STAY_AT_0 = [
   'oldest_overdue_',
 ];
 
-/** What is at work at the moment of a scrape: a summary may begin and end between two. */
-const MAY_BE_MISSED = ['Concurrency in use: summarization'];
+/** Gauges of the moment: a summarization job may be added and end between two scrapes. */
+const MAY_BE_MISSED = ['Concurrency in use: summarization', 'Jobs of summarization'];
 
 interface Asked {
   readonly where: string;
