@@ -11,7 +11,7 @@ import { createPassHandler, takeOverPass } from '../workers/compaction/pass-deli
 import { recountContext } from '../workers/compaction/recount.ts';
 import { createShadow } from '../workers/compaction/shadow.ts';
 import type { PreparedAgents } from '../workers/prepared-agent.ts';
-import { withQuarantine } from '../workers/quarantine.ts';
+import { withQuarantine, withReadableSummaries } from '../workers/quarantine.ts';
 import type { Shutdown } from '../workers/shutdown.ts';
 import { createSummarizationHandler } from '../workers/summarization/summarization-delivery.ts';
 import { createSweeper, type Sweeper } from '../workers/sweeper/sweeper.ts';
@@ -50,7 +50,9 @@ export function createHandlers(parts: HandlerParts): Handlers {
   const told = { onEvent, onContent, tracing };
   const system = { clock: systemClock, ids: createIdSource(), timers: systemTimers, shutdown, solo: processLock };
   const shared = { contexts: store, wakes, agents, calibrations, ...told, ...system };
-  const compaction = { ...shared, passes: store, summaries: store };
+  const aside = { ...shared, sweep: store };
+  const summaries = withReadableSummaries(store, aside);
+  const compaction = { ...shared, passes: store, summaries };
   const takeover: PassTakeover = {
     settleNow: (conversation) => takeOverPass(compaction, conversation),
     recount: (conversation, asked) => recountContext(compaction, conversation, asked),
@@ -58,12 +60,20 @@ export function createHandlers(parts: HandlerParts): Handlers {
   // A turn that ends a pass itself does not wait for a measure.
   const shadow = shadowed && createShadow({ ...shared, agents: shadowed, summarizers });
   return {
-    turn: withQuarantine(createTurnHandler({ ...shared, turns: store, passes: store, texts: store, takeover }), {
-      sweep: store,
-      onEvent,
-    }),
-    compaction: besideOthers(system, createPassHandler({ ...compaction, ...(shadow && { shadow }) })),
-    summarization: besideOthers(system, createSummarizationHandler({ ...shared, summaries: store, summarizers })),
-    sweeper: createSweeper({ ...shared, sweep: store }),
+    turn: withQuarantine(
+      aside,
+      (conversation) => ({ kind: 'turn', conversation }),
+      createTurnHandler({ ...shared, turns: store, passes: store, texts: store, takeover }),
+    ),
+    compaction: besideOthers(
+      system,
+      withQuarantine(
+        aside,
+        ({ conversation }) => ({ kind: 'pass', conversation }),
+        createPassHandler({ ...compaction, ...(shadow && { shadow }) }),
+      ),
+    ),
+    summarization: besideOthers(system, createSummarizationHandler({ ...shared, summaries, summarizers })),
+    sweeper: createSweeper(aside),
   };
 }

@@ -1,44 +1,93 @@
 import { isTurnfoldError } from '../domain/errors.ts';
 import type { EventListener } from '../domain/events.ts';
-import type { TurnHandler } from '../domain/ports/handlers.ts';
-import type { DueEntry, SweepStore } from '../domain/ports/sweep-store.ts';
+import type { ConversationRef } from '../domain/ids.ts';
+import type { IdSource } from '../domain/ports/clock.ts';
+import type { WakeQueue } from '../domain/ports/queue.ts';
+import type { SummaryStore } from '../domain/ports/summary-store.ts';
+import type { DueEntry, SetAside, SweepStore } from '../domain/ports/sweep-store.ts';
 import { BrokenDelivery } from './turn/broken-delivery.ts';
 
 export interface QuarantinePorts {
-  readonly sweep: Pick<SweepStore, 'quarantine'>;
+  readonly sweep: Pick<SweepStore, 'quarantine' | 'setRecordAside'>;
+  readonly wakes: Pick<WakeQueue, 'wake'>;
+  readonly ids: IdSource;
   readonly onEvent: EventListener;
 }
 
 /**
- * Sets aside the entry of a conversation whose records cannot be read (I12). Otherwise every sweep would wake a worker that
- * can only fail. Whoever repairs the record puts the entry back.
+ * Sets aside what cannot be read (I12): the record itself if workers can create it again, else the entry of its conversation.
+ * Otherwise every sweep would wake a worker that can only fail. Whoever repairs the record puts the entry back.
  * @returns whether `error` says that a record cannot be read
  */
-export async function quarantineCorrupt(
-  { sweep, onEvent }: QuarantinePorts,
-  entry: DueEntry,
-  error: unknown,
-): Promise<boolean> {
+export async function quarantineCorrupt(ports: QuarantinePorts, entry: DueEntry, error: unknown): Promise<boolean> {
   if (!isTurnfoldError(error, 'corrupt_record')) return false;
-  const setAside = await sweep.quarantine(entry, `corrupt ${describePlace(error.details)}`);
-  if (setAside !== undefined) onEvent({ type: 'record_quarantined', ...setAside, conversation: entry.conversation });
+  const { conversation } = entry;
+  if (await setRecordAside(ports, conversation, error)) return true;
+  report(ports, conversation, await ports.sweep.quarantine(entry, describePlace(error.details)));
   return true;
 }
 
-function describePlace({ key = '', field = '' }: Readonly<Record<string, unknown>> = {}): string {
-  return `${String(key)} ${String(field)}`.trim();
+/**
+ * Sets aside the record that `error` names, if workers can create it again: a pass or a summary.
+ * @returns whether it is out of the way now
+ */
+async function setRecordAside(ports: QuarantinePorts, conversation: ConversationRef, error: unknown): Promise<boolean> {
+  if (!isTurnfoldError(error, 'corrupt_record')) return false;
+  const { key } = error.details ?? {};
+  const wakeTurn = ports.ids.next();
+  const request = { key: String(key), why: describePlace(error.details), wakeTurn };
+  const result = await ports.sweep.setRecordAside(conversation, request);
+  if (result === undefined) return false;
+  if (result.needsWake) await ports.wakes.wake('turn', conversation, wakeTurn);
+  report(ports, conversation, result.setAside);
+  return true;
 }
 
-/** A turn handler that sets a conversation aside when one of its records cannot be read. Its turn stays accepted. */
-export function withQuarantine(handle: TurnHandler, ports: QuarantinePorts): TurnHandler {
-  return async (conversation) => {
+function report({ onEvent }: QuarantinePorts, conversation: ConversationRef, setAside: SetAside | undefined): void {
+  if (setAside !== undefined) onEvent({ type: 'record_quarantined', ...setAside, conversation });
+}
+
+function describePlace({ key = '', field = '' }: Readonly<Record<string, unknown>> = {}): string {
+  return `corrupt ${`${String(key)} ${String(field)}`.trim()}`;
+}
+
+/**
+ * A handler that sets a conversation aside when one of its records cannot be read. What was accepted stays accepted.
+ * @param entryOf what the sweeper would look at to have the delivery made again
+ */
+export function withQuarantine<Delivery, Result>(
+  ports: QuarantinePorts,
+  entryOf: (delivery: Delivery) => DueEntry,
+  handle: (delivery: Delivery) => Promise<Result>,
+): (delivery: Delivery) => Promise<Result> {
+  return async (delivery) => {
     try {
-      await handle(conversation);
+      return await handle(delivery);
     } catch (error) {
       const cause = error instanceof BrokenDelivery ? error.cause : error;
       // If this fails the next sweep meets the conversation again.
-      await quarantineCorrupt(ports, { kind: 'turn', conversation }, cause).catch(() => false);
+      await quarantineCorrupt(ports, entryOf(delivery), cause).catch(() => false);
       throw error;
     }
+  };
+}
+
+/** Summaries whose corrupt records are set aside and read as missing, so that they are written again. */
+export function withReadableSummaries(summaries: SummaryStore, ports: QuarantinePorts): SummaryStore {
+  const read = async <T>(conversation: ConversationRef, call: () => Promise<T>): Promise<T> => {
+    for (;;) {
+      try {
+        return await call();
+      } catch (error) {
+        if (!(await setRecordAside(ports, conversation, error))) throw error;
+      }
+    }
+  };
+  return {
+    ...summaries,
+    readSummaries: (conversation, hashes) => read(conversation, () => summaries.readSummaries(conversation, hashes)),
+    claimSummary: (conversation, hash, owner) =>
+      read(conversation, () => summaries.claimSummary(conversation, hash, owner)),
+    readPart: (conversation, key) => read(conversation, () => summaries.readPart(conversation, key)),
   };
 }

@@ -4,7 +4,7 @@ import type { PassLease } from '../../src/domain/ports/pass-store.ts';
 import type { SummaryLease } from '../../src/domain/ports/summary-store.ts';
 import type { TurnLease } from '../../src/domain/ports/turn-store.ts';
 import type { Store } from '../../src/store/open-store.ts';
-import { appendOf, claimPass, claimSummary, commitOf, endOf, proposalOf } from './pass-samples.ts';
+import { appendOf, claimPass, claimSummary, commitOf, endOf, planOf, proposalOf } from './pass-samples.ts';
 import { acceptAndClaim, bring, callsStep, claimHead, textStep, toWaitFor, turnFor } from './samples.ts';
 
 /** A conversation in which everything is there that a conversation can have, and who works on it. */
@@ -55,19 +55,6 @@ export async function makeWaiting(store: Store, conversation: ConversationRef): 
   await store.resume({ conversation, turn: 't3', answers: bring([call]), wake: 'w3' });
   await store.proposeVersion(pass, { proposal: proposalOf(1, 4, 'prop'), seenReasons: ['ratio'], reviewMs: 60_000 });
   return live;
-}
-
-function planOf(head: number): string {
-  return JSON.stringify({
-    kind: 'evict',
-    reasons: ['ratio'],
-    version: 1,
-    head,
-    tokens: 10,
-    sequences: [],
-    evict: [{ from: 1, to: 2 }],
-    explained: [],
-  });
 }
 
 type Act = (store: Store, live: LiveConversation) => Promise<unknown>;

@@ -3,7 +3,7 @@ import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { PassClaimResult, PassLease } from '../../src/domain/ports/pass-store.ts';
 import type { TurnLease } from '../../src/domain/ports/turn-store.ts';
 import { checkSame } from './observation.ts';
-import { appendOf, commitOf, endOf, proposalOf } from './pass-samples.ts';
+import { appendOf, commitOf, endOf, planOf, proposalOf } from './pass-samples.ts';
 import { turnFor } from './samples.ts';
 import type { StoreHarness } from './store-harness.ts';
 
@@ -138,7 +138,7 @@ const operation = fc.oneof(
     ),
   leased('beats', ({ harness }, lease) => harness.store.heartbeatPass(lease)),
   leased('reads reasons', ({ harness }, lease) => harness.store.readReasons(lease)),
-  leased('plans', ({ harness }, lease, id) => harness.store.recordPlan(lease, `{"plan":"${id}"}`)),
+  leased('plans', ({ harness }, lease, id) => harness.store.recordPlan(lease, planOf(2, { explained: [id] }))),
   leased('hands back', ({ harness }, lease) => harness.store.releasePass(lease)),
   leased('parks', ({ harness }, lease) => harness.store.parkPass(lease, 'job1', FAR_MS)),
   leased('ends', ({ harness }, lease, id) =>

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
+import type { PassPlan } from '../../src/domain/compaction/plan.ts';
 import { OPEN_GATE } from '../../src/domain/conversation.ts';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { WeighedMessage } from '../../src/domain/message.ts';
@@ -93,6 +94,21 @@ export function commitOf(live: number, base: number, changes: Partial<VersionCom
 }
 
 /** What a pass under review would commit over `live`: one checkpoint in the place of seqs 1…`base`. */
+export function planOf(head: number, changes: Partial<PassPlan> = {}): PassPlan {
+  const evict = [{ from: 1, to: 2 }];
+  return {
+    kind: 'evict',
+    reasons: ['ratio'],
+    version: 1,
+    head,
+    tokens: 10,
+    sequences: [],
+    evict,
+    explained: [],
+    ...changes,
+  };
+}
+
 export function proposalOf(live: number, base: number, id: string = randomUUID()): Proposal {
   const { version, checkpoints } = commitOf(live, base);
   return { id, version, checkpoints: Object.fromEntries(checkpoints) };

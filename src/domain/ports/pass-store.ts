@@ -1,3 +1,4 @@
+import type { PassPlan } from '../compaction/plan.ts';
 import type { Reason } from '../compaction/thresholds.ts';
 import type { ConversationState, Gate } from '../conversation.ts';
 import type { Told } from '../durability.ts';
@@ -52,8 +53,8 @@ export interface ClaimedPass {
   readonly conversation: ConversationState;
   /** it was parked under the very job that claims it now: what that job's children brought is this pass's */
   readonly isResumed: boolean;
-  /** JSON as given to `recordPlan`, where a plan was recorded */
-  readonly plan?: string;
+  /** as given to `recordPlan` */
+  readonly plan?: PassPlan;
   /** it has proposed this; without a verdict nobody has decided in time */
   readonly review?: { readonly proposal: Proposal; readonly verdict?: Verdict };
 }
@@ -131,7 +132,7 @@ export interface PassStore extends PassIntake {
   /** the reasons as they stand now: others may have been added since the claim */
   readReasons(lease: PassLease): Promise<PassReasons | PassLost>;
   /** keeps the plan; the first one sets the attempts to 1 */
-  recordPlan(lease: PassLease, plan: string): Promise<{ readonly status: 'recorded' } | PassLost>;
+  recordPlan(lease: PassLease, plan: PassPlan): Promise<{ readonly status: 'recorded' } | PassLost>;
   /** gives the lease back; for `parkMs` from now only `job` may claim */
   parkPass(lease: PassLease, job: string, parkMs: number): Promise<{ readonly status: 'parked' } | PassLost>;
   /** hands the pass back at a stop: the claim counts as no attempt */

@@ -24,6 +24,16 @@ export interface SetAside {
   readonly why: string;
 }
 
+/** A record of a conversation that cannot be read. */
+export interface AsideRequest {
+  /** the full name of its key */
+  readonly key: string;
+  /** what is wrong with it, without contents */
+  readonly why: string;
+  /** id of the wake to be recorded if a turn waits for this record */
+  readonly wakeTurn: string;
+}
+
 /** One look at many shards. */
 export interface Sweep {
   readonly setAside: readonly SetAside[];
@@ -81,6 +91,14 @@ export interface SweepStore {
    * @param why without contents
    */
   quarantine(entry: DueEntry, why: string): Promise<SetAside | undefined>;
+  /**
+   * Sets a record aside that workers can create again: the open pass, which ends as failed, or a summary.
+   * @returns undefined if the key holds another kind of record, or nothing; `needsWake`: add the wake
+   */
+  setRecordAside(
+    conversation: ConversationRef,
+    request: AsideRequest,
+  ): Promise<{ readonly setAside: SetAside; readonly needsWake: boolean } | undefined>;
   inspectTurn(conversation: ConversationRef): Promise<SweepDecision>;
   inspectPass(conversation: ConversationRef): Promise<SweepDecision>;
   /** records the wake that the sweeper is about to add, unless a lease was taken meanwhile */

@@ -35,8 +35,12 @@ local function push(member)
     if not is_other and not string.find(pushes.err, 'integer') and not string.find(pushes.err, 'overflow') then
       error(pushes, 0)
     end
-    local field = is_other and '' or 'sweeps'
-    return quarantine_member('ready', member, 'corrupt ' .. record .. ' ' .. field)
+    -- Whoever looks after a pass sets its whole record aside: workers can create a pass again.
+    if kind ~= 'p' then
+      local field = is_other and '' or 'sweeps'
+      return quarantine_member('ready', member, 'corrupt ' .. record .. ' ' .. field)
+    end
+    pushes = 1
   end
   local push_ms = math.min(FIRST_PUSH_MS * 2 ^ (pushes - 1), LAST_PUSH_MS)
   redis.call('ZADD', ready, string.format('%.0f', now + push_ms), member)

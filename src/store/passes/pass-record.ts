@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type PassPlan, passPlanSchema } from '../../domain/compaction/plan.ts';
 import { REASONS, type Reason } from '../../domain/compaction/thresholds.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { ClaimedPass } from '../../domain/ports/pass-store.ts';
@@ -25,7 +26,6 @@ export type ClaimedReply = ['claimed', string[], string[]];
  */
 export function decodeClaimedPass(keyspace: Keyspace, conversation: ConversationRef, reply: ClaimedReply): ClaimedPass {
   const pass = RecordFields.ofList(keyspace.key(conversation, 'pass'), reply[1]);
-  const plan = pass.text('plan');
   const state = decodeConversation(RecordFields.ofList(keyspace.key(conversation, 'c'), reply[2]));
   return {
     lease: { conversation, passId: pass.needText('passId'), owner: pass.needText('owner') },
@@ -34,7 +34,7 @@ export function decodeClaimedPass(keyspace: Keyspace, conversation: Conversation
     requestedAt: pass.needCount('requestedAt'),
     conversation: state,
     isResumed: pass.text('resumed') === '1',
-    ...(plan !== undefined && { plan }),
+    ...(pass.has('plan') && { plan: readPlan(pass, state.head) }),
     ...(pass.has('proposal') && {
       review: {
         proposal: decodeProposal(pass),
@@ -42,6 +42,13 @@ export function decodeClaimedPass(keyspace: Keyspace, conversation: Conversation
       },
     }),
   };
+}
+
+/** None of a plan's ranges is longer than the log. */
+function readPlan(pass: RecordFields, head: number): PassPlan {
+  const plan = pass.json('plan', passPlanSchema);
+  const isSound = [...plan.sequences, ...plan.evict].every(({ from, to }) => from <= to && to <= head);
+  return isSound && plan.head <= head ? plan : pass.refuse('plan', `it is not a plan for ${head} messages`);
 }
 
 const verdictSchema = z.discriminatedUnion('kind', [

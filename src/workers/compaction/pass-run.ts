@@ -18,7 +18,6 @@ import { type EndedPass, PassEnding, type WaitingPass } from './pass-ending.ts';
 import { planRequest } from './pass-findings.ts';
 import { lookAtPass, type PassLook } from './pass-look.ts';
 import type { CompactionPorts } from './ports.ts';
-import { readPlan } from './read-plan.ts';
 import { Review } from './review.ts';
 import { settleSendable } from './settle-sendable.ts';
 import { isMeasured, type MeasuredPass } from './shadow.ts';
@@ -89,8 +88,7 @@ export class PassRun {
     if (reviewed !== undefined) return reviewed;
     this.#firstUserSeq = await findFirstUser(this.#ports.contexts, conversation, this.#pass.conversation.head);
     // A proposal that was taken away took its plan with it.
-    const recorded = review === undefined ? this.#pass.plan : undefined;
-    let plan = recorded === undefined ? undefined : readPlan(recorded, conversation, this.#pass.conversation.head);
+    let plan = review === undefined ? this.#pass.plan : undefined;
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const planned = plan ?? (await this.#plan());
       if (planned === undefined) continue;
@@ -132,7 +130,7 @@ export class PassRun {
     const plan = await eventLoopShare.run(planInSlices(this.#request(context, fresh.reasons)));
     if (plan.kind === 'evict' || plan.kind === 'trim') return plan;
     if (plan.kind !== 'summarize') return await this.#ending.end({ kind: plan.kind }, this.#look, fresh.reasons);
-    const recorded = await this.#ports.passes.recordPlan(lease, JSON.stringify(plan));
+    const recorded = await this.#ports.passes.recordPlan(lease, plan);
     return recorded.status === 'recorded' ? plan : this.#ending.lose(recorded.status);
   }
 

@@ -1,3 +1,4 @@
+import type { PassPlan } from '../../../src/domain/compaction/plan.ts';
 import type { Reason } from '../../../src/domain/compaction/thresholds.ts';
 import type { ConversationState, Gate, Quarantine } from '../../../src/domain/conversation.ts';
 import { OPEN_GATE } from '../../../src/domain/conversation.ts';
@@ -59,7 +60,7 @@ export interface MemoryPass {
   owner?: string | undefined;
   leaseUntil?: number | undefined;
   requestedAt: number;
-  plan?: string | undefined;
+  plan?: PassPlan | undefined;
   isResumed?: boolean;
   parked?: { readonly job: string; readonly by: string; readonly untilMs: number } | undefined;
   /** the owner that handed it back at a stop, until the next claim */

@@ -27,6 +27,8 @@ export function openMemorySweepStore(db: MemoryDatabase): SweepStore {
       db.quarantined.set(name, why);
       return { shard: 0, set: entry.kind === 'resting' ? 'resting' : 'ready', name, why };
     },
+    // Records in memory are typed: no key is ever corrupt.
+    setRecordAside: async () => undefined,
     inspectTurn: async (ref) => inspect(db, 'turn', ref),
     inspectPass: async (ref) => inspect(db, 'pass', ref),
     recordWake: async ({ kind, conversation: ref }, wake) => {

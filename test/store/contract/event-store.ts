@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type ConversationEvent, EVENT_LIMITS } from '../../../src/domain/conversation-event.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import { type EventPage, FIRST_POSITION } from '../../../src/domain/ports/event-store.ts';
-import { claimPass, commitOf, endOf, makeConversation, proposalOf } from '../pass-samples.ts';
+import { claimPass, commitOf, endOf, makeConversation, planOf, proposalOf } from '../pass-samples.ts';
 import { acceptAndClaim, newConversation, turnFor } from '../samples.ts';
 import type { StoreHarness } from '../store-harness.ts';
 
@@ -80,7 +80,7 @@ export function describeEventStore(harness: () => StoreHarness): void {
       const first = await claimPass(store, conversation);
       await store.commitVersion(first.lease, commitOf(0, 4));
       const second = await claimPass(store, conversation);
-      await store.recordPlan(second.lease, '{}');
+      await store.recordPlan(second.lease, planOf(2));
       const proposal = proposalOf(1, 6);
       await store.proposeVersion(second.lease, { proposal, seenReasons: ['ratio'], reviewMs: 60_000 });
       const verdict = { kind: 'reject', reason: 'no' } as const;

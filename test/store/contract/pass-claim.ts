@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
-import { claimPass, endOf, makeConversation, waitForPass } from '../pass-samples.ts';
+import { claimPass, endOf, makeConversation, planOf, waitForPass } from '../pass-samples.ts';
 import { newConversation } from '../samples.ts';
 import type { StoreHarness } from '../store-harness.ts';
 
@@ -139,7 +139,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
       const fenced = { status: 'fenced' };
       expect(await store.heartbeatPass(lease)).toEqual(fenced);
       expect(await store.readReasons(lease)).toEqual(fenced);
-      expect(await store.recordPlan(lease, '{}')).toEqual(fenced);
+      expect(await store.recordPlan(lease, planOf(2))).toEqual(fenced);
       expect(await store.parkPass(lease, 'job', 1)).toEqual(fenced);
       expect(await store.endPass(lease, endOf())).toEqual(fenced);
     });
@@ -197,7 +197,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
       await claimPass(store, conversation);
       await lapseLease('pass', conversation);
       const { lease } = await claimPass(store, conversation);
-      const plan = '{"kind":"summarize","sequences":[],"why":{}}';
+      const plan = planOf(2);
       expect(await store.recordPlan(lease, plan)).toEqual({ status: 'recorded' });
       expect(await store.recordPlan(lease, plan), 'I5').toEqual({ status: 'recorded' });
       await lapseLease('pass', conversation);
@@ -208,10 +208,10 @@ export function describePassClaim(harness: () => StoreHarness): void {
       const { store, lapseLease } = harness();
       const conversation = await makeConversation(store);
       const first = await claimPass(store, conversation);
-      await store.recordPlan(first.lease, '{"kind":"summarize"}');
+      await store.recordPlan(first.lease, planOf(2));
       await lapseLease('pass', conversation);
       const second = await claimPass(store, conversation);
-      const plan = '{"kind":"summarize","sequences":[]}';
+      const plan = planOf(2, { kind: 'trim' });
       expect(await store.recordPlan(second.lease, plan)).toEqual({ status: 'recorded' });
       await lapseLease('pass', conversation);
       expect(await store.claimPass(conversation, 'o', 'job', 'w')).toMatchObject({ pass: { plan, attempt: 3 } });
@@ -287,7 +287,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
       const { store } = harness();
       const conversation = await makeConversation(store);
       const former = await claimPass(store, conversation, { reasons: ['ratio'] });
-      await store.recordPlan(former.lease, '{}');
+      await store.recordPlan(former.lease, planOf(2));
       await store.parkPass(former.lease, 'parent', PASS_LIMITS.parkMs);
       const taken = await store.takeOverPass(conversation, 'turn-worker', 'p2');
       expect(taken).toMatchObject({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { PassOutcome } from '../../../src/domain/pass.ts';
-import { appendOf, claimPass, commitOf, endOf, makeConversation, waitForPass } from '../pass-samples.ts';
+import { appendOf, claimPass, commitOf, endOf, makeConversation, planOf, waitForPass } from '../pass-samples.ts';
 import { acceptAndClaim } from '../samples.ts';
 import type { StoreHarness } from '../store-harness.ts';
 
@@ -162,7 +162,7 @@ export function describePassEnd(harness: () => StoreHarness): void {
         await store.commitVersion(lease, commitOf(0, 4)),
         await store.heartbeatPass(lease),
         await store.readReasons(lease),
-        await store.recordPlan(lease, '{}'),
+        await store.recordPlan(lease, planOf(2)),
         await store.parkPass(lease, 'job', 1),
         await store.claimPass(conversation, 'o', 'job', 'w'),
       ]) {

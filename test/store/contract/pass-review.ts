@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Reason } from '../../../src/domain/compaction/thresholds.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { ApprovalRefusal, Verdict } from '../../../src/domain/proposal.ts';
-import { claimPass, commitOf, endOf, makeConversation, proposalOf, waitForPass } from '../pass-samples.ts';
+import { claimPass, commitOf, endOf, makeConversation, planOf, proposalOf, waitForPass } from '../pass-samples.ts';
 import type { StoreHarness } from '../store-harness.ts';
 
 const REVIEW_MS = 3_600_000;
@@ -14,7 +14,7 @@ export function describePassReview(harness: () => StoreHarness): void {
     const { store } = harness();
     const conversation = await makeConversation(store, 8);
     const { lease } = await claimPass(store, conversation, { reasons });
-    await store.recordPlan(lease, '{}');
+    await store.recordPlan(lease, planOf(2));
     const proposal = proposalOf(0, 4);
     const request = { proposal, seenReasons: reasons, reviewMs: REVIEW_MS };
     expect(await store.proposeVersion(lease, request)).toEqual({ status: 'proposed' });

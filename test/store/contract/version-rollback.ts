@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
 import { START_VERSION, type Version } from '../../../src/domain/version.ts';
-import { claimPass, commitOf, makeConversation } from '../pass-samples.ts';
+import { claimPass, commitOf, makeConversation, planOf } from '../pass-samples.ts';
 import { acceptAndClaim, textStep } from '../samples.ts';
 import type { StoreHarness } from '../store-harness.ts';
 
@@ -64,7 +64,7 @@ export function describeVersionRollback(harness: () => StoreHarness): void {
       const { store, dueIn } = harness();
       const { conversation, lease } = await runTurn();
       const parked = await claimPass(store, conversation, { job: 'parent' });
-      await store.recordPlan(parked.lease, '{}');
+      await store.recordPlan(parked.lease, planOf(2));
       await store.parkPass(parked.lease, 'parent', PASS_LIMITS.parkMs);
       await store.rollBackVersion(lease, rollbackOver(1));
       expect(await dueIn(conversation, 'p'), 'the sweeper wakes it').toBeLessThanOrEqual(0);

@@ -37,7 +37,7 @@ describe('a pass that has sequences to summarize', () => {
           ...ports.summaries,
           readSummaries: async () => {
             const { plan } = world.db.find(ref)?.pass ?? {};
-            expect(JSON.parse(plan ?? '{}')).toMatchObject({ kind: 'summarize', sequences: SEQUENCES });
+            expect(plan).toMatchObject({ kind: 'summarize', sequences: SEQUENCES });
             throw new Error('died here');
           },
         },

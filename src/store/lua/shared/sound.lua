@@ -5,7 +5,7 @@
 -- before the first write.
 local LARGEST = 9007199254740991
 local COUNTS = { 'head', 'ht', 'hb', 'turns', 'epoch', 'lease', 'attempts', 'version', 'answered', 'forkUntil' }
-local PASS_COUNTS = { 'attempts', 'lease', 'parkedUntil', 'expiresAt', 'requestedAt', 'proposedAt' }
+local PASS_COUNTS = { 'attempts', 'lease', 'parkedUntil', 'expiresAt', 'requestedAt', 'proposedAt', 'sweeps' }
 local PASS_SIZES = { 'refused', 'calibration' }
 -- Several numbers in one field, as `conversation-record.ts` reads them.
 local LISTS = { 'shape', 'passed', 'gate', 'ttl', 'quarantine' }

@@ -1,0 +1,29 @@
+-- Sets a record aside that can be created again (I12): the open pass of a conversation, or a summary. The record is kept
+-- under another name, for people. A turn that waits for the pass wakes, and asks for another.
+-- If another record of the conversation is corrupt too, only the name changes: nothing can be computed with that one.
+-- ARGV: key, why, wake of a turn that waits for the pass
+-- Reply: {'kept'} | {'set_aside', what `quarantined` says of it, 1 if the wake is to be added}
+-- @include key-names
+-- @include sound
+-- @include ready
+-- @include wake
+-- @include events
+-- @include fulfil
+-- @include index
+-- @include review
+-- @include pass-end
+local key, why, wake = unpack(ARGV)
+local shard = string.match(ready, '^(.*)ready$')
+-- @include quarantine
+if key ~= pass and string.sub(key, 1, #sumbase) ~= sumbase then return { 'kept' } end
+if redis.call('EXISTS', key) == 0 or redis.call('EXISTS', gone) == 1 then return { 'kept' } end
+local decision = redis.pcall('HGET', pass, 'decision')
+local kept_as = move_key(key)
+why = why .. ', kept as ' .. kept_as
+quarantine('key', key, nil, why)
+if find_flaw() then return { 'set_aside', why, 0 } end
+index_key(kept_as)
+if key ~= pass then return { 'set_aside', why, 0 } end
+-- The end of the pass answers whoever decided on its proposal.
+if type(decision) == 'string' then redis.call('HSET', pass, 'decision', decision) end
+return { 'set_aside', why, end_pass(redis.call('HGET', c, 'pass') or '', 'failed', wake) }
