@@ -123,6 +123,8 @@ export interface ClaimedTurn {
    * only run alone in its process
    */
   readonly attempt: number;
+  /** nobody has claimed the turn since it was accepted, or since it was last suspended; true if the claim is sent again */
+  readonly isFirstClaim: boolean;
   readonly acceptedAt: number;
   /** when it could first be worked on: when it was accepted, or became due where it was scheduled. By the store's clock */
   readonly dueAt: number;
@@ -137,10 +139,11 @@ export interface ClaimedTurn {
   readonly hasContext?: true;
   readonly steps: ReadonlyMap<string, StepRecord>;
   /**
-   * what the turn was suspended for, if it was; `isFulfilled` false: a deadline passed, that of the turn or of a call, or the
+   * what the turn was suspended for, if it was, and how many steps it had then; `isFulfilled` false: a deadline passed, that of the turn or of a call, or the
    * pass did not settle the size
    */
-  readonly waited?: Waiting & Pick<WaitRequest, 'suspendedIn'> & { readonly isFulfilled: boolean };
+  readonly waited?: Waiting &
+    Pick<WaitRequest, 'suspendedIn'> & { readonly isFulfilled: boolean; readonly steps: number };
   /** answers and approvals that came in while it waited, by call id: JSON as brought by `resume` */
   readonly answers: ReadonlyMap<string, string>;
 }

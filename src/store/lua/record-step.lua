@@ -64,5 +64,5 @@ if is_used then
   local _, deadlines = read_awaited(known[6])
   for _, call in ipairs(read_open_calls()) do is_used = is_used and not deadlines[call.id] end
 end
-if is_used then redis.call('HDEL', key, 'wfor', 'wstep', 'wsince', 'wuntil', 'wcalls', 'wasks', 'wful') end
+if is_used then redis.call('HDEL', key, 'wfor', 'wstep', 'wsince', 'wuntil', 'wcalls', 'wasks', 'wsteps', 'wful') end
 return { 'recorded', redis.call('HGETALL', c) }

@@ -48,11 +48,15 @@ for at = FIRST_CALL, #ARGV, 2 do
   deadlines[#deadlines + 1] = string.format('%.0f', deadline)
   lines[#lines + 1] = ARGV[at] .. ' ' .. deadlines[#deadlines]
 end
+local steps = 0
+for _, name in ipairs(redis.call('HKEYS', key)) do
+  if string.find(name, '^s:') then steps = steps + 1 end
+end
 local untilText = string.format('%.0f', untilMs)
 redis.call('HSET', key, 'state', 'waiting', 'sus', 1, 'wfor', kind, 'wstep', step, 'wsince', string.format('%.0f', now),
-  'wuntil', untilText, 'wcalls', table.concat(lines, '\n'), 'wasks', asks)
+  'wuntil', untilText, 'wcalls', table.concat(lines, '\n'), 'wasks', asks, 'wsteps', steps)
 if not ANSWERED[kind] then redis.call('HSET', key, 'sus:' .. step, count) end
-redis.call('HDEL', key, 'wful', 'wtrace')
+redis.call('HDEL', key, 'wful', 'wtrace', 'taken')
 if span ~= '' then redis.call('HSET', key, 'wtrace', span) end
 redis.call('HDEL', c, 'owner', 'lease', 'attempts')
 look_again(turn_member, is_over and now or untilMs)

@@ -31,6 +31,7 @@ import type { RecordFields } from '../record-fields.ts';
  * - dueAt        of a turn that was scheduled: from then on it may be worked on
  * - sweeps       how often a sweep has looked at it, while it is scheduled
  * - ctx          there where its caller gave a context, which lies under `cp:` as `c:<turn>` until it is settled
+ * - taken        owner of the first claim since it was accepted or last suspended, until it is settled
  * - trace        span of who enqueued it, where there was one
  * - inputSeq     of its user message; until that is in the log it lies under `cp:` as `i:<turn>`: `tokens bytes`, and on the
  *                next line its JSON
@@ -50,6 +51,7 @@ import type { RecordFields } from '../record-fields.ts';
  * - wuntil       the deadline
  * - wcalls       for calls: a line for each, its id and its deadline
  * - wasks        for calls: their ids, names and arguments as JSON, in the same order. No script reads it
+ * - wsteps       how many steps it had
  * - wful         1: what it waits for has come. 0: its pass ended and did not settle the size
  * - wtrace       the span that was suspended
  * - wa:<callId>  of an answer that came in: `tokens bytes`, and on the next line what the log says of the call if the answer
@@ -75,6 +77,7 @@ export function decodeClaimedTurn(
     lease: { ...lease, epoch: conversation.needCount('epoch') },
     agent: turn.needText('agent'),
     attempt: conversation.needCount('attempts'),
+    isFirstClaim: turn.text('taken') === lease.owner,
     acceptedAt,
     dueAt: turn.count('dueAt') ?? acceptedAt,
     ...(turn.has('trace') && { askedIn: turn.text('trace') as TraceParent }), // read again where a span is made of it
@@ -87,7 +90,12 @@ export function decodeClaimedTurn(
       turn.withPrefix('s:').map(([key, record]) => [key, decodeStep(turn, { key, record, head: state.head })]),
     ),
     ...(waiting && {
-      waited: { ...waiting, isFulfilled: turn.text('wful') === '1', ...readSuspendedIn(turn) },
+      waited: {
+        ...waiting,
+        isFulfilled: turn.text('wful') === '1',
+        steps: turn.needCount('wsteps'),
+        ...readSuspendedIn(turn),
+      },
     }),
     answers: new Map(turn.withPrefix('a:')),
   };

@@ -78,11 +78,6 @@ function hasWaited(steps: Steps, kind: Waited, step: string): boolean {
   return countWaits(steps, kind, step) > 0;
 }
 
-/** Whether the turn has gone on since then: the first that a claim writes of a wait is its mark. */
-export function hasGoneOn(steps: Steps, since: number): boolean {
-  return [...steps.values()].some(({ at }) => at > since);
-}
-
 /** Key of a mark that a pass for which a step waited ended without having settled the size. */
 export function nextUnsettledMark(steps: Steps, step: string): string {
   return `unsettled-${step}-${countUnsettled(steps, step) + 1}`;

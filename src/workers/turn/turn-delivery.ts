@@ -14,7 +14,6 @@ import { decideTurnEnd } from './gate.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { LostTurn } from './lost-turn.ts';
 import type { RunningTurn } from './running-turn.ts';
-import { hasGoneOn } from './step-keys.ts';
 import { briefTurn } from './turn-briefing.ts';
 import { TURN_SETTINGS, type TurnDependencies, type TurnSettings } from './turn-dependencies.ts';
 import { endTurn, failTurn, HANDED_BACK } from './turn-end.ts';
@@ -202,12 +201,11 @@ export class TurnDelivery {
   }
 
   #reportClaim(claimed: ClaimedTurn): void {
-    const { lease, agent, attempt, dueAt, claimedAt, steps, waited } = claimed;
+    const { lease, agent, attempt, isFirstClaim, dueAt, claimedAt, waited } = claimed;
     const { conversation, turn } = lease;
     const suspended = readSuspension(claimed);
-    const isFirst = attempt === 1 && steps.size === 0 && waited === undefined;
     const waitMs = Math.max(0, claimedAt - dueAt);
-    const times = { ...(isFirst && { waitMs }), ...(suspended && { suspended }) };
+    const times = { ...(isFirstClaim && waited === undefined && { waitMs }), ...(suspended && { suspended }) };
     this.#ports.onEvent({ type: 'turn_claimed', conversation, turn, agent, attempt, ...times });
   }
 
@@ -224,9 +222,8 @@ function describeSpan({ lease, agent, attempt, askedIn, waited }: ClaimedTurn): 
   return { kind: 'turn', conversation, turn, agent, attempt, askedIn, suspendedIn: waited?.suspendedIn };
 }
 
-/** How long the turn was suspended, at the claim that goes on with it: a later one finds steps that came after it. */
-function readSuspension({ waited, claimedAt, steps, attempt }: ClaimedTurn): { for: WaitKind; ms: number } | undefined {
-  const since = waited?.since;
-  if (waited === undefined || since === undefined || attempt > 1) return undefined;
-  return hasGoneOn(steps, since) ? undefined : { for: waited.for, ms: Math.max(0, claimedAt - since) };
+/** How long the turn was suspended. Only the claim that goes on with the turn says so. */
+function readSuspension({ waited, claimedAt, isFirstClaim }: ClaimedTurn): { for: WaitKind; ms: number } | undefined {
+  if (waited === undefined || !isFirstClaim) return undefined;
+  return { for: waited.for, ms: Math.max(0, claimedAt - waited.since) };
 }

@@ -2,7 +2,7 @@ import { TurnfoldError } from '../../domain/errors.ts';
 import { settlesSize } from '../../domain/pass.ts';
 import { type Answered, takeModelStep } from './model-step.ts';
 import type { RunningTurn } from './running-turn.ts';
-import { countModelSteps, hasGoneOn, modelKey, nextUnsettledMark, nextWaitMark } from './step-keys.ts';
+import { countModelSteps, modelKey, nextUnsettledMark, nextWaitMark } from './step-keys.ts';
 import { takeToolSteps } from './tool-round.ts';
 import type { TurnEnd } from './turn-end.ts';
 
@@ -31,8 +31,9 @@ export async function runTurn(run: RunningTurn): Promise<TurnEnd> {
 async function closeWait({ claimed, journal, ports }: RunningTurn): Promise<void> {
   const { waited, lease } = claimed;
   if (waited === undefined || waited.for === 'tools' || waited.for === 'approval') return;
-  // Marked by a claim whose worker has died since: one wait is not two.
-  if (waited.since !== undefined && hasGoneOn(journal.steps, waited.since)) return;
+  // The first step that a claim writes after a wait is its mark. A claim whose worker died has marked this wait: one wait is
+  // not two. The count of steps says so; times of steps do not, because the clock may run back.
+  if (journal.steps.size > waited.steps) return;
   if (waited.for === 'compaction' && !waited.isFulfilled) {
     const outcome = await ports.takeover.settleNow(lease.conversation);
     journal.adopt(await ports.contexts.readConversation(lease.conversation));

@@ -29,6 +29,8 @@ export interface MemoryTurn {
   /** until it is in the log */
   input?: WeighedMessage | undefined;
   state: TurnState;
+  /** owner of the first claim since it was accepted or last suspended */
+  taken?: string | undefined;
   inputSeq?: number;
   readonly steps: Map<string, StepRecord>;
   readonly answers: Map<string, string>;
@@ -36,7 +38,9 @@ export interface MemoryTurn {
   readonly unused: Map<string, UnusedAnswer>;
   readonly suspensions: Map<string, number>;
   /** kept past the claim that goes on, until its step is recorded */
-  waiting?: (Waiting & Pick<WaitRequest, 'suspendedIn'> & { isOver: boolean; isFulfilled: boolean }) | undefined;
+  waiting?:
+    | (Waiting & Pick<WaitRequest, 'suspendedIn'> & { isOver: boolean; isFulfilled: boolean; readonly steps: number })
+    | undefined;
   usage?: { inputTokens: number; outputTokens: number };
   requestTokens?: number[];
   answerSeq?: number;

@@ -120,6 +120,7 @@ function takeHead(
     record.input = undefined;
   }
   record.state = 'running';
+  record.taken ??= owner;
   return claimedTurn(conversation, record);
 }
 
@@ -202,6 +203,7 @@ function suspend(
   if (!isForCalls) record.suspensions.set(waiting.step, count);
   record.waiting = { ...waiting, isOver, isFulfilled };
   record.state = 'waiting';
+  record.taken = undefined;
   conversation.owner = undefined;
   conversation.leaseUntil = undefined;
   conversation.attempts = 0;
@@ -310,6 +312,7 @@ function claimedTurn(conversation: MemoryConversation, record: MemoryTurn): Clai
     lease: { conversation: ref, turn: record.turn, owner, epoch },
     agent: record.agent,
     attempt: attempts,
+    isFirstClaim: record.taken === owner,
     acceptedAt: record.acceptedAt,
     dueAt: record.dueAt ?? record.acceptedAt,
     ...(record.askedIn !== undefined && { askedIn: record.askedIn }),

@@ -8,7 +8,7 @@ type Wait = NonNullable<MemoryTurn['waiting']>;
 /** As lua/suspend-turn.lua: each call keeps the deadline that an earlier wait gave it. */
 export function makeWait(
   db: MemoryDatabase,
-  { waiting: before }: MemoryTurn,
+  { waiting: before, steps }: MemoryTurn,
   { waitMs, calls, passId: _passId, ...wait }: WaitRequest,
 ): Omit<Wait, 'isFulfilled' | 'isOver'> {
   const kept = before?.for === wait.for ? before.calls : [];
@@ -17,7 +17,7 @@ export function makeWait(
     until: kept.find(({ id }) => id === call.id)?.until ?? db.now() + callMs,
   }));
   const until = Math.min(db.now() + waitMs, ...dated.map((call) => call.until));
-  return { ...wait, since: db.now(), until, calls: dated };
+  return { ...wait, since: db.now(), until, calls: dated, steps: steps.size };
 }
 
 /** As lua/suspend-turn.lua. */
@@ -46,6 +46,6 @@ export function shortenWait(record: MemoryTurn): void {
 }
 
 export function viewWaiting(waiting: Wait): Waiting {
-  const { isFulfilled: _isFulfilled, isOver: _isOver, suspendedIn: _suspendedIn, ...shown } = waiting;
+  const { isFulfilled: _isFulfilled, isOver: _isOver, steps: _steps, suspendedIn: _suspendedIn, ...shown } = waiting;
   return shown;
 }

@@ -49,6 +49,25 @@ export function describeClaim(harness: () => TurnHarness): void {
       expect(second).toMatchObject({ attempt: 2, inputSeq: 1, conversation: { head: 1 } });
     });
 
+    test('says which claim is the first since the turn was accepted or last suspended', async () => {
+      const { store } = harness();
+      const conversation = newConversation();
+      const { lease, isFirstClaim } = await acceptAndClaim(store, conversation, 't1');
+      expect(isFirstClaim).toBe(true);
+      const again = await store.claim(conversation, lease.owner, 'w');
+      expect(again, 'I5').toMatchObject({ turn: { isFirstClaim: true } });
+      await store.release(lease, 'back');
+      const second = await claimHead(store, conversation);
+      expect(second).toMatchObject({ attempt: 1, isFirstClaim: false });
+      await store.recordStep(second.lease, textStep('model-1', 1));
+      await store.suspend(second.lease, { for: 'retry', step: 'model-2', waitMs: 0, calls: [] });
+      const third = await claimHead(store, conversation);
+      expect(third).toMatchObject({ isFirstClaim: true, waited: { steps: 1 } });
+      await store.accept(turnFor(conversation, 't2'));
+      const settled = await store.settle(third.lease, { state: 'completed', answerSeq: 2 }, undefined);
+      expect(settled).toMatchObject({ next: { isFirstClaim: true } });
+    });
+
     test('is refused while another owner holds the lease', async () => {
       const { store, observe } = harness();
       const conversation = newConversation();

@@ -22,7 +22,7 @@ function decide(name: string, facts: Partial<CallFacts> = {}, text = '{"path":"a
 
 function waitedFor(kind: 'tools' | 'approval', isFulfilled: boolean, ids = ['c2_0']): Partial<CallFacts> {
   const calls = ids.map((id) => ({ id, name: 'ask', arguments: '{}', until: 5 }));
-  return { waited: { for: kind, step: 'model-1', since: 1, until: 5, calls, isFulfilled } };
+  return { waited: { for: kind, step: 'model-1', since: 1, until: 5, calls, isFulfilled, steps: 0 } };
 }
 
 function refused(outcome: string, text: RegExp) {

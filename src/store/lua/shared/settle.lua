@@ -11,6 +11,7 @@ local function settle_turn(turn, state, retentionMs, field, value, ttl)
   -- The clock may run back, as after a failover. Settlements of a conversation never do.
   local at = string.format('%.0f', math.max(now, conversation.settled, tonumber(kept[4] or '') or 0))
   if not kept[1] then redis.call('HDEL', cp, 'i:' .. turn) end
+  redis.call('HDEL', key, 'taken')
   if kept[3] then
     redis.call('HDEL', cp, 'c:' .. turn)
     redis.call('HDEL', key, 'ctx')

@@ -41,6 +41,7 @@ local function take_head(turn, owner, leaseMs, attempts, closing)
   local message = enter_input(turn, closing)
   save_conversation('epoch', raise_epoch(), 'owner', owner, 'lease', string.format('%.0f', lease), 'attempts', attempts)
   redis.call('HDEL', c, 'poison', 'poisoned', 'sweeps', 'alone')
+  redis.call('HSETNX', tbase .. turn, 'taken', owner)
   if not message then return tell_head(turn) end
   return redis.call('HGETALL', tbase .. turn), redis.call('HGETALL', c), message
 end

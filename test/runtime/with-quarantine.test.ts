@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { OPEN_GATE } from '../../src/domain/conversation.ts';
+import type { WorkerEvent } from '../../src/domain/events.ts';
+import type { ConversationRef } from '../../src/domain/ids.ts';
+import type { DueEntry } from '../../src/domain/ports/sweep-store.ts';
+import { corruptRecord } from '../../src/store/corrupt-record.ts';
+import { openStore, type Store } from '../../src/store/open-store.ts';
+import { type QuarantinePorts, withQuarantine, withReadableSummaries } from '../../src/workers/quarantine.ts';
+import { BrokenDelivery } from '../../src/workers/turn/broken-delivery.ts';
+import { openSuiteRedis, type SuiteRedis } from '../store/open-redis.ts';
+import { claimPass, claimSummary, makeConversation, waitForPass } from '../store/pass-samples.ts';
+import { acceptAndClaim, newConversation } from '../store/samples.ts';
+
+let suite: SuiteRedis;
+let store: Store;
+beforeAll(() => {
+  suite = openSuiteRedis();
+  store = openStore(suite.redis, suite.keyspace);
+});
+afterAll(() => suite.close());
+
+interface World {
+  readonly ports: QuarantinePorts;
+  readonly events: WorkerEvent[];
+  readonly wakes: string[];
+}
+
+function openWorld(sweep: QuarantinePorts['sweep'] = store): World {
+  const events: WorkerEvent[] = [];
+  const wakes: string[] = [];
+  const wakeQueue: QuarantinePorts['wakes'] = { wake: async (_kind, _conversation, wake) => void wakes.push(wake) };
+  const onEvent = (event: WorkerEvent): void => void events.push(event);
+  return { ports: { sweep, wakes: wakeQueue, ids: { next: randomUUID }, onEvent }, events, wakes };
+}
+
+const asTurn = (conversation: ConversationRef): DueEntry => ({ kind: 'turn', conversation });
+
+async function isDue(conversation: ConversationRef): Promise<boolean> {
+  const ready = suite.keyspace.ready(suite.keyspace.shardOf(conversation));
+  return (await suite.redis.zscore(ready, `t|_|${conversation.id}`)) !== null;
+}
+
+function keptOf(conversation: ConversationRef): Promise<Record<string, string>> {
+  return suite.redis.hgetall(suite.keyspace.quarantined(suite.keyspace.shardOf(conversation)));
+}
+
+describe('withQuarantine', () => {
+  test('answers what the handler answers', async () => {
+    const postponed = { status: 'postponed', delayMs: 1_000 } as const;
+    const handle = withQuarantine(openWorld().ports, asTurn, async () => postponed);
+    expect(await handle(newConversation())).toEqual(postponed);
+  });
+
+  test.each([
+    ['as it is', (error: unknown) => error],
+    [
+      'inside a broken delivery',
+      (error: unknown) => new BrokenDelivery({ conversation: { tenant: '_', id: 'c1' } }, error),
+    ],
+  ])('sets the entry aside on a corrupt record that is thrown %s, and throws that on', async (_, wrap) => {
+    const conversation = newConversation();
+    await acceptAndClaim(store, conversation, 't1');
+    const key = suite.keyspace.key(conversation, 'c');
+    const thrown = wrap(corruptRecord(key, 'head', 'it must hold integers'));
+    const { ports, events } = openWorld();
+    await expect(withQuarantine(ports, asTurn, () => Promise.reject(thrown))(conversation)).rejects.toBe(thrown);
+    const shard = suite.keyspace.shardOf(conversation);
+    const [name, why] = [`t|_|${conversation.id}`, `corrupt ${key} head`];
+    expect(events).toEqual([{ type: 'record_quarantined', shard, set: 'ready', name, why, conversation }]);
+    expect(await isDue(conversation)).toBe(false);
+    expect(await keptOf(conversation)).toHaveProperty([`ready|${name}`], expect.stringMatching(/^\d+ \d+ corrupt /));
+  });
+
+  test('leaves the entry of a conversation alone whose delivery fails for another reason', async () => {
+    const conversation = newConversation();
+    await acceptAndClaim(store, conversation, 't1');
+    const { ports, events } = openWorld();
+    const thrown = new BrokenDelivery({ conversation }, new TypeError('x is not a function'));
+    await expect(withQuarantine(ports, asTurn, () => Promise.reject(thrown))(conversation)).rejects.toBe(thrown);
+    expect([events, await isDue(conversation)]).toEqual([[], true]);
+  });
+
+  test('says nothing of an entry that another worker has set aside', async () => {
+    const conversation = newConversation();
+    const { ports, events } = openWorld();
+    const thrown = corruptRecord('k', '', 'it is not a hash');
+    await expect(withQuarantine(ports, asTurn, () => Promise.reject(thrown))(conversation)).rejects.toBe(thrown);
+    expect(events).toEqual([]);
+  });
+
+  test('throws the error of the delivery where the record cannot be set aside', async () => {
+    const down = (): Promise<never> => Promise.reject(new Error('connection lost'));
+    const { ports, events } = openWorld({ quarantine: down, setRecordAside: down });
+    const thrown = corruptRecord('k', '', 'it is not a hash');
+    const handle = withQuarantine(ports, asTurn, () => Promise.reject(thrown));
+    await expect(handle(newConversation())).rejects.toBe(thrown);
+    expect(events).toEqual([]);
+  });
+
+  test('sets a corrupt pass itself aside, ends it, and wakes the turn that waits for it', async () => {
+    const { redis, keyspace } = suite;
+    const conversation = await makeConversation(store);
+    await waitForPass(store, conversation, 't1');
+    const { lease } = await claimPass(store, conversation);
+    const key = keyspace.key(conversation, 'pass');
+    await redis.hset(key, 'plan', '{', 'attempts', 'x');
+    const { ports, events, wakes } = openWorld();
+    const thrown = corruptRecord(key, 'plan', 'it is not JSON');
+    await expect(withQuarantine(ports, asTurn, () => Promise.reject(thrown))(conversation)).rejects.toBe(thrown);
+    const [event] = events;
+    expect(event).toMatchObject({ type: 'record_quarantined', set: 'key', name: key, conversation });
+    const kept = await redis.keys(`${key}:bad:*`);
+    expect(kept).toHaveLength(1);
+    expect(await redis.hget(kept[0] ?? '', 'plan'), 'kept for people').toBe('{');
+    expect(await redis.hget(keyspace.key(conversation, 'c'), 'wake')).toBe(wakes[0]);
+    expect([wakes.length, await isDue(conversation)]).toEqual([1, true]);
+    expect(await store.readConversation(conversation)).not.toHaveProperty('passId');
+    expect(await store.endPass(lease, { outcome: { kind: 'none' }, gate: OPEN_GATE, wakeTurn: 'w' })).toMatchObject({
+      status: 'ended',
+    });
+    await store.erase(conversation);
+    expect(await redis.exists(...kept), 'an erase removes what was kept').toBe(0);
+  });
+});
+
+describe('withReadableSummaries', () => {
+  const hash = 'a'.repeat(16);
+
+  test('reads corrupt summaries as missing, and lets them be claimed again', async () => {
+    const { redis, keyspace } = suite;
+    const conversation = await makeConversation(store);
+    const { lease } = await claimPass(store, conversation);
+    const known = await claimSummary(store, conversation, hash, lease.passId);
+    await store.recordSummary(known, { status: 'refused', why: 'no' });
+    const key = keyspace.summary(conversation, hash);
+    await redis.set(key, '{"status":"accepted"}', 'KEEPTTL');
+    const { ports, events } = openWorld();
+    const readable = withReadableSummaries(store, ports);
+    expect(await readable.readSummaries(conversation, [hash])).toEqual([undefined]);
+    expect(events).toMatchObject([{ type: 'record_quarantined', set: 'key', name: key, conversation }]);
+    expect(await readable.claimSummary(conversation, hash, 'another')).toEqual({ status: 'claimed' });
+  });
+
+  test('throws what is no fault of a summary', async () => {
+    const conversation = await makeConversation(store);
+    const thrown = corruptRecord(suite.keyspace.key(conversation, 'c'), 'head', 'it must hold integers');
+    const { ports, events } = openWorld();
+    const readable = withReadableSummaries({ ...store, readSummaries: () => Promise.reject(thrown) }, ports);
+    await expect(readable.readSummaries(conversation, [hash])).rejects.toBe(thrown);
+    expect(events).toEqual([]);
+  });
+});
