@@ -22,6 +22,8 @@ const MAY_STAY_AT_0 = [
   'Failed passes',
   'Passes held',
   'Evicted keys',
+  'Records set aside',
+  'Records found corrupt',
   'Requests over the window: over the window',
   'oldest_overdue_',
 ];

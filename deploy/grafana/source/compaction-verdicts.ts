@@ -1,6 +1,6 @@
 import { GAUGES, METRICS } from '../../../src/telemetry/metric-catalogue.ts';
 import { graph, type Panel, stat } from './panel.ts';
-import { increase, increaseOfSum, quantile, rate, ratio, shared } from './promql.ts';
+import { increase, increaseOfSum, orZero, quantile, rate, share, shared, waitOrZero } from './promql.ts';
 import { oldestOpenPass } from './verdicts.ts';
 
 /** Passes that were to make a version, or should have been: an evaluation without a reason, or inside a thinking loop, is none of them; one that was taken over counts under its new id. */
@@ -19,10 +19,11 @@ export const VERDICT: readonly Panel[] = [
       { from: 5, color: 'orange' },
       { from: 20, color: 'red' },
     ],
-    without: 'none waited',
     queries: [
       {
-        expr: quantile(0.95, METRICS.turnSuspended, { where: { waits_for: '="compaction"' }, window: '15m' }),
+        expr: waitOrZero(
+          quantile(0.95, METRICS.turnSuspended, { where: { waits_for: '="compaction"' }, window: '15m' }),
+        ),
         legend: 'p95',
       },
     ],
@@ -38,10 +39,9 @@ export const VERDICT: readonly Panel[] = [
       { from: 0.02, color: 'orange' },
       { from: 0.1, color: 'red' },
     ],
-    without: 'no passes',
     queries: [
       {
-        expr: ratio(
+        expr: share(
           rate(METRICS.passes, { where: { outcome: '=~"failed|infeasible"' }, window: '15m' }),
           rate(METRICS.passes, { where: REAL_PASSES, window: '15m' }),
         ),
@@ -59,10 +59,9 @@ export const VERDICT: readonly Panel[] = [
       { from: 0.05, color: 'orange' },
       { from: 0.2, color: 'red' },
     ],
-    without: '0',
     queries: [
       {
-        expr: ratio(
+        expr: share(
           rate(METRICS.summariesWritten, { where: { choice: '="fallback"' }, window: '15m' }),
           rate(METRICS.summariesWritten, { window: '15m' }),
         ),
@@ -78,8 +77,7 @@ export const VERDICT: readonly Panel[] = [
     width: 4,
     decimals: 0,
     thresholds: [],
-    without: '0',
-    queries: [{ expr: increaseOfSum(METRICS.passSavedTokens, { window: '$__range' }), legend: 'saved' }],
+    queries: [{ expr: orZero(increaseOfSum(METRICS.passSavedTokens, { window: '$__range' })), legend: 'saved' }],
   }),
   stat({
     title: 'Paid for summaries',
@@ -88,10 +86,9 @@ export const VERDICT: readonly Panel[] = [
     width: 4,
     decimals: 2,
     thresholds: [],
-    without: '0',
     queries: [
       {
-        expr: increase(METRICS.modelCost, { where: { purpose: '="summary"' }, window: '$__range' }),
+        expr: orZero(increase(METRICS.modelCost, { where: { purpose: '="summary"' }, window: '$__range' })),
         legend: 'paid',
       },
     ],

@@ -43,8 +43,8 @@ interface PanelTerms {
 
 export interface StatTerms extends PanelTerms {
   readonly thresholds: readonly Threshold[];
-  /** what is said where there is no value */
-  readonly without: string;
+  /** what the panel says if there is no value and 0 would be false. By default it says 0 */
+  readonly without?: string;
 }
 
 export interface GraphTerms extends PanelTerms {
@@ -66,7 +66,7 @@ export const DATASOURCE = { type: 'prometheus', uid: '$datasource' } as const;
 
 const STAT_HEIGHT = 4;
 const GRAPH_HEIGHT = 8;
-/** What a graph shows before the first of what it counts has happened. Grafana's own words (“No data”) read as a fault. */
+/** What a panel shows before the first of what it counts has happened. Grafana's own words (“No data”) read as a fault. */
 const NO_SERIES = '0';
 
 /**
@@ -74,7 +74,7 @@ const NO_SERIES = '0';
  * range would go on being shown for hours after whoever tells it has died.
  */
 export function stat(terms: StatTerms): Panel {
-  const { width, without } = terms;
+  const { width, without = NO_SERIES } = terms;
   return {
     width,
     height: STAT_HEIGHT,

@@ -61,6 +61,21 @@ export function buckets<const Spec extends MetricSpec>(spec: Spec, selection: Se
   return `sum by (le) (increase(${ranged(`${spec.name}_bucket`, selection)}))`;
 }
 
+/** 0 if there is no value: for what counts, or adds up to, nothing before anything has happened. Of queries without labels. */
+export function orZero(query: string): string {
+  return `${query} or vector(0)`;
+}
+
+/** The part of a whole, 0 if nothing happened. A series that nobody has counted yet is a part of 0. Of queries without labels. */
+export function share(part: string, whole: string): string {
+  return orZero(`(${orZero(part)}) / (${whole} > 0)`);
+}
+
+/** A quantile of times that somebody waited, 0 if nobody waited: a histogram without observations has no quantile (NaN). */
+export function waitOrZero(query: string): string {
+  return orZero(`${query} >= 0`);
+}
+
 /** Nothing where there was nothing to divide by: 0 of 0 is no answer. */
 export function ratio(part: string, whole: string): string {
   return `${part} / (${whole} > 0)`;

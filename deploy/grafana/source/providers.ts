@@ -1,7 +1,7 @@
 import { GAUGES, METRICS } from '../../../src/telemetry/metric-catalogue.ts';
 import type { Dashboard } from './dashboard.ts';
 import { graph, type Panel, stat } from './panel.ts';
-import { increase, mean, quantile, rate, ratio, shared } from './promql.ts';
+import { increase, mean, orZero, quantile, rate, ratio, share, shared } from './promql.ts';
 import { FAILED, failedRequests } from './verdicts.ts';
 
 /** What summarizers are sent is not calibrated. */
@@ -32,8 +32,7 @@ const VERDICT: readonly Panel[] = [
     width: 4,
     decimals: 0,
     thresholds: [{ from: 1, color: 'orange' }],
-    without: '0',
-    queries: [{ expr: increase(METRICS.modelFallbacks, { window: '5m' }), legend: 'passed over' }],
+    queries: [{ expr: orZero(increase(METRICS.modelFallbacks, { window: '5m' })), legend: 'passed over' }],
   }),
   stat({
     title: 'Sizes off by',
@@ -61,8 +60,7 @@ const VERDICT: readonly Panel[] = [
     width: 4,
     decimals: 2,
     thresholds: [],
-    without: '0',
-    queries: [{ expr: increase(METRICS.modelCost, { window: '$__range' }), legend: 'paid' }],
+    queries: [{ expr: orZero(increase(METRICS.modelCost, { window: '$__range' })), legend: 'paid' }],
   }),
   stat({
     title: 'Read from caches',
@@ -72,10 +70,9 @@ const VERDICT: readonly Panel[] = [
     decimals: 0,
     max: 1,
     thresholds: [],
-    without: 'no tokens',
     queries: [
       {
-        expr: ratio(
+        expr: share(
           increase(METRICS.modelCachedTokens, { window: '$__range' }),
           increase(METRICS.modelTokens, { where: { direction: '="input"' }, window: '$__range' }),
         ),

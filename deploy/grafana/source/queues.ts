@@ -9,13 +9,13 @@ import { eventLoopLag, redisPing } from './worker-panels.ts';
 const NAMES = ['turn', 'compaction', 'summarization'] as const;
 
 const VERDICT: readonly Panel[] = [
-  workersByRole(6),
+  workersByRole(5),
   stat({
     title: 'Oldest waiting job',
     description:
       'How long the next job of each queue has waited. Growing in one: its role has too few workers, or none.',
     unit: 's',
-    width: 7,
+    width: 6,
     decimals: 1,
     thresholds: [
       { from: 10, color: 'orange' },
@@ -25,15 +25,25 @@ const VERDICT: readonly Panel[] = [
     queries: [{ expr: sharedLately(GAUGES.oldestWaitingJob, { by: ['queue'] }), legend: '{{queue}}' }],
   }),
   oldestOverdueEntry(3),
-  redisMemory(4),
+  redisMemory(3),
   stat({
     title: 'Redis answers',
     description: 'The least of what the workers say: 0 where one of them has no answer from Redis.',
     unit: 'short',
-    width: 4,
+    width: 3,
     thresholds: [{ from: 1, color: 'green' }],
     without: 'no worker answers',
     queries: [{ expr: `min (${each(GAUGES.redisUp)})`, legend: 'answers' }],
+  }),
+  stat({
+    title: 'Records set aside',
+    description: 'Records that cannot be read. Each one needs somebody to repair or drop it: `turnfold quarantine`.',
+    unit: 'short',
+    width: 4,
+    decimals: 0,
+    thresholds: [{ from: 1, color: 'red' }],
+    without: 'not measured',
+    queries: [{ expr: sharedLately(GAUGES.quarantinedRecords), legend: 'set aside' }],
   }),
 ];
 
@@ -96,19 +106,19 @@ const ERASES: readonly Panel[] = [
 ];
 
 const REDIS: readonly Panel[] = [
-  redisPing(6),
+  redisPing(8),
   graph({
     title: 'Redis memory',
     description: 'What is used; of a Cluster the fullest master. Grows with the conversations that are kept.',
     unit: 'bytes',
-    width: 6,
+    width: 8,
     queries: [{ expr: shared(GAUGES.redisMemoryBytes), legend: 'used' }],
   }),
   graph({
     title: 'Evicted keys',
     description: 'Since Redis started. Any is lost data: its maxmemory-policy has to be noeviction.',
     unit: 'short',
-    width: 6,
+    width: 8,
     thresholds: [{ from: 1, color: 'red' }],
     queries: [{ expr: shared(GAUGES.redisEvictedKeys), legend: 'evicted' }],
   }),
@@ -116,8 +126,23 @@ const REDIS: readonly Panel[] = [
     title: 'Who measures',
     description: 'One worker at a time measures what all share. None for minutes: those panels stand empty.',
     unit: 'short',
-    width: 6,
+    width: 8,
     queries: [{ expr: total(GAUGES.isMeasuring), legend: 'workers that measure' }],
+  }),
+  graph({
+    title: 'Records set aside',
+    description: 'Until somebody repairs or drops them. An alert fires at the first one: docs/runbook.md.',
+    unit: 'short',
+    width: 8,
+    thresholds: [{ from: 1, color: 'red' }],
+    queries: [{ expr: shared(GAUGES.quarantinedRecords), legend: 'set aside' }],
+  }),
+  graph({
+    title: 'Records found corrupt',
+    description: 'By the set that named each record; key: a whole key. The log of the worker names shard and record.',
+    unit: 'events/s',
+    width: 8,
+    queries: [{ expr: rate(METRICS.recordsQuarantined, { by: ['set'] }), legend: '{{set}}' }],
   }),
 ];
 

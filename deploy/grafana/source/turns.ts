@@ -1,7 +1,7 @@
 import { GAUGES, METRICS } from '../../../src/telemetry/metric-catalogue.ts';
 import type { Dashboard } from './dashboard.ts';
 import { graph, heatmap, type Panel, stat } from './panel.ts';
-import { buckets, quantile, rate, shared, sharedLately } from './promql.ts';
+import { buckets, quantile, rate, shared, sharedLately, waitOrZero } from './promql.ts';
 import { failedTurns, oldestWaitingTurn } from './verdicts.ts';
 
 const VERDICT: readonly Panel[] = [
@@ -31,8 +31,7 @@ const VERDICT: readonly Panel[] = [
       { from: 1, color: 'orange' },
       { from: 10, color: 'red' },
     ],
-    without: 'no turns',
-    queries: [{ expr: quantile(0.95, METRICS.turnWait, { window: '5m' }), legend: 'p95' }],
+    queries: [{ expr: waitOrZero(quantile(0.95, METRICS.turnWait, { window: '5m' })), legend: 'p95' }],
   }),
   stat({
     title: 'Duration',

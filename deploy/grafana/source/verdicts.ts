@@ -1,7 +1,7 @@
 import { GAUGES, METRICS } from '../../../src/telemetry/metric-catalogue.ts';
 import { PROMETHEUS } from './foreign-metrics.ts';
 import { type Panel, stat } from './panel.ts';
-import { each, rate, ratio, sharedLately } from './promql.ts';
+import { each, rate, share, sharedLately } from './promql.ts';
 
 /** Answers to "is it well?", each one number. They open the overview and the dashboard that says why; red is where an alert is. */
 
@@ -18,7 +18,6 @@ export function alertsFiring(width: number): Panel {
     unit: 'short',
     width,
     thresholds: [{ from: 1, color: 'red' }],
-    without: '0',
     queries: [{ expr: `count (${FIRING}) or vector(0)`, legend: 'firing' }],
   });
 }
@@ -30,7 +29,6 @@ export function workersByRole(width: number): Panel {
     unit: 'short',
     width,
     thresholds: [{ from: 1, color: 'green' }],
-    without: 'no worker answers',
     queries: [{ expr: `sum by (role) (${each(GAUGES.concurrency)} > bool 0)`, legend: '{{role}}' }],
   });
 }
@@ -63,10 +61,9 @@ export function failedTurns(width: number): Panel {
       { from: 0.02, color: 'orange' },
       { from: 0.05, color: 'red' },
     ],
-    without: 'no turns',
     queries: [
       {
-        expr: ratio(
+        expr: share(
           rate(METRICS.turns, { where: { outcome: '="failed"' }, window: '5m' }),
           rate(METRICS.turns, { window: '5m' }),
         ),
@@ -105,10 +102,9 @@ export function failedRequests(width: number): Panel {
       { from: 0.02, color: 'orange' },
       { from: 0.1, color: 'red' },
     ],
-    without: 'no requests',
     queries: [
       {
-        expr: ratio(
+        expr: share(
           rate(METRICS.modelRequests, { where: { outcome: FAILED }, window: '5m' }),
           rate(METRICS.modelRequests, { window: '5m' }),
         ),
@@ -121,7 +117,8 @@ export function failedRequests(width: number): Panel {
 export function redisMemory(width: number): Panel {
   return stat({
     title: 'Redis memory',
-    description: 'Of its maxmemory; when that is full, writes are refused and turns stop. No value: it has no limit.',
+    description:
+      'Of its maxmemory; when that is full, writes are refused and turns stop. No value: it has no limit, or nobody measures.',
     unit: 'percentunit',
     width,
     decimals: 0,
@@ -130,7 +127,7 @@ export function redisMemory(width: number): Panel {
       { from: 0.7, color: 'orange' },
       { from: 0.8, color: 'red' },
     ],
-    without: 'no limit set',
+    without: 'no limit known',
     queries: [{ expr: sharedLately(GAUGES.redisMemory), legend: 'used' }],
   });
 }

@@ -71,7 +71,7 @@ export const WORKER_METRICS = {
   recordsQuarantined: {
     type: 'counter',
     name: 'turnfold_records_quarantined_total',
-    help: 'Records in Redis that could not be read and were set aside, by the set that named them (key: a whole set).',
+    help: 'Records in Redis that could not be read and were set aside, by the set that named them (key: a whole key).',
     labels: ['set'],
     start: cross({ set: QUARANTINE_SETS }),
   },
