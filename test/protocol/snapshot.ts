@@ -11,14 +11,16 @@ export function toText(value: unknown): string {
   });
 }
 
-/** Times that are kept and shown, and by which nobody decides anything. */
-const MERE_TIMES: ReadonlySet<string> = new Set([
+/** Values that are only shown: nobody decides anything by them. The last two say whether an event reports a wait. */
+const ONLY_SHOWN: ReadonlySet<string> = new Set([
   'acceptedAt',
   'settledAt',
   'requestedAt',
   'at',
   'timestamp',
   'durationMs',
+  'taken',
+  'isFirstClaim',
 ]);
 
 /**
@@ -28,7 +30,7 @@ const MERE_TIMES: ReadonlySet<string> = new Set([
  */
 export function toEssence(value: unknown, isKnown: (wake: string) => boolean = () => true): string {
   return JSON.stringify(value, (key, one: unknown) => {
-    if (MERE_TIMES.has(key)) return 0;
+    if (ONLY_SHOWN.has(key)) return undefined;
     if (key === 'epoch' && typeof one === 'number') return one === 0 ? 0 : `${ID_MARK}e${one}`;
     if (key === 'wake' && typeof one === 'string' && !isKnown(one)) return '';
     if (one instanceof Map) return [...(one as Map<unknown, unknown>)];

@@ -53,10 +53,10 @@ describe('withQuarantine', () => {
   });
 
   test.each([
-    ['as it is', (error: unknown) => error],
+    ['as it is', (error: Error): Error => error],
     [
       'inside a broken delivery',
-      (error: unknown) => new BrokenDelivery({ conversation: { tenant: '_', id: 'c1' } }, error),
+      (error: Error): Error => new BrokenDelivery({ conversation: { tenant: '_', id: 'c1' } }, error),
     ],
   ])('sets the entry aside on a corrupt record that is thrown %s, and throws that on', async (_, wrap) => {
     const conversation = newConversation();

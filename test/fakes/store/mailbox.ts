@@ -65,6 +65,7 @@ export function settleRecord(
   record.suspensions.clear();
   record.input = undefined;
   record.context = undefined;
+  record.taken = undefined;
   record.waiting = undefined;
   const settledAt = Math.max(db.now(), conversation.lastTurn?.settledAt ?? 0, record.acceptedAt);
   conversation.lastTurn = { state: end.state, settledAt };

@@ -1,0 +1,69 @@
+/**
+ * How long an ordinary turn waits for a worker beside jobs of a newer program: `npx node bench/newer-payloads.ts [--jobs=5000]`.
+ * First alone, then behind the newer jobs that nobody has seen yet, then while these are retried.
+ */
+import { Queue } from 'bullmq';
+import { Redis } from 'ioredis';
+import { DEFAULT_PRIORITY, queuePrefix } from '../src/jobs/names.ts';
+import { PAYLOAD_VERSION } from '../src/jobs/payloads.ts';
+import { openQueueWorkers } from '../src/queue/queue-workers.ts';
+import { openWakeQueue } from '../src/queue/wake-queue.ts';
+import { openBenchRedis } from './redis.ts';
+import { spreadOf } from './spread.ts';
+
+const given = process.argv.find((argument) => argument.startsWith('--jobs='))?.slice('--jobs='.length);
+const JOBS = Number(given ?? 5_000);
+/** Retries come after 1, 2, 4 … 32 s. */
+const RETRIED_MS = 10_000;
+const BEFORE_MS = 2_000;
+
+const server = await openBenchRedis();
+const connection = new Redis(server.url, { maxRetriesPerRequest: null });
+const queue = new Queue('turn', { connection, prefix: queuePrefix(0) });
+const onError = (error: unknown): void => console.error(error);
+const wakes = openWakeQueue({ url: server.url, shards: 1, onError });
+const taken = new Map<string, () => void>();
+const workers = openQueueWorkers({
+  url: server.url,
+  shards: 1,
+  roles: { turn: { handler: async ({ id }) => taken.get(id)?.() ?? undefined, concurrency: 10 } },
+  deadlineMs: 5_000,
+  onError,
+  onReclaim: () => undefined,
+  onDrop: (_queue, job, error) => console.error(job, error),
+});
+
+let turns = 0;
+async function measureWait(): Promise<number> {
+  turns += 1;
+  const id = `c${turns}`;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  taken.set(id, resolve);
+  const startMs = performance.now();
+  await wakes.wake('turn', { tenant: '_', id }, `w-${id}`);
+  await promise;
+  return performance.now() - startMs;
+}
+
+async function measureFor(ms: number): Promise<string> {
+  const waits: number[] = [];
+  for (const endMs = performance.now() + ms; performance.now() < endMs; ) waits.push(await measureWait());
+  const { median, max } = spreadOf(waits);
+  return `${waits.length} turns, median ${median} ms, max ${max} ms`;
+}
+
+await workers.start();
+console.log(`alone: ${await measureFor(BEFORE_MS)}`);
+const data = { v: PAYLOAD_VERSION + 1, who: ['_', 'newer'] };
+const opts = { priority: DEFAULT_PRIORITY, removeOnComplete: true };
+await queue.addBulk(Array.from({ length: JOBS }, () => ({ name: 'turn', data, opts })));
+console.log(`behind ${JOBS} newer jobs, seen for the first time: ${(await measureWait()).toFixed(0)} ms`);
+console.log(`while these are retried: ${await measureFor(RETRIED_MS)}`);
+const left = await queue.getJobCounts('delayed', 'prioritized', 'active');
+console.log(`newer jobs left: ${JSON.stringify(left)}`);
+
+await workers.close();
+await wakes.close();
+await queue.close();
+connection.disconnect();
+await server.stop();
