@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Agent } from '../../src/domain/agent.ts';
 import { DEFAULT_TENANT } from '../../src/domain/ids.ts';
+import { listQuarantined } from '../../src/store/inspection/quarantined.ts';
 import { Keyspace } from '../../src/store/keys.ts';
 import { agentOf, words } from './agents.ts';
 import { eventsOf, eventually, type Fixture, openFixture, type RunningWorkers, SHARDS, settled } from './fixture.ts';
@@ -67,7 +68,7 @@ async function makeWait(id: string): Promise<void> {
   );
 }
 
-/** Set aside, counted and named, in Redis and by a worker. */
+/** Set aside and named, by a worker and for the doctor. */
 async function expectSetAside(id: string, name: string): Promise<void> {
   const shard = keyspace.shardOf(refOf(id));
   const told = await eventually(
@@ -75,8 +76,9 @@ async function expectSetAside(id: string, name: string): Promise<void> {
     (events) => expect(events).not.toEqual([]),
   );
   expect(told[0]).toMatchObject({ shard, conversation: refOf(id), why: expect.stringContaining('corrupt {tf') });
-  const kept = await fixture.redis.hkeys(keyspace.quarantined(shard));
-  expect(kept.filter((field) => field.endsWith(`|${name}`))).toHaveLength(1);
+  const listed = await listQuarantined(fixture.redis, keyspace);
+  const mine = listed.filter((record) => record.name.endsWith(`|${name}`));
+  expect(mine, 'as the doctor reads it').toMatchObject([{ shard, why: told[0]?.why }]);
 }
 
 async function expectServed(conversation: string): Promise<void> {
