@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { type OpenClient, openClient } from '../../src/client/index.ts';
 import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
@@ -14,6 +15,8 @@ interface Stopping {
   readonly stopping: Promise<void>;
   /** how it ended, by its log */
   readonly outcome: Promise<unknown>;
+  /** resolves when its log says that Redis refuses a write */
+  readonly held: Promise<void>;
   /** its first claim, by its log */
   readonly claimed: Promise<Record<string, unknown>>;
 }
@@ -23,16 +26,24 @@ function startWorker(redis: LocalRedis, model: HeldModel, shutdownMs: number): S
   const worker = startTurnfold(['worker', '--agents', model.agents], env);
   if (worker.stdout === null) throw new Error('its output is not piped');
   const stopping = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
   const stopped = Promise.withResolvers<unknown>();
   const claimed = Promise.withResolvers<Record<string, unknown>>();
   createInterface({ input: worker.stdout }).on('line', (line) => {
     const logged = JSON.parse(line) as Record<string, unknown>;
     const { msg, outcome, event } = logged;
     if (event === 'turn_claimed') claimed.resolve(logged);
+    if (event === 'write_held') held.resolve();
     if (msg === 'worker stopping') stopping.resolve();
     if (msg === 'worker stopped') stopped.resolve(outcome);
   });
-  return { worker, stopping: stopping.promise, outcome: stopped.promise, claimed: claimed.promise };
+  return {
+    worker,
+    stopping: stopping.promise,
+    held: held.promise,
+    outcome: stopped.promise,
+    claimed: claimed.promise,
+  };
 }
 
 /** Tells a worker to stop and hears it out. */
@@ -87,6 +98,28 @@ test('SIGTERM: what does not end within the deadline is handed back, and goes on
   expect(await client.result('c1', 't1', { waitMs: 30_000 })).toMatchObject({ state: 'completed' });
   expect(model.calls()).toBe(2);
   expect(await client.log('c1')).toHaveLength(2);
+}, 60_000);
+
+test('SIGTERM while a full Redis refuses an answer hands the turn back at the deadline and exits with 75', async () => {
+  const redis = await openOwnRedis();
+  const client = await openTestClient(redis);
+  const model = await openHeldModel();
+  const first = startWorker(redis, model, 4_000);
+  await enqueue(client, 'c1');
+  await model.untilCalled(1);
+  const server = new Redis(redis.url);
+  onTestFinished(() => server.disconnect());
+  await server.config('SET', 'maxmemory', 1);
+  model.release();
+  await first.held;
+  expect(await stop(first)).toEqual({ code: 75, outcome: 'deadline' });
+  expect(await client.result('c1', 't1')).toMatchObject({ state: 'queued' });
+
+  await server.config('SET', 'maxmemory', 0);
+  const next = startWorker(redis, model, 20_000);
+  expect(await next.claimed).toMatchObject({ attempt: 1 });
+  expect(await client.result('c1', 't1', { waitMs: 30_000 })).toMatchObject({ state: 'completed' });
+  expect(model.calls()).toBe(2);
 }, 60_000);
 
 test.each([

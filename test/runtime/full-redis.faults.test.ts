@@ -9,6 +9,11 @@ const FULL_MS = TURN_LIMITS.leaseMs + 3_000;
 async function fill({ redis }: Fixture): Promise<void> {
   await redis.config('SET', 'maxmemory-policy', 'noeviction');
   await redis.config('SET', 'maxmemory', 1);
+  // Redis takes the first command behind it.
+  await eventually(
+    () => redis.set('probe', 1).catch((error: Error) => error.message),
+    (said) => expect(said).toMatch(/^OOM/),
+  );
 }
 
 async function free({ redis }: Fixture): Promise<void> {
@@ -58,6 +63,77 @@ it('a turn whose tools end while Redis is full goes on with their results once i
   ]);
   expect(eventsOf(workers, 'lease_lost')).toEqual([]);
 }, 90_000);
+
+/** A turn of two parallel calls, which have ended and whose results a full Redis refuses. */
+async function holdResults(retry: 'safe' | 'never') {
+  const fixture = await openFixture();
+  onTestFinished(() => fixture.close());
+  onTestFinished(() => free(fixture));
+  let runs = 0;
+  const both = Promise.withResolvers<void>();
+  const act = async (): Promise<string> => {
+    runs += 1;
+    const run = runs;
+    if (run === 2) await fill(fixture).then(both.resolve);
+    await both.promise;
+    return `result of run ${run}`;
+  };
+  const call = { name: 'act', arguments: {} };
+  const agent = agentOf({
+    tools: [{ ...toolOf('act', act), retry }],
+    decide: ({ messages }) => {
+      const results = messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
+      return results.length === 0 ? { toolCalls: [call, call] } : { content: results.toSorted().join(', ') };
+    },
+  });
+  const workers = await fixture.startWorkers(agent);
+  await fixture.client.enqueueTurn({ conversation: 'c1', agent: 'guide', turn: 't1', input: 'go' });
+  await eventually(
+    () => eventsOf(workers, 'write_held').map(({ write, code }) => `${write} ${code}`),
+    (held) => expect(held).toEqual(['step redis_full', 'step redis_full']),
+  );
+  return { fixture, agent, workers, countRuns: () => runs };
+}
+
+it('a stop writes the results that a full Redis refused, if Redis takes writes again before the deadline', async () => {
+  const { fixture, agent, workers, countRuns } = await holdResults('never');
+  const closing = workers.close();
+  await free(fixture);
+  expect(await closing, 'nothing was cut off').toBe('closed');
+  expect(eventsOf(workers, 'write_taken')).toMatchObject([{ write: 'step' }, { write: 'step' }]);
+  expect(eventsOf(workers, 'lease_returned')).toMatchObject([{ what: 'turn', isCutOff: false }]);
+
+  const next = await fixture.startWorkers(agent);
+  expect(await settled(fixture, 'c1', 't1')).toMatchObject({
+    state: 'completed',
+    answer: { content: 'result of run 1, result of run 2' },
+  });
+  expect(eventsOf(next, 'turn_claimed')).toMatchObject([{ attempt: 1 }]);
+  expect(countRuns(), 'no tool runs again').toBe(2);
+}, 90_000);
+
+it.each([
+  ['safe', 4, /^result of run 3, result of run 4$/],
+  ['never', 2, /outcome_unknown.*outcome_unknown/],
+] as const)(
+  'a stop hands the turn back if Redis stays full until the deadline; calls of a tool with retry: %s end after %i runs',
+  async (retry, runs, answer) => {
+    const { fixture, agent, workers, countRuns } = await holdResults(retry);
+    expect(await workers.close(), 'the deadline cut the turn off').toBe('deadline');
+    expect(eventsOf(workers, 'lease_returned')).toMatchObject([{ what: 'turn', isCutOff: true }]);
+    expect(eventsOf(workers, 'worker_failed')).toEqual([]);
+    expect(await fixture.client.result('c1', 't1')).toMatchObject({ state: 'queued' });
+
+    await free(fixture);
+    const next = await fixture.startWorkers(agent);
+    const view = await settled(fixture, 'c1', 't1');
+    expect(view.state).toBe('completed');
+    expect(view.answer?.content).toMatch(answer);
+    expect(eventsOf(next, 'turn_claimed')).toMatchObject([{ attempt: 1 }]);
+    expect(countRuns()).toBe(runs);
+  },
+  90_000,
+);
 
 const RECORD = '## Goal\nFind the word.\n## Next step\nSay it again.';
 

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../../domain/errors.ts';
 import { type ClaimedTurn, isLost, type Settlement } from '../../domain/ports/turn-store.ts';
+import { findWriteRefusal } from '../../domain/redis-errors.ts';
 import { restOf } from '../../domain/rest.ts';
 import type { AnswerEnd, TurnFailure, WaitRequest } from '../../domain/turn.ts';
 import { holdTurnWrite } from './held-write.ts';
@@ -84,7 +85,12 @@ async function handBack(
   const released = await turns.release(lease, wake);
   if (isLost(released)) throw new LostTurn(released.status);
   onEvent({ type: 'lease_returned', what: 'turn', conversation, turn, isCutOff });
-  await wakes.wake('turn', conversation, wake);
+  try {
+    await wakes.wake('turn', conversation, wake);
+  } catch (error) {
+    // A full Redis takes the release and refuses the wake. The release made the turn due, so a sweep wakes it later.
+    if (findWriteRefusal(error) === undefined) throw error;
+  }
 }
 
 async function writeSettlement(
