@@ -1,6 +1,7 @@
 import { styleText } from 'node:util';
 import { isTurnfoldError } from '../domain/errors.ts';
 import type { ConversationRef } from '../domain/ids.ts';
+import { isRefusal } from '../domain/redis-refusal.ts';
 import { clipText, describeThrown, isError, readSafely } from '../domain/thrown.ts';
 import { escapeActing } from '../domain/visible-text.ts';
 import { LocalRedisError } from '../local-redis/errors.ts';
@@ -45,10 +46,10 @@ export const terminal: Pick<NodeJS.WriteStream, 'columns' | 'isTTY'> = process.s
 
 export const processOutput = openOutput(process.stdout, process.stderr);
 
-/** Exit codes: of a failure with a code, of a defect (EX_SOFTWARE of sysexits), of a login or an ACL to correct (EX_CONFIG). */
+/** Exit codes: of a failure with a code, of a defect (EX_SOFTWARE of sysexits), of a Redis that refuses us (EX_CONFIG). */
 const FAILED = 1;
 const BROKEN = 70;
-const MISCONFIGURED = 78;
+export const MISCONFIGURED = 78;
 const STACK_CHARACTERS = 16_000;
 
 export function writeJson(output: Output, value: unknown): void {
@@ -65,7 +66,7 @@ export function reportError(output: Output, error: unknown, isJson = false): num
   if (isTurnfoldError(error)) {
     if (isJson) output.note(JSON.stringify({ error }));
     else output.note(`turnfold: ${error.code}: ${error.message}`, 'wrong');
-    return error.code === 'redis_denied' ? MISCONFIGURED : FAILED;
+    return isRefusal(error) ? MISCONFIGURED : FAILED;
   }
   if (isError(error) && error instanceof LocalRedisError) {
     const { code, message, hint } = error;

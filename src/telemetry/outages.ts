@@ -8,7 +8,10 @@ export interface OutageOptions {
   readonly listener: EventListener;
   /** the error with what can be found out of why Redis is away */
   readonly explain: (error: unknown) => Promise<unknown>;
+  /** throws redis_denied if Redis is there and denies access */
   readonly untilBack: () => Promise<void>;
+  /** called once access is denied for certain: the failure is written, and nothing more is watched */
+  readonly onDenied?: () => void;
 }
 
 const MS_A_SECOND = 1_000;
@@ -17,17 +20,27 @@ const MS_A_SECOND = 1_000;
  * Makes an outage of Redis one line, though every connection tells of it, and its end another. That the connections are back
  * is taken from a question of our own, at most a second after them.
  */
-export function foldOutages({ logger, listener, explain, untilBack }: OutageOptions): EventListener {
+export function foldOutages({ logger, listener, explain, untilBack, onDenied }: OutageOptions): EventListener {
   let isAway = false;
   async function watch(event: Failure): Promise<void> {
     const since = performance.now();
+    let error: unknown;
     try {
-      listener({ ...event, error: await explain(event.error) });
-    } catch (error) {
+      error = await explain(event.error);
+      listener({ ...event, error });
+    } catch (failure) {
       listener(event);
-      throw error;
+      throw failure;
     }
-    await untilBack();
+    try {
+      await untilBack();
+    } catch (denial) {
+      if (!isTurnfoldError(denial, 'redis_denied')) throw denial;
+      // An outage that ends with a denial: the denial is news.
+      if (!isTurnfoldError(error, 'redis_denied')) listener({ ...event, error: denial });
+      onDenied?.();
+      return;
+    }
     isAway = false;
     const awayMs = Math.round(performance.now() - since);
     logger.info({ awayMs }, `redis is back after ${Math.round(awayMs / MS_A_SECOND)} s`);

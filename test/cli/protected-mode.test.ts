@@ -1,12 +1,11 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { findRefusal, PROTECTED_MODE } from '../../src/redis/refusal.ts';
 import { findClosedPort, listenSilently } from '../local-redis/fixture.ts';
-import { runTurnfold, startTurnfold } from './run-turnfold.ts';
+import { runTurnfold } from './run-turnfold.ts';
 
 const AGENTS = fileURLToPath(new URL('../../src/demo/agents.ts', import.meta.url));
 
@@ -40,26 +39,16 @@ test('of a given Redis is said with what to do', async () => {
   });
 });
 
-test('is said by a worker, which waits for it', async () => {
-  const redisUrl = await listenAndSay(DENIED);
-  const worker = startTurnfold(['worker', '--agents', AGENTS], { REDIS_URL: redisUrl });
-  if (worker.stdout === null) throw new Error('its output is not piped');
-  for await (const line of createInterface({ input: worker.stdout })) {
-    expect(JSON.parse(line)).toMatchObject({
-      event: 'worker_failed',
-      error: { code: 'redis_unavailable', message: expect.stringContaining('protected mode (DENIED)') as string },
-    });
-    break;
-  }
-  expect(worker.exitCode).toBeNull();
-  worker.kill('SIGTERM');
-  worker.stdout.resume();
-  await once(worker, 'exit');
-  expect(worker.exitCode).toBe(0);
+test('ends a worker at its start with one line and exit code 78', async () => {
+  const env = { REDIS_URL: await listenAndSay(DENIED) };
+  const run = await runTurnfold(['worker', '--agents', AGENTS], { env });
+  expect(run.code).toBe(78);
+  expect(run.stderr.trim().split('\n')).toHaveLength(1);
+  expect(run.stderr).toMatch(/^turnfold: redis_unavailable: .*protected mode \(DENIED\).*requirepass/);
 });
 
 test('is said by the commands', async () => {
   const run = await runTurnfold(['show', 'c1'], { env: { REDIS_URL: await listenAndSay(DENIED) } });
-  expect(run).toMatchObject({ code: 1, stdout: '' });
+  expect(run).toMatchObject({ code: 78, stdout: '' });
   expect(run.stderr).toMatch(/turnfold: redis_unavailable: .*protected mode \(DENIED\).*requirepass/);
 });

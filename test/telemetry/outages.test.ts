@@ -23,9 +23,10 @@ function openFold(explain: (error: unknown) => Promise<unknown> = async (error) 
     ends.push(end);
     return end.promise;
   };
-  const tell: EventListener = foldOutages({ logger, listener: logEvents(logger), explain, untilBack });
+  const onDenied = vi.fn();
+  const tell: EventListener = foldOutages({ logger, listener: logEvents(logger), explain, untilBack, onDenied });
   const said = (): unknown[] => lines.map(({ msg, where }) => where ?? msg);
-  return { tell, said, lines, ends };
+  return { tell, said, lines, ends, onDenied };
 }
 
 test('each outage is one line, whoever tells of it, and its end another', async () => {
@@ -59,4 +60,15 @@ test('a question that breaks is told, and the next outage is a new one', async (
   await vi.waitFor(() => expect(said()).toStrictEqual(['store', 'outage']));
   tell(away('connection'));
   await vi.waitFor(() => expect(said()).toStrictEqual(['store', 'outage', 'connection', 'outage']));
+});
+
+test('an outage that ends with a denial is told with the denial, and nothing more is told of it', async () => {
+  const { tell, lines, ends, onDenied } = openFold();
+  tell(away('store'));
+  await vi.waitFor(() => expect(ends).toHaveLength(1));
+  ends[0]?.reject(new TurnfoldError('redis_denied', 'WRONGPASS'));
+  await vi.waitFor(() => expect(onDenied).toHaveBeenCalledOnce());
+  tell(away('connection'));
+  const codes = lines.map(({ error }) => (error as { code: string }).code);
+  expect(codes).toStrictEqual(['redis_unavailable', 'redis_denied']);
 });

@@ -1,18 +1,18 @@
-import { setImmediate } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import { listSecrets } from '../../config/list-secrets.ts';
 import { readConfig, readEnvironment } from '../../config.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
-import type { EventListener } from '../../domain/events.ts';
+import { readRedisAddress } from '../../domain/redis-address.ts';
 import type { RedisLocation } from '../../domain/redis-tls.ts';
 import { untilAnswer } from '../../local-redis/until-answer.ts';
-import { startWorkers } from '../../runtime/start-workers.ts';
+import { startWorkers, type Workers, type WorkersOptions } from '../../runtime/start-workers.ts';
 import { flushSpans } from '../../telemetry/flush-spans.ts';
 import { createLogger, logContents, logEvents } from '../../telemetry/logs.ts';
 import { foldOutages } from '../../telemetry/outages.ts';
 import { explainError, explainRefusal } from '../explain-outage.ts';
 import { listenForSignals } from '../interruption.ts';
 import { loadAgents } from '../load-agents.ts';
-import type { Output } from '../output.ts';
+import { MISCONFIGURED, type Output } from '../output.ts';
 import { placeAgentError, readPolicySources } from '../policy-file.ts';
 import { readRoles } from '../read-roles.ts';
 
@@ -42,14 +42,15 @@ export async function runWorker(options: WorkerOptions, output: Output): Promise
   const secrets = listSecrets(readEnvironment());
   const logger = createLogger({ level: logLevel, showsContent: logsContent, secrets });
   const { interruption } = listenForSignals();
+  const denied = Promise.withResolvers<'denied'>();
   const onEvent = foldOutages({
     logger,
     listener: logEvents(logger),
     explain: (error) => explainError(error, location),
     untilBack: () => untilAnswer(location),
+    onDenied: () => denied.resolve('denied'),
   });
-  void tellOfRefusal(location, onEvent);
-  const started = startWorkers({
+  const started = startUnlessRefused({
     ...config,
     redisUrl,
     redisTls,
@@ -66,18 +67,29 @@ export async function runWorker(options: WorkerOptions, output: Output): Promise
   // While Redis is away a start waits for it, however long: told to stop, it is left, for it has taken nothing yet.
   const workers = await Promise.race([started, interruption.then(() => undefined)]);
   if (workers !== undefined) logger.info({ roles, metrics: workers.metricsUrl }, 'worker started');
-  const { signal } = await interruption;
-  logger.info({ signal }, 'worker stopping');
+  const why = await Promise.race([interruption.then(({ signal }) => signal), denied.promise]);
+  logger.info(why === 'denied' ? { why } : { signal: why }, 'worker stopping');
   const outcome = (await workers?.close()) ?? 'closed';
   await flushSpans();
   logger.info({ outcome }, 'worker stopped');
   // What a deadline left behind must not keep the process: its leases lapse and others go on.
   await setImmediate();
+  if (why === 'denied') process.exit(MISCONFIGURED);
   process.exit(outcome === 'closed' ? 0 : CUT_OFF_EXIT_CODE);
 }
 
-/** Such a Redis may hang up on a connection without an error, and the start would wait for it and say nothing. */
-async function tellOfRefusal(location: RedisLocation, onEvent: EventListener): Promise<void> {
-  const error = await explainRefusal(location);
-  if (error !== undefined) onEvent({ type: 'worker_failed', where: 'start', error });
+/** Another node of a Cluster, or another Sentinel, may serve a start that one node refuses. */
+const SEVERAL_NODES_MS = 10_000;
+
+/** A Redis that refuses us may hang up on a connection without an error, and the start would wait for it and say nothing. */
+async function startUnlessRefused(options: WorkersOptions): Promise<Workers> {
+  const location: RedisLocation = { url: options.redisUrl, tls: options.redisTls };
+  const refused = new AbortController();
+  const started = startWorkers({ ...options, signal: refused.signal });
+  void explainRefusal(location).then(async (error) => {
+    if (error === undefined) return;
+    if (readRedisAddress(location.url)?.kind !== 'single') await delay(SEVERAL_NODES_MS, undefined, { ref: false });
+    refused.abort(error);
+  });
+  return await started;
 }

@@ -1,0 +1,91 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { startTurnfold } from '../cli/run-turnfold.ts';
+import { hasServer, type Server, startServer } from './servers.ts';
+
+const AGENTS = fileURLToPath(new URL('../../src/demo/agents.ts', import.meta.url));
+
+interface Worker {
+  readonly process: ChildProcess;
+  readonly started: Promise<void>;
+  /** the log once the process has ended, line by line */
+  readonly ended: Promise<{
+    readonly code: number | null;
+    readonly failures: readonly string[];
+    readonly said: string;
+  }>;
+}
+
+function startWorker(url: string): Worker {
+  const worker = startTurnfold(['worker', '--agents', AGENTS], { REDIS_URL: url, TURNFOLD_SHUTDOWN_MS: '3000' });
+  if (worker.stdout === null) throw new Error('its output is not piped');
+  const lines: string[] = [];
+  const started = Promise.withResolvers<void>();
+  createInterface({ input: worker.stdout }).on('line', (line) => {
+    lines.push(line);
+    if (line.includes('worker started')) started.resolve();
+  });
+  const ended = once(worker, 'close').then(() => ({
+    code: worker.exitCode,
+    failures: lines.filter((line) => line.includes('worker_failed')),
+    said: lines.join('\n'),
+  }));
+  return { process: worker, started: started.promise, ended };
+}
+
+async function startPrivate(port?: number, password = 'pw'): Promise<Server> {
+  const server = await startServer(port === undefined ? {} : { port });
+  onTestFinished(() => server.stop());
+  await server.redis.call('ACL', ['SETUSER', 'app', 'on', `>${password}`, '~*', '&*', '+@all']);
+  return server;
+}
+
+const disconnectAll = ({ redis }: Server): Promise<unknown> => redis.call('CLIENT', ['KILL', 'TYPE', 'normal']);
+
+describe.skipIf(!hasServer)('a running worker whose access ends (skipped where PATH has no server)', () => {
+  test.each<[string, RegExp, (server: Server) => Promise<unknown>]>([
+    [
+      'the password of its user changes',
+      /WRONGPASS/,
+      async (server) => {
+        await server.redis.call('ACL', ['SETUSER', 'app', 'resetpass', '>other']);
+        await disconnectAll(server);
+      },
+    ],
+    ['its user is removed', /WRONGPASS/, ({ redis }) => redis.call('ACL', ['DELUSER', 'app'])],
+    ['its ACL loses a command', /NOPERM.*\+evalsha/, ({ redis }) => redis.call('ACL', ['SETUSER', 'app', '-evalsha'])],
+    [
+      'Redis restarts with another password',
+      /WRONGPASS/,
+      async (server) => {
+        server.signal('SIGKILL');
+        await startPrivate(server.port, 'other');
+      },
+    ],
+  ])('says so in one line and exits with 78: %s', { timeout: 120_000 }, async (_, words, endAccess) => {
+    const server = await startPrivate();
+    const worker = startWorker(`redis://app:pw@127.0.0.1:${server.port}`);
+    await worker.started;
+    await endAccess(server);
+    const { code, failures, said } = await worker.ended;
+    expect(code, said).toBe(78);
+    const denials = failures.filter((line) => line.includes('redis_denied'));
+    expect(denials, said).toHaveLength(1);
+    expect(denials[0]).toMatch(words);
+    expect(said).not.toMatch(/redis is back|"pw"|:pw@/);
+  });
+
+  test('goes on after a connection that was only cut', { timeout: 120_000 }, async () => {
+    const server = await startPrivate();
+    const worker = startWorker(`redis://app:pw@127.0.0.1:${server.port}`);
+    await worker.started;
+    await disconnectAll(server);
+    const reconnected = async (): Promise<string> => String(await server.redis.call('CLIENT', ['LIST']));
+    await expect.poll(reconnected, { timeout: 30_000 }).toMatch(/user=app/);
+    worker.process.kill('SIGTERM');
+    expect(await worker.ended).toMatchObject({ code: 0 });
+  });
+});
