@@ -17,6 +17,8 @@ test('writes JSON as JSON.stringify does', () => {
 test.each<[string, unknown]>([
   ['leaves out members that are undefined', { a: undefined, b: [undefined, 1], c: { d: undefined } }],
   ['asks toJSON', { at: new Date(0), url: new URL('https://a.test/') }],
+  ['unboxes', { boxed: [Object('text'), Object(1), Object(true)] }],
+  ['writes an element a member', { bytes: new Uint8Array([1, 2]), buffer: Buffer.from('ab') }],
   ['keeps a key __proto__', JSON.parse('{"__proto__":{"a":1},"b":2}')],
   ['writes an object twice that stands in two places', [shared(), shared()].fill(shared())],
 ])('%s, as JSON.stringify does', (_, value) => {

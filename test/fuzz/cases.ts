@@ -18,7 +18,7 @@ import { HOSTILE_JSON, HOSTILE_THROWN } from '../fakes/hostile-values.ts';
 import { maxHeldMs, measureHeldMs } from '../setup/held-loop.ts';
 
 /** `FUZZ_SEED` tries other cases, `FUZZ_TIMES` more of them. */
-const SEED = Number(process.env['FUZZ_SEED'] ?? 20_260_712);
+export const SEED = Number(process.env['FUZZ_SEED'] ?? 20_260_712);
 const TIMES = Number(process.env['FUZZ_TIMES'] ?? 1);
 
 /** Makes a case's value. fast-check looks into values, which those by hand do not survive. */

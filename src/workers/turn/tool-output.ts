@@ -4,6 +4,7 @@ import { writeBoundedJson } from '../../domain/bounded-json.ts';
 import type { ToolOutcome } from '../../domain/events.ts';
 import { MAX_MESSAGE_BYTES } from '../../domain/message.ts';
 import { joinPath, safeParse } from '../../domain/parse.ts';
+import { readSafely } from '../../domain/thrown.ts';
 
 /** The answer to one call: what enters the log, and how it is counted. */
 export interface ToolAnswer {
@@ -37,6 +38,8 @@ export function readOutput(value: unknown): ToolAnswer {
 
 /** A text, or `{content, isError?}` and nothing else. */
 function readExact(value: unknown): ToolAnswer | undefined {
+  // Without a text as its content, no object is an output. The schema would look at all other keys, of which there may be millions.
+  if (typeof value === 'object' && typeof readSafely(value, 'content') !== 'string') return undefined;
   const parsed = safeParse(outputSchema, value, 'result', 'invalid_input');
   if (!parsed.success) return undefined;
   return { output: parsed.data, outcome: parsed.data.isError === true ? 'failed' : 'done' };
