@@ -1,7 +1,7 @@
 import { assert, jsonValue, property } from 'fast-check';
 import { expect, test } from 'vitest';
 import { copyBoundedJson, writeBoundedJson } from '../../src/domain/bounded-json.ts';
-import { HOSTILE_JSON, nestDeeply } from '../fakes/hostile-values.ts';
+import { HOSTILE_BYTES, HOSTILE_JSON, nestDeeply } from '../fakes/hostile-values.ts';
 import { errorOf } from './error-of.ts';
 
 const bounds = { maxCharacters: 1_048_576 };
@@ -25,7 +25,7 @@ test.each<[string, unknown]>([
   expect(writeBoundedJson(value, bounds)).toEqual({ status: 'written', json: JSON.stringify(value) });
 });
 
-test.each(HOSTILE_JSON)('refuses %s with a coded error that names the field', (name, make) => {
+test.each([...HOSTILE_JSON, ...HOSTILE_BYTES])('refuses %s with a coded error that names the field', (name, make) => {
   const error = errorOf(() => copyBoundedJson({ list: [0, make()] }, 'raw', bounds));
   const isLarge = name.startsWith('5 MB') || name.includes('billion');
   expect(error).toMatchObject({ code: isLarge ? 'message_too_large' : 'invalid_input' });

@@ -23,7 +23,7 @@ function openFold(explain: (error: unknown) => Promise<unknown> = async (error) 
     ends.push(end);
     return end.promise;
   };
-  const onDenied = vi.fn();
+  const onDenied = vi.fn<() => void>();
   const tell: EventListener = foldOutages({ logger, listener: logEvents(logger), explain, untilBack, onDenied });
   const said = (): unknown[] => lines.map(({ msg, where }) => where ?? msg);
   return { tell, said, lines, ends, onDenied };

@@ -78,18 +78,20 @@ export async function runWorker(options: WorkerOptions, output: Output): Promise
   process.exit(outcome === 'closed' ? 0 : CUT_OFF_EXIT_CODE);
 }
 
+/** A Redis that refuses us may hang up on a connection without an error, and the start would wait for it and say nothing. */
+async function startUnlessRefused(options: WorkersOptions): Promise<Workers> {
+  const refused = new AbortController();
+  const started = startWorkers({ ...options, signal: refused.signal });
+  void abortRefused(refused, { url: options.redisUrl, tls: options.redisTls });
+  return await started;
+}
+
 /** Another node of a Cluster, or another Sentinel, may serve a start that one node refuses. */
 const SEVERAL_NODES_MS = 10_000;
 
-/** A Redis that refuses us may hang up on a connection without an error, and the start would wait for it and say nothing. */
-async function startUnlessRefused(options: WorkersOptions): Promise<Workers> {
-  const location: RedisLocation = { url: options.redisUrl, tls: options.redisTls };
-  const refused = new AbortController();
-  const started = startWorkers({ ...options, signal: refused.signal });
-  void explainRefusal(location).then(async (error) => {
-    if (error === undefined) return;
-    if (readRedisAddress(location.url)?.kind !== 'single') await delay(SEVERAL_NODES_MS, undefined, { ref: false });
-    refused.abort(error);
-  });
-  return await started;
+async function abortRefused(refused: AbortController, location: RedisLocation): Promise<void> {
+  const error = await explainRefusal(location);
+  if (error === undefined) return;
+  if (readRedisAddress(location.url)?.kind !== 'single') await delay(SEVERAL_NODES_MS, undefined, { ref: false });
+  refused.abort(error);
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Tool } from '../../../src/domain/agent.ts';
 import { type Model, type ModelAnswer, ModelError } from '../../../src/domain/model.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../../src/models/scripted.ts';
-import { HOSTILE_JSON, HOSTILE_THROWN, hostileProxy, withGetter } from '../../fakes/hostile-values.ts';
+import { HOSTILE_BYTES, HOSTILE_JSON, HOSTILE_THROWN, hostileProxy, withGetter } from '../../fakes/hostile-values.ts';
 import { Fixture, ref } from './fixture.ts';
 
 const { profile } = scriptedModel({ decide: () => ({}) });
@@ -58,14 +58,17 @@ it.each(HOSTILE_JSON.filter(([name]) => name !== '5 MB'))(
   },
 );
 
-it.each(HOSTILE_JSON)('answers a call with an error when its tool gives back an object that is %s', async (_, make) => {
-  const { world, view } = await answerWith(callOnce(), [tool(async () => ({ rows: [make()] }))]);
-  expect(view).toMatchObject({ state: 'completed' });
-  expect(world.log.find(({ role }) => role === 'tool')).toMatchObject({
-    isError: true,
-    content: expect.stringMatching(/^invalid_result: result/) as string,
-  });
-});
+it.each([...HOSTILE_JSON, ...HOSTILE_BYTES])(
+  'answers a call with an error when its tool gives back an object that is %s',
+  async (_, make) => {
+    const { world, view } = await answerWith(callOnce(), [tool(async () => ({ rows: [make()] }))]);
+    expect(view).toMatchObject({ state: 'completed' });
+    expect(world.log.find(({ role }) => role === 'tool')).toMatchObject({
+      isError: true,
+      content: expect.stringMatching(/^invalid_result: result/) as string,
+    });
+  },
+);
 
 it('gives a model 20,000 rows of an object', async () => {
   const rows = Array.from({ length: 20_000 }, (_, id) => ({ id, a: 1, b: 2, c: 3, d: 4 }));
