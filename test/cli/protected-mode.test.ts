@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { findRefusal, PROTECTED_MODE } from '../../src/redis/refusal.ts';
 import { findClosedPort, listenSilently } from '../local-redis/fixture.ts';
-import { runTurnfold } from './run-turnfold.ts';
+import { runTurnfold, spawnTurnfold } from './run-turnfold.ts';
 
 const AGENTS = fileURLToPath(new URL('../../src/demo/agents.ts', import.meta.url));
 
@@ -41,7 +41,7 @@ test('of a given Redis is said with what to do', async () => {
 
 test('ends a worker at its start with one line and exit code 78', async () => {
   const env = { REDIS_URL: await listenAndSay(DENIED) };
-  const run = await runTurnfold(['worker', '--agents', AGENTS], { env });
+  const run = await spawnTurnfold(['worker', '--agents', AGENTS], { env });
   expect(run.code).toBe(78);
   expect(run.stderr.trim().split('\n')).toHaveLength(1);
   expect(run.stderr).toMatch(/^turnfold: redis_unavailable: .*protected mode \(DENIED\).*requirepass/);

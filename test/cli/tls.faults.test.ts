@@ -6,7 +6,7 @@ import { type Authority, createAuthority, findTlsObstacle } from '../redis-modes
 import { startSentinels } from '../redis-modes/sentinels.ts';
 import { type Server, type ServerTls, startServer } from '../redis-modes/servers.ts';
 import { startSixNodes } from '../redis-modes/six-nodes.ts';
-import { readJsonLines, runTurnfold, startTurnfold } from './run-turnfold.ts';
+import { readJsonLines, runTurnfold, spawnTurnfold, startTurnfold } from './run-turnfold.ts';
 
 const obstacle = await findTlsObstacle();
 const AGENTS = fileURLToPath(new URL('../../src/demo/agents.ts', import.meta.url));
@@ -98,7 +98,7 @@ describe.skipIf(obstacle !== undefined)(`over TLS (${obstacle ?? 'it can be trie
       const env = { REDIS_URL: await open(await createAuthority()) };
       const [shown, worker, doctor] = await Promise.all([
         runTurnfold(['show', 'c1'], { env }),
-        runTurnfold(['worker', '--agents', AGENTS], { env }),
+        spawnTurnfold(['worker', '--agents', AGENTS], { env }),
         runTurnfold(['doctor', '--json'], { env }),
       ]);
       for (const { code, stderr } of [shown, worker]) {

@@ -5,14 +5,14 @@ import { TurnfoldError } from '../../domain/errors.ts';
 import { readRedisAddress } from '../../domain/redis-address.ts';
 import type { RedisLocation } from '../../domain/redis-tls.ts';
 import { untilAnswer } from '../../local-redis/until-answer.ts';
-import { startWorkers, type Workers, type WorkersOptions } from '../../runtime/start-workers.ts';
+import { startWorkers, type Workers } from '../../runtime/start-workers.ts';
 import { flushSpans } from '../../telemetry/flush-spans.ts';
 import { createLogger, logContents, logEvents } from '../../telemetry/logs.ts';
 import { foldOutages } from '../../telemetry/outages.ts';
 import { explainError, explainRefusal } from '../explain-outage.ts';
 import { listenForSignals } from '../interruption.ts';
 import { loadAgents } from '../load-agents.ts';
-import { MISCONFIGURED, type Output } from '../output.ts';
+import { MISCONFIGURED, type Output, reportError } from '../output.ts';
 import { placeAgentError, readPolicySources } from '../policy-file.ts';
 import { readRoles } from '../read-roles.ts';
 
@@ -50,7 +50,7 @@ export async function runWorker(options: WorkerOptions, output: Output): Promise
     untilBack: () => untilAnswer(location),
     onDenied: () => denied.resolve('denied'),
   });
-  const started = startUnlessRefused({
+  const started = startWorkers({
     ...config,
     redisUrl,
     redisTls,
@@ -64,6 +64,7 @@ export async function runWorker(options: WorkerOptions, output: Output): Promise
   }).catch((error: unknown) => {
     throw placeAgentError(error, agents, sources);
   });
+  void exitRefused(location, started, output);
   // While Redis is away a start waits for it, however long: told to stop, it is left, for it has taken nothing yet.
   const workers = await Promise.race([started, interruption.then(() => undefined)]);
   if (workers !== undefined) logger.info({ roles, metrics: workers.metricsUrl }, 'worker started');
@@ -78,20 +79,21 @@ export async function runWorker(options: WorkerOptions, output: Output): Promise
   process.exit(outcome === 'closed' ? 0 : CUT_OFF_EXIT_CODE);
 }
 
-/** A Redis that refuses us may hang up on a connection without an error, and the start would wait for it and say nothing. */
-async function startUnlessRefused(options: WorkersOptions): Promise<Workers> {
-  const refused = new AbortController();
-  const started = startWorkers({ ...options, signal: refused.signal });
-  void abortRefused(refused, { url: options.redisUrl, tls: options.redisTls });
-  return await started;
-}
-
 /** Another node of a Cluster, or another Sentinel, may serve a start that one node refuses. */
 const SEVERAL_NODES_MS = 10_000;
 
-async function abortRefused(refused: AbortController, location: RedisLocation): Promise<void> {
+/**
+ * A Redis that refuses us may hang up on a connection without an error, and the start would wait for it and say nothing. Nothing
+ * was taken yet, so the process ends at once: a TLS socket that is closed amid its handshake fails later, unheard.
+ */
+async function exitRefused(location: RedisLocation, started: Promise<Workers>, output: Output): Promise<void> {
+  let hasStarted = false;
+  started.then(
+    () => (hasStarted = true),
+    () => undefined, // told by the command
+  );
   const error = await explainRefusal(location);
   if (error === undefined) return;
   if (readRedisAddress(location.url)?.kind !== 'single') await delay(SEVERAL_NODES_MS, undefined, { ref: false });
-  refused.abort(error);
+  if (!hasStarted) process.exit(reportError(output, error));
 }
