@@ -10,6 +10,22 @@ const schema = z.strictObject({ messages: z.array(messageSchema), when: z.number
 const user = { role: 'user', content: 'hi' };
 
 describe('input at a border', () => {
+  test.each([
+    ['bytes', () => new Uint8Array(5_000_000)],
+    ['a boxed text', () => Object('x'.repeat(5_000_000)) as unknown],
+  ])('refuses %s without listing a key per byte', (_, make) => {
+    let reads = 0;
+    const watched = z.unknown().transform((value) => {
+      reads += 1;
+      return value;
+    });
+    expect(errorOf(() => parseInput(watched, make(), 'input'))).toMatchObject({
+      code: 'invalid_input',
+      details: undefined,
+    });
+    expect(reads).toBe(0);
+  });
+
   test.each<{ value: unknown; at?: string; field: string }>([
     { value: { messages: [user, { role: 'robot', content: '' }] }, field: 'messages[1].role' },
     { value: { messages: [user] }, at: 'body', field: '' },
