@@ -101,8 +101,12 @@ async function measureCommitCheck(length: number): Promise<void> {
   for (const format of WIRE_FORMATS) {
     const model = { ...agent.model, profile: { ...agent.model.profile, format } };
     const prepared = {
-      ...{ agent: { ...agent, model }, policy, system: 'Be brief.', tools: [] },
-      ...{ limits: resolveLimits(policy), overhead: NO_OVERHEAD },
+      agent: { ...agent, model },
+      policy,
+      system: 'Be brief.',
+      tools: [],
+      limits: resolveLimits(policy),
+      overhead: NO_OVERHEAD,
     };
     await measure(`commit check of ${length} messages as ${format}`, () =>
       eventLoopShare.run(checkVersion(prepared, source, settled, new Map())),

@@ -73,15 +73,18 @@ export function* hasLegalIds({ calls, results }: AnthropicView): Generator<Breac
     answered.add(callId);
     if (endsSlice(index)) yield undefined;
   }
-  const breach = (path: string): Breach => ({ path, message: 'an id that is not 1 to 64 of a-zA-Z0-9_-' });
   for (const [index, { path, id }] of calls.entries()) {
-    if (!LEGAL_ID.test(id)) yield breach(path);
+    if (!LEGAL_ID.test(id)) yield illegalId(path);
     if (endsSlice(index)) yield undefined;
   }
   for (const [index, { path, callId }] of results.entries()) {
-    if (!LEGAL_ID.test(callId)) yield breach(path);
+    if (!LEGAL_ID.test(callId)) yield illegalId(path);
     if (endsSlice(index)) yield undefined;
   }
+}
+
+function illegalId(path: string): Breach {
+  return { path, message: 'an id that is not 1 to 64 of a-zA-Z0-9_-' };
 }
 
 /** A6: no text block is empty or blank, and a final text of the assistant's ends without white space. */
