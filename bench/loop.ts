@@ -4,15 +4,19 @@
  */
 import { renderCheckpoint } from '../src/domain/checkpoint.ts';
 import { planInSlices } from '../src/domain/compaction/plan.ts';
+import { evictNewer } from '../src/domain/compaction/restore.ts';
 import { settleInSlices } from '../src/domain/compaction/settle.ts';
 import { buildContext } from '../src/domain/context.ts';
+import { diffInSlices } from '../src/domain/diff.ts';
 import { adoptMessages } from '../src/domain/history.ts';
 import { resolveLimits } from '../src/domain/limits.ts';
 import { buildLog } from '../src/domain/log.ts';
 import type { Message } from '../src/domain/message.ts';
 import { completePolicy } from '../src/domain/policy.ts';
+import { WIRE_FORMATS } from '../src/domain/raw-items.ts';
 import { NO_OVERHEAD } from '../src/domain/size.ts';
-import { START_VERSION } from '../src/domain/version.ts';
+import { type Segment, START_VERSION, type Version } from '../src/domain/version.ts';
+import { scriptedModel } from '../src/models/scripted.ts';
 import { readSections } from '../src/models/summarizer/sections.ts';
 import { createMetrics } from '../src/telemetry/metrics.ts';
 import { createRedaction } from '../src/telemetry/secrets.ts';
@@ -20,6 +24,7 @@ import { eventLoopShare } from '../src/tokens/event-loop-share.ts';
 import { bytesOfMessage } from '../src/tokens/message-tokens.ts';
 import { loadTokenCounter } from '../src/tokens/token-counter.ts';
 import { wireFormats } from '../src/wire/formats.ts';
+import { checkVersion } from '../src/workers/compaction/check-version.ts';
 import { clipResult } from '../src/workers/turn/tool-result-clip.ts';
 
 interface Row {
@@ -81,6 +86,49 @@ async function measurePass(length: number): Promise<void> {
   });
 }
 
+/** Contents of 1,000 bytes: as JSON 100,000 messages have 100 MB. */
+async function measureCommitCheck(length: number): Promise<void> {
+  const long = 'what the file holds '.repeat(50);
+  const messages = historyOf(length).map((message) =>
+    message.content === '' ? message : { ...message, content: long },
+  );
+  const entries = buildLog(messages.map((message) => ({ message, tokens: 250, bytes: 1_000 })));
+  const source = { version: START_VERSION, head: length, entries, checkpoints: new Map() };
+  const weight = { tokens: 250 * length, bytes: 1_000 * length };
+  const settled = { segments: [{ kind: 'raw' as const, from: 1, to: length, weight }], weight };
+  const policy = completePolicy({});
+  const agent = { name: 'a', system: '', tools: [], policy: {}, model: scriptedModel({ steps: [] }) };
+  for (const format of WIRE_FORMATS) {
+    const model = { ...agent.model, profile: { ...agent.model.profile, format } };
+    const prepared = {
+      agent: { ...agent, model },
+      policy,
+      system: 'Be brief.',
+      tools: [],
+      limits: resolveLimits(policy),
+      overhead: NO_OVERHEAD,
+    };
+    await measure(`commit check of ${length} messages as ${format}`, () =>
+      eventLoopShare.run(checkVersion(prepared, source, settled, new Map())),
+    );
+  }
+}
+
+async function measureVersions(length: number): Promise<void> {
+  const versionOf = (offset: number): Version => ({
+    ...START_VERSION,
+    base: length,
+    segments: Array.from({ length }, (_, index): Segment => {
+      const kind = index % 2 === offset ? 'evicted' : 'raw';
+      return { kind, from: index + 1, to: index + 1, weight: { tokens: 1, bytes: 1 } };
+    }),
+  });
+  const [one, other] = [versionOf(0), versionOf(1)];
+  await measure(`versions of ${length} segments compared`, () => eventLoopShare.run(diffInSlices(one, other)));
+  const entries = buildLog(historyOf(length).map((message) => ({ message, tokens: 50, bytes: 200 })));
+  await measure(`${length} messages dropped by a restore`, () => eventLoopShare.run(evictNewer(entries)));
+}
+
 const counter = await loadTokenCounter('o200k_base');
 const large = Buffer.alloc(64 * 1_048_576, 'a').toString();
 await measure('tool result of 64 MiB', () => clipResult(counter, large, { maxTokens: 8_000, hasRecall: true }));
@@ -112,6 +160,9 @@ await measure('10,000 calls rendered', () =>
 );
 await measurePass(20_000);
 await measurePass(100_000);
+await measureCommitCheck(20_000);
+await measureCommitCheck(100_000);
+await measureVersions(100_000);
 const metrics = createMetrics();
 await measure('500 simultaneous scrapes', () => Promise.all(Array.from({ length: 500 }, () => metrics.render())));
 

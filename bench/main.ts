@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 /** Each in a process of its own, so that one does not warm up or litter the next. */
-const BENCHMARKS = ['tokens', 'loop', 'plan', 'replay', 'wire', 'turns', 'long-conversation', 'memory'];
+const BENCHMARKS = ['tokens', 'loop', 'plan', 'replay', 'wire', 'turns', 'tool-results', 'long-conversation', 'memory'];
 
 const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith('--'));

@@ -1,6 +1,6 @@
 import { buildInSlices } from '../domain/context.ts';
 import type { ConversationState } from '../domain/conversation.ts';
-import { diffVersions, type VersionChange } from '../domain/diff.ts';
+import { diffInSlices, type VersionChange } from '../domain/diff.ts';
 import type { TurnfoldError } from '../domain/errors.ts';
 import type { OpenCall } from '../domain/history.ts';
 import { type ConversationRef, seqOfCallId } from '../domain/ids.ts';
@@ -184,7 +184,8 @@ export async function diff(
     if (version === undefined) throw missingVersion(conversation, size, { number, field });
     return version;
   };
-  return diffVersions(await read(before, 'before'), await read(after, 'after'));
+  const [earlier, later] = [await read(before, 'before'), await read(after, 'after')];
+  return await eventLoopShare.run(diffInSlices(earlier, later));
 }
 
 /** @throws invalid_input, accepted_unsure */

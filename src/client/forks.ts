@@ -131,7 +131,7 @@ function firstVersion(version: Version, now: number): Version {
 
 /** Whole texts of clipped messages, and the checkpoints that the version shows. @throws version_gone */
 async function copyTexts(ports: ClientPorts, fork: OpenFork, version: Version): Promise<void> {
-  const names = version.segments.flatMap((segment) => (segment.kind === 'checkpoint' ? [segment.text] : []));
+  const names = new Set(version.segments.flatMap((segment) => (segment.kind === 'checkpoint' ? [segment.text] : [])));
   const missing = new Set(names);
   let cursor = '0';
   do {
@@ -140,7 +140,7 @@ async function copyTexts(ports: ClientPorts, fork: OpenFork, version: Version): 
       fork,
       ports.versions.readTexts(fork.plan.source, cursor),
     );
-    const shown = new Map([...checkpoints].filter(([key]) => names.includes(key)));
+    const shown = new Map([...checkpoints].filter(([key]) => names.has(key)));
     for (const key of shown.keys()) missing.delete(key);
     cursor = next;
     if (shown.size + whole.size > 0) {

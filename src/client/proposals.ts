@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { REASONS, type Reason } from '../domain/compaction/thresholds.ts';
-import { diffVersions, type VersionChange } from '../domain/diff.ts';
+import { diffInSlices, type VersionChange } from '../domain/diff.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import { type ConversationRef, idSchema } from '../domain/ids.ts';
 import { MAX_MESSAGE_BYTES } from '../domain/message.ts';
@@ -8,6 +8,7 @@ import { parseInput } from '../domain/parse.ts';
 import type { DecisionAnswer, DecisionResult, WaitingProposal } from '../domain/ports/proposal-store.ts';
 import { rangeName, type Verdict } from '../domain/proposal.ts';
 import { START_VERSION } from '../domain/version.ts';
+import { eventLoopShare } from '../tokens/event-loop-share.ts';
 import { describeConversation } from './contexts.ts';
 import { type ConversationName, readConversationName } from './input.ts';
 import { noConversation } from './not-found.ts';
@@ -165,7 +166,7 @@ async function describeProposal(
       model,
       text,
     })),
-    changes: diffVersions(live, version),
+    changes: await eventLoopShare.run(diffInSlices(live, version)),
     proposedAt,
     expiresAt,
     isDecided,

@@ -17,7 +17,8 @@ import { parseInput } from '../domain/parse.ts';
 import { PASS_LIMITS } from '../domain/pass.ts';
 import type { VersionReplacementResult } from '../domain/ports/version-store.ts';
 import { isSettled } from '../domain/turn.ts';
-import { type Segment, START_VERSION, type Version } from '../domain/version.ts';
+import { type Segment, type SeqRange, START_VERSION, type Version } from '../domain/version.ts';
+import { eventLoopShare } from '../tokens/event-loop-share.ts';
 import { describeConversation } from './contexts.ts';
 import { type ConversationName, readConversationName, readTurnId } from './input.ts';
 import { noConversation, noTurn, noVersion } from './not-found.ts';
@@ -101,7 +102,7 @@ export async function rollBackTurn(
         { head: target.base, total: target.baseTotal },
         { head: first - 1, total: before?.total ?? NO_WEIGHT },
       );
-      const gone = evictNewer(await ports.contexts.readLog(conversation, [{ from: first, to: head }]));
+      const gone = await evictFrom(ports, conversation, { from: first, to: head });
       return { cause: 'rollback', target, newer: [...between, ...gone], explained: ['turn_rolled_back'] };
     },
   });
@@ -167,13 +168,21 @@ function findKept({ conversation, state, versions }: Readings, number: number): 
 }
 
 async function newerThan(
-  { contexts }: ClientPorts,
+  ports: ClientPorts,
   { conversation, state: { head, size } }: Readings,
   { base, baseTotal }: Version,
   newer: RestoreInput['newer'],
 ): Promise<Segment[]> {
   if (newer === 'keep') return keepBetween({ head: base, total: baseTotal }, { head, total: size.headTotal });
-  return evictNewer(await contexts.readLog(conversation, [{ from: base + 1, to: head }]));
+  return await evictFrom(ports, conversation, { from: base + 1, to: head });
+}
+
+async function evictFrom(
+  { contexts }: ClientPorts,
+  conversation: ConversationRef,
+  range: SeqRange,
+): Promise<Segment[]> {
+  return await eventLoopShare.run(evictNewer(await contexts.readLog(conversation, [range])));
 }
 
 async function findFirstSeq(ports: ClientPorts, conversation: ConversationRef, turn: string): Promise<number> {

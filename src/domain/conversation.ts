@@ -34,6 +34,9 @@ export interface ConversationState {
   readonly conversationTtl?: number;
 }
 
+/** A conversation's state without its open calls. A worker knows these calls, and a turn may have 1,000 of them. */
+export type StepState = Omit<ConversationState, 'openCalls'>;
+
 /** What a provider refused. */
 export interface Quarantine {
   /** number of the version that was put over it; while that one is live, passes go without a model */

@@ -1,4 +1,5 @@
 import { describeRange } from './compaction/segments.ts';
+import { endsSlice, runToEnd, type Sliced } from './sliced.ts';
 import type { Segment, SeqRange, Version } from './version.ts';
 
 /** A stretch of the log that two versions treat differently. */
@@ -15,39 +16,60 @@ export interface VersionChange {
 
 /** What changed from one version to another, up to the later base; behind a base everything is raw. */
 export function diffVersions(before: Version, after: Version): VersionChange[] {
+  return runToEnd(diffInSlices(before, after));
+}
+
+/** The same, in slices. */
+export function* diffInSlices(before: Version, after: Version): Sliced<VersionChange[]> {
   const end = Math.max(before.base, after.base);
-  const bounds = [...new Set([1, end + 1, ...starts(before), ...starts(after)])]
-    .filter((seq) => seq <= end + 1)
-    .toSorted((a, b) => a - b);
   const changes: VersionChange[] = [];
   const [segmentBefore, segmentAfter] = [passSegments(before), passSegments(after)];
-  bounds.slice(0, -1).forEach((from, index) => {
-    const range = { from, to: (bounds[index + 1] as number) - 1 };
+  let stretches = 0;
+  for (let from = 1; from <= end; stretches += 1) {
     const [was, is] = [segmentBefore(from), segmentAfter(from)];
-    if (describe(before, was, range) === describe(after, is, range)) return;
-    const change = { ...range, before: was?.kind ?? ('raw' as const), after: is?.kind ?? ('raw' as const) };
-    const last = changes.at(-1);
-    const isContinued =
-      last !== undefined && last.to === from - 1 && last.before === change.before && last.after === change.after;
-    if (isContinued) changes[changes.length - 1] = { ...last, to: change.to };
-    else changes.push(change);
-  });
+    const range = { from, to: Math.min(end, lastLike(was), lastLike(is)) };
+    if (describe(before, was.segment, range) !== describe(after, is.segment, range)) {
+      const kinds = { before: was.segment?.kind ?? ('raw' as const), after: is.segment?.kind ?? ('raw' as const) };
+      addChange(changes, { ...range, ...kinds });
+    }
+    from = range.to + 1;
+    if (endsSlice(stretches)) yield;
+  }
   return changes;
 }
 
-function starts(version: Version): number[] {
-  return [...version.segments.map((segment) => segment.from), version.base + 1];
+/** Neighbours of the same kinds join. */
+function addChange(changes: VersionChange[], change: VersionChange): void {
+  const last = changes.at(-1);
+  const isContinued =
+    last !== undefined && last.to === change.from - 1 && last.before === change.before && last.after === change.after;
+  if (isContinued) changes[changes.length - 1] = { ...last, to: change.to };
+  else changes.push(change);
+}
+
+/** The segment that holds a seq, if one does, and where the next one begins. */
+interface Passed {
+  readonly segment: Segment | undefined;
+  readonly nextFrom: number | undefined;
+}
+
+/** The last seq up to which a version has the same segment. */
+function lastLike({ segment, nextFrom }: Passed): number {
+  return segment?.to ?? (nextFrom === undefined ? Number.POSITIVE_INFINITY : nextFrom - 1);
 }
 
 /**
- * The segment that holds a seq; undefined behind the base. The seqs that are asked for ascend, so that all segments are passed
- * once: searched for each of 25,000 stretches, they would take seconds.
+ * The segment that holds a seq. The seqs that are asked for ascend, so that all segments are passed once: searched for each of
+ * 25,000 stretches, they would take seconds.
  */
-function passSegments({ segments }: Version): (seq: number) => Segment | undefined {
+function passSegments({ segments }: Version): (seq: number) => Passed {
   let position = 0;
   return (seq) => {
     while ((segments[position]?.to ?? seq) < seq) position += 1;
-    return segments[position];
+    const next = segments[position];
+    return next !== undefined && next.from <= seq
+      ? { segment: next, nextFrom: undefined }
+      : { segment: undefined, nextFrom: next?.from };
   };
 }
 

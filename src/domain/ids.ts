@@ -25,3 +25,8 @@ export function callIdAt(seq: number, index: number): string {
 export function seqOfCallId(callId: string): number {
   return Number(callId.slice(1, callId.indexOf('_')));
 }
+
+/** The place of a call among the calls of its message, from 0. */
+export function indexOfCallId(callId: string): number {
+  return Number(callId.slice(callId.indexOf('_') + 1));
+}

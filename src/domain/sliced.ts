@@ -19,8 +19,13 @@ export function runToEnd<Result>(work: Sliced<Result>): Result {
 export function* forEachInSlices<Item>(items: readonly Item[], act: (item: Item, index: number) => void): Sliced<void> {
   for (let index = 0; index < items.length; index += 1) {
     act(items[index] as Item, index);
-    if ((index + 1) % SLICE_ITEMS === 0) yield;
+    if (endsSlice(index)) yield;
   }
+}
+
+/** Whether a loop of its own that has done with the item at this index is to yield. */
+export function endsSlice(index: number): boolean {
+  return (index + 1) % SLICE_ITEMS === 0;
 }
 
 export function* mapInSlices<Item, Mapped>(

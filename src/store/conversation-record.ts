@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import type { ConversationState, Gate } from '../domain/conversation.ts';
+import type { ConversationState, Gate, StepState } from '../domain/conversation.ts';
 import type { OpenCall } from '../domain/history.ts';
+import { indexOfCallId, seqOfCallId } from '../domain/ids.ts';
 import { MAX_SEQ, type RecordFields, readJson } from './record-fields.ts';
 
 /** Above any size that we count. */
@@ -34,7 +35,8 @@ const MAX_COUNT = Number.MAX_SAFE_INTEGER;
  * - head         last seq
  * - ht, hb       tokens and bytes of all
  * - turns        user messages
- * - open         a line for each open call: its id, and the provider's as JSON
+ * - open         how many calls are open
+ * - o:<callId>   an open call: the provider's id as JSON where it has another, else ''
  *
  * Its context:
  * - version      the live one
@@ -58,6 +60,15 @@ const MAX_COUNT = Number.MAX_SAFE_INTEGER;
  * - forkAgent    while it is made: whose it will be; until then its agent is nobody
  */
 export function decodeConversation(fields: RecordFields): ConversationState {
+  return { ...decodeStepState(fields), openCalls: readOpenCalls(fields) };
+}
+
+/** What `decodeStepState` reads. */
+export const STEP_STATE_FIELDS =
+  'agent forkAgent head turns version shape ht hb anchor passed gate pass quarantine answered forking ttl'.split(' ');
+
+/** The state without its open calls, of which a turn may have 1,000: a step of the turn knows how it changed them. */
+export function decodeStepState(fields: RecordFields): StepState {
   const [tokens = 0, bytes = 0, , baseTokens = 0, baseBytes = 0] = fields.counts('shape');
   const [passedHead = 0, passedTurns = 0] = fields.counts('passed');
   const passId = fields.text('pass');
@@ -65,7 +76,6 @@ export function decodeConversation(fields: RecordFields): ConversationState {
     agent: fields.text('forkAgent') ?? fields.text('agent') ?? '',
     head: readHead(fields),
     turns: fields.count('turns') ?? 0,
-    openCalls: readOpenCalls(fields),
     size: {
       version: fields.count('version') ?? 0,
       weight: { tokens, bytes },
@@ -98,15 +108,15 @@ export function encodeOpenCall({ id, providerId }: OpenCall): string {
   return providerId === undefined ? id : `${id} ${JSON.stringify(providerId)}`;
 }
 
+/** Oldest first. */
 export function readOpenCalls(fields: RecordFields): OpenCall[] {
-  return (fields.text('open') ?? '')
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => {
-      const end = line.indexOf(' ');
-      if (end === -1) return { id: line };
-      const place = { key: fields.key, field: 'open' };
-      return { id: line.slice(0, end), providerId: readJson(place, line.slice(end + 1), z.string()) };
+  return fields
+    .withPrefix('o:')
+    .map(([id, providerId]) => ({ id, providerId, seq: seqOfCallId(id), index: indexOfCallId(id) }))
+    .toSorted((a, b) => a.seq - b.seq || a.index - b.index)
+    .map(({ id, providerId }) => {
+      if (providerId === '') return { id };
+      return { id, providerId: readJson({ key: fields.key, field: `o:${id}` }, providerId, z.string()) };
     });
 }
 

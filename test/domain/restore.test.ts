@@ -11,6 +11,7 @@ import {
 import { buildContext, type Context, weighItems } from '../../src/domain/context.ts';
 import { groupMessages } from '../../src/domain/group.ts';
 import { addWeights, type LogEntry, NO_WEIGHT } from '../../src/domain/message.ts';
+import { runToEnd } from '../../src/domain/sliced.ts';
 import { type Checkpoint, type Segment, START_VERSION, type Version, versionSchema } from '../../src/domain/version.ts';
 import { logOf } from './alphabet.ts';
 import { errorOf } from './error-of.ts';
@@ -117,7 +118,7 @@ function restored({ log, target, live }: Case, newer: 'keep' | 'drop'): Version 
     cause: 'restore',
     live,
     target,
-    newer: newer === 'keep' ? kept : evictNewer(log.slice(target.base)),
+    newer: newer === 'keep' ? kept : runToEnd(evictNewer(log.slice(target.base))),
     log: end,
     outside: OUTSIDE,
     explained: [],

@@ -1,10 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type PassPlan, planInSlices, planPass } from '../../src/domain/compaction/plan.ts';
 import { canRebase } from '../../src/domain/compaction/rebase.ts';
+import { evictNewer } from '../../src/domain/compaction/restore.ts';
 import { settleInSlices, settlePass } from '../../src/domain/compaction/settle.ts';
 import type { Reason } from '../../src/domain/compaction/thresholds.ts';
 import { buildContext, buildInSlices, type Context, type ContextSource } from '../../src/domain/context.ts';
-import { diffVersions } from '../../src/domain/diff.ts';
+import { diffInSlices } from '../../src/domain/diff.ts';
 import { resolveLimits } from '../../src/domain/limits.ts';
 import { buildLog } from '../../src/domain/log.ts';
 import type { Message } from '../../src/domain/message.ts';
@@ -114,12 +115,13 @@ describe(`versions of ${MESSAGES} messages that alternate hold the event loop be
   });
   const [one, other] = [versionOf(1, 0), versionOf(2, 1)];
 
-  // A comparison has no slices. The figure is for as many changes as a kept version can have segments.
   test('while they are compared', async () => {
-    const short = { ...one, segments: one.segments.slice(0, 20_000), base: 20_000 };
-    const shortOther = { ...other, segments: other.segments.slice(0, 20_000), base: 20_000 };
-    expect(await holdsShortly(() => diffVersions(short, shortOther))).toMatchObject({ isShort: true });
-    expect(diffVersions(short, shortOther)).toHaveLength(20_000);
+    expect(await expectHeldShort(() => diffInSlices(one, other))).toHaveLength(MESSAGES);
+  });
+
+  test('while the newer messages are taken out of the context by a restore', async () => {
+    const segments = await expectHeldShort(() => evictNewer(source.entries));
+    expect(segments).toMatchObject([{ kind: 'evicted', from: 1, to: source.head }]);
   });
 
   test('while a plan of 10,000 ranges is held against them', async () => {

@@ -119,7 +119,7 @@ export function openRedisHarness(open: () => SuiteRedis = openSuiteRedis): TurnH
       await redis.multi().set(keyspace.key(ref, 'gone'), '0', 'PX', 86_400_000).unlink(c, mailbox).exec();
     },
     openCall: async (ref, callId) => {
-      await redis.hset(record(ref), 'open', callId);
+      await redis.hset(record(ref), 'open', 1, `o:${callId}`, '');
     },
     close,
   };

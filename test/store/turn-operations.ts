@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { BroughtAnswer } from '../../src/domain/ports/brought-answers.ts';
-import type { ClaimResult, OpenTurn, StepResult, TurnLease } from '../../src/domain/ports/turn-store.ts';
+import type { ClaimResult, OpenTurn, StepOutcome, StepResult, TurnLease } from '../../src/domain/ports/turn-store.ts';
 import type { WaitKind } from '../../src/domain/turn.ts';
 import { checkInvariants, checkSame, type Observation } from './observation.ts';
 import { bring, callsStep, resultStep, textStep, toWaitFor, turnFor } from './samples.ts';
@@ -37,15 +37,18 @@ export class Side {
   learn(worker: Worker, reply: ClaimResult | StepResult): void {
     const memory = this.workers[worker];
     if (reply.status === 'claimed') memory.lease = reply.turn.lease;
-    const state =
-      reply.status === 'claimed'
-        ? reply.turn.conversation
-        : reply.status === 'recorded' || reply.status === 'known'
-          ? reply.conversation
-          : undefined;
-    if (state === undefined) return;
-    memory.head = state.head;
-    memory.openCalls = state.openCalls.map(({ id }) => id).toSorted();
+    if (reply.status === 'recorded' || reply.status === 'known') memory.head = reply.conversation.head;
+    if (reply.status !== 'claimed') return;
+    const { head, openCalls } = reply.turn.conversation;
+    memory.head = head;
+    memory.openCalls = openCalls.map(({ id }) => id).toSorted();
+  }
+
+  /** Steps are answered without the open calls: a worker knows which calls its step opened and closed. */
+  learnCalls(worker: Worker, { opens, closes }: StepOutcome): void {
+    const memory = this.workers[worker];
+    const open = new Set([...memory.openCalls, ...opens.map(({ id }) => id)]).difference(new Set(closes));
+    memory.openCalls = [...open].toSorted();
   }
 }
 
@@ -200,6 +203,7 @@ const record = fc
               : { key, messages: [], opens: [], closes: [] };
       const reply = await side.harness.store.recordStep(lease, outcome);
       side.learn(by, reply);
+      if (reply.status === 'recorded') side.learnCalls(by, outcome);
       return reply;
     });
   });

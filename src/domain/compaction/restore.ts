@@ -1,8 +1,9 @@
 import { TurnfoldError } from '../errors.ts';
-import { groupMessages } from '../group.ts';
+import { groupInSlices } from '../group.ts';
 import { seqOfCallId } from '../ids.ts';
 import { FRAMING_TOKENS } from '../limits.ts';
 import { addWeights, type LogEntry, NO_WEIGHT, type Weight } from '../message.ts';
+import { forEachInSlices, type Sliced } from '../sliced.ts';
 import { type Segment, type SeqRange, START_VERSION, type Version } from '../version.ts';
 
 /** Where a log ends, and what it weighs up to there. */
@@ -81,21 +82,26 @@ export function keepBetween(start: LogEnd, end: LogEnd): Segment[] {
  * before them: a call without its result would be no request.
  * @param entries all of them, from their first to the log's head
  */
-export function evictNewer(entries: readonly LogEntry[]): Segment[] {
+export function* evictNewer(entries: readonly LogEntry[]): Sliced<Segment[]> {
   const first = entries[0]?.seq ?? 0;
-  const kept = new Set(entries.filter(({ message }) => answersBefore(message, first)).map(({ seq }) => seq));
-  const own = entries.filter(({ seq }) => !kept.has(seq));
-  for (const { positions } of groupMessages(own.map(({ message }) => message))) {
+  const kept = new Set<number>();
+  const own: LogEntry[] = [];
+  yield* forEachInSlices(entries, (entry) => {
+    if (answersBefore(entry.message, first)) kept.add(entry.seq);
+    else own.push(entry);
+  });
+  const groups = yield* groupInSlices(own.map(({ message }) => message));
+  yield* forEachInSlices(groups, ({ positions }) => {
     const members = positions.map((position) => own[position] as LogEntry);
     if (members.some(({ message }) => message.pinned === true)) for (const { seq } of members) kept.add(seq);
-  }
-  const segments = entries.map(
-    ({ seq, tokens, bytes }): Segment =>
-      kept.has(seq)
-        ? { kind: 'raw', from: seq, to: seq, weight: { tokens, bytes } }
-        : { kind: 'evicted', from: seq, to: seq, weight: NO_WEIGHT },
-  );
-  return joinSegments(segments);
+  });
+  const segments: Segment[] = [];
+  yield* forEachInSlices(entries, ({ seq, tokens, bytes }) => {
+    const range = { from: seq, to: seq };
+    if (kept.has(seq)) addSegment(segments, { kind: 'raw', ...range, weight: { tokens, bytes } });
+    else addSegment(segments, { kind: 'evicted', ...range, weight: NO_WEIGHT });
+  });
+  return segments;
 }
 
 function answersBefore({ toolCallId }: LogEntry['message'], first: number): boolean {
@@ -161,14 +167,16 @@ function isArchive({ kind }: Pick<Segment, 'kind'>): boolean {
 /** Neighbours of a kind, raw or evicted, become one. */
 function joinSegments(segments: readonly Segment[]): Segment[] {
   const joined: Segment[] = [];
-  for (const segment of segments) {
-    const last = joined.at(-1);
-    const isSame = last !== undefined && last.kind === segment.kind;
-    if (isSame && (segment.kind === 'raw' || segment.kind === 'evicted')) {
-      joined[joined.length - 1] = { ...last, to: segment.to, weight: addWeights(last.weight, segment.weight) };
-    } else joined.push(segment);
-  }
+  for (const segment of segments) addSegment(joined, segment);
   return joined;
+}
+
+function addSegment(joined: Segment[], segment: Segment): void {
+  const last = joined.at(-1);
+  const isSame = last !== undefined && last.kind === segment.kind;
+  if (isSame && (segment.kind === 'raw' || segment.kind === 'evicted')) {
+    joined[joined.length - 1] = { ...last, to: segment.to, weight: addWeights(last.weight, segment.weight) };
+  } else joined.push(segment);
 }
 
 function sumWeights(segments: readonly Segment[]): Weight {

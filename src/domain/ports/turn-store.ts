@@ -1,4 +1,4 @@
-import type { ConversationState } from '../conversation.ts';
+import type { ConversationState, StepState } from '../conversation.ts';
 import type { Told } from '../durability.ts';
 import type { OpenCall } from '../history.ts';
 import type { ConversationRef } from '../ids.ts';
@@ -183,7 +183,7 @@ export type StepResult =
   | {
       /** `known`: recorded by an earlier delivery of the same step; nothing was appended */
       readonly status: 'recorded' | 'known';
-      readonly conversation: ConversationState;
+      readonly conversation: StepState;
     }
   | Lost;
 

@@ -1,6 +1,8 @@
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../../domain/ids.ts';
+import type { Sliced } from '../../domain/sliced.ts';
 import type { Version } from '../../domain/version.ts';
+import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { callRedis } from '../connection.ts';
 import { decodeVersion } from '../decode-version.ts';
 import type { Keyspace } from '../keys.ts';
@@ -13,7 +15,18 @@ export async function listVersions(
 ): Promise<Version[]> {
   const key = keyspace.key(conversation, 'ver');
   const texts = Object.entries(await callRedis(() => redis.hgetall(key)));
-  return texts.map(([field, text]) => decodeVersion({ key, field }, text)).toSorted((a, b) => a.number - b.number);
+  const versions = await eventLoopShare.run(decodeInSlices(key, texts));
+  return versions.toSorted((a, b) => a.number - b.number);
+}
+
+/** A yield after each version: 200 are kept, and each may have thousands of segments. */
+function* decodeInSlices(key: string, texts: readonly (readonly [string, string])[]): Sliced<Version[]> {
+  const versions: Version[] = [];
+  for (const [field, text] of texts) {
+    versions.push(decodeVersion({ key, field }, text));
+    yield;
+  }
+  return versions;
 }
 
 export async function readVersion(

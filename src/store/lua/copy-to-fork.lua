@@ -5,7 +5,6 @@
 -- @include keys
 -- @include args
 -- @include conversation
--- @include calls
 -- @include move-calls
 -- @include fork-fence
 local loss = find_fork_loss(take())

@@ -1,17 +1,16 @@
 -- Appends a step's messages and records its outcome, once; extends the lease.
 -- ARGV: turn, owner, epoch, leaseMs, key, expected head or '', anchor (tokens, version, setup or '') or '', '', '', version
 -- that a model answered over or '', input tokens, output tokens, tokens of the request or '', how its answer ended or '';
--- then each with its count before it: lines of opened calls, ids of answered calls, texts (hash, text), messages
--- Reply: {'recorded'|'known', the conversation's fields} | {what find_loss answers}
+-- then each with its count before it: fields of the conversation to answer, lines of opened calls, ids of answered calls, texts
+-- (hash, text), messages
+-- Reply: {'recorded'|'known', values of these fields} | {what find_loss answers}
 -- @include keys
 -- @include conversation
 -- @include ready
 -- @include args
 -- @include append
--- @include calls
 -- @include move-calls
 -- @include fence
--- @include awaited
 local turn, owner, epoch, leaseMs, step = take(), take(), take(), take(), take()
 local expected, anchor, anchorVersion, setup, answered = take(), take(), take(), take(), take()
 local inputTokens, outputTokens, requestTokens, ending = take(), take(), take(), take()
@@ -22,12 +21,14 @@ end
 read_conversation()
 local loss = find_loss(turn, owner, epoch)
 if loss then return { loss } end
-local known = redis.call('HMGET', key, 's:' .. step, 'ui', 'uo', 'rt', 'wstep', 'wcalls')
-if is_done(known[1]) then return { 'known', redis.call('HGETALL', c) } end
+local fields = {}
+for at = 1, tonumber(take()) do fields[at] = take() end
+local known = redis.call('HMGET', key, 's:' .. step, 'ui', 'uo', 'rt', 'wstep', 'wleft')
+if is_done(known[1]) then return { 'known', redis.call('HMGET', c, unpack(fields)) } end
 local head = conversation.head
 if expected ~= '' and tonumber(expected) ~= head then return { 'fenced' } end
 
-move_calls()
+local closed = move_calls()
 for _ = 1, tonumber(take()) do
   local hash = take()
   redis.call('HSETNX', cp, 'x:' .. hash, take())
@@ -58,11 +59,13 @@ end
 -- This claim may still die, and counts.
 save_conversation('lease', string.format('%.0f', lease), 'attempts', 1, unpack(told))
 
--- What the turn waited for is told to every claim until it is used: its step recorded and none of its calls open.
-local is_used = known[5] and (known[5] == step or is_done(redis.call('HGET', key, 's:' .. known[5])))
-if is_used then
-  local _, deadlines = read_awaited(known[6])
-  for _, call in ipairs(read_open_calls()) do is_used = is_used and not deadlines[call.id] end
+-- Every claim is told what the turn waited for until the wait is used: its step is recorded and none of its calls is open.
+if known[5] then
+  local left = tonumber(known[6] or 0)
+  for _, call in ipairs(closed) do left = left - redis.call('HDEL', key, 'w:' .. call) end
+  redis.call('HSET', key, 'wleft', left)
+  if left == 0 and (known[5] == step or is_done(redis.call('HGET', key, 's:' .. known[5]))) then
+    redis.call('HDEL', key, 'wfor', 'wstep', 'wsince', 'wuntil', 'wcalls', 'wasks', 'wsteps', 'wful', 'wleft')
+  end
 end
-if is_used then redis.call('HDEL', key, 'wfor', 'wstep', 'wsince', 'wuntil', 'wcalls', 'wasks', 'wsteps', 'wful') end
-return { 'recorded', redis.call('HGETALL', c) }
+return { 'recorded', redis.call('HMGET', c, unpack(fields)) }

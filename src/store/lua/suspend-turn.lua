@@ -21,6 +21,8 @@ if loss == 'fenced' then
   if has_left and wait[1] == 'waiting' and wait[2] == step then return 'suspended' end
 end
 if loss then return loss end
+local before = redis.call('HMGET', key, 'wfor', 'wcalls')
+prove_calls(key, before[2] or '')
 local count = tonumber(redis.call('HGET', key, 'sus:' .. step) or 0) + 1
 if not ANSWERED[kind] and count > tonumber(most) then return 'exhausted' end
 
@@ -39,8 +41,8 @@ elseif ANSWERED[kind] then
   is_fulfilled = is_over
 end
 -- A call that the turn waited for before keeps its deadline: that of another call, which has passed, does not move it.
-local before = redis.call('HMGET', key, 'wfor', 'wcalls')
-local _, kept = read_awaited(before[1] == kind and before[2] or '')
+local earlier, kept = read_awaited(before[2])
+if before[1] ~= kind then kept = {} end
 local untilMs, lines, deadlines = now + tonumber(waitMs), {}, {}
 for at = FIRST_CALL, #ARGV, 2 do
   local deadline = kept[ARGV[at]] or now + tonumber(ARGV[at + 1])
@@ -48,13 +50,10 @@ for at = FIRST_CALL, #ARGV, 2 do
   deadlines[#deadlines + 1] = string.format('%.0f', deadline)
   lines[#lines + 1] = ARGV[at] .. ' ' .. deadlines[#deadlines]
 end
-local steps = 0
-for _, name in ipairs(redis.call('HKEYS', key)) do
-  if string.find(name, '^s:') then steps = steps + 1 end
-end
 local untilText = string.format('%.0f', untilMs)
 redis.call('HSET', key, 'state', 'waiting', 'sus', 1, 'wfor', kind, 'wstep', step, 'wsince', string.format('%.0f', now),
-  'wuntil', untilText, 'wcalls', table.concat(lines, '\n'), 'wasks', asks, 'wsteps', steps)
+  'wuntil', untilText, 'wcalls', table.concat(lines, '\n'), 'wasks', asks, 'wsteps', count_steps(key), 'wleft',
+  keep_open_calls(key, earlier, FIRST_CALL))
 if not ANSWERED[kind] then redis.call('HSET', key, 'sus:' .. step, count) end
 redis.call('HDEL', key, 'wful', 'wtrace', 'taken')
 if span ~= '' then redis.call('HSET', key, 'wtrace', span) end

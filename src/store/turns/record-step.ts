@@ -1,6 +1,6 @@
 import type { Lost, StepOutcome, StepResult, TurnLease } from '../../domain/ports/turn-store.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
-import { decodeConversation, encodeOpenCall } from '../conversation-record.ts';
+import { decodeStepState, encodeOpenCall, STEP_STATE_FIELDS } from '../conversation-record.ts';
 import type { Keyspace } from '../keys.ts';
 import { encodeMessages } from '../log-entry.ts';
 import { RecordFields } from '../record-fields.ts';
@@ -12,7 +12,7 @@ interface RecordRequest {
   readonly outcome: StepOutcome;
 }
 
-type Reply = [Lost['status']] | ['recorded' | 'known', string[]];
+type Reply = [Lost['status']] | ['recorded' | 'known', (string | null)[]];
 
 export function recordStep(keyspace: Keyspace): ScriptDefinition<RecordRequest, StepResult> {
   return {
@@ -31,6 +31,8 @@ export function recordStep(keyspace: Keyspace): ScriptDefinition<RecordRequest, 
       outcome.usage?.outputTokens ?? 0,
       outcome.requestTokens ?? '',
       outcome.end ?? '',
+      STEP_STATE_FIELDS.length,
+      ...STEP_STATE_FIELDS,
       outcome.opens.length,
       ...outcome.opens.map(encodeOpenCall),
       outcome.closes.length,
@@ -41,8 +43,8 @@ export function recordStep(keyspace: Keyspace): ScriptDefinition<RecordRequest, 
     decode: (reply, { lease }) => {
       const answer = reply as Reply;
       if (answer.length === 1) return { status: answer[0] };
-      const record = RecordFields.ofList(keyspace.key(lease.conversation, 'c'), answer[1]);
-      return { status: answer[0], conversation: decodeConversation(record) };
+      const record = RecordFields.ofValues(keyspace.key(lease.conversation, 'c'), STEP_STATE_FIELDS, answer[1]);
+      return { status: answer[0], conversation: decodeStepState(record) };
     },
   };
 }

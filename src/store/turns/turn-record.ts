@@ -50,6 +50,8 @@ import type { RecordFields } from '../record-fields.ts';
  * - wsince       the suspension
  * - wuntil       the deadline
  * - wcalls       for calls: a line for each, its id and its deadline
+ * - w:<callId>   there while this call of the wait is open
+ * - wleft        how many of these there are
  * - wasks        for calls: their ids, names and arguments as JSON, in the same order. No script reads it
  * - wsteps       how many steps it had
  * - wful         1: what it waits for has come. 0: its pass ended and did not settle the size

@@ -1,6 +1,6 @@
 import type { Message } from '../../domain/message.ts';
 import type { ToolDescription } from '../../domain/model.ts';
-import { runToEnd, type Sliced } from '../../domain/sliced.ts';
+import { mapInSlices, runToEnd, type Sliced } from '../../domain/sliced.ts';
 import { type ArrangedSystem, arrangeInSlices } from '../arrange.ts';
 import type { Origin, Rendered, WireRequest } from '../wire-request.ts';
 import type { ChatBody, ChatTextPart, ChatTool } from './body.ts';
@@ -30,9 +30,12 @@ export function* renderChatInSlices(request: WireRequest, options: ChatOptions =
   const { systemRole = 'system', isStrict = false, outputCapField = 'max_completion_tokens' } = options;
   const arranged = yield* arrangeInSlices(request, 'openai-chat');
   const { messages, withRaw, altered } = yield* layMessages(arranged.items);
-  const { messages: turns, dropped } = keepReasoningInLoop(isStrict ? alternateRoles(messages) : messages);
+  const alternated = isStrict ? alternateRoles(messages) : messages;
+  yield;
+  const { messages: turns, dropped } = keepReasoningInLoop(alternated);
   yield;
   const laid = [...writeSystem(arranged.system, systemRole), ...turns];
+  const origins = yield* mapInSlices(laid, (one) => [...one.origins]);
   const whole = [...altered, ...dropped].map((origin): [Origin, Message] => [
     origin,
     request.messages[origin] as Message,
@@ -48,7 +51,7 @@ export function* renderChatInSlices(request: WireRequest, options: ChatOptions =
       ...arranged.marks,
       replaced: new Map([...arranged.marks.replaced, ...whole]),
       raw: withRaw.difference(dropped),
-      origins: laid.map(({ origins }) => [...origins]),
+      origins,
     },
   };
 }

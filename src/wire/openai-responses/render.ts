@@ -1,6 +1,6 @@
 import type { Message } from '../../domain/message.ts';
 import type { ToolDescription } from '../../domain/model.ts';
-import { runToEnd, type Sliced } from '../../domain/sliced.ts';
+import { mapInSlices, runToEnd, type Sliced } from '../../domain/sliced.ts';
 import { type ArrangedSystem, arrangeInSlices } from '../arrange.ts';
 import { NO_ORIGIN, type Origin, type Rendered, type WireRequest } from '../wire-request.ts';
 import type { ResponsesBody, ResponsesTool } from './body.ts';
@@ -31,7 +31,9 @@ export function* renderResponsesInSlices(
   const arranged = yield* arrangeInSlices(request, 'openai-responses');
   const { items, withRaw, altered } = yield* layItems(arranged.items);
   const [prompt, logged] = splitSystem(arranged.system);
+  yield;
   const laid = [...logged.map(writeLogged), ...items];
+  const origins = yield* mapInSlices(laid, (one) => [...one.origins]);
   const whole = [...altered].map((origin): [Origin, Message] => [origin, request.messages[origin] as Message]);
   return {
     body: {
@@ -47,7 +49,7 @@ export function* renderResponsesInSlices(
       ...arranged.marks,
       replaced: new Map([...arranged.marks.replaced, ...whole]),
       raw: withRaw,
-      origins: laid.map(({ origins }) => [...origins]),
+      origins,
     },
   };
 }

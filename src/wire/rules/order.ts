@@ -1,4 +1,5 @@
 import type { Message } from '../../domain/message.ts';
+import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import type { Marks, Origin, Rendered, Violation, WireRequest } from '../wire-request.ts';
 
 /**
@@ -6,15 +7,15 @@ import type { Marks, Origin, Rendered, Violation, WireRequest } from '../wire-re
  * System messages are not asked: formats gather them in front.
  * @param rendered what a renderer made of the request; its marks say what came from where
  */
-export function checkOrder(
+export function* checkOrder(
   { messages }: Pick<WireRequest, 'messages'>,
   { marks }: Pick<Rendered<unknown>, 'marks'>,
-): Violation[] {
+): Sliced<Violation[]> {
   const violations: Violation[] = [];
-  const callers = findCallers(messages);
+  const callers = yield* findCallers(messages);
   const seen = new Set<Origin>();
   let last: Origin = -1;
-  marks.origins.forEach((origins, index) => {
+  yield* forEachInSlices(marks.origins, (origins, index) => {
     const report = (message: string) => violations.push({ rule: 'X10', path: pathOf(marks, index), message });
     for (const origin of origins) {
       const message = messages[origin];
@@ -28,7 +29,7 @@ export function checkOrder(
       }
     }
   });
-  messages.forEach(({ role }, origin) => {
+  yield* forEachInSlices(messages, ({ role }, origin) => {
     if (role === 'system' || seen.has(origin)) return;
     violations.push({ rule: 'X10', path: '', message: `message ${origin} of the request is not sent` });
   });
@@ -36,10 +37,12 @@ export function checkOrder(
 }
 
 /** The message that makes a call, by the call's id. */
-function findCallers(messages: readonly Message[]): Map<string, Origin> {
-  return new Map(
-    messages.flatMap(({ toolCalls = [] }, origin) => toolCalls.map(({ id }): [string, Origin] => [id, origin])),
-  );
+function* findCallers(messages: readonly Message[]): Sliced<Map<string, Origin>> {
+  const callers = new Map<string, Origin>();
+  yield* forEachInSlices(messages, ({ toolCalls = [] }, origin) => {
+    for (const { id } of toolCalls) callers.set(id, origin);
+  });
+  return callers;
 }
 
 function pathOf({ format }: Marks, index: number): string {

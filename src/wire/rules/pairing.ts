@@ -1,11 +1,13 @@
+import { endsSlice } from '../../domain/sliced.ts';
 import type { Breach, RuleContext } from './rule.ts';
 import { type BodyView, findOpenable, type ViewedCall, type ViewedResult } from './view.ts';
 
 /** X1: every call has exactly one result, later than the call; every result has exactly one call; ids are unique and fit. */
-export function* pairsCallsAndResults(view: BodyView, context: RuleContext): Generator<Breach> {
+export function* pairsCallsAndResults(view: BodyView, context: RuleContext): Generator<Breach | undefined> {
   const { maxIdLength = Number.POSITIVE_INFINITY } = view;
   const calls = new Map<string, ViewedCall>();
-  for (const call of view.calls) {
+  for (const [index, call] of view.calls.entries()) {
+    if (endsSlice(index)) yield undefined;
     if (calls.has(call.id)) yield { path: call.path, message: 'the id of this call stands twice' };
     else calls.set(call.id, call);
     if (call.id.length > maxIdLength) {
@@ -13,14 +15,17 @@ export function* pairsCallsAndResults(view: BodyView, context: RuleContext): Gen
     }
   }
   const answered = new Set<string>();
-  for (const { path, callId, position } of view.results) {
+  for (const [index, { path, callId, position }] of view.results.entries()) {
+    if (endsSlice(index)) yield undefined;
     const call = calls.get(callId);
     if (call === undefined) yield { path, message: 'this result answers no call' };
     else if (call.position >= position) yield { path, message: 'this result stands before its call' };
     if (answered.has(callId)) yield { path, message: 'the call of this result is answered twice' };
     answered.add(callId);
   }
+  yield undefined;
   const openable = findOpenable(view, context);
+  yield undefined;
   for (const call of calls.values()) {
     if (!answered.has(call.id) && !openable.has(call)) {
       yield { path: call.path, message: 'this call has no result' };
@@ -29,10 +34,13 @@ export function* pairsCallsAndResults(view: BodyView, context: RuleContext): Gen
 }
 
 /** X2: the results of a parallel batch stand together or not at all. */
-export function* keepsBatchesWhole(view: BodyView, context: RuleContext): Generator<Breach> {
+export function* keepsBatchesWhole(view: BodyView, context: RuleContext): Generator<Breach | undefined> {
   const answered = answeredIds(view.results);
+  yield undefined;
   const openable = findOpenable(view, context);
-  for (const batch of batches(view.calls)) {
+  yield undefined;
+  for (const [index, batch] of [...batches(view.calls)].entries()) {
+    if (endsSlice(index)) yield undefined;
     const missing = batch.filter(({ id }) => !answered.has(id));
     const [first] = missing;
     if (first === undefined || missing.length === batch.length || openable.has(first)) continue;

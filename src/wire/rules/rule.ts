@@ -22,17 +22,20 @@ export interface RuleContext {
 /** One place where a rule is broken. */
 export type Breach = Omit<Violation, 'rule'>;
 
-/** A rule over what it needs to see of a body. It yields nothing where the body keeps it. */
-export type Rule<View> = (view: View, context: RuleContext) => Iterable<Breach>;
+/** A rule over what it needs to see of a body. It yields each breach, and undefined where it may be interrupted. */
+export type Rule<View> = (view: View, context: RuleContext) => Iterable<Breach | undefined>;
 
 /** Rules by their number. */
 export type Rules<View> = Readonly<Record<string, Rule<View>>>;
 
-/** Yields after each rule. */
+/** Yields after each rule, and where a rule may be interrupted. */
 export function* applyRules<View>(rules: Rules<View>, view: View, context: RuleContext): Sliced<Violation[]> {
   const violations: Violation[] = [];
   for (const [rule, check] of Object.entries(rules)) {
-    for (const breach of check(view, context)) violations.push({ rule, ...breach });
+    for (const breach of check(view, context)) {
+      if (breach === undefined) yield;
+      else violations.push({ rule, ...breach });
+    }
     yield;
   }
   return violations;

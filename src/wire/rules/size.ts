@@ -6,14 +6,14 @@ import type { BodyView } from './view.ts';
  * messages and tools than the provider takes.
  */
 export function* fits(view: BodyView, context: RuleContext): Generator<Breach> {
-  const { json } = view;
+  const { written } = view;
   const { tokens, usableTokens, maxBytes } = context;
   if (context.isUncapped !== true) yield* countsWithin(view);
   if (tokens !== undefined && usableTokens !== undefined && tokens > usableTokens) {
     yield { path: '', message: `${tokens} tokens of ${usableTokens} usable` };
   }
   if (maxBytes === undefined) return;
-  const bytes = json === undefined ? Number.POSITIVE_INFINITY : Buffer.byteLength(json);
+  const bytes = written?.bytes ?? Number.POSITIVE_INFINITY;
   if (bytes > maxBytes) yield { path: '', message: `${bytes} bytes of at most ${maxBytes}` };
 }
 

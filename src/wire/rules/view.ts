@@ -1,3 +1,4 @@
+import type { WrittenBody } from './json.ts';
 import type { Breach, RuleContext } from './rule.ts';
 
 /** Index into a view's messages. */
@@ -52,7 +53,7 @@ export interface ViewedText {
 export interface BodyView {
   readonly body: unknown;
   /** the body as it is sent; undefined where it cannot be written */
-  readonly json: string | undefined;
+  readonly written: WrittenBody | undefined;
   readonly messages: readonly ViewedMessage[];
   readonly calls: readonly ViewedCall[];
   readonly results: readonly ViewedResult[];

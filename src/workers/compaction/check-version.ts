@@ -51,17 +51,14 @@ export function* checkVersion(
   };
   const context = contextOf(prepared, settled);
   const formats = profile.format === undefined ? WIRE_FORMATS : [profile.format];
-  const violations = [...(yield* checkOpenRound(before, after)), ...checkPinned(before, after)];
+  const violations = [...(yield* checkOpenRound(before, after)), ...(yield* checkPinned(before, after))];
   for (const format of formats) {
     const { renderInSlices, validateInSlices } = wireFormats[format];
     const rendered = yield* renderInSlices(request, profile.renderOptions);
     violations.push(...(yield* validateInSlices(rendered.body, context, profile.renderOptions)));
-    for (const check of [checkOrder, checkThinking]) {
-      violations.push(...check(request, rendered));
-      yield;
-    }
-    violations.push(...checkPins(request, rendered, policy.pins));
-    yield;
+    violations.push(...(yield* checkOrder(request, rendered)));
+    violations.push(...(yield* checkThinking(request, rendered)));
+    violations.push(...(yield* checkPins(request, rendered, policy.pins)));
   }
   return violations;
 }

@@ -1,5 +1,5 @@
 import { buildInSlices, messagesOf } from '../../domain/context.ts';
-import type { ConversationState } from '../../domain/conversation.ts';
+import type { StepState } from '../../domain/conversation.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
@@ -31,7 +31,7 @@ export class ContextCache {
   }
 
   /** Adds messages that were just recorded. `state`: the conversation as that write left it. */
-  append(messages: readonly Message[], state: ConversationState): void {
+  append(messages: readonly Message[], state: StepState): void {
     const cached = this.#cached;
     // Parallel records can be answered out of order; what does not join on is read from the log when it is needed.
     if (cached === undefined || cached.head + messages.length !== state.head) return;
@@ -39,7 +39,7 @@ export class ContextCache {
   }
 
   /** @throws LostTurn where the conversation is gone */
-  async read(state: ConversationState): Promise<SentContext> {
+  async read(state: StepState): Promise<SentContext> {
     const cached = this.#cached;
     if (cached?.version !== state.size.version || cached.head > state.head) return this.#readWhole();
     if (cached.head === state.head) return cached;

@@ -1,6 +1,6 @@
 import { findHold } from '../../domain/compaction/breaker.ts';
 import { evaluateThresholds, hasHardReason, isSendable, type Reason } from '../../domain/compaction/thresholds.ts';
-import { type ConversationState, sinceLastPass } from '../../domain/conversation.ts';
+import { type StepState, sinceLastPass } from '../../domain/conversation.ts';
 import type { Weight } from '../../domain/message.ts';
 import type { PassHold } from '../../domain/pass-events.ts';
 import { contextSize } from '../../domain/size.ts';
@@ -27,7 +27,7 @@ export type GateDecision =
  * Decides from a conversation's state alone, without its messages.
  * @param mayWait this step may wait for a pass: it does so once, and once more after a rollback
  */
-export function decideStep(agent: Sized, state: ConversationState, mayWait: boolean): GateDecision {
+export function decideStep(agent: Sized, state: StepState, mayWait: boolean): GateDecision {
   const { size, reasons } = evaluate(agent, state, false);
   if (hasHardReason(reasons) && mayWait) return { kind: 'wait', size, reasons };
   if (!isSendable(agent.limits, size.tokens)) return { kind: 'refuse', size };
@@ -36,18 +36,18 @@ export function decideStep(agent: Sized, state: ConversationState, mayWait: bool
 }
 
 /** Whether to ask for a pass once a turn is completed. */
-export function decideTurnEnd(agent: Sized, state: ConversationState): SoftPass {
+export function decideTurnEnd(agent: Sized, state: StepState): SoftPass {
   const { size, reasons } = evaluate(agent, state, true);
   return passGate(state, size, reasons);
 }
 
-function evaluate(agent: Sized, state: ConversationState, hasTurnEnded: boolean): { size: Weight; reasons: Reason[] } {
+function evaluate(agent: Sized, state: StepState, hasTurnEnded: boolean): { size: Weight; reasons: Reason[] } {
   const size = contextSize(state.size, agent.overhead);
   const measures = { ...sinceLastPass(state), tokens: size.tokens, hasTurnEnded };
   return { size, reasons: evaluateThresholds(agent.policy, agent.limits, measures) };
 }
 
-function passGate({ passId, gate }: ConversationState, { tokens }: Weight, reasons: readonly Reason[]): SoftPass {
+function passGate({ passId, gate }: StepState, { tokens }: Weight, reasons: readonly Reason[]): SoftPass {
   if (reasons.length === 0 || passId !== undefined) return { reasons: [] };
   const hold = findHold(gate, tokens);
   return hold === undefined ? { reasons } : { reasons: [], hold };

@@ -30,8 +30,7 @@ type AnswerableCall = DecidedCall<Exclude<CallDecision, { kind: 'wait' }>>;
 export async function takeToolSteps(run: RunningTurn, answered: Answered): Promise<TurnEnd | undefined> {
   const { journal, prepared, claimed } = run;
   if (mustHandBack(run)) return HANDED_BACK;
-  const open = new Set(journal.conversation.openCalls.map(({ id }) => id));
-  const calls = (answered.message.toolCalls ?? []).filter(({ id }) => open.has(id));
+  const calls = (answered.message.toolCalls ?? []).filter(({ id }) => journal.openCalls.has(id));
   const maxSteps = prepared.agent.maxSteps ?? TURN_LIMITS.maxSteps;
   const steps = countSteps(journal.steps) + calls.filter(({ id }) => !journal.steps.has(toolKey(id))).length;
   if (steps > maxSteps) {

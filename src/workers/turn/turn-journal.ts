@@ -1,4 +1,4 @@
-import type { ConversationState } from '../../domain/conversation.ts';
+import type { ConversationState, StepState } from '../../domain/conversation.ts';
 import {
   type ClaimedTurn,
   isLost,
@@ -26,26 +26,34 @@ export interface JournalOptions extends TurnHoldPorts {
 export class TurnJournal {
   readonly #options: JournalOptions;
   readonly #steps: Map<string, StepRecord>;
-  #conversation: ConversationState;
+  #conversation: StepState;
+  #openCalls: Set<string>;
 
   constructor(options: JournalOptions) {
     this.#options = options;
     this.#steps = new Map(options.claimed.steps);
     this.#conversation = options.claimed.conversation;
+    this.#openCalls = readOpenCalls(options.claimed.conversation);
   }
 
   get steps(): ReadonlyMap<string, StepRecord> {
     return this.#steps;
   }
 
-  get conversation(): ConversationState {
+  get conversation(): StepState {
     return this.#conversation;
+  }
+
+  /** Ids of the calls that have no result yet. */
+  get openCalls(): ReadonlySet<string> {
+    return this.#openCalls;
   }
 
   /** Takes over a state that was read after the last record; undefined: the conversation is gone. */
   adopt(state: ConversationState | undefined): void {
     if (state === undefined) throw new LostTurn('gone');
     this.#conversation = state;
+    this.#openCalls = readOpenCalls(state);
   }
 
   /** @throws LostTurn */
@@ -59,13 +67,15 @@ export class TurnJournal {
   }
 
   /** @throws LostTurn */
-  async record(outcome: StepOutcome): Promise<ConversationState> {
+  async record(outcome: StepOutcome): Promise<StepState> {
     const { turns, keeper, context, clock, onOutcome } = this.#options;
     keeper.signal.throwIfAborted();
     const recorded = await holdTurnWrite(this.#options, 'step', () => turns.recordStep(keeper.lease, outcome));
     const { conversation } = this.#held(recorded);
     onOutcome?.();
     this.#steps.set(outcome.key, { status: 'done', at: clock.now() });
+    for (const { id } of outcome.opens) this.#openCalls.add(id);
+    for (const id of outcome.closes) this.#openCalls.delete(id);
     context.append(
       outcome.messages.map(({ message }) => message),
       conversation,
@@ -79,4 +89,8 @@ export class TurnJournal {
     if (isLost(result)) throw new LostTurn(result.status);
     return result as Exclude<Result, Lost>;
   }
+}
+
+function readOpenCalls({ openCalls }: ConversationState): Set<string> {
+  return new Set(openCalls.map(({ id }) => id));
 }

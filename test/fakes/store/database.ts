@@ -1,6 +1,6 @@
 import type { PassPlan } from '../../../src/domain/compaction/plan.ts';
 import type { Reason } from '../../../src/domain/compaction/thresholds.ts';
-import type { ConversationState, Gate, Quarantine } from '../../../src/domain/conversation.ts';
+import type { ConversationState, Gate, Quarantine, StepState } from '../../../src/domain/conversation.ts';
 import { OPEN_GATE } from '../../../src/domain/conversation.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { LogEntry, WeighedMessage, Weight } from '../../../src/domain/message.ts';
@@ -243,15 +243,18 @@ export class MemoryDatabase {
 }
 
 export function toConversationState(conversation: MemoryConversation): ConversationState {
-  const { agent, log, turns, openCalls, version, weight, baseTotal, anchor, passed, gate, pass, quarantine } =
-    conversation;
+  const openCalls = [...conversation.openCalls].map(([id, providerId]) => ({ id, ...(providerId && { providerId }) }));
+  return { ...toStepState(conversation), openCalls };
+}
+
+export function toStepState(conversation: MemoryConversation): StepState {
+  const { agent, log, turns, version, weight, baseTotal, anchor, passed, gate, pass, quarantine } = conversation;
   const { answeredVersion = -1, fork, ttl } = conversation;
   const answered = Math.max(answeredVersion, anchor?.version ?? -1);
   return {
     agent,
     head: log.length,
     turns,
-    openCalls: [...openCalls].map(([id, providerId]) => ({ id, ...(providerId === '' ? {} : { providerId }) })),
     size: { version, weight, baseTotal, headTotal: log.at(-1)?.total ?? NO_WEIGHT, ...(anchor && { anchor }) },
     passed: { ...passed },
     gate,

@@ -1,6 +1,6 @@
 import type { ToolOutput } from '../../../src/domain/agent.ts';
 import type { OpenCall } from '../../../src/domain/history.ts';
-import { seqOfCallId } from '../../../src/domain/ids.ts';
+import { indexOfCallId, seqOfCallId } from '../../../src/domain/ids.ts';
 import { addWeights, NO_WEIGHT, type WeighedMessage } from '../../../src/domain/message.ts';
 import { CLOSING_RESULT } from '../../../src/store/turns/closing-result.ts';
 import type { MemoryConversation } from './database.ts';
@@ -35,7 +35,7 @@ export function moveCalls(
 export function closeOpenCalls(conversation: MemoryConversation, turn: string, now: number): void {
   const { content, tokens, bytes } = CLOSING_RESULT;
   const ids = [...conversation.openCalls.keys()].toSorted(
-    (a, b) => seqOfCallId(a) - seqOfCallId(b) || indexOfCall(a) - indexOfCall(b),
+    (a, b) => seqOfCallId(a) - seqOfCallId(b) || indexOfCallId(a) - indexOfCallId(b),
   );
   const record = conversation.turnRecords.get(turn);
   const messages = ids.map((toolCallId): WeighedMessage => {
@@ -47,8 +47,4 @@ export function closeOpenCalls(conversation: MemoryConversation, turn: string, n
   });
   appendToLog(conversation, messages, now, turn);
   conversation.openCalls.clear();
-}
-
-function indexOfCall(id: string): number {
-  return Number(id.slice(id.indexOf('_') + 1));
 }

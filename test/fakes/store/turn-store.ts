@@ -18,7 +18,13 @@ import { isAnswerKind, isSettled, TURN_LIMITS, type WaitRequest } from '../../..
 import { readyMember } from '../../../src/store/keys.ts';
 import { checkNumber } from '../../../src/store/passes/commit-version.ts';
 import { POISON_FAILURE } from '../../../src/store/turns/claim.ts';
-import { type MemoryConversation, type MemoryDatabase, type MemoryTurn, toConversationState } from './database.ts';
+import {
+  type MemoryConversation,
+  type MemoryDatabase,
+  type MemoryTurn,
+  toConversationState,
+  toStepState,
+} from './database.ts';
 import { appendToLog, closeOpenCalls, moveCalls } from './log.ts';
 import { headTurn, isRecorded, popHead, raiseEpoch, settleRecord, wakeTurn } from './mailbox.ts';
 import { dropProposal } from './proposal-store.ts';
@@ -139,7 +145,7 @@ function recordStep(db: MemoryDatabase, lease: TurnLease, outcome: StepOutcome):
   const { conversation, record } = held;
   const { key, messages, usage, anchor, end } = outcome;
   if (record.steps.get(key)?.status === 'done') {
-    return { status: 'known', conversation: toConversationState(conversation) };
+    return { status: 'known', conversation: toStepState(conversation) };
   }
   const from = conversation.log.length + 1;
   if (outcome.expectedHead !== undefined && outcome.expectedHead !== from - 1) return { status: 'fenced' };
@@ -156,7 +162,7 @@ function recordStep(db: MemoryDatabase, lease: TurnLease, outcome: StepOutcome):
   }
   if (outcome.requestTokens !== undefined)
     record.requestTokens = [...(record.requestTokens ?? []), outcome.requestTokens];
-  const { size } = toConversationState(conversation);
+  const { size } = toStepState(conversation);
   if (anchor !== undefined) {
     conversation.anchor = { seq: to, ...anchor, total: size.headTotal, isWhole: true };
   }
@@ -167,7 +173,7 @@ function recordStep(db: MemoryDatabase, lease: TurnLease, outcome: StepOutcome):
   conversation.attempts = 1;
   extendLease(db, conversation);
   dropUsedWait(conversation, record);
-  return { status: 'recorded', conversation: toConversationState(conversation) };
+  return { status: 'recorded', conversation: toStepState(conversation) };
 }
 
 function dropUsedWait(conversation: MemoryConversation, record: MemoryTurn): void {

@@ -8,7 +8,6 @@
 -- @include args
 -- @include conversation
 -- @include append
--- @include calls
 -- @include move-calls
 -- @include index
 local operation, agent, schema, expected, operationMs = opbase .. take(), take(), take(), tonumber(take()), take()

@@ -38,12 +38,12 @@ test.each([
   ['a message is not sent', [[1], [2], [4, 5], [6]], ['X10']],
 ])('X10: %s', (_, origins, expected) => {
   const marks = { format: 'openai-chat', origins } as unknown as Marks;
-  expect(nameViolations(checkOrder({ messages }, { marks }))).toStrictEqual(expected);
+  expect(nameViolations(runToEnd(checkOrder({ messages }, { marks })))).toStrictEqual(expected);
 });
 
 test('X10 names items of Responses by their place in input', () => {
   const marks = { format: 'openai-responses', origins: [[1], [0]] } as unknown as Marks;
-  expect(nameViolations(checkOrder({ messages: [ask, says] }, { marks }))).toStrictEqual(['X10 input[1]']);
+  expect(nameViolations(runToEnd(checkOrder({ messages: [ask, says] }, { marks })))).toStrictEqual(['X10 input[1]']);
 });
 
 test.each([
@@ -73,7 +73,7 @@ test.each([
     const items = [{ type: 'thinking' }, { type: 'text' }];
     const message: Message = { ...says, raw: { format, model: 'm', items, ...written } };
     const marks = { format, prefix: 'p', origins: [[0, 0]] } as unknown as Marks;
-    return nameViolations(checkThinking({ messages: [message], model: 'm', version: 3 }, { body, marks }));
+    return nameViolations(runToEnd(checkThinking({ messages: [message], model: 'm', version: 3 }, { body, marks })));
   };
   const found = [
     ...sentIn('anthropic', { messages: [{ role: 'assistant', content: [{ type: 'thinking' }, { type: 'text' }] }] }),

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { adoptMessages } from '../../../src/domain/history.ts';
 import type { Message } from '../../../src/domain/message.ts';
 import { WIRE_FORMATS, type WireFormat } from '../../../src/domain/raw-items.ts';
+import { runToEnd } from '../../../src/domain/sliced.ts';
 import { renderAnthropic } from '../../../src/wire/anthropic/render.ts';
 import { validateAnthropic } from '../../../src/wire/anthropic/rules.ts';
 import { wireFormats } from '../../../src/wire/formats.ts';
@@ -27,8 +28,8 @@ describe.each(WIRE_FORMATS)('%s', (format: WireFormat) => {
       fc.property(histories(format), (request) => {
         const rendered = render(request);
         expect(validate(rendered.body)).toStrictEqual([]);
-        expect(checkOrder(request, rendered)).toStrictEqual([]);
-        expect(checkThinking(request, rendered)).toStrictEqual([]);
+        expect(runToEnd(checkOrder(request, rendered))).toStrictEqual([]);
+        expect(runToEnd(checkThinking(request, rendered))).toStrictEqual([]);
       }),
       RUNS,
     );
@@ -50,7 +51,7 @@ describe.each(WIRE_FORMATS)('%s', (format: WireFormat) => {
       const sent = [...adoptMessages(messages, 1).messages, PROBE];
       const request = { model: 'm', system: '', tools: [], messages: sent, maxOutputTokens: 4_096 };
       const rendered = render(request);
-      expect([id, ...validate(rendered.body), ...checkOrder(request, rendered)]).toStrictEqual([id]);
+      expect([id, ...validate(rendered.body), ...runToEnd(checkOrder(request, rendered))]).toStrictEqual([id]);
     }
   });
 

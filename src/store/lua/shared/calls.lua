@@ -1,20 +1,25 @@
--- Needs: keys, conversation. Open calls lie in one field of c, in the order in which they were made, a line each: the call's
--- id (ours, c<seq>_<index>: safe inside JSON) and, behind a blank, the provider's id as JSON where it has another.
-local function read_open_calls()
-  local calls = {}
-  for line in string.gmatch(conversation.open, '[^\n]+') do
-    calls[#calls + 1] = { id = string.match(line, '^%S+'), line = line }
-  end
-  return calls
-end
+-- Needs: keys. Each open call is a field of c of its own, so that a result costs the same however many calls are open: `o:` and
+-- the call's id (ours, c<seq>_<index>: safe inside JSON), with the provider's id as JSON where it has another, else ''. Field
+-- `open` counts them.
+local OPEN_CALL = '^o:c(%d+)_(%d+)$'
 
-local function write_open_calls(calls)
-  local lines = {}
-  for at, call in ipairs(calls) do lines[at] = call.line end
-  conversation.open = table.concat(lines, '\n')
-  if #calls == 0 then
-    redis.call('HDEL', c, 'open')
-  else
-    redis.call('HSET', c, 'open', conversation.open)
+-- The ids of the open calls, in the order in which they were made. Refuses one that would not be safe inside JSON.
+local function read_open_calls()
+  local calls, places = {}, {}
+  if (redis.call('HGET', c, 'open') or '0') == '0' then return calls end
+  for _, field in ipairs(redis.call('HKEYS', c)) do
+    if string.sub(field, 1, 2) == 'o:' then
+      local seq, index = string.match(field, OPEN_CALL)
+      if not seq then refuse(c, field) end
+      local call = string.sub(field, 3)
+      calls[#calls + 1] = call
+      places[call] = { tonumber(seq), tonumber(index) }
+    end
   end
+  table.sort(calls, function(one, other)
+    local left, right = places[one], places[other]
+    if left[1] ~= right[1] then return left[1] < right[1] end
+    return left[2] < right[2]
+  end)
+  return calls
 end

@@ -1,4 +1,4 @@
--- Needs: append, calls. Answers every open call, oldest call first, so that no later message follows an unanswered call; the
+-- Needs: keys, append, calls. Answers every open call, oldest call first, so that no later message follows an unanswered call; the
 -- caller saves where the log ends then. A call whose answer was acknowledged gets that answer, any other the same error result.
 -- closing: { content as JSON, tokens, bytes }.
 local function find_result(turn, call, closing)
@@ -13,12 +13,13 @@ local function close_open_calls(turn, closing)
   if #calls == 0 then return end
   local list = { #calls }
   for _, call in ipairs(calls) do
-    local tokens, bytes, result = find_result(turn, call.id, closing)
+    local tokens, bytes, result = find_result(turn, call, closing)
     list[#list + 1] = tokens
     list[#list + 1] = bytes
     list[#list + 1] = 0
-    list[#list + 1] = '{"role":"tool","toolCallId":"' .. call.id .. '",' .. string.sub(result, 2)
+    list[#list + 1] = '{"role":"tool","toolCallId":"' .. call .. '",' .. string.sub(result, 2)
   end
-  write_open_calls({})
+  for _, call in ipairs(calls) do redis.call('HDEL', c, 'o:' .. call) end
+  redis.call('HDEL', c, 'open')
   append_messages(list, 1, turn)
 end

@@ -1,8 +1,8 @@
--- Needs: keys. What every turn script knows of its conversation, read once: who holds it, where its log ends, its open
--- calls, its time to live, when a turn of it settled last; the head turn and the one behind it.
+-- Needs: keys. What every turn script knows of its conversation, read once: who holds it, where its log ends, its time to
+-- live, when a turn of it settled last; the head turn and the one behind it.
 local conversation, head_turn, next_turn
 
-local TURN_COUNTS = { 'ui', 'uo', 'wuntil', 'dueAt', 'sus' }
+local TURN_COUNTS = { 'ui', 'uo', 'wuntil', 'dueAt', 'sus', 'wleft' }
 
 -- A script may write to both before it reads all of them.
 local function prove_turn(turn)
@@ -10,24 +10,15 @@ local function prove_turn(turn)
   if is_other('HLEN', key) then refuse(key, '') end
   local field = find_no_number(key, TURN_COUNTS)
   if field then refuse(key, field) end
-  local state, calls = unpack(redis.call('HMGET', key, 'state', 'wcalls'))
-  if not state then refuse(key, 'state') end
-  if calls then prove_calls(key, calls) end
-end
-
-local function prove_open_calls()
-  for line in string.gmatch(conversation.open, '[^\n]+') do
-    if not string.find(line, '^[%w_.%-]+') then refuse(c, 'open') end
-  end
+  if not redis.call('HGET', key, 'state') then refuse(key, 'state') end
 end
 
 local function read_conversation()
-  local owner, epoch, head, tokens, bytes, turns, open, ttl, last =
-    unpack(redis.call('HMGET', c, 'owner', 'epoch', 'head', 'ht', 'hb', 'turns', 'open', 'ttl', 'last'))
+  local owner, epoch, head, tokens, bytes, turns, ttl, last =
+    unpack(redis.call('HMGET', c, 'owner', 'epoch', 'head', 'ht', 'hb', 'turns', 'ttl', 'last'))
   conversation = { owner = owner, epoch = epoch, head = tonumber(head or 0), tokens = tonumber(tokens or 0),
-    bytes = tonumber(bytes or 0), turns = tonumber(turns or 0), open = open or '', ttl = ttl,
+    bytes = tonumber(bytes or 0), turns = tonumber(turns or 0), ttl = ttl,
     settled = tonumber(string.match(last or '', '%d+$') or 0) }
-  prove_open_calls()
   head_turn, next_turn = unpack(redis.call('LRANGE', mb, 0, 1))
   if head_turn then prove_turn(head_turn) end
   if next_turn then prove_turn(next_turn) end

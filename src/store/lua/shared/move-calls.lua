@@ -1,17 +1,15 @@
--- Needs: args, calls. Takes a count and that many lines of open calls, then a count and that many ids of calls that were
--- answered.
+-- Needs: keys, args. Takes a count and that many lines of open calls, then a count and that many ids of calls that were
+-- answered. Answers these ids.
 local function move_calls()
-  local opened, closed, count = {}, {}, 0
-  for at = 1, tonumber(take()) do opened[at] = take() end
+  local change, closed = 0, {}
   for _ = 1, tonumber(take()) do
-    closed[take()] = true
-    count = count + 1
+    local call, provider = string.match(take(), '^(%S+) ?(.*)$')
+    change = change + redis.call('HSET', c, 'o:' .. call, provider)
   end
-  if #opened + count == 0 then return end
-  local calls = {}
-  for _, call in ipairs(read_open_calls()) do
-    if not closed[call.id] then calls[#calls + 1] = call end
+  for at = 1, tonumber(take()) do
+    closed[at] = take()
+    change = change - redis.call('HDEL', c, 'o:' .. closed[at])
   end
-  for _, line in ipairs(opened) do calls[#calls + 1] = { line = line } end
-  write_open_calls(calls)
+  if change ~= 0 then redis.call('HINCRBY', c, 'open', change) end
+  return closed
 end

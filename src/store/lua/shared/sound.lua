@@ -4,7 +4,7 @@
 -- A script that fails in the middle keeps what it has written. So every record that a script computes with is looked at
 -- before the first write.
 local LARGEST = 9007199254740991
-local COUNTS = { 'head', 'ht', 'hb', 'turns', 'epoch', 'lease', 'attempts', 'version', 'answered', 'forkUntil' }
+local COUNTS = { 'head', 'ht', 'hb', 'turns', 'epoch', 'lease', 'attempts', 'version', 'answered', 'forkUntil', 'open' }
 local PASS_COUNTS = { 'attempts', 'lease', 'parkedUntil', 'expiresAt', 'requestedAt', 'proposedAt', 'sweeps' }
 local PASS_SIZES = { 'refused', 'calibration' }
 -- Several numbers in one field, as `conversation-record.ts` reads them.

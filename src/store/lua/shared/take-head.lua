@@ -12,6 +12,7 @@ local INPUT = '^(%d+) (%d+)\n()'
 
 -- Before the first write of a script that takes the turn.
 local function prove_input(turn)
+  read_open_calls()
   local input = redis.call('HGET', cp, 'i:' .. turn)
   if input and not string.find(input, INPUT) then refuse(cp, 'i:' .. turn) end
 end

@@ -1,3 +1,4 @@
+import { endsSlice } from '../../../domain/sliced.ts';
 import type { Breach, RuleContext } from '../../rules/rule.ts';
 import { findOpenable } from '../../rules/view.ts';
 import type { AnthropicView } from './view.ts';
@@ -26,43 +27,75 @@ export function* alternates({ turns }: AnthropicView): Generator<Breach> {
 }
 
 /** A4: the turn behind calls begins with results for exactly these, all of them, before anything else. */
-export function* answersCallsAtOnce(view: AnthropicView, context: RuleContext): Generator<Breach> {
-  const asked = new Set(view.calls.map(({ position, id }) => `${position} ${id}`));
-  const answered = new Set(view.results.map(({ position, callId }) => `${position} ${callId}`));
+export function* answersCallsAtOnce(view: AnthropicView, context: RuleContext): Generator<Breach | undefined> {
+  const asked = yield* collectPlaces(view.calls);
+  const answered = yield* collectPlaces(view.results.map(({ position, callId }) => ({ position, id: callId })));
   const openable = findOpenable(view, context);
-  for (const call of view.calls) {
-    if (!answered.has(`${call.position + 1} ${call.id}`) && !openable.has(call)) {
+  for (const [index, call] of view.calls.entries()) {
+    if (answered.get(call.position + 1)?.has(call.id) !== true && !openable.has(call)) {
       yield { path: call.path, message: 'the turn behind this call has no result for it' };
     }
+    if (endsSlice(index)) yield undefined;
   }
   for (const [position, { blocks }] of view.turns.entries()) {
+    if (endsSlice(position)) yield undefined;
     let isBehindOther = false;
     for (const block of blocks) {
       if (block.type !== 'tool_result') isBehindOther = true;
-      else if (!asked.has(`${position - 1} ${block.tool_use_id}`)) {
+      else if (asked.get(position - 1)?.has(block.tool_use_id) !== true) {
         yield { path: block.path, message: 'this result answers no call of the turn before it' };
       } else if (isBehindOther) yield { path: block.path, message: 'a result behind other content of its turn' };
     }
   }
 }
 
+/** The ids that stand in each turn. */
+function* collectPlaces(
+  placed: readonly { readonly position: number; readonly id: string }[],
+): Generator<undefined, ReadonlyMap<number, ReadonlySet<string>>> {
+  const idsAt = new Map<number, Set<string>>();
+  for (const [index, { position, id }] of placed.entries()) {
+    const ids = idsAt.get(position);
+    if (ids === undefined) idsAt.set(position, new Set([id]));
+    else ids.add(id);
+    if (endsSlice(index)) yield undefined;
+  }
+  return idsAt;
+}
+
 const LEGAL_ID = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** A5: one result for an id; ids are made of at most 64 letters, digits, `_` and `-`. */
-export function* hasLegalIds({ calls, results }: AnthropicView): Generator<Breach> {
+export function* hasLegalIds({ calls, results }: AnthropicView): Generator<Breach | undefined> {
   const answered = new Set<string>();
-  for (const { path, callId } of results) {
+  for (const [index, { path, callId }] of results.entries()) {
     if (answered.has(callId)) yield { path, message: 'a second result for one call' };
     answered.add(callId);
+    if (endsSlice(index)) yield undefined;
   }
-  for (const { path, id } of [...calls, ...results.map(({ path: at, callId }) => ({ path: at, id: callId }))]) {
-    if (!LEGAL_ID.test(id)) yield { path, message: 'an id that is not 1 to 64 of a-zA-Z0-9_-' };
+  for (const [index, { path, id }] of calls.entries()) {
+    if (!LEGAL_ID.test(id)) yield illegalId(path);
+    if (endsSlice(index)) yield undefined;
+  }
+  for (const [index, { path, callId }] of results.entries()) {
+    if (!LEGAL_ID.test(callId)) yield illegalId(path);
+    if (endsSlice(index)) yield undefined;
   }
 }
 
+function illegalId(path: string): Breach {
+  return { path, message: 'an id that is not 1 to 64 of a-zA-Z0-9_-' };
+}
+
 /** A6: no text block is empty or blank, and a final text of the assistant's ends without white space. */
-export function* endsTextsCleanly({ turns, texts }: AnthropicView, { isProbed }: RuleContext): Generator<Breach> {
-  for (const { path, text } of texts) if (text.trim() === '') yield { path, message: 'a blank text' };
+export function* endsTextsCleanly(
+  { turns, texts }: AnthropicView,
+  { isProbed }: RuleContext,
+): Generator<Breach | undefined> {
+  for (const [index, { path, text }] of texts.entries()) {
+    if (text.trim() === '') yield { path, message: 'a blank text' };
+    if (endsSlice(index)) yield undefined;
+  }
   const last = turns.at(-1);
   if (isProbed === true || last?.role !== 'assistant') return;
   const block = last.blocks.at(-1);

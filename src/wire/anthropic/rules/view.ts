@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { mapInSlices, type Sliced } from '../../../domain/sliced.ts';
-import { writeJson } from '../../rules/json.ts';
+import { writeInSlices } from '../../rules/json.ts';
 import { Reading } from '../../rules/reading.ts';
 import { type BodyView, NO_POSITION, type Position, type ViewedMessage } from '../../rules/view.ts';
 import { type Block, isMarked, readBlock } from './blocks.ts';
@@ -53,18 +53,19 @@ export function* viewAnthropic(body: unknown): Sliced<AnthropicView> {
   const turns = yield* mapInSlices(messages, (message, index) => reading.readTurn(message, index));
   reading.seeMark(read ?? {}, '');
   const loopStart = 1 + turns.findLastIndex(({ role, blocks }) => role === 'user' && !blocks.some(isResult));
-  const calls = reading.calls.map((call) => ({ ...call, mayBeUndescribed: call.position >= loopStart }));
-  yield;
+  const calls = yield* mapInSlices(reading.calls, (call) => ({
+    ...call,
+    mayBeUndescribed: call.position >= loopStart,
+  }));
   const viewed = yield* mapInSlices(turns, viewTurn);
   const blocks = turns.flatMap((turn) => turn.blocks);
   yield;
-  const json = writeJson(body);
-  yield;
+  const written = yield* writeInSlices(body, 'messages');
   return {
     ...reading.seen,
     calls,
     body,
-    json,
+    written,
     messages: viewed,
     turns,
     loopStart,

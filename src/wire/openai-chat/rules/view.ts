@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { mapInSlices, type Sliced } from '../../../domain/sliced.ts';
-import { parseJson, writeJson } from '../../rules/json.ts';
+import { parseJson, writeInSlices } from '../../rules/json.ts';
 import { Reading } from '../../rules/reading.ts';
 import type { BodyView, Position, ViewedMessage } from '../../rules/view.ts';
 import { OPENAI_MAX_TOOLS } from '../../sent-tools.ts';
@@ -61,12 +61,11 @@ export function* viewChat(body: unknown): Sliced<ChatView> {
   const described = (tools ?? []).map((tool, index) => reading.read(toolSchema, tool, `tools[${index}]`));
   const chat = yield* mapInSlices(messages, (message, position) => reading.readMessage(message, position));
   yield;
-  const json = writeJson(body);
-  yield;
+  const written = yield* writeInSlices(body, 'messages');
   return {
     ...reading.seen,
     body,
-    json,
+    written,
     messages: chat.map(viewMessage),
     chat,
     tools: described.flatMap((tool, index) => {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { mapInSlices, type Sliced } from '../../../domain/sliced.ts';
-import { parseJson, writeJson } from '../../rules/json.ts';
+import { parseJson, writeInSlices } from '../../rules/json.ts';
 import { Reading } from '../../rules/reading.ts';
 import { type BodyView, NO_POSITION, type Position, type ViewedMessage, type ViewedTool } from '../../rules/view.ts';
 import { OPENAI_MAX_TOOLS } from '../../sent-tools.ts';
@@ -47,12 +47,11 @@ export function* viewResponses(body: unknown): Sliced<ResponsesView> {
   const described = (tools ?? []).map((tool, index) => reading.read(toolSchema, tool, `tools[${index}]`));
   const items = yield* reading.readInput(input);
   yield;
-  const json = writeJson(body);
-  yield;
+  const written = yield* writeInSlices(body, 'input');
   return {
     ...reading.seen,
     body,
-    json,
+    written,
     messages: items,
     items,
     tools: described.flatMap((tool, index) => listTools(tool, `tools[${index}]`)),

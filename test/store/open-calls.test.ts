@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { StepOutcome, TurnLease } from '../../src/domain/ports/turn-store.ts';
+import { openStore, type Store } from '../../src/store/open-store.ts';
+import { encodeArguments, loadScript } from '../../src/store/script.ts';
+import { recordStep } from '../../src/store/turns/record-step.ts';
+import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
+import { acceptAndClaim, callsStep, claimHead, newConversation, resultStep, toWaitFor } from './samples.ts';
+
+const FEW = 10;
+/** As many as a message may have. */
+const MANY = 1_000;
+const RESULTS = 8;
+
+let suite: SuiteRedis;
+let store: Store;
+beforeAll(() => {
+  suite = openSuiteRedis();
+  store = openStore(suite.redis, suite.keyspace);
+});
+afterAll(() => suite.close());
+
+async function openCalls(count: number): Promise<{ readonly lease: TurnLease; readonly ids: readonly string[] }> {
+  const conversation = newConversation();
+  const { lease } = await acceptAndClaim(store, conversation, 't');
+  const step = callsStep('m1', 1, count);
+  await store.recordStep(lease, step);
+  return { lease, ids: step.opens.map(({ id }) => id) };
+}
+
+async function openAwaitedCalls(count: number): ReturnType<typeof openCalls> {
+  const { lease, ids } = await openCalls(count);
+  await store.suspend(lease, { for: 'tools', step: 'm1', waitMs: 0, calls: toWaitFor(ids, 0) });
+  const claimed = await claimHead(store, lease.conversation);
+  return { lease: claimed.lease, ids };
+}
+
+/**
+ * Counts what a script goes through: characters that it gives to Redis and gets back, and those that it searches by a pattern.
+ * The count is the same on any machine.
+ */
+const COUNTER = `local work, server, text = 0, redis, string
+local function count(value)
+  if type(value) == 'table' then for _, each in pairs(value) do count(each) end
+  elseif type(value) == 'string' then work = work + #value
+  else work = work + 1 end
+end
+local function counted(call)
+  return function(...)
+    local reply = call(...)
+    count({ ... })
+    count(reply)
+    return reply
+  end
+end
+local function searched(find)
+  return function(subject, ...)
+    count(subject)
+    return find(subject, ...)
+  end
+end
+local redis = { call = counted(server.call), pcall = counted(server.pcall) }
+local string = { find = searched(text.find), match = searched(text.match), gmatch = searched(text.gmatch),
+  sub = text.sub, format = text.format, gsub = text.gsub }
+`;
+
+/** Records a step as the store does, and counts the work of its script and the characters of its reply. */
+async function countRecord(lease: TurnLease, outcome: StepOutcome): Promise<number> {
+  const script = loadScript(recordStep(suite.keyspace));
+  const counting = `${COUNTER}local function run()\n${script.lua}\nend\nlocal reply = run()\nreturn { work, reply }`;
+  const args = encodeArguments(script, { lease, outcome });
+  const [work, reply] = (await suite.redis.call('eval', [counting, ...args])) as [number, readonly string[]];
+  expect(reply[0]).toBe('recorded');
+  return work + JSON.stringify(reply).length;
+}
+
+/** The first results, while nearly all calls are open. */
+async function countResults(open: typeof openCalls, count: number): Promise<number> {
+  const { lease, ids } = await open(count);
+  let work = 0;
+  for (const id of ids.slice(0, RESULTS)) work += await countRecord(lease, resultStep(`t:${id}`, id));
+  return work;
+}
+
+describe.each([
+  ['of calls that its worker runs', openCalls],
+  ['of calls that it waited for', openAwaitedCalls],
+])('a turn records results %s', (_name, open) => {
+  test(`at the same cost to Redis with ${MANY} open calls as with ${FEW}`, async () => {
+    const few = await countResults(open, FEW);
+    const many = await countResults(open, MANY);
+    // Counts with more digits alone.
+    expect(many / few).toBeLessThan(1.05);
+  });
+});
+
+describe('open calls', () => {
+  test('are read in the order in which they were made, whatever was answered meanwhile', async () => {
+    const { lease, ids } = await openCalls(200);
+    for (const id of [ids[3], ids[150], ids[0]]) await store.recordStep(lease, resultStep(`t:${id}`, id as string));
+    const state = await store.readConversation(lease.conversation);
+    const left = ids.filter((_, index) => ![0, 3, 150].includes(index));
+    expect(state?.openCalls).toEqual(left.map((id) => ({ id, providerId: `call_${id}` })));
+  });
+
+  test('are answered in the order in which they were made when their turn fails', async () => {
+    const { lease, ids } = await openCalls(200);
+    await store.settle(lease, { state: 'failed', failure: { code: 'model_failed', message: 'm' } }, 'wake');
+    const entries = await store.readLog(lease.conversation, [{ from: 3, to: 202 }]);
+    expect(entries.map(({ message }) => message.toolCallId)).toEqual(ids);
+    expect((await store.readConversation(lease.conversation))?.openCalls).toEqual([]);
+  });
+});
