@@ -10,16 +10,13 @@ const schema = z.strictObject({ messages: z.array(messageSchema), when: z.number
 const user = { role: 'user', content: 'hi' };
 
 describe('input at a border', () => {
-  test.each([
-    ['bytes', () => new Uint8Array(5_000_000)],
-    ['a boxed text', () => Object('x'.repeat(5_000_000)) as unknown],
-  ])('refuses %s without listing a key per byte', (_, make) => {
+  test('refuses bytes without listing a key per byte', () => {
     let reads = 0;
     const watched = z.unknown().transform((value) => {
       reads += 1;
       return value;
     });
-    expect(errorOf(() => parseInput(watched, make(), 'input'))).toMatchObject({
+    expect(errorOf(() => parseInput(watched, new Uint8Array(5_000_000), 'input'))).toMatchObject({
       code: 'invalid_input',
       details: undefined,
     });
