@@ -39,7 +39,7 @@ await startWorkers({
     if (event.type !== 'turn_claimed' && event.type !== 'turn_settled') return;
     const { type, conversation, turn } = event;
     // A pipe is written at once, so that a kill loses no line of what came before it.
-    process.stdout.write(`${JSON.stringify({ type, turn: `${conversation.id}/${turn}`, at: Date.now() })}\n`);
+    process.stdout.write(`${JSON.stringify({ type, turn: `${conversation}/${turn}`, at: Date.now() })}\n`);
   },
 });
 process.stdout.write(`${JSON.stringify({ type: 'started', turn: '', at: Date.now() })}\n`);

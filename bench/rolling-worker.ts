@@ -65,9 +65,9 @@ const workers = await startWorkers({
     if (event.type === 'worker_failed') process.stderr.write(`${event.where}: ${String(event.error)}\n`);
     if (event.type === 'lease_returned') {
       const { type, what, isCutOff, conversation, turn } = event;
-      tell({ type, what, isCutOff, turn: `${conversation.id}/${turn}` });
+      tell({ type, what, isCutOff, turn: `${conversation}/${turn}` });
     }
-    if (event.type === 'turn_claimed') tell({ type: event.type, turn: `${event.conversation.id}/${event.turn}` });
+    if (event.type === 'turn_claimed') tell({ type: event.type, turn: `${event.conversation}/${event.turn}` });
     if (event.type === 'lease_lost') tell({ type: event.type, why: event.why, turn: '' });
     if (event.type === 'tool_called') tell({ type: event.type, outcome: event.outcome, turn: '' });
     if (event.type === 'pass_ended') tell({ type: event.type, outcome: event.outcome, turn: '' });

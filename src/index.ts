@@ -20,7 +20,7 @@ export type {
   WorkerEvent,
 } from './domain/events.ts';
 
-export type { ConversationRef } from './domain/ids.ts';
+export type { NamedConversation } from './domain/ids.ts';
 export type { ModelWindow } from './domain/limits.ts';
 export type { Message, Role as MessageRole, ToolCall } from './domain/message.ts';
 export {

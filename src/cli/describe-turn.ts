@@ -1,4 +1,4 @@
-import { DEFAULT_TENANT } from '../domain/ids.ts';
+import { DEFAULT_TENANT, type NamedConversation } from '../domain/ids.ts';
 import { isAnswerKind, type TurnView, type Waiting, type WaitingCall } from '../domain/turn.ts';
 
 type Described = Pick<TurnView, 'turn' | 'state' | 'failure' | 'waiting'>;
@@ -29,16 +29,14 @@ export function describeCall({ name, arguments: text }: Pick<WaitingCall, 'name'
   return `${name}(${text})`;
 }
 
-interface TurnName {
-  readonly tenant: string;
-  readonly id: string;
+interface TurnName extends NamedConversation {
   readonly turn: string;
 }
 
 /** The commands that bring what a turn waits for; what comes by itself needs none. */
-export function adviseAnswer({ tenant, id, turn }: TurnName, waiting: Waiting | undefined): string[] {
+export function adviseAnswer({ tenant, conversation, turn }: TurnName, waiting: Waiting | undefined): string[] {
   if (waiting === undefined || !isAnswerKind(waiting.for)) return [];
   const whose = tenant === DEFAULT_TENANT ? '' : ` --tenant ${tenant}`;
   const brings = waiting.for === 'tools' ? '--content <text>' : '--approve (or --deny)';
-  return waiting.calls.map((call) => `turnfold answer ${id} ${turn} ${call.id}${whose} ${brings}`);
+  return waiting.calls.map((call) => `turnfold answer ${conversation} ${turn} ${call.id}${whose} ${brings}`);
 }

@@ -1,6 +1,5 @@
 import { styleText } from 'node:util';
 import { isTurnfoldError } from '../domain/errors.ts';
-import type { ConversationRef } from '../domain/ids.ts';
 import { isRefusal } from '../domain/redis-refusal.ts';
 import { clipText, describeThrown, isError, readSafely } from '../domain/thrown.ts';
 import { escapeActing } from '../domain/visible-text.ts';
@@ -54,11 +53,6 @@ const STACK_CHARACTERS = 16_000;
 
 export function writeJson(output: Output, value: unknown): void {
   output.line(JSON.stringify(value));
-}
-
-/** A result of a list as its command prints it: `tenant` and `conversation` as texts, as every other command names them. */
-export function nameFlat({ conversation, ...rest }: { readonly conversation: ConversationRef }): object {
-  return { tenant: conversation.tenant, conversation: conversation.id, ...rest };
 }
 
 /** Prints why a command failed and answers its exit code. To programs what has no code, since it is ours, is a `defect`. */

@@ -3,7 +3,7 @@ import type { ConversationState } from '../domain/conversation.ts';
 import { diffInSlices, type VersionChange } from '../domain/diff.ts';
 import type { TurnfoldError } from '../domain/errors.ts';
 import type { OpenCall } from '../domain/history.ts';
-import { type ConversationRef, seqOfCallId } from '../domain/ids.ts';
+import { type ConversationRef, type NamedConversation, nameConversation, seqOfCallId } from '../domain/ids.ts';
 import { FRAMING_TOKENS } from '../domain/limits.ts';
 import type { LogEntry, Message } from '../domain/message.ts';
 import type { ToolDescription } from '../domain/model.ts';
@@ -33,9 +33,7 @@ export interface AgentSetup {
 }
 
 /** What the agent still knows. */
-export interface ContextView {
-  /** id of the conversation */
-  readonly conversation: string;
+export interface ContextView extends NamedConversation {
   /** number of the version that is shown; 0 is the whole log */
   readonly version: number;
   /** the last seq of the log that it holds */
@@ -58,8 +56,10 @@ export interface ContextView {
 }
 
 /** Head, size and the pass in progress, without messages. @throws not_found */
-export async function describeConversation(ports: ClientPorts, name: ConversationName): Promise<ConversationState> {
-  const conversation = readConversationName(name);
+export async function describeConversation(
+  ports: ClientPorts,
+  conversation: ConversationRef,
+): Promise<ConversationState> {
   const state = await ports.contexts.readConversation(conversation);
   if (state === undefined) throw noConversation(conversation);
   return state;
@@ -81,10 +81,11 @@ export interface ConversationView extends Omit<ConversationState, 'openCalls'> {
 
 /** Head, size, open calls and the pass in progress, without messages. @throws not_found */
 export async function viewConversation(ports: ClientPorts, name: ConversationName): Promise<ConversationView> {
-  const { openCalls, ...state } = await describeConversation(ports, name);
+  const conversation = readConversationName(name);
+  const { openCalls, ...state } = await describeConversation(ports, conversation);
   const seqs = [...new Set(openCalls.map(({ id }) => seqOfCallId(id)))];
   const ranges = seqs.map((seq) => ({ from: seq, to: seq }));
-  const entries = seqs.length === 0 ? [] : await ports.contexts.readLog(readConversationName(name), ranges);
+  const entries = seqs.length === 0 ? [] : await ports.contexts.readLog(conversation, ranges);
   const calls = new Map(entries.flatMap(({ message }) => (message.toolCalls ?? []).map((call) => [call.id, call])));
   // A call whose message was erased between the two reads is no longer open.
   const known = openCalls.flatMap((open) => {
@@ -105,7 +106,7 @@ export async function readContextView(
   const source = await ports.contexts.readContext(conversation, at);
   if (source === undefined) {
     // A version that is not there, of a conversation that is?
-    const { size } = await describeConversation(ports, name);
+    const { size } = await describeConversation(ports, conversation);
     throw at.version === undefined
       ? noConversation(conversation)
       : missingVersion(conversation, size, { number: at.version, field: 'version' });
@@ -114,7 +115,7 @@ export async function readContextView(
   const tokens = items.reduce((sum, item) => sum + item.tokens, FRAMING_TOKENS);
   const setup = await readSetup(ports, conversation, version);
   return {
-    conversation: conversation.id,
+    ...nameConversation(conversation),
     version: version.number,
     head,
     tokens,
@@ -157,14 +158,16 @@ export async function showVersion(ports: ClientPorts, name: ConversationName, nu
 
 /** The whole log, archived messages included, oldest first. @throws not_found */
 export async function readWholeLog(ports: ClientPorts, name: ConversationName): Promise<LogEntry[]> {
-  const { head } = await describeConversation(ports, name);
-  return head === 0 ? [] : await ports.contexts.readLog(readConversationName(name), [{ from: 1, to: head }]);
+  const conversation = readConversationName(name);
+  const { head } = await describeConversation(ports, conversation);
+  return head === 0 ? [] : await ports.contexts.readLog(conversation, [{ from: 1, to: head }]);
 }
 
 /** Kept versions, oldest first. @throws not_found */
 export async function listVersions(ports: ClientPorts, name: ConversationName): Promise<Version[]> {
-  await describeConversation(ports, name);
-  return await ports.contexts.listVersions(readConversationName(name));
+  const conversation = readConversationName(name);
+  await describeConversation(ports, conversation);
+  return await ports.contexts.listVersions(conversation);
 }
 
 /** What changed between two versions; 0 is the whole log. @throws invalid_input, not_found, version_gone */
@@ -177,7 +180,7 @@ export async function diff(
   const conversation = readConversationName(name);
   parseInput(versionSchema, before, 'before');
   parseInput(versionSchema, after, 'after');
-  const { size } = await describeConversation(ports, name);
+  const { size } = await describeConversation(ports, conversation);
   const read = async (number: number, field: string): Promise<Version> => {
     if (number === START_VERSION.number) return START_VERSION;
     const version = await ports.contexts.readVersion(conversation, number);

@@ -3,7 +3,13 @@ import { findVersionBefore } from '../domain/compaction/restore.ts';
 import type { Told } from '../domain/durability.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import type { OpenCall } from '../domain/history.ts';
-import { type ConversationRef, idSchema, seqOfCallId } from '../domain/ids.ts';
+import {
+  type ConversationRef,
+  idSchema,
+  type NamedConversation,
+  nameConversation,
+  seqOfCallId,
+} from '../domain/ids.ts';
 import type { LogEntry } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { ForkBatch, ForkEndResult, ForkLost, ForkPlan, KeptTexts } from '../domain/ports/version-store.ts';
@@ -23,9 +29,7 @@ const forkSchema = contextPointSchema.extend({
 export type ForkInput = z.input<typeof forkSchema>;
 
 /** A conversation that was made by a fork. */
-export interface Fork {
-  /** id of the new conversation */
-  readonly conversation: string;
+export interface Fork extends NamedConversation {
   /** its last seq when it was made */
   readonly head: number;
 }
@@ -63,7 +67,7 @@ export async function forkConversation(
   const { plan } = begun;
   const done = begun.status === 'done' ? begun : await copy(ports, { conversation, operation, plan }, begun.copied);
   checkHeld(done, { field: 'operation', id: operation });
-  return { conversation: conversation.id, head: plan.head };
+  return { ...nameConversation(conversation), head: plan.head };
 }
 
 /** Goes on behind `copied`. Where a failover has cut what was copied, once more from there, texts first. */

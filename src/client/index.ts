@@ -13,7 +13,7 @@ export type { VersionChange } from '../domain/diff.ts';
 export type { Durability } from '../domain/durability.ts';
 export { type ErrorCode, type ErrorContext, isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
 export type { OpenCall } from '../domain/history.ts';
-export type { ConversationRef } from '../domain/ids.ts';
+export type { NamedConversation } from '../domain/ids.ts';
 export type { LogEntry, Message, ToolCall, WeighedMessage, Weight } from '../domain/message.ts';
 export type { ToolDescription } from '../domain/model.ts';
 export type { ConversationStanding, ListedConversation, WaitingTurn } from '../domain/ports/listing-store.ts';

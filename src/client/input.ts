@@ -119,21 +119,21 @@ type MessageInput = z.input<typeof messageSchema>;
 export type ConversationName =
   | string
   | {
-      /** whose conversation it is */
-      readonly tenant: string;
+      /** whose conversation it is (default `_`) */
+      readonly tenant?: string | undefined;
       /** its id */
-      readonly id: string;
+      readonly conversation: string;
     };
 
 /** @param at what the caller calls it. @throws invalid_input */
 export function readConversationName(name: ConversationName, at = 'conversation'): ConversationRef {
   if (!isMapping(name)) return { id: parseInput(idSchema, name, at), tenant: DEFAULT_TENANT };
-  const { tenant, id } = parseInput(nameSchema, name, at);
+  const { tenant, conversation: id } = parseInput(nameSchema, name, at);
   return { id: parseInput(idSchema, id, at), tenant: parseInput(conversationFields.tenant, tenant, 'tenant') };
 }
 
 /** Reads both fields once; what is wrong with them is told under the names that the caller knows. */
-const nameSchema = z.object({ tenant: z.unknown(), id: z.unknown() });
+const nameSchema = z.object({ tenant: z.unknown(), conversation: z.unknown() });
 
 /** @throws invalid_input */
 export function readTurnId(turn: string): string {

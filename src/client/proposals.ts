@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { REASONS, type Reason } from '../domain/compaction/thresholds.ts';
 import { diffInSlices, type VersionChange } from '../domain/diff.ts';
 import { TurnfoldError } from '../domain/errors.ts';
-import { type ConversationRef, idSchema } from '../domain/ids.ts';
+import { type ConversationRef, idSchema, type NamedConversation, nameConversation } from '../domain/ids.ts';
 import { MAX_MESSAGE_BYTES } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { DecisionAnswer, DecisionResult, WaitingProposal } from '../domain/ports/proposal-store.ts';
@@ -43,9 +43,7 @@ export type ApprovalInput = z.input<typeof approvalSchema>;
 export type RejectionInput = z.input<typeof rejectionSchema>;
 
 /** What a pass under review would commit. Sizes in tokens, times in ms since epoch. */
-export interface ProposalView {
-  /** id of the conversation */
-  readonly conversation: string;
+export interface ProposalView extends NamedConversation {
   /** its id, by which it is approved or rejected */
   readonly proposal: string;
   /** those included that came while it waits */
@@ -150,7 +148,7 @@ async function describeProposal(
     version.segments.flatMap((segment) => (segment.kind === 'checkpoint' ? [[segment.text, segment.weight]] : [])),
   );
   return {
-    conversation: conversation.id,
+    ...nameConversation(conversation),
     proposal: id,
     reasons,
     strategy,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { TurnfoldError } from '../domain/errors.ts';
-import type { ConversationRef } from '../domain/ids.ts';
+import { type ConversationRef, type NamedConversation, nameConversation } from '../domain/ids.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { AcceptRequest, AcceptResult } from '../domain/ports/turn-store.ts';
 import { isSettled, TURN_LIMITS, type TurnState, type TurnView } from '../domain/turn.ts';
@@ -20,9 +20,7 @@ import type { ClientPorts } from './ports.ts';
 import { beingCopied, notFailed } from './refusals.ts';
 import { checkHeld, nameUnanswered } from './unsure.ts';
 
-export interface EnqueuedTurn {
-  /** id of the conversation */
-  readonly conversation: string;
+export interface EnqueuedTurn extends NamedConversation {
   /** id of the turn: the caller's, or a new one */
   readonly turn: string;
   /** its state when the call was answered */
@@ -77,7 +75,7 @@ export async function acceptTurn(ports: ClientPorts, { priority, ...request }: T
   if (!('needsWake' in result)) throw refuseTurn(request, result);
   if (result.needsWake) await ports.wakes.wake('turn', conversation, wake, priority === undefined ? {} : { priority });
   checkHeld(result, name);
-  return { conversation: conversation.id, turn, state: result.state, isNew: result.status === 'accepted' };
+  return { ...nameConversation(conversation), turn, state: result.state, isNew: result.status === 'accepted' };
 }
 
 /** What makes a turn sent again the same. */

@@ -1,13 +1,11 @@
-import type { ConversationRef } from './ids.ts';
+import type { NamedConversation } from './ids.ts';
 import type { ModelErrorKind } from './model.ts';
 import type { PassEvent } from './pass-events.ts';
 import type { SetAside } from './ports/sweep-store.ts';
 import type { WaitKind } from './turn.ts';
 
 /** Ids that a log line may carry, never a metric label. Contents are in no event. */
-export interface EventScope {
-  /** whose it is */
-  readonly conversation: ConversationRef;
+export interface EventScope extends NamedConversation {
   /** id of the turn, where there is one */
   readonly turn?: string;
   /** id of the pass, where there is one */

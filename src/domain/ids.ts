@@ -13,6 +13,18 @@ export interface ConversationRef {
 
 export const DEFAULT_TENANT = '_';
 
+/** A conversation as every view, event and JSON line names it. */
+export interface NamedConversation {
+  /** whose conversation it is; `_` by default */
+  readonly tenant: string;
+  /** its id */
+  readonly conversation: string;
+}
+
+export function nameConversation({ tenant, id }: ConversationRef): NamedConversation {
+  return { tenant, conversation: id };
+}
+
 /**
  * The call id that the log uses: unique by construction, since a log has one entry per seq. The provider's own id may
  * repeat from one response to the next; it is kept beside this one.

@@ -166,8 +166,8 @@ export function describeEvent(event: WorkerEvent): LogLine {
   return { ...line, fields: { event: event.type, ...readScope(event), ...line.fields } };
 }
 
-function readScope({ conversation, turn, passId }: Partial<EventScope>): LogLine['fields'] {
-  return { tenant: conversation?.tenant, conversation: conversation?.id, turn, pass: passId };
+function readScope({ tenant, conversation, turn, passId }: Partial<EventScope>): LogLine['fields'] {
+  return { tenant, conversation, turn, pass: passId };
 }
 
 /** Nothing is wrong with a model whose call ended so. */

@@ -1,4 +1,4 @@
-import type { EventListener, HeldWrite, WorkerEvent } from '../domain/events.ts';
+import type { EventListener, EventScope, HeldWrite } from '../domain/events.ts';
 import type { Clock } from '../domain/ports/clock.ts';
 import { findWriteRefusal } from '../domain/redis-errors.ts';
 import type { Timers } from './timers.ts';
@@ -15,7 +15,7 @@ export interface HoldPorts {
 export interface Held {
   readonly write: HeldWrite;
   /** whose write it is */
-  readonly scope: Pick<Extract<WorkerEvent, { type: 'write_held' }>, 'conversation' | 'turn' | 'passId'>;
+  readonly scope: EventScope;
   /** ends the hold */
   readonly signal: AbortSignal;
 }

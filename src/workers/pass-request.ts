@@ -1,5 +1,5 @@
 import type { EventListener } from '../domain/events.ts';
-import type { ConversationRef } from '../domain/ids.ts';
+import { type ConversationRef, nameConversation } from '../domain/ids.ts';
 import type { PassHold } from '../domain/pass-events.ts';
 import type { IdSource } from '../domain/ports/clock.ts';
 import type { PassIntake, PassRequest } from '../domain/ports/pass-store.ts';
@@ -27,7 +27,7 @@ export async function requestPass(
   if (result.status !== 'requested' && result.status !== 'joined') return undefined;
   if (result.needsWake) await wakes.wake('pass', conversation, wake, { askedIn: tracing.current() });
   const isJoined = result.status === 'joined';
-  onEvent({ type: 'pass_requested', conversation, passId: result.passId, reasons, isJoined });
+  onEvent({ type: 'pass_requested', ...nameConversation(conversation), passId: result.passId, reasons, isJoined });
   return result.passId;
 }
 
@@ -37,5 +37,5 @@ export function tellOfHold(
   conversation: ConversationRef,
   why: PassHold,
 ): void {
-  onEvent({ type: 'pass_held', conversation, why });
+  onEvent({ type: 'pass_held', ...nameConversation(conversation), why });
 }

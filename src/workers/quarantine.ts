@@ -1,6 +1,6 @@
 import { isTurnfoldError } from '../domain/errors.ts';
 import type { EventListener } from '../domain/events.ts';
-import type { ConversationRef } from '../domain/ids.ts';
+import { type ConversationRef, nameConversation } from '../domain/ids.ts';
 import type { IdSource } from '../domain/ports/clock.ts';
 import type { WakeQueue } from '../domain/ports/queue.ts';
 import type { SummaryStore } from '../domain/ports/summary-store.ts';
@@ -44,7 +44,7 @@ async function setRecordAside(ports: QuarantinePorts, conversation: Conversation
 }
 
 function report({ onEvent }: QuarantinePorts, conversation: ConversationRef, setAside: SetAside | undefined): void {
-  if (setAside !== undefined) onEvent({ type: 'record_quarantined', ...setAside, conversation });
+  if (setAside !== undefined) onEvent({ type: 'record_quarantined', ...setAside, ...nameConversation(conversation) });
 }
 
 function describePlace({ key = '', field = '' }: Readonly<Record<string, unknown>> = {}): string {

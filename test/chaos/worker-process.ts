@@ -15,14 +15,14 @@ function tellEvent(event: WorkerEvent): void {
     case 'turn_claimed':
     case 'turn_suspended':
     case 'turn_settled':
-      return tell({ type: event.type, key: `${event.conversation.id}/${event.turn}` });
+      return tell({ type: event.type, key: `${event.conversation}/${event.turn}` });
     case 'lease_lost':
       if (event.what === 'turn') {
-        tell({ type: event.type, key: `${event.conversation.id}/${event.turn}`, why: event.why });
+        tell({ type: event.type, key: `${event.conversation}/${event.turn}`, why: event.why });
       }
       return;
     case 'worker_failed':
-      if (event.turn !== undefined) tell({ type: event.type, key: `${event.conversation?.id}/${event.turn}` });
+      if (event.turn !== undefined) tell({ type: event.type, key: `${event.conversation}/${event.turn}` });
       return;
     case 'pass_ended':
       return tell({ type: event.type, outcome: event.outcome, reasons: event.reasons });

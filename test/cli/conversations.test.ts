@@ -240,8 +240,16 @@ describe('show and versions', () => {
 describe('restore, rollback and fork', () => {
   test('of a conversation with a turn', async () => {
     await turnfold('enqueue', 'r1', 'hello', '--agent', 'workspace', '--turn', 't1', '--wait', '20');
-    expect(await readOne('fork', 'r1', 'r2', '--head', '1')).toStrictEqual({ conversation: 'r2', head: 1 });
-    expect(await readOne('fork', 'r1', 'r2', '--head', '1')).toStrictEqual({ conversation: 'r2', head: 1 });
+    expect(await readOne('fork', 'r1', 'r2', '--head', '1')).toStrictEqual({
+      tenant: '_',
+      conversation: 'r2',
+      head: 1,
+    });
+    expect(await readOne('fork', 'r1', 'r2', '--head', '1')).toStrictEqual({
+      tenant: '_',
+      conversation: 'r2',
+      head: 1,
+    });
     expect(await readOne('rollback', 'r1', 't1')).toMatchObject({ number: 1, cause: 'rollback', archived: 2 });
     expect(await readOne('show', 'r1')).toMatchObject({ version: 1, head: 2, items: [] });
     expect((await turnfold('fork', 'r1', 'r2', '--head', '1')).stdout).toBe('r2  1 messages, copied from r1\n');

@@ -136,7 +136,7 @@ describe('dev at a terminal', () => {
     type('hang');
     await expect
       .poll(async () => (await fixture.client.conversations({ state: 'running' })).conversations, LONG)
-      .toMatchObject([{ conversation: { id: conversation } }]);
+      .toMatchObject([{ conversation }]);
     press(CTRL_C);
     await sees('canceled');
     type('still there?');

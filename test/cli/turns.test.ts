@@ -54,7 +54,9 @@ describe('result and answer', () => {
     await ask('a2', 'elsewhere');
     const file = await writeTemporary('result.txt', 'no such parcel');
     const brought = await turnfold('answer', 'a2', 't1', 'c2_0', '--file', file, '--error', '--json');
-    expect(readJsonLines(brought.stdout)).toEqual([{ conversation: 'a2', turn: 't1', outcome: 'going_on' }]);
+    expect(readJsonLines(brought.stdout)).toEqual([
+      { tenant: '_', conversation: 'a2', turn: 't1', outcome: 'going_on' },
+    ]);
     await own.client.result('a2', 't1', { waitMs: 20_000 });
     expect((await own.client.log('a2')).at(2)?.message).toMatchObject({ content: 'no such parcel', isError: true });
   }, 60_000);
@@ -117,7 +119,7 @@ describe('turns', () => {
     const { turns } = await own.client.openTurns('o1');
     const json = await turnfold('turns', 'o1', '--json');
     expect(json).toMatchObject({ code: 0, stderr: '' });
-    expect(readJsonLines(json.stdout)).toEqual(turns.map((turn) => ({ conversation: 'o1', ...turn })));
+    expect(readJsonLines(json.stdout)).toEqual(turns.map((turn) => ({ tenant: '_', conversation: 'o1', ...turn })));
     const [state] = readJsonLines((await turnfold('describe', 'o1', '--json')).stdout);
     expect(state).toMatchObject({ openTurns: { turns: [{ turn: 't1' }], mailbox: 2, scheduled: 1 } });
   }, 60_000);
@@ -135,7 +137,7 @@ describe('turns', () => {
     expect((await turnfold('describe', 'o2', '--tenant', 'acme')).stdout).toMatch(
       /^ {2}turn +t1 {2}scheduled {2}for 20/m,
     );
-    for (const turn of ['t1', 't2']) await own.client.cancel({ tenant: 'acme', id: conversation }, turn);
+    for (const turn of ['t1', 't2']) await own.client.cancel({ tenant: 'acme', conversation }, turn);
     expect(await turnfold('turns', 'o2', '--tenant', 'acme')).toMatchObject({
       code: 0,
       stdout: '',
@@ -150,7 +152,7 @@ describe('turns', () => {
 describe('lists over all conversations', () => {
   test('waiting shows the calls that wait, with their arguments, by tenant and kind', async () => {
     await own.client.enqueueTurn({ conversation: 'w1', tenant: 'lists', agent: 'asker', turn: 't1', input: 'guarded' });
-    const state = async () => (await own.client.result({ tenant: 'lists', id: 'w1' }, 't1')).state;
+    const state = async () => (await own.client.result({ tenant: 'lists', conversation: 'w1' }, 't1')).state;
     await expect.poll(state, { timeout: 10_000 }).toBe('waiting');
     const listed = await turnfold('waiting', '--tenant', 'lists');
     expect(listed).toMatchObject({ code: 0, stderr: expect.stringContaining('turnfold turns <conversation>') });
@@ -210,7 +212,7 @@ test('erase of what is not there says so and has not failed; made again it tells
     stdout: '',
     stderr: 'nothing was there as x1 of tenant _; --tenant looks in another\n',
   });
-  expect(await own.client.describe({ tenant: 'acme', id: 'x1' })).toMatchObject({ agent: 'asker' });
+  expect(await own.client.describe({ tenant: 'acme', conversation: 'x1' })).toMatchObject({ agent: 'asker' });
   const erased = await turnfold('erase', 'x1', '--yes', '--tenant', 'acme');
   expect(erased).toMatchObject({
     code: 0,
@@ -219,7 +221,11 @@ test('erase of what is not there says so and has not failed; made again it tells
   });
   expect(await turnfold('erase', 'x1', '--yes', '--tenant', 'acme')).toEqual(erased);
   const json = await turnfold('erase', 'nobody', '--yes', '--json');
-  expect(json).toMatchObject({ code: 0, stdout: '{"conversation":"nobody","removedKeys":0}\n', stderr: '' });
+  expect(json).toMatchObject({
+    code: 0,
+    stdout: '{"tenant":"_","conversation":"nobody","removedKeys":0}\n',
+    stderr: '',
+  });
 }, 60_000);
 
 test('describe tells of a conversation without its messages; erase removes it, when that is meant', async () => {

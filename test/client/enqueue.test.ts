@@ -17,6 +17,7 @@ describe('the same turn id', () => {
 
   test('is accepted once, and answers its present state', async () => {
     expect(await fixture.client.enqueueTurn(turn)).toStrictEqual({
+      tenant: '_',
       conversation: 'again',
       turn: 't1',
       state: 'queued',
@@ -42,7 +43,9 @@ describe('the same turn id', () => {
     for (const place of [{ conversation: 'again-2' }, { tenant: 'acme' }]) {
       expect(await fixture.client.enqueueTurn({ ...turn, ...place })).toMatchObject({ isNew: true });
     }
-    expect(await fixture.client.result({ tenant: 'acme', id: 'again' }, 't1')).toMatchObject({ state: 'queued' });
+    expect(await fixture.client.result({ tenant: 'acme', conversation: 'again' }, 't1')).toMatchObject({
+      state: 'queued',
+    });
   });
 });
 

@@ -20,7 +20,7 @@ test('a fork whose last batches went with a master is copied on before it is ope
   const client = createMemoryClient(store, { versions: { ...store, endFork } });
   const messages = Array.from({ length: MESSAGES }, (_, at) => ({ role: 'user' as const, content: `message ${at}` }));
   await client.append({ conversation: 'source', agent: 'guide', messages });
-  expect(await client.fork('source', 'copy')).toEqual({ conversation: 'copy', head: MESSAGES });
+  expect(await client.fork('source', 'copy')).toEqual({ tenant: '_', conversation: 'copy', head: MESSAGES });
   expect(ends).toEqual([MESSAGES, MESSAGES]);
   expect(await client.log('copy')).toEqual(await client.log('source'));
 });

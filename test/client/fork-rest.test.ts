@@ -33,6 +33,6 @@ test('a source whose time to live is shorter than its copy takes is not erased m
   await store.endPass((await claimPass(store, source)).lease, endOf({ conversationTtl: TTL_MS }));
   // Nearly over when the fork begins.
   db.advance(0.9 * TTL_MS);
-  expect(await client.fork(source.id, 'copy')).toEqual({ conversation: 'copy', head: MESSAGES });
+  expect(await client.fork(source.id, 'copy')).toEqual({ tenant: '_', conversation: 'copy', head: MESSAGES });
   expect(looks).toEqual(['kept', 'kept', 'kept', 'kept']);
 });

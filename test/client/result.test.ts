@@ -123,8 +123,8 @@ test.each<[string, string, string, number | undefined]>([
 test.each<[string, unknown]>([
   ['conversation', 'a b'],
   ['conversation', undefined],
-  ['conversation', { tenant: '_', id: '' }],
-  ['tenant', { tenant: 'a/b', id: 'x' }],
+  ['conversation', { tenant: '_', conversation: '' }],
+  ['tenant', { tenant: 'a/b', conversation: 'x' }],
 ])('a conversation is named by ids: %s of %j', async (field, name) => {
   const call = fixture.client.result(name as string, 't1');
   await expect(call).rejects.toMatchObject({ code: 'invalid_input', field });

@@ -185,7 +185,11 @@ describe('rollBackTurn', () => {
 describe('fork', () => {
   test('is the same conversation under another name, and goes on by itself', async () => {
     await makeOld('trunk');
-    expect(await fixture.client.fork('trunk', 'branch')).toStrictEqual({ conversation: 'branch', head: 49 });
+    expect(await fixture.client.fork('trunk', 'branch')).toStrictEqual({
+      tenant: '_',
+      conversation: 'branch',
+      head: 49,
+    });
     expect(await contents('branch')).toStrictEqual(await contents('trunk'));
     expect(await fixture.client.log('branch')).toStrictEqual(await fixture.client.log('trunk'));
     expect(await fixture.client.versions('branch')).toMatchObject([{ number: 1, cause: 'fork', base: 48 }]);
@@ -260,7 +264,7 @@ describe('fork', () => {
       field: 'conversation',
       message: expect.stringContaining('fork again'),
     });
-    const done = { conversation: 'cut', head: 2_099 };
+    const done = { tenant: '_', conversation: 'cut', head: 2_099 };
     expect(await fixture.client.fork('long', 'cut', { operation: 'op-1' })).toStrictEqual(done);
     expect(await fixture.client.fork('long', 'cut', { operation: 'op-1' })).toStrictEqual(done);
     expect(await fixture.client.log('cut')).toStrictEqual(total);

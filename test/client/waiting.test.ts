@@ -39,7 +39,7 @@ afterAll(() => fixture.close());
 
 async function ask(conversation: string, tools: string, tenant = '_'): Promise<void> {
   await fixture.client.enqueueTurn({ conversation, tenant, agent: 'clerk', input: tools, turn: 't1' });
-  const state = async () => (await fixture.client.result({ tenant, id: conversation }, 't1')).state;
+  const state = async () => (await fixture.client.result({ tenant, conversation }, 't1')).state;
   await expect.poll(state, WAIT).toBe('waiting');
 }
 
@@ -90,19 +90,20 @@ describe('a turn that waits for a decision', () => {
     await ask('w-listed', 'refund', 'acme');
     await ask('w-outside', 'ask', 'acme');
     const list = async (options: object) =>
-      (await fixture.client.waiting(options)).turns.map(({ conversation: { id } }) => id).toSorted();
+      (await fixture.client.waiting(options)).turns.map(({ conversation: id }) => id).toSorted();
     expect(await list({ tenant: 'acme' })).toEqual(['w-listed', 'w-outside']);
     expect(await list({ tenant: 'acme', for: 'tools' })).toEqual(['w-outside']);
     expect(await list({ for: 'approval' })).toContain('w-listed');
     const [listed] = (await fixture.client.waiting({ tenant: 'acme', for: 'approval' })).turns;
     expect(listed).toMatchObject({
-      conversation: { tenant: 'acme', id: 'w-listed' },
+      tenant: 'acme',
+      conversation: 'w-listed',
       turn: 't1',
       agent: 'clerk',
       waiting: { for: 'approval', calls: [REFUND] },
     });
     if (listed === undefined) throw new Error('it is listed');
-    await fixture.client.answer(listed.conversation, listed.turn, { c2_0: { approved: false, why: 'no' } });
+    await fixture.client.answer(listed, listed.turn, { c2_0: { approved: false, why: 'no' } });
     expect(await list({ tenant: 'acme' })).toEqual(['w-outside']);
   });
 });
@@ -132,15 +133,15 @@ describe('conversations', () => {
     let after: string | undefined;
     do {
       const page = await fixture.client.conversations({ tenant, limit: 3, ...(after !== undefined && { after }) });
-      found.push(...page.conversations.map(({ conversation }) => conversation.id));
+      found.push(...page.conversations.map(({ conversation }) => conversation));
       after = page.next;
     } while (after !== undefined);
     expect(found.toSorted()).toEqual(['a', 'b', 'c', 'd']);
     const [waiting, ...others] = (await fixture.client.conversations({ tenant, state: 'waiting' })).conversations;
     expect(others).toEqual([]);
-    expect(waiting).toMatchObject({ conversation: { tenant, id: 'd' }, agent: 'clerk', waitsFor: 'tools', mailbox: 1 });
+    expect(waiting).toMatchObject({ tenant, conversation: 'd', agent: 'clerk', waitsFor: 'tools', mailbox: 1 });
     expect((await fixture.client.conversations({ tenant, agent: 'nobody' })).conversations).toEqual([]);
-    await fixture.client.erase({ tenant, id: 'd' });
+    await fixture.client.erase({ tenant, conversation: 'd' });
     expect((await fixture.client.conversations({ tenant })).conversations).toHaveLength(3);
     expect((await fixture.client.waiting({ tenant })).turns).toEqual([]);
   });

@@ -6,6 +6,7 @@ import { approveProposal } from '../../src/client/proposals.ts';
 import { cancelTurn, enqueueTurn } from '../../src/client/turns.ts';
 import { restore } from '../../src/client/versions.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
+import { nameConversation } from '../../src/domain/ids.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
 import type { Summarizer } from '../../src/domain/ports/summarizer.ts';
 import { noTracing } from '../../src/domain/ports/tracing.ts';
@@ -85,8 +86,8 @@ const append = trying((ports) =>
     messages: [{ role: 'user', content: 'Appended.' }],
   }),
 );
-const bring = trying((ports) => bringAnswers(ports, ref, 't1', { c2_0: { content: 'blue' } }));
-const cancel = trying((ports) => cancelTurn(ports, ref, 't1'));
+const bring = trying((ports) => bringAnswers(ports, nameConversation(ref), 't1', { c2_0: { content: 'blue' } }));
+const cancel = trying((ports) => cancelTurn(ports, nameConversation(ref), 't1'));
 const compact: Client = (ports) =>
   requestPass({ ...ports, onEvent: () => undefined, tracing: noTracing }, ref, { reasons: ['token_threshold'] });
 const compactAll: Client = (ports) =>

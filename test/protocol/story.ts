@@ -5,6 +5,7 @@ import { cancelTurn, type EnqueuedTurn, enqueueTurn } from '../../src/client/tur
 import { restore } from '../../src/client/versions.ts';
 import type { Reason } from '../../src/domain/compaction/thresholds.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
+import { nameConversation } from '../../src/domain/ids.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { noTracing } from '../../src/domain/ports/tracing.ts';
 import { requestPass } from '../../src/workers/pass-request.ts';
@@ -215,7 +216,7 @@ class Telling {
         }),
       answer: async (turn, answers) => {
         try {
-          await bringAnswers(ports, ref, turn, answers as never);
+          await bringAnswers(ports, nameConversation(ref), turn, answers as never);
         } catch (error) {
           if (!isTurnfoldError(error) || error.code !== 'conflict') throw error;
         }
@@ -224,7 +225,7 @@ class Telling {
         void (await requestPass({ ...ports, onEvent: () => undefined, tracing: noTracing }, ref, {
           reasons: [reason],
         })),
-      cancel: async (turn) => void (await cancelTurn(ports, ref, turn)),
+      cancel: async (turn) => void (await cancelTurn(ports, nameConversation(ref), turn)),
       approve: async (proposal) => {
         const id = proposal ?? (await ports.proposals.readProposal(ref))?.proposal.id;
         if (id !== undefined) await approveProposal(ports, ref.id, id, { operation: 'approval' });

@@ -67,7 +67,7 @@ export async function measureFailover(failover: Failover): Promise<Figures> {
       onEvent: (event) => {
         if (event.type === 'pass_ended' && event.sequences > 0) fannedOutAt.push(Date.now());
         if (event.type !== 'turn_settled') return;
-        const { id } = event.conversation;
+        const id = event.conversation;
         settledAt.set(id, [...(settledAt.get(id) ?? []), Date.now()]);
         settlements.set(event.turn ?? '', (settlements.get(event.turn ?? '') ?? 0) + 1);
       },

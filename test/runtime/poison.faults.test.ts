@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import type { ConversationRef } from '../../src/domain/ids.ts';
+import { type ConversationRef, nameConversation } from '../../src/domain/ids.ts';
 import type { ModelProfile } from '../../src/domain/model.ts';
 import { TURN_LIMITS } from '../../src/domain/turn.ts';
 import { Keyspace, readyMember } from '../../src/store/keys.ts';
@@ -55,7 +55,7 @@ it('a turn whose work breaks off as nobody foresaw fails as poison, and each tim
   }
   const { failure } = await settled(fixture, REF.id, 't1');
   expect(failure?.message).toMatch(/died, hung or failed .* their logs say why/);
-  const told = { type: 'worker_failed', where: 'turn', conversation: REF, turn: 't1', error };
+  const told = { type: 'worker_failed', where: 'turn', ...nameConversation(REF), turn: 't1', error };
   expect(eventsOf(workers, 'worker_failed')).toEqual([told, told, told]);
 }, 60_000);
 

@@ -36,7 +36,7 @@ it('a conversation that rests is erased by the workers, and none that waits', as
   };
   const workers = await fixture.startWorkers(agentOf({ decide, tools: [ask], policy: { conversationTtl: 1_000 } }));
   const expired = (): (string | undefined)[] =>
-    eventsOf(workers, 'conversation_expired').map(({ conversation }) => conversation.id);
+    eventsOf(workers, 'conversation_expired').map(({ conversation }) => conversation);
   await enqueue('waiting', 't1', 'first');
   await enqueue('waiting', 't2', 'wait');
   isQueued.resolve();

@@ -75,13 +75,13 @@ describe('turns', () => {
       countSteps(request) === 0 ? { toolCalls: [{ name: 'pay', arguments: {} }] } : { content: 'done' };
     await useWorkers(agentOf({ decide, tools }));
     const pay = async (tenant: string): Promise<void> => {
-      const name = { tenant, id: 'order' };
+      const name = { tenant, conversation: 'order' };
       await fixture.client.enqueueTurn({ tenant, conversation: 'order', turn: 't1', agent: 'guide', input: 'pay' });
       expect(await fixture.client.result(name, 't1', { waitMs: 25_000 })).toMatchObject({ state: 'completed' });
     };
     await pay('acme');
     await pay('globex');
-    await fixture.client.erase({ tenant: 'acme', id: 'order' });
+    await fixture.client.erase({ tenant: 'acme', conversation: 'order' });
     await pay('acme');
     expect(seen.map(({ tenant }) => tenant)).toEqual(['acme', 'globex', 'acme']);
     expect(new Set(seen.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(3);
@@ -170,7 +170,7 @@ describe('an erase', () => {
     gate.resolve();
     await eventually(
       () => eventsOf(running, 'lease_lost'),
-      (lost) => expect(lost).toMatchObject([{ what: 'turn', conversation: { id: 'e1' } }]),
+      (lost) => expect(lost).toMatchObject([{ what: 'turn', conversation: 'e1' }]),
     );
     expect((await fixture.client.log('e1')).map(({ message }) => message.content)).toEqual([
       'once more',

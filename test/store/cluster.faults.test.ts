@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { forkConversation } from '../../src/client/forks.ts';
 import type { ClientPorts } from '../../src/client/ports.ts';
-import type { ConversationRef } from '../../src/domain/ids.ts';
+import { type ConversationRef, nameConversation } from '../../src/domain/ids.ts';
 import { checkEviction, readMemory } from '../../src/store/memory.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { Subscriber } from '../../src/store/subscriber.ts';
@@ -96,7 +96,10 @@ describe.skipIf(!isThere)('a Cluster (skipped where PATH has no redis-server or 
       const original = await store.readContext(source);
       for (let to = 0; to < NODES; to += 1) {
         const fork = await newOn(to, async () => newConversation());
-        expect(await forkConversation(ports, source, fork)).toEqual({ conversation: fork.id, head: 8 });
+        expect(await forkConversation(ports, nameConversation(source), nameConversation(fork))).toEqual({
+          ...nameConversation(fork),
+          head: 8,
+        });
         const copy = await store.readContext(fork);
         expect([await nodeOf(source), await nodeOf(fork)]).toEqual([at, to]);
         expect([copy?.entries, copy?.checkpoints]).toEqual([original?.entries, original?.checkpoints]);

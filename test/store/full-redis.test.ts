@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { WorkerEvent } from '../../src/domain/events.ts';
+import { nameConversation } from '../../src/domain/ids.ts';
 import { connectStore } from '../../src/store/connect-store.ts';
 import { Keyspace, restingMember } from '../../src/store/keys.ts';
 import { createSweeper } from '../../src/workers/sweeper/sweeper.ts';
@@ -50,7 +51,7 @@ describe.skipIf(!hasServer)('a Redis that is full (skipped where PATH has none)'
     expect(await sweeper.sweepOnce()).toBe(0);
     expect(await store.readConversation(rested)).toBeUndefined();
     expect(events).toMatchObject([
-      { type: 'conversation_expired', conversation: rested, removedKeys: expect.any(Number) as number },
+      { type: 'conversation_expired', ...nameConversation(rested), removedKeys: expect.any(Number) as number },
     ]);
     expect(await redis.zscore(keyspace.ready(keyspace.shardOf(queued)), `t|_|${queued.id}`)).toBe('1');
 

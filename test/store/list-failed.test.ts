@@ -82,7 +82,7 @@ test.each<[Query, number, number]>([
         (query.tenant === undefined || tenant === query.tenant) &&
         (query.code === undefined || code === query.code),
     );
-    expect(idsOf(found.map(({ conversation }) => conversation))).toEqual(idsOf(wanted.slice(0, query.limit)));
+    expect(idsOf(found.map(({ conversation: id }) => ({ id })))).toEqual(idsOf(wanted.slice(0, query.limit)));
     expect(reads.all).toBeLessThanOrEqual(most);
     expect(reads.atOnce).toBeLessThanOrEqual(200);
     expect(reads.rounds).toBeLessThanOrEqual(rounds);
@@ -92,7 +92,7 @@ test.each<[Query, number, number]>([
 test('none that failed before', async () => {
   const since = SINCE + TURNS - 20;
   const found = await listFailed(suite.redis, suite.keyspace, { since, limit: 100 });
-  expect(idsOf(found.map(({ conversation }) => conversation))).toEqual(
+  expect(idsOf(found.map(({ conversation: id }) => ({ id })))).toEqual(
     idsOf(turns.slice(0, 21).filter(({ isKept }) => isKept)),
   );
 });

@@ -76,7 +76,7 @@ describe('lists in Redis', () => {
     let after: Awaited<ReturnType<typeof store.listWaiting>>['next'];
     do {
       const page = await store.listWaiting({ tenant: 'large', limit: 100, ...(after && { after }) });
-      found.push(...page.items.map(({ conversation }) => conversation.id));
+      found.push(...page.items.map(({ conversation }) => conversation));
       expect(page.items[0]?.waiting.calls[0]?.arguments).toBe(large);
       after = page.next;
     } while (after !== undefined);

@@ -5,7 +5,7 @@ import { type Observation, type ObservedTurn, withoutTimes } from './observation
 
 export function observeMemory(db: MemoryDatabase, ref: ConversationRef): Observation {
   const conversation = db.find(ref);
-  const waiting = waitingTurns(db).filter(({ conversation: { id } }) => id === ref.id);
+  const waiting = waitingTurns(db).filter(({ conversation: id }) => id === ref.id);
   const name = `${ref.tenant}|${ref.id}`;
   const ready = [...db.ready].flatMap(([member, at]) => {
     const rest = member.slice(2);

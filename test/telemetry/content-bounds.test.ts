@@ -6,7 +6,7 @@ import { createRedaction } from '../../src/telemetry/secrets.ts';
 import { describeContent as describeForSpan } from '../../src/telemetry/trace-contents.ts';
 import { holdsShortly } from '../setup/held-loop.ts';
 
-const scope = { conversation: { id: 'c', tenant: '_' }, turn: 't' };
+const scope = { tenant: '_', conversation: 'c', turn: 't' };
 const SECRET = `sk-${'x'.repeat(40)}`;
 
 test('a long text is cut behind a blank, so that no half of a secret is shown', () => {

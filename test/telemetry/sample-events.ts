@@ -3,7 +3,8 @@ import type { WorkerEvent } from '../../src/domain/events.ts';
 type EventOf<Type extends WorkerEvent['type']> = Extract<WorkerEvent, { type: Type }>;
 
 export const scope = {
-  conversation: { tenant: 'acme', id: 'conv-4711' },
+  tenant: 'acme',
+  conversation: 'conv-4711',
   turn: 'turn-4712',
   passId: 'pass-4713',
 } as const;

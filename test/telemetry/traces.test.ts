@@ -13,7 +13,8 @@ import { parseTraceParent, readCurrentTrace } from '../../src/telemetry/trace-pa
 import { createTraces } from '../../src/telemetry/traces.ts';
 import { samples, scope } from './sample-events.ts';
 
-const { conversation, turn, passId } = scope;
+const { turn, passId } = scope;
+const conversation = { tenant: scope.tenant, id: scope.conversation };
 const ASKER = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };
 const turnSpan = (more: Partial<Extract<Traced, { kind: 'turn' }>> = {}): Traced => ({
   kind: 'turn',

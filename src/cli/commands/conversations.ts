@@ -1,7 +1,7 @@
 import type { ConversationsInput, ListedConversation } from '../../client/index.ts';
 import { DEFAULT_TENANT } from '../../domain/ids.ts';
 import type { CommandContext } from '../command-context.ts';
-import { nameFlat, writeJson } from '../output.ts';
+import { writeJson } from '../output.ts';
 import { clipCell, formatMinute, formatTable, writeTable } from '../table.ts';
 import type { ListOptions } from './waiting.ts';
 
@@ -27,17 +27,16 @@ export async function showConversations(
     found.push(...page.conversations);
     after = page.next;
   } while (after !== undefined && found.length < limit);
-  if (json) for (const one of found) writeJson(output, nameFlat(one));
+  if (json) for (const one of found) writeJson(output, one);
   else if (found.length > 0) writeTable(output, formatTable([HEADER, ...found.map(describeRow)]));
   if (found.length === 0) output.note('no conversation');
   if (after !== undefined) output.note(`more: --after ${after}`);
   return 0;
 }
 
-function describeRow({ conversation, agent, state, head, mailbox, lastTurn }: ListedConversation): string[] {
-  const { tenant, id } = conversation;
+function describeRow({ tenant, conversation, agent, state, head, mailbox, lastTurn }: ListedConversation): string[] {
   return [
-    tenant === DEFAULT_TENANT ? id : `${tenant}/${id}`,
+    tenant === DEFAULT_TENANT ? conversation : `${tenant}/${conversation}`,
     clipCell(agent, AGENT_WIDTH),
     state,
     String(head),

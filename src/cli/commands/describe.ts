@@ -12,11 +12,11 @@ export async function describe(
   { tenant, json }: ConversationOptions,
 ): Promise<number> {
   const [state, open] = await Promise.all([
-    client.describe({ tenant, id }),
-    client.openTurns({ tenant, id }, { limit: 1 }),
+    client.describe({ tenant, conversation: id }),
+    client.openTurns({ tenant, conversation: id }, { limit: 1 }),
   ]);
   if (json) {
-    writeJson(output, { conversation: id, ...state, openTurns: open });
+    writeJson(output, { tenant, conversation: id, ...state, openTurns: open });
     return 0;
   }
   const { agent, head, turns, size, passed, passId, openCalls, isForking, quarantine, conversationTtl } = state;

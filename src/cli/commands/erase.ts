@@ -11,8 +11,8 @@ export async function erase(
   id: string,
   { tenant, json }: ConversationOptions,
 ): Promise<number> {
-  const { removedKeys } = await client.erase({ tenant, id });
-  if (json) writeJson(output, { conversation: id, removedKeys });
+  const { removedKeys } = await client.erase({ tenant, conversation: id });
+  if (json) writeJson(output, { tenant, conversation: id, removedKeys });
   else if (removedKeys > 0) output.line(`${id}  erased, ${removedKeys} keys of Redis`);
   else output.note(`nothing was there as ${id} of tenant ${tenant}; --tenant looks in another`);
   return 0;

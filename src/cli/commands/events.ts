@@ -17,7 +17,7 @@ export async function showEvents(
   { tenant, after = '0', follow = false, json }: EventsOptions,
 ): Promise<number> {
   let count = 0;
-  for await (const event of client.events({ tenant, id }, { after, ...(!follow && { waitMs: 0 }) })) {
+  for await (const event of client.events({ tenant, conversation: id }, { after, ...(!follow && { waitMs: 0 }) })) {
     count += 1;
     if (json) writeJson(output, event);
     else if (event.type === 'lost') output.note('(events may be missing here: they are no longer kept)');

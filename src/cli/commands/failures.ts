@@ -1,7 +1,8 @@
 import { TurnfoldError } from '../../domain/errors.ts';
+import { DEFAULT_TENANT } from '../../domain/ids.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { ConversationOptions } from '../command-options.ts';
-import { nameFlat, writeJson } from '../output.ts';
+import { writeJson } from '../output.ts';
 import { tellTurn } from './follow-turn.ts';
 
 export interface FailedOptions {
@@ -26,9 +27,9 @@ export async function showFailed({ client, output }: CommandContext, options: Fa
   for (const turn of turns) {
     const { conversation, failedAt, failure, redrivenAs } = turn;
     const again = redrivenAs === undefined ? '' : `  (re-driven as ${redrivenAs})`;
-    const name = conversation.tenant === '_' ? conversation.id : `${conversation.tenant}/${conversation.id}`;
+    const name = turn.tenant === DEFAULT_TENANT ? conversation : `${turn.tenant}/${conversation}`;
     const when = new Date(failedAt).toISOString();
-    if (json) writeJson(output, nameFlat(turn));
+    if (json) writeJson(output, turn);
     else output.line(`${when}  ${name}  ${turn.turn}  ${failure.code}: ${failure.message}${again}`);
   }
   if (turns.length === 0) output.note('no failed turn');
@@ -58,12 +59,16 @@ export async function redrive(
       const field = operation === undefined ? '--wait' : '--operation';
       throw new TurnfoldError('invalid_input', `${field}: means nothing without a turn`, { field });
     }
-    const pass = await client.compactNow({ tenant, id });
-    if (json) writeJson(output, { conversation: id, pass });
+    const pass = await client.compactNow({ tenant, conversation: id });
+    if (json) writeJson(output, { tenant, conversation: id, pass });
     else output.line(`${pass}  pass requested`);
     return 0;
   }
-  const accepted = await client.redrive({ tenant, id }, turn, operation === undefined ? {} : { operation });
+  const accepted = await client.redrive(
+    { tenant, conversation: id },
+    turn,
+    operation === undefined ? {} : { operation },
+  );
   if (waitMs > 0) return await tellTurn(context, id, accepted.turn, { tenant, waitMs, ...(json && { json }) });
   if (json) writeJson(output, accepted);
   else output.line(`${accepted.turn}  ${accepted.state}${accepted.isNew ? '' : '  (was re-driven before)'}`);

@@ -1,5 +1,5 @@
 import type { TurnProgress } from '../../client/index.ts';
-import { DEFAULT_TENANT } from '../../domain/ids.ts';
+import { DEFAULT_TENANT, type NamedConversation } from '../../domain/ids.ts';
 import { isSettled, type TurnView } from '../../domain/turn.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { ConversationOptions } from '../command-options.ts';
@@ -38,7 +38,7 @@ async function printTurn(
   turn: string,
   { tenant, waitMs, json }: TellOptions,
 ): Promise<TurnView> {
-  const name = { tenant, id };
+  const name = { tenant, conversation: id };
   const view =
     json || waitMs === 0
       ? await client.result(name, turn, { waitMs })
@@ -56,18 +56,22 @@ async function streamTurn(
   { tenant, waitMs, json = false }: TellOptions,
 ): Promise<TurnView> {
   const page = new TurnPage(output);
-  const view = await followTurn({ client, output }, { name: { tenant, id }, turn, waitMs, json }, (part) => {
-    if (json) writeJson(output, part);
-    else if (part.type === 'waiting') page.breakLine();
-    else page.add(part);
-  });
+  const view = await followTurn(
+    { client, output },
+    { name: { tenant, conversation: id }, turn, waitMs, json },
+    (part) => {
+      if (json) writeJson(output, part);
+      else if (part.type === 'waiting') page.breakLine();
+      else page.add(part);
+    },
+  );
   if (json) writeJson(output, { type: 'result', view });
   else page.end(view);
   return view;
 }
 
 interface Followed {
-  readonly name: { readonly tenant: string; readonly id: string };
+  readonly name: NamedConversation;
   readonly turn: string;
   /** 0: until the turn is settled */
   readonly waitMs: number;

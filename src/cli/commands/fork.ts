@@ -23,7 +23,11 @@ export async function fork(
     .update(JSON.stringify([id, point]))
     .digest('hex')
     .slice(0, 32);
-  const made = await client.fork({ tenant, id }, { tenant, id: newId }, { ...point, operation: `fork-${hash}` });
+  const made = await client.fork(
+    { tenant, conversation: id },
+    { tenant, conversation: newId },
+    { ...point, operation: `fork-${hash}` },
+  );
   if (json) writeJson(output, made);
   else output.line(`${made.conversation}  ${made.head} messages, copied from ${id}`);
   return 0;

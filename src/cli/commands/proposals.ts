@@ -1,5 +1,6 @@
 import type { DecisionView, ProposalView } from '../../client/index.ts';
 import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
+import type { NamedConversation } from '../../domain/ids.ts';
 import { isMapping } from '../../domain/parse.ts';
 import { parseYaml } from '../../runtime/yaml-document.ts';
 import type { CommandContext } from '../command-context.ts';
@@ -22,8 +23,8 @@ export async function showProposal(
   id: string,
   { tenant, json }: ConversationOptions,
 ): Promise<number> {
-  const found = await client.proposal({ tenant, id });
-  if (json) writeJson(output, found ?? { conversation: id, proposal: null });
+  const found = await client.proposal({ tenant, conversation: id });
+  if (json) writeJson(output, found ?? { tenant, conversation: id, proposal: null });
   else if (found === undefined) output.line(`${id}  nothing waits for approval`);
   else for (const line of describeProposal(found)) output.line(line);
   return 0;
@@ -36,7 +37,7 @@ export async function approve(
   { edits: path, ...options }: DecisionOptions & { readonly edits?: string },
 ): Promise<number> {
   const edits = path === undefined ? {} : await readEdits(path);
-  const name = { tenant: options.tenant, id };
+  const name = { tenant: options.tenant, conversation: id };
   const proposal = await findProposal(context, name, options);
   const decision = await context.client
     .approve(name, proposal, { edits, ...readDecision(options) })
@@ -52,7 +53,7 @@ export async function reject(
   id: string,
   { reason, ...options }: DecisionOptions & { readonly reason?: string },
 ): Promise<number> {
-  const name = { tenant: options.tenant, id };
+  const name = { tenant: options.tenant, conversation: id };
   const input = { ...readDecision(options), ...(reason !== undefined && { reason }) };
   const proposal = await findProposal(context, name, options);
   const decision = await context.client.reject(name, proposal, input);
@@ -65,14 +66,14 @@ function readDecision({ operation, waitMs }: DecisionOptions): { operation?: str
 
 async function findProposal(
   { client }: CommandContext,
-  name: { readonly tenant: string; readonly id: string },
+  name: NamedConversation,
   { proposal }: DecisionOptions,
 ): Promise<string> {
   if (proposal !== undefined) return proposal;
   const found = await client.proposal(name);
   if (found !== undefined) return found.proposal;
   const field = 'conversation';
-  throw new TurnfoldError('not_found', `${field}: nothing waits for approval in ${name.id}`, { field });
+  throw new TurnfoldError('not_found', `${field}: nothing waits for approval in ${name.conversation}`, { field });
 }
 
 /** The client says what is wrong with a text; here only the file. @throws not_found, invalid_input */

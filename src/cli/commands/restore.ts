@@ -1,5 +1,6 @@
 import type { RollbackInput, Version } from '../../client/index.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
+import type { NamedConversation } from '../../domain/ids.ts';
 import { resolveLimits } from '../../domain/limits.ts';
 import { completePolicy, mergePolicies } from '../../domain/policy.ts';
 import type { CommandContext } from '../command-context.ts';
@@ -30,7 +31,7 @@ export async function restore(context: CommandContext, id: string, options: Rest
     const field = '--keep';
     throw new TurnfoldError('invalid_input', `${field}: say either --keep or --drop`, { field });
   }
-  const name = { tenant, id };
+  const name = { tenant, conversation: id };
   const replacement = await readReplacement(context, name, options);
   const made = await context.client.restore(name, { version, newer: keep ? 'keep' : 'drop', ...replacement });
   const what = `as version ${version}, everything newer ${keep ? 'kept' : 'archived'}`;
@@ -44,7 +45,7 @@ export async function rollBack(
   turn: string,
   options: ReplacementOptions,
 ): Promise<number> {
-  const name = { tenant: options.tenant, id };
+  const name = { tenant: options.tenant, conversation: id };
   const made = await context.client.rollBackTurn(name, turn, await readReplacement(context, name, options));
   return printVersion(context, made, { ...options, id, what: `as before turn ${turn}` });
 }
@@ -52,7 +53,7 @@ export async function rollBack(
 /** What restore and rollback have in common. */
 async function readReplacement(
   context: CommandContext,
-  name: { readonly tenant: string; readonly id: string },
+  name: NamedConversation,
   options: ReplacementOptions,
 ): Promise<RollbackInput> {
   const { operation } = options;
@@ -63,7 +64,7 @@ async function readReplacement(
 /** @returns the hard limit of the conversation's agent, where its module is told */
 async function readLimit(
   { client, output }: CommandContext,
-  name: { readonly tenant: string; readonly id: string },
+  name: NamedConversation,
   { agents, policy }: ReplacementOptions,
 ): Promise<number | undefined> {
   if (agents === undefined) {

@@ -13,7 +13,7 @@ export async function showContext(
   id: string,
   options: ConversationOptions & { readonly version?: number; readonly full?: boolean },
 ): Promise<number> {
-  const name = { tenant: options.tenant, id };
+  const name = { tenant: options.tenant, conversation: id };
   const view = options.version === undefined ? await client.context(name) : await client.show(name, options.version);
   if (options.json) {
     writeJson(output, view);
@@ -45,7 +45,7 @@ export async function showVersions(
   id: string,
   options: ConversationOptions,
 ): Promise<number> {
-  const versions = await client.versions({ tenant: options.tenant, id });
+  const versions = await client.versions({ tenant: options.tenant, conversation: id });
   if (options.json) for (const version of versions) writeJson(output, version);
   else if (versions.length === 0) output.line('no version yet: the whole log is the context');
   else writeTable(output, describeVersions(versions));
@@ -58,8 +58,9 @@ export async function showDiff(
   id: string,
   { from, to, ...options }: ConversationOptions & { readonly from: number; readonly to: number },
 ): Promise<number> {
-  const changes = await client.diff({ tenant: options.tenant, id }, from, to);
-  if (options.json) writeJson(output, { conversation: id, from, to, changes });
+  const name = { tenant: options.tenant, conversation: id };
+  const changes = await client.diff(name, from, to);
+  if (options.json) writeJson(output, { ...name, from, to, changes });
   else if (changes.length === 0) output.line(`${id}  the same context in version ${from} and in version ${to}`);
   else for (const change of changes) output.line(describeChange(change));
   return 0;

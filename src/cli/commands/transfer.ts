@@ -141,7 +141,7 @@ export async function exportConversation(
   id: string,
   options: { readonly tenant: string },
 ): Promise<number> {
-  const entries = await client.log({ tenant: options.tenant, id });
+  const entries = await client.log({ tenant: options.tenant, conversation: id });
   output.line(writeConversationLine({ id, messages: entries.map((entry) => entry.message) }));
   return 0;
 }

@@ -17,10 +17,10 @@ export async function showOpen(
   id: string,
   { tenant, limit, json }: OpenOptions,
 ): Promise<number> {
-  const { turns, mailbox, scheduled } = await client.openTurns({ tenant, id }, { limit });
+  const { turns, mailbox, scheduled } = await client.openTurns({ tenant, conversation: id }, { limit });
   for (const turn of turns) {
     if (json) {
-      writeJson(output, { conversation: id, ...turn });
+      writeJson(output, { tenant, conversation: id, ...turn });
       continue;
     }
     output.line(`${describeOpen(turn)}  accepted ${new Date(turn.acceptedAt).toISOString()}`);
@@ -32,7 +32,7 @@ export async function showOpen(
   }
   const [first] = turns;
   if (json || first === undefined) return 0;
-  for (const line of adviseAnswer({ tenant, id, turn: first.turn }, first.waiting)) output.note(line);
+  for (const line of adviseAnswer({ tenant, conversation: id, turn: first.turn }, first.waiting)) output.note(line);
   return 0;
 }
 
@@ -69,14 +69,14 @@ export async function answer(
   { id, turn, call }: WaitingCall,
   options: AnswerOptions,
 ): Promise<number> {
-  const name = { tenant: options.tenant, id };
+  const name = { tenant: options.tenant, conversation: id };
   const brought = { [call]: await readAnswer(options) };
   const outcome = await client.answer(name, turn, brought).catch((error: unknown) => {
     if (!isTurnfoldError(error) || error.field !== `answers.${call}`) throw error;
     if (error.code === 'conflict') throw renameField(error, 'call');
     throw renameField(nameExpected(error), nameAnswer(options));
   });
-  if (options.json) writeJson(output, { conversation: id, turn, outcome });
+  if (options.json) writeJson(output, { ...name, turn, outcome });
   else output.line(`${turn}  ${outcome === 'going_on' ? 'goes on' : 'waits for other calls still'}`);
   return 0;
 }
@@ -115,8 +115,8 @@ export async function cancel(
   turn: string,
   { tenant, json }: ConversationOptions,
 ): Promise<number> {
-  const state = await client.cancel({ tenant, id }, turn);
-  if (json) writeJson(output, { conversation: id, turn, state });
+  const state = await client.cancel({ tenant, conversation: id }, turn);
+  if (json) writeJson(output, { tenant, conversation: id, turn, state });
   else output.line(`${turn}  ${state}`);
   return state === 'canceled' ? 0 : 1;
 }

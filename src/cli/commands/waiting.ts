@@ -2,7 +2,7 @@ import type { WaitingInput, WaitingTurn } from '../../client/index.ts';
 import { DEFAULT_TENANT } from '../../domain/ids.ts';
 import type { CommandContext } from '../command-context.ts';
 import { describeCall } from '../describe-turn.ts';
-import { nameFlat, writeJson } from '../output.ts';
+import { writeJson } from '../output.ts';
 import { clipCell, formatMinute } from '../table.ts';
 
 /** What a list over all conversations is asked for. */
@@ -33,7 +33,7 @@ export async function showWaiting(
     const input = { ...filter, limit: left, ...(after !== undefined && { after }) };
     const page = await client.waiting(input as WaitingInput);
     for (const turn of page.turns) {
-      if (json) writeJson(output, nameFlat(turn));
+      if (json) writeJson(output, turn);
       else for (const line of describeWaitingTurn(turn)) output.line(line);
     }
     left -= page.turns.length;
@@ -45,12 +45,11 @@ export async function showWaiting(
   return 0;
 }
 
-function describeWaitingTurn({ conversation, turn, agent, waiting }: WaitingTurn): string[] {
-  const { tenant, id } = conversation;
+function describeWaitingTurn({ tenant, conversation, turn, agent, waiting }: WaitingTurn): string[] {
   const whose = tenant === DEFAULT_TENANT ? '' : `  of tenant ${tenant}`;
   const { for: kind, since, calls } = waiting;
   return [
-    `${id}  ${turn}${whose}`,
+    `${conversation}  ${turn}${whose}`,
     `  ${clipCell(agent, 24)} waits for ${kind} since ${formatMinute(since)}`,
     ...calls.flatMap((call) => [
       clipCell(`  ${call.id}  ${describeCall(call)}`, WIDTH),

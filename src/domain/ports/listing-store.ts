@@ -1,4 +1,4 @@
-import type { ConversationRef } from '../ids.ts';
+import type { ConversationRef, NamedConversation } from '../ids.ts';
 import type { AnswerKind, Waiting, WaitKind } from '../turn.ts';
 
 export const CONVERSATION_STATES = ['idle', 'queued', 'running', 'waiting', 'failed'] as const;
@@ -12,10 +12,8 @@ export const SETTLED_STATES = ['completed', 'failed', 'canceled'] as const;
  */
 export type ConversationStanding = (typeof CONVERSATION_STATES)[number];
 
-/** A conversation of a list, without its messages. */
-export interface ListedConversation {
-  /** what other calls take as a conversation's name */
-  readonly conversation: ConversationRef;
+/** A conversation of a list, without its messages. Other calls take it as the conversation's name. */
+export interface ListedConversation extends NamedConversation {
   /** name of the agent whose conversation it is */
   readonly agent: string;
   /** by the turn at the head of the mailbox, or by the last settled turn */
@@ -39,10 +37,8 @@ export interface ListedConversation {
   readonly isForking?: true;
 }
 
-/** A turn that waits for results from outside, or for a person's decisions. */
-export interface WaitingTurn {
-  /** what `answer` takes as the conversation's name */
-  readonly conversation: ConversationRef;
+/** A turn that waits for results from outside, or for a person's decisions. `answer` and `cancel` take it as the conversation's name. */
+export interface WaitingTurn extends NamedConversation {
   /** id of the turn, for `answer` and `cancel` */
   readonly turn: string;
   /** name of the agent that made the calls */

@@ -1,7 +1,7 @@
 import type { ConversationState, StepState } from '../conversation.ts';
 import type { Told } from '../durability.ts';
 import type { OpenCall } from '../history.ts';
-import type { ConversationRef } from '../ids.ts';
+import type { ConversationRef, NamedConversation } from '../ids.ts';
 import type { Message, WeighedMessage } from '../message.ts';
 import type { Rest } from '../rest.ts';
 import type { SizeAnchor } from '../size.ts';
@@ -73,9 +73,7 @@ export interface FailedQuery {
   readonly limit: number;
 }
 
-export interface FailedTurn {
-  /** whose turn it was */
-  readonly conversation: ConversationRef;
+export interface FailedTurn extends NamedConversation {
   /** id of the turn */
   readonly turn: string;
   /** name of its agent */

@@ -1,4 +1,4 @@
-import type { ConversationRef } from '../../domain/ids.ts';
+import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
 import {
   CONVERSATION_STATES,
   type ConversationQuery,
@@ -72,7 +72,7 @@ function decodeRow([name, agent, state, head, turns, mailbox, waitsFor, last, is
   );
   const [ended, settledAt] = last.split(' ');
   return {
-    conversation: readName(name),
+    ...nameConversation(readName(name)),
     agent,
     state: fields.check('state', state, CONVERSATION_STATES),
     head: fields.needCount('head'),

@@ -1,3 +1,4 @@
+import { nameConversation } from '../../domain/ids.ts';
 import type { WaitingPosition, WaitingQuery, WaitingTurn } from '../../domain/ports/listing-store.ts';
 import type { AnswerKind } from '../../domain/turn.ts';
 import type { Keyspace } from '../keys.ts';
@@ -52,5 +53,5 @@ function decodeRow([name, agent, ...wait]: Row): WaitingTurn {
   const fields = RecordFields.ofValues(name, WAIT_FIELDS, wait);
   const waiting = decodeWaiting(fields);
   if (waiting === undefined) return fields.refuse('wfor', 'it is missing');
-  return { conversation, turn, agent, waiting: { ...waiting, for: kind } };
+  return { ...nameConversation(conversation), turn, agent, waiting: { ...waiting, for: kind } };
 }

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { isTurnfoldError } from '../../domain/errors.ts';
+import { nameConversation } from '../../domain/ids.ts';
 import type { FailedQuery, FailedTurn } from '../../domain/ports/turn-store.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import { callRedis } from '../connection.ts';
@@ -56,7 +57,14 @@ async function readFailed(
     const fields = RecordFields.ofValues(key, FIELDS, await callRedis(() => redis.hmget(key, ...FIELDS)));
     if (!fields.has('failure')) return undefined;
     const agent = fields.text('agent') ?? '';
-    return { conversation, turn, agent, failedAt, failure: readFailure(fields), ...readRedrive(fields) };
+    return {
+      ...nameConversation(conversation),
+      turn,
+      agent,
+      failedAt,
+      failure: readFailure(fields),
+      ...readRedrive(fields),
+    };
   } catch (error) {
     if (isTurnfoldError(error, 'corrupt_record')) return undefined;
     throw error;

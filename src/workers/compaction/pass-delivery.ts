@@ -1,4 +1,4 @@
-import type { ConversationRef } from '../../domain/ids.ts';
+import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
 import { PASS_LIMITS, type PassOutcome } from '../../domain/pass.ts';
 import type { PassDeliveryResult, PassHandler } from '../../domain/ports/handlers.ts';
 import type { ClaimedPass, PassClaimResult } from '../../domain/ports/pass-store.ts';
@@ -45,7 +45,7 @@ async function handBack(ports: CompactionPorts, { lease }: ClaimedPass): Promise
   // It has ended or parked meanwhile, or has another owner.
   if (released.status !== 'released') return DONE;
   ports.shutdown.noteCutOff();
-  ports.onEvent({ type: 'lease_returned', what: 'pass', conversation, passId, isCutOff: true });
+  ports.onEvent({ type: 'lease_returned', what: 'pass', ...nameConversation(conversation), passId, isCutOff: true });
   return postpone(ports);
 }
 
@@ -67,7 +67,7 @@ export async function takeOverPass(
   const claim = await ports.passes.takeOverPass(conversation, ports.ids.next(), ports.ids.next());
   if (claim.status !== 'claimed') return undefined;
   const { pass } = claim;
-  ports.onEvent({ type: 'pass_taken_over', conversation, passId: pass.lease.passId });
+  ports.onEvent({ type: 'pass_taken_over', ...nameConversation(conversation), passId: pass.lease.passId });
   return await ports.tracing.inSpan(describeSpan(pass, ports.tracing.current()), async () => {
     const advanced = await advancePass(ports, pass, 'never');
     return advanced.status === 'ended' && advanced.outcome !== 'superseded' ? advanced.outcome : undefined;
@@ -118,7 +118,13 @@ async function park(
   }
   const { conversation, passId } = lease;
   const { children, sequences } = fanOut;
-  ports.onEvent({ type: 'pass_fanned_out', conversation, passId, jobs: children.length, sequences });
+  ports.onEvent({
+    type: 'pass_fanned_out',
+    ...nameConversation(conversation),
+    passId,
+    jobs: children.length,
+    sequences,
+  });
   const askedIn = ports.tracing.current();
   return { status: 'parked', children: children.map((child) => ({ ...child, askedIn })) };
 }
@@ -132,7 +138,7 @@ async function reportFailedClaim(
   if (claim.wakeTurn !== undefined) await ports.wakes.wake('turn', conversation, claim.wakeTurn);
   ports.onEvent({
     type: 'pass_ended',
-    conversation,
+    ...nameConversation(conversation),
     passId: claim.passId,
     outcome: 'failed',
     code: 'poison',

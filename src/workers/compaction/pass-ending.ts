@@ -3,6 +3,7 @@ import type { PassPlan } from '../../domain/compaction/plan.ts';
 import type { SettledContext, Settlement } from '../../domain/compaction/settle.ts';
 import type { Reason } from '../../domain/compaction/thresholds.ts';
 import type { WorkerEvent } from '../../domain/events.ts';
+import { nameConversation } from '../../domain/ids.ts';
 import { PASS_LIMITS, type PassOutcome } from '../../domain/pass.ts';
 import type { PassFallback } from '../../domain/pass-events.ts';
 import type { Policy } from '../../domain/policy.ts';
@@ -159,7 +160,14 @@ export class PassEnding {
     const { strategy, tokensBefore, tokensAfter, archived } = settled;
     const sequences = pass.plan.sequences.length;
     const sizes = { tokensBefore, tokensAfter, archived, sequences };
-    onEvent({ type: 'pass_proposed', conversation, passId, reasons: pass.reasons, strategy, ...sizes });
+    onEvent({
+      type: 'pass_proposed',
+      ...nameConversation(conversation),
+      passId,
+      reasons: pass.reasons,
+      strategy,
+      ...sizes,
+    });
     return { status: 'waiting' };
   }
 
@@ -190,20 +198,27 @@ export class PassEnding {
     if (status === 'dropped') return status;
     if (status !== 'refused') return this.lose(status);
     const { conversation, passId } = lease;
-    this.#ports.onEvent({ type: 'approval_refused', conversation, passId, ...refusal });
+    this.#ports.onEvent({ type: 'approval_refused', ...nameConversation(conversation), passId, ...refusal });
     return { status: 'waiting' };
   }
 
   /** Tells of a version that was settled and must not be sent. Nothing is written. */
   reject(version: number, refusal: Refusal): void {
     const { conversation, passId } = this.#pass.lease;
-    this.#ports.onEvent({ type: 'version_rejected', by: 'check', conversation, passId, version, ...refusal });
+    this.#ports.onEvent({
+      type: 'version_rejected',
+      by: 'check',
+      ...nameConversation(conversation),
+      passId,
+      version,
+      ...refusal,
+    });
   }
 
   /** The pass is no longer ours: nothing is written, and its summaries stay for the next one. */
   lose(status: PassLost['status']): EndedPass {
     const { conversation, passId } = this.#pass.lease;
-    const about = { conversation, passId };
+    const about = { ...nameConversation(conversation), passId };
     const outcome = 'superseded';
     // Ended or taken from outside, it was no lease that failed.
     if (status === outcome) {
@@ -237,7 +252,7 @@ export class PassEnding {
     if (result.wakeTurn !== undefined) await this.#ports.wakes.wake('turn', conversation, result.wakeTurn);
     this.#ports.onEvent({
       type: 'pass_ended',
-      conversation,
+      ...nameConversation(conversation),
       passId,
       outcome: outcome.kind,
       ...(outcome.kind === 'failed' ? { code: outcome.code } : {}),

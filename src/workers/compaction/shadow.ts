@@ -3,7 +3,7 @@ import type { SettledContext } from '../../domain/compaction/settle.ts';
 import { buildInSlices, type Context, type ContextItem, type ContextSource, weighItems } from '../../domain/context.ts';
 import { OPEN_GATE } from '../../domain/conversation.ts';
 import type { EventListener } from '../../domain/events.ts';
-import type { ConversationRef } from '../../domain/ids.ts';
+import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
 import type { PassMeasure } from '../../domain/pass-events.ts';
 import type { ContextReader } from '../../domain/ports/context-store.ts';
 import type { Segment } from '../../domain/version.ts';
@@ -71,11 +71,12 @@ export function createShadow(ports: ShadowPorts): Shadow {
       const live = measureContext(context, pass);
       try {
         const shadow = await tryShadow(ports, pass, prepared, context);
-        ports.onEvent({ type: 'pass_shadowed', conversation, passId, live, shadow });
+        ports.onEvent({ type: 'pass_shadowed', ...nameConversation(conversation), passId, live, shadow });
       } catch (error) {
-        ports.onEvent({ type: 'pass_shadowed', conversation, passId, live });
+        ports.onEvent({ type: 'pass_shadowed', ...nameConversation(conversation), passId, live });
         // What fails once may fail at every pass: counted each time, told once.
-        if (!hasFailed) ports.onEvent({ type: 'worker_failed', where: 'shadow', conversation, passId, error });
+        if (!hasFailed)
+          ports.onEvent({ type: 'worker_failed', where: 'shadow', ...nameConversation(conversation), passId, error });
         hasFailed = true;
       }
     },

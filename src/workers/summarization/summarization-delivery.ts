@@ -1,5 +1,6 @@
 import type { ConversationState } from '../../domain/conversation.ts';
 import type { WorkerEvent } from '../../domain/events.ts';
+import { nameConversation } from '../../domain/ids.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { SummarizationDelivery, SummarizationHandler, SummarizationResult } from '../../domain/ports/handlers.ts';
 import type { SummaryLease, SummaryRecord } from '../../domain/ports/summary-store.ts';
@@ -31,7 +32,7 @@ async function answerTask(ports: SummarizationPorts, delivery: SummarizationDeli
     const { conversation, passId, sequence } = delivery.task;
     ports.onEvent({
       type: 'summary_ended',
-      conversation,
+      ...nameConversation(conversation),
       passId,
       outcome: result.outcome,
       durationMs: ports.clock.now() - startedAt,
@@ -111,7 +112,7 @@ async function runClaimed(
     const retryAt = readRetryAt(error);
     if (retryAt !== undefined) return { result: { status: 'limited', retryAt } };
     if (!delivery.isLastAttempt) throw error;
-    ports.onEvent({ type: 'worker_failed', where: 'summarization', conversation, passId, error });
+    ports.onEvent({ type: 'worker_failed', where: 'summarization', ...nameConversation(conversation), passId, error });
     return endedAs('failed');
   } finally {
     beat.stop();
@@ -122,7 +123,7 @@ async function runClaimed(
 function holdRecords(ports: SummarizationPorts, { task }: SummarizationDelivery): SummarizationPorts {
   const { conversation, passId } = task;
   const signal = ports.shutdown.workEnds;
-  const about = { write: 'summary', scope: { conversation, passId }, signal } as const;
+  const about = { write: 'summary', scope: { ...nameConversation(conversation), passId }, signal } as const;
   const { summaries } = ports;
   return {
     ...ports,
@@ -137,7 +138,7 @@ function holdRecords(ports: SummarizationPorts, { task }: SummarizationDelivery)
 function handBack(ports: SummarizationPorts, { conversation, passId }: SummaryLease): SummarizationResult {
   const isCutOff = ports.shutdown.callsEnd.aborted;
   if (isCutOff) ports.shutdown.noteCutOff();
-  ports.onEvent({ type: 'lease_returned', what: 'summary', conversation, passId, isCutOff });
+  ports.onEvent({ type: 'lease_returned', what: 'summary', ...nameConversation(conversation), passId, isCutOff });
   return postpone(ports);
 }
 

@@ -1,4 +1,5 @@
 import type { ConversationState } from '../../domain/conversation.ts';
+import { nameConversation } from '../../domain/ids.ts';
 import type { SummarizationDelivery } from '../../domain/ports/handlers.ts';
 import type { Summarizer, SummaryAnswer } from '../../domain/ports/summarizer.ts';
 import type { SummaryRecord } from '../../domain/ports/summary-store.ts';
@@ -99,11 +100,17 @@ async function askSummarizer({
   try {
     const answer = await summarizer.summarize(request);
     if (answer.status !== 'failed') return answer;
-    ports.onEvent({ type: 'worker_failed', where, conversation, passId, error: new Error(answer.why) });
+    ports.onEvent({
+      type: 'worker_failed',
+      where,
+      ...nameConversation(conversation),
+      passId,
+      error: new Error(answer.why),
+    });
   } catch (error) {
     if (ports.shutdown.callsEnd.aborted) throw new StoppedWork();
     if (!delivery.isLastAttempt) throw error;
-    ports.onEvent({ type: 'worker_failed', where, conversation, passId, error });
+    ports.onEvent({ type: 'worker_failed', where, ...nameConversation(conversation), passId, error });
   }
   return undefined;
 }

@@ -1,4 +1,5 @@
 import { renderWidestCheckpoint } from '../../domain/checkpoint.ts';
+import { nameConversation } from '../../domain/ids.ts';
 import type { LogEntry } from '../../domain/message.ts';
 import type { SummarizationDelivery } from '../../domain/ports/handlers.ts';
 import type { SummarizationTask } from '../../domain/ports/queue.ts';
@@ -65,9 +66,17 @@ export async function createRequest(
     messages: entries.map((entry) => entry.message),
     maxTokens,
     signal: shutdown.callsEnd,
-    onCall: (call) => onEvent({ type: 'model_called', purpose: 'summary', conversation, passId, ...call }),
+    onCall: (call) =>
+      onEvent({ type: 'model_called', purpose: 'summary', ...nameConversation(conversation), passId, ...call }),
     onPassedOver: (model, outcome) =>
-      onEvent({ type: 'model_passed_over', purpose: 'summary', conversation, passId, model, outcome }),
+      onEvent({
+        type: 'model_passed_over',
+        purpose: 'summary',
+        ...nameConversation(conversation),
+        passId,
+        model,
+        outcome,
+      }),
     ...(asked === undefined ? {} : { asked }),
     ...(earlier === undefined ? {} : { earlier: earlier.checkpoints }),
     ...(opensVersion === undefined ? {} : { opensVersion }),

@@ -1,5 +1,5 @@
 import type { EventListener } from '../../domain/events.ts';
-import type { ConversationRef } from '../../domain/ids.ts';
+import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
 import type { IdSource } from '../../domain/ports/clock.ts';
 import type { WakeKind, WakeQueue } from '../../domain/ports/queue.ts';
 import type { DueEntry, SweepStore } from '../../domain/ports/sweep-store.ts';
@@ -42,7 +42,12 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
   const report = (error: unknown, conversation?: ConversationRef): void => {
     // Stopped meanwhile, its connection may have been closed under it.
     if (!isStopped)
-      ports.onEvent({ type: 'worker_failed', where: 'sweeper', ...(conversation && { conversation }), error });
+      ports.onEvent({
+        type: 'worker_failed',
+        where: 'sweeper',
+        ...(conversation && nameConversation(conversation)),
+        error,
+      });
   };
   const setAside = async (entry: DueEntry, why: unknown): Promise<void> => {
     try {
@@ -98,7 +103,11 @@ async function handleEntry(ports: SweeperPorts, entry: DueEntry): Promise<boolea
   if (entry.kind === 'resting') {
     const expired = await ports.sweep.expire(conversation, ports.ids.next());
     if (expired.status === 'expired') {
-      ports.onEvent({ type: 'conversation_expired', conversation, removedKeys: expired.removedKeys });
+      ports.onEvent({
+        type: 'conversation_expired',
+        ...nameConversation(conversation),
+        removedKeys: expired.removedKeys,
+      });
     }
     return false;
   }

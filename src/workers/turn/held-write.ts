@@ -1,4 +1,5 @@
 import type { HeldWrite } from '../../domain/events.ts';
+import { nameConversation } from '../../domain/ids.ts';
 import { type HoldPorts, holdWrite } from '../hold-write.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
 
@@ -10,5 +11,5 @@ export interface TurnHoldPorts extends HoldPorts {
 export async function holdTurnWrite<T>(ports: TurnHoldPorts, write: HeldWrite, send: () => Promise<T>): Promise<T> {
   const { lease, signal } = ports.keeper;
   const { conversation, turn } = lease;
-  return await holdWrite(ports, { write, scope: { conversation, turn }, signal }, send);
+  return await holdWrite(ports, { write, scope: { ...nameConversation(conversation), turn }, signal }, send);
 }

@@ -1,5 +1,6 @@
 import type { ContentListener } from '../../domain/contents.ts';
 import type { EventListener, ModelOutcome } from '../../domain/events.ts';
+import { nameConversation } from '../../domain/ids.ts';
 import type { Limits } from '../../domain/limits.ts';
 import {
   isModelError,
@@ -62,12 +63,18 @@ async function askModel(call: ModelCall): Promise<ModelCallResult> {
   const { conversation, turn } = lease;
   const startedAt = clock.now();
   const { observed, seen } = observeRequest(call);
-  onContent?.({ type: 'model_asked', conversation, turn, system: request.system, messages: request.messages });
+  onContent?.({
+    type: 'model_asked',
+    ...nameConversation(conversation),
+    turn,
+    system: request.system,
+    messages: request.messages,
+  });
   try {
     const answer = await callWithin(deadline, (signal) => generateSafely(call, { ...observed, signal }));
     reportCall(call, 'answered', { startedAt, ...seen, answer });
     const { content, toolCalls } = answer;
-    onContent?.({ type: 'model_answered', conversation, turn, content, toolCalls });
+    onContent?.({ type: 'model_answered', ...nameConversation(conversation), turn, content, toolCalls });
     return { status: 'answered', answer };
   } catch (error) {
     reportCall(call, outcomeOf(error, deadline), { startedAt, ...seen, error });
@@ -99,7 +106,7 @@ function observeRequest({ lease: { conversation }, request, clock, onEvent }: Mo
   const onPassedOver = (name: unknown, kind: unknown): void => {
     Object.assign(seen, { firstTextAt: undefined, usage: undefined });
     const passed = readPassedOver(name, kind);
-    onEvent({ type: 'model_passed_over', conversation, purpose: 'turn', ...passed });
+    onEvent({ type: 'model_passed_over', ...nameConversation(conversation), purpose: 'turn', ...passed });
     request.onPassedOver?.(passed.model, passed.outcome);
   };
   const observed = {
@@ -150,7 +157,7 @@ function reportCall(
   const retryAt = failure?.retryAt;
   onEvent({
     type: 'model_called',
-    conversation,
+    ...nameConversation(conversation),
     purpose: 'turn',
     model: model.profile.id,
     ...(answer?.model !== undefined && { answeredBy: answer.model }),

@@ -1,3 +1,4 @@
+import { nameConversation } from '../../domain/ids.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
 import { isLost } from '../../domain/ports/turn-store.ts';
 import { contextSize } from '../../domain/size.ts';
@@ -64,7 +65,7 @@ export async function rollBackRefused(
   ports.onEvent({
     type: 'version_rejected',
     by: 'provider',
-    conversation,
+    ...nameConversation(conversation),
     turn: keeper.lease.turn,
     version: refused,
     codes: failure.code === undefined ? [] : [failure.code],

@@ -1,4 +1,5 @@
 import type { EventListener } from '../../domain/events.ts';
+import { nameConversation } from '../../domain/ids.ts';
 import { MAX_MESSAGE_BYTES } from '../../domain/message.ts';
 import type { TextDelta, TextPublisher } from '../../domain/ports/text-deltas.ts';
 import type { TurnLease } from '../../domain/ports/turn-store.ts';
@@ -99,7 +100,8 @@ export class TextTeller {
   #fail(error: unknown): void {
     const { lease, onEvent } = this.#options;
     const { conversation, turn } = lease;
-    if (!this.#hasFailed) onEvent({ type: 'worker_failed', where: 'text', conversation, turn, error });
+    if (!this.#hasFailed)
+      onEvent({ type: 'worker_failed', where: 'text', ...nameConversation(conversation), turn, error });
     this.#hasFailed = true;
     this.#stop();
   }

@@ -1,4 +1,5 @@
 import type { Tool } from '../../domain/agent.ts';
+import { nameConversation } from '../../domain/ids.ts';
 import type { Message, ToolCall } from '../../domain/message.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import { StoppedWork } from '../shutdown.ts';
@@ -83,7 +84,8 @@ async function answerCall(run: RunningTurn, one: AnswerableCall): Promise<void> 
   const { call, decision } = one;
   const { journal, prepared, ports, keeper } = run;
   const { conversation, turn } = keeper.lease;
-  const said = { conversation, turn, name: nameTool(one), call: call.id };
+  const about = { ...nameConversation(conversation), turn };
+  const said = { ...about, name: nameTool(one), call: call.id };
   ports.onContent?.({ type: 'tool_asked', ...said, arguments: call.arguments });
   const startedAt = ports.clock.now();
   const given: ToolAnswer = decision.kind === 'run' ? await runTool(run, call, decision) : decision;
@@ -102,8 +104,7 @@ async function answerCall(run: RunningTurn, one: AnswerableCall): Promise<void> 
   });
   ports.onEvent({
     type: 'tool_called',
-    conversation,
-    turn,
+    ...about,
     name: said.name,
     outcome: given.outcome,
     durationMs: ports.clock.now() - startedAt,

@@ -1,4 +1,4 @@
-import type { ConversationRef } from '../../domain/ids.ts';
+import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
 import type { TurnHandler } from '../../domain/ports/handlers.ts';
 import type { Traced } from '../../domain/ports/tracing.ts';
 import { type ClaimedTurn, type ClaimResult, isLost } from '../../domain/ports/turn-store.ts';
@@ -87,7 +87,10 @@ export class TurnDelivery {
     } catch (error) {
       if (error instanceof LostTurn) return 'lost';
       if (isOutage(error)) throw error;
-      throw new BrokenDelivery({ conversation: this.#conversation, ...(turn && { turn: turn.lease.turn }) }, error);
+      throw new BrokenDelivery(
+        { ...nameConversation(this.#conversation), ...(turn && { turn: turn.lease.turn }) },
+        error,
+      );
     }
   }
 
@@ -100,7 +103,8 @@ export class TurnDelivery {
     try {
       return await this.#workUntilStop(claimed, keeper);
     } catch (error) {
-      if (error instanceof LostTurn) onEvent({ type: 'lease_lost', what: 'turn', conversation, turn, why: error.why });
+      if (error instanceof LostTurn)
+        onEvent({ type: 'lease_lost', what: 'turn', ...nameConversation(conversation), turn, why: error.why });
       throw error;
     } finally {
       keeper.stop();
@@ -187,7 +191,7 @@ export class TurnDelivery {
     } catch (error) {
       // The next turn is ours already: it must not wait for a lease to lapse because a pass could not be asked for.
       const conversation = this.#conversation;
-      this.#ports.onEvent({ type: 'worker_failed', where: 'turn end', conversation, error });
+      this.#ports.onEvent({ type: 'worker_failed', where: 'turn end', ...nameConversation(conversation), error });
       return next;
     }
   }
@@ -196,7 +200,7 @@ export class TurnDelivery {
   async #passOn({ turn, wake }: Extract<ClaimResult, { status: 'poison' }>): Promise<void> {
     const { onEvent, wakes } = this.#ports;
     const conversation = this.#conversation;
-    onEvent({ type: 'turn_settled', conversation, turn, outcome: 'failed', code: 'poison' });
+    onEvent({ type: 'turn_settled', ...nameConversation(conversation), turn, outcome: 'failed', code: 'poison' });
     if (wake !== undefined) await wakes.wake('turn', conversation, wake);
   }
 
@@ -206,7 +210,7 @@ export class TurnDelivery {
     const suspended = readSuspension(claimed);
     const waitMs = Math.max(0, claimedAt - dueAt);
     const times = { ...(isFirstClaim && waited === undefined && { waitMs }), ...(suspended && { suspended }) };
-    this.#ports.onEvent({ type: 'turn_claimed', conversation, turn, agent, attempt, ...times });
+    this.#ports.onEvent({ type: 'turn_claimed', ...nameConversation(conversation), turn, agent, attempt, ...times });
   }
 
   #hasShareLeft(): boolean {

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../../domain/errors.ts';
+import { nameConversation } from '../../domain/ids.ts';
 import { type ClaimedTurn, isLost, type Settlement } from '../../domain/ports/turn-store.ts';
 import { findWriteRefusal } from '../../domain/redis-errors.ts';
 import { restOf } from '../../domain/rest.ts';
@@ -64,7 +65,13 @@ export async function endTurn(ports: EndingPorts, work: EndedWork): Promise<Clai
     if (isLost(suspended)) throw new LostTurn(suspended.status);
     if (suspended.status === 'exhausted') return endTurn(ports, { ...work, end: exhausted(end) });
     const { conversation, turn } = lease;
-    ports.onEvent({ type: 'turn_suspended', conversation, turn, for: wait.for, waitMs: wait.waitMs });
+    ports.onEvent({
+      type: 'turn_suspended',
+      ...nameConversation(conversation),
+      turn,
+      for: wait.for,
+      waitMs: wait.waitMs,
+    });
     return undefined;
   }
   const settlement: Settlement =
@@ -84,7 +91,7 @@ async function handBack(
   const wake = ids.next();
   const released = await turns.release(lease, wake);
   if (isLost(released)) throw new LostTurn(released.status);
-  onEvent({ type: 'lease_returned', what: 'turn', conversation, turn, isCutOff });
+  onEvent({ type: 'lease_returned', what: 'turn', ...nameConversation(conversation), turn, isCutOff });
   try {
     await wakes.wake('turn', conversation, wake);
   } catch (error) {
@@ -108,7 +115,7 @@ async function writeSettlement(
   if (isLost(result)) throw new LostTurn(result.status);
   onEvent({
     type: 'turn_settled',
-    conversation,
+    ...nameConversation(conversation),
     turn,
     outcome: settlement.state,
     ...(settlement.state === 'failed' && { code: settlement.failure.code }),

@@ -1,4 +1,4 @@
-import type { ConversationRef } from '../../../src/domain/ids.ts';
+import { type ConversationRef, type NamedConversation, nameConversation } from '../../../src/domain/ids.ts';
 import type {
   ConversationQuery,
   ConversationStanding,
@@ -37,8 +37,8 @@ function listConversations(
   return page(wanted, {
     limit,
     after: after && nameOf(after),
-    nameOf: (one) => nameOf(one.conversation),
-    positionOf: (one) => one.conversation,
+    nameOf: (one) => nameOf(refOf(one)),
+    positionOf: refOf,
   });
 }
 
@@ -47,7 +47,7 @@ function listConversation(conversation: MemoryConversation): ListedConversation 
   const head = headTurn(conversation);
   const idle: ConversationStanding = lastTurn?.state === 'failed' ? 'failed' : 'idle';
   return {
-    conversation: ref,
+    ...nameConversation(ref),
     agent,
     state: head === undefined ? idle : (head.state as ConversationStanding),
     head: log.length,
@@ -66,7 +66,9 @@ export function waitingTurns(db: MemoryDatabase, tenant?: string): WaitingTurn[]
     if (head?.state !== 'waiting' || head.waiting === undefined || head.waiting.isFulfilled) return [];
     if (waitsFor === undefined || !isAnswerKind(waitsFor)) return [];
     const { turn, agent, waiting } = head;
-    return [{ conversation: conversation.ref, turn, agent, waiting: { ...viewWaiting(waiting), for: waitsFor } }];
+    return [
+      { ...nameConversation(conversation.ref), turn, agent, waiting: { ...viewWaiting(waiting), for: waitsFor } },
+    ];
   });
 }
 
@@ -75,10 +77,10 @@ function listWaiting(
   { tenant, for: kind, after, limit }: WaitingQuery,
 ): ListPage<WaitingTurn, WaitingPosition> {
   const wanted = waitingTurns(db, tenant).filter(({ waiting }) => (kind ?? waiting.for) === waiting.for);
-  const positionOf = ({ conversation, turn, waiting }: WaitingTurn): WaitingPosition => ({
-    conversation,
-    turn,
-    for: waiting.for,
+  const positionOf = (one: WaitingTurn): WaitingPosition => ({
+    conversation: refOf(one),
+    turn: one.turn,
+    for: one.waiting.for,
   });
   return page(wanted, {
     limit,
@@ -86,6 +88,10 @@ function listWaiting(
     nameOf: (one) => nameOfWaiting(positionOf(one)),
     positionOf,
   });
+}
+
+function refOf({ tenant, conversation }: NamedConversation): ConversationRef {
+  return { tenant, id: conversation };
 }
 
 interface Paging<Item, Position> {

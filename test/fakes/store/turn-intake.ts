@@ -1,4 +1,4 @@
-import type { ConversationRef } from '../../../src/domain/ids.ts';
+import { type ConversationRef, nameConversation } from '../../../src/domain/ids.ts';
 import type { ResumeRequest, ResumeResult } from '../../../src/domain/ports/brought-answers.ts';
 import type {
   AcceptRequest,
@@ -178,7 +178,7 @@ function listFailed(db: MemoryDatabase, { since, tenant, code, limit }: FailedQu
       const isWanted =
         settledAt >= since && (tenant ?? ref.tenant) === ref.tenant && (code ?? failure?.code) === failure?.code;
       if (failure === undefined || !isWanted || db.isGone(ref)) return [];
-      return [{ conversation: ref, turn, agent, failedAt: settledAt, failure, ...readRedrive(record) }];
+      return [{ ...nameConversation(ref), turn, agent, failedAt: settledAt, failure, ...readRedrive(record) }];
     }),
   );
   return found.toSorted((a, b) => b.failedAt - a.failedAt).slice(0, limit);

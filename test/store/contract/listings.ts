@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { ConversationRef } from '../../../src/domain/ids.ts';
+import { type ConversationRef, type NamedConversation, nameConversation } from '../../../src/domain/ids.ts';
 import type {
   ConversationQuery,
   ListedConversation,
@@ -47,8 +47,8 @@ export function describeListings(harness: () => StoreHarness): void {
     }
   }
 
-  const idsOf = (found: readonly { readonly conversation: ConversationRef }[]): string[] =>
-    found.map(({ conversation }) => conversation.id).toSorted();
+  const idsOf = (found: readonly NamedConversation[]): string[] =>
+    found.map(({ conversation }) => conversation).toSorted();
 
   describe('listConversations', () => {
     test('lists a conversation from its first turn or message on, until an erase', async () => {
@@ -70,8 +70,8 @@ export function describeListings(harness: () => StoreHarness): void {
       await store.append(appendOf({ tenant, id: 'source' }, 0, 2));
       const plan = { source: { tenant, id: 'source' }, version: 0, head: 2 };
       await store.beginFork({ conversation: { tenant, id: 'copy' }, operation: 'op', agent: 'agent', plan });
-      const copy = (await listConversations({ tenant })).find(({ conversation }) => conversation.id === 'copy');
-      expect(copy).toMatchObject({ conversation: { id: 'copy' }, agent: 'agent', isForking: true });
+      const copy = (await listConversations({ tenant })).find(({ conversation }) => conversation === 'copy');
+      expect(copy).toMatchObject({ conversation: 'copy', agent: 'agent', isForking: true });
     });
 
     test('lists no conversation whose idle TTL has ended', async () => {
@@ -90,13 +90,13 @@ export function describeListings(harness: () => StoreHarness): void {
       const conversation = { tenant: newTenant(), id: 'c' };
       const { lease, inputSeq } = await acceptAndClaim(store, conversation, 't1');
       expect(await listConversations({ tenant: conversation.tenant })).toEqual([
-        { conversation, agent: 'agent', state: 'running', head: 1, turns: 1, mailbox: 1 },
+        { ...nameConversation(conversation), agent: 'agent', state: 'running', head: 1, turns: 1, mailbox: 1 },
       ]);
       await store.settle(lease, { state: 'completed', answerSeq: inputSeq }, undefined);
       const { settledAt } = (await store.readTurn(conversation, 't1')) ?? {};
       expect(await listConversations({ tenant: conversation.tenant })).toEqual([
         {
-          conversation,
+          ...nameConversation(conversation),
           agent: 'agent',
           state: 'idle',
           head: 1,
@@ -143,12 +143,11 @@ export function describeListings(harness: () => StoreHarness): void {
       // The page's last one is where the next page begins, and one behind it goes as well.
       const [gone, later] = [items.at(-1)?.conversation, whole[20]?.conversation];
       if (gone === undefined || later === undefined) throw new Error('there are 30');
-      await store.erase(gone);
-      await store.erase(later);
+      for (const id of [gone, later]) await store.erase({ tenant, id });
       await store.append(appendOf({ tenant, id: 'd-new' }, 0, 1));
       const rest = idsOf(await listConversations({ tenant, after: next }, 7));
-      const expected = whole.slice(10).map(({ conversation }) => conversation.id);
-      expect(rest.filter((id) => id !== 'd-new')).toEqual(expected.filter((id) => id !== later.id).toSorted());
+      const expected = whole.slice(10).map(({ conversation }) => conversation);
+      expect(rest.filter((id) => id !== 'd-new')).toEqual(expected.filter((id) => id !== later).toSorted());
     });
 
     test('lists other tenants only if all are asked for', async () => {
@@ -156,8 +155,8 @@ export function describeListings(harness: () => StoreHarness): void {
       const tenant = newTenant();
       const like = `${tenant}.x`;
       for (const of of [tenant, like]) await store.append(appendOf({ tenant: of, id: 'c' }, 0, 1));
-      expect((await listConversations({ tenant })).map(({ conversation }) => conversation.tenant)).toEqual([tenant]);
-      const all = (await listConversations({})).map(({ conversation }) => conversation.tenant);
+      expect((await listConversations({ tenant })).map(({ tenant: whose }) => whose)).toEqual([tenant]);
+      const all = (await listConversations({})).map(({ tenant: whose }) => whose);
       expect(all).toEqual(expect.arrayContaining([tenant, like]));
     });
   });
@@ -183,7 +182,7 @@ export function describeListings(harness: () => StoreHarness): void {
       expect(idsOf(found)).toEqual(['approval', 'tools']);
       const { waiting } = (await store.readTurn({ tenant, id: 'approval' }, 't1')) ?? {};
       expect(waiting?.calls[0]).toMatchObject({ id: 'c2_0', name: 'read', arguments: '{"lines":[]}' });
-      const approval = { conversation: { tenant, id: 'approval' }, turn: 't1', agent: 'agent', waiting };
+      const approval = { tenant, conversation: 'approval', turn: 't1', agent: 'agent', waiting };
       expect(await listWaiting({ tenant, for: 'approval' })).toEqual([approval]);
       expect(idsOf(await listWaiting({ tenant, for: 'tools' }))).toEqual(['tools']);
       const everywhere = await listWaiting({ for: 'approval' });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ErrorCode } from '../../../src/domain/errors.ts';
-import type { ConversationRef } from '../../../src/domain/ids.ts';
+import { type ConversationRef, nameConversation } from '../../../src/domain/ids.ts';
 import { TURN_LIMITS } from '../../../src/domain/turn.ts';
 import { acceptAndClaim, claimHead, newConversation, turnFor } from '../samples.ts';
 import type { TurnHarness } from '../turn-harness.ts';
@@ -93,8 +93,8 @@ export function describeRedrive(harness: () => TurnHarness): void {
       const query = { since: 0, tenant, limit: 10 };
       const listed = await store.listFailed(query);
       expect(listed).toMatchObject([
-        { conversation, turn: 'poisoned', agent: 'agent', failure: { code: 'poison' } },
-        { conversation, turn: 't1', agent: 'agent', failure: FAILURE },
+        { ...nameConversation(conversation), turn: 'poisoned', agent: 'agent', failure: { code: 'poison' } },
+        { ...nameConversation(conversation), turn: 't1', agent: 'agent', failure: FAILURE },
       ]);
       const [latest, first] = listed.map((turn) => turn.failedAt);
       expect(latest).toBeGreaterThan(first ?? Number.POSITIVE_INFINITY);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { nameConversation } from '../../../src/domain/ids.ts';
 import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
 import { FIVE_SEQUENCES, Fixture, ref, words } from './fixture.ts';
 
@@ -114,7 +115,7 @@ describe('a pass that nobody brings to an end', () => {
     expect(world.eventsOf('pass_ended')).toEqual([
       {
         type: 'pass_ended',
-        conversation: ref,
+        ...nameConversation(ref),
         passId,
         outcome: 'failed',
         code: 'poison',

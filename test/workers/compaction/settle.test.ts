@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { OPEN_GATE } from '../../../src/domain/conversation.ts';
+import { nameConversation } from '../../../src/domain/ids.ts';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
 import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
@@ -100,7 +101,7 @@ describe('a pass whose children have ended', () => {
     expect(world.eventsOf('pass_ended')).toEqual([
       {
         type: 'pass_ended',
-        conversation: ref,
+        ...nameConversation(ref),
         passId: children[0]?.passId,
         outcome: 'committed',
         strategy: 'summarize',

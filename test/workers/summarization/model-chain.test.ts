@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { buildContext } from '../../../src/domain/context.ts';
+import { nameConversation } from '../../../src/domain/ids.ts';
 import { ModelError, type ModelRequest } from '../../../src/domain/model.ts';
 import type { PolicyInput } from '../../../src/domain/policy.ts';
 import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
@@ -47,7 +48,7 @@ describe('a model in the chain', () => {
       { text: RECORD, model: 'small', depth: 1, sources: [] },
     ]);
     const { passId } = world.eventsOf('summary_ended')[0] ?? {};
-    const call = { purpose: 'summary', model: 'small', outcome: 'answered', conversation: ref, passId };
+    const call = { purpose: 'summary', model: 'small', outcome: 'answered', ...nameConversation(ref), passId };
     const counted = { inputTokens: 700, outputTokens: 30, tokens: expect.any(Number), isOverLimit: false };
     expect(world.eventsOf('model_called')).toMatchObject([
       { ...call, ...counted },

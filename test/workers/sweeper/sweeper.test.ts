@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { nameConversation } from '../../../src/domain/ids.ts';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
 import type { SweepStore } from '../../../src/domain/ports/sweep-store.ts';
 import { TURN_LIMITS } from '../../../src/domain/turn.ts';
@@ -161,7 +162,7 @@ describe('a conversation that rests', () => {
     world.db.advance(HOUR_MS);
     await world.sweeper.sweepOnce();
     expect(world.eventsOf('conversation_expired')).toEqual([
-      { type: 'conversation_expired', conversation: ref, removedKeys: expect.any(Number) },
+      { type: 'conversation_expired', ...nameConversation(ref), removedKeys: expect.any(Number) },
     ]);
   });
 
@@ -266,7 +267,7 @@ describe('a conversation that rests', () => {
       expect(world.eventsOf('conversation_expired')).toHaveLength(told);
       world.db.advance(GRACE_MS);
     }
-    expect(world.eventsOf('conversation_expired')).toMatchObject([{ conversation: ref, removedKeys: 9 }]);
+    expect(world.eventsOf('conversation_expired')).toMatchObject([{ ...nameConversation(ref), removedKeys: 9 }]);
     expect(owners.size, 'each call has its own').toBe(4);
   });
 
@@ -312,7 +313,7 @@ describe('a sweep', () => {
     world.db.advance(GRACE_MS);
     expect(await world.sweeper.sweepOnce()).toBe(39);
     expect(world.eventsOf('worker_failed')).toMatchObject([
-      { where: 'sweeper', conversation: { id: 'c3' }, error: new Error('broken') },
+      { where: 'sweeper', conversation: 'c3', error: new Error('broken') },
     ]);
   });
 

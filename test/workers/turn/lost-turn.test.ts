@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type Tool } from '../../../src/domain/agent.ts';
+import { nameConversation } from '../../../src/domain/ids.ts';
 import { scriptedModel } from '../../../src/models/scripted.ts';
 import type { TurnDependencies } from '../../../src/workers/turn/turn-dependencies.ts';
 import { Fixture, ref } from './fixture.ts';
@@ -176,7 +177,7 @@ describe('a lost lease', () => {
 
   it.each([
     ['ECONNREFUSED', undefined],
-    ['WRONGTYPE', { scope: { conversation: ref } }],
+    ['WRONGTYPE', { scope: nameConversation(ref) }],
   ])('is not what a claim without an answer means: %s is thrown', async (said, told) => {
     const failed = new Error(said);
     const world = await Fixture.open({
@@ -195,7 +196,10 @@ describe('a lost lease', () => {
       wrap: (ports) => ({ ...ports, turns: { ...ports.turns, recordStep: () => Promise.reject(away) } }),
     });
     await world.accept('t1', 'Hi');
-    await expect(world.deliver()).rejects.toMatchObject({ scope: { conversation: ref, turn: 't1' }, cause: away });
+    await expect(world.deliver()).rejects.toMatchObject({
+      scope: { ...nameConversation(ref), turn: 't1' },
+      cause: away,
+    });
     expect(world.eventsOf('lease_lost')).toEqual([]);
     expect(await world.countTimers()).toBe(0);
   });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { nameConversation } from '../../../src/domain/ids.ts';
 import { ModelError, type ModelRequest } from '../../../src/domain/model.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../../src/models/scripted.ts';
@@ -75,7 +76,7 @@ describe('a version whose form its provider refuses', () => {
       {
         type: 'version_rejected',
         by: 'provider',
-        conversation: ref,
+        ...nameConversation(ref),
         turn: 't3',
         version: 1,
         codes: ['invalid_request_error'],

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type HeardPart, HeardText } from '../../../src/client/heard-text.ts';
 import type { WorkerEvent } from '../../../src/domain/events.ts';
+import { nameConversation } from '../../../src/domain/ids.ts';
 import { type Model, ModelError } from '../../../src/domain/model.ts';
 import type { TextDelta } from '../../../src/domain/ports/text-deltas.ts';
 import { modelChain } from '../../../src/models/chain.ts';
@@ -129,7 +130,7 @@ describe('a text that is told while it is written', () => {
     await timers.advance(TELL_EVERY_MS);
     teller.end();
     expect(told).toHaveLength(2);
-    expect(events).toEqual([{ type: 'worker_failed', where: 'text', conversation: ref, turn: 't1', error }]);
+    expect(events).toEqual([{ type: 'worker_failed', where: 'text', ...nameConversation(ref), turn: 't1', error }]);
   });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { nameConversation } from '../../../src/domain/ids.ts';
 import { scriptedModel } from '../../../src/models/scripted.ts';
 import type { TurnDependencies } from '../../../src/workers/turn/turn-dependencies.ts';
 import { openMemorySweepStore } from '../../fakes/store/sweep-store.ts';
@@ -175,10 +176,10 @@ describe('a delivery', () => {
     await world.timers.advance(700);
     await world.deliver();
     expect(world.events).toEqual([
-      { type: 'turn_claimed', conversation: ref, turn: 't1', agent: 'guide', attempt: 1, waitMs: 700 },
+      { type: 'turn_claimed', ...nameConversation(ref), turn: 't1', agent: 'guide', attempt: 1, waitMs: 700 },
       {
         type: 'model_called',
-        conversation: ref,
+        ...nameConversation(ref),
         purpose: 'turn',
         model: 'scripted',
         outcome: 'answered',
@@ -189,7 +190,7 @@ describe('a delivery', () => {
         inputTokens: 120,
         outputTokens: 30,
       },
-      { type: 'turn_settled', conversation: ref, turn: 't1', outcome: 'completed', durationMs: 700 },
+      { type: 'turn_settled', ...nameConversation(ref), turn: 't1', outcome: 'completed', durationMs: 700 },
     ]);
     expect(JSON.stringify(world.events)).not.toContain('secret');
     const view = await world.view('t1');
