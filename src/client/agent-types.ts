@@ -1,5 +1,6 @@
 import type { TurnContext } from '../domain/turn-context.ts';
-import type { EnqueueInput } from './input.ts';
+import type { AppendInput, EnqueueInput } from './input.ts';
+import type { ConversationsInput } from './listings.ts';
 
 /** What a client knows of an agent as a type: `typeof agents` of `defineAgent`, or `{ name, context }` written by hand. */
 export interface AgentType {
@@ -32,3 +33,14 @@ export type TurnOf<Agents extends AnyAgents> = {
 /** A turn to accept, by a client that knows its agents. */
 export type EnqueueFor<Agents extends AnyAgents> =
   string extends AgentName<Agents> ? EnqueueInput : Omit<EnqueueInput, 'agent' | 'context'> & TurnOf<Agents>;
+
+/** Messages to add, by a client that knows its agents. */
+export type AppendFor<Agents extends AnyAgents> = NameAgent<AppendInput, Agents>;
+
+/** Which conversations to list, by a client that knows its agents. */
+export type ConversationsFor<Agents extends AnyAgents> = NameAgent<ConversationsInput, Agents>;
+
+/** An input whose `agent`, where it has one, is one of the agents. */
+type NameAgent<Input extends { readonly agent?: string | undefined }, Agents extends AnyAgents> = {
+  [Field in keyof Input]: Field extends 'agent' ? AgentName<Agents> | Extract<Input[Field], undefined> : Input[Field];
+};

@@ -3,7 +3,7 @@ import type { LogEntry } from '../domain/message.ts';
 import type { FailedTurn, OpenTurns } from '../domain/ports/turn-store.ts';
 import type { TurnState, TurnView } from '../domain/turn.ts';
 import type { Version } from '../domain/version.ts';
-import type { AnyAgents, EnqueueFor } from './agent-types.ts';
+import type { AnyAgents, AppendFor, ConversationsFor, EnqueueFor } from './agent-types.ts';
 import { bringAnswers } from './answers.ts';
 import { type Appended, appendMessages } from './appends.ts';
 import {
@@ -77,7 +77,7 @@ export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents> {
    * conversations of all tenants or of one, by agent or state, a page at a time (100, or as many as `limit` says). An erase and
    * the end of an idle TTL take a conversation off the list
    */
-  conversations(input?: ConversationsInput): Promise<ConversationPage>;
+  conversations(input?: ConversationsFor<Agents>): Promise<ConversationPage>;
   /**
    * turns of all conversations that wait for a result from outside or for a decision, a page at a time: the calls with their
    * arguments, since when, and the deadlines. What to show a person, and to give `answer`
@@ -100,7 +100,7 @@ export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents> {
     answers: Readonly<Record<string, CallAnswer>>,
   ): Promise<'going_on' | 'still_waiting'>;
   /** adds messages without a turn, for callers with a loop of their own */
-  append(input: AppendInput): Promise<Appended>;
+  append(input: AppendFor<Agents>): Promise<Appended>;
   /** what the agent still knows: the live context, or a kept version's at a head */
   context(conversation: ConversationName, at?: ContextPoint): Promise<ContextView>;
   /** the context of one kept version, as it was when it was made */

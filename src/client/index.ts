@@ -41,7 +41,15 @@ export type {
 export type { TurnContext } from '../domain/turn-context.ts';
 export type { Segment, Version } from '../domain/version.ts';
 export type { Encoding } from '../tokens/encoding.ts';
-export type { AgentName, AgentType, AnyAgents, EnqueueFor, TurnOf } from './agent-types.ts';
+export type {
+  AgentName,
+  AgentType,
+  AnyAgents,
+  AppendFor,
+  ConversationsFor,
+  EnqueueFor,
+  TurnOf,
+} from './agent-types.ts';
 export type { Appended } from './appends.ts';
 export type { TurnfoldClient } from './client.ts';
 export type { ClientOptions } from './client-options.ts';

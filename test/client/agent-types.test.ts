@@ -1,6 +1,14 @@
 import { describe, expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
-import type { EnqueueInput, ErrorCode, OpenClient, TurnContext, TurnView } from '../../src/client/index.ts';
+import type {
+  AppendInput,
+  ConversationsInput,
+  EnqueueInput,
+  ErrorCode,
+  OpenClient,
+  TurnContext,
+  TurnView,
+} from '../../src/client/index.ts';
 import { type Agent, defineAgent, defineTool, type WorkersOptions } from '../../src/index.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 
@@ -39,9 +47,23 @@ describe('types of a client', () => {
     expectTypeOf({ ...turn, agent: 'other' as const }).not.toExtend<Enqueued>();
   });
 
+  it('narrow every other method that takes the name of an agent', () => {
+    type Appended = Parameters<Client['append']>[0];
+    type Listed = NonNullable<Parameters<Client['conversations']>[0]>;
+    expectTypeOf<Appended['agent']>().toEqualTypeOf<'support' | 'chat'>();
+    expectTypeOf<Listed['agent']>().toEqualTypeOf<'support' | 'chat' | undefined>();
+    const messages = [{ role: 'user' as const, content: 'x' }];
+    expectTypeOf({ conversation: 'c1', agent: 'chat' as const, messages }).toExtend<Appended>();
+    expectTypeOf({ conversation: 'c1', agent: 'other' as const, messages }).not.toExtend<Appended>();
+    expectTypeOf({ limit: 10 }).toExtend<Listed>();
+    expectTypeOf({ agent: 'other' as const }).not.toExtend<Listed>();
+  });
+
   it('accept any name and context where no agents are given', () => {
     expectTypeOf<Parameters<OpenClient['enqueueTurn']>[0]>().toEqualTypeOf<EnqueueInput>();
     expectTypeOf<EnqueueInput['agent']>().toEqualTypeOf<string>();
+    expectTypeOf<Parameters<OpenClient['append']>[0]>().toEqualTypeOf<AppendInput>();
+    expectTypeOf<Parameters<OpenClient['conversations']>[0]>().toEqualTypeOf<ConversationsInput | undefined>();
     expectTypeOf<EnqueueInput['context']>().toEqualTypeOf<TurnContext | undefined>();
   });
 
