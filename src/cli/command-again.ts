@@ -48,8 +48,12 @@ function wasTyped(command: Command, option: Option): boolean {
   return command.getOptionValueSource(option.attributeName()) === 'cli';
 }
 
+/** A context may hold what nobody should log. One in a file is named by its path. */
+const CONTEXT = '--context';
+
 function typeOption({ long, flags }: Option, value: unknown): string {
   if (value === true) return long ?? flags;
+  if (long === CONTEXT && !String(value).startsWith('@')) return `${CONTEXT} …`;
   const text = String(value);
   return `${long}${text.startsWith('-') ? '=' : ' '}${quote(text)}`;
 }

@@ -15,6 +15,13 @@ export function withConversationOptions(command: Command): Command {
     .option('--json', 'print JSON, failures too');
 }
 
+export function withContextOption(command: Command): Command {
+  return command.option(
+    '--context <json>',
+    'context of the turn, for tools and system prompts; @ and a path: from a file',
+  );
+}
+
 export function readNumber(text: string): number {
   const value = Number(text);
   if (text.trim() === '' || !Number.isInteger(value) || value < 0) {

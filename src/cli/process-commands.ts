@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ALL_ROLES } from './command-options.ts';
+import { ALL_ROLES, withContextOption } from './command-options.ts';
 import type { DemoOptions } from './commands/demo.ts';
 import type { DevOptions } from './commands/dev.ts';
 import type { WorkerOptions } from './commands/worker.ts';
@@ -8,7 +8,7 @@ import { runCommand } from './run-command.ts';
 
 /** Commands that are processes: they run until they are done or told to stop. */
 export function addProcessCommands(program: Command, output: Output): void {
-  program
+  const dev = program
     .command('dev')
     .description('all workers and a prompt in one process, on the Redis of REDIS_URL or one of its own')
     .option('--agents <file>', 'module that exports `agents`; without it an agent that needs no key')
@@ -16,10 +16,10 @@ export function addProcessCommands(program: Command, output: Output): void {
     .option('--policy <file>', 'policy as YAML, under the agents’ own')
     .option('--shadow <file>', 'a second policy as YAML: measured at every pass, never committed')
     .option('--model <name>', 'provider/model instead of the agents’ own; its key from the environment')
-    .option('--conversation <id>', 'conversation of the prompt', 'dev')
-    .action((options: DevOptions, command: Command) =>
-      runCommand({ command, output }, async () => (await import('./commands/dev.ts')).runDev(options, output)),
-    );
+    .option('--conversation <id>', 'conversation of the prompt', 'dev');
+  withContextOption(dev).action((options: DevOptions, command: Command) =>
+    runCommand({ command, output }, async () => (await import('./commands/dev.ts')).runDev(options, output)),
+  );
   program
     .command('worker')
     .description('answer turns, run passes, write summaries')

@@ -1,6 +1,13 @@
 import type { Command } from 'commander';
-import { type ConversationOptions, readNumber, readSeconds, withConversationOptions } from './command-options.ts';
-import type { FailedOptions } from './commands/failures.ts';
+import {
+  type ConversationOptions,
+  readNumber,
+  readSeconds,
+  withContextOption,
+  withConversationOptions,
+} from './command-options.ts';
+import type { EnqueueOptions } from './commands/enqueue.ts';
+import type { FailedOptions, RedriveOptions } from './commands/failures.ts';
 import type { AnswerOptions, OpenOptions } from './commands/turns.ts';
 import type { WithClient } from './with-client.ts';
 
@@ -25,12 +32,12 @@ function withWaitingOptions(command: Command): Command {
 }
 
 function addEnqueueCommand(program: Command, withClient: WithClient): void {
-  withWaitingOptions(program.command('enqueue <conversation> <text>'))
+  withContextOption(withWaitingOptions(program.command('enqueue <conversation> <text>')))
     .description('enqueue a turn')
     .requiredOption('--agent <name>', 'agent that answers it (required)')
     .option('--turn <id>', 'id that makes the call repeatable')
     .action(
-      (id: string, text: string, { wait, ...options }: Waiting & { agent: string; turn?: string }, command: Command) =>
+      (id: string, text: string, { wait, ...options }: Waiting & Omit<EnqueueOptions, 'waitMs'>, command: Command) =>
         withClient(
           command,
           async (context) =>
@@ -91,7 +98,7 @@ function addFailureCommands(program: Command, withClient: WithClient): void {
     .action((options: FailedOptions, command: Command) =>
       withClient(command, async (context) => (await import('./commands/failures.ts')).showFailed(context, options)),
     );
-  withConversationOptions(program.command('redrive <conversation> [turn]'))
+  withContextOption(withConversationOptions(program.command('redrive <conversation> [turn]')))
     .description('bring the input of a failed turn again, as a new turn; without a turn ask for a pass again')
     .option('--operation <id>', 'another one re-drives the same turn once more')
     .option('--wait <seconds>', 'wait so long for the answer; exit code 1 where there is none', readSeconds, 0)
@@ -99,7 +106,7 @@ function addFailureCommands(program: Command, withClient: WithClient): void {
       (
         id: string,
         turn: string | undefined,
-        { wait, ...options }: Waiting & { operation?: string },
+        { wait, ...options }: Waiting & Omit<RedriveOptions, 'waitMs'>,
         command: Command,
       ) =>
         withClient(command, async (context) =>

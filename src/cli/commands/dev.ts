@@ -17,6 +17,7 @@ import { Talk } from '../dev/talk.ts';
 import { loadAgents } from '../load-agents.ts';
 import type { Output } from '../output.ts';
 import { readPolicySources } from '../policy-file.ts';
+import { readTurnContext } from '../read-turn-context.ts';
 
 export interface DevOptions {
   readonly agents?: string;
@@ -26,12 +27,15 @@ export interface DevOptions {
   /** `provider/model`, instead of the agents' own */
   readonly model?: string;
   readonly conversation: string;
+  /** of each turn, as it was typed */
+  readonly context?: string;
 }
 
 /** A Redis, all workers and a prompt in one process: to try an agent and see what it still knows. */
 export async function runDev(options: DevOptions, output: Output): Promise<number> {
   const config = readConfig();
   parseInput(idSchema, options.conversation, '--conversation');
+  const given = await readTurnContext(options.context);
   const sources = await readPolicySources(options, output);
   const { policy } = sources.policy;
   const shadow = sources.shadow && { shadow: sources.shadow.policy };
@@ -46,7 +50,7 @@ export async function runDev(options: DevOptions, output: Output): Promise<numbe
     output.line(`metrics  ${workers.metricsUrl ?? 'none'}`);
     output.line(`agents   ${agents.map(({ name }) => name).join(', ')}`);
     output.line(`Type a message to ${agent}; ${HELP} lists commands, ${LEAVE} ends.`);
-    const talk = new Talk({ client, output, agent, conversation: options.conversation, interrupted });
+    const talk = new Talk({ client, output, agent, conversation: options.conversation, interrupted, ...given });
     const prompt = openPrompt(interrupted, () => talk.interrupt());
     takeInterrupts(() => talk.interrupt());
     try {

@@ -3,6 +3,7 @@ import { DEFAULT_TENANT } from '../../domain/ids.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { ConversationOptions } from '../command-options.ts';
 import { writeJson } from '../output.ts';
+import { readTurnContext } from '../read-turn-context.ts';
 import { tellTurn } from './follow-turn.ts';
 
 export interface FailedOptions {
@@ -39,6 +40,8 @@ export async function showFailed({ client, output }: CommandContext, options: Fa
 
 export interface RedriveOptions extends ConversationOptions {
   readonly operation?: string;
+  /** as it was typed */
+  readonly context?: string;
   /** ms to wait for the answer; 0 returns once the turn is accepted */
   readonly waitMs: number;
 }
@@ -51,12 +54,12 @@ export async function redrive(
   context: CommandContext,
   id: string,
   turn: string | undefined,
-  { tenant, operation, waitMs, json }: RedriveOptions,
+  { tenant, operation, context: typed, waitMs, json }: RedriveOptions,
 ): Promise<number> {
   const { client, output } = context;
   if (turn === undefined) {
-    if (operation !== undefined || waitMs > 0) {
-      const field = operation === undefined ? '--wait' : '--operation';
+    const field = operation !== undefined ? '--operation' : typed !== undefined ? '--context' : '--wait';
+    if (field !== '--wait' || waitMs > 0) {
       throw new TurnfoldError('invalid_input', `${field}: means nothing without a turn`, { field });
     }
     const pass = await client.compactNow({ tenant, conversation: id });
@@ -64,11 +67,8 @@ export async function redrive(
     else output.line(`${pass}  pass requested`);
     return 0;
   }
-  const accepted = await client.redrive(
-    { tenant, conversation: id },
-    turn,
-    operation === undefined ? {} : { operation },
-  );
+  const given = { ...(operation !== undefined && { operation }), ...(await readTurnContext(typed)) };
+  const accepted = await client.redrive({ tenant, conversation: id }, turn, given);
   if (waitMs > 0) return await tellTurn(context, id, accepted.turn, { tenant, waitMs, ...(json && { json }) });
   if (json) writeJson(output, accepted);
   else output.line(`${accepted.turn}  ${accepted.state}${accepted.isNew ? '' : '  (was re-driven before)'}`);

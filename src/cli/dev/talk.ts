@@ -1,4 +1,4 @@
-import type { CallAnswer, TurnProgress, Waiting, WaitingCall } from '../../client/index.ts';
+import type { CallAnswer, TurnContext, TurnProgress, Waiting, WaitingCall } from '../../client/index.ts';
 import { isTurnfoldError } from '../../domain/errors.ts';
 import { isAnswerKind } from '../../domain/turn.ts';
 import type { CommandContext } from '../command-context.ts';
@@ -11,6 +11,8 @@ import type { Prompt } from './prompt.ts';
 export interface TalkOptions extends CommandContext {
   readonly agent: string;
   readonly conversation: string;
+  /** of each turn */
+  readonly context?: TurnContext;
   /** aborts when the process is told to stop */
   readonly interrupted: AbortSignal;
 }
@@ -89,9 +91,9 @@ export class Talk {
   }
 
   async #answer(line: string): Promise<void> {
-    const { client, agent, conversation } = this.#options;
+    const { client, agent, conversation, context } = this.#options;
     if (!line.startsWith('/')) {
-      const { turn } = await client.enqueueTurn({ conversation, agent, input: line });
+      const { turn } = await client.enqueueTurn({ conversation, agent, input: line, context });
       await this.#follow(turn);
       return;
     }

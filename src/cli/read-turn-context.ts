@@ -1,0 +1,28 @@
+import { TurnfoldError } from '../domain/errors.ts';
+import { readContext, type TurnContext, writeContext } from '../domain/turn-context.ts';
+import { nameFile, readTextFile } from './files.ts';
+
+const OPTION = '--context';
+/** Before the path of a file that has the context. */
+const FILE_MARK = '@';
+
+/**
+ * Reads the context of a turn as it was typed: a JSON object, or `@file`. Errors do not quote it, because they may be logged.
+ * @throws invalid_input, message_too_large, not_found
+ */
+export async function readTurnContext(typed: string | undefined): Promise<{ readonly context?: TurnContext }> {
+  if (typed === undefined) return {};
+  const path = typed.startsWith(FILE_MARK) ? typed.slice(FILE_MARK.length) : undefined;
+  const text = path === undefined ? typed : await readTextFile(path);
+  return { context: readContext(writeContext(parseJson(text, path), OPTION)) };
+}
+
+function parseJson(text: string, path: string | undefined): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    const where = path === undefined ? '' : `${nameFile(path)} is no JSON; `;
+    const why = `${where}expected a JSON object, such as {"user":"u1"}, or @ and the path of a file that has one`;
+    throw new TurnfoldError('invalid_input', `${OPTION}: ${why}`, { field: OPTION });
+  }
+}
