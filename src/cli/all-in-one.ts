@@ -1,4 +1,5 @@
-import { type OpenClient, openClient } from '../client/index.ts';
+import type { OpenClient } from '../client/index.ts';
+import { openClientAtOnce } from '../client/open-client.ts';
 import type { Config } from '../config.ts';
 import type { LocalRedis } from '../local-redis/local-redis.ts';
 import { provideRedis } from '../local-redis/provide-redis.ts';
@@ -7,6 +8,7 @@ import { flushSpans } from '../telemetry/flush-spans.ts';
 import { listenForSignals, unlessInterrupted } from './interruption.ts';
 import { checkNobodyElse } from './nobody-else.ts';
 import { type Output, reportError } from './output.ts';
+import { PROCESS_WAIT_MS, waitForRedis } from './wait-for-redis.ts';
 
 /** Everything in one process: what a person needs to try turnfold. */
 export interface AllInOne {
@@ -35,13 +37,18 @@ export async function withAllInOne<T>(options: AllInOneOptions, use: (all: AllIn
   void interruption.then(() => output.note('stopping; a second signal ends it at once'));
   const closers: (() => Promise<unknown>)[] = [];
   try {
-    const redis = await provideRedis({ redisUrl, redisTls, log: output.note, signal: interrupted });
+    const wait: Wait = (open) => waitForGiven({ config, output, signal: interrupted }, open);
+    const redis = await wait(() => provideRedis({ redisUrl, redisTls, log: output.note, signal: interrupted }));
     closers.unshift(() => redis.stop());
-    if (redis.source === 'given') await checkNobodyElse({ url: redis.url, tls: redisTls }, parts.agents, queueShards);
+    const location = { url: redis.url, tls: redisTls };
+    if (redis.source === 'given') await wait(() => checkNobodyElse(location, parts.agents, queueShards));
     const settings = { redisUrl: redis.url, redisTls, shards, queueShards };
     const workers = await startWorkers({ ...settings, ...parts, concurrency, shutdownMs, signal: interrupted });
     closers.unshift(() => workers.close());
-    const client = await unlessInterrupted(openClient(settings), interruption);
+    const client = await unlessInterrupted(
+      wait(() => openClientAtOnce(settings)),
+      interruption,
+    );
     closers.unshift(() => client.close());
     const result = await unlessInterrupted(use({ redis, workers, client, interrupted, takeInterrupts }), interruption);
     interrupted.throwIfAborted(); // a prompt that was closed by it ends as after its last line
@@ -52,4 +59,18 @@ export async function withAllInOne<T>(options: AllInOneOptions, use: (all: AllIn
     await flushSpans();
     stopListening();
   }
+}
+
+type Wait = <T>(open: () => Promise<T>) => Promise<T>;
+
+type WaitParts = Pick<AllInOneOptions, 'config' | 'output'> & { readonly signal: AbortSignal };
+
+/** Waits for the Redis of REDIS_URL. One of our own is started, and needs no wait. */
+async function waitForGiven<T>(
+  { config: { redisUrl, redisTls }, ...parts }: WaitParts,
+  open: () => Promise<T>,
+): Promise<T> {
+  if (!redisUrl) return await open();
+  const location = { url: redisUrl, tls: redisTls };
+  return await waitForRedis({ ...parts, location, waitMs: PROCESS_WAIT_MS }, open);
 }

@@ -5,6 +5,7 @@ import { explainError } from './explain-outage.ts';
 import type { TypedNames } from './name-typed.ts';
 import type { Output } from './output.ts';
 import { runCommand } from './run-command.ts';
+import { COMMAND_WAIT_MS, waitForRedis } from './wait-for-redis.ts';
 
 /**
  * Runs a command with a client of the Redis of `REDIS_URL`, which is closed afterwards.
@@ -22,13 +23,9 @@ export function createWithClient(output: Output): WithClient {
       const { redisUrl, redisTls, shards, queueShards, durability } = readConfig();
       const { openClientAtOnce } = await import('../client/open-client.ts');
       const url = redisUrl ?? DEFAULT_REDIS_URL;
-      const client = await openClientAtOnce({
-        redisUrl: url,
-        redisTls,
-        shards,
-        queueShards,
-        ...(durability && { durability }),
-      }).catch(async (error: unknown) => {
+      const options = { redisUrl: url, redisTls, shards, queueShards, ...(durability && { durability }) };
+      const wait = { location: { url, tls: redisTls }, waitMs: COMMAND_WAIT_MS, output };
+      const client = await waitForRedis(wait, () => openClientAtOnce(options)).catch(async (error: unknown) => {
         if (redisUrl === undefined) output.note(`REDIS_URL is not set: ${DEFAULT_REDIS_URL} was tried`);
         throw await explainError(error, { url, tls: redisTls });
       });

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
@@ -282,16 +283,19 @@ describe('restore, rollback and fork', () => {
   });
 });
 
-test('Redis away: a coded error that says why, and the process ends with it', async () => {
+test('Redis away: the command says that it waits, then why it gives up, and the process ends with it', async () => {
   const command = startTurnfold(['show', 'c1'], { REDIS_URL: 'redis://127.0.0.1:1' });
   const end = endOf(command);
-  if (command.stderr !== null) await once(command.stderr, 'data');
+  const lines = command.stderr === null ? undefined : createInterface({ input: command.stderr });
+  if (lines !== undefined) for (let line = 1; line <= 2; line += 1) await once(lines, 'line');
   const saidAt = performance.now();
   const run = await end;
   // ioredis by itself keeps it for two seconds more.
   expect(performance.now() - saidAt).toBeLessThan(1_000 * machineFactor());
   expect(run).toMatchObject({ code: 1, stdout: '' });
-  expect(run.stderr).toMatch(/^turnfold: redis_unavailable: .*ECONNREFUSED/);
+  expect(run.stderr).toMatch(
+    /^waiting up to 5 s for the Redis at redis:.*:1, which does not answer\nturnfold: redis_unavailable: .*ECONNREFUSED/,
+  );
 });
 
 test.each([

@@ -114,12 +114,12 @@ describe.each(['redis+sentinel', 'redis+cluster'])('with nobody at any node of %
     return { url: `${scheme}://me:hush@${nodes}${scheme.endsWith('l') ? '/main' : ''}`, nodes };
   }
 
-  test('a command says so, with the nodes and without the password', async () => {
+  test('a command waits, then says so, with the nodes and without the password', async () => {
     const { url, nodes } = await findAbsent();
     for (const command of [['show', 'c1'], ['dev']]) {
       const run = await runTurnfold(command, { env: { REDIS_URL: url } });
       expect(run.code).toBe(1);
-      expect(run.stderr).toMatch(/^turnfold: redis_un(available|reachable): /);
+      expect(run.stderr).toMatch(/^waiting up to \d+ s for the Redis at .*\nturnfold: redis_un(available|reachable): /);
       expect(run.stderr).toContain(`${scheme}://***@${nodes}`);
       expect(run.stderr).not.toContain('hush');
     }

@@ -235,12 +235,6 @@ describe('dev', () => {
     expect(code).toBe(1);
     expect(stderr).toMatch(/invalid_config: --agent: .*workspace/);
   });
-
-  test('a Redis that does not answer is said with what to do', async () => {
-    const run = await runTurnfold(['dev'], { env: { REDIS_URL: 'redis://127.0.0.1:1' } });
-    expect(run).toMatchObject({ code: 1, stdout: '' });
-    expect(run.stderr).toMatch(/^turnfold: redis_unreachable: .*\nStart it, /);
-  });
 });
 
 describe('a signal to what runs in one process', () => {

@@ -1,7 +1,8 @@
 import { TurnfoldError } from '../../domain/errors.ts';
-import { inspectQuarantine } from '../../runtime/doctor/quarantine.ts';
+import { inspectQuarantine, type QuarantineAccess } from '../../runtime/doctor/quarantine.ts';
 import { explainError } from '../explain-outage.ts';
 import { type Output, writeJson } from '../output.ts';
+import { COMMAND_WAIT_MS, waitForRedis } from '../wait-for-redis.ts';
 
 interface QuarantineOptions {
   readonly json?: boolean;
@@ -9,7 +10,10 @@ interface QuarantineOptions {
 
 /** Lists the records that are set aside. */
 export async function showQuarantined({ json }: QuarantineOptions, output: Output): Promise<number> {
-  const records = await inspectQuarantine((inspection, shards) => inspection.listQuarantined(shards), explainError);
+  const records = await inspectQuarantine(
+    (inspection, shards) => inspection.listQuarantined(shards),
+    accessFor(output),
+  );
   for (const record of records) {
     if (json) writeJson(output, record);
     else {
@@ -35,11 +39,18 @@ export async function releaseRecord(
       throw new TurnfoldError('invalid_input', why, { field: 'shard' });
     }
     return inspection.releaseQuarantined(shards, { shard, name, isRestored });
-  }, explainError);
+  }, accessFor(output));
   if (!isReleased) {
     const why = `name: no record ${JSON.stringify(name)} is set aside in shard ${shard}`;
     throw new TurnfoldError('not_found', why, { field: 'name' });
   }
   output.line(isRestored ? 'put back: the next sweep looks at it' : 'dropped');
   return 0;
+}
+
+function accessFor(output: Output): QuarantineAccess {
+  return {
+    explain: explainError,
+    wait: (location, open) => waitForRedis({ location, waitMs: COMMAND_WAIT_MS, output }, open),
+  };
 }
