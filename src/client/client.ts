@@ -19,16 +19,9 @@ import {
 } from './contexts.ts';
 import { type EventOptions, type EventOrLoss, followEvents } from './events.ts';
 import { type Fork, type ForkInput, forkConversation } from './forks.ts';
-import {
-  type AppendInput,
-  type CallAnswer,
-  type ContextPoint,
-  type ConversationName,
-  readConversationName,
-} from './input.ts';
+import { type CallAnswer, type ContextPoint, type ConversationName, readConversationName } from './input.ts';
 import {
   type ConversationPage,
-  type ConversationsInput,
   listConversations,
   listWaiting,
   type WaitingInput,

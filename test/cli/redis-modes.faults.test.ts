@@ -108,6 +108,16 @@ describe.skipIf(!hasServer).each(modes)('over %s (skipped where PATH has no serv
   });
 });
 
+test.skipIf(!hasServer)('dev that starts amid a failover waits for the next master, and talks then', async () => {
+  const { url, master, expectDeath } = await startSentinels();
+  expectDeath();
+  master.signal('SIGKILL');
+  const dev = await runTurnfold(['dev'], { input: 'list src/jobs\n/quit\n', env: { REDIS_URL: url } });
+  expect(dev.code, dev.stderr).toBe(0);
+  expect(dev.stderr).toMatch(/^waiting up to 30 s for the Redis at /);
+  expect(dev.stdout).toContain('names.ts');
+});
+
 describe.each(['redis+sentinel', 'redis+cluster'])('with nobody at any node of %s', (scheme) => {
   async function findAbsent(): Promise<{ readonly url: string; readonly nodes: string }> {
     const nodes = `127.0.0.1:${await findClosedPort()},127.0.0.1:${await findClosedPort()}`;

@@ -2,7 +2,7 @@ import { nextGate, shutForAppends } from '../../domain/compaction/breaker.ts';
 import type { PassPlan } from '../../domain/compaction/plan.ts';
 import type { SettledContext, Settlement } from '../../domain/compaction/settle.ts';
 import type { Reason } from '../../domain/compaction/thresholds.ts';
-import type { WorkerEvent } from '../../domain/events.ts';
+import type { EventScope, WorkerEvent } from '../../domain/events.ts';
 import { nameConversation } from '../../domain/ids.ts';
 import { PASS_LIMITS, type PassOutcome } from '../../domain/pass.ts';
 import type { PassFallback } from '../../domain/pass-events.ts';
@@ -156,18 +156,10 @@ export class PassEnding {
     const result = await passes.proposeVersion(lease, { proposal, seenReasons: pass.look.requested, reviewMs });
     if (result.status === 'version_changed' || result.status === 'reasons_added') return undefined;
     if (result.status !== 'proposed') return this.lose(result.status);
-    const { conversation, passId } = lease;
     const { strategy, tokensBefore, tokensAfter, archived } = settled;
     const sequences = pass.plan.sequences.length;
     const sizes = { tokensBefore, tokensAfter, archived, sequences };
-    onEvent({
-      type: 'pass_proposed',
-      ...nameConversation(conversation),
-      passId,
-      reasons: pass.reasons,
-      strategy,
-      ...sizes,
-    });
+    onEvent({ type: 'pass_proposed', ...this.#about(), reasons: pass.reasons, strategy, ...sizes });
     return { status: 'waiting' };
   }
 
@@ -197,28 +189,24 @@ export class PassEnding {
     const { status } = await this.#ports.passes.refuseApproval(lease, refusal);
     if (status === 'dropped') return status;
     if (status !== 'refused') return this.lose(status);
-    const { conversation, passId } = lease;
-    this.#ports.onEvent({ type: 'approval_refused', ...nameConversation(conversation), passId, ...refusal });
+    this.#ports.onEvent({ type: 'approval_refused', ...this.#about(), ...refusal });
     return { status: 'waiting' };
+  }
+
+  /** The pass as events name it. */
+  #about(): EventScope {
+    const { conversation, passId } = this.#pass.lease;
+    return { ...nameConversation(conversation), passId };
   }
 
   /** Tells of a version that was settled and must not be sent. Nothing is written. */
   reject(version: number, refusal: Refusal): void {
-    const { conversation, passId } = this.#pass.lease;
-    this.#ports.onEvent({
-      type: 'version_rejected',
-      by: 'check',
-      ...nameConversation(conversation),
-      passId,
-      version,
-      ...refusal,
-    });
+    this.#ports.onEvent({ type: 'version_rejected', by: 'check', ...this.#about(), version, ...refusal });
   }
 
   /** The pass is no longer ours: nothing is written, and its summaries stay for the next one. */
   lose(status: PassLost['status']): EndedPass {
-    const { conversation, passId } = this.#pass.lease;
-    const about = { ...nameConversation(conversation), passId };
+    const about = this.#about();
     const outcome = 'superseded';
     // Ended or taken from outside, it was no lease that failed.
     if (status === outcome) {

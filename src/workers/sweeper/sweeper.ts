@@ -40,14 +40,9 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
   let isStopped = false;
   let sweeping: Promise<unknown> = Promise.resolve();
   const report = (error: unknown, conversation?: ConversationRef): void => {
+    const scope = conversation && nameConversation(conversation);
     // Stopped meanwhile, its connection may have been closed under it.
-    if (!isStopped)
-      ports.onEvent({
-        type: 'worker_failed',
-        where: 'sweeper',
-        ...(conversation && nameConversation(conversation)),
-        error,
-      });
+    if (!isStopped) ports.onEvent({ type: 'worker_failed', where: 'sweeper', ...scope, error });
   };
   const setAside = async (entry: DueEntry, why: unknown): Promise<void> => {
     try {
