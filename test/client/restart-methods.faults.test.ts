@@ -8,7 +8,7 @@ import { type ConnectedStore, connectStore } from '../../src/store/connect-store
 import type { Store } from '../../src/store/open-store.ts';
 import { hasRedisServer, MortalRedis } from '../chaos/mortal-redis.ts';
 import { readJsonLines, runTurnfold, writeTemporary } from '../cli/run-turnfold.ts';
-import { appendOf, claimPass, commitOf, proposalOf } from '../store/pass-samples.ts';
+import { appendOf, claimPass, commitOf, planOf, proposalOf } from '../store/pass-samples.ts';
 import { acceptAndClaim, callsStep, textStep, toWaitFor, turnFor } from '../store/samples.ts';
 import { createMemoryClient } from './memory-client.ts';
 
@@ -66,7 +66,7 @@ const PREPARED = {
   proposed: async (ref: ConversationRef) => {
     await PREPARED.log(ref);
     const { lease } = await claimPass(connected.store, ref);
-    await connected.store.recordPlan(lease, '{}');
+    await connected.store.recordPlan(lease, planOf(2));
     const request = { proposal: proposalOf(0, 4, 'p1'), seenReasons: ['ratio'] as const, reviewMs: 3_600_000 };
     await connected.store.proposeVersion(lease, request);
   },

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { OPEN_GATE } from '../../src/domain/conversation.ts';
 import type { WorkerEvent } from '../../src/domain/events.ts';
-import type { ConversationRef } from '../../src/domain/ids.ts';
+import { type ConversationRef, nameConversation } from '../../src/domain/ids.ts';
 import type { DueEntry } from '../../src/domain/ports/sweep-store.ts';
 import { corruptRecord } from '../../src/store/corrupt-record.ts';
 import { openStore, type Store } from '../../src/store/open-store.ts';
@@ -56,7 +56,7 @@ describe('withQuarantine', () => {
     ['as it is', (error: Error): Error => error],
     [
       'inside a broken delivery',
-      (error: Error): Error => new BrokenDelivery({ conversation: { tenant: '_', id: 'c1' } }, error),
+      (error: Error): Error => new BrokenDelivery({ tenant: '_', conversation: 'c1' }, error),
     ],
   ])('sets the entry aside on a corrupt record that is thrown %s, and throws that on', async (_, wrap) => {
     const conversation = newConversation();
@@ -76,7 +76,7 @@ describe('withQuarantine', () => {
     const conversation = newConversation();
     await acceptAndClaim(store, conversation, 't1');
     const { ports, events } = openWorld();
-    const thrown = new BrokenDelivery({ conversation }, new TypeError('x is not a function'));
+    const thrown = new BrokenDelivery(nameConversation(conversation), new TypeError('x is not a function'));
     await expect(withQuarantine(ports, asTurn, () => Promise.reject(thrown))(conversation)).rejects.toBe(thrown);
     expect([events, await isDue(conversation)]).toEqual([[], true]);
   });
