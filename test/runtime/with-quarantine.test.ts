@@ -67,7 +67,9 @@ describe('withQuarantine', () => {
     await expect(withQuarantine(ports, asTurn, () => Promise.reject(thrown))(conversation)).rejects.toBe(thrown);
     const shard = suite.keyspace.shardOf(conversation);
     const [name, why] = [`t|_|${conversation.id}`, `corrupt ${key} head`];
-    expect(events).toEqual([{ type: 'record_quarantined', shard, set: 'ready', name, why, conversation }]);
+    expect(events).toEqual([
+      { type: 'record_quarantined', shard, set: 'ready', name, why, ...nameConversation(conversation) },
+    ]);
     expect(await isDue(conversation)).toBe(false);
     expect(await keptOf(conversation)).toHaveProperty([`ready|${name}`], expect.stringMatching(/^\d+ \d+ corrupt /));
   });
@@ -109,7 +111,12 @@ describe('withQuarantine', () => {
     const thrown = corruptRecord(key, 'plan', 'it is not JSON');
     await expect(withQuarantine(ports, asTurn, () => Promise.reject(thrown))(conversation)).rejects.toBe(thrown);
     const [event] = events;
-    expect(event).toMatchObject({ type: 'record_quarantined', set: 'key', name: key, conversation });
+    expect(event).toMatchObject({
+      type: 'record_quarantined',
+      set: 'key',
+      name: key,
+      ...nameConversation(conversation),
+    });
     const kept = await redis.keys(`${key}:bad:*`);
     expect(kept).toHaveLength(1);
     expect(await redis.hget(kept[0] ?? '', 'plan'), 'kept for people').toBe('{');
@@ -138,7 +145,9 @@ describe('withReadableSummaries', () => {
     const { ports, events } = openWorld();
     const readable = withReadableSummaries(store, ports);
     expect(await readable.readSummaries(conversation, [hash])).toEqual([undefined]);
-    expect(events).toMatchObject([{ type: 'record_quarantined', set: 'key', name: key, conversation }]);
+    expect(events).toMatchObject([
+      { type: 'record_quarantined', set: 'key', name: key, ...nameConversation(conversation) },
+    ]);
     expect(await readable.claimSummary(conversation, hash, 'another')).toEqual({ status: 'claimed' });
   });
 
