@@ -75,7 +75,12 @@ async function expectSetAside(id: string, name: string): Promise<void> {
     () => workers.flatMap((one) => eventsOf(one, 'record_quarantined')).filter((event) => event.name === name),
     (events) => expect(events).not.toEqual([]),
   );
-  expect(told[0]).toMatchObject({ shard, conversation: refOf(id), why: expect.stringContaining('corrupt {tf') });
+  expect(told[0]).toMatchObject({
+    shard,
+    tenant: DEFAULT_TENANT,
+    conversation: id,
+    why: expect.stringContaining('corrupt {tf'),
+  });
   const listed = await listQuarantined(fixture.redis, keyspace);
   const mine = listed.filter((record) => record.name.endsWith(`|${name}`));
   expect(mine, 'as the doctor reads it').toMatchObject([{ shard, why: told[0]?.why }]);
