@@ -78,7 +78,7 @@ async function fill(client: OpenClient, conversation: string, messages: number):
 }
 
 async function compact(client: OpenClient, conversation: string): Promise<void> {
-  await client.compactNow(conversation);
+  await client.compact(conversation);
   const until = Date.now() + 30_000;
   while ((await client.describe(conversation)).passId !== undefined && Date.now() < until) {
     await new Promise((resolve) => setTimeout(resolve, 50));

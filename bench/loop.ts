@@ -2,7 +2,7 @@
  * How long the dearest inputs hold the event loop: `node bench/loop.ts [--json]`. The limit is 50 ms a slice. For each input the
  * longest slice in ms of this thread's CPU time, and the time of the whole.
  */
-import { renderCheckpoint } from '../src/domain/checkpoint.ts';
+
 import { planInSlices } from '../src/domain/compaction/plan.ts';
 import { evictNewer } from '../src/domain/compaction/restore.ts';
 import { settleInSlices } from '../src/domain/compaction/settle.ts';
@@ -15,6 +15,7 @@ import type { Message } from '../src/domain/message.ts';
 import { completePolicy } from '../src/domain/policy.ts';
 import { WIRE_FORMATS } from '../src/domain/raw-items.ts';
 import { NO_OVERHEAD } from '../src/domain/size.ts';
+import { renderSummary } from '../src/domain/summary.ts';
 import { type Segment, START_VERSION, type Version } from '../src/domain/version.ts';
 import { scriptedModel } from '../src/models/scripted.ts';
 import { readSections } from '../src/models/summarizer/sections.ts';
@@ -69,7 +70,7 @@ function historyOf(length: number): Message[] {
 
 async function measurePass(length: number): Promise<void> {
   const entries = buildLog(historyOf(length).map((message) => ({ message, tokens: 50, bytes: 200 })));
-  const context = buildContext({ version: START_VERSION, head: length, entries, checkpoints: new Map() });
+  const context = buildContext({ version: START_VERSION, head: length, entries, summaries: new Map() });
   const policy = completePolicy({ maxTokens: 50_000, maskToolResults: true });
   const request = {
     context,
@@ -93,7 +94,7 @@ async function measureCommitCheck(length: number): Promise<void> {
     message.content === '' ? message : { ...message, content: long },
   );
   const entries = buildLog(messages.map((message) => ({ message, tokens: 250, bytes: 1_000 })));
-  const source = { version: START_VERSION, head: length, entries, checkpoints: new Map() };
+  const source = { version: START_VERSION, head: length, entries, summaries: new Map() };
   const weight = { tokens: 250 * length, bytes: 1_000 * length };
   const settled = { segments: [{ kind: 'raw' as const, from: 1, to: length, weight }], weight };
   const policy = completePolicy({});
@@ -132,9 +133,7 @@ async function measureVersions(length: number): Promise<void> {
 const counter = await loadTokenCounter('o200k_base');
 const large = Buffer.alloc(64 * 1_048_576, 'a').toString();
 await measure('tool result of 64 MiB', () => clipResult(counter, large, { maxTokens: 8_000, hasRecall: true }));
-await measure("summary of '<' and 200,000 blanks", () =>
-  renderCheckpoint(`<${' '.repeat(200_000)}`, { from: 1, to: 2 }),
-);
+await measure("summary of '<' and 200,000 blanks", () => renderSummary(`<${' '.repeat(200_000)}`, { from: 1, to: 2 }));
 await measure('section of 200,000 blanks', () => readSections(`## Goal\n-${' -'.repeat(100_000)}x`));
 await measure("log line of 15,000 times 'eyJ-'", () => createRedaction([])('eyJ-'.repeat(15_000)));
 const parts = Array.from({ length: 200_000 }, () => ({}));

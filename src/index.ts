@@ -38,7 +38,7 @@ export {
   type ToolDescription,
 } from './domain/model.ts';
 export type { PassOutcome } from './domain/pass.ts';
-export type { PassEvent, PassFallback, PassHold, PassMeasure, SummaryOutcome } from './domain/pass-events.ts';
+export type { BackoffCause, PassEvent, PassFallback, PassMeasure, SummaryOutcome } from './domain/pass-events.ts';
 export type { EvictionStrategy, Policy, PolicyInput } from './domain/policy.ts';
 export type { ReadPolicy } from './domain/policy-input.ts';
 export type { QuarantineSet, SetAside } from './domain/ports/sweep-store.ts';

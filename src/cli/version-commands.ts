@@ -89,7 +89,7 @@ function addReviewCommands(program: Command, withClient: WithClient): void {
     );
   withDecisionOptions(program.command('approve <conversation>'))
     .description('have a proposal committed')
-    .option('--edits <file>', 'other texts for its checkpoints, by range, as YAML or JSON')
+    .option('--edits <file>', 'other texts for its summaries, by range, as YAML or JSON')
     .action((id: string, { wait, ...options }: DecisionArguments & { edits?: string }, command: Command) =>
       withClient(command, async (context) =>
         (await import('./commands/proposals.ts')).approve(context, id, { ...options, waitMs: wait * 1_000 }),

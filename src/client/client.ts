@@ -80,7 +80,7 @@ export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents> {
   failedTurns(input?: FailedInput): Promise<FailedTurn[]>;
   /**
    * brings a failed turn's input again, as a new turn at the tail. The same call again answers the same turn; another
-   * `operation` makes another. A failed pass needs none: `compactNow` asks for the next
+   * `operation` makes another. A failed pass needs none: `compact` asks for the next
    */
   redrive(conversation: ConversationName, turn: string, input?: RedriveInput): Promise<EnqueuedTurn>;
   /**
@@ -119,10 +119,10 @@ export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents> {
   /** copies a conversation into a new one, which takes no turns before that is done */
   fork(from: ConversationName, to: ConversationName, input?: ForkInput): Promise<Fork>;
   /** asks for a pass now, whatever the thresholds say; answers the pass's id */
-  compactNow(conversation: ConversationName): Promise<string>;
+  compact(conversation: ConversationName): Promise<string>;
   /** what a pass under review would commit; undefined where nothing waits */
   proposal(conversation: ConversationName): Promise<ProposalView | undefined>;
-  /** has a proposal committed, with other texts for some of its checkpoints if need be; with `waitMs` answers how that ended */
+  /** has a proposal committed, with other texts for some of its summaries if need be; with `waitMs` answers how that ended */
   approve(conversation: ConversationName, proposal: string, input?: ApprovalInput): Promise<DecisionView>;
   /** ends the pass that made a proposal; the same content is not proposed again before the context has grown by 15 % */
   reject(conversation: ConversationName, proposal: string, input?: RejectionInput): Promise<DecisionView>;
@@ -153,7 +153,7 @@ export function createClient(ports: ClientPorts): TurnfoldClient {
     restore: (conversation, input) => restore(ports, conversation, input),
     rollBackTurn: (conversation, turn, input) => rollBackTurn(ports, conversation, turn, input),
     fork: (from, to, input) => forkConversation(ports, from, to, input),
-    compactNow: async (conversation) => await requestPass(ports, readConversationName(conversation), true),
+    compact: async (conversation) => await requestPass(ports, readConversationName(conversation), true),
     proposal: (conversation) => readProposal(ports, conversation),
     approve: (conversation, proposal, input) => approveProposal(ports, conversation, proposal, input),
     reject: (conversation, proposal, input) => rejectProposal(ports, conversation, proposal, input),

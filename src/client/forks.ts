@@ -37,7 +37,7 @@ export interface Fork extends NamedConversation {
 /** Entries of one batch: Redis does nothing else meanwhile, and a client waits for less than a second. */
 const BATCH_ENTRIES = 200;
 const BATCH_BYTES = 2_000_000;
-const NO_TEXTS: KeptTexts = { checkpoints: new Map(), whole: new Map() };
+const NO_TEXTS: KeptTexts = { summaries: new Map(), whole: new Map() };
 
 /**
  * Makes a conversation with the log of another, as a kept version shows it at a head (by default the live one at the log's
@@ -57,7 +57,7 @@ export async function forkConversation(
   const { operation = ports.ids.next(), ...at } = parseInput(forkSchema, input);
   const { agent, conversationTtl, isForking = false } = await describeConversation(ports, source);
   if (isForking) throw beingCopied(source, { isAbandoned: false }, 'from');
-  await ports.versions.beginRest(source);
+  await ports.versions.startIdleTtl(source);
   const wanted = await planFork(ports, source, at);
   const begun = await ports.versions.beginFork({ conversation, operation, agent, plan: wanted, conversationTtl });
   if (begun.status === 'exists') {
@@ -123,7 +123,7 @@ async function readSourceVersion({ contexts }: ClientPorts, { source, version }:
 }
 
 /**
- * The same segments, checkpoints' labels included: what the model is sent is the same byte for byte. What is explained of the
+ * The same segments, summaries' labels included: what the model is sent is the same byte for byte. What is explained of the
  * version it copies is the source's own story.
  */
 function firstVersion(version: Version, now: number): Version {
@@ -133,22 +133,22 @@ function firstVersion(version: Version, now: number): Version {
   return { ...version, ...unmade, explained, reasons: [], number: 1, parent: 0, cause: 'fork', at: now };
 }
 
-/** Whole texts of clipped messages, and the checkpoints that the version shows. @throws version_gone */
+/** Whole texts of clipped messages, and the summaries that the version shows. @throws version_gone */
 async function copyTexts(ports: ClientPorts, fork: OpenFork, version: Version): Promise<void> {
-  const names = new Set(version.segments.flatMap((segment) => (segment.kind === 'checkpoint' ? [segment.text] : [])));
+  const names = new Set(version.segments.flatMap((segment) => (segment.kind === 'summary' ? [segment.text] : [])));
   const missing = new Set(names);
   let cursor = '0';
   do {
-    const { checkpoints, whole, next } = await readSource(
+    const { summaries, whole, next } = await readSource(
       ports,
       fork,
       ports.versions.readTexts(fork.plan.source, cursor),
     );
-    const shown = new Map([...checkpoints].filter(([key]) => names.has(key)));
+    const shown = new Map([...summaries].filter(([key]) => names.has(key)));
     for (const key of shown.keys()) missing.delete(key);
     cursor = next;
     if (shown.size + whole.size > 0) {
-      await copyBatch(ports, fork, { expectedHead: -1, texts: { checkpoints: shown, whole } });
+      await copyBatch(ports, fork, { expectedHead: -1, texts: { summaries: shown, whole } });
     }
   } while (cursor !== '0');
   if (missing.size > 0) throw versionGone(fork.plan.source, version.number);
@@ -172,7 +172,7 @@ async function copyLog(ports: ClientPorts, fork: OpenFork, copied: number): Prom
 
 /** A batch of the source, whose rest begins anew with each: it must not be erased between two of them. */
 async function readSource<T>({ versions }: ClientPorts, { plan }: OpenFork, reading: Promise<T>): Promise<T> {
-  const [batch] = await Promise.all([reading, versions.beginRest(plan.source)]);
+  const [batch] = await Promise.all([reading, versions.startIdleTtl(plan.source)]);
   return batch;
 }
 

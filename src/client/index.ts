@@ -1,6 +1,6 @@
 export type { ToolOutput } from '../domain/agent.ts';
 export type { Reason } from '../domain/compaction/thresholds.ts';
-export type { ConversationState, Gate, Quarantine } from '../domain/conversation.ts';
+export type { Backoff, ConversationState, Quarantine } from '../domain/conversation.ts';
 export type {
   ApprovalRefusalCode,
   ConversationEvent,

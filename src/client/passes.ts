@@ -5,12 +5,12 @@ import type { ClientPorts } from './ports.ts';
 import { beingCopied } from './refusals.ts';
 import { checkHeld } from './unsure.ts';
 
-/** Nobody runs a gate for appended messages: the compaction worker looks, unless the last look says that it need not. */
+/** Nobody runs a backoff for appended messages: the compaction worker looks, unless the last look says that it need not. */
 export async function askForEvaluation(ports: ClientPorts, conversation: ConversationRef): Promise<void> {
   const state = await ports.contexts.readConversation(conversation);
   if (state === undefined) return;
-  const { shutBelowMessageTokens = 0 } = state.gate;
-  if (contextSize(state.size, NO_OVERHEAD).tokens < shutBelowMessageTokens) return;
+  const { appendsBelowMessageTokens = 0 } = state.backoff;
+  if (contextSize(state.size, NO_OVERHEAD).tokens < appendsBelowMessageTokens) return;
   await requestPass(ports, conversation, false);
 }
 

@@ -19,7 +19,7 @@ import { checkHeld, nameUnanswered } from './unsure.ts';
 
 const editSchema = z
   .string()
-  .refine((text) => text.trim() !== '', 'a checkpoint has to say something')
+  .refine((text) => text.trim() !== '', 'a summary has to say something')
   .refine((text) => text.isWellFormed(), 'expected whole characters: half of a surrogate pair cannot be sent')
   .refine((text) => Buffer.byteLength(text) <= MAX_MESSAGE_BYTES, `expected at most ${MAX_MESSAGE_BYTES} bytes`);
 
@@ -31,7 +31,7 @@ const decisionSchema = z.strictObject({
 });
 
 export const approvalSchema = decisionSchema.extend({
-  /** other texts, by the ranges of the checkpoints whose they are: `{"5-9": "…"}` */
+  /** other texts, by the ranges of the summaries whose they are: `{"5-9": "…"}` */
   edits: z.record(z.string(), editSchema).optional(),
 });
 
@@ -63,7 +63,7 @@ export interface ProposalView extends NamedConversation {
   /** why it is as it is, by code */
   readonly explained: readonly string[];
   /** what it would write */
-  readonly checkpoints: readonly {
+  readonly summaries: readonly {
     /** `from-to`: the seqs that the summary stands for */
     readonly range: string;
     /** size of the summary */
@@ -139,13 +139,13 @@ async function describeProposal(
   conversation: ConversationRef,
   { proposal, reasons: asked, proposedAt, expiresAt, isDecided }: WaitingProposal,
 ): Promise<ProposalView> {
-  const { id, version, checkpoints } = proposal;
+  const { id, version, summaries } = proposal;
   const over = version.number - 1;
   const reasons = REASONS.filter((reason) => version.reasons.includes(reason) || asked.includes(reason));
   const { base: head, strategy, tokensBefore, tokensAfter, archived, explained } = version;
   const live = (await contexts.readVersion(conversation, over)) ?? START_VERSION;
   const weights = new Map(
-    version.segments.flatMap((segment) => (segment.kind === 'checkpoint' ? [[segment.text, segment.weight]] : [])),
+    version.segments.flatMap((segment) => (segment.kind === 'summary' ? [[segment.text, segment.weight]] : [])),
   );
   return {
     ...nameConversation(conversation),
@@ -158,7 +158,7 @@ async function describeProposal(
     tokensAfter,
     archived,
     explained,
-    checkpoints: Object.entries(checkpoints).map(([key, { text, covers, model }]) => ({
+    summaries: Object.entries(summaries).map(([key, { text, covers, model }]) => ({
       range: rangeName({ covers }),
       tokens: weights.get(key)?.tokens ?? 0,
       model,
@@ -173,12 +173,12 @@ async function describeProposal(
 
 /** Where the proposal is known, an edit of what it does not write is refused before anything is stored. */
 function checkRanges({ proposal }: WaitingProposal, edited: readonly string[]): void {
-  const ranges = Object.values(proposal.checkpoints).map(rangeName);
+  const ranges = Object.values(proposal.summaries).map(rangeName);
   const wrong = edited.find((range) => !ranges.includes(range));
   if (wrong === undefined) return;
   const field = `edits.${wrong}`;
   const known = ranges.length === 0 ? 'it writes none' : `it writes ${ranges.join(', ')}`;
-  throw new TurnfoldError('invalid_input', `${field}: no checkpoint of the proposal has this range; ${known}`, {
+  throw new TurnfoldError('invalid_input', `${field}: no summary of the proposal has this range; ${known}`, {
     field,
   });
 }

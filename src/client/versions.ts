@@ -8,7 +8,7 @@ import {
   type VersionParts,
   weighOutside,
 } from '../domain/compaction/restore.ts';
-import { type ConversationState, OPEN_GATE } from '../domain/conversation.ts';
+import { type ConversationState, NO_BACKOFF } from '../domain/conversation.ts';
 import type { Told } from '../domain/durability.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import { type ConversationRef, idSchema } from '../domain/ids.ts';
@@ -152,7 +152,7 @@ async function tryReplace(
     expectedVersion: state.size.version,
     expectedHead: state.head,
     version,
-    gate: { ...OPEN_GATE, breakerTokens: Math.ceil(version.tokensAfter * PASS_LIMITS.breakerGrowth) },
+    backoff: { ...NO_BACKOFF, noGainBelowTokens: Math.ceil(version.tokensAfter * PASS_LIMITS.backoffGrowth) },
     keepsNewer,
     wakeTurn: ports.ids.next(),
     keepVersions: PASS_LIMITS.keepVersions,

@@ -79,7 +79,7 @@ function leastWindow(weights: readonly RoleWeight[], fixedTokens: number): numbe
 
 /** The largest window that is at most its share of what gets into the log: the smaller it is, the more of a result is clipped. */
 function fitWindow(weights: readonly RoleWeight[]): number {
-  const most = { system: 0, user: Infinity, assistant: Infinity, checkpoint: Infinity };
+  const most = { system: 0, user: Infinity, assistant: Infinity, summary: Infinity };
   for (let usable = MAX_USABLE_TOKENS; ; ) {
     const limits = { ...most, tool: maxResultTokens(usable) };
     const appended = weights.reduce((sum, { role, tokens }) => sum + Math.min(tokens, limits[role]), 0);

@@ -4,7 +4,7 @@ import type { ContextItem } from './context-item.ts';
 import { TurnfoldError } from './errors.ts';
 import { addWeights, type LogEntry, type Message, NO_WEIGHT, type Weight } from './message.ts';
 import { forEachInSlices, runToEnd, type Sliced } from './sliced.ts';
-import type { Checkpoint, CheckpointSegment, ClippedSegment, Segment, Version } from './version.ts';
+import type { ClippedSegment, Segment, Summary, SummarySegment, Version } from './version.ts';
 
 export type { ContextItem } from './context-item.ts';
 
@@ -16,20 +16,20 @@ export interface Context {
   readonly items: readonly ContextItem[];
 }
 
-/** The log and the checkpoints behind a context, as a store read them. */
+/** The log and the summaries behind a context, as a store read them. */
 export interface ContextSource {
   readonly version: Version;
   readonly head: number;
   /** entries of every segment that shows some, and of everything behind `version.base` up to `head`, ascending */
   readonly entries: readonly LogEntry[];
-  readonly checkpoints: ReadonlyMap<string, Checkpoint>;
+  readonly summaries: ReadonlyMap<string, Summary>;
 }
 
 /** Built between two yields. */
 const ITEMS_A_SLICE = 1_024;
 
 /** What stands for its messages without them. */
-const WITHOUT_ENTRIES: ReadonlySet<Segment['kind']> = new Set(['checkpoint', 'evicted']);
+const WITHOUT_ENTRIES: ReadonlySet<Segment['kind']> = new Set(['summary', 'evicted']);
 
 /** Seq ranges whose entries a context needs, ascending, neighbours joined. */
 export function rangesToRead(version: Version, head: number): { from: number; to: number }[] {
@@ -50,15 +50,15 @@ export function buildContext(source: ContextSource): Context {
 }
 
 /** The same, in slices. */
-export function* buildInSlices({ version, head, entries, checkpoints }: ContextSource): Sliced<Context> {
+export function* buildInSlices({ version, head, entries, summaries }: ContextSource): Sliced<Context> {
   const log = new Map<number, LogEntry>();
   yield* forEachInSlices(entries, (entry) => log.set(entry.seq, entry));
   const items: ContextItem[] = [];
   const tail = { kind: 'raw' as const, from: version.base + 1, to: head };
   for (const segment of [...version.segments, tail]) {
     if (segment.kind === 'evicted') continue;
-    if (segment.kind === 'checkpoint') {
-      items.push(checkpointItem(segment, checkpoints.get(segment.text)));
+    if (segment.kind === 'summary') {
+      items.push(summaryItem(segment, summaries.get(segment.text)));
       continue;
     }
     for (let seq = segment.from; seq <= segment.to; seq += 1) {
@@ -83,7 +83,7 @@ function logItem(entry: LogEntry, segment: ClippedSegment | { readonly kind: 'ra
 
 /** Every entry of a log as a context without any version: what an offline plan is made over. */
 export function contextOfLog(entries: readonly LogEntry[], version: Version): Context {
-  return buildContext({ version, head: entries.at(-1)?.seq ?? 0, entries, checkpoints: new Map() });
+  return buildContext({ version, head: entries.at(-1)?.seq ?? 0, entries, summaries: new Map() });
 }
 
 export function messagesOf({ items }: Pick<Context, 'items'>): Message[] {
@@ -110,17 +110,17 @@ function clippedItem({ seq, message }: LogEntry, segment: ClippedSegment): Conte
   return { from: seq, to: seq, message: clipped, ...segment.weight, segment, logged: message };
 }
 
-function checkpointItem(segment: CheckpointSegment, checkpoint: Checkpoint | undefined): ContextItem {
-  if (checkpoint === undefined) {
-    throw new TurnfoldError('not_found', `text of the checkpoint over ${segment.from}…${segment.to} is missing`);
+function summaryItem(segment: SummarySegment, summary: Summary | undefined): ContextItem {
+  if (summary === undefined) {
+    throw new TurnfoldError('not_found', `text of the summary over ${segment.from}…${segment.to} is missing`);
   }
   const { from, to, version } = segment;
-  const { text, raw } = checkpoint;
+  const { text, raw } = summary;
   const label = { from, to, version };
   const message: Message = {
-    role: 'checkpoint',
+    role: 'summary',
     content: text,
-    checkpoint: label,
+    summary: label,
     ...(raw === undefined ? {} : { raw }),
   };
   return { from, to, message, ...segment.weight, segment };

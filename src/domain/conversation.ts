@@ -1,7 +1,7 @@
 import type { OpenCall } from './history.ts';
 import type { SizeRecord } from './size.ts';
 
-/** What one read of a conversation tells: enough for the gate, without its messages. */
+/** What one read of a conversation tells: enough for the backoff, without its messages. */
 export interface ConversationState {
   /** name of its agent */
   readonly agent: string;
@@ -21,7 +21,7 @@ export interface ConversationState {
     readonly turns: number;
   };
   /** when soft passes are not asked for */
-  readonly gate: Gate;
+  readonly backoff: Backoff;
   /** the pass that is requested or in progress */
   readonly passId?: string;
   /** what no pass commits again */
@@ -46,21 +46,21 @@ export interface Quarantine {
 }
 
 /** When a soft pass is not even asked for. Sizes in tokens. */
-export interface Gate {
+export interface Backoff {
   /** an evaluation found nothing to do: shut below this size; 0 where open */
-  readonly shutBelowTokens: number;
+  readonly nothingBelowTokens: number;
   /** passes in a row that gained too little; three open the breaker */
   readonly gainlessPasses: number;
   /** the breaker: no soft pass below this size; 0 where closed */
-  readonly breakerTokens: number;
+  readonly noGainBelowTokens: number;
   /**
    * What both come to, or the hard limit before them, in tokens of the messages alone: for who appends, and does not know what
    * else a request holds. Absent: an append asks for a pass at once.
    */
-  readonly shutBelowMessageTokens?: number;
+  readonly appendsBelowMessageTokens?: number;
 }
 
-export const OPEN_GATE: Gate = { shutBelowTokens: 0, gainlessPasses: 0, breakerTokens: 0 };
+export const NO_BACKOFF: Backoff = { nothingBelowTokens: 0, gainlessPasses: 0, noGainBelowTokens: 0 };
 
 /** What has come since the last pass ended. */
 export function sinceLastPass(state: Pick<ConversationState, 'head' | 'turns' | 'passed'>): {

@@ -2,7 +2,7 @@ import { TurnfoldError } from './errors.ts';
 import type { Message } from './message.ts';
 import { forEachInSlices, runToEnd, type Sliced } from './sliced.ts';
 
-export type GroupKind = 'system' | 'user' | 'assistant' | 'round' | 'checkpoint';
+export type GroupKind = 'system' | 'user' | 'assistant' | 'round' | 'summary';
 
 /** The smallest unit that may be removed. Positions are indexes into the messages that were grouped. */
 export interface Group {

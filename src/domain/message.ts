@@ -48,8 +48,8 @@ export function boundedList<Schema extends z.ZodType>(
 export const MAX_CALLS = 1_000;
 
 export const messageSchema = z.object({
-  /** who says it; `checkpoint` is a summary */
-  role: z.enum(['system', 'user', 'assistant', 'tool', 'checkpoint']),
+  /** who says it; `summary` is a summary */
+  role: z.enum(['system', 'user', 'assistant', 'tool', 'summary']),
   /** its text */
   content: z.string(),
   /** of an assistant message: the calls that it makes */
@@ -68,8 +68,8 @@ export const messageSchema = z.object({
   parts: partsSchema.optional(),
   /** the provider's item, verbatim */
   raw: jsonSchema.optional(),
-  /** of a checkpoint: the seqs it stands for, and the version that put it there */
-  checkpoint: z
+  /** of a summary: the seqs it stands for, and the version that put it there */
+  summary: z
     .object({
       /** first seq that it stands for */
       from: z.number().int().min(1),

@@ -47,7 +47,7 @@ export interface ModelRequest {
   readonly system: string;
   /** what the model may call */
   readonly tools: readonly ToolDescription[];
-  /** the context, oldest first; a checkpoint is a message of its own role */
+  /** the context, oldest first; a summary is a message of its own role */
   readonly messages: readonly Message[];
   /** our own size of the request, in tokens */
   readonly tokens: number;

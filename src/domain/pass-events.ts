@@ -9,8 +9,8 @@ export type SummaryOutcome = (typeof SUMMARY_OUTCOMES)[number];
  * Why no soft pass was asked for though there was a reason: the last one found nothing to do, three gained too little, or the
  * turn thinks between its calls, and a pass would have to wait for its answer.
  */
-export const PASS_HOLDS = ['gate_shut', 'breaker_open', 'thinking'] as const;
-export type PassHold = (typeof PASS_HOLDS)[number];
+export const BACKOFF_CAUSES = ['nothing_to_do', 'no_gain', 'thinking'] as const;
+export type BackoffCause = (typeof BACKOFF_CAUSES)[number];
 
 /**
  * Where a pass did less well than it planned. `summaries_missing`: sequences stay as they were; `evicted`: it was to summarize
@@ -30,8 +30,8 @@ export interface PassMeasure {
   /** size of the context after */
   readonly tokensAfter: number;
   /** that the context holds behind it */
-  readonly checkpoints: number;
-  /** of messages and checkpoints that it takes out, and nothing stands for */
+  readonly summaries: number;
+  /** of messages and summaries that it takes out, and nothing stands for */
   readonly evictedTokens: number;
 }
 
@@ -72,13 +72,13 @@ export type PassEvent =
       /** what it went on without */
       readonly fallbacks?: readonly PassFallback[];
       /** the third in a row that gained too little: no soft pass before the context has grown */
-      readonly opensBreaker?: boolean;
+      readonly startsBackoff?: boolean;
     }
   /** a turn found a reason and asked for no pass, since none would gain anything now */
   | {
-      readonly type: 'pass_held';
+      readonly type: 'pass_backed_off';
       /** what holds it back */
-      readonly why: PassHold;
+      readonly why: BackoffCause;
     }
   /** a turn ends it itself, with the summaries that are there: its deadline passed, or earlier passes did not settle the size */
   | { readonly type: 'pass_taken_over' }

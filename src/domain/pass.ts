@@ -47,15 +47,15 @@ export function settlesSize(kind: PassOutcome['kind'] | 'superseded'): boolean {
 /** Times and budgets of passes. All times in ms. */
 export const PASS_LIMITS = {
   leaseMs: 8_000,
-  beatMs: 2_000,
+  heartbeatMs: 2_000,
   /** attempts until there is a plan, and from there on; the last settles with what is there, one more ends the pass as failed */
   maxAttempts: 3,
   /** how long a pass that waits for its children is left alone */
   parkMs: 60_000,
   /** passes without gain in a row that open the breaker */
-  breakerPasses: 3,
+  backoffPasses: 3,
   /** growth that closes it */
-  breakerGrowth: 1.15,
+  backoffGrowth: 1.15,
   summaryTtlMs: 604_800_000,
   refusalTtlMs: 86_400_000,
   summaryClaimMs: 8_000,

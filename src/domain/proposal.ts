@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { requestTokens } from './compaction/request-size.ts';
 import { addWeights, NO_WEIGHT, type Weight } from './message.ts';
 import type { RequestOverhead } from './size.ts';
-import { type Checkpoint, checkpointSchema, type Version, versionSchema } from './version.ts';
+import { type Summary, summarySchema, type Version, versionSchema } from './version.ts';
 
 /** What a soft pass under `mode: review` would commit, whole: it holds when the summaries themselves have expired. */
 export const proposalSchema = z.object({
@@ -10,13 +10,13 @@ export const proposalSchema = z.object({
   id: z.string(),
   /** as it would follow its parent, which has to be the live one still */
   version: versionSchema,
-  /** texts of its new checkpoints, by the key under which it names them */
-  checkpoints: z.record(z.string(), checkpointSchema),
+  /** texts of its new summaries, by the key under which it names them */
+  summaries: z.record(z.string(), summarySchema),
 });
 
 export type Proposal = z.infer<typeof proposalSchema>;
 
-/** A text for one of a proposal's new checkpoints, by the range that it stands for, written `5-9`. */
+/** A text for one of a proposal's new summaries, by the range that it stands for, written `5-9`. */
 export type Edits = Readonly<Record<string, string>>;
 
 /** What a person made of a proposal. */
@@ -34,33 +34,33 @@ export interface ApprovalRefusal {
   readonly message: string;
 }
 
-/** A new text, weighed, for the checkpoint that has stood under `replaces`. */
-export interface EditedCheckpoint {
+/** A new text, weighed, for the summary that has stood under `replaces`. */
+export interface EditedSummary {
   readonly replaces: string;
   readonly key: string;
-  readonly checkpoint: Checkpoint;
+  readonly summary: Summary;
   readonly weight: Weight;
 }
 
-/** The range of a checkpoint as `Edits` names it. */
-export function rangeName({ covers: { from, to } }: Pick<Checkpoint, 'covers'>): string {
+/** The range of a summary as `Edits` names it. */
+export function rangeName({ covers: { from, to } }: Pick<Summary, 'covers'>): string {
   return `${from}-${to}`;
 }
 
 /** The proposal with other texts; the sizes of its version are what they make of it. */
 export function editProposal(
   proposal: Proposal,
-  edited: readonly EditedCheckpoint[],
+  edited: readonly EditedSummary[],
   overhead: RequestOverhead,
 ): Proposal {
   const byKey = new Map(edited.map((edit) => [edit.replaces, edit]));
   const segments = proposal.version.segments.map((segment) => {
-    const edit = segment.kind === 'checkpoint' ? byKey.get(segment.text) : undefined;
+    const edit = segment.kind === 'summary' ? byKey.get(segment.text) : undefined;
     return edit === undefined ? segment : { ...segment, text: edit.key, weight: edit.weight };
   });
-  const checkpoints = Object.entries(proposal.checkpoints).map(([key, checkpoint]) => {
+  const summaries = Object.entries(proposal.summaries).map(([key, summary]) => {
     const edit = byKey.get(key);
-    return edit === undefined ? ([key, checkpoint] as const) : ([edit.key, edit.checkpoint] as const);
+    return edit === undefined ? ([key, summary] as const) : ([edit.key, edit.summary] as const);
   });
   const weight = segments.reduce((sum, segment) => addWeights(sum, segment.weight), NO_WEIGHT);
   const tokensAfter = requestTokens({ overhead }, weight.tokens);
@@ -70,9 +70,9 @@ export function editProposal(
     weight,
     tokensAfter,
     measuredAt: { ...proposal.version.measuredAt, tokens: tokensAfter, bytes: weight.bytes + overhead.bytes },
-    model: modelsOf(checkpoints.map(([, { model }]) => model)) ?? proposal.version.model,
+    model: modelsOf(summaries.map(([, { model }]) => model)) ?? proposal.version.model,
   };
-  return { ...proposal, version, checkpoints: Object.fromEntries(checkpoints) };
+  return { ...proposal, version, summaries: Object.fromEntries(summaries) };
 }
 
 function modelsOf(models: readonly string[]): string | null {

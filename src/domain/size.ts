@@ -47,7 +47,7 @@ export interface RequestOverhead extends Weight {
 
 export const NO_OVERHEAD: RequestOverhead = { tokens: 0, bytes: 0, calibration: 1 };
 
-/** Size of the next request: tokens (the mean) and bytes. The same function for gate, compaction worker and sender. */
+/** Size of the next request: tokens (the mean) and bytes. The same function for backoff, compaction worker and sender. */
 export function contextSize(record: SizeRecord, overhead: RequestOverhead): Weight {
   const { anchor, headTotal } = record;
   const bytes = record.weight.bytes + headTotal.bytes - record.baseTotal.bytes + overhead.bytes;

@@ -53,7 +53,7 @@ export function isSettled(state: TurnState): boolean {
 /** Times and budgets of turns. All times in ms. */
 export const TURN_LIMITS = {
   leaseMs: 8_000,
-  beatMs: 2_000,
+  heartbeatMs: 2_000,
   /** claims without an outcome; if the last of them died alone in its process, the next settles the turn as `poison` */
   maxAttempts: 3,
   /**

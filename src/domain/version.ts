@@ -19,7 +19,7 @@ export interface SeqRange {
 
 /**
  * One stretch of a version: how seqs `from…to` appear in the context, and what they weigh there. `text` is the key of the
- * text under `cp:`.
+ * text under `txt:`.
  */
 export const segmentSchema = z.discriminatedUnion('kind', [
   rangeSchema.extend({
@@ -28,7 +28,7 @@ export const segmentSchema = z.discriminatedUnion('kind', [
     weight: weightSchema,
   }),
   rangeSchema.extend({
-    kind: z.literal('checkpoint'),
+    kind: z.literal('summary'),
     /** the version that put it there; later ones take it over as it is */
     version: z.number().int().min(1),
     /** what it weighs in the context */
@@ -58,10 +58,10 @@ export const segmentSchema = z.discriminatedUnion('kind', [
 ]);
 
 export type Segment = z.infer<typeof segmentSchema>;
-export type CheckpointSegment = Extract<Segment, { kind: 'checkpoint' }>;
+export type SummarySegment = Extract<Segment, { kind: 'summary' }>;
 export type ClippedSegment = Extract<Segment, { kind: 'clipped' }>;
 /** How an item of a context stands there, where not as in the log. */
-export type ItemSegment = Extract<Segment, { kind: 'checkpoint' | 'masked' | 'clipped' }>;
+export type ItemSegment = Extract<Segment, { kind: 'summary' | 'masked' | 'clipped' }>;
 
 export const versionSchema = z.object({
   /** its number; 0 is the whole log */
@@ -142,12 +142,12 @@ export const START_VERSION: Version = {
   model: null,
 };
 
-/** What a checkpoint says and where it comes from. Stored under `cp:` for as long as a kept version shows it. */
-export const checkpointSchema = z.object({
+/** What a summary says and where it comes from. Stored under `txt:` for as long as a kept version shows it. */
+export const summarySchema = z.object({
   text: z.string().min(1),
   /** the seqs it stands for */
   covers: rangeSchema,
-  /** keys of the checkpoints that were merged into this one */
+  /** keys of the summaries that were merged into this one */
   sources: z.array(z.string()),
   /** 1 when derived from log messages alone */
   depth: z.number().int().min(1),
@@ -157,4 +157,4 @@ export const checkpointSchema = z.object({
   raw: rawItemsSchema.optional(),
 });
 
-export type Checkpoint = z.infer<typeof checkpointSchema>;
+export type Summary = z.infer<typeof summarySchema>;

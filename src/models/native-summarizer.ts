@@ -95,7 +95,7 @@ function contextOf({ range, messages, earlier = [] }: SummaryRequest): Message[]
   let next = range.from;
   for (const { text, covers, raw } of earlier) {
     context.push(...messages.slice(next - range.from, covers.from - range.from));
-    context.push({ role: 'checkpoint', content: text, checkpoint: covers, ...(raw === undefined ? {} : { raw }) });
+    context.push({ role: 'summary', content: text, summary: covers, ...(raw === undefined ? {} : { raw }) });
     next = covers.to + 1;
   }
   return [...context, ...messages.slice(next - range.from)];

@@ -24,13 +24,13 @@ export interface MeasuringLeasePorts {
  */
 export class MeasuringLease {
   readonly #ports: MeasuringLeasePorts;
-  readonly #beat: { stop(): void };
+  readonly #heartbeat: { stop(): void };
   #isEnded = false;
   #readAt = Number.NEGATIVE_INFINITY;
 
   constructor(ports: MeasuringLeasePorts) {
     this.#ports = ports;
-    this.#beat = ports.timers.every(BEAT_MS, async () => {
+    this.#heartbeat = ports.timers.every(BEAT_MS, async () => {
       if (ports.clock.now() - this.#readAt < READ_LATELY_MS) await this.#hold(LEASE_MS);
     });
   }
@@ -45,7 +45,7 @@ export class MeasuringLease {
   /** Gives it back. Nobody waits for that, since Redis may be away; then it lapses. */
   end(): void {
     this.#isEnded = true;
-    this.#beat.stop();
+    this.#heartbeat.stop();
     if (this.#readAt !== Number.NEGATIVE_INFINITY) this.#hold(0).catch(() => undefined);
   }
 

@@ -15,7 +15,7 @@ export interface CheckedParts {
   readonly stuckMs: number;
 }
 
-/** Half of a lease: two of its beats were missed. */
+/** Half of a lease: two of its heartbeats were missed. */
 const BLOCKED_MS = 4_000;
 
 /** What a worker needs to do its work. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ConversationState, Gate, StepState } from '../domain/conversation.ts';
+import type { Backoff, ConversationState, StepState } from '../domain/conversation.ts';
 import type { OpenCall } from '../domain/history.ts';
 import { indexOfCallId, seqOfCallId } from '../domain/ids.ts';
 import { MAX_SEQ, type RecordFields, readJson } from './record-fields.ts';
@@ -51,7 +51,7 @@ const MAX_COUNT = Number.MAX_SAFE_INTEGER;
  * - lp, lw, lf   the last end, for calls sent again: pass, wake, 1 where a turn waited for it
  * - ls           1 if that end settled the context's size
  * - passed       head and turns at that end
- * - gate         shut below, passes without gain, breaker; shut below for appends, where that is known
+ * - backoff         shut below, passes without gain, breaker; shut below for appends, where that is known
  *
  * Of a fork:
  * - forking      while it is made: operation, version, head, tenant and id of the source
@@ -65,7 +65,9 @@ export function decodeConversation(fields: RecordFields): ConversationState {
 
 /** What `decodeStepState` reads. */
 export const STEP_STATE_FIELDS =
-  'agent forkAgent head turns version shape ht hb anchor passed gate pass quarantine answered forking ttl'.split(' ');
+  'agent forkAgent head turns version shape ht hb anchor passed backoff pass quarantine answered forking ttl'.split(
+    ' ',
+  );
 
 /** The state without its open calls, of which a turn may have 1,000: a step of the turn knows how it changed them. */
 export function decodeStepState(fields: RecordFields): StepState {
@@ -84,7 +86,7 @@ export function decodeStepState(fields: RecordFields): StepState {
       ...readAnchor(fields.text('anchor')),
     },
     passed: { head: passedHead, turns: passedTurns },
-    gate: readGate(fields),
+    backoff: readBackoff(fields),
     ...(passId === undefined || passId === '' ? {} : { passId }),
     ...readQuarantine(fields),
     ...readAnswered(fields),
@@ -146,17 +148,17 @@ function readAnswered(fields: RecordFields): Pick<ConversationState, 'answeredVe
 }
 
 /** Earlier programs know the first three. */
-export function encodeGate(gate: Gate): string {
-  const { shutBelowTokens, gainlessPasses, breakerTokens, shutBelowMessageTokens } = gate;
-  const numbers = [shutBelowTokens, gainlessPasses, breakerTokens];
-  return [...numbers, ...(shutBelowMessageTokens === undefined ? [] : [shutBelowMessageTokens])].join(' ');
+export function encodeBackoff(backoff: Backoff): string {
+  const { nothingBelowTokens, gainlessPasses, noGainBelowTokens, appendsBelowMessageTokens } = backoff;
+  const numbers = [nothingBelowTokens, gainlessPasses, noGainBelowTokens];
+  return [...numbers, ...(appendsBelowMessageTokens === undefined ? [] : [appendsBelowMessageTokens])].join(' ');
 }
 
-function readGate(fields: RecordFields): Gate {
-  const numbers = (fields.text('gate') ?? '').split(' ').filter((text) => text !== '');
-  const [shutBelowTokens = 0, gainlessPasses = 0, breakerTokens = 0, shutBelowMessageTokens] = numbers.map((text) =>
-    fields.toNumber('gate', text),
+function readBackoff(fields: RecordFields): Backoff {
+  const numbers = (fields.text('backoff') ?? '').split(' ').filter((text) => text !== '');
+  const [nothingBelowTokens = 0, gainlessPasses = 0, noGainBelowTokens = 0, appendsBelowMessageTokens] = numbers.map(
+    (text) => fields.toNumber('backoff', text),
   );
-  const gate = { shutBelowTokens, gainlessPasses, breakerTokens };
-  return shutBelowMessageTokens === undefined ? gate : { ...gate, shutBelowMessageTokens };
+  const backoff = { nothingBelowTokens, gainlessPasses, noGainBelowTokens };
+  return appendsBelowMessageTokens === undefined ? backoff : { ...backoff, appendsBelowMessageTokens };
 }

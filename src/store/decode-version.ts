@@ -10,7 +10,7 @@ const shellSchema = versionSchema.extend({
   segments: z.array(z.unknown()),
 });
 
-const KINDS: ReadonlySet<unknown> = new Set(['raw', 'checkpoint', 'masked', 'clipped', 'evicted']);
+const KINDS: ReadonlySet<unknown> = new Set(['raw', 'summary', 'masked', 'clipped', 'evicted']);
 
 /** A version as it is kept. @throws corrupt_record */
 export function decodeVersion(place: Place, text: string): Version {
@@ -35,7 +35,7 @@ function isSegment(value: unknown, after: number, base: number): value is { read
   if (!isMapping(value) || !KINDS.has(value.kind) || !isWeight(value.weight)) return false;
   const { kind, from, to, text, depth, version, keepChars } = value;
   if (!isCount(from) || !isCount(to) || from <= after || to < from || to > base) return false;
-  if (kind === 'checkpoint') return typeof text === 'string' && isCount(depth) && isCount(version);
+  if (kind === 'summary') return typeof text === 'string' && isCount(depth) && isCount(version);
   return kind !== 'clipped' || isCount(keepChars);
 }
 

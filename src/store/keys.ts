@@ -46,8 +46,8 @@ export class Keyspace {
   }
 
   /** Conversations with a time to live, by when they may be erased; scripts derive its name from `ready`. */
-  resting(shard: number): string {
-    return `{tf${shard}}:resting`;
+  idle(shard: number): string {
+    return `{tf${shard}}:idle`;
   }
 
   /** Bad records that were set aside, as `lua/shared/quarantine.lua` writes them. */
@@ -108,7 +108,7 @@ export class Keyspace {
       `${base}log:${id}`,
       `${base}mb:${id}`,
       `${base}ver:${id}`,
-      `${base}cp:${id}`,
+      `${base}txt:${id}`,
       `${base}pass:${id}`,
       `${base}ix:${id}`,
       `${base}ev:${id}`,
@@ -149,8 +149,8 @@ export function readyMember(kind: 't' | 'p', conversation: ConversationRef): str
   return `${kind}|${conversation.tenant}|${conversation.id}`;
 }
 
-/** A member of a `resting` set. */
-export function restingMember({ tenant, id }: ConversationRef): string {
+/** A member of a `idle` set. */
+export function idleMember({ tenant, id }: ConversationRef): string {
   return `r|${tenant}|${id}`;
 }
 

@@ -35,7 +35,7 @@ export function decodeMessage(place: Place, text: string): Message {
   return value;
 }
 
-const ROLES: ReadonlySet<unknown> = new Set(['system', 'user', 'assistant', 'tool', 'checkpoint']);
+const ROLES: ReadonlySet<unknown> = new Set(['system', 'user', 'assistant', 'tool', 'summary']);
 
 function isMessage(value: unknown): value is Message {
   if (!isMapping(value) || !ROLES.has(value.role) || typeof value.content !== 'string') return false;

@@ -18,9 +18,9 @@ export function versionArgs(version: Version, keepVersions: number): (string | n
   ];
 }
 
-/** Keys of the checkpoints that a version shows, in their order. */
+/** Keys of the summaries that a version shows, in their order. */
 export function shownKeys({ segments }: Pick<Version, 'segments'>): string[] {
-  return segments.flatMap((segment) => (segment.kind === 'checkpoint' ? [segment.text] : []));
+  return segments.flatMap((segment) => (segment.kind === 'summary' ? [segment.text] : []));
 }
 
 /** The same as arguments, their count before them. */

@@ -30,7 +30,7 @@ const RECORDERS: Recorders = {
   pass_requested: ({ passRequests }, { reasons }) => {
     for (const reason of reasons) passRequests.inc({ reason });
   },
-  pass_held: ({ passHolds }, { why }) => passHolds.inc({ why }),
+  pass_backed_off: ({ passBackoffs }, { why }) => passBackoffs.inc({ why }),
   pass_taken_over: ({ passFallbacks }) => passFallbacks.inc({ fallback: 'taken_over' }),
   pass_fanned_out: ({ passFanOut }, { jobs }) => passFanOut.observe(jobs),
   pass_proposed: ({ passProposals }, { strategy, reasons }) =>
@@ -95,13 +95,13 @@ function startOutcomes({ modelRequests }: Instruments, of: { purpose: string; mo
 
 /** A pass without a version left the context as it was, so that its sizes are none of a compaction. */
 function recordPass(instruments: Instruments, event: EventOf<'pass_ended'>): void {
-  const { strategy, outcome, reasons, durationMs, sequences, fallbacks = [], opensBreaker } = event;
+  const { strategy, outcome, reasons, durationMs, sequences, fallbacks = [], startsBackoff } = event;
   const { tokensBefore, tokensAfter, archived } = event;
   instruments.passes.inc({ strategy, trigger: findTrigger(reasons), outcome });
   if (durationMs !== undefined) instruments.passDuration.observe({ strategy, outcome }, toSeconds(durationMs));
   instruments.passSequences.observe(sequences);
   for (const fallback of fallbacks) instruments.passFallbacks.inc({ fallback });
-  if (opensBreaker === true) instruments.breakerOpenings.inc();
+  if (startsBackoff === true) instruments.breakerOpenings.inc();
   if (outcome !== 'committed' && outcome !== 'approved') return;
   if (tokensBefore !== undefined) instruments.passTokensBefore.observe({ strategy }, tokensBefore);
   if (tokensAfter !== undefined) instruments.passTokensAfter.observe({ strategy }, tokensAfter);
@@ -120,7 +120,7 @@ function recordShadow(instruments: Instruments, { live, shadow }: EventOf<'pass_
   for (const [policy, measure] of Object.entries({ live, shadow })) {
     instruments.shadowTokensBefore.observe({ policy }, measure.tokensBefore);
     instruments.shadowTokensAfter.observe({ policy }, measure.tokensAfter);
-    instruments.shadowCheckpoints.observe({ policy }, measure.checkpoints);
+    instruments.shadowSummaries.observe({ policy }, measure.summaries);
     instruments.shadowEvictedTokens.inc({ policy }, measure.evictedTokens);
   }
 }

@@ -49,7 +49,7 @@ const LOG_LINES: LogLines = {
     message: 'model passed over for the next of its chain',
     fields: { purpose, model, outcome },
   }),
-  pass_held: ({ why }) => ({
+  pass_backed_off: ({ why }) => ({
     level: 'debug',
     message: 'no pass asked for: none would gain anything now',
     fields: { why },
@@ -212,14 +212,14 @@ const PASS_LEVELS: Readonly<Record<EventOf<'pass_ended'>['outcome'], LogLine['le
 /** Both in one line: `liveTokensAfter` beside `shadowTokensAfter`. */
 function describeMeasure(
   policy: 'live' | 'shadow',
-  { outcome, strategy, tokensBefore, tokensAfter, checkpoints, evictedTokens }: PassMeasure,
+  { outcome, strategy, tokensBefore, tokensAfter, summaries, evictedTokens }: PassMeasure,
 ): LogLine['fields'] {
   return {
     [`${policy}Outcome`]: outcome,
     [`${policy}Strategy`]: strategy,
     [`${policy}TokensBefore`]: tokensBefore,
     [`${policy}TokensAfter`]: tokensAfter,
-    [`${policy}Checkpoints`]: checkpoints,
+    [`${policy}Summaries`]: summaries,
     [`${policy}EvictedTokens`]: evictedTokens,
   };
 }

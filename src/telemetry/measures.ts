@@ -32,8 +32,8 @@ export interface ShardFigures {
   readonly openPasses: number;
   readonly oldestOpenPassMs: number;
   readonly failedTurns: number;
-  /** for how long the oldest resting conversation should have been erased */
-  readonly oldestRestingMs: number;
+  /** for how long the oldest idle conversation should have been erased */
+  readonly oldestIdleMs: number;
   /** records that are set aside */
   readonly quarantined: number;
 }

@@ -26,7 +26,7 @@ export const SHOWN: { readonly [Key in keyof typeof SHARED_GAUGES]: Shown } = {
     Object.entries(overdue).map(([kind, count]) => [{ kind }, count]),
   ),
   oldestOverdueEntry: show('measureShards', ({ oldestOverdueMs }) => one(toSeconds(oldestOverdueMs))),
-  oldestOverdueErase: show('measureShards', ({ oldestRestingMs }) => one(toSeconds(oldestRestingMs))),
+  oldestOverdueErase: show('measureShards', ({ oldestIdleMs }) => one(toSeconds(oldestIdleMs))),
   quarantinedRecords: show('measureShards', ({ quarantined }) => one(quarantined)),
   modelCalibration: show('readCalibrations', (factors) => [...factors].map(([model, factor]) => [{ model }, factor])),
   redisMemory: show('measureServers', ({ usedRatio }) => (usedRatio === undefined ? [] : one(usedRatio))),

@@ -35,11 +35,11 @@ export function describeContent(event: ContentEvent, redact: Redact): Attributes
   return Object.fromEntries(Object.entries(describe(boundContent(event))).map(([name, text]) => [name, redact(text)]));
 }
 
-/** A checkpoint is sent as a user's message. Pictures and the like stay out: their text stands in `content`. */
+/** A summary is sent as a user's message. Pictures and the like stay out: their text stands in `content`. */
 function describeMessage({ role, content, toolCalls = [], toolCallId }: Message) {
   if (toolCallId !== undefined)
     return { role, parts: [{ type: 'tool_call_response', id: toolCallId, response: content } satisfies Part] };
-  return { role: role === 'checkpoint' ? 'user' : role, parts: partsOf(content, toolCalls) };
+  return { role: role === 'summary' ? 'user' : role, parts: partsOf(content, toolCalls) };
 }
 
 function partsOf(content: string, toolCalls: readonly ToolCall[]): Part[] {

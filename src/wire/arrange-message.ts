@@ -1,5 +1,5 @@
-import { renderCheckpoint } from '../domain/checkpoint.ts';
 import type { Message, ToolCall } from '../domain/message.ts';
+import { renderSummary } from '../domain/summary.ts';
 import { hasBigNumber, readCallArguments } from './call-arguments.ts';
 import type { CallIds } from './call-ids.ts';
 import { type Binding, countThoughts, keptRawItems } from './kept-items.ts';
@@ -30,9 +30,9 @@ export function arrangeMessage(message: Message, origin: Origin, surroundings: S
       const { parts, isExact } = sendParts(message);
       return { item: { kind: 'result', origin, callId, parts, isError: message.isError === true }, isExact };
     }
-    case 'checkpoint': {
+    case 'summary': {
       const raw = keptRawItems(message, surroundings.binding);
-      const parts = [textPart(textOfCheckpoint(message))];
+      const parts = [textPart(textOfSummary(message))];
       return { item: { kind: 'user', origin, parts, ...(raw === undefined ? {} : { raw }) }, isExact: false };
     }
     default: {
@@ -42,8 +42,8 @@ export function arrangeMessage(message: Message, origin: Origin, surroundings: S
   }
 }
 
-function textOfCheckpoint({ content, checkpoint }: Message): string {
-  return sendText(checkpoint === undefined ? content : renderCheckpoint(content, checkpoint));
+function textOfSummary({ content, summary }: Message): string {
+  return sendText(summary === undefined ? content : renderSummary(content, summary));
 }
 
 /** Text only: no format takes anything else from a model. */

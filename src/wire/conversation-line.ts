@@ -40,7 +40,7 @@ const chatMessageSchema = z
 const CHAT_FIELDS = ['tool_calls', 'tool_call_id', 'function_call', 'refusal'] as const;
 
 /** What only our form has: in a message that is read as the chat format's it would vanish without a word. */
-const OWN_FIELDS = ['toolCalls', 'toolCallId', 'parts', 'raw', 'checkpoint'] as const;
+const OWN_FIELDS = ['toolCalls', 'toolCallId', 'parts', 'raw', 'summary'] as const;
 
 /** Our form as files of others write it: arguments as an object, and no text beside calls. */
 const ownMessageSchema = messageSchema

@@ -43,7 +43,7 @@ function findLoop(messages: readonly Message[], order: readonly Origin[]): Origi
   for (const origin of order) {
     const role = messages[origin]?.role;
     if (role === 'assistant') loop.push(origin);
-    else if ((role === 'user' || role === 'checkpoint') && !isBehindResults) loop = [];
+    else if ((role === 'user' || role === 'summary') && !isBehindResults) loop = [];
     if (role === 'assistant' || role === 'tool') isBehindResults = role === 'tool';
   }
   return loop;

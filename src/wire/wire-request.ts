@@ -45,7 +45,7 @@ export type ArrangedItem =
       readonly kind: 'user';
       readonly origin: Origin;
       readonly parts: readonly SentPart[];
-      /** of a checkpoint that this model's provider wrote: its own compaction, to be sent instead where a format allows */
+      /** of a summary that this model's provider wrote: its own compaction, to be sent instead where a format allows */
       readonly raw?: readonly RawItem[];
     }
   | {
@@ -72,7 +72,7 @@ export interface Marks {
   readonly format: WireFormat;
   /** ids as they are sent → ids in the messages */
   readonly callIds: ReadonlyMap<string, string>;
-  /** messages that the body does not say as they are (checkpoints, empty texts, broken arguments …), whole */
+  /** messages that the body does not say as they are (summaries, empty texts, broken arguments …), whole */
   readonly replaced: ReadonlyMap<Origin, Message>;
   /** messages that are sent as their raw items */
   readonly raw: ReadonlySet<Origin>;

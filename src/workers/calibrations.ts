@@ -15,7 +15,7 @@ export interface CalibrationsOptions {
 }
 
 /**
- * This process's copy of the calibrations. Every gate, plan and request of it counts by the same factors; those of other
+ * This process's copy of the calibrations. Every backoff, plan and request of it counts by the same factors; those of other
  * processes follow within seconds. With Redis away the last known ones stay.
  */
 export class Calibrations {

@@ -1,6 +1,6 @@
 import type { EventListener } from '../domain/events.ts';
 import { type ConversationRef, nameConversation } from '../domain/ids.ts';
-import type { PassHold } from '../domain/pass-events.ts';
+import type { BackoffCause } from '../domain/pass-events.ts';
 import type { IdSource } from '../domain/ports/clock.ts';
 import type { PassIntake, PassRequest } from '../domain/ports/pass-store.ts';
 import type { WakeQueue } from '../domain/ports/queue.ts';
@@ -32,10 +32,10 @@ export async function requestPass(
 }
 
 /** The counterpart: there was a reason, and why no pass was asked for. */
-export function tellOfHold(
+export function reportBackoff(
   { onEvent }: Pick<RequestPorts, 'onEvent'>,
   conversation: ConversationRef,
-  why: PassHold,
+  why: BackoffCause,
 ): void {
-  onEvent({ type: 'pass_held', ...nameConversation(conversation), why });
+  onEvent({ type: 'pass_backed_off', ...nameConversation(conversation), why });
 }

@@ -14,7 +14,7 @@ export const systemTimers: Timers = {
     const schedule = (): void => {
       if (isStopped) return;
       timer = setTimeout(() => {
-        // A beat that fails is followed by the next: the lease outlives several.
+        // A heartbeat that fails is followed by the next: the lease outlives several.
         call().then(schedule, schedule);
       }, ms);
       timer.unref();

@@ -107,7 +107,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
         next = to + 1;
       }
       if (next !== base + 1 || base > log.length) yield `version ${number} covers up to ${next - 1} of ${base}`;
-      const missing = segments.filter((segment) => segment.kind === 'checkpoint' && !texts.has(`k:${segment.text}`));
+      const missing = segments.filter((segment) => segment.kind === 'summary' && !texts.has(`k:${segment.text}`));
       if (missing.length > 0) yield `version ${number}: no text for ${missing.map(({ from }) => from).join(' ')}`;
     }
   },

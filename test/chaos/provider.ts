@@ -38,7 +38,7 @@ const FAULTS = [
 const KEPT_REQUESTS = 100;
 const WORDS = 'the order was sent on the 14th of May and paid for by hand in Basel '.split(' ');
 /** Small sequences are summarized without a model: what any summary stands in. */
-const SUMMARY_MARK = '<checkpoint ';
+const SUMMARY_MARK = '<summary ';
 
 /** The local provider as clerk and recorder, with its bad moments. */
 export class MoodyProvider {

@@ -124,7 +124,7 @@ export class Traffic {
         said(2 * place + 1),
       ]).flat();
       await this.#retry(() => this.#client.append({ conversation, agent: AGENT, operation, messages }));
-      await this.#retry(() => this.#client.compactNow(conversation));
+      await this.#retry(() => this.#client.compact(conversation));
       if (part === 'a') await this.#untilPassEnds(conversation);
     }
   }

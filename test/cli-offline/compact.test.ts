@@ -60,7 +60,7 @@ describe('a compacted conversation in JSON', () => {
     expect(messages[1]).toStrictEqual(user('question 0'));
     expect(messages[2]).toMatchObject({
       role: 'user',
-      content: expect.stringContaining('<checkpoint version="1" messages="3-5">') as string,
+      content: expect.stringContaining('<summary version="1" messages="3-5">') as string,
     });
     expect(messages.slice(-4)).toStrictEqual(toolTurns(1, 5));
     expect(violationsOf(messages)).toStrictEqual([]);
@@ -166,10 +166,10 @@ test('--summarizer structural needs no key, whatever the policy names', async ()
   expect(stdout).toMatch(/^summarize {2}talk {2}\(manual; \d+ → \d+ tokens, \d+ messages\) {2}\d+ archived, /);
 });
 
-/** A checkpoint is counted as in the widest version, with five digits more. */
+/** A summary is counted as in the widest version, with five digits more. */
 function byteLength({ content, toolCalls = [] }: Message): number {
   const called = toolCalls.map((call) => call.name + call.arguments).join('');
-  const widened = content.startsWith('<checkpoint ') ? '99999' : '';
+  const widened = content.startsWith('<summary ') ? '99999' : '';
   return Buffer.byteLength(content + called + widened);
 }
 

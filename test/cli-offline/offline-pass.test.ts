@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { OPEN_GATE } from '../../src/domain/conversation.ts';
+import { NO_BACKOFF } from '../../src/domain/conversation.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { prepareOfflineAgent } from '../../src/runtime/offline/offline-agent.ts';
 import { OfflinePasses } from '../../src/runtime/offline/offline-pass.ts';
@@ -23,18 +23,18 @@ async function open(tokenThreshold: number) {
   return passes;
 }
 
-describe('a pass in memory leaves the gate as a live one does', () => {
+describe('a pass in memory leaves the backoff as a live one does', () => {
   it('as it was where a model thinks, and turns and messages are counted on', async () => {
     const passes = await open(300);
     expect(await passes.run(['token_threshold'])).toEqual({ kind: 'thinking', reasons: ['token_threshold'] });
-    expect(passes.conversation.state).toMatchObject({ gate: OPEN_GATE, passed: { head: 0, turns: 0 } });
+    expect(passes.conversation.state).toMatchObject({ backoff: NO_BACKOFF, passed: { head: 0, turns: 0 } });
   });
 
   it('shut where there was no reason, and they are counted on, too', async () => {
     const passes = await open(5_000);
     expect(await passes.run(['token_threshold'])).toEqual({ kind: 'no_reason', reasons: [] });
-    const { gate, passed } = passes.conversation.state;
-    expect(gate.shutBelowTokens).toBeGreaterThan(400);
+    const { backoff, passed } = passes.conversation.state;
+    expect(backoff.nothingBelowTokens).toBeGreaterThan(400);
     expect(passed).toEqual({ head: 0, turns: 0 });
   });
 });

@@ -25,7 +25,7 @@ describe('what requests cost', () => {
     const cache = new PromptCache(prices);
     cache.add([item(1), item(2), item(3)], 3 * M, 0);
     const before = cache.cost.withCache;
-    cache.add([item(1), item(2, 'a checkpoint'), item(3)], 3 * M, 0);
+    cache.add([item(1), item(2, 'a summary'), item(3)], 3 * M, 0);
     expect(cache.cost.withCache - before).toBe(1 + 2 * 12);
   });
 });

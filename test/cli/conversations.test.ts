@@ -202,14 +202,14 @@ describe('show and versions', () => {
     expect(shown).toMatch(
       /^s1 {2}version \d+, head 48, \d+ tokens in \d+ messages, system prompt and tools not counted\n/,
     );
-    expect(shown).toMatch(/\n +2-3 {2}checkpoint +\d+ {2}/);
+    expect(shown).toMatch(/\n +2-3 {2}summary +\d+ {2}/);
     expect((await turnfold('show', 's1', '--full')).stdout.length).toBeGreaterThan(shown.length);
-    expect((await turnfold('diff', 's1', '0', '1')).stdout).toMatch(/^ +2-3 {2}raw +→ checkpoint\n/);
+    expect((await turnfold('diff', 's1', '0', '1')).stdout).toMatch(/^ +2-3 {2}raw +→ summary\n/);
     expect(await readOne('diff', 's1', '1', '0')).toMatchObject({
       conversation: 's1',
       from: 1,
       to: 0,
-      changes: expect.arrayContaining([{ from: 2, to: 3, before: 'checkpoint', after: 'raw' }]) as unknown,
+      changes: expect.arrayContaining([{ from: 2, to: 3, before: 'summary', after: 'raw' }]) as unknown,
     });
     expect((await turnfold('diff', 's1', '1', '1')).stdout).toBe(
       's1  the same context in version 1 and in version 1\n',

@@ -70,7 +70,7 @@ test('whatever is wrong is told of at once, each with what to do', async () => {
   const redis = openRedis(url);
   await redis.hset('{tf}:database', { schema: 99, shards: 16 });
   await redis.zadd('{tf3}:ready', Date.now() - 300_000, 't|_|c1');
-  await redis.zadd('{tf3}:resting', Date.now() - 300_000, 'r|_|c1');
+  await redis.zadd('{tf3}:idle', Date.now() - 300_000, 'r|_|c1');
   const queue = new Queue(QUEUES.turn, { connection: redis, prefix: queuePrefix(0) });
   onTestFinished(() => queue.close());
   await queue.pause();

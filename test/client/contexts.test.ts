@@ -22,7 +22,7 @@ function talk(turns: number, from = 1): AppendInput['messages'] {
 
 /** Asks for a pass and waits for its end. */
 async function compact(conversation: string): Promise<void> {
-  const passId = await fixture.client.compactNow(conversation);
+  const passId = await fixture.client.compact(conversation);
   expect(passId).toMatch(/^[0-9A-Z]{26}$/);
   await vi.waitFor(async () => expect((await fixture.client.describe(conversation)).passId).not.toBe(passId), 20_000);
 }
@@ -75,7 +75,7 @@ describe('a conversation with versions', () => {
     const view = await fixture.client.context(conversation);
     expect(view).toMatchObject({ version: 2, head: 49 });
     expect(view.items.at(-1)?.message.content).toBe('the last');
-    expect(view.items.some(({ message }) => message.role === 'checkpoint')).toBe(true);
+    expect(view.items.some(({ message }) => message.role === 'summary')).toBe(true);
     const live = (await fixture.client.versions(conversation)).at(-1);
     expect(view.tokens).toBeLessThan(live?.tokensBefore ?? 0);
   });
@@ -149,7 +149,7 @@ test('of a conversation that is not there nothing can be read, and no pass asked
     () => client.diff('nobody', 0, 1),
     () => client.log('nobody'),
     () => client.describe('nobody'),
-    () => client.compactNow('nobody'),
+    () => client.compact('nobody'),
   ];
   for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'not_found', field: 'conversation' });
 });

@@ -24,7 +24,7 @@ function everyCall(client: OpenClient): Record<string, () => Promise<unknown>> {
     diff: () => client.diff('c1', 0, 1),
     log: () => client.log('c1'),
     describe: () => client.describe('c1'),
-    compactNow: () => client.compactNow('c1'),
+    compact: () => client.compact('c1'),
     erase: () => client.erase('c1'),
   };
 }

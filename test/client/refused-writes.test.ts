@@ -34,7 +34,7 @@ describe('Redis is full', () => {
     ['the first append of a conversation', () => fixture.client.append({ conversation: 'c4', agent, messages })],
     ['a restore', () => fixture.client.restore('c2', { version: 0, newer: 'keep' })],
     ['a fork', () => fixture.client.fork('c2', 'c7')],
-    ['a request for a pass', () => fixture.client.compactNow('c1')],
+    ['a request for a pass', () => fixture.client.compact('c1')],
   ])('%s is refused, and nothing of it is written', async (_, write) => {
     const before = await readDatabase();
     await expect(write()).rejects.toMatchObject({ code: 'redis_full' });

@@ -197,9 +197,9 @@ const WRITES: Readonly<Record<string, Write>> = {
     read: (name) => lengthOf(copyOf(name)),
     leaves: 8,
   },
-  compactNow: {
+  compact: {
     of: 'log',
-    call: (name, by) => by.compactNow(name),
+    call: (name, by) => by.compact(name),
     answers: expect.any(String),
     read: async (name) => typeof (await client.describe(name)).passId,
     leaves: 'string',

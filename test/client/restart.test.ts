@@ -85,7 +85,7 @@ test.skipIf(!hasRedisServer)(
       client.result('c1', 't1'),
       client.restore('c3', { version: 0, newer: 'keep' }),
       client.fork('c4', 'c6'),
-      client.compactNow('c3'),
+      client.compact('c3'),
       client.erase('c7'),
       client.context('c1'),
       client.versions('c1'),

@@ -22,7 +22,7 @@ function talk(turns: number, from = 1): AppendInput['messages'] {
 }
 
 async function compact(conversation: string): Promise<void> {
-  const passId = await fixture.client.compactNow(conversation);
+  const passId = await fixture.client.compact(conversation);
   await vi.waitFor(async () => expect((await fixture.client.describe(conversation)).passId).not.toBe(passId), {
     timeout: 60_000,
   });
@@ -56,8 +56,8 @@ describe('restore', () => {
     expect(version).toMatchObject({ number: 3, parent: 2, cause: 'restore', base: 49, archived: 0 });
     expect(version.tokensAfter).toBeGreaterThan(version.tokensBefore);
     expect(await contents(conversation)).toStrictEqual(expected);
-    const { gate: shut } = await fixture.client.describe(conversation);
-    expect(shut.breakerTokens).toBe(Math.ceil(version.tokensAfter * 1.15));
+    const { backoff: shut } = await fixture.client.describe(conversation);
+    expect(shut.noGainBelowTokens).toBe(Math.ceil(version.tokensAfter * 1.15));
     expect(await ask(conversation, 'hello')).toBe('heard hello');
   });
 
@@ -247,7 +247,7 @@ describe('fork', () => {
     });
     const refused = fixture.client.enqueueTurn({ conversation: 'cut', agent, input: 'hello' });
     await expect(refused).rejects.toMatchObject({ code: 'conversation_forking' });
-    await expect(fixture.client.compactNow('cut')).rejects.toMatchObject({ code: 'conversation_forking' });
+    await expect(fixture.client.compact('cut')).rejects.toMatchObject({ code: 'conversation_forking' });
     await expect(fixture.client.append({ conversation: 'cut', agent, messages: talk(1) })).rejects.toMatchObject({
       code: 'conversation_forking',
     });

@@ -76,7 +76,7 @@ function picky(): Model {
   return scriptedModel({
     profile: { id: 'picky', prices: PRICES },
     decide: (request) =>
-      request.messages.some(({ role }) => role === 'checkpoint')
+      request.messages.some(({ role }) => role === 'summary')
         ? new ModelError('invalid', 'malformed', { code: 'bad_request' })
         : provide(request, takeStep(request)),
   });

@@ -122,7 +122,7 @@ async function settle({ client }: Fixture, conversation: string, turn: string): 
 async function review({ client }: Fixture, conversation: string): Promise<void> {
   const proposed = await client.proposal(conversation).catch(ignoreRefusal);
   if (proposed === undefined) return;
-  const tooLong = Object.fromEntries(proposed.checkpoints.map(({ range }) => [range, words(5_000)]));
+  const tooLong = Object.fromEntries(proposed.summaries.map(({ range }) => [range, words(5_000)]));
   for (const edits of [tooLong, {}]) {
     await client.approve(conversation, proposed.proposal, { edits, waitMs: SETTLED_MS }).catch(ignoreRefusal);
   }

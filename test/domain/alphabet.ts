@@ -5,7 +5,7 @@ import { type SeqRange, START_VERSION } from '../../src/domain/version.ts';
 
 /*
  * Histories as one line of text. `s` system, `u` user, `a` assistant text, `t` assistant with one tool call, `r` the result
- * of the oldest open call, `S` checkpoint. What may follow a letter:
+ * of the oldest open call, `S` summary. What may follow a letter:
  *   t{1,2} t3   calls by name: several in parallel, or one      r2   the result of call 2
  *   a:300       tokens (10 without)      u!   pinned      a?   droppable
  * `(ua)x14` repeats; blanks do not count.
@@ -20,7 +20,7 @@ const ROLES: Readonly<Record<string, Role>> = {
   a: 'assistant',
   t: 'assistant',
   r: 'tool',
-  S: 'checkpoint',
+  S: 'summary',
 };
 
 interface Letter {
@@ -38,7 +38,7 @@ export function messagesOf(line: string): WeighedMessage[] {
     const message: Message = { role: ROLES[letter] as Role, content: `${letter}${seq}` };
     if (flags.includes('!')) message.pinned = true;
     if (flags.includes('?')) message.droppable = true;
-    if (letter === 'S') message.checkpoint = { from: seq, to: seq };
+    if (letter === 'S') message.summary = { from: seq, to: seq };
     if (letter === 't') {
       const calls = (names.length === 0 ? [undefined] : names).map((name, at) => ({ id: `c${seq}_${at}`, name }));
       open.push(...calls);

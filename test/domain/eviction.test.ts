@@ -67,7 +67,7 @@ describe('strategies', () => {
 });
 
 describe('order', () => {
-  test('droppable groups first, then the oldest, checkpoints last', () => {
+  test('droppable groups first, then the oldest, summaries last', () => {
     const line = 'su S:10 a a a? a u a? u';
     const order = [10, 20, 30, 40, 50, 60].map((excess) => cutLine(line, { excess }).left);
     expect(order).toStrictEqual(['suSaa.auau', 'suSaa.au.u', 'suS.a.au.u', 'suS...au.u', 'suS....u.u', 'suS......u']);
@@ -133,7 +133,7 @@ describe('the first message after system', () => {
     expect(cutLine('suaaaaua', { ...free, strategy: { retain: 7 } }).left).toBe('s.....ua');
   });
 
-  test('or a checkpoint', () => {
+  test('or a summary', () => {
     expect(cutLine('sua S aaua', { ...free, strategy: { retain: 7 } }).left).toBe('s..Saaua');
   });
 

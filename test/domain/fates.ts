@@ -4,7 +4,7 @@ import { hasHardReason } from '../../src/domain/compaction/thresholds.ts';
 import type { Context, ContextItem } from '../../src/domain/context.ts';
 import { contextOfStory, type TakenPass } from './passes.ts';
 
-/** What became of an item of the context: it stays, it is gone, or it lies under the checkpoint over this range. */
+/** What became of an item of the context: it stays, it is gone, or it lies under the summary over this range. */
 export type Fate = 'kept' | 'gone' | `under ${number}-${number}`;
 
 /** A pass that made a version. */
@@ -55,8 +55,8 @@ export function droppablePositions(items: readonly ContextItem[]): Set<number> {
 export function fixedPositions(items: readonly ContextItem[]): Set<number> {
   const owners = ownersOf(items);
   const lastUser = items.findLastIndex((item) => item.message.role === 'user');
-  // What lies under a checkpoint was said, too.
-  const lastSaid = items.findLastIndex(({ message: { role } }) => role === 'assistant' || role === 'checkpoint');
+  // What lies under a summary was said, too.
+  const lastSaid = items.findLastIndex(({ message: { role } }) => role === 'assistant' || role === 'summary');
   const answered = new Set(items.map((item) => item.message.toolCallId));
   const fixedOwners = new Set<number>();
   items.forEach(({ message }, position) => {
@@ -85,7 +85,7 @@ export function maySummaryTake({ request: { context, policy, firstUserSeq } }: T
   return policy.scope === 'prefix' && context.items[position]?.from === firstUserSeq;
 }
 
-/** Whether the first sequence is of user messages and checkpoints alone, at least four of each. */
+/** Whether the first sequence is of user messages and summaries alone, at least four of each. */
 export function isFold({ plan, request: { context } }: TakenPass): boolean {
   const [first] = plan.sequences;
   if (first === undefined) return false;
@@ -93,7 +93,7 @@ export function isFold({ plan, request: { context } }: TakenPass): boolean {
     .filter(({ from, to }) => first.from <= from && to <= first.to)
     .map(({ message }) => message.role);
   const users = roles.filter((role) => role === 'user').length;
-  return users >= 4 && roles.length - users >= users && roles.every((role) => role === 'user' || role === 'checkpoint');
+  return users >= 4 && roles.length - users >= users && roles.every((role) => role === 'user' || role === 'summary');
 }
 
 export function isSoft({ request }: TakenPass): boolean {

@@ -4,7 +4,7 @@ import { maskPlan, planLine } from './passes.ts';
 const policy = { retentionWindow: 2, maxTokens: 600 };
 const plan = (line: string) => planLine(line, { policy, reasons: ['ratio'] });
 
-describe('old pairs of a user message and its checkpoint', () => {
+describe('old pairs of a user message and its summary', () => {
   test('are folded, the older half into one, where nothing else can be summarized', () => {
     const line = 's u (uS)x8 u a';
     expect(maskPlan(line, plan(line))).toBe('su11111111uSuSuSuSua');
@@ -15,19 +15,19 @@ describe('old pairs of a user message and its checkpoint', () => {
     expect(plan(line).sequences).toEqual([]);
   });
 
-  test('are folded with the checkpoint of the fold before', () => {
+  test('are folded with the summary of the fold before', () => {
     const line = 's u S (uS)x9 u a';
     expect(maskPlan(line, plan(line))).toBe('su111111111uSuSuSuSuSua');
   });
 
-  test('wait for what can be summarized otherwise, unless checkpoints would take over a quarter of the budget', () => {
+  test('wait for what can be summarized otherwise, unless summaries would take over a quarter of the budget', () => {
     const line = 's u (uS)x8 u a:200 a:200 u a';
     const sequences = (maxTokens: number) =>
       planLine(line, { policy: { ...policy, maxTokens }, reasons: ['ratio'] }).sequences.map(({ from, to }) => [
         from,
         to,
       ]);
-    // 80 of checkpoints, and 100 for the 400 that are new.
+    // 80 of summaries, and 100 for the 400 that are new.
     expect(sequences(720)).toEqual([[20, 21]]);
     expect(sequences(700)).toEqual([
       [3, 10],

@@ -21,7 +21,7 @@ function result(toolCallId?: string): Message {
 describe('groups', () => {
   test.each<{ line: string; groups: string[] }>([
     { line: '', groups: [] },
-    { line: 'suaS', groups: ['system 0', 'user 1', 'assistant 2', 'checkpoint 3'] },
+    { line: 'suaS', groups: ['system 0', 'user 1', 'assistant 2', 'summary 3'] },
     { line: 'utr', groups: ['user 0', 'round 1,2'] },
     { line: 'ut', groups: ['user 0', 'round 1 open'] },
     { line: 't{1,2} u r1 u r2 a', groups: ['round 0,2,4', 'user 1', 'user 3', 'assistant 5'] },

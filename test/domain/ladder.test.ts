@@ -42,7 +42,7 @@ function settle(messages: readonly Message[], policy: PolicyInput, ...reasons: R
   const settled = settlePass({ ...request, plan, summaries: [] });
   if (settled.kind !== 'version') return { plan, settled, items: [] };
   const version = { ...START_VERSION, number: 1, base: entries.length, segments: [...settled.segments] };
-  const { items } = buildContext({ version, head: entries.length, entries, checkpoints: new Map() });
+  const { items } = buildContext({ version, head: entries.length, entries, summaries: new Map() });
   // What was settled is what is built of the version.
   expect(weighItems(items)).toEqual(settled.weight);
   return { plan, settled, items: items.map(({ message }) => message) };
@@ -148,7 +148,7 @@ describe('clips', () => {
     const entries = buildLog(talk.map((message) => ({ message, ...weighText(message) })));
     let version = START_VERSION;
     for (const maxTokens of [4_000, 2_000, 300]) {
-      const context = buildContext({ version, head: 3, entries, checkpoints: new Map() });
+      const context = buildContext({ version, head: 3, entries, summaries: new Map() });
       const request = requestOver(context, { policy: { ...policy, maxTokens }, reasons: ['hard_limit'] });
       const settled = settlePass({ ...request, plan: planPass(request), summaries: [] });
       if (settled.kind !== 'version') return expect.unreachable(settled.kind);
@@ -156,7 +156,7 @@ describe('clips', () => {
       expect(settled.tokensAfter).toBeLessThanOrEqual(maxTokens);
       version = { ...version, number: version.number + 1, base: 3, segments: [...settled.segments] };
     }
-    const { items } = buildContext({ version, head: 3, entries, checkpoints: new Map() });
+    const { items } = buildContext({ version, head: 3, entries, summaries: new Map() });
     expect(items[2]?.message.content.match(/characters left out/g)).toHaveLength(1);
     const last = version.segments.at(-1);
     expect(items[2]?.message).toEqual(
@@ -243,7 +243,7 @@ describe('the ladder', () => {
     const raw = (from: number, to: number) => ({ kind: 'raw' as const, from, to, weight: { tokens: 0, bytes: 0 } });
     const policy = { retentionWindow: 2, minGain: 0, turnThreshold: 1 };
     const requestAt = (version: Version) =>
-      requestOver(buildContext({ version, head: 8, entries, checkpoints: new Map() }), {
+      requestOver(buildContext({ version, head: 8, entries, summaries: new Map() }), {
         policy,
         reasons: ['turn_threshold'],
       });

@@ -23,8 +23,8 @@ function turnOf(turn: number): WeighedMessage[] {
   return [asked, ...rounds, weighed({ role: 'assistant', content: 'Answer' }, 120)];
 }
 
-test('over 5,000 turns at 40,000 tokens checkpoints stay below a third, and everything is raw, under one of them, or evicted', () => {
-  let story: Story = { version: START_VERSION, entries: [], checkpoints: new Map() };
+test('over 5,000 turns at 40,000 tokens summaries stay below a third, and everything is raw, under one of them, or evicted', () => {
+  let story: Story = { version: START_VERSION, entries: [], summaries: new Map() };
   const entries: LogEntry[] = [];
   let [passes, largestShare, tokens] = [0, 0, 0];
   for (let turn = 1; turn <= TURNS; turn += 1) {
@@ -48,8 +48,8 @@ test('over 5,000 turns at 40,000 tokens checkpoints stay below a third, and ever
     const { items } = contextOfStory(story);
     tokens = weighItems(items).tokens;
     expect(tokens).toBeLessThanOrEqual(policy.maxTokens);
-    const inCheckpoints = weighItems(items.filter(({ segment }) => segment?.kind === 'checkpoint')).tokens;
-    largestShare = Math.max(largestShare, inCheckpoints / policy.maxTokens);
+    const inSummaries = weighItems(items.filter(({ segment }) => segment?.kind === 'summary')).tokens;
+    largestShare = Math.max(largestShare, inSummaries / policy.maxTokens);
     let next = 1;
     for (const { from, to } of story.version.segments) {
       expect(from).toBe(next);

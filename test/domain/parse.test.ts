@@ -32,7 +32,7 @@ describe('input at a border', () => {
       field: 'messages[0].toolCalls[0].id',
     },
     { value: { messages: [{ role: 'assistant', content: '', toolCalls: [] }] }, field: 'messages[0].toolCalls' },
-    { value: { messages: [{ ...user, checkpoint: { from: 0, to: 1 } }] }, field: 'messages[0].checkpoint.from' },
+    { value: { messages: [{ ...user, summary: { from: 0, to: 1 } }] }, field: 'messages[0].summary.from' },
     { value: { messages: [], colour: 'blue' }, field: 'colour' },
     { value: { messages: [], colour: 'blue' }, at: 'body', field: 'body.colour' },
     { value: 'text', field: '' },

@@ -16,7 +16,7 @@ import {
   maySummaryTake,
   ownersOf,
 } from './fates.ts';
-import { summaryOf } from './passes.ts';
+import { acceptedSummary } from './passes.ts';
 import { playScenario, scenarios } from './scenarios.ts';
 
 function freezeDeep(value: unknown): void {
@@ -47,7 +47,7 @@ describe('of any history, policy and reasons', () => {
     }
   });
 
-  test('a round is never split: all of it stays, goes, or lies under one checkpoint', () => {
+  test('a round is never split: all of it stays, goes, or lies under one summary', () => {
     forEachVersion((pass) => {
       const fates = fatesOf(pass);
       const { items } = pass.request.context;
@@ -83,7 +83,7 @@ describe('of any history, policy and reasons', () => {
       const { firstUserSeq } = pass.request;
       if (firstUserSeq === undefined) return;
       const holdsIt = ({ from, to, message: { role } }: ContextItem): boolean =>
-        from <= firstUserSeq && firstUserSeq <= to && (role === 'user' || role === 'checkpoint');
+        from <= firstUserSeq && firstUserSeq <= to && (role === 'user' || role === 'summary');
       if (!pass.request.context.items.some(holdsIt)) return;
       expect(contextAfter(pass).items.some(holdsIt)).toBe(true);
     });
@@ -92,7 +92,7 @@ describe('of any history, policy and reasons', () => {
   test('no summary takes of the floor, nor a user message where it is to stand for a sequence', () => {
     forEachVersion((pass) => {
       const floor = floorPositions(pass);
-      const taken = ['assistant', 'tool', 'checkpoint', ...(pass.request.policy.scope === 'prefix' ? ['user'] : [])];
+      const taken = ['assistant', 'tool', 'summary', ...(pass.request.policy.scope === 'prefix' ? ['user'] : [])];
       const dropped = droppablePositions(pass.request.context.items);
       if (isFold(pass)) return;
       fatesOf(pass).forEach((fate, position) => {
@@ -103,12 +103,12 @@ describe('of any history, policy and reasons', () => {
     });
   });
 
-  test('where something was evicted, the first message after system is a user message, a checkpoint, or protected', () => {
+  test('where something was evicted, the first message after system is a user message, a summary, or protected', () => {
     forEachVersion((pass) => {
       const { items } = pass.request.context;
       if (!pass.settlement.steps.some(({ step }) => step === 'evict' || step === 'relax')) return;
       const first = contextAfter(pass).items.find((item) => item.message.role !== 'system');
-      if (first === undefined || ['user', 'checkpoint'].includes(first.message.role)) return;
+      if (first === undefined || ['user', 'summary'].includes(first.message.role)) return;
       const stays = new Set([...fixedPositions(items), ...floorPositions(pass)]);
       expect(stays.has(items.findIndex((item) => item.from === first.from))).toBe(true);
     });
@@ -119,7 +119,7 @@ describe('of any history, policy and reasons', () => {
       freezeDeep(request);
       expect(planPass(request)).toStrictEqual(plan);
       if (settlement === undefined) return;
-      const summaries = plan.sequences.map((sequence) => summaryOf(sequence, Math.floor(sequence.tokens / 3)));
+      const summaries = plan.sequences.map((sequence) => acceptedSummary(sequence, Math.floor(sequence.tokens / 3)));
       const again = { ...request, plan, summaries };
       freezeDeep(again);
       const { weigh, ...data } = again;

@@ -11,7 +11,7 @@ import { type ModelWindow, resolveLimits } from '../../src/domain/limits.ts';
 import { type LogEntry, type Message, NO_WEIGHT, type Weight } from '../../src/domain/message.ts';
 import { completePolicy, type PolicyInput } from '../../src/domain/policy.ts';
 import { NO_OVERHEAD, type RequestOverhead } from '../../src/domain/size.ts';
-import { type Checkpoint, type SeqRange, START_VERSION, type Version } from '../../src/domain/version.ts';
+import { type SeqRange, START_VERSION, type Summary, type Version } from '../../src/domain/version.ts';
 import { contextOf, maskLine } from './alphabet.ts';
 
 export interface PassSetting {
@@ -55,7 +55,7 @@ export function settleLine(
   const plan = planPass(request);
   const summaries = plan.sequences.flatMap((range, index) => {
     const tokens = summaryTokens[index];
-    return tokens === undefined ? [] : [summaryOf(range, tokens)];
+    return tokens === undefined ? [] : [acceptedSummary(range, tokens)];
   });
   return settlePass({ ...request, plan, summaries });
 }
@@ -74,11 +74,11 @@ export function maskSettled(line: string, { segments }: SettledContext): string 
   return maskLine(
     line,
     segments.filter((segment) => segment.kind === 'evicted'),
-    segments.filter((segment) => segment.kind === 'checkpoint'),
+    segments.filter((segment) => segment.kind === 'summary'),
   );
 }
 
-export function summaryOf({ from, to }: SeqRange, tokens: number): AcceptedSummary {
+export function acceptedSummary({ from, to }: SeqRange, tokens: number): AcceptedSummary {
   return {
     range: { from, to },
     text: `text-${from}-${to}`,
@@ -88,7 +88,7 @@ export function summaryOf({ from, to }: SeqRange, tokens: number): AcceptedSumma
   };
 }
 
-function checkpointOf({ range, depth, model }: AcceptedSummary): Checkpoint {
+function summaryOf({ range, depth, model }: AcceptedSummary): Summary {
   return { text: `What was said from ${range.from} to ${range.to}.`, covers: range, sources: [], depth, model };
 }
 
@@ -114,11 +114,11 @@ function versionOf(parent: Version, settled: SettledContext, entries: readonly L
 export interface Story {
   readonly version: Version;
   readonly entries: readonly LogEntry[];
-  readonly checkpoints: ReadonlyMap<string, Checkpoint>;
+  readonly summaries: ReadonlyMap<string, Summary>;
 }
 
-export function contextOfStory({ version, entries, checkpoints }: Story): Context {
-  return buildContext({ version, head: entries.length, entries, checkpoints });
+export function contextOfStory({ version, entries, summaries }: Story): Context {
+  return buildContext({ version, head: entries.length, entries, summaries });
 }
 
 export interface TakenPass {
@@ -141,14 +141,14 @@ export function takePass(
   };
   const plan = planPass(request);
   if (plan.kind === 'none' || plan.kind === 'infeasible') return { request, plan, story };
-  const summaries = plan.sequences.flatMap((sequence) => {
+  const accepted = plan.sequences.flatMap((sequence) => {
     const tokens = setting.summarize(sequence);
-    return tokens === undefined ? [] : [summaryOf(sequence, tokens)];
+    return tokens === undefined ? [] : [acceptedSummary(sequence, tokens)];
   });
-  const settlement = settlePass({ ...request, plan, summaries });
+  const settlement = settlePass({ ...request, plan, summaries: accepted });
   if (settlement.kind !== 'version') return { request, plan, settlement, story };
   const version = versionOf(story.version, settlement, story.entries, plan.head);
-  const written = summaries.map((summary) => [summary.text, checkpointOf(summary)] as const);
-  const checkpoints = new Map([...story.checkpoints, ...written]);
-  return { request, plan, settlement, story: { ...story, version, checkpoints } };
+  const written = accepted.map((summary) => [summary.text, summaryOf(summary)] as const);
+  const summaries = new Map([...story.summaries, ...written]);
+  return { request, plan, settlement, story: { ...story, version, summaries } };
 }

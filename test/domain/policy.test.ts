@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { idleTtlOf } from '../../src/domain/idle-ttl.ts';
 import { completePolicy, type EvictionStrategy, mergePolicies, POLICY_DEFAULTS } from '../../src/domain/policy.ts';
 import { readPolicy } from '../../src/domain/policy-input.ts';
-import { restOf } from '../../src/domain/rest.ts';
 import { hostileProxy, withGetter } from '../fakes/hostile-values.ts';
 import { errorOf } from './error-of.ts';
 
@@ -170,9 +170,9 @@ describe('reading', () => {
 });
 
 test('a policy without a time to live takes one away, and who knows no policy leaves it', () => {
-  expect(restOf(completePolicy({ conversationTtl: 60_000 }))).toEqual({ conversationTtl: 60_000 });
-  expect(restOf(completePolicy({}))).toEqual({ conversationTtl: 0 });
-  expect(restOf(undefined)).toEqual({});
+  expect(idleTtlOf(completePolicy({ conversationTtl: 60_000 }))).toEqual({ conversationTtl: 60_000 });
+  expect(idleTtlOf(completePolicy({}))).toEqual({ conversationTtl: 0 });
+  expect(idleTtlOf(undefined)).toEqual({});
 });
 
 test('a time to live is a second at least', () => {

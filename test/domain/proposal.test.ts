@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { requestTokens } from '../../src/domain/compaction/request-size.ts';
 import { editProposal, type Proposal, rangeName } from '../../src/domain/proposal.ts';
-import { type Checkpoint, type Segment, START_VERSION } from '../../src/domain/version.ts';
+import { type Segment, START_VERSION, type Summary } from '../../src/domain/version.ts';
 
 const overhead = { tokens: 100, bytes: 400, calibration: 1 };
 
-function checkpointOf(text: string, from: number, model: string): Checkpoint {
+function summaryOf(text: string, from: number, model: string): Summary {
   return { text, covers: { from, to: from + 1 }, sources: [], depth: 1, model };
 }
 
 function segmentOf(text: string, from: number): Segment {
-  return { kind: 'checkpoint', from, to: from + 1, version: 2, weight: { tokens: 10, bytes: 40 }, text, depth: 1 };
+  return { kind: 'summary', from, to: from + 1, version: 2, weight: { tokens: 10, bytes: 40 }, text, depth: 1 };
 }
 
 const proposal: Proposal = {
@@ -25,12 +25,12 @@ const proposal: Proposal = {
       segmentOf('second', 4),
     ],
   },
-  checkpoints: { first: checkpointOf('a', 1, 'recorder'), second: checkpointOf('b', 4, 'recorder') },
+  summaries: { first: summaryOf('a', 1, 'recorder'), second: summaryOf('b', 4, 'recorder') },
 };
 
 describe('a proposal with another text', () => {
-  const checkpoint = checkpointOf('what a person wrote', 4, 'reviewer');
-  const edit = { replaces: 'second', key: 'third', checkpoint, weight: { tokens: 30, bytes: 120 } };
+  const summary = summaryOf('what a person wrote', 4, 'reviewer');
+  const edit = { replaces: 'second', key: 'third', summary, weight: { tokens: 30, bytes: 120 } };
   const edited = editProposal(proposal, [edit], overhead);
 
   test('has it where the old one stood, and no longer that', () => {
@@ -38,7 +38,7 @@ describe('a proposal with another text', () => {
       ...proposal.version.segments.slice(0, 2),
       { ...segmentOf('third', 4), weight: edit.weight },
     ]);
-    expect(edited.checkpoints).toStrictEqual({ first: proposal.checkpoints['first'], third: checkpoint });
+    expect(edited.summaries).toStrictEqual({ first: proposal.summaries['first'], third: summary });
   });
 
   test('weighs what it holds, and names all who wrote it', () => {
@@ -49,11 +49,11 @@ describe('a proposal with another text', () => {
   });
 });
 
-test('a proposal without checkpoints keeps the model that it names', () => {
-  const bare = { ...proposal, version: { ...proposal.version, segments: [] }, checkpoints: {} };
+test('a proposal without summaries keeps the model that it names', () => {
+  const bare = { ...proposal, version: { ...proposal.version, segments: [] }, summaries: {} };
   expect(editProposal(bare, [], overhead).version.model).toBe('recorder');
 });
 
-test('edits name a checkpoint by its range', () => {
-  expect(rangeName(checkpointOf('a', 5, 'recorder'))).toBe('5-6');
+test('edits name a summary by its range', () => {
+  expect(rangeName(summaryOf('a', 5, 'recorder'))).toBe('5-6');
 });

@@ -4,9 +4,9 @@ import { canRebase } from '../../src/domain/compaction/rebase.ts';
 import { segmentItems } from '../../src/domain/compaction/segments.ts';
 import { settlePass } from '../../src/domain/compaction/settle.ts';
 import { buildContext, weighItems } from '../../src/domain/context.ts';
-import type { Checkpoint, SeqRange, Version } from '../../src/domain/version.ts';
+import type { SeqRange, Summary, Version } from '../../src/domain/version.ts';
 import { droppablePositions, fatesOf, fixedPositions, isCommitted, ownersOf } from './fates.ts';
-import { type Story, summaryOf, type TakenPass } from './passes.ts';
+import { acceptedSummary, type Story, type TakenPass } from './passes.ts';
 import { playScenario, scenarios } from './scenarios.ts';
 
 /** The pass's version as it would be live had somebody evicted these groups meanwhile; positions of their first members. */
@@ -36,8 +36,8 @@ function removableOwners({ request, plan }: TakenPass): { planned: number[]; oth
   };
 }
 
-function storyOf(pass: TakenPass, version: Version, texts: readonly (readonly [string, Checkpoint])[] = []): Story {
-  return { ...pass.story, version, checkpoints: new Map([...pass.story.checkpoints, ...texts]) };
+function storyOf(pass: TakenPass, version: Version, texts: readonly (readonly [string, Summary])[] = []): Story {
+  return { ...pass.story, version, summaries: new Map([...pass.story.summaries, ...texts]) };
 }
 
 const picks = fc.array(fc.boolean(), { minLength: 1, maxLength: 7 });
@@ -55,18 +55,18 @@ describe('a plan and a version that was made meanwhile', () => {
         expect(canRebase(plan, pass.request.context.version, live)).toBe(true);
         if (plan.sequences.length === 0) return;
         const context = buildContext({ ...storyOf(pass, live), head: plan.head });
-        const summaries = plan.sequences.map((sequence) => summaryOf(sequence, Math.floor(sequence.tokens / 4)));
+        const summaries = plan.sequences.map((sequence) => acceptedSummary(sequence, Math.floor(sequence.tokens / 4)));
         const settlement = settlePass({ ...pass.request, context, plan, summaries });
         if (settlement.kind !== 'version') return;
         settledPasses += 1;
         // All that the segments show; where nothing went meanwhile nor now, all that there were. What an eviction leaves behind
         // may stay: a window reaches further back, and a result was not read whose answer is gone.
-        const shown = settlement.segments.flatMap((segment) => (segment.kind === 'checkpoint' ? [segment.text] : []));
+        const shown = settlement.segments.flatMap((segment) => (segment.kind === 'summary' ? [segment.text] : []));
         const placed = summaries.map((summary) => summary.text);
         expect(settlement.texts).toStrictEqual(placed.filter((text) => shown.includes(text)));
         const wasCut = settlement.steps.some(({ step }) => step === 'evict' || step === 'relax');
         if (!wasCut && evicted.size === 0) expect(settlement.texts).toStrictEqual(placed);
-        const texts = summaries.map(({ text, range }): [string, Checkpoint] => [
+        const texts = summaries.map(({ text, range }): [string, Summary] => [
           text,
           { text, covers: range, sources: [], depth: 1, model: 'test' },
         ]);

@@ -103,8 +103,8 @@ describe('a search', () => {
 
   test('answers what the context lacks or has otherwise, and the rest only where there is none', () => {
     const clipped: Segment = { kind: 'clipped', from: 4, to: 4, weight: NO_WEIGHT, keepChars: 10 };
-    const checkpoint: Segment = {
-      kind: 'checkpoint',
+    const summary: Segment = {
+      kind: 'summary',
       from: 2,
       to: 2,
       version: 1,
@@ -112,7 +112,7 @@ describe('a search', () => {
       text: 'k',
       depth: 1,
     };
-    const segments = [segment('raw', 1, 1), checkpoint, segment('masked', 3, 3), clipped, segment('raw', 5, 5)];
+    const segments = [segment('raw', 1, 1), summary, segment('masked', 3, 3), clipped, segment('raw', 5, 5)];
     const messages = [user('fox'), user('fox'), result('c1_0', 'fox'), user('fox'), user('fox'), user('fox')];
     const searchAt = (tokens: number) => searchFor('fox', logOf(messages, tokens), segments);
     expect(searchAt(MASK_TOKENS + 1).rank()).toEqual([4, 3, 2]);

@@ -12,13 +12,13 @@ import { buildContext, type Context, weighItems } from '../../src/domain/context
 import { groupMessages } from '../../src/domain/group.ts';
 import { addWeights, type LogEntry, NO_WEIGHT } from '../../src/domain/message.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
-import { type Checkpoint, type Segment, START_VERSION, type Version, versionSchema } from '../../src/domain/version.ts';
+import { type Segment, START_VERSION, type Summary, type Version, versionSchema } from '../../src/domain/version.ts';
 import { logOf } from './alphabet.ts';
 import { errorOf } from './error-of.ts';
 
 const OUTSIDE = { tokens: 40, bytes: 160 };
-const TEXT: Checkpoint = { text: 'earlier', covers: { from: 1, to: 1 }, sources: [], depth: 1, model: 'test' };
-const checkpoints = new Map([['text', TEXT]]);
+const TEXT: Summary = { text: 'earlier', covers: { from: 1, to: 1 }, sources: [], depth: 1, model: 'test' };
+const summaries = new Map([['text', TEXT]]);
 
 function totalAt(log: readonly LogEntry[], seq: number) {
   return log[seq - 1]?.total ?? NO_WEIGHT;
@@ -48,7 +48,7 @@ function versionOf(log: readonly LogEntry[], number: number, segments: readonly 
 }
 
 function contextAt(version: Version, log: readonly LogEntry[], head = log.length): Context {
-  return buildContext({ version, head, entries: log, checkpoints });
+  return buildContext({ version, head, entries: log, summaries });
 }
 
 function contents({ items }: Context): string[] {
@@ -79,7 +79,7 @@ const cases: fc.Arbitrary<Case> = fc
   .record({
     line: fc.array(pieces, { minLength: 1, maxLength: 12 }).map((parts) => parts.join(' ')),
     cut: fc.nat(1_000),
-    fates: fc.array(fc.constantFrom<Segment['kind']>('raw', 'raw', 'evicted', 'checkpoint'), { minLength: 40 }),
+    fates: fc.array(fc.constantFrom<Segment['kind']>('raw', 'raw', 'evicted', 'summary'), { minLength: 40 }),
   })
   .map(({ line, cut, fates }) => {
     const log = logOf(line);
@@ -90,8 +90,7 @@ const cases: fc.Arbitrary<Case> = fc
         positions.every((position) => position < base) && positions.every((at) => log[at]?.message.pinned !== true);
       const isRun = positions.every((position, at) => at === 0 || position === (positions[at - 1] as number) + 1);
       const fate = fates[index] ?? 'raw';
-      if (isRemovable)
-        for (const position of positions) kinds[position] = isRun || fate !== 'checkpoint' ? fate : 'raw';
+      if (isRemovable) for (const position of positions) kinds[position] = isRun || fate !== 'summary' ? fate : 'raw';
     });
     return { log, target: versionOf(log, 1, segmentsOf(kinds.slice(0, base))), live: versionOf(log, 4, []) };
   });
@@ -101,7 +100,7 @@ function segmentsOf(kinds: readonly Segment['kind'][]): Segment[] {
   kinds.forEach((kind, index) => {
     const last = segments.at(-1);
     if (last?.kind === kind) segments[segments.length - 1] = { ...last, to: index + 1 };
-    else if (kind === 'checkpoint') {
+    else if (kind === 'summary') {
       const weight = { tokens: 5, bytes: 20 };
       segments.push({ kind, from: index + 1, to: index + 1, weight, version: 1, text: 'text', depth: 1 });
     } else {
@@ -182,7 +181,7 @@ describe('any restored version', () => {
         // No result without its call, and no call without the results that the log has for it.
         const rounds = groupMessages(context.items.map(({ message }) => message));
         expect(rounds.filter(({ isOpen }) => isOpen)).toStrictEqual([]);
-        const single = context.items.filter(({ message }) => message.role !== 'checkpoint');
+        const single = context.items.filter(({ message }) => message.role !== 'summary');
         expect(version.archived).toBe(log.length - single.length);
       }),
       { numRuns: 1_000 },

@@ -8,7 +8,7 @@ import { START_VERSION } from '../../src/domain/version.ts';
 import { type PassSetting, type Story, type TakenPass, takePass } from './passes.ts';
 
 interface Step {
-  readonly kind: 'system' | 'user' | 'assistant' | 'checkpoint' | 'call' | 'result';
+  readonly kind: 'system' | 'user' | 'assistant' | 'summary' | 'call' | 'result';
   readonly tokens: number;
   /** of a call: how many in parallel */
   readonly calls: number;
@@ -34,7 +34,7 @@ function stepsWith(users: number): fc.Arbitrary<Step> {
       { weight: 4, arbitrary: fc.constant('call' as const) },
       { weight: 4, arbitrary: fc.constant('assistant' as const) },
       { weight: users, arbitrary: fc.constant('user' as const) },
-      { weight: 1, arbitrary: fc.constantFrom('system' as const, 'checkpoint' as const, 'user' as const) },
+      { weight: 1, arbitrary: fc.constantFrom('system' as const, 'summary' as const, 'user' as const) },
     ),
     tokens: fc.oneof(fc.nat(3), fc.integer({ min: 4, max: 200 }), fc.integer({ min: 4, max: 200 }), fc.nat(3_000)),
     calls: fc.oneof({ weight: 3, arbitrary: fc.constant(1) }, { weight: 1, arbitrary: fc.integer({ min: 2, max: 8 }) }),
@@ -113,7 +113,7 @@ export function playScenario({ chunks, settings: given, shares: sizes }: Scenari
   const messages = messagesOf(chunks.flat());
   const summarize = cycleShares(sizes);
   const passes: TakenPass[] = [];
-  let story: Story = { version: START_VERSION, entries: [], checkpoints: new Map() };
+  let story: Story = { version: START_VERSION, entries: [], summaries: new Map() };
   let head = 0;
   chunks.forEach((chunk, index) => {
     head += chunk.length;

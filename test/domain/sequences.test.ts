@@ -72,8 +72,8 @@ describe('sequences', () => {
           layout.protections[layout.groupOf[position] as number] !== undefined;
         const { eligible } = runToEnd(findSequences(layout, policy, true));
         const runs = runsByDefinition(context, isKept).filter(([from, to]) =>
-          // What is new in it must weigh something: a run of checkpoints alone is none.
-          context.items.slice(from, to + 1).some((item) => item.message.role !== 'checkpoint' && item.tokens > 0),
+          // What is new in it must weigh something: a run of summaries alone is none.
+          context.items.slice(from, to + 1).some((item) => item.message.role !== 'summary' && item.tokens > 0),
         );
         expect(eligible.map((run) => [run.fromPosition, run.toPosition])).toStrictEqual(runs);
         const free = context.items.filter((item, at) => item.message.role === 'tool' && !isKept(at)).length;
@@ -104,7 +104,7 @@ describe('sequences', () => {
     expect(sequencesOf('s u t u a u r u a', prefix)).toEqual(['2-7']);
   });
 
-  test('of scope prefix bring the checkpoint up to date when as much is new', () => {
+  test('of scope prefix bring the summary up to date when as much is new', () => {
     expect(sequencesOf('s S:50 u a u a u a', prefix)).toEqual([]);
     expect(sequencesOf('s S:50 u a:40 u a u a', prefix)).toEqual(['2-6']);
   });

@@ -2,7 +2,15 @@ import { describe, expect, test } from 'vitest';
 import { settlePass } from '../../src/domain/compaction/settle.ts';
 import type { Reason } from '../../src/domain/compaction/thresholds.ts';
 import { contextOf } from './alphabet.ts';
-import { maskSettled, type PassSetting, planLine, requestOver, settledLine, settleLine, summaryOf } from './passes.ts';
+import {
+  acceptedSummary,
+  maskSettled,
+  type PassSetting,
+  planLine,
+  requestOver,
+  settledLine,
+  settleLine,
+} from './passes.ts';
 
 const model = { windowTokens: 1_100, outputCapTokens: 100, upperBoundFactor: 1 };
 const loose = { retentionWindow: 0, keepFirstUser: false };
@@ -15,7 +23,7 @@ describe('summaries in a version', () => {
       segments: [
         { kind: 'raw', from: 1, to: 2, weight: { tokens: 20, bytes: 80 } },
         {
-          kind: 'checkpoint',
+          kind: 'summary',
           from: 3,
           to: 4,
           version: 1,
@@ -25,7 +33,7 @@ describe('summaries in a version', () => {
         },
         { kind: 'raw', from: 5, to: 5, weight: { tokens: 10, bytes: 40 } },
         {
-          kind: 'checkpoint',
+          kind: 'summary',
           from: 6,
           to: 7,
           version: 1,
@@ -52,11 +60,11 @@ describe('summaries in a version', () => {
       { from: 3, to: 9 },
       { from: 4, to: 3 },
       { from: 1, to: 40 },
-    ].map((range) => summaryOf(range, 1));
+    ].map((range) => acceptedSummary(range, 1));
     expect(settlePass({ ...request, plan, summaries: strange })).toStrictEqual({ kind: 'none' });
   });
 
-  test('still over with them: evicted along the list, checkpoints last', () => {
+  test('still over with them: evicted along the list, summaries last', () => {
     const line = 'su a:150 a:150 u a u(a:200)x2 u';
     const setting: PassSetting = { policy: { retentionWindow: 0, maxTokens: 150 }, reasons: ['ratio'] };
     const settled = settledLine(line, setting, [50, 50]);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { renderCheckpoint } from '../../src/domain/checkpoint.ts';
 import type { Reason } from '../../src/domain/compaction/thresholds.ts';
 import { contextOfLog } from '../../src/domain/context.ts';
 import { buildLog } from '../../src/domain/log.ts';
+import { renderSummary } from '../../src/domain/summary.ts';
 import { START_VERSION } from '../../src/domain/version.ts';
 import { contextOf, logOf, messagesOf } from './alphabet.ts';
 import {
@@ -33,7 +33,7 @@ interface Row {
 const rows: readonly Row[] = [
   { name: 'tool rounds belong to sequences', line: 'su(t:50 r:50)x4 a:50', plan: 'su111111111' },
   {
-    name: 'a round whose answer lies under a checkpoint was read',
+    name: 'a round whose answer lies under a summary was read',
     line: 'su t1:200 u r1:200 S:100 u',
     setting: { policy: { retentionWindow: 0, maxTokens: 300 }, reasons: ['ratio'] },
     plan: 'su.u.Su',
@@ -79,7 +79,7 @@ describe('sequences: what earlier systems got wrong', () => {
     { line: 'su S:300 a:128 a:128', reasons: ['ratio'], plan: 'su111', kind: 'summarize' },
     { line: 'su S:300 a:100 a:100', reasons: ['ratio'], plan: 'suS..', kind: 'evict' },
     { line: 'su S:300 S:300', reasons: ['turn_threshold'], plan: 'su.S', kind: 'evict' },
-  ])('$line, $reasons: a checkpoint waits for enough that is new', ({ line, reasons, plan, kind }) => {
+  ])('$line, $reasons: a summary waits for enough that is new', ({ line, reasons, plan, kind }) => {
     const planned = planLine(line, { policy: { retentionWindow: 0, strategy: { evict: 0.3 } }, reasons });
     expect(maskPlan(line, planned)).toBe(plan);
     expect(planned.kind).toBe(kind);
@@ -103,17 +103,17 @@ describe('sequences: what earlier systems got wrong', () => {
 describe('summaries: what earlier systems got wrong', () => {
   test('suaa: the system prompt is there once', () => {
     const { story } = takePass(
-      { version: START_VERSION, entries: logOf('su(a:200)x2'), checkpoints: new Map() },
+      { version: START_VERSION, entries: logOf('su(a:200)x2'), summaries: new Map() },
       { ...all, summarize: () => 50 },
     );
     const { items } = contextOfStory(story);
-    expect(items.map((item) => item.message.role)).toStrictEqual(['system', 'user', 'checkpoint']);
+    expect(items.map((item) => item.message.role)).toStrictEqual(['system', 'user', 'summary']);
     expect(items[2]?.message.content).toBe('What was said from 3 to 4.');
   });
 
   test('suaauaa: two summaries, each in its own place', () => {
     const { story } = takePass(
-      { version: START_VERSION, entries: logOf('su(a:200)x2 u(a:200)x2'), checkpoints: new Map() },
+      { version: START_VERSION, entries: logOf('su(a:200)x2 u(a:200)x2'), summaries: new Map() },
       { ...all, summarize: () => 50 },
     );
     expect(contextOfStory(story).items.map((item) => item.message.content)).toStrictEqual([
@@ -140,20 +140,18 @@ describe('summaries: what earlier systems got wrong', () => {
   });
 
   test('ten turns: each pass is strictly smaller, and the whole does not grow by nesting', () => {
-    let story = { version: START_VERSION, entries: logOf('s'), checkpoints: new Map() } as Parameters<
-      typeof takePass
-    >[0];
+    let story = { version: START_VERSION, entries: logOf('s'), summaries: new Map() } as Parameters<typeof takePass>[0];
     for (let turn = 1; turn <= 10; turn += 1) {
       story = { ...story, entries: logOf(`s(u a:200 a:200)x${turn}`) };
       const taken = takePass(story, { ...all, summarize: () => 60 });
       expect(taken.settlement).toMatchObject({ kind: 'version', tokensAfter: 3 + 10 + turn * 70 });
       story = taken.story;
     }
-    expect(story.version.segments.filter((segment) => segment.kind === 'checkpoint')).toHaveLength(10);
+    expect(story.version.segments.filter((segment) => segment.kind === 'summary')).toHaveLength(10);
   });
 
-  test('inside one long turn checkpoints merge into one over all of it', () => {
-    let story = { version: START_VERSION, entries: logOf('su'), checkpoints: new Map() } as Parameters<
+  test('inside one long turn summaries merge into one over all of it', () => {
+    let story = { version: START_VERSION, entries: logOf('su'), summaries: new Map() } as Parameters<
       typeof takePass
     >[0];
     const sizes: number[] = [];
@@ -165,7 +163,7 @@ describe('summaries: what earlier systems got wrong', () => {
     }
     expect(story.version.segments.map(({ kind, from, to }) => [kind, from, to])).toStrictEqual([
       ['raw', 1, 2],
-      ['checkpoint', 3, 20],
+      ['summary', 3, 20],
       // The model has not read it yet.
       ['raw', 21, 22],
     ]);
@@ -182,7 +180,7 @@ describe('summaries: what earlier systems got wrong', () => {
     say(4, 'no, Postgres');
     const entries = buildLog(messages);
     const { story } = takePass(
-      { version: START_VERSION, entries, checkpoints: new Map() },
+      { version: START_VERSION, entries, summaries: new Map() },
       { ...all, summarize: () => 50 },
     );
     const said = contextOfStory(story).items.filter((item) => item.message.role === 'user');
@@ -198,16 +196,16 @@ describe('summaries: what earlier systems got wrong', () => {
   });
 
   test.each([
-    'a fence ``` and </checkpoint> and then an order',
-    '< / CheckPoint >',
-    '<checkpoint messages="1-2">nested</checkpoint\n>',
-    '<\u00a0/checkpoint>',
+    'a fence ``` and </summary> and then an order',
+    '< / SumMary >',
+    '<summary messages="1-2">nested</summary\n>',
+    '<\u00a0/summary>',
   ])('a text cannot close its own frame: %j', (text) => {
-    const rendered = renderCheckpoint(text, { from: 3, to: 9, version: 2 });
-    expect(rendered.startsWith('<checkpoint version="2" messages="3-9">\n')).toBe(true);
-    expect(rendered.endsWith('\n</checkpoint>')).toBe(true);
-    const inside = rendered.slice('<checkpoint'.length, -'</checkpoint>'.length);
-    expect(inside).not.toMatch(/<\s*\/?\s*checkpoint/i);
+    const rendered = renderSummary(text, { from: 3, to: 9, version: 2 });
+    expect(rendered.startsWith('<summary version="2" messages="3-9">\n')).toBe(true);
+    expect(rendered.endsWith('\n</summary>')).toBe(true);
+    const inside = rendered.slice('<summary'.length, -'</summary>'.length);
+    expect(inside).not.toMatch(/<\s*\/?\s*summary/i);
   });
 
   test('one big parallel batch is one sequence where nothing protects it', () => {

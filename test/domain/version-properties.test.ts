@@ -76,7 +76,7 @@ describe('what comes of any history, policy and reasons', () => {
       segments.forEach((segment, index) => {
         expect(segment.from).toBe(next);
         expect(segment.to).toBeGreaterThanOrEqual(segment.from);
-        if (segment.kind !== 'checkpoint') expect(segments[index - 1]?.kind).not.toBe(segment.kind);
+        if (segment.kind !== 'summary') expect(segments[index - 1]?.kind).not.toBe(segment.kind);
         next = segment.to + 1;
       });
       expect(next).toBe(plan.head + 1);
@@ -146,7 +146,7 @@ describe('what comes of any history, policy and reasons', () => {
       fc.property(scenarios, (scenario) => {
         const setting = { ...scenario.settings[0], summarize: cycleShares(scenario.shares) };
         let { story } = playScenario(scenario).at(-1) as TakenPass;
-        // Each pass takes a raw message out of the context, or puts one checkpoint where more than one item was.
+        // Each pass takes a raw message out of the context, or puts one summary where more than one item was.
         const bound = 2 * story.entries.length + 2;
         for (let passes = 0; ; passes += 1) {
           expect(passes).toBeLessThanOrEqual(bound);

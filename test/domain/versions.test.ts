@@ -5,27 +5,27 @@ import { describeRange, segmentItems } from '../../src/domain/compaction/segment
 import { buildContext, rangesToRead, weighItems } from '../../src/domain/context.ts';
 import { diffVersions } from '../../src/domain/diff.ts';
 import { NO_WEIGHT } from '../../src/domain/message.ts';
-import { type Checkpoint, type Segment, START_VERSION, type Version, versionSchema } from '../../src/domain/version.ts';
+import { type Segment, START_VERSION, type Summary, type Version, versionSchema } from '../../src/domain/version.ts';
 import { contextOf, logOf } from './alphabet.ts';
 import { errorOf } from './error-of.ts';
 
-type Part = readonly [kind: 'raw' | 'evicted' | 'checkpoint', from: number, to: number, text?: string];
+type Part = readonly [kind: 'raw' | 'evicted' | 'summary', from: number, to: number, text?: string];
 
 /** A version of these segments, up to the last of them. */
 function versionWith(number: number, ...parts: readonly Part[]): Version {
   const segments = parts.map(([kind, from, to, text = `text-${from}-${to}`]): Segment => {
     const weight = kind === 'evicted' ? NO_WEIGHT : { tokens: 10, bytes: 40 };
-    return kind === 'checkpoint' ? { kind, from, to, version: 1, weight, text, depth: 1 } : { kind, from, to, weight };
+    return kind === 'summary' ? { kind, from, to, version: 1, weight, text, depth: 1 } : { kind, from, to, weight };
   });
   return { ...START_VERSION, number, parent: 0, cause: 'pass', base: parts.at(-1)?.[2] ?? 0, segments };
 }
 
 const raw = (from: number, to: number): Part => ['raw', from, to];
 const evicted = (from: number, to: number): Part => ['evicted', from, to];
-const checkpoint = (from: number, to: number, text?: string): Part =>
-  text === undefined ? ['checkpoint', from, to] : ['checkpoint', from, to, text];
+const summary = (from: number, to: number, text?: string): Part =>
+  text === undefined ? ['summary', from, to] : ['summary', from, to, text];
 
-function checkpoints(...texts: readonly string[]): Map<string, Checkpoint> {
+function summaries(...texts: readonly string[]): Map<string, Summary> {
   return new Map(
     texts.map((text) => [
       text,
@@ -35,9 +35,9 @@ function checkpoints(...texts: readonly string[]): Map<string, Checkpoint> {
 }
 
 describe('context of a version', () => {
-  const version = versionWith(3, raw(1, 2), checkpoint(3, 5), evicted(6, 6), raw(7, 8));
+  const version = versionWith(3, raw(1, 2), summary(3, 5), evicted(6, 6), raw(7, 8));
   const entries = logOf('su(a)x3 u a u (ua)x3');
-  const source = { version, entries, checkpoints: checkpoints('text-3-5') };
+  const source = { version, entries, summaries: summaries('text-3-5') };
 
   test('its segments, then the log behind them', () => {
     const { items } = buildContext({ ...source, head: 10 });
@@ -51,7 +51,7 @@ describe('context of a version', () => {
       [10, 10, 'a10'],
     ]);
     expect(items[2]).toMatchObject({
-      message: { role: 'checkpoint', checkpoint: { from: 3, to: 5, version: 1 } },
+      message: { role: 'summary', summary: { from: 3, to: 5, version: 1 } },
       tokens: 10,
     });
     expect(weighItems(items)).toStrictEqual({ tokens: 70, bytes: 280 });
@@ -60,8 +60,8 @@ describe('context of a version', () => {
   test('an old version is the same byte for byte at any head, before and after newer ones and appends', () => {
     const shown = JSON.stringify(buildContext({ ...source, head: 8 }));
     const longer = logOf('su(a)x3 u a u (ua)x30');
-    const more = checkpoints('text-3-5', 'text-1-9');
-    expect(JSON.stringify(buildContext({ version, head: 8, entries: longer, checkpoints: more }))).toBe(shown);
+    const more = summaries('text-3-5', 'text-1-9');
+    expect(JSON.stringify(buildContext({ version, head: 8, entries: longer, summaries: more }))).toBe(shown);
     const atTen = buildContext({ ...source, head: 10 }).items;
     expect(JSON.stringify(atTen.slice(0, 5))).toBe(JSON.stringify(buildContext({ ...source, head: 8 }).items));
   });
@@ -80,7 +80,7 @@ describe('context of a version', () => {
   test('what is missing is an error, never a shorter context', () => {
     const error = errorOf(() => buildContext({ ...source, entries: entries.slice(0, 7), head: 8 }));
     expect(error).toMatchObject({ code: 'not_found', details: { seq: 8 } });
-    const noText = errorOf(() => buildContext({ ...source, checkpoints: new Map(), head: 8 }));
+    const noText = errorOf(() => buildContext({ ...source, summaries: new Map(), head: 8 }));
     expect(noText.code).toBe('not_found');
     expect(noText.message).toContain('3…5');
   });
@@ -112,16 +112,16 @@ describe('segments', () => {
   test('a range reads the same wherever a version ends its raw segment', () => {
     const range = { from: 3, to: 9 };
     expect(describeRange(versionWith(1, raw(1, 5)), range)).toStrictEqual(describeRange(START_VERSION, range));
-    expect(describeRange(versionWith(1, raw(1, 4), checkpoint(5, 12)), range)).toStrictEqual([
+    expect(describeRange(versionWith(1, raw(1, 4), summary(5, 12)), range)).toStrictEqual([
       'raw 3-4 ',
-      'checkpoint 5-12 text-5-12',
+      'summary 5-12 text-5-12',
     ]);
     expect(describeRange(versionWith(1, evicted(1, 5), raw(6, 12)), range)).toStrictEqual(['evicted 3-5 ', 'raw 6-9 ']);
   });
 });
 
 describe('rebase', () => {
-  const planned = versionWith(1, raw(1, 2), checkpoint(3, 5), raw(6, 10));
+  const planned = versionWith(1, raw(1, 2), summary(3, 5), raw(6, 10));
   const plan: PassPlan = {
     kind: 'summarize',
     reasons: ['ratio'],
@@ -135,26 +135,26 @@ describe('rebase', () => {
 
   test.each<{ name: string; live: Version; can: boolean }>([
     { name: 'the same version', live: planned, can: true },
-    { name: 'changed elsewhere', live: versionWith(2, evicted(1, 2), checkpoint(3, 5), raw(6, 10)), can: true },
-    { name: 'a later base', live: versionWith(2, raw(1, 2), checkpoint(3, 5), raw(6, 18)), can: true },
-    { name: 'the head itself as base', live: versionWith(2, raw(1, 2), checkpoint(3, 5), raw(6, 20)), can: true },
+    { name: 'changed elsewhere', live: versionWith(2, evicted(1, 2), summary(3, 5), raw(6, 10)), can: true },
+    { name: 'a later base', live: versionWith(2, raw(1, 2), summary(3, 5), raw(6, 18)), can: true },
+    { name: 'the head itself as base', live: versionWith(2, raw(1, 2), summary(3, 5), raw(6, 20)), can: true },
     {
       name: 'the same in place of a refused one',
-      live: { ...versionWith(2, raw(1, 2), checkpoint(3, 5), raw(6, 10)), cause: 'rollback' },
+      live: { ...versionWith(2, raw(1, 2), summary(3, 5), raw(6, 10)), cause: 'rollback' },
       can: false,
     },
-    { name: 'beyond its head', live: versionWith(2, raw(1, 2), checkpoint(3, 5), raw(6, 21)), can: false },
-    { name: 'another checkpoint', live: versionWith(2, raw(1, 2), checkpoint(3, 5, 'other'), raw(6, 10)), can: false },
-    { name: 'the checkpoint restored', live: versionWith(2, raw(1, 10)), can: false },
+    { name: 'beyond its head', live: versionWith(2, raw(1, 2), summary(3, 5), raw(6, 21)), can: false },
+    { name: 'another summary', live: versionWith(2, raw(1, 2), summary(3, 5, 'other'), raw(6, 10)), can: false },
+    { name: 'the summary restored', live: versionWith(2, raw(1, 10)), can: false },
     {
       name: 'part of it gone',
-      live: versionWith(2, raw(1, 2), checkpoint(3, 5), evicted(6, 6), raw(7, 10)),
+      live: versionWith(2, raw(1, 2), summary(3, 5), evicted(6, 6), raw(7, 10)),
       can: false,
     },
     { name: 'all of it gone', live: versionWith(2, raw(1, 2), evicted(3, 10)), can: false },
     {
-      name: 'its end in a checkpoint',
-      live: versionWith(2, raw(1, 2), checkpoint(3, 5), raw(6, 7), checkpoint(8, 10)),
+      name: 'its end in a summary',
+      live: versionWith(2, raw(1, 2), summary(3, 5), raw(6, 7), summary(8, 10)),
       can: false,
     },
   ])('$name: $can', ({ live, can }) => {
@@ -174,9 +174,9 @@ describe('diff', () => {
     {
       name: 'from the start',
       before: START_VERSION,
-      after: versionWith(1, raw(1, 2), checkpoint(3, 5), evicted(6, 7), raw(8, 9)),
+      after: versionWith(1, raw(1, 2), summary(3, 5), evicted(6, 7), raw(8, 9)),
       changes: [
-        [3, 5, 'raw', 'checkpoint'],
+        [3, 5, 'raw', 'summary'],
         [6, 7, 'raw', 'evicted'],
       ],
     },
@@ -187,12 +187,12 @@ describe('diff', () => {
       changes: [[1, 6, 'raw', 'evicted']],
     },
     {
-      name: 'a checkpoint that is another',
-      before: versionWith(1, raw(1, 2), checkpoint(3, 5, 'one'), raw(6, 9)),
-      after: versionWith(2, raw(1, 2), checkpoint(3, 7, 'two'), raw(8, 9)),
+      name: 'a summary that is another',
+      before: versionWith(1, raw(1, 2), summary(3, 5, 'one'), raw(6, 9)),
+      after: versionWith(2, raw(1, 2), summary(3, 7, 'two'), raw(8, 9)),
       changes: [
-        [3, 5, 'checkpoint', 'checkpoint'],
-        [6, 7, 'raw', 'checkpoint'],
+        [3, 5, 'summary', 'summary'],
+        [6, 7, 'raw', 'summary'],
       ],
     },
     {
@@ -212,7 +212,7 @@ describe('diff', () => {
   });
 
   test('a version does not differ from itself', () => {
-    const version = versionWith(1, raw(1, 2), checkpoint(3, 5), evicted(6, 7));
+    const version = versionWith(1, raw(1, 2), summary(3, 5), evicted(6, 7));
     expect(diffVersions(version, version)).toStrictEqual([]);
     expect(diffVersions(START_VERSION, START_VERSION)).toStrictEqual([]);
   });

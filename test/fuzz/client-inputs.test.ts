@@ -108,7 +108,7 @@ test(
       input: badValue(),
       run: async (name) => {
         const before = world.shown();
-        for (const method of ['describe', 'log', 'versions', 'compactNow', 'proposal', 'cancel'] as const) {
+        for (const method of ['describe', 'log', 'versions', 'compact', 'proposal', 'cancel'] as const) {
           await codedError(() => call(world.client, method, [name, 't1']));
         }
         expect(world.shown()).toBe(before);

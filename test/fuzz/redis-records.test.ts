@@ -99,7 +99,7 @@ test.runIf(KEEPS_RULE)(
         () => client.append({ conversation: id, agent: 'talker', messages: [{ role: 'user', content: 'x' }] }),
         () => client.enqueueTurn({ conversation: id, agent: 'talker', input: 'x' }),
         () => client.cancel(id, 'waits'),
-        () => client.compactNow(id),
+        () => client.compact(id),
         () => client.fork(id, `fork-${made}`),
         () => client.failedTurns(),
         () => client.erase(id),

@@ -36,7 +36,7 @@ test('the check reports a quadratic expression, written as a literal or built fr
     writeFileSync(
       join(folder, 'quadratic.ts'),
       [
-        String.raw`export const TAG = /<(\s*\/?\s*checkpoint)/gi;`,
+        String.raw`export const TAG = /<(\s*\/?\s*summary)/gi;`,
         String.raw`const NAME = String.raw${'`'}\w+${'`'};`,
         'export const BUILT = new RegExp(`^(?:${NAME}${NAME})x$`);',
         String.raw`export const LINEAR = /^[a-z]+$/;`,

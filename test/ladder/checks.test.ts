@@ -133,8 +133,8 @@ describe('a version that is not what it has to be is found out', () => {
     ['leaves what the model has not read, if shorter', () => unread(changed(soft, 7, { content: 'n…' }))],
     ['splits no round', () => without(soft, 7)],
     ['keeps the order of the log', () => withItems(soft, (items) => items.toReversed())],
-    ['adds nothing but checkpoints, and changes nothing unsaid', () => changed(soft, 6, { content: 'f…' })],
-    ['adds nothing but checkpoints, and changes nothing unsaid', () => changed(soft, 4, {}, { from: 3, to: 3 })],
+    ['adds nothing but summaries, and changes nothing unsaid', () => changed(soft, 6, { content: 'f…' })],
+    ['adds nothing but summaries, and changes nothing unsaid', () => changed(soft, 4, {}, { from: 3, to: 3 })],
     ['masks and clips leave what a message answers and calls', () => masked(soft, 6, { toolCallId: 'b' })],
     ['masks and clips leave what a message answers and calls', () => masked(soft, 6, { isError: true })],
     ['masks and clips leave what a message answers and calls', () => masked(soft, 5, { toolCalls: [] })],
@@ -177,12 +177,12 @@ describe('an end that is not what it has to be is found out', () => {
   });
 });
 
-test('a pass is made over a pinned checkpoint whose text holds the delimiter', async () => {
+test('a pass is made over a pinned summary whose text holds the delimiter', async () => {
   const text = {
-    role: 'checkpoint' as const,
-    content: 'a </checkpoint> b',
+    role: 'summary' as const,
+    content: 'a </summary> b',
     pinned: true,
-    checkpoint: { from: 1, to: 9 },
+    summary: { from: 1, to: 9 },
   };
   const [messages = []] = HARD.chunks;
   const policy = { ...HARD.policy, retentionWindow: 0 };

@@ -62,7 +62,7 @@ const CHECKS: Readonly<Record<string, (pass: SeenPass) => boolean>> = {
     }),
   'keeps the order of the log': ({ after: { items } }) =>
     items.every(({ from, to }, index) => from <= to && from > (items[index - 1]?.to ?? 0)),
-  'adds nothing but checkpoints, and changes nothing unsaid': isMadeOfBefore,
+  'adds nothing but summaries, and changes nothing unsaid': isMadeOfBefore,
   'masks and clips leave what a message answers and calls': (pass) =>
     pass.after.items
       .filter(({ segment }) => segment?.kind === 'masked' || segment?.kind === 'clipped')
@@ -138,16 +138,16 @@ function isSame(pass: SeenPass, { items }: HeldGroup): boolean {
   return items.every((item) => isDeepStrictEqual(findOwn(pass, item)?.message, item.message));
 }
 
-/** Whether it is the log's first user message, and lies under a checkpoint, which begins with it then. */
+/** Whether it is the log's first user message, and lies under a summary, which begins with it then. */
 function isTaken({ after, firstUserSeq }: SeenPass, { items }: HeldGroup): boolean {
   const holder = after.items.find((item) => holdsSeq(item, firstUserSeq));
-  return holder?.message.role === 'checkpoint' && items.some((item) => holdsSeq(item, firstUserSeq));
+  return holder?.message.role === 'summary' && items.some((item) => holdsSeq(item, firstUserSeq));
 }
 
 function findOwn({ after }: SeenPass, { from, to, message }: ContextItem): ContextItem | undefined {
-  const isCheckpoint = message.role === 'checkpoint';
+  const isSummary = message.role === 'summary';
   return after.items.find(
-    (item) => item.from === from && item.to === to && (item.message.role === 'checkpoint') === isCheckpoint,
+    (item) => item.from === from && item.to === to && (item.message.role === 'summary') === isSummary,
   );
 }
 
@@ -165,5 +165,5 @@ function heldAfter({ prepared: { policy }, after, firstUserSeq }: SeenPass): Hel
 }
 
 function countOwn(items: readonly ContextItem[]): number {
-  return items.filter(({ segment }) => segment?.kind !== 'checkpoint').length;
+  return items.filter(({ segment }) => segment?.kind !== 'summary').length;
 }

@@ -28,8 +28,8 @@ export interface HeldGroup extends Group {
 export function holdGroups({ policy, context: { items }, firstUserSeq }: Held): HeldGroup[] {
   const said = items.map(({ message }) => message);
   const live = said.findLastIndex(({ role }) => role === 'user');
-  // What lies under a checkpoint was said, too.
-  const lastSaid = said.findLastIndex(({ role }) => role === 'assistant' || role === 'checkpoint');
+  // What lies under a summary was said, too.
+  const lastSaid = said.findLastIndex(({ role }) => role === 'assistant' || role === 'summary');
   const windowStart = items.length - policy.retentionWindow;
   return groupMessages(said).map((group) => {
     const { positions, isOpen, kind } = group;
@@ -61,9 +61,9 @@ export function leastWeight(held: Held, isHard: boolean): Weight {
   );
 }
 
-/** The user message of this seq, or the checkpoint that begins with its text. */
+/** The user message of this seq, or the summary that begins with its text. */
 export function holdsSeq({ from, to, message: { role } }: ContextItem, seq: number | undefined): boolean {
-  return seq !== undefined && from <= seq && seq <= to && (role === 'user' || role === 'checkpoint');
+  return seq !== undefined && from <= seq && seq <= to && (role === 'user' || role === 'summary');
 }
 
 function isPinned({ message }: { readonly message: Message }): boolean {

@@ -14,7 +14,7 @@ const marks: fc.Arbitrary<Marks> = fc.record({
   droppable: fc.array(fc.nat(12), { maxLength: 3 }),
 });
 
-/** Parallel calls, results far from their calls, thinking, pictures, old checkpoints, odd characters. */
+/** Parallel calls, results far from their calls, thinking, pictures, old summaries, odd characters. */
 const odd = oddHistories(true);
 /** The same, with calls at the end that have no result yet. */
 const unresolved = oddHistories(false);

@@ -31,7 +31,7 @@ function longHistory(): Message[] {
 }
 
 const entries = buildLog(longHistory().map((message) => ({ message, tokens: 50, bytes: 200 })));
-const source: ContextSource = { version: START_VERSION, head: MESSAGES, entries, checkpoints: new Map() };
+const source: ContextSource = { version: START_VERSION, head: MESSAGES, entries, summaries: new Map() };
 const weight = { tokens: 50 * MESSAGES, bytes: 200 * MESSAGES };
 const settled = { segments: [{ kind: 'raw' as const, from: 1, to: MESSAGES, weight }], weight };
 

@@ -28,7 +28,7 @@ let context: Context;
 
 beforeAll(() => {
   const entries = buildLog(longHistory().map((message) => ({ message, tokens: 50, bytes: 200 })));
-  source = { version: START_VERSION, head: entries.length, entries, checkpoints: new Map() };
+  source = { version: START_VERSION, head: entries.length, entries, summaries: new Map() };
   context = buildContext(source);
 });
 

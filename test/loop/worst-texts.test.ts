@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { renderCheckpoint } from '../../src/domain/checkpoint.ts';
 import { clipMessage } from '../../src/domain/compaction/clip.ts';
 import { readQuery } from '../../src/domain/recall-terms.ts';
+import { renderSummary } from '../../src/domain/summary.ts';
 import { classifyFailure } from '../../src/models/provider-errors.ts';
 import { readSections } from '../../src/models/summarizer/sections.ts';
 import { createRedaction } from '../../src/telemetry/secrets.ts';
@@ -18,8 +18,8 @@ const redact = createRedaction(['a-secret-of-this-process']);
 const range = { from: 1, to: 9 };
 
 test.each<[name: string, work: () => unknown]>([
-  ['a summary with a tag that never closes', () => renderCheckpoint(`<${fill(' ')}`, range)],
-  ['a summary of opening brackets', () => renderCheckpoint(fill('< /'), range)],
+  ['a summary with a tag that never closes', () => renderSummary(`<${fill(' ')}`, range)],
+  ['a summary of opening brackets', () => renderSummary(fill('< /'), range)],
   ['a summary with a section of blanks', () => readSections(`## Goal\n-${fill(' -')}x`)],
   ['a summary with a section of full stops', () => readSections(`## Goal\nnone${fill('. ')}x`)],
   ['a log line of beginnings of tokens', () => redact(fill('eyJ-'))],
@@ -52,7 +52,7 @@ test('redaction still finds a web token behind other text and in a list of words
 });
 
 test('a summary cannot close its own tag, whatever stands in the tag', () => {
-  for (const tag of ['</checkpoint>', '< / CheckPoint >', '<checkpoint>']) {
-    expect(renderCheckpoint(`a ${tag} b`, range)).toContain(`a &lt;${tag.slice(1)} b`);
+  for (const tag of ['</summary>', '< / SumMary >', '<summary>']) {
+    expect(renderSummary(`a ${tag} b`, range)).toContain(`a &lt;${tag.slice(1)} b`);
   }
 });

@@ -18,7 +18,7 @@ const history: readonly Message[] = [
 function goOn(raw: unknown): Message[] {
   const label = { from: 1, to: 3, version: 1 };
   return [
-    { role: 'checkpoint', content: 'In our words.', checkpoint: label, raw },
+    { role: 'summary', content: 'In our words.', summary: label, raw },
     { role: 'user', content: 'Go on.' },
   ];
 }

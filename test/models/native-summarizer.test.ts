@@ -89,7 +89,7 @@ describe('the provider’s own compaction', () => {
     const earlier = [{ text: 'before', covers: { from: 1, to: 2 }, raw: { ...raw, format: 'anthropic' as const } }];
     expect(await summarizer.summarize({ ...request, earlier })).toMatchObject({ isUpdate: true });
     expect(asked[0]?.messages).toEqual([
-      { role: 'checkpoint', content: 'before', checkpoint: { from: 1, to: 2 }, raw },
+      { role: 'summary', content: 'before', summary: { from: 1, to: 2 }, raw },
       request.messages[2],
     ]);
   });

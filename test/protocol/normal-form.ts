@@ -7,22 +7,23 @@ import { ref, type World } from './world.ts';
 export function normalize({ db, jobs }: World) {
   const found = db.find(ref);
   if (found === undefined) throw new Error('nothing was written');
-  const { log, versions, checkpoints, version, pass, passed, gate, mailbox, turnRecords, openCalls, summaries } = found;
+  const { log, versions, summaries, version, pass, passed, backoff, mailbox, turnRecords, openCalls, summaryRecords } =
+    found;
   const copies = [...db.conversations.values()].filter((one) => one !== found);
   return {
     log: sortRounds(log.map(({ message }) => message)),
     weights: log.at(-1)?.total,
     turns: [...turnRecords.values()].map(normalizeTurn),
     versions: [...versions.values()].map((one) => ({ ...one, at: 0, durationMs: 0 })),
-    checkpoints: [...checkpoints],
-    summaries: new Map([...summaries].map(([hash, one]) => [hash, one.kind === 'record' ? one.record : one.kind])),
+    summaryTexts: [...summaries],
+    summaries: new Map([...summaryRecords].map(([hash, one]) => [hash, one.kind === 'record' ? one.record : one.kind])),
     decisions: [...found.decisions],
     copies: copies.map((copy) => ({ log: copy.log.map(({ message }) => message), isOpen: copy.fork?.isOpen })),
     settled: found.events.filter(({ type }) => type === 'turn_settled').map(({ fields }) => fields),
     left: { pass, mailbox, openCalls: [...openCalls], ready: [...db.ready], jobs: jobs.all.map(({ id }) => id) },
     version,
     passed,
-    gate,
+    backoff,
   };
 }
 

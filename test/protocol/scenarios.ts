@@ -52,7 +52,7 @@ const evicting = () => ({
 });
 
 const REST_MS = 5_000;
-const resting = () => ({ ...say(), policy: { conversationTtl: REST_MS } });
+const idle = () => ({ ...say(), policy: { conversationTtl: REST_MS } });
 /** Usable 2,000: over the hard limit with the turn's own message. */
 const hard = () => ({
   model: scriptedModel({ profile: { windowTokens: 2_500, outputCapTokens: 500 }, decide: () => ({ content: 'said' }) }),
@@ -123,7 +123,7 @@ function checkCopy({ db }: World): void {
   const wanted = plan.version === 0 ? [] : original?.versions.get(plan.version)?.segments;
   if (toText(copy.versions.get(1)?.segments) !== toText(wanted)) throw new Error('the copy shows something else');
   for (const segment of copy.versions.get(1)?.segments ?? []) {
-    if (segment.kind === 'checkpoint' && !copy.checkpoints.has(segment.text)) throw new Error('a text is missing');
+    if (segment.kind === 'summary' && !copy.summaries.has(segment.text)) throw new Error('a text is missing');
   }
 }
 
@@ -226,7 +226,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'a turn and an expiry',
-    surround: resting,
+    surround: idle,
     first: [enqueue('t1')],
     restMs: REST_MS,
     clients: [enqueue('t2'), cancel],
@@ -235,7 +235,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'an append, a pass and an expiry',
-    surround: resting,
+    surround: idle,
     first: [enqueue('t1')],
     restMs: REST_MS,
     clients: [append, trying(compactAll)],
@@ -264,7 +264,7 @@ export function exploreScenario(scenario: Scenario, bounds: Bounds, mutate?: Mut
       return world;
     },
     checkEnd: (world) => {
-      checkRest(world);
+      checkIdleTtl(world);
       checkOutcome(world, scenario.ends ?? {});
       scenario.checkEnd?.(world);
     },
@@ -272,7 +272,7 @@ export function exploreScenario(scenario: Scenario, bounds: Bounds, mutate?: Mut
 }
 
 /** Nothing is left. */
-function checkRest({ db, jobs }: World): void {
+function checkIdleTtl({ db, jobs }: World): void {
   const passes = [...db.conversations.values()].filter(({ pass }) => pass !== undefined);
   if (db.ready.size > 0 || jobs.all.length > 0 || passes.length > 0) throw new Error('something is left');
 }

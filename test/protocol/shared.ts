@@ -33,11 +33,11 @@ export function copyShared({ db, jobs }: Shared, clock: { now(): number }, mutat
 
 /** Entries, versions and texts are never changed once they are written: only the lists of them are copied. */
 function copyConversation(conversation: MemoryConversation): MemoryConversation {
-  const { log, versions, checkpoints, texts, events, ...changing } = conversation;
+  const { log, versions, summaries, texts, events, ...changing } = conversation;
   const lists = {
     log: [...log],
     versions: new Map(versions),
-    checkpoints: new Map(checkpoints),
+    summaries: new Map(summaries),
     texts: new Map(texts),
     events: [...events],
   };

@@ -124,7 +124,7 @@ describe.skipIf(!hasServer)('the ACL of docs/operations.md (skipped where PATH h
       const { turn } = await client.enqueueTurn({ conversation: 'c1', agent, input });
       expect(await client.result('c1', turn, { waitMs: 30_000 })).toMatchObject({ state: 'completed' });
     }
-    await client.compactNow('c1');
+    await client.compact('c1');
     await expect.poll(async () => (await client.describe('c1')).passId, { timeout: 30_000 }).toBeUndefined();
     await client.fork('c1', 'c2');
     await client.erase('c2');

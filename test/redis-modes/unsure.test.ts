@@ -140,9 +140,9 @@ const WRITES: readonly Write[] = [
     once: [12, 1],
   },
   {
-    name: 'compactNow',
+    name: 'compact',
     prepare: (client, conversation) => client.append({ conversation, agent, messages: history }),
-    call: (client, conversation) => client.compactNow(conversation),
+    call: (client, conversation) => client.compact(conversation),
     field: 'conversation',
     answer: expect.any(String),
     // Asked again after its pass has ended it is another one, which finds less to do or nothing; the log keeps all.

@@ -166,7 +166,7 @@ test.each([
   expect(keys).toHaveLength(written.length);
   for (const key of keys) await corrupt(key);
   await fixture.client.restore(id, { version: 0, newer: 'keep' });
-  await fixture.client.compactNow(id);
+  await fixture.client.compact(id);
   await eventually(
     () => eventsOf(summarization, 'summary_ended').filter(({ outcome }) => outcome === 'written'),
     (again) => expect(again).toHaveLength(2 * written.length),
@@ -175,14 +175,14 @@ test.each([
   await expectServed(id);
 });
 
-test('sets turn and pass of a corrupt checkpoint aside, and neighbours go on', async () => {
-  const id = 'checkpoint';
+test('sets turn and pass of a corrupt summary aside, and neighbours go on', async () => {
+  const id = 'summary';
   await makeWait(id);
   await Promise.all([start('compaction'), start('summarization')]);
   expect(await settled(fixture, id, 't1')).toMatchObject({ state: 'completed' });
   const texts = keyspace.key(refOf(id), 'cp');
   for (const field of await fixture.redis.hkeys(texts)) await fixture.redis.hset(texts, field, '{');
-  await fixture.client.compactNow(id);
+  await fixture.client.compact(id);
   await enqueue(id, 't2');
   await expectSetAside(id, `p|${DEFAULT_TENANT}|${id}`);
   await expectSetAside(id, `t|${DEFAULT_TENANT}|${id}`);

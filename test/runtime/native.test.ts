@@ -50,7 +50,7 @@ async function appendTalk(conversation: string): Promise<Message[]> {
 }
 
 async function compact(conversation: string, version: number): Promise<void> {
-  await fixture.client.compactNow(conversation);
+  await fixture.client.compact(conversation);
   await eventually(
     () => fixture.client.describe(conversation),
     (state) => expect([state.size.version, state.passId]).toEqual([version, undefined]),
@@ -62,9 +62,9 @@ async function ask(conversation: string, turn: string): Promise<unknown> {
   return await settled(fixture, conversation, turn);
 }
 
-async function readCheckpoint(conversation: string): Promise<Message | undefined> {
+async function readSummary(conversation: string): Promise<Message | undefined> {
   const { items } = await fixture.client.context(conversation);
-  return items.find(({ message }) => message.role === 'checkpoint')?.message;
+  return items.find(({ message }) => message.role === 'summary')?.message;
 }
 
 describe.each(FORMATS)('the provider’s own compaction over %s', (format) => {
@@ -75,7 +75,7 @@ describe.each(FORMATS)('the provider’s own compaction over %s', (format) => {
     const conversation = `native-${format}`;
     const log = await appendTalk(conversation);
     await compact(conversation, 1);
-    const first = await readCheckpoint(conversation);
+    const first = await readSummary(conversation);
     expect(readRawItems(first ?? {})?.items.some(({ type }) => type === 'compaction')).toBe(true);
     expect(first?.content).toContain('<user_messages>');
     expect(await ask(conversation, 't1')).toMatchObject({ state: 'completed', answer: { content: 'Here.' } });
@@ -103,7 +103,7 @@ describe.each(FORMATS)('the provider’s own compaction over %s', (format) => {
     expect(await ask(conversation, 't1')).toMatchObject({ state: 'completed' });
     const body = JSON.stringify(provider.requests.at(-1)?.body);
     expect(body).not.toContain('"type":"compaction"');
-    expect(body).toContain('<checkpoint');
+    expect(body).toContain('<summary');
   });
 
   it('gives way to the structural summary where the provider fails', async () => {
@@ -113,6 +113,6 @@ describe.each(FORMATS)('the provider’s own compaction over %s', (format) => {
     await appendTalk(conversation);
     await compact(conversation, 1);
     expect(await fixture.client.versions(conversation)).toMatchObject([{ strategy: 'summarize', model: 'structural' }]);
-    expect(readRawItems((await readCheckpoint(conversation)) ?? {})).toBeUndefined();
+    expect(readRawItems((await readSummary(conversation)) ?? {})).toBeUndefined();
   });
 });

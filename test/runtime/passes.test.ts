@@ -67,7 +67,7 @@ describe('a soft pass', () => {
     await enqueue('s1', 't1', 'and now?');
     expect(await settled(fixture, 's1', 't1')).toMatchObject({ state: 'completed' });
     const { items } = await fixture.client.context('s1');
-    expect(items.map(({ message }) => message.role).slice(0, 3)).toEqual(['user', 'checkpoint', 'user']);
+    expect(items.map(({ message }) => message.role).slice(0, 3)).toEqual(['user', 'summary', 'user']);
     expect((await fixture.client.log('s1')).length).toBe(16);
   });
 
@@ -105,7 +105,7 @@ describe('a hard pass', () => {
     await enqueue(conversation, 't1', words(600));
     const view = await settled(fixture, conversation, 't1');
     expect(view.state).toBe('completed');
-    expect(view.answer?.content).toContain('checkpoint');
+    expect(view.answer?.content).toContain('summary');
     expect(view.requestTokens).toHaveLength(1);
     expect(view.requestTokens[0]).toBeLessThanOrEqual(1_500);
     const [version] = await fixture.client.versions(conversation);
@@ -117,11 +117,11 @@ describe('a hard pass', () => {
   });
 });
 
-describe('compactNow', () => {
+describe('compact', () => {
   it('has a pass run, whatever the thresholds say', async () => {
     await useWorkers(agentOf({ policy: { mode: 'manual', retentionWindow: 2, maxTokens: 500 } }));
     await appendSequences('m1');
-    await fixture.client.compactNow('m1');
+    await fixture.client.compact('m1');
     await untilCompacted('m1');
     expect(await fixture.client.versions('m1')).toMatchObject([{ number: 1, reasons: ['manual'] }]);
   });
@@ -129,7 +129,7 @@ describe('compactNow', () => {
   it('of which the wake was lost is found by the sweeper', async () => {
     await closeWorkers();
     await appendSequences('m2');
-    await fixture.client.compactNow('m2');
+    await fixture.client.compact('m2');
     await fixture.openRaw(QUEUES.compaction).obliterate({ force: true });
     await useWorkers(agentOf({ policy: { retentionWindow: 2, maxTokens: 500 } }));
     await untilCompacted('m2');
@@ -177,10 +177,10 @@ it('a version that changes while the children run has a pass plan and fan out an
   expect(version).toMatchObject({ number: 2, parent: 1, base: 18, explained: ['no_token_reason'] });
   expect(version?.segments.filter(({ kind }) => kind !== 'raw')).toMatchObject([
     { kind: 'evicted', from: 2, to: 4 },
-    { kind: 'checkpoint', from: 5, to: 6 },
-    { kind: 'checkpoint', from: 8, to: 9 },
-    { kind: 'checkpoint', from: 11, to: 12 },
-    { kind: 'checkpoint', from: 14, to: 16 },
+    { kind: 'summary', from: 5, to: 6 },
+    { kind: 'summary', from: 8, to: 9 },
+    { kind: 'summary', from: 11, to: 12 },
+    { kind: 'summary', from: 14, to: 16 },
   ]);
   const passes = fixture.openRaw(QUEUES.compaction);
   await eventually(

@@ -93,7 +93,7 @@ describe.each(WIRE_FORMATS)('a turn over %s', (format) => {
     const workers = await startGuide(format, provider);
     const conversation = `refused-${format}`;
     await appendSequences(conversation);
-    await fixture.client.compactNow(conversation);
+    await fixture.client.compact(conversation);
     await expect
       .poll(async () => (await fixture.client.versions(conversation)).length, { timeout: 60_000, interval: 20 })
       .toBe(1);

@@ -72,7 +72,7 @@ it('an id that its summary lost is found in the log, and no other conversationâ€
     );
   }
   const { items } = await fixture.client.context('r1');
-  expect(items.filter(({ message }) => message.role === 'checkpoint')).toHaveLength(2);
+  expect(items.filter(({ message }) => message.role === 'summary')).toHaveLength(2);
   expect(JSON.stringify(items)).not.toContain(ID);
 
   const { turn } = await fixture.client.enqueueTurn({ conversation: 'r1', agent: 'guide', input: 'invoice INV-2024' });

@@ -71,9 +71,9 @@ describe('a pass under review', () => {
     await appendSequences('r1');
     const proposed = await untilProposed('r1');
     expect(proposed).toMatchObject({ over: 0, head: 14, strategy: 'summarize', reasons: ['message_threshold'] });
-    expect(proposed.checkpoints.map(({ range }) => range)).toEqual(['2-3', '5-6', '8-9', '11-12']);
+    expect(proposed.summaries.map(({ range }) => range)).toEqual(['2-3', '5-6', '8-9', '11-12']);
     await takeTurn('r1', 't1');
-    expect(asked.at(-1)?.messages.some(({ role }) => role === 'checkpoint')).toBe(false);
+    expect(asked.at(-1)?.messages.some(({ role }) => role === 'summary')).toBe(false);
     expect(await fixture.client.versions('r1')).toEqual([]);
 
     const edits = { '5-6': 'The customer is 4711 and pays in francs.' };
@@ -88,7 +88,7 @@ describe('a pass under review', () => {
     await takeTurn('r1', 't2');
     const texts = asked.at(-1)?.messages.map(({ content }) => content) ?? [];
     expect(texts.filter((text) => text.includes('4711 and pays in francs'))).toHaveLength(1);
-    for (const { range, text } of proposed.checkpoints) {
+    for (const { range, text } of proposed.summaries) {
       expect(
         texts.some((sent) => sent.includes(text)),
         range,
@@ -119,7 +119,7 @@ describe('a pass under review', () => {
     await useWorkers(reviewedAgent());
     await appendSequences('r3');
     const { proposal } = await untilProposed('r3');
-    const passId = await fixture.client.compactNow('r3');
+    const passId = await fixture.client.compact('r3');
     await eventually(
       () => fixture.client.describe('r3'),
       (state) => expect([state.size.version, state.passId]).toEqual([1, undefined]),
@@ -195,7 +195,7 @@ describe('the command line', () => {
     expect(shown).toMatchObject({ code: 0, stderr: '' });
     expect(shown.stdout).toContain(`proposal ${proposal} over version 0, up to message 14`);
     expect(shown.stdout).toContain(`${tokensBefore} → ${tokensAfter} tokens`);
-    expect(shown.stdout).toMatch(/\n5-6 {2}checkpoint, \d+ tokens, structural\n/);
+    expect(shown.stdout).toMatch(/\n5-6 {2}summary, \d+ tokens, structural\n/);
     expect(JSON.parse((await turnfold('proposal', 'c1', '--json')).stdout)).toMatchObject({ proposal });
 
     const other = await turnfold('approve', 'c1', '--proposal', 'another');
@@ -203,7 +203,7 @@ describe('the command line', () => {
     expect(other.stderr).toMatch(/^turnfold: proposal_stale: --proposal: another: /);
     const wrong = await writeTemporary('edits.yaml', '2-4: text');
     expect((await turnfold('approve', 'c1', '--edits', wrong)).stderr).toContain(
-      `invalid_input: ${wrong}: 2-4: no checkpoint of the proposal has this range`,
+      `invalid_input: ${wrong}: 2-4: no summary of the proposal has this range`,
     );
     const edits = await writeTemporary('edits.yaml', '2-3: |\n  written by a person\n');
     const approved = await turnfold('approve', 'c1', '--edits', edits);

@@ -67,7 +67,7 @@ it('a shadow is measured beside live passes, which stay byte for byte as they ar
   expect(eventsOf(shadowed, 'worker_failed')).toEqual([]);
   expect(measured[0]).toMatchObject({
     live: { outcome: 'committed', strategy: 'summarize' },
-    shadow: { outcome: 'committed', strategy: 'evict', checkpoints: 0 },
+    shadow: { outcome: 'committed', strategy: 'evict', summaries: 0 },
   });
 
   const page = await fetch(shadowed.metricsUrl ?? '');

@@ -41,9 +41,9 @@ async function compact(
   return workers;
 }
 
-async function readCheckpoints(conversation: string): Promise<string[]> {
+async function readSummaries(conversation: string): Promise<string[]> {
   const { items } = await fixture.client.context(conversation);
-  return items.filter(({ message }) => message.role === 'checkpoint').map(({ message }) => message.content);
+  return items.filter(({ message }) => message.role === 'summary').map(({ message }) => message.content);
 }
 
 describe('summaries by a model', () => {
@@ -52,7 +52,7 @@ describe('summaries by a model', () => {
       content: RECORD,
       usage: { inputTotal: 900, output: 20, outputKept: 0 },
     }));
-    expect(await readCheckpoints('s1')).toEqual([RECORD, RECORD]);
+    expect(await readSummaries('s1')).toEqual([RECORD, RECORD]);
     const counted = { purpose: 'summary', model: 'scripted', outcome: 'answered', inputTokens: 900, outputTokens: 20 };
     expect(eventsOf(running, 'model_called')).toMatchObject([counted, counted]);
   });
@@ -63,7 +63,7 @@ describe('summaries by a model', () => {
       limited -= 1;
       return limited >= 0 ? new ModelError('retry', 'a rate limit') : { content: RECORD };
     });
-    expect(await readCheckpoints('s2')).toEqual([RECORD, RECORD]);
+    expect(await readSummaries('s2')).toEqual([RECORD, RECORD]);
     const outcomes = eventsOf(running, 'model_called').map(({ outcome }) => outcome);
     expect(outcomes.toSorted()).toEqual(['answered', 'answered', 'retry', 'retry']);
   });
@@ -71,9 +71,9 @@ describe('summaries by a model', () => {
   it('give way to the structural ones where the model answers badly; the log stays', async () => {
     const running = await compact('s3', () => ({ content: 'I cannot help with that.' }));
     expect(eventsOf(running, 'summary_ended').map(({ outcome }) => outcome)).toEqual(['written', 'written']);
-    const checkpoints = await readCheckpoints('s3');
-    expect(checkpoints).toHaveLength(2);
-    expect(checkpoints.join()).not.toContain('cannot help');
+    const summaries = await readSummaries('s3');
+    expect(summaries).toHaveLength(2);
+    expect(summaries.join()).not.toContain('cannot help');
     const log = await fixture.client.log('s3');
     expect(log.map(({ message }) => message.content)).toEqual(
       [1, 2, 3].flatMap(() => [words(10), words(400), words(400)]),

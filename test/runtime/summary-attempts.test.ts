@@ -51,14 +51,14 @@ async function compact({ provider, conversation, messages, profile = {} }: Compa
     agent: 'guide',
     messages: [user, ...messages, user, say('It is done.')],
   });
-  await fixture.client.compactNow(conversation);
+  await fixture.client.compact(conversation);
   await eventually(
     () => fixture.client.describe(conversation),
     (state) => expect([state.size.version, state.passId]).toEqual([1, undefined]),
   );
-  const { checkpoints } = await summarizers.readContext(conversation);
+  const { summaries } = await summarizers.readContext(conversation);
   const outcomes = events.flatMap((event) => (event.type === 'model_called' ? [event.outcome] : []));
-  return { by: [...checkpoints.values()].map(({ model }) => model), outcomes };
+  return { by: [...summaries.values()].map(({ model }) => model), outcomes };
 }
 
 it('a rate limit is waited for by its own time, more often than there are attempts', async () => {

@@ -217,7 +217,7 @@ describe('a pass', () => {
       { role: 'assistant' as const, content: words(400) },
     ];
     await start(agentOf({ decide, policy }));
-    // Six messages of old: the turn's own two reach the threshold, and the gate that the look at those six has shut.
+    // Six messages of old: the turn's own two reach the threshold, and the backoff that the look at those six has shut.
     await append('p1', [...part, ...part]);
     const asked = await enqueue('p1', words(400));
     await settled(fixture, 'p1', 't1');
@@ -265,7 +265,7 @@ describe('a pass', () => {
     const messages = [{ role: 'user' as const, content: 'hello' }, said, said, said, said, said, said, said, said];
     await append('p2', messages);
     const passId = await tracer.startActiveSpan('POST /compact', async (span) => {
-      const id = await fixture.client.compactNow('p2');
+      const id = await fixture.client.compact('p2');
       span.end();
       return id;
     });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { OPEN_GATE } from '../../src/domain/conversation.ts';
+import { NO_BACKOFF } from '../../src/domain/conversation.ts';
 import type { WorkerEvent } from '../../src/domain/events.ts';
 import { type ConversationRef, nameConversation } from '../../src/domain/ids.ts';
 import type { DueEntry } from '../../src/domain/ports/sweep-store.ts';
@@ -123,9 +123,11 @@ describe('withQuarantine', () => {
     expect(await redis.hget(keyspace.key(conversation, 'c'), 'wake')).toBe(wakes[0]);
     expect([wakes.length, await isDue(conversation)]).toEqual([1, true]);
     expect(await store.readConversation(conversation)).not.toHaveProperty('passId');
-    expect(await store.endPass(lease, { outcome: { kind: 'none' }, gate: OPEN_GATE, wakeTurn: 'w' })).toMatchObject({
-      status: 'ended',
-    });
+    expect(await store.endPass(lease, { outcome: { kind: 'none' }, backoff: NO_BACKOFF, wakeTurn: 'w' })).toMatchObject(
+      {
+        status: 'ended',
+      },
+    );
     await store.erase(conversation);
     expect(await redis.exists(...kept), 'an erase removes what was kept').toBe(0);
   });

@@ -102,7 +102,7 @@ describe.skipIf(!isThere)('a Cluster (skipped where PATH has no redis-server or 
         });
         const copy = await store.readContext(fork);
         expect([await nodeOf(source), await nodeOf(fork)]).toEqual([at, to]);
-        expect([copy?.entries, copy?.checkpoints]).toEqual([original?.entries, original?.checkpoints]);
+        expect([copy?.entries, copy?.summaries]).toEqual([original?.entries, original?.summaries]);
       }
     }
   });

@@ -133,7 +133,7 @@ test.each([
     const neighbour = neighbourOf(live.conversation);
     const shard = keyspace.shardOf(live.conversation);
     const keys = new KeptKeys(redis, live.conversation, keyspace.shardPrefix(shard));
-    const sets = [keyspace.ready(shard), keyspace.resting(shard), keyspace.openPasses(shard), keyspace.failed(shard)];
+    const sets = [keyspace.ready(shard), keyspace.idle(shard), keyspace.openPasses(shard), keyspace.failed(shard)];
     const sound = await keys.read(...sets);
     expect(await runActs(store, live, keys, sets), 'sound records are not refused').toBe(0);
     await keys.restore(sound);

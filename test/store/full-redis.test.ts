@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { WorkerEvent } from '../../src/domain/events.ts';
 import { nameConversation } from '../../src/domain/ids.ts';
 import { connectStore } from '../../src/store/connect-store.ts';
-import { Keyspace, restingMember } from '../../src/store/keys.ts';
+import { idleMember, Keyspace } from '../../src/store/keys.ts';
 import { createSweeper } from '../../src/workers/sweeper/sweeper.ts';
 import { systemTimers } from '../../src/workers/timers.ts';
 import { hasServer, type Server, startServer } from '../redis-modes/servers.ts';
@@ -23,7 +23,7 @@ describe.skipIf(!hasServer)('a Redis that is full (skipped where PATH has none)'
     await server.stop();
   });
 
-  test('what has rested is found and erased; turns keep their time, for none could be woken', async () => {
+  test('what has been idle is found and erased; turns keep their time, for none could be woken', async () => {
     const { redis } = server;
     const { store } = connected;
     const keyspace = new Keyspace(SHARDS);
@@ -32,7 +32,7 @@ describe.skipIf(!hasServer)('a Redis that is full (skipped where PATH has none)'
     await store.settle(lease, { state: 'completed', answerSeq: inputSeq, conversationTtl: HOUR_MS }, 'w');
     await redis.hset(keyspace.key(rested, 'c'), 'ttl', `${HOUR_MS} 1`);
     await redis.hset(keyspace.key(rested, 'log'), inputSeq, '1 1 1 1 1 -\n{}');
-    await redis.zadd(keyspace.resting(keyspace.shardOf(rested)), 1, restingMember(rested));
+    await redis.zadd(keyspace.idle(keyspace.shardOf(rested)), 1, idleMember(rested));
     await store.accept(turnFor(queued, 't1'));
     await redis.zadd(keyspace.ready(keyspace.shardOf(queued)), 1, `t|_|${queued.id}`);
     const used = Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1]);

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import { bindReadContext } from '../../src/store/contexts/read-context.ts';
 import { openSuiteRedis } from './open-redis.ts';
-import { checkpointOf, claimPass, commitOf, makeConversation } from './pass-samples.ts';
+import { claimPass, commitOf, makeConversation, summaryOf } from './pass-samples.ts';
 import { openMemoryStoreHarness, openRedisStoreHarness } from './store-harness.ts';
 import { HEAD, Story, steps } from './text-operations.ts';
 
@@ -14,7 +14,7 @@ afterAll(() => redis.close());
 describe.each([
   ['memory', openMemoryStoreHarness(), 300],
   ['Redis', redis, 120],
-] as const)('texts of checkpoints, in %s', (_, harness, numRuns) => {
+] as const)('texts of summaries, in %s', (_, harness, numRuns) => {
   test('whatever is committed, restored, rolled back and forked: those of kept versions are kept, and no others', {
     timeout: 120_000,
   }, async () => {
@@ -38,9 +38,9 @@ describe('texts that versions leave behind', () => {
     const { lease } = await claimPass(store, conversation);
     const commit = commitOf(live, 4, { keepVersions });
     const [own] = commit.version.segments;
-    const segments = own?.kind === 'checkpoint' && shown ? [own, { ...own, text: shown }] : commit.version.segments;
+    const segments = own?.kind === 'summary' && shown ? [own, { ...own, text: shown }] : commit.version.segments;
     await store.commitVersion(lease, { ...commit, version: { ...commit.version, segments } });
-    return [...commit.checkpoints.keys()][0] ?? '';
+    return [...commit.summaries.keys()][0] ?? '';
   }
 
   /** The key of each one's own text. */
@@ -104,11 +104,7 @@ describe('texts that versions leave behind', () => {
   test('those that older programs left behind go with the next version that is dropped', async () => {
     const conversation = await makeConversation(store, HEAD);
     const keys = await commitVersions(conversation);
-    await suite.redis.hset(
-      suite.keyspace.key(conversation, 'cp'),
-      'k:left',
-      JSON.stringify(checkpointOf(2).checkpoint),
-    );
+    await suite.redis.hset(suite.keyspace.key(conversation, 'cp'), 'k:left', JSON.stringify(summaryOf(2).summary));
     await commitNext(conversation, VERSIONS, 200);
     expect(await readKeys(conversation), 'none is dropped').toContain('left');
     const newest = await commitNext(conversation, VERSIONS + 1, VERSIONS);
@@ -129,7 +125,7 @@ describe('a version whose texts are read', () => {
     const acting = Object.create(suite.redis, {
       hmget: {
         value: async (key: string, ...fields: string[]) => {
-          if (key.includes(':cp:')) await act();
+          if (key.includes(':txt:')) await act();
           return suite.redis.hmget(key, ...fields);
         },
       },
@@ -148,6 +144,6 @@ describe('a version whose texts are read', () => {
     const conversation = await makeConversation(redis.store, HEAD);
     await commitNext(conversation, 0);
     const read = readBehind(() => suite.redis.del(suite.keyspace.key(conversation, 'cp')));
-    expect(await read(conversation)).toMatchObject({ version: { number: 1 }, checkpoints: new Map() });
+    expect(await read(conversation)).toMatchObject({ version: { number: 1 }, summaries: new Map() });
   });
 });

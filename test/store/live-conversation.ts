@@ -124,13 +124,14 @@ export const ACTS: Readonly<Record<string, Act>> = {
   decide: (store, { conversation }) =>
     store.decideProposal({ conversation, operation: 'd1', proposal: 'prop', verdict: { kind: 'reject' }, wake: 'w' }),
   claimKnown: (store, { conversation }) => store.claimSummary(conversation, KNOWN_HASH, 'o'),
-  beatSummary: (store, { conversation, summary }) => store.beatSummary(conversation, CLAIMED_HASH, summary.owner),
+  heartbeatSummary: (store, { conversation, summary }) =>
+    store.heartbeatSummary(conversation, CLAIMED_HASH, summary.owner),
   recordSummary: (store, { summary }) => store.recordSummary(summary, { status: 'refused', why: 'no' }),
   releaseSummary: (store, { conversation, summary }) => store.releaseSummary(conversation, CLAIMED_HASH, summary.owner),
-  beginRest: (store, { conversation }) => store.beginRest(conversation),
+  startIdleTtl: (store, { conversation }) => store.startIdleTtl(conversation),
   replaceVersion: (store, { conversation, head }) => {
     const { version } = commitOf(1, 4);
-    const replacement = { operation: 'r1', expectedVersion: 1, expectedHead: head, version, gate: endOf().gate };
+    const replacement = { operation: 'r1', expectedVersion: 1, expectedHead: head, version, backoff: endOf().backoff };
     return store.replaceVersion({ conversation, ...replacement, keepsNewer: true, wakeTurn: 'w', keepVersions: 200 });
   },
   beginFork: (store, { conversation }) =>

@@ -136,7 +136,7 @@ const operation = fc.oneof(
           learn(side, worker, await side.harness.store.takeOverPass(side.conversation, `o-${id}`, `taken-${id}`)),
         ),
     ),
-  leased('beats', ({ harness }, lease) => harness.store.heartbeatPass(lease)),
+  leased('heartbeats', ({ harness }, lease) => harness.store.heartbeatPass(lease)),
   leased('reads reasons', ({ harness }, lease) => harness.store.readReasons(lease)),
   leased('plans', ({ harness }, lease, id) => harness.store.recordPlan(lease, planOf(2, { explained: [id] }))),
   leased('hands back', ({ harness }, lease) => harness.store.releasePass(lease)),
@@ -151,11 +151,9 @@ const operation = fc.oneof(
         const lease = passes[worker];
         const base = Math.min(2, await readHead(side));
         const { version, ...commit } = commitOf(live, base, { wakeTurn: `turn-wake-${id}`, keepVersions: 2 });
-        const checkpoints = new Map([...commit.checkpoints.values()].map((checkpoint) => [KEY, checkpoint]));
+        const summaries = new Map([...commit.summaries.values()].map((summary) => [KEY, summary]));
         const segments = version.segments.map((segment) => ({ ...segment, text: KEY }));
-        return (
-          lease && harness.store.commitVersion(lease, { ...commit, checkpoints, version: { ...version, segments } })
-        );
+        return lease && harness.store.commitVersion(lease, { ...commit, summaries, version: { ...version, segments } });
       }),
   ),
   fc.tuple(fc.constantFrom(...WORKERS), fc.integer({ min: 0, max: 2 })).map(
@@ -165,7 +163,7 @@ const operation = fc.oneof(
         const lease = passes[worker];
         const { version } = proposalOf(live, Math.min(2, await readHead(side)));
         const segments = version.segments.map((segment) => ({ ...segment, text: KEY }));
-        const proposal = { id: `proposal-${id}`, version: { ...version, segments }, checkpoints: {} };
+        const proposal = { id: `proposal-${id}`, version: { ...version, segments }, summaries: {} };
         side.proposals.push(proposal.id);
         if (lease === undefined) return undefined;
         const held = await harness.store.readReasons(lease);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { PassPlan } from '../../src/domain/compaction/plan.ts';
-import { OPEN_GATE } from '../../src/domain/conversation.ts';
+import { NO_BACKOFF } from '../../src/domain/conversation.ts';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { WeighedMessage } from '../../src/domain/message.ts';
 import type { AppendRequest, ContextStore } from '../../src/domain/ports/context-store.ts';
@@ -9,7 +9,7 @@ import type { ClaimedPass, PassEnd, PassRequest, PassStore, VersionCommit } from
 import type { SummaryLease, SummaryStore } from '../../src/domain/ports/summary-store.ts';
 import type { TurnIntake, TurnLease, TurnStore } from '../../src/domain/ports/turn-store.ts';
 import type { Proposal } from '../../src/domain/proposal.ts';
-import type { Checkpoint, Version } from '../../src/domain/version.ts';
+import type { Summary, Version } from '../../src/domain/version.ts';
 import { START_VERSION } from '../../src/domain/version.ts';
 import { acceptAndClaim, newConversation, weigh } from './samples.ts';
 
@@ -56,19 +56,19 @@ export async function claimPass(
 }
 
 export function endOf(changes: Partial<PassEnd> = {}): PassEnd {
-  return { outcome: { kind: 'none' }, gate: OPEN_GATE, wakeTurn: randomUUID(), ...changes };
+  return { outcome: { kind: 'none' }, backoff: NO_BACKOFF, wakeTurn: randomUUID(), ...changes };
 }
 
-/** A checkpoint over seqs 1…`base`, under a key of its own. */
-export function checkpointOf(base: number): { readonly key: string; readonly checkpoint: Checkpoint } {
+/** A summary over seqs 1…`base`, under a key of its own. */
+export function summaryOf(base: number): { readonly key: string; readonly summary: Summary } {
   const key = `key.${randomUUID()}`;
   const text = `summary of 1…${base}: "ü", [] and {}`;
-  return { key, checkpoint: { text, covers: { from: 1, to: base }, sources: [], depth: 1, model: 'structural' } };
+  return { key, summary: { text, covers: { from: 1, to: base }, sources: [], depth: 1, model: 'structural' } };
 }
 
-/** A commit of the version after `live`, where one checkpoint stands for seqs 1…`base`. */
+/** A commit of the version after `live`, where one summary stands for seqs 1…`base`. */
 export function commitOf(live: number, base: number, changes: Partial<VersionCommit> = {}): VersionCommit {
-  const { key, checkpoint } = checkpointOf(base);
+  const { key, summary } = summaryOf(base);
   const weight = { tokens: 10, bytes: 40 };
   const version: Version = {
     ...START_VERSION,
@@ -78,7 +78,7 @@ export function commitOf(live: number, base: number, changes: Partial<VersionCom
     reasons: ['ratio', 'turn_end'],
     strategy: 'summarize',
     base,
-    segments: [{ kind: 'checkpoint', from: 1, to: base, version: 1, weight, text: key, depth: 1 }],
+    segments: [{ kind: 'summary', from: 1, to: base, version: 1, weight, text: key, depth: 1 }],
     weight,
     baseTotal: { tokens: 100, bytes: 400 },
     tokensBefore: 120,
@@ -88,12 +88,12 @@ export function commitOf(live: number, base: number, changes: Partial<VersionCom
     model: 'structural',
   };
   const outcome = { kind: 'committed', version: version.number } as const;
-  const checkpoints = new Map([[key, checkpoint]]);
-  const texts = { checkpoints, whole: new Map([['s1', 'a system prompt']]) };
+  const summaries = new Map([[key, summary]]);
+  const texts = { summaries, whole: new Map([['s1', 'a system prompt']]) };
   return { ...endOf({ outcome }), expectedVersion: live, version, ...texts, keepVersions: 200, ...changes };
 }
 
-/** What a pass under review would commit over `live`: one checkpoint in the place of seqs 1…`base`. */
+/** What a pass under review would commit over `live`: one summary in the place of seqs 1…`base`. */
 export function planOf(head: number, changes: Partial<PassPlan> = {}): PassPlan {
   const evict = [{ from: 1, to: 2 }];
   return {
@@ -110,8 +110,8 @@ export function planOf(head: number, changes: Partial<PassPlan> = {}): PassPlan 
 }
 
 export function proposalOf(live: number, base: number, id: string = randomUUID()): Proposal {
-  const { version, checkpoints } = commitOf(live, base);
-  return { id, version, checkpoints: Object.fromEntries(checkpoints) };
+  const { version, summaries } = commitOf(live, base);
+  return { id, version, summaries: Object.fromEntries(summaries) };
 }
 
 /** Claims a source for a job of its own; of no pass that is there, unless one is named. */

@@ -28,7 +28,7 @@ async function makeDue(): Promise<{ shard: number; id: string }> {
 
 test.each([
   ['ready', 'ready'],
-  ['resting', 'resting'],
+  ['idle', 'idle'],
   ['openPasses', 'passes'],
   ['failed', 'failed'],
 ] as const)('sets garbage members of %s aside, each under its name, and answers what is due', async (keyOf, set) => {
@@ -61,7 +61,7 @@ test.each([
   expect((await store.measureShards()).quarantined).toBeGreaterThanOrEqual(garbage.length);
 });
 
-test.each(['ready', 'resting', 'openPasses', 'failed', 'quarantined'] as const)(
+test.each(['ready', 'idle', 'openPasses', 'failed', 'quarantined'] as const)(
   'keeps a set %s of another type under another name, and sweeps on',
   async (keyOf) => {
     const { redis, keyspace } = suite;

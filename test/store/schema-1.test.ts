@@ -25,7 +25,7 @@ test('a program of schema 1 that still runs takes a fork for another agent’s u
   const plan = { source, version: 0, head: 2 };
   await store.beginFork({ conversation, operation: 'op', agent: 'agent', plan });
   const entries = await store.readLog(source, [{ from: 1, to: 2 }]);
-  const texts = { checkpoints: new Map(), whole: new Map() };
+  const texts = { summaries: new Map(), whole: new Map() };
   await store.copyToFork(conversation, 'op', { expectedHead: 0, entries, opens: [], closes: [], texts });
   const before = await store.readConversation(conversation);
   const refused = { status: 'other_agent', agent: 'nobody yet' };

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import { type Keyspace, readyMember, restingMember, scheduledMember } from '../../src/store/keys.ts';
+import { idleMember, type Keyspace, readyMember, scheduledMember } from '../../src/store/keys.ts';
 import { openStore, type Store } from '../../src/store/open-store.ts';
 import { MemoryDatabase } from '../fakes/store/database.ts';
 import { emit } from '../fakes/store/mailbox.ts';
@@ -8,7 +8,7 @@ import { openMemoryStore } from '../fakes/store/open-memory-store.ts';
 import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
 import { passMemoryWait, passWait } from './pass-wait.ts';
 
-/** A member of `ready` or `resting`: a mailbox, a pass, a conversation that rests, or a scheduled turn. */
+/** A member of `ready` or `idle`: a mailbox, a pass, a conversation that rests, or a scheduled turn. */
 export type Entry = 't' | 'p' | 'r' | { readonly scheduled: string };
 
 export type AddedEvent = { readonly type: string } & Readonly<Record<string, string>>;
@@ -30,7 +30,7 @@ export interface StoreHarness {
   /** as if an entry were overdue by so many ms */
   readonly makeOverdue: (conversation: ConversationRef, entry: Entry, ms: number) => Promise<void>;
   /** as if nothing had happened in a conversation for its time to live */
-  readonly endRest: (conversation: ConversationRef) => Promise<void>;
+  readonly endIdleTtl: (conversation: ConversationRef) => Promise<void>;
   /** as if the last sweep were longer ago than a second */
   readonly allowSweep: () => Promise<void>;
   /** as if nobody had copied to a fork for longer than its lease */
@@ -75,7 +75,7 @@ export function openMemoryStoreHarness(): StoreHarness {
     makeOverdue: async (ref, entry, ms) => {
       db.ready.set(memberOf(ref, entry), db.now() - ms);
     },
-    endRest: async (ref) => {
+    endIdleTtl: async (ref) => {
       const conversation = db.find(ref);
       if (conversation?.ttl !== undefined) conversation.ttl = { ms: 0, ends: 1 };
       db.ready.set(memberOf(ref, 'r'), 1);
@@ -86,7 +86,7 @@ export function openMemoryStoreHarness(): StoreHarness {
       if (conversation?.fork !== undefined) conversation.fork = { ...conversation.fork, until: 1 };
     },
     expireSummary: async (ref, hash) => {
-      const summary = db.find(ref)?.summaries.get(hash);
+      const summary = db.find(ref)?.summaryRecords.get(hash);
       if (summary !== undefined) summary.until = 1;
     },
     dueIn: async (ref, entry) => {
@@ -125,7 +125,7 @@ export function openRedisStoreHarness(open: () => SuiteRedis = openSuiteRedis): 
     makeOverdue: async (ref, entry, ms) => {
       await redis.zadd(setOf(keyspace, ref, entry), (await readTime(redis)) - ms, memberOf(ref, entry));
     },
-    endRest: async (ref) => {
+    endIdleTtl: async (ref) => {
       if ((await redis.hexists(key('c', ref), 'ttl')) === 1) await redis.hset(key('c', ref), 'ttl', '0 1');
       await redis.zadd(setOf(keyspace, ref, 'r'), 1, memberOf(ref, 'r'));
     },
@@ -159,13 +159,13 @@ export function openRedisStoreHarness(open: () => SuiteRedis = openSuiteRedis): 
 }
 
 function memberOf(ref: ConversationRef, entry: Entry): string {
-  if (entry === 'r') return restingMember(ref);
+  if (entry === 'r') return idleMember(ref);
   return typeof entry === 'string' ? readyMember(entry, ref) : scheduledMember(ref, entry.scheduled);
 }
 
 function setOf(keyspace: Keyspace, ref: ConversationRef, entry: Entry): string {
   const shard = keyspace.shardOf(ref);
-  return entry === 'r' ? keyspace.resting(shard) : keyspace.ready(shard);
+  return entry === 'r' ? keyspace.idle(shard) : keyspace.ready(shard);
 }
 
 /** Sets a time that is there into the past. */

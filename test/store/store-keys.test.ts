@@ -3,18 +3,18 @@ import { afterAll, describe, expect, test } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import { PASS_LIMITS } from '../../src/domain/pass.ts';
 import { eraseBatch } from '../../src/store/contexts/erase.ts';
-import { restingMember } from '../../src/store/keys.ts';
+import { idleMember } from '../../src/store/keys.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { bindScript } from '../../src/store/script.ts';
 import { expireBatch } from '../../src/store/sweep/expire.ts';
 import { openSuiteRedis } from './open-redis.ts';
 import {
   appendOf,
-  checkpointOf,
   claimPass,
   claimSummary,
   commitOf,
   makeConversation,
+  summaryOf,
   waitForPass,
 } from './pass-samples.ts';
 import { acceptAndClaim, newConversation, turnFor } from './samples.ts';
@@ -65,11 +65,11 @@ async function fillConversation(): Promise<ConversationRef> {
 describe('how long keys live', () => {
   test('summaries and parts of them a week, refusals a day, claims for eight seconds', async () => {
     const conversation = await makeConversation(store);
-    const { checkpoint } = checkpointOf(2);
+    const { summary } = summaryOf(2);
     const weight = { tokens: 1, bytes: 1 };
     const lease = await claimSummary(store, conversation, 'accepted');
     await store.recordPart(lease, 'part', 'text');
-    await store.recordSummary(lease, { status: 'accepted', checkpoint, weight });
+    await store.recordSummary(lease, { status: 'accepted', summary, weight });
     await store.recordSummary(await claimSummary(store, conversation, 'refused'), { status: 'refused', why: 'w' });
     await claimSummary(store, conversation, 'claimed');
     const ttl = await redis.pttl(keyspace.summary(conversation, 'claimed'));
@@ -80,12 +80,12 @@ describe('how long keys live', () => {
     expect(await readTtl(keyspace.summary(conversation, 'refused'))).toBe(PASS_LIMITS.refusalTtlMs);
   });
 
-  test('a beat extends a claim', async () => {
+  test('a heartbeat extends a claim', async () => {
     const conversation = await makeConversation(store);
     const key = keyspace.summary(conversation, 'h');
     await store.claimSummary(conversation, 'h', 'owner');
     await redis.pexpire(key, 1_000);
-    await store.beatSummary(conversation, 'h', 'owner');
+    await store.heartbeatSummary(conversation, 'h', 'owner');
     expect(await redis.pttl(key)).toBeGreaterThan(1_000);
   });
 
@@ -143,15 +143,15 @@ describe('erase', () => {
     }
     const batch = bindScript(redis, eraseBatch(keyspace));
     expect(await batch({ conversation, isFirst: true })).toMatchObject({ hasMore: true });
-    const resting = keyspace.resting(keyspace.shardOf(conversation));
-    expect(Number(await redis.zscore(resting, restingMember(conversation))), 'somebody looks').toBeGreaterThan(0);
-    await redis.zadd(resting, 1, restingMember(conversation));
-    expect(await dueOf(conversation)).toEqual(['resting']);
+    const idle = keyspace.idle(keyspace.shardOf(conversation));
+    expect(Number(await redis.zscore(idle, idleMember(conversation))), 'somebody looks').toBeGreaterThan(0);
+    await redis.zadd(idle, 1, idleMember(conversation));
+    expect(await dueOf(conversation)).toEqual(['idle']);
     // Whatever else became of the mark: what is left is nobody's.
     await redis.unlink(keyspace.key(conversation, 'gone'));
     expect(await store.expire(conversation, randomUUID())).toEqual({ status: 'resumed' });
     expect(await keysOf(conversation)).toEqual([keyspace.key(conversation, 'gone')]);
-    expect(await redis.zscore(resting, restingMember(conversation))).toBeNull();
+    expect(await redis.zscore(idle, idleMember(conversation))).toBeNull();
   });
 
   test('what a conversation made anew writes is not removed by an erase from before', async () => {
@@ -169,8 +169,8 @@ describe('erase', () => {
     expect(await store.readTurn(conversation, 'anew')).toMatchObject({ state: 'queued' });
     expect(await redis.smembers(keyspace.key(conversation, 'ix'))).toEqual([keyspace.turn(conversation, 'anew')]);
     expect(await redis.exists(keyspace.key(conversation, 'gone'))).toBe(0);
-    const resting = keyspace.resting(keyspace.shardOf(conversation));
-    expect(await redis.zscore(resting, restingMember(conversation))).toBeNull();
+    const idle = keyspace.idle(keyspace.shardOf(conversation));
+    expect(await redis.zscore(idle, idleMember(conversation))).toBeNull();
   });
 });
 
@@ -180,9 +180,9 @@ async function settleWithTtl(conversation: ConversationRef, conversationTtl: num
   await store.settle(lease, { state: 'completed', answerSeq: inputSeq, conversationTtl }, 'w');
 }
 
-describe('a conversation that has rested enough', () => {
-  const restingOf = (conversation: ConversationRef) =>
-    redis.zscore(keyspace.resting(keyspace.shardOf(conversation)), restingMember(conversation));
+describe('a conversation that has been idle enough', () => {
+  const idleOf = (conversation: ConversationRef) =>
+    redis.zscore(keyspace.idle(keyspace.shardOf(conversation)), idleMember(conversation));
 
   /** more keys than one call removes, and how many keys it has */
   async function makeLarge(): Promise<{ readonly conversation: ConversationRef; readonly keys: number }> {
@@ -201,12 +201,12 @@ describe('a conversation that has rested enough', () => {
     const { conversation, keys } = await makeLarge();
     expect(await store.expire(conversation, 'who dies then')).toEqual({ status: 'more' });
     expect(await store.readConversation(conversation)).toBeUndefined();
-    expect(Number(await restingOf(conversation)), 'somebody looks').toBeGreaterThan(Date.now());
+    expect(Number(await idleOf(conversation)), 'somebody looks').toBeGreaterThan(Date.now());
     const told = { status: 'expired', removedKeys: keys };
     expect(await store.expire(conversation, 'another')).toEqual(told);
     expect(await store.expire(conversation, 'another'), 'its reply was lost').toEqual(told);
     expect(await store.expire(conversation, 'who froze')).toEqual({ status: 'kept' });
-    expect(await restingOf(conversation)).toBeNull();
+    expect(await idleOf(conversation)).toBeNull();
   });
 
   test('and that somebody erases meanwhile is told to that one', async () => {
@@ -242,7 +242,7 @@ describe('a conversation that has rested enough', () => {
     expect(await keysOf(conversation)).toEqual([gone, `${gone}:expiry`]);
     expect(await readTtl(gone)).toBe(DAY_MS);
     expect(await readTtl(`${gone}:expiry`)).toBe(60_000);
-    expect(await restingOf(conversation)).toBeNull();
+    expect(await idleOf(conversation)).toBeNull();
   });
 
   test('has not where an earlier program, which knows no rest, has written since', async () => {
@@ -250,7 +250,7 @@ describe('a conversation that has rested enough', () => {
     await settleWithTtl(conversation, 3_600_000);
     await redis.hset(keyspace.key(conversation, 'c'), 'ttl', '3600000 1');
     expect(await store.expire(conversation, randomUUID())).toEqual({ status: 'kept' });
-    expect(Number(await restingOf(conversation))).toBeGreaterThan(Date.now() + 3_500_000);
+    expect(Number(await idleOf(conversation))).toBeGreaterThan(Date.now() + 3_500_000);
   });
 });
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import * as fc from 'fast-check';
 import { buildContext } from '../../src/domain/context.ts';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import type { Checkpoint, Segment, Version } from '../../src/domain/version.ts';
+import type { Segment, Summary, Version } from '../../src/domain/version.ts';
 import { START_VERSION } from '../../src/domain/version.ts';
 import { shownKeys } from '../../src/store/version-args.ts';
 import { replacementOver } from './contract/version-replacement.ts';
@@ -29,20 +29,18 @@ export const steps = fc.array(
   { minLength: 1, maxLength: 14 },
 );
 
-function checkpointOf(index: number): Checkpoint {
+function summaryOf(index: number): Summary {
   const covers = { from: index + 1, to: index + 1 };
   return { text: `text ${index}`, covers, sources: [], depth: 1, model: 'structural' };
 }
 
-/** Segments over the whole log: a checkpoint of one message for each bit that is set. */
+/** Segments over the whole log: a summary of one message for each bit that is set. */
 function segmentsOf(pick: number, version: number): Segment[] {
   const weight = { tokens: 1, bytes: 1 };
   return Array.from({ length: HEAD }, (_, index): Segment => {
     const range = { from: index + 1, to: index + 1, weight };
     const isShown = index < TEXTS && ((pick >> index) & 1) === 1;
-    return isShown
-      ? { kind: 'checkpoint', ...range, version, text: `key ${index}`, depth: 1 }
-      : { kind: 'raw', ...range };
+    return isShown ? { kind: 'summary', ...range, version, text: `key ${index}`, depth: 1 } : { kind: 'raw', ...range };
   });
 }
 
@@ -79,8 +77,8 @@ export class Story {
     const { lease } = await claimPass(store, this.#conversation);
     const segments = segmentsOf(pick, live.number + 1);
     const own = shownKeys({ segments }).filter((name) => !shownKeys(live).includes(name));
-    const checkpoints = new Map(own.map((name) => [name, checkpointOf(Number(name.slice('key '.length)))]));
-    const commit = commitOf(live.number, HEAD, { checkpoints, keepVersions: this.#keepVersions });
+    const summaries = new Map(own.map((name) => [name, summaryOf(Number(name.slice('key '.length)))]));
+    const commit = commitOf(live.number, HEAD, { summaries, keepVersions: this.#keepVersions });
     const committed = await store.commitVersion(lease, { ...commit, version: { ...commit.version, segments } });
     equal(committed.status, 'ended');
   }
@@ -116,10 +114,10 @@ export class Story {
     const head = await this.#readHead();
     const plan = { source, version: chosen.number, head };
     await store.beginFork({ conversation, operation, agent: 'agent', plan });
-    const { checkpoints, whole } = await store.readTexts(source, '0');
-    const shown = new Map([...checkpoints].filter(([name]) => shownKeys(chosen).includes(name)));
+    const { summaries, whole } = await store.readTexts(source, '0');
+    const shown = new Map([...summaries].filter(([name]) => shownKeys(chosen).includes(name)));
     const entries = await store.readLog(source, [{ from: 1, to: head }]);
-    const texts = { checkpoints: shown, whole };
+    const texts = { summaries: shown, whole };
     await store.copyToFork(conversation, operation, { expectedHead: 0, entries, opens: [], closes: [], texts });
     const version = { ...chosen, number: 1, parent: 0, cause: 'fork' as const };
     equal((await store.endFork(conversation, operation, version)).status, 'done');
@@ -138,14 +136,14 @@ export class Story {
     for (const { number, segments } of versions) {
       const source = await store.readContext(this.#conversation, { version: number });
       const texts = (source === undefined ? [] : buildContext(source).items)
-        .filter(({ message }) => message.role === 'checkpoint')
+        .filter(({ message }) => message.role === 'summary')
         .map(({ message }) => message.content);
       deepEqual(
         texts,
         shownKeys({ segments }).map((name) => name.replace('key', 'text')),
       );
     }
-    const { checkpoints } = await store.readTexts(this.#conversation, '0');
-    deepEqual([...checkpoints.keys()].toSorted(), [...new Set(versions.flatMap(shownKeys))].toSorted());
+    const { summaries } = await store.readTexts(this.#conversation, '0');
+    deepEqual([...summaries.keys()].toSorted(), [...new Set(versions.flatMap(shownKeys))].toSorted());
   }
 }

@@ -135,7 +135,7 @@ describe('keys of turns', () => {
 
   test('a server that does not know a script gets its text', async () => {
     const lua = `return '${randomUUID()}'`;
-    const definition = { file: 'beat-turn', keys: () => [], args: () => [], decode: (reply: unknown) => reply };
+    const definition = { file: 'heartbeat-turn', keys: () => [], args: () => [], decode: (reply: unknown) => reply };
     const unknown = { ...definition, lua, sha: createHash('sha1').update(lua).digest('hex') };
     expect(await redis.script('EXISTS', unknown.sha)).toEqual([0]);
     expect(`return '${String(await runScript(redis, unknown, undefined))}'`).toBe(lua);

@@ -225,7 +225,7 @@ const suspend = fc
 
 const heartbeat = fc
   .record({ by: worker, twice })
-  .map(({ by, twice: again }) => leased('beats', by, again, (side, lease) => side.harness.store.heartbeat(lease)));
+  .map(({ by, twice: again }) => leased('heartbeats', by, again, (side, lease) => side.harness.store.heartbeat(lease)));
 
 const release = fc
   .record({ by: worker, twice })

@@ -88,13 +88,13 @@ describe('log catalogue', () => {
       liveStrategy: 'summarize',
       liveTokensBefore: 30_000,
       liveTokensAfter: 12_000,
-      liveCheckpoints: 5,
+      liveSummaries: 5,
       liveEvictedTokens: 0,
       shadowOutcome: 'infeasible',
       shadowStrategy: 'none',
       shadowTokensBefore: 31_000,
       shadowTokensAfter: 31_000,
-      shadowCheckpoints: 2,
+      shadowSummaries: 2,
       shadowEvictedTokens: 70,
     });
   });

@@ -19,12 +19,12 @@ async function countFailures(metrics: Metrics, measure: string): Promise<number 
 }
 
 const shards: ShardFigures = {
-  overdue: { turn: 3, pass: 0, resting: 7 },
+  overdue: { turn: 3, pass: 0, idle: 7 },
   oldestOverdueMs: 1_500,
   openPasses: 2,
   oldestOpenPassMs: 4_000,
   failedTurns: 5,
-  oldestRestingMs: 7_200_000,
+  oldestIdleMs: 7_200_000,
   quarantined: 2,
 };
 
@@ -54,7 +54,7 @@ describe('measured gauges', () => {
       'bullmq_job_count{queue="compaction",state="waiting-children"}': 2,
       'turnfold_overdue_entries{kind="turn"}': 3,
       'turnfold_overdue_entries{kind="pass"}': 0,
-      'turnfold_overdue_entries{kind="resting"}': 7,
+      'turnfold_overdue_entries{kind="idle"}': 7,
       turnfold_oldest_overdue_entry_age_seconds: 1.5,
       turnfold_oldest_overdue_erase_age_seconds: 7_200,
       turnfold_open_passes: 2,

@@ -20,7 +20,7 @@ test.runIf(promtool !== undefined)('promtool finds no fault (needs it on PATH, o
         openPasses: 1,
         oldestOpenPassMs: 1,
         failedTurns: 1,
-        oldestRestingMs: 1,
+        oldestIdleMs: 1,
         quarantined: 1,
       }),
       measureServers: async () => ({ usedBytes: 1, usedRatio: 0.5, evictedKeys: 0 }),

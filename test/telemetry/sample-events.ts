@@ -40,7 +40,7 @@ export const samples: { readonly [Type in WorkerEvent['type']]: EventOf<Type> } 
   },
   model_passed_over: { type: 'model_passed_over', ...scope, purpose: 'turn', model: 'scripted', outcome: 'retry' },
   pass_requested: { type: 'pass_requested', ...scope, reasons: ['ratio', 'hard_limit'], isJoined: false },
-  pass_held: { type: 'pass_held', ...scope, why: 'breaker_open' },
+  pass_backed_off: { type: 'pass_backed_off', ...scope, why: 'no_gain' },
   pass_taken_over: { type: 'pass_taken_over', ...scope },
   pass_fanned_out: { type: 'pass_fanned_out', ...scope, jobs: 3, sequences: 5 },
   pass_proposed: {
@@ -74,7 +74,7 @@ export const samples: { readonly [Type in WorkerEvent['type']]: EventOf<Type> } 
     archived: 41,
     sequences: 5,
     fallbacks: ['summaries_missing', 'floor_relaxed'],
-    opensBreaker: true,
+    startsBackoff: true,
   },
   pass_shadowed: {
     type: 'pass_shadowed',
@@ -84,7 +84,7 @@ export const samples: { readonly [Type in WorkerEvent['type']]: EventOf<Type> } 
       strategy: 'summarize',
       tokensBefore: 30_000,
       tokensAfter: 12_000,
-      checkpoints: 5,
+      summaries: 5,
       evictedTokens: 0,
     },
     shadow: {
@@ -92,7 +92,7 @@ export const samples: { readonly [Type in WorkerEvent['type']]: EventOf<Type> } 
       strategy: 'none',
       tokensBefore: 31_000,
       tokensAfter: 31_000,
-      checkpoints: 2,
+      summaries: 2,
       evictedTokens: 70,
     },
   },

@@ -38,11 +38,11 @@ describe('order', () => {
     ]);
   });
 
-  test('X5: a user message opens it, a checkpoint is one', () => {
+  test('X5: a user message opens it, a summary is one', () => {
     const placeholder = { kind: 'user', origin: NO_ORIGIN, parts: [{ kind: 'text', text: FIRST_TEXT }] };
     expect(arrange([calls({}), result('a')]).items[0]).toEqual(placeholder);
     expect(arrange([]).items).toEqual([placeholder]);
-    expect(arrange([{ role: 'checkpoint', content: 'Done.' }]).items).toMatchObject([{ kind: 'user', origin: 0 }]);
+    expect(arrange([{ role: 'summary', content: 'Done.' }]).items).toMatchObject([{ kind: 'user', origin: 0 }]);
   });
 
   test('what is no history is refused', () => {

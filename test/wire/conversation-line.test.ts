@@ -22,7 +22,7 @@ describe('our form', () => {
     { role: 'user', content: 'Which files?', pinned: true },
     { role: 'assistant', content: '', toolCalls: [{ id: 'a', name: 'list', arguments: '{"path":"."}' }] },
     { role: 'tool', content: 'README.md', toolCallId: 'a', isError: true, droppable: true },
-    { role: 'checkpoint', content: 'What was done.', checkpoint: { from: 1, to: 4 } },
+    { role: 'summary', content: 'What was done.', summary: { from: 1, to: 4 } },
     { role: 'assistant', content: 'One.', raw: { model: 'm' }, parts: [{ type: 'image' }] },
   ];
 
@@ -136,7 +136,7 @@ describe('a malformed line is refused with the field', () => {
     ['messages[1].toolCalls', { role: 'assistant', content: [], toolCalls: [{ id: 'a', name: 'x', arguments: '' }] }],
     ['messages[1].toolCalls', { role: 'assistant', refusal: null, toolCalls: [{ id: 'a', name: 'x', arguments: '' }] }],
     ['messages[1].toolCallId', { role: 'tool', content: [{ type: 'text', text: 'x' }], toolCallId: 'a' }],
-    ['messages[1].checkpoint', { role: 'user', content: [], checkpoint: { from: 1, to: 2 } }],
+    ['messages[1].summary', { role: 'user', content: [], summary: { from: 1, to: 2 } }],
     ['messages[1].tool_calls[0].function', { role: 'assistant', tool_calls: [{ id: 'a', type: 'custom' }] }],
     ['messages[1].function_call', { role: 'assistant', content: null, function_call: { name: 'x', arguments: '' } }],
   ])('%s of %j', (field, message) => {

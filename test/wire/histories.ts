@@ -15,7 +15,7 @@ export interface HistoryOptions {
 
 /** What one step of a history is made of; ids are given when the steps are put together. */
 type Step =
-  | { readonly kind: 'user' | 'system' | 'checkpoint'; readonly message: Message }
+  | { readonly kind: 'user' | 'system' | 'summary'; readonly message: Message }
   | { readonly kind: 'answer'; readonly text: string; readonly raw: RawChoice }
   | {
       readonly kind: 'round';
@@ -47,7 +47,7 @@ const TOOLS = ['list', 'read', 'search'];
 
 const text = fc.oneof(
   { weight: 6, arbitrary: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 24 }) },
-  fc.constantFrom('Done.', 'ends blank \n', '好 👍🏽', '"quoted" \\ {json}', '<checkpoint>', '\ud83d cut in two'),
+  fc.constantFrom('Done.', 'ends blank \n', '好 👍🏽', '"quoted" \\ {json}', '<summary>', '\ud83d cut in two'),
 );
 const blank = fc.constantFrom('', ' ', '\n\t');
 const maybeBlank = fc.oneof({ weight: 4, arbitrary: text }, blank);
@@ -126,8 +126,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 1,
     arbitrary: text.map(
       (content): Step => ({
-        kind: 'checkpoint',
-        message: { role: 'checkpoint', content, checkpoint: { from: 1, to: 9 } },
+        kind: 'summary',
+        message: { role: 'summary', content, summary: { from: 1, to: 9 } },
       }),
     ),
   },
@@ -137,7 +137,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** Random histories as requests: parallel calls 1–8, thinking, pictures, foreign ids, empty results, late results, checkpoints. */
+/** Random histories as requests: parallel calls 1–8, thinking, pictures, foreign ids, empty results, late results, summaries. */
 export function histories(format: WireFormat, { isSendable = true }: HistoryOptions = {}): fc.Arbitrary<WireRequest> {
   return fc
     .tuple(fc.array(step, { maxLength: 12 }), maybeBlank, fc.boolean(), fc.integer({ min: 0, max: 8 }))
@@ -162,7 +162,7 @@ function endMessages(messages: readonly Message[], isSendable: boolean, end: num
   const last = messages.findLastIndex(({ role }) => role !== 'tool');
   if (!isSendable) return messages.slice(0, Math.max(last + 1, messages.length - end));
   const { role, toolCalls } = messages[last] ?? {};
-  const isAnswerable = role === 'user' || role === 'checkpoint' || toolCalls !== undefined;
+  const isAnswerable = role === 'user' || role === 'summary' || toolCalls !== undefined;
   return isAnswerable && end % 2 === 0 ? [...messages] : [...messages, { role: 'user', content: 'Go on.' }];
 }
 

@@ -123,7 +123,7 @@ class Talk {
 function shorten(messages: readonly Message[]): Message[] {
   return messages.length === 0
     ? []
-    : [{ role: 'checkpoint', content: 'Files were read.', checkpoint: { from: 1, to: messages.length } }];
+    : [{ role: 'summary', content: 'Files were read.', summary: { from: 1, to: messages.length } }];
 }
 
 /** An answer says something, if only in the end. */

@@ -150,7 +150,7 @@ const TROUBLE: readonly Panel[] = [
     unit: 'events/s',
     width: 6,
     queries: [
-      { expr: rate(METRICS.passHolds, { by: ['why'] }), legend: 'held: {{why}}' },
+      { expr: rate(METRICS.passBackoffs, { by: ['why'] }), legend: 'held: {{why}}' },
       { expr: rate(METRICS.breakerOpenings), legend: 'breaker opened' },
     ],
   }),

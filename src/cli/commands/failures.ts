@@ -62,7 +62,7 @@ export async function redrive(
     if (field !== '--wait' || waitMs > 0) {
       throw new TurnfoldError('invalid_input', `${field}: means nothing without a turn`, { field });
     }
-    const pass = await client.compactNow({ tenant, conversation: id });
+    const pass = await client.compact({ tenant, conversation: id });
     if (json) writeJson(output, { tenant, conversation: id, pass });
     else output.line(`${pass}  pass requested`);
     return 0;

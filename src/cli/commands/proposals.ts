@@ -108,18 +108,16 @@ function printDecision(
 
 function describeProposal(found: ProposalView): string[] {
   const { conversation, proposal, over, head, strategy, reasons, archived, tokensBefore, tokensAfter } = found;
-  const { checkpoints, changes, explained, isDecided } = found;
+  const { summaries, changes, explained, isDecided } = found;
   const made = `made ${toIso(found.proposedAt)}, expires ${toIso(found.expiresAt)}`;
-  const others = changes.filter(({ after }) => after !== 'checkpoint' && after !== 'raw');
+  const others = changes.filter(({ after }) => after !== 'summary' && after !== 'raw');
   return [
     `${conversation}  proposal ${proposal} over version ${over}, up to message ${head}`,
     `${strategy} (${reasons.join(', ')}): ${tokensBefore} → ${tokensAfter} tokens, ${archived} messages archived`,
     ...(explained.length > 0 ? [explained.join(', ')] : []),
     `${made}${isDecided ? '; somebody has decided, a worker has yet to act on it' : ''}`,
     ...others.map(({ from, to, after }) => `\n${from === to ? from : `${from}-${to}`}  ${after}`),
-    ...checkpoints.map(
-      ({ range, tokens, model, text }) => `\n${range}  checkpoint, ${tokens} tokens, ${model}\n${text}`,
-    ),
+    ...summaries.map(({ range, tokens, model, text }) => `\n${range}  summary, ${tokens} tokens, ${model}\n${text}`),
   ];
 }
 

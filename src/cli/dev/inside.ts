@@ -47,7 +47,7 @@ async function showHelp({ output }: CommandContext): Promise<void> {
 /** Asks for a pass and tells what came of it. */
 async function compact({ client, output }: CommandContext, conversation: string): Promise<void> {
   const before = (await client.versions(conversation)).length;
-  const passId = await client.compactNow(conversation);
+  const passId = await client.compact(conversation);
   const until = Date.now() + PASS_WAIT_MS;
   while ((await client.describe(conversation)).passId === passId && Date.now() < until) {
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));

@@ -20,7 +20,7 @@ export interface Cut {
 }
 
 /**
- * Cuts along one list: groups whose messages are all droppable, then the rest, oldest first; checkpoints last. First what
+ * Cuts along one list: groups whose messages are all droppable, then the rest, oldest first; summaries last. First what
  * the strategy takes, then on until the excess is gone, then, where allowed, from the oldest of the floor; at last on to
  * a legal first message.
  */
@@ -47,18 +47,18 @@ export function cutContext(layout: Layout, request: CutRequest): Cut {
   return { groups: cut, weight, isFloorRelaxed };
 }
 
-/** The one list: droppable groups, then the rest, each oldest first; checkpoints last. */
+/** The one list: droppable groups, then the rest, each oldest first; summaries last. */
 function evictionOrder({ groups, protections, items }: Layout): number[] {
   const droppable: number[] = [];
   const others: number[] = [];
-  const checkpoints: number[] = [];
+  const summaries: number[] = [];
   groups.forEach(({ kind, positions }, index) => {
     if (protections[index] !== undefined) return;
-    if (kind === 'checkpoint') checkpoints.push(index);
+    if (kind === 'summary') summaries.push(index);
     else if (positions.every((position) => items[position]?.message.droppable === true)) droppable.push(index);
     else others.push(index);
   });
-  return [...droppable, ...others, ...checkpoints];
+  return [...droppable, ...others, ...summaries];
 }
 
 /** The retention window oldest first; the log's first user message, which says what all this is about, goes last. */
@@ -104,7 +104,7 @@ function longestThatLeaves(layout: Layout, order: readonly number[], messages: n
 }
 
 /**
- * The first message after system must be a user message or a checkpoint. A cut that leaves another is extended to the next
+ * The first message after system must be a user message or a summary. A cut that leaves another is extended to the next
  * that is, even below `retain`, never into what is protected: there rendering puts a placeholder first.
  */
 function extendToLegalStart(layout: Layout, cut: ReadonlySet<number>, take: (group: number) => void): void {
@@ -112,7 +112,7 @@ function extendToLegalStart(layout: Layout, cut: ReadonlySet<number>, take: (gro
     const group = layout.groupOf[position] as number;
     const role = layout.items[position]?.message.role;
     if (cut.has(group) || role === 'system') continue;
-    if (role === 'user' || role === 'checkpoint' || layout.protections[group] !== undefined) return;
+    if (role === 'user' || role === 'summary' || layout.protections[group] !== undefined) return;
     take(group);
   }
 }

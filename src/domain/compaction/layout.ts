@@ -35,9 +35,9 @@ export interface Landmarks {
   readonly lastSaidSeq: number;
 }
 
-/** What lies under a checkpoint was said, too. @param items of a context, whole */
+/** What lies under a summary was said, too. @param items of a context, whole */
 export function findLastSaid(items: readonly ContextItem[]): number {
-  return items.findLast(({ message: { role } }) => role === 'assistant' || role === 'checkpoint')?.to ?? 0;
+  return items.findLast(({ message: { role } }) => role === 'assistant' || role === 'summary')?.to ?? 0;
 }
 
 export function layOut(items: readonly ContextItem[], policy: Policy, landmarks: Landmarks): Layout {
@@ -86,9 +86,9 @@ function* protectGroups(
   });
 }
 
-/** The message itself, or the checkpoint that begins with its text. */
+/** The message itself, or the summary that begins with its text. */
 function holdsFirstUser(item: ContextItem | undefined, seq: number | undefined): boolean {
   if (item === undefined || seq === undefined) return false;
   const { role } = item.message;
-  return (role === 'user' || role === 'checkpoint') && item.from <= seq && seq <= item.to;
+  return (role === 'user' || role === 'summary') && item.from <= seq && seq <= item.to;
 }

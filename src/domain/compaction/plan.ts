@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type ContextItem, weighItems } from '../context.ts';
 import { runToEnd, type Sliced } from '../sliced.ts';
 import type { SeqRange } from '../version.ts';
-import { excessCheckpointTokens, findFold } from './fold.ts';
+import { excessSummaryTokens, findFold } from './fold.ts';
 import { budgetInfeasibleSchema, explainInfeasible } from './infeasible.ts';
 import { Ladder } from './ladder.ts';
 import { isFloor } from './layout.ts';
@@ -70,7 +70,7 @@ export function* planInSlices(request: PlanRequest): Sliced<PassPlan> {
     const sequences = runs.map((run) => ({ from: run.from, to: run.to, tokens: run.tokens }));
     return { ...plan, kind: 'summarize', sequences, evict, explained: [] };
   };
-  const excess = excessCheckpointTokens(layout, eligible, request.limits);
+  const excess = excessSummaryTokens(layout, eligible, request.limits);
   const fold = findFold(layout, excess);
   yield;
   if (eligible.length > 0) {

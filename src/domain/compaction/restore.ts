@@ -161,7 +161,7 @@ function countArchived(live: Version, segments: readonly Segment[]): number {
 }
 
 function isArchive({ kind }: Pick<Segment, 'kind'>): boolean {
-  return kind === 'evicted' || kind === 'checkpoint';
+  return kind === 'evicted' || kind === 'summary';
 }
 
 /** Neighbours of a kind, raw or evicted, become one. */

@@ -40,7 +40,7 @@ function joins({ kind }: Segment, item: 'masked' | 'raw' | 'any'): boolean {
   return kind === item || (item === 'any' && (kind === 'raw' || kind === 'masked'));
 }
 
-/** What stands in a range, without weights: raw and evicted stretches cut to the range, checkpoints whole. */
+/** What stands in a range, without weights: raw and evicted stretches cut to the range, summaries whole. */
 export function describeRange(version: Version, range: SeqRange): string[] {
   const tail: Segment = { kind: 'raw', from: version.base + 1, to: Number.MAX_SAFE_INTEGER, weight: NO_WEIGHT };
   const joined: { kind: string; from: number; to: number; text: string }[] = [];
@@ -73,8 +73,8 @@ function findFirst(segments: readonly Segment[], seq: number): number {
   return low;
 }
 
-/** What a segment shows that is not cut to a range: the key of a checkpoint's text, how much a clip keeps. '' for others. */
+/** What a segment shows that is not cut to a range: the key of a summary's text, how much a clip keeps. '' for others. */
 export function nameOf(segment: Segment): string {
-  if (segment.kind === 'checkpoint') return segment.text;
+  if (segment.kind === 'summary') return segment.text;
   return segment.kind === 'clipped' ? `keeps ${segment.keepChars}` : '';
 }

@@ -11,9 +11,9 @@ export interface Run extends SeqRange {
   readonly toPosition: number;
   readonly messages: number;
   readonly tokens: number;
-  /** tokens of what is not a checkpoint */
+  /** tokens of what is not a summary */
   readonly newTokens: number;
-  readonly hasCheckpoint: boolean;
+  readonly hasSummary: boolean;
 }
 
 /** Looked at between two yields. */
@@ -22,20 +22,20 @@ const BORDERS_A_SLICE = 4_096;
 export interface FoundSequences {
   /** each gets one summarization job */
   readonly eligible: readonly Run[];
-  /** runs that hold a checkpoint and not yet enough that is new */
+  /** runs that hold a summary and not yet enough that is new */
   readonly waiting: readonly Run[];
 }
 
 /**
- * Finds the sequences of a layout. A run that holds a checkpoint waits until what is new in it weighs as much as the
- * checkpoint: merged at every turn, a history of n turns would be summarized n times. Under a token reason it may not wait
+ * Finds the sequences of a layout. A run that holds a summary waits until what is new in it weighs as much as the
+ * summary: merged at every turn, a history of n turns would be summarized n times. Under a token reason it may not wait
  * that long and needs only `minSequenceTokens` that are new.
  */
 export function* findSequences(layout: Layout, policy: Policy, isTokenBound: boolean): Sliced<FoundSequences> {
   const eligible: Run[] = [];
   const waiting: Run[] = [];
   for (const run of yield* findRuns(layout, policy.scope)) {
-    const isRipe = !run.hasCheckpoint || run.newTokens >= checkpointTokens(run);
+    const isRipe = !run.hasSummary || run.newTokens >= summaryTokens(run);
     const isUrgent = isTokenBound && run.newTokens >= policy.minSequenceTokens;
     const isLarge = run.messages >= policy.minSequenceMessages && run.tokens >= policy.minSequenceTokens;
     if (isLarge && (isRipe || isUrgent) && run.newTokens > 0) eligible.push(run);
@@ -44,7 +44,7 @@ export function* findSequences(layout: Layout, policy: Policy, isTokenBound: boo
   return { eligible, waiting };
 }
 
-function checkpointTokens(run: Run): number {
+function summaryTokens(run: Run): number {
   return run.tokens - run.newTokens;
 }
 
@@ -56,7 +56,7 @@ function* findRuns(layout: Layout, scope: Policy['scope']): Sliced<Run[]> {
   const { items, groups, groupOf, protections } = layout;
   const isCandidate = groups.map(({ kind }, index) => {
     const protection = protections[index];
-    const isFirst = protection === 'first_user' && (scope === 'prefix' || kind === 'checkpoint');
+    const isFirst = protection === 'first_user' && (scope === 'prefix' || kind === 'summary');
     return (protection === undefined && (scope === 'prefix' || kind !== 'user')) || isFirst;
   });
   const spans = groups.flatMap(({ positions }, group) =>
@@ -112,7 +112,7 @@ function collectRuns(items: Layout['items'], runOf: readonly number[]): Run[] {
 
 export function describeRun(items: Layout['items'], fromPosition: number, toPosition: number): Run {
   const members = items.slice(fromPosition, toPosition + 1);
-  const isCheckpoint = (item: (typeof members)[number]): boolean => item.message.role === 'checkpoint';
+  const isSummary = (item: (typeof members)[number]): boolean => item.message.role === 'summary';
   const tokens = members.reduce((sum, item) => sum + item.tokens, 0);
   return {
     from: (members[0] as (typeof members)[number]).from,
@@ -121,7 +121,7 @@ export function describeRun(items: Layout['items'], fromPosition: number, toPosi
     toPosition,
     messages: members.length,
     tokens,
-    newTokens: members.reduce((sum, item) => sum + (isCheckpoint(item) ? 0 : item.tokens), 0),
-    hasCheckpoint: members.some(isCheckpoint),
+    newTokens: members.reduce((sum, item) => sum + (isSummary(item) ? 0 : item.tokens), 0),
+    hasSummary: members.some(isSummary),
   };
 }

@@ -29,7 +29,7 @@ export interface SettledContext {
   readonly archived: number;
   readonly explained: readonly Explanation[];
   readonly isFloorRelaxed: boolean;
-  /** keys of the checkpoint texts that were used */
+  /** keys of the summary texts that were used */
   readonly texts: readonly string[];
   /** what was done, in order, and what the items weighed after each */
   readonly steps: readonly StepTaken[];
@@ -68,8 +68,8 @@ export function* settleInSlices(request: SettleRequest): Sliced<Settlement> {
   yield;
   const segments = segmentItems(items, context.head);
   yield;
-  // A checkpoint may be evicted again, for want of room.
-  const shown = new Set(segments.map((segment) => (segment.kind === 'checkpoint' ? segment.text : '')));
+  // A summary may be evicted again, for want of room.
+  const shown = new Set(segments.map((segment) => (segment.kind === 'summary' ? segment.text : '')));
   const texts = placed.filter((key) => shown.has(key));
   if (after >= before || (!isHard && before - after < policy.minGain * before)) {
     return { kind: 'no_gain', tokensBefore: before, tokensAfter: after };
@@ -108,5 +108,5 @@ function isWorthIt(request: SettleRequest, { tokens, bytes }: Weight): boolean {
 
 /** Those that are there themselves, if masked or clipped. */
 function countMessages(items: Context['items']): number {
-  return items.filter(({ segment }) => segment?.kind !== 'checkpoint').length;
+  return items.filter(({ segment }) => segment?.kind !== 'summary').length;
 }

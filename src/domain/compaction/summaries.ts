@@ -1,7 +1,7 @@
 import { type ContextItem, weighItems } from '../context.ts';
 import type { Group } from '../group.ts';
 import type { Message, Weight } from '../message.ts';
-import type { CheckpointSegment, SeqRange } from '../version.ts';
+import type { SeqRange, SummarySegment } from '../version.ts';
 import type { Layout } from './layout.ts';
 
 /** A summary that may stand for its sequence: its text is stored, this is how it will lie in the context. */
@@ -9,7 +9,7 @@ export interface AcceptedSummary {
   readonly range: SeqRange;
   /** key of the text */
   readonly text: string;
-  /** of the checkpoint as it is rendered */
+  /** of the summary as it is rendered */
   readonly weight: Weight;
   readonly depth: number;
   /** which summarizer wrote it */
@@ -37,7 +37,7 @@ export function placeSummaries(
     const replaced = summary === undefined ? [] : itemsUpTo(items, position, summary.range.to);
     const isSmaller = summary !== undefined && summary.weight.tokens < weighItems(replaced).tokens;
     if (isSmaller && mayGo(layout, position, position + replaced.length - 1)) {
-      placed.push(checkpointOf(summary, version));
+      placed.push(summaryOf(summary, version));
       used.push(summary.text);
       position += replaced.length - 1;
     } else {
@@ -66,8 +66,8 @@ function itemsUpTo(items: readonly ContextItem[], position: number, seq: number)
   return items[end]?.to === seq ? items.slice(position, end + 1) : [];
 }
 
-function checkpointOf({ range, text, weight, depth }: AcceptedSummary, version: number): ContextItem {
-  const segment: CheckpointSegment = { kind: 'checkpoint', ...range, version, weight, text, depth };
-  const message: Message = { role: 'checkpoint', content: '', checkpoint: { ...range, version } };
+function summaryOf({ range, text, weight, depth }: AcceptedSummary, version: number): ContextItem {
+  const segment: SummarySegment = { kind: 'summary', ...range, version, weight, text, depth };
+  const message: Message = { role: 'summary', content: '', summary: { ...range, version } };
   return { ...range, ...weight, segment, message };
 }

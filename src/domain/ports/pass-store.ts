@@ -1,11 +1,11 @@
 import type { PassPlan } from '../compaction/plan.ts';
 import type { Reason } from '../compaction/thresholds.ts';
-import type { ConversationState, Gate } from '../conversation.ts';
+import type { Backoff, ConversationState } from '../conversation.ts';
 import type { Told } from '../durability.ts';
+import type { IdleTtl } from '../idle-ttl.ts';
 import type { ConversationRef } from '../ids.ts';
 import type { PassOutcome } from '../pass.ts';
 import type { ApprovalRefusal, Proposal, Verdict } from '../proposal.ts';
-import type { Rest } from '../rest.ts';
 import type { Version } from '../version.ts';
 import type { Forking, KeptTexts } from './version-store.ts';
 
@@ -75,11 +75,11 @@ export interface PassReasons {
   readonly calibration?: number;
 }
 
-export interface PassEnd extends Rest {
+export interface PassEnd extends IdleTtl {
   readonly outcome: PassOutcome;
   /** as they were read: where others were added since, `reasons_added` is answered and nothing written. Absent: whatever they are */
   readonly seenReasons?: readonly Reason[];
-  readonly gate: Gate;
+  readonly backoff: Backoff;
   /** id of a turn wake, recorded and answered where a turn waited for this pass */
   readonly wakeTurn: string;
 }

@@ -5,7 +5,7 @@ import type { RawItems } from '../raw-items.ts';
 import type { SeqRange } from '../version.ts';
 
 /** What stands now for part of a sequence. */
-export interface EarlierCheckpoint {
+export interface EarlierSummary {
   /** without the users' texts that code put before it */
   readonly text: string;
   readonly covers: SeqRange;
@@ -32,7 +32,7 @@ export interface SummaryRequest {
   /** what they hold, from the log, oldest first, one for each seq */
   readonly messages: readonly Message[];
   /** may be updated with what they do not cover, instead of a summary of all messages; oldest first */
-  readonly earlier?: readonly EarlierCheckpoint[];
+  readonly earlier?: readonly EarlierSummary[];
   /** number of the live version, where the range opens its context: only there may a provider's own compaction stand */
   readonly opensVersion?: number;
   /** the user message before the sequence: what was asked */

@@ -1,13 +1,13 @@
 import type { ConversationRef } from '../ids.ts';
 import type { Weight } from '../message.ts';
-import type { Checkpoint } from '../version.ts';
+import type { Summary } from '../version.ts';
 
 /** A summary that was accepted, or that a source will not get. */
 export type SummaryRecord =
   | {
       readonly status: 'accepted';
-      readonly checkpoint: Checkpoint;
-      /** of the checkpoint as it is rendered */
+      readonly summary: Summary;
+      /** of the summary as it is rendered */
       readonly weight: Weight;
     }
   | { readonly status: 'refused'; readonly why: string };
@@ -39,8 +39,8 @@ export interface SummaryStore {
   readSummaries(conversation: ConversationRef, hashes: readonly string[]): Promise<(SummaryRecord | undefined)[]>;
   /** NX, for 8 s */
   claimSummary(conversation: ConversationRef, hash: string, owner: string): Promise<SummaryClaim>;
-  /** beaten every 2 s; false: the claim is lost */
-  beatSummary(conversation: ConversationRef, hash: string, owner: string): Promise<boolean>;
+  /** renewed every 2 s; false: the claim is lost */
+  heartbeatSummary(conversation: ConversationRef, hash: string, owner: string): Promise<boolean>;
   /**
    * Kept 7 d where accepted, 1 d where refused; the first accepted one stays. It was paid for, so a claim that is lost does
    * not matter while the pass is in progress or the one that ended last.

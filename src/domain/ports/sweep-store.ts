@@ -1,15 +1,15 @@
 import type { ConversationRef } from '../ids.ts';
 
-/** Somebody must look again: a turn, a pass or a scheduled turn that is due; a conversation that may have rested enough. */
+/** Somebody must look again: a turn, a pass or a scheduled turn that is due; a conversation that may have been idle enough. */
 export interface DueEntry {
-  readonly kind: 'turn' | 'pass' | 'scheduled' | 'resting';
+  readonly kind: 'turn' | 'pass' | 'scheduled' | 'idle';
   readonly conversation: ConversationRef;
   /** of a scheduled turn: its id */
   readonly turn?: string;
 }
 
 /** The sets of a shard whose members are looked at; `key`: a whole key of another type. */
-export const QUARANTINE_SETS = ['ready', 'resting', 'passes', 'failed', 'key'] as const;
+export const QUARANTINE_SETS = ['ready', 'idle', 'passes', 'failed', 'key'] as const;
 export type QuarantineSet = (typeof QUARANTINE_SETS)[number];
 
 /** A record that was set aside, so that the others of its shard go on. */
@@ -62,7 +62,7 @@ export interface ShardMeasure {
   /** that are kept, brought again or not */
   readonly failedTurns: number;
   /** past the time at which it was to be looked at */
-  readonly oldestRestingMs: number;
+  readonly oldestIdleMs: number;
   /** records that are set aside until somebody repairs or drops them */
   readonly quarantined: number;
 }
@@ -106,7 +106,7 @@ export interface SweepStore {
   /** moves a scheduled turn that is due to the tail of its mailbox; `needsWake`: add the wake */
   promoteScheduled(conversation: ConversationRef, turn: string, wake: string): Promise<{ readonly needsWake: boolean }>;
   /**
-   * erases the conversation where it has rested for its policy's `conversationTtl`, as it is now: a few batches
+   * erases the conversation where it has been idle for its policy's `conversationTtl`, as it is now: a few batches
    * @param owner a fresh id for each call
    */
   expire(conversation: ConversationRef, owner: string): Promise<ExpireResult>;

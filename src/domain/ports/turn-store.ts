@@ -1,9 +1,9 @@
 import type { ConversationState, StepState } from '../conversation.ts';
 import type { Told } from '../durability.ts';
 import type { OpenCall } from '../history.ts';
+import type { IdleTtl } from '../idle-ttl.ts';
 import type { ConversationRef, NamedConversation } from '../ids.ts';
 import type { Message, WeighedMessage } from '../message.ts';
-import type { Rest } from '../rest.ts';
 import type { SizeAnchor } from '../size.ts';
 import type { TraceParent } from '../trace-parent.ts';
 import type { AnswerEnd, StepRecord, TurnFailure, TurnState, TurnView, Waiting, WaitRequest } from '../turn.ts';
@@ -185,7 +185,7 @@ export type StepResult =
     }
   | Lost;
 
-export type Settlement = Rest &
+export type Settlement = IdleTtl &
   (
     | { readonly state: 'completed'; readonly answerSeq: number; readonly end?: AnswerEnd }
     | { readonly state: 'failed'; readonly failure: TurnFailure }

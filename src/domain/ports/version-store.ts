@@ -1,10 +1,10 @@
-import type { Gate } from '../conversation.ts';
+import type { Backoff } from '../conversation.ts';
 import type { Told } from '../durability.ts';
 import type { OpenCall } from '../history.ts';
+import type { IdleTtl } from '../idle-ttl.ts';
 import type { ConversationRef } from '../ids.ts';
 import type { LogEntry } from '../message.ts';
-import type { Rest } from '../rest.ts';
-import type { Checkpoint, Version } from '../version.ts';
+import type { Summary, Version } from '../version.ts';
 
 /** A version that somebody asked for, and no pass made: a restore, or the rollback of a turn. */
 export interface VersionReplacement {
@@ -16,7 +16,7 @@ export interface VersionReplacement {
   readonly expectedHead: number;
   readonly version: Version;
   /** until the context has grown, no soft pass */
-  readonly gate: Gate;
+  readonly backoff: Backoff;
   /** a turn that waits and calls that are open go on over it: it takes none of their messages away */
   readonly keepsNewer: boolean;
   /** id of a turn wake, recorded and answered where a turn waited for the pass that this ends */
@@ -31,7 +31,7 @@ export type VersionReplacementResult =
   | { readonly status: 'changed'; readonly version: number; readonly head: number }
   /** a turn runs; or one waits, or calls are open, and it would take their messages away */
   | { readonly status: 'busy' }
-  /** a checkpoint of it has no text any more */
+  /** a summary of it has no text any more */
   | { readonly status: 'text_gone' }
   | { readonly status: 'not_found' | 'gone' }
   | Forking;
@@ -50,7 +50,7 @@ export interface ForkPlan {
   readonly head: number;
 }
 
-export interface ForkBegin extends Rest {
+export interface ForkBegin extends IdleTtl {
   /** the conversation that is made */
   readonly conversation: ConversationRef;
   readonly operation: string;
@@ -79,11 +79,11 @@ export interface ForkBatch {
 }
 
 /**
- * Texts beside a log: checkpoints by key; by hash the whole texts of clipped messages, and system prompt, tools and pins under
+ * Texts beside a log: summaries by key; by hash the whole texts of clipped messages, and system prompt, tools and pins under
  * which versions were made.
  */
 export interface KeptTexts {
-  readonly checkpoints: ReadonlyMap<string, Checkpoint>;
+  readonly summaries: ReadonlyMap<string, Summary>;
   readonly whole: ReadonlyMap<string, string>;
 }
 
@@ -100,7 +100,7 @@ export type ForkEndResult =
 export interface VersionStore {
   replaceVersion(replacement: VersionReplacement): Promise<Told<VersionReplacementResult>>;
   /** somebody reads it for longer than one look: it is not erased meanwhile for having rested. Nothing without a time to live */
-  beginRest(conversation: ConversationRef): Promise<void>;
+  startIdleTtl(conversation: ConversationRef): Promise<void>;
   /** a few texts, from `cursor` on (`0` first); `next` is `0` once all were answered */
   readTexts(conversation: ConversationRef, cursor: string): Promise<KeptTexts & { readonly next: string }>;
   /**

@@ -1,4 +1,4 @@
-import { renderCheckpoint } from '../../domain/checkpoint.ts';
+import { renderSummary } from '../../domain/summary.ts';
 import { foldLine, takeEnds } from './text.ts';
 
 /**
@@ -34,9 +34,9 @@ export function renderOutline(lines: readonly Line[]): string {
   return parts.join('\n');
 }
 
-/** What a checkpoint's frame says, whatever its text. */
-const frame = new Set(renderCheckpoint('', { from: 1, to: 1 }).split('\n').filter(Boolean));
-const FRAME_TAG = /^<\/?checkpoint\b[^>]{0,80}>$/;
+/** What a summary's frame says, whatever its text. */
+const frame = new Set(renderSummary('', { from: 1, to: 1 }).split('\n').filter(Boolean));
+const FRAME_TAG = /^<\/?summary\b[^>]{0,80}>$/;
 
 /** The lines of an earlier summary by section, so that it is merged and not nested. What stands in none was said. */
 export function parseOutline(text: string): { section: Section; text: string }[] {

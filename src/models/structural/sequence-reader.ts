@@ -72,7 +72,7 @@ export class SequenceReader {
   }
 
   read(message: Message, position: number): void {
-    if (message.role === 'checkpoint') this.#readCheckpoint(message.content, position);
+    if (message.role === 'summary') this.#readSummary(message.content, position);
     else if (message.role === 'tool') this.#readResult(message, position);
     else if (message.role === 'assistant') {
       if (message.content.trim() !== '') this.#readText(message, position);
@@ -125,7 +125,7 @@ export class SequenceReader {
     this.#addLine('errors', `${nameCall(call)}: ${said}`, position, ERROR_WORTH);
   }
 
-  #readCheckpoint(text: string, position: number): void {
+  #readSummary(text: string, position: number): void {
     for (const { section, text: line } of parseOutline(text)) {
       const [word] = findWords(line);
       if (section === 'literals' && word === line) {

@@ -1,11 +1,11 @@
-import type { EarlierCheckpoint } from '../../domain/ports/summarizer.ts';
+import type { EarlierSummary } from '../../domain/ports/summarizer.ts';
 import { SECTIONS } from './sections.ts';
 import { renderAsked, renderRecord, renderTranscript, type TranscriptMessage } from './transcript.ts';
 
 /** One call's task: a transcript, the record that it updates, or records alone to be merged. */
 export interface SummaryTask {
   readonly messages: readonly TranscriptMessage[];
-  readonly records: readonly EarlierCheckpoint[];
+  readonly records: readonly EarlierSummary[];
   readonly asked?: string | undefined;
   /** how long the answer may be */
   readonly maxTokens: number;

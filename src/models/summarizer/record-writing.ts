@@ -1,4 +1,4 @@
-import type { EarlierCheckpoint, SummaryRequest } from '../../domain/ports/summarizer.ts';
+import type { EarlierSummary, SummaryRequest } from '../../domain/ports/summarizer.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import type { SeqRange } from '../../domain/version.ts';
 import { findFault } from './answer-check.ts';
@@ -78,8 +78,8 @@ export class RecordWriting {
     return this.#writeParts(parts, earlier.records, Math.min(maxTokens, Math.floor(roomTokens / parts.length)));
   }
 
-  /** The checkpoints to be updated: all of them, or none where they would take too much of a call. */
-  async #chooseEarlier(inputTokens: number): Promise<{ records: readonly EarlierCheckpoint[]; tokens: number }> {
+  /** The summaries to be updated: all of them, or none where they would take too much of a call. */
+  async #chooseEarlier(inputTokens: number): Promise<{ records: readonly EarlierSummary[]; tokens: number }> {
     const { counter, request } = this.#setup;
     const records = (request.earlier ?? []).map(withoutFacts);
     const tokens = await counter.count(records.map(renderRecord).join('\n'));
@@ -87,7 +87,7 @@ export class RecordWriting {
   }
 
   /** What no record covers, as one transcript or as several. */
-  async #split(records: readonly EarlierCheckpoint[], maxTokens: number): Promise<TranscriptPart[]> {
+  async #split(records: readonly EarlierSummary[], maxTokens: number): Promise<TranscriptPart[]> {
     const { counter, request } = this.#setup;
     const stretches = findUncovered(
       request.range,
@@ -106,12 +106,12 @@ export class RecordWriting {
 
   async #writeParts(
     parts: readonly TranscriptPart[],
-    earlier: readonly EarlierCheckpoint[],
+    earlier: readonly EarlierSummary[],
     maxTokens: number,
   ): Promise<Written> {
     const { request } = this.#setup;
     if (maxTokens < MIN_PART_TOKENS) return { status: 'refused', why: `${parts.length} parts are too many to merge` };
-    const records: EarlierCheckpoint[] = [];
+    const records: EarlierSummary[] = [];
     const { asked } = request;
     // One after the other: as many calls at once as there are parts would meet the limits that a summarizer shares with turns.
     for (const { messages } of parts) {
@@ -163,7 +163,7 @@ function coverOf(messages: readonly TranscriptMessage[]): SeqRange {
 }
 
 /** What code added to an earlier record it adds again, from all calls. */
-function withoutFacts({ text, covers }: EarlierCheckpoint): EarlierCheckpoint {
+function withoutFacts({ text, covers }: EarlierSummary): EarlierSummary {
   return { text: renderSections(readSections(text)), covers };
 }
 

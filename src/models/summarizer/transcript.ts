@@ -1,6 +1,6 @@
 import type { Message } from '../../domain/message.ts';
 import { readParts } from '../../domain/parts.ts';
-import type { EarlierCheckpoint } from '../../domain/ports/summarizer.ts';
+import type { EarlierSummary } from '../../domain/ports/summarizer.ts';
 
 /** A message as data. Only `body` is ever clipped, so that no message can lose its end. */
 export interface TranscriptMessage {
@@ -28,7 +28,7 @@ export function renderTranscript(messages: readonly TranscriptMessage[]): string
   return ['<transcript>', ...lines, '</transcript>'].join('\n');
 }
 
-export function renderRecord({ text, covers }: EarlierCheckpoint): string {
+export function renderRecord({ text, covers }: EarlierSummary): string {
   return `<record messages="${covers.from}-${covers.to}">\n${breakTags(text)}\n</record>`;
 }
 

@@ -44,10 +44,10 @@ function examineSchema(found: number, known: number): Finding {
 
 /** Each sweep pushes out what is due, so that nothing is overdue for long while any worker runs. */
 function examineShards(measure: ShardMeasure, stuckMs: number): Finding[] {
-  const { overdue, oldestOverdueMs, openPasses, oldestOpenPassMs, failedTurns, oldestRestingMs } = measure;
+  const { overdue, oldestOverdueMs, openPasses, oldestOpenPassMs, failedTurns, oldestIdleMs } = measure;
   const due = tellAge(overdue.turn + overdue.pass + overdue.scheduled, oldestOverdueMs);
   const passes = tellAge(openPasses, oldestOpenPassMs);
-  const rested = tellAge(overdue.resting, oldestRestingMs);
+  const rested = tellAge(overdue.idle, oldestIdleMs);
   return [
     oldestOverdueMs <= stuckMs
       ? findOk('overdue entries', due)
@@ -55,11 +55,11 @@ function examineShards(measure: ShardMeasure, stuckMs: number): Finding[] {
     oldestOpenPassMs <= stuckMs
       ? findOk('open passes', passes)
       : findWarning('open passes', passes, 'More compaction or summarization workers, or see what their log says.'),
-    oldestRestingMs <= stuckMs
+    oldestIdleMs <= stuckMs
       ? findOk('conversations to erase', rested)
       : findWarning(
           'conversations to erase',
-          `${rested}: they have rested for longer than their policy lets them`,
+          `${rested}: they have been idle for longer than their policy lets them`,
           'Start a worker; if one runs, see its log. Very many that end together take their time.',
         ),
     failedTurns === 0
@@ -93,7 +93,7 @@ function tellAge(count: number, oldestMs: number): string {
 const ASKED = 100;
 /** A turn makes some five calls a step, one after the other. */
 const SLOW_MS = 20;
-/** A beat is due every two seconds, and a lease ends after eight. */
+/** A heartbeat is due every two seconds, and a lease ends after eight. */
 const TOO_SLOW_MS = 1_000;
 const SKEWED_MS = 1_000;
 

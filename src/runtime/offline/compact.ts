@@ -96,8 +96,8 @@ function reportVersion(settled: SettledContext, reasons: readonly Reason[], prep
     tokensAfter,
     bytesAfter: settled.weight.bytes + prepared.overhead.bytes,
     archived,
-    // Not those whose checkpoint was evicted again, for want of room.
-    sequences: segments.filter(({ kind }) => kind === 'checkpoint').length,
+    // Not those whose summary was evicted again, for want of room.
+    sequences: segments.filter(({ kind }) => kind === 'summary').length,
     evicted: lengthOf('evicted'),
     clipped: lengthOf('clipped'),
     floorRelaxed: settled.isFloorRelaxed,

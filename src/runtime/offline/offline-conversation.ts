@@ -1,21 +1,21 @@
 import { buildContext, type Context, type ContextItem, type ContextSource } from '../../domain/context.ts';
-import { type ConversationState, type Gate, OPEN_GATE } from '../../domain/conversation.ts';
+import { type Backoff, type ConversationState, NO_BACKOFF } from '../../domain/conversation.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import { addWeights, type LogEntry, NO_WEIGHT, type WeighedMessage } from '../../domain/message.ts';
 import type { ContextReader } from '../../domain/ports/context-store.ts';
-import { type Checkpoint, START_VERSION, type Version } from '../../domain/version.ts';
+import { START_VERSION, type Summary, type Version } from '../../domain/version.ts';
 
 /** A conversation in memory, as workers see one in a store: its log, its live version and what passes left behind. */
 export class OfflineConversation {
   readonly ref: ConversationRef;
   readonly #entries: LogEntry[] = [];
-  readonly #checkpoints = new Map<string, Checkpoint>();
+  readonly #summaries = new Map<string, Summary>();
   #items: ContextItem[] = [];
   #version = START_VERSION;
   #firstUserSeq: number | undefined;
   #turns = 0;
   #passed = { head: 0, turns: 0 };
-  #gate = OPEN_GATE;
+  #backoff = NO_BACKOFF;
 
   constructor(id: string) {
     this.ref = { tenant: '_', id };
@@ -38,7 +38,7 @@ export class OfflineConversation {
   }
 
   get source(): ContextSource {
-    return { version: this.#version, head: this.head, entries: this.#entries, checkpoints: this.#checkpoints };
+    return { version: this.#version, head: this.head, entries: this.#entries, summaries: this.#summaries };
   }
 
   /** As it is now: the next append adds to its items, a commit makes new ones. */
@@ -56,7 +56,7 @@ export class OfflineConversation {
       openCalls: [],
       size: { version: number, weight, baseTotal, headTotal },
       passed: this.#passed,
-      gate: this.#gate,
+      backoff: this.#backoff,
     };
   }
 
@@ -71,15 +71,15 @@ export class OfflineConversation {
     this.#firstUserSeq ??= seq;
   }
 
-  commit(version: Version, checkpoints: ReadonlyMap<string, Checkpoint>): void {
-    for (const [key, checkpoint] of checkpoints) this.#checkpoints.set(key, checkpoint);
+  commit(version: Version, summaries: ReadonlyMap<string, Summary>): void {
+    for (const [key, summary] of summaries) this.#summaries.set(key, summary);
     this.#version = version;
     this.#items = [...buildContext(this.source).items];
   }
 
   /** What every end of a pass leaves. */
-  endPass(gate: Gate, isCounted: boolean): void {
-    this.#gate = gate;
+  endPass(backoff: Backoff, isCounted: boolean): void {
+    this.#backoff = backoff;
     if (isCounted) this.#passed = { head: this.head, turns: this.#turns };
   }
 

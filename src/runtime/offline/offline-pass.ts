@@ -1,4 +1,4 @@
-import { nextGate } from '../../domain/compaction/breaker.ts';
+import { nextBackoff } from '../../domain/compaction/backoff.ts';
 import type { Reason } from '../../domain/compaction/thresholds.ts';
 import { NO_WEIGHT } from '../../domain/message.ts';
 import { isCounted, type PassOutcome } from '../../domain/pass.ts';
@@ -34,7 +34,7 @@ export class OfflinePasses {
     });
   }
 
-  /** One pass, and what it leaves: the version, if there is one, and the gate. */
+  /** One pass, and what it leaves: the version, if there is one, and the backoff. */
   async run(requested: readonly Reason[]): Promise<TrialOutcome> {
     const { conversation } = this;
     const { state, source, context, firstUserSeq } = conversation;
@@ -52,30 +52,30 @@ export class OfflinePasses {
     return outcome;
   }
 
-  #commit({ settled, reasons, checkpoints }: Extract<TrialOutcome, { kind: 'version' }>): void {
+  #commit({ settled, reasons, summaries }: Extract<TrialOutcome, { kind: 'version' }>): void {
     const { conversation } = this;
     const version = buildVersion({
       head: conversation.head,
       settled,
       reasons,
       live: conversation.version,
-      checkpoints,
+      summaries,
       hashes: this.#prepared.hashes,
       baseTotal: conversation.last?.total ?? NO_WEIGHT,
       overheadBytes: this.#prepared.overhead.bytes,
       durationMs: 0,
       now: systemClock.now(),
     });
-    // The gate is set from the size at which the pass looked, as live.
+    // The backoff is set from the size at which the pass looked, as live.
     this.#end({ kind: 'committed', version: version.number });
-    conversation.commit(version, checkpoints);
+    conversation.commit(version, summaries);
   }
 
   #end(ended: PassOutcome): void {
-    const { gate, size } = this.conversation.state;
+    const { backoff, size } = this.conversation.state;
     const { policy, overhead } = this.#prepared;
     const { tokens } = contextSize(size, overhead);
-    const next = nextGate(gate, ended, tokens, policy.minSequenceTokens);
+    const next = nextBackoff(backoff, ended, tokens, policy.minSequenceTokens);
     this.conversation.endPass(next, isCounted(ended.kind));
   }
 }

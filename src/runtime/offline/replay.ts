@@ -2,7 +2,7 @@ import { isSendable, type Reason } from '../../domain/compaction/thresholds.ts';
 import type { WeighedMessage } from '../../domain/message.ts';
 import { contextSize } from '../../domain/size.ts';
 import type { PreparedAgent } from '../../workers/prepared-agent.ts';
-import { decideStep, decideTurnEnd } from '../../workers/turn/gate.ts';
+import { decideStep, decideTurnEnd } from '../../workers/turn/threshold-check.ts';
 import { OfflinePasses, type SummarizerChain } from './offline-pass.ts';
 
 import { type Cost, PromptCache } from './prompt-cache.ts';
@@ -66,7 +66,7 @@ export class Replay {
     if (reasons.length > 0) await this.#pass(['turn_end']);
   }
 
-  /** What it came to, once the last message was added; where a request would come next, its gate is passed. */
+  /** What it came to, once the last message was added; where a request would come next, its backoff is passed. */
   async end(): Promise<Replayed> {
     const { last, state } = this.#passes.conversation;
     if (last !== undefined && last.message.role !== 'assistant') {
@@ -100,7 +100,7 @@ export class Replay {
     return contextSize(this.#passes.conversation.state.size, this.#prepared.overhead).tokens;
   }
 
-  /** The model step that brought `answer`: gate, wait for a hard pass, send. @returns why a soft pass is asked for */
+  /** The model step that brought `answer`: backoff, wait for a hard pass, send. @returns why a soft pass is asked for */
   async #request(answer: WeighedMessage): Promise<readonly Reason[]> {
     const { conversation } = this.#passes;
     const decision = decideStep(this.#prepared, conversation.state, true);

@@ -4,7 +4,7 @@ import type { SentPart } from '../../wire/sent-parts.ts';
 import type { ArrangedItem } from '../../wire/wire-request.ts';
 
 /**
- * The messages of a request as it is sent, in our own form: system messages in front, checkpoints as the user messages that
+ * The messages of a request as it is sent, in our own form: system messages in front, summaries as the user messages that
  * they are sent as, results behind their calls, nothing empty, a user message first. Formats then differ in spelling alone.
  * @throws orphan_result, duplicate_call where the messages are no history
  */

@@ -3,7 +3,7 @@ import { type ContextSource, rangesToRead } from '../../domain/context.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { ContextReader } from '../../domain/ports/context-store.ts';
-import { type Checkpoint, checkpointSchema, type SeqRange, START_VERSION, type Version } from '../../domain/version.ts';
+import { type SeqRange, START_VERSION, type Summary, summarySchema, type Version } from '../../domain/version.ts';
 import { callRedis } from '../connection.ts';
 import { corruptRecord } from '../corrupt-record.ts';
 import { decodeVersion } from '../decode-version.ts';
@@ -38,11 +38,11 @@ export function bindReadContext(redis: Redis, keyspace: Keyspace): ContextReader
     const head = at.head ?? shape.head;
     checkHead(head, shape);
     const ranges = rangesToRead(version, head);
-    const [entries, checkpoints] = await Promise.all([
+    const [entries, summaries] = await Promise.all([
       readLog(conversation, ranges),
-      readCheckpoints(redis, keyspace.key(conversation, 'cp'), version),
+      readSummaries(redis, keyspace.key(conversation, 'cp'), version),
     ]);
-    const source: ContextSource = { version, head, entries, checkpoints };
+    const source: ContextSource = { version, head, entries, summaries };
     const expected = ranges.reduce((count, { from, to }) => count + to - from + 1, 0);
     if (entries.length < expected) {
       const again = await readShape({ conversation, version: version.number });
@@ -50,7 +50,7 @@ export function bindReadContext(redis: Redis, keyspace: Keyspace): ContextReader
       // Nothing was erased meanwhile, and a log has no gaps.
       throw corruptRecord(keyspace.key(conversation, 'log'), findMissing(ranges, entries), 'an entry is missing');
     }
-    const isWhole = shownKeys(version).every((key) => checkpoints.has(key));
+    const isWhole = shownKeys(version).every((key) => summaries.has(key));
     const isThere = isWhole || (await readShape({ conversation, version: version.number })) !== undefined;
     return isThere ? source : undefined;
   };
@@ -107,14 +107,14 @@ function findMissing(ranges: readonly SeqRange[], { length }: readonly unknown[]
   return '';
 }
 
-async function readCheckpoints(redis: Redis, key: string, version: Version): Promise<Map<string, Checkpoint>> {
+async function readSummaries(redis: Redis, key: string, version: Version): Promise<Map<string, Summary>> {
   const names = shownKeys(version);
   if (names.length === 0) return new Map();
   const texts = await callRedis(() => redis.hmget(key, ...names.map((name) => `k:${name}`)));
   return new Map(
-    names.flatMap((name, index): [string, Checkpoint][] => {
+    names.flatMap((name, index): [string, Summary][] => {
       const text = texts[index] ?? null;
-      return text === null ? [] : [[name, readJson({ key, field: `k:${name}` }, text, checkpointSchema)]];
+      return text === null ? [] : [[name, readJson({ key, field: `k:${name}` }, text, summarySchema)]];
     }),
   );
 }

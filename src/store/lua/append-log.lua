@@ -34,5 +34,5 @@ save_conversation()
 local to = conversation.head
 redis.call('SET', operation, string.format('%d %d', head + 1, to), 'PX', operationMs)
 index_key(operation)
-begin_rest(conversation.ttl)
+start_idle_ttl(conversation.ttl)
 return { 'appended', head + 1, to }

@@ -24,5 +24,5 @@ end
 create_conversation(is_gone or known[1], schema, nobody)
 redis.call('HSET', c, 'forking', operation .. ' ' .. plan, 'forkAgent', agent)
 lease_fork(leaseMs)
-begin_rest(false, ttl)
+start_idle_ttl(false, ttl)
 return { 'copying', 0, plan }

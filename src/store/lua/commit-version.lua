@@ -12,7 +12,7 @@
 -- @include pass-end
 -- @include args
 -- @include put-version
-local passId, owner, outcome, gate, wake = take(), take(), take(), take(), take()
+local passId, owner, outcome, backoff, wake = take(), take(), take(), take(), take()
 local seen, ttl, expected = take(), take(), take()
 local loss = find_pass_loss(passId, owner)
 if loss == 'gone' then return { loss } end
@@ -29,5 +29,5 @@ for _ = 1, tonumber(take()) do
   redis.call('HSETNX', cp, field, take())
 end
 put_version()
-redis.call('HSET', c, 'gate', gate)
+redis.call('HSET', c, 'backoff', backoff)
 return { 'ended', end_pass(passId, outcome, wake, ttl) == 1 and wake or '' }

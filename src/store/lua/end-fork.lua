@@ -1,10 +1,10 @@
 -- Puts the first version of a fork and opens it. Thresholds of turns and messages count from here. One of whose batches some
 -- went with a master that did not hand them on is not opened.
--- ARGV: operation, keys of checkpoints with their count before them; then as put_version
+-- ARGV: operation, keys of summaries with their count before them; then as put_version
 -- Reply: {'done'} | {'incomplete', its head} | {'superseded'} | {'gone'}
 -- @include keys
 -- @include ready
--- @include rest
+-- @include idle-ttl
 -- @include events
 -- @include args
 -- @include put-version
@@ -25,5 +25,5 @@ if not is_complete then return { 'incomplete', head } end
 put_version()
 redis.call('HSET', c, 'forked', state[1], 'passed', state[2] .. ' ' .. (state[3] or 0), 'agent', state[4])
 redis.call('HDEL', c, 'forking', 'forkUntil', 'forkAgent')
-begin_rest(state[5])
+start_idle_ttl(state[5])
 return { 'done' }

@@ -1,5 +1,5 @@
 -- Ends a pass without a version.
--- ARGV: passId, owner, outcome, gate, wake of a turn that waits for it, reasons as they were read, or '*'; ms of the policy's
+-- ARGV: passId, owner, outcome, backoff, wake of a turn that waits for it, reasons as they were read, or '*'; ms of the policy's
 -- time to live, '0' or ''
 -- Reply: {'ended', the wake where it is to be added, else ''} | {'reasons_added'} | {'fenced'} | {'superseded'} | {'gone'}
 -- @include keys
@@ -11,12 +11,12 @@
 -- @include review
 -- @include pass-fence
 -- @include pass-end
-local passId, owner, outcome, gate, wake, seen, ttl = unpack(ARGV)
+local passId, owner, outcome, backoff, wake, seen, ttl = unpack(ARGV)
 local loss = find_pass_loss(passId, owner)
 if loss == 'gone' then return { loss } end
 local ended = find_end(passId)
 if ended then return ended end
 if loss then return { loss } end
 if has_new_reasons(seen) then return { 'reasons_added' } end
-redis.call('HSET', c, 'gate', gate)
+redis.call('HSET', c, 'backoff', backoff)
 return { 'ended', end_pass(passId, outcome, wake, ttl) == 1 and wake or '' }

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Erases a conversation that has rested for its time to live, a batch of its keys at a time, or goes on with an erase that was
+-- Erases a conversation that has been idle for its time to live, a batch of its keys at a time, or goes on with an erase that was
 -- cut off. Decides by what is there now: however late it is called, whatever has happened since counts.
 -- An expiry is told by one call, the one that removed the last of it, and by that also where it is sent again (I5).
 -- ARGV: owner (the call), batch size, goneMs
@@ -25,8 +25,8 @@ local function find_last_due()
   return last
 end
 
--- The earliest time at which it may have rested enough.
-local function find_rest_end(state)
+-- The earliest time at which it may have been idle enough.
+local function find_idle_end(state)
   local ttl, ends = string.match(state[2], '^(%d+) (%d+)$')
   local is_busy = redis.call('LLEN', mb) > 0 or redis.call('EXISTS', pass) == 1 or tonumber(state[4] or 0) > now
   -- The end of what it is busy with begins a rest, which moves the entry; a worker of before this leaves it there.
@@ -44,14 +44,14 @@ local state = redis.call('HMGET', c, 'schema', 'ttl', 'head', 'forkUntil')
 if state[2] and not string.find(state[2], '^%d+ %d+$') then return corrupt(c, 'ttl') end
 local is_there = state[1]
 if is_there and state[2] then
-  local ends = find_rest_end(state)
+  local ends = find_idle_end(state)
   if ends > now then
-    look_after_rest(ends)
+    schedule_idle_check(ends)
     return { 'kept' }
   end
   redis.call('SET', expiry, '', 'PX', gone_ms)
 elseif is_there or redis.call('EXISTS', ix) == 0 then
-  forget_rest()
+  forget_idle_ttl()
   if is_there or redis.call('GET', expiry) ~= owner then return { 'kept' } end
   return { 'expired', tonumber(redis.call('GET', gone)) }
 end

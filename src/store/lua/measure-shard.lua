@@ -1,11 +1,11 @@
 -- What of a shard is past its time, which passes are open, how many failed turns are kept, how many conversations have
 -- rested for longer than they may, and how many records are set aside. Writes nothing: doctors ask, too.
 -- A set of another type counts as empty: the next sweep sets it aside.
--- KEYS: ready, open passes, failed, resting, quarantined. ARGV: most entries that are counted by kind, retentionMs
+-- KEYS: ready, open passes, failed, idle, quarantined. ARGV: most entries that are counted by kind, retentionMs
 -- Reply: {overdue turns, passes, scheduled turns, ms of the oldest, open passes, ms of the oldest, failed turns,
--- overdue resting conversations, ms of the oldest, records set aside}
+-- overdue idle conversations, ms of the oldest, records set aside}
 -- @include clock
-local ready, open_passes, failed, resting, quarantined = unpack(KEYS)
+local ready, open_passes, failed, idle, quarantined = unpack(KEYS)
 local before = '(' .. string.format('%.0f', now)
 local MOST_MS = 9007199254740991
 
@@ -44,6 +44,6 @@ return {
   overdue.t, overdue.p, overdue.d, age_of_first(ready),
   open, oldest_open,
   ask(0, 'ZCOUNT', failed, string.format('%.0f', now - tonumber(ARGV[2])), '+inf'),
-  ask(0, 'ZCOUNT', resting, '-inf', before), age_of_first(resting),
+  ask(0, 'ZCOUNT', idle, '-inf', before), age_of_first(idle),
   ask(0, 'HLEN', quarantined),
 }

@@ -1,5 +1,5 @@
 -- Sets the entry of a conversation aside whose records cannot be worked on, as the caller found.
--- KEYS: ready or resting. ARGV: what the shard's keys begin with, name of the set, member, why
+-- KEYS: ready or idle. ARGV: what the shard's keys begin with, name of the set, member, why
 -- Reply: 1 | 0 where the entry is not there any more
 -- @include clock
 local shard = ARGV[1]

@@ -1,6 +1,6 @@
 -- Puts a version over the live one that no pass made: a restore, or the rollback of a turn. Ends the pass in progress.
 -- ARGV: operation, operationMs, expected version, expected head, 1 where a waiting turn and open calls keep their messages,
--- gate, wake of a turn that waits for the pass; keys of checkpoints with their count before them; then as put_version
+-- backoff, wake of a turn that waits for the pass; keys of summaries with their count before them; then as put_version
 -- Reply: {'replaced'|'known', version, the wake where it is to be added, else ''} | {'changed', live version, head} |
 -- {'busy'} | {'text_gone'} | {'forking', 1 where it was abandoned} | {'not_found'} | {'gone'}
 -- @include keys
@@ -16,7 +16,7 @@
 -- @include args
 -- @include put-version
 local operation, operationMs, expected, head, keeps = opbase .. take(), take(), take(), take(), take() == '1'
-local gate, wake = take(), take()
+local backoff, wake = take(), take()
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
 local known = redis.call('GET', operation)
 if known then
@@ -48,8 +48,8 @@ if passId then
   redis.call('HDEL', c, 'lp', 'lw', 'lf', 'ls')
 end
 put_version()
-redis.call('HSET', c, 'gate', gate)
-begin_rest(state[8])
+redis.call('HSET', c, 'backoff', backoff)
+start_idle_ttl(state[8])
 local added = is_awaited == 1 and wake or ''
 redis.call('SET', operation, number .. ' ' .. added, 'PX', operationMs)
 index_key(operation)

@@ -1,20 +1,20 @@
 -- Claims a shard for a while and answers its due entries, each pushed out: 1 s, doubling to 60 s until somebody claims it.
 -- A sweeper that dies between this and its wakes costs what it had taken that push: with a first one of 5 s the turns of a
 -- killed worker took 13.2 s to go on (p99 of 1,815).
--- A full Redis refuses it, and what is due keeps its time: nothing could be woken. sweep-resting runs then.
+-- A full Redis refuses it, and what is due keeps its time: nothing could be woken. sweep-idle runs then.
 -- Passes that have ended and are listed as open are taken out of that list.
 -- A member or a record that cannot be read is set aside alone; the others go on (I12).
 -- Sent again it answers nothing: what was due comes up again after its push.
--- KEYS: claim of the shard, ready, resting, open passes, failed. ARGV: limit, what the shard's keys begin with, claimMs
--- Reply: {members of ready, longest due first; then those of resting, few, for an erase may wait behind turns},
+-- KEYS: claim of the shard, ready, idle, open passes, failed. ARGV: limit, what the shard's keys begin with, claimMs
+-- Reply: {members of ready, longest due first; then those of idle, few, for an erase may wait behind turns},
 -- {what was set aside: set, member, why}
 -- @include clock
 -- @include claim-shard
-local claim, ready, resting, open_passes, failed = unpack(KEYS)
+local claim, ready, idle, open_passes, failed = unpack(KEYS)
 local shard = ARGV[2]
 -- @include members
 -- @include quarantine
--- @include take-resting
+-- @include take-idle
 local FIRST_PUSH_MS, LAST_PUSH_MS = 1000, 60000
 local MOST_LOOKED_AT = 10
 -- Where the pushes of an entry are counted: the record that its claim resets.
@@ -48,7 +48,7 @@ local function push(member)
 end
 
 for _, member in ipairs(redis.call('ZRANGEBYSCORE', ready, '-inf', now, 'LIMIT', 0, ARGV[1])) do push(member) end
-take_resting(resting, due)
+take_idle(idle, due)
 
 -- Nobody takes from this set, so some of its members are looked at, others each time.
 local start = math.floor(now / 1000) * MOST_LOOKED_AT % math.max(redis.call('ZCARD', failed), 1)

@@ -1,5 +1,5 @@
 import type { PassEnd, PassEndResult, PassLease, PassLost } from '../../domain/ports/pass-store.ts';
-import { encodeGate } from '../conversation-record.ts';
+import { encodeBackoff } from '../conversation-record.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
 
@@ -22,10 +22,10 @@ export function endPass(keyspace: Keyspace): ScriptDefinition<EndRequest, PassEn
 /** The first arguments of every script that ends a pass for its owner. */
 export function endArgs(
   { passId, owner }: PassLease,
-  { outcome, gate, wakeTurn, seenReasons, conversationTtl }: PassEnd,
+  { outcome, backoff, wakeTurn, seenReasons, conversationTtl }: PassEnd,
 ): (string | number)[] {
   const seen = seenReasons?.join(',') ?? '*';
-  return [passId, owner, outcome.kind, encodeGate(gate), wakeTurn, seen, conversationTtl ?? ''];
+  return [passId, owner, outcome.kind, encodeBackoff(backoff), wakeTurn, seen, conversationTtl ?? ''];
 }
 
 export function decodeEnd(answer: EndReply): PassEndResult {

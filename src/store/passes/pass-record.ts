@@ -4,7 +4,7 @@ import { REASONS, type Reason } from '../../domain/compaction/thresholds.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { ClaimedPass } from '../../domain/ports/pass-store.ts';
 import type { Proposal, Verdict } from '../../domain/proposal.ts';
-import { checkpointSchema } from '../../domain/version.ts';
+import { summarySchema } from '../../domain/version.ts';
 import { decodeConversation } from '../conversation-record.ts';
 import { checkVersion } from '../decode-version.ts';
 import type { Keyspace } from '../keys.ts';
@@ -59,7 +59,7 @@ const verdictSchema = z.discriminatedUnion('kind', [
 const shellSchema = z.object({
   id: z.string(),
   version: z.unknown(),
-  checkpoints: z.record(z.string(), checkpointSchema),
+  summaries: z.record(z.string(), summarySchema),
 });
 
 export function decodeProposal(pass: RecordFields): Proposal {

@@ -2,10 +2,10 @@ import type { Redis } from 'ioredis';
 import type { PassStore } from '../../domain/ports/pass-store.ts';
 import type { Keyspace } from '../keys.ts';
 import { bindScript } from '../script.ts';
-import { beatPass } from './beat.ts';
 import { claimPass } from './claim.ts';
 import { checkNumber, commitVersion } from './commit-version.ts';
 import { endPass } from './end.ts';
+import { heartbeatPassScript } from './heartbeat.ts';
 import { parkPass } from './park.ts';
 import { proposeVersion } from './propose.ts';
 import { readReasons } from './read-reasons.ts';
@@ -20,7 +20,7 @@ export function openPassStore(redis: Redis, keyspace: Keyspace): PassStore {
   const request = bindScript(redis, requestPass(keyspace));
   const claim = bindScript(redis, claimPass(keyspace));
   const takeOver = bindScript(redis, takeOverPass(keyspace));
-  const beat = bindScript(redis, beatPass(keyspace));
+  const heartbeat = bindScript(redis, heartbeatPassScript(keyspace));
   const reasons = bindScript(redis, readReasons(keyspace));
   const record = bindScript(redis, recordPlan(keyspace));
   const park = bindScript(redis, parkPass(keyspace));
@@ -32,7 +32,7 @@ export function openPassStore(redis: Redis, keyspace: Keyspace): PassStore {
     requestPass: request,
     claimPass: (conversation, owner, job, wakeTurn) => claim({ conversation, owner, job, wakeTurn }),
     takeOverPass: (conversation, owner, passId) => takeOver({ conversation, owner, passId }),
-    heartbeatPass: beat,
+    heartbeatPass: heartbeat,
     readReasons: reasons,
     recordPlan: (lease, plan) => record({ lease, plan }),
     releasePass: bindScript(redis, releasePass(keyspace)),

@@ -3,8 +3,8 @@ import type { SummaryStore } from '../../domain/ports/summary-store.ts';
 import { callRedis } from '../connection.ts';
 import type { Keyspace } from '../keys.ts';
 import { bindScript } from '../script.ts';
-import { beatSummary } from './beat.ts';
 import { claimSummary } from './claim.ts';
+import { heartbeatSummary } from './heartbeat.ts';
 import { recordSummary } from './record.ts';
 import { partHash, recordPart } from './record-part.ts';
 import { releaseSummary } from './release.ts';
@@ -13,7 +13,7 @@ import { decodeRecord } from './summary-text.ts';
 /** Summaries in Redis, each under a key of its own that expires by itself. */
 export function openSummaryStore(redis: Redis, keyspace: Keyspace): SummaryStore {
   const claim = bindScript(redis, claimSummary(keyspace));
-  const beat = bindScript(redis, beatSummary(keyspace));
+  const heartbeat = bindScript(redis, heartbeatSummary(keyspace));
   const record = bindScript(redis, recordSummary(keyspace));
   const release = bindScript(redis, releaseSummary(keyspace));
   const keepPart = bindScript(redis, recordPart(keyspace));
@@ -25,7 +25,7 @@ export function openSummaryStore(redis: Redis, keyspace: Keyspace): SummaryStore
       return keys.map((key, at) => decodeRecord(texts[at], key));
     },
     claimSummary: (conversation, hash, owner) => claim({ conversation, hash, owner }),
-    beatSummary: (conversation, hash, owner) => beat({ conversation, hash, owner }),
+    heartbeatSummary: (conversation, hash, owner) => heartbeat({ conversation, hash, owner }),
     recordSummary: (lease, summary) => record({ lease, record: summary }),
     releaseSummary: async (conversation, hash, owner) => {
       await release({ conversation, hash, owner });

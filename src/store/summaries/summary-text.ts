@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { SummaryRecord } from '../../domain/ports/summary-store.ts';
-import { checkpointSchema } from '../../domain/version.ts';
+import { summarySchema } from '../../domain/version.ts';
 import { readJson } from '../record-fields.ts';
 
 /** What claims and records begin with, so that a script tells them apart without reading JSON. */
@@ -20,7 +20,7 @@ export function encodeRecord(record: SummaryRecord): string {
 
 const weightSchema = z.object({ tokens: z.number().nonnegative(), bytes: z.number().nonnegative() });
 const recordSchema: z.ZodType<SummaryRecord> = z.discriminatedUnion('status', [
-  z.object({ status: z.literal('accepted'), checkpoint: checkpointSchema, weight: weightSchema }),
+  z.object({ status: z.literal('accepted'), summary: summarySchema, weight: weightSchema }),
   z.object({ status: z.literal('refused'), why: z.string() }),
 ]);
 

@@ -1,8 +1,8 @@
 import type { DueEntry } from '../../domain/ports/sweep-store.ts';
 
-const KINDS: Readonly<Record<string, DueEntry['kind']>> = { t: 'turn', p: 'pass', d: 'scheduled', r: 'resting' };
+const KINDS: Readonly<Record<string, DueEntry['kind']>> = { t: 'turn', p: 'pass', d: 'scheduled', r: 'idle' };
 
-/** A member of `ready` or `resting` read back: `t|tenant|id`, `p|tenant|id`, `d|tenant|id|turn`, `r|tenant|id`. Ids hold no `|`. */
+/** A member of `ready` or `idle` read back: `t|tenant|id`, `p|tenant|id`, `d|tenant|id|turn`, `r|tenant|id`. Ids hold no `|`. */
 export function decodeDueEntry(member: string): DueEntry {
   const [letter = '', tenant = '', id = '', turn] = member.split('|');
   const kind = KINDS[letter];

@@ -17,15 +17,15 @@ export function measureShard(keyspace: Keyspace): ScriptDefinition<number, Shard
       keyspace.ready(shard),
       keyspace.openPasses(shard),
       keyspace.failed(shard),
-      keyspace.resting(shard),
+      keyspace.idle(shard),
       keyspace.quarantined(shard),
     ],
     args: () => [COUNTED, TURN_LIMITS.turnRetentionMs],
     decode: (reply) => {
       const [turn, pass, scheduled, oldestOverdueMs, ...rest] = reply as Reply;
-      const [openPasses, oldestOpenPassMs, failedTurns, resting, oldestRestingMs, quarantined] = rest;
-      const overdue = { turn, pass, scheduled, resting };
-      return { overdue, oldestOverdueMs, openPasses, oldestOpenPassMs, failedTurns, oldestRestingMs, quarantined };
+      const [openPasses, oldestOpenPassMs, failedTurns, idle, oldestIdleMs, quarantined] = rest;
+      const overdue = { turn, pass, scheduled, idle };
+      return { overdue, oldestOverdueMs, openPasses, oldestOpenPassMs, failedTurns, oldestIdleMs, quarantined };
     },
   };
 }
@@ -47,13 +47,13 @@ export function joinMeasures(shards: readonly ShardMeasure[]): ShardMeasure {
       turn: sum(({ overdue }) => overdue.turn),
       pass: sum(({ overdue }) => overdue.pass),
       scheduled: sum(({ overdue }) => overdue.scheduled),
-      resting: sum(({ overdue }) => overdue.resting),
+      idle: sum(({ overdue }) => overdue.idle),
     },
     oldestOverdueMs: most(({ oldestOverdueMs }) => oldestOverdueMs),
     openPasses: sum(({ openPasses }) => openPasses),
     oldestOpenPassMs: most(({ oldestOpenPassMs }) => oldestOpenPassMs),
     failedTurns: sum(({ failedTurns }) => failedTurns),
-    oldestRestingMs: most(({ oldestRestingMs }) => oldestRestingMs),
+    oldestIdleMs: most(({ oldestIdleMs }) => oldestIdleMs),
     quarantined: sum(({ quarantined }) => quarantined),
   };
 }

@@ -1,5 +1,5 @@
 import type { DueEntry } from '../../domain/ports/sweep-store.ts';
-import { type Keyspace, readyMember, restingMember, scheduledMember } from '../keys.ts';
+import { idleMember, type Keyspace, readyMember, scheduledMember } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
 
 interface QuarantineRequest {
@@ -12,18 +12,18 @@ export function quarantine(keyspace: Keyspace): ScriptDefinition<QuarantineReque
     file: 'quarantine',
     keys: ({ entry }) => {
       const shard = keyspace.shardOf(entry.conversation);
-      return [entry.kind === 'resting' ? keyspace.resting(shard) : keyspace.ready(shard)];
+      return [entry.kind === 'idle' ? keyspace.idle(shard) : keyspace.ready(shard)];
     },
     args: ({ entry, why }) => {
       const shard = keyspace.shardOf(entry.conversation);
-      return [keyspace.shardPrefix(shard), entry.kind === 'resting' ? 'resting' : 'ready', memberOf(entry), why];
+      return [keyspace.shardPrefix(shard), entry.kind === 'idle' ? 'idle' : 'ready', memberOf(entry), why];
     },
     decode: (reply) => reply === 1,
   };
 }
 
 export function memberOf({ kind, conversation, turn = '' }: DueEntry): string {
-  if (kind === 'resting') return restingMember(conversation);
+  if (kind === 'idle') return idleMember(conversation);
   return kind === 'scheduled'
     ? scheduledMember(conversation, turn)
     : readyMember(kind === 'turn' ? 't' : 'p', conversation);

@@ -15,10 +15,10 @@ interface SweepRequest {
 type Reply = [due: string[], setAside: string[]];
 
 /** For a Redis that is full. */
-export function sweepResting(keyspace: Keyspace): ScriptDefinition<number, ShardSweep> {
+export function sweepIdle(keyspace: Keyspace): ScriptDefinition<number, ShardSweep> {
   return {
-    file: 'sweep-resting',
-    keys: (shard) => [keyspace.sweep(shard), keyspace.resting(shard)],
+    file: 'sweep-idle',
+    keys: (shard) => [keyspace.sweep(shard), keyspace.idle(shard)],
     args: (shard) => [SWEEP_CLAIM_MS, keyspace.shardPrefix(shard)],
     decode: (reply, shard) => decodeSweep(reply as Reply, shard),
   };
@@ -30,7 +30,7 @@ export function sweepShard(keyspace: Keyspace): ScriptDefinition<SweepRequest, S
     keys: ({ shard }) => [
       keyspace.sweep(shard),
       keyspace.ready(shard),
-      keyspace.resting(shard),
+      keyspace.idle(shard),
       keyspace.openPasses(shard),
       keyspace.failed(shard),
     ],

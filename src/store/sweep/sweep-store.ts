@@ -10,14 +10,14 @@ import { memberOf, quarantine } from './quarantine.ts';
 import { recordWake } from './record-wake.ts';
 import { setRecordAside } from './set-record-aside.ts';
 import { ShardSweeps } from './shard-sweeps.ts';
-import { sweepResting, sweepShard } from './sweep-shard.ts';
+import { sweepIdle, sweepShard } from './sweep-shard.ts';
 
 /** What is due, in Redis. One script a shard; the connection sends those of one call together. */
 export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
   const sweep = bindScript(redis, sweepShard(keyspace));
   const sweeps = new ShardSweeps({
     sweep: (shard, limit) => sweep({ shard, limit }),
-    makeRoom: bindScript(redis, sweepResting(keyspace)),
+    makeRoom: bindScript(redis, sweepIdle(keyspace)),
   });
   const look = bindScript(redis, inspect(keyspace));
   const record = bindScript(redis, recordWake(keyspace));
@@ -28,7 +28,7 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
   return {
     shards: keyspace.shards,
     quarantine: async (entry, why) => {
-      const set = entry.kind === 'resting' ? 'resting' : 'ready';
+      const set = entry.kind === 'idle' ? 'idle' : 'ready';
       const shard = keyspace.shardOf(entry.conversation);
       return (await setAside({ entry, why })) ? { shard, set, name: memberOf(entry), why } : undefined;
     },

@@ -6,7 +6,7 @@ import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
 import { leaseArgs } from './lease.ts';
 
-/** Fields of `cp:<id>`: the context of a turn while it is open; `<turn>`, and behind a line break the last system prompt. */
+/** Fields of `txt:<id>`: the context of a turn while it is open; `<turn>`, and behind a line break the last system prompt. */
 const contextField = (turn: string): string => `c:${turn}`;
 const SYSTEM = 'system';
 

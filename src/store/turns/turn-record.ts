@@ -30,10 +30,10 @@ import type { RecordFields } from '../record-fields.ts';
  * - acceptedAt
  * - dueAt        of a turn that was scheduled: from then on it may be worked on
  * - sweeps       how often a sweep has looked at it, while it is scheduled
- * - ctx          there where its caller gave a context, which lies under `cp:` as `c:<turn>` until it is settled
+ * - ctx          there where its caller gave a context, which lies under `txt:` as `c:<turn>` until it is settled
  * - taken        owner of the first claim since it was accepted or last suspended, until it is settled
  * - trace        span of who enqueued it, where there was one
- * - inputSeq     of its user message; until that is in the log it lies under `cp:` as `i:<turn>`: `tokens bytes`, and on the
+ * - inputSeq     of its user message; until that is in the log it lies under `txt:` as `i:<turn>`: `tokens bytes`, and on the
  *                next line its JSON
  * - s:<step>     `started <at>` or `done <at> <from> <to> <end>`: seqs and end only where there are any
  * - a:<callId>   an answer that came in; once the turn is settled that one came

@@ -3,10 +3,10 @@ import type { TurnIntake, TurnStore } from '../../domain/ports/turn-store.ts';
 import type { Keyspace } from '../keys.ts';
 import { bindScript } from '../script.ts';
 import { acceptTurn } from './accept.ts';
-import { beatTurn } from './beat.ts';
 import { keepSystem, readBriefing } from './briefing.ts';
 import { cancelTurn } from './cancel.ts';
 import { claimTurn } from './claim.ts';
+import { heartbeatTurnScript } from './heartbeat.ts';
 import { listFailed } from './list-failed.ts';
 import { bindListOpen } from './list-open.ts';
 import { readTurn } from './read-turn.ts';
@@ -27,7 +27,7 @@ export function openTurnStore(redis: Redis, keyspace: Keyspace): TurnStore & Tur
   const record = bindScript(redis, recordStep(keyspace));
   const suspend = bindScript(redis, suspendTurn(keyspace));
   const resume = bindScript(redis, resumeTurn(keyspace));
-  const beat = bindScript(redis, beatTurn(keyspace));
+  const heartbeat = bindScript(redis, heartbeatTurnScript(keyspace));
   const release = bindScript(redis, releaseTurn(keyspace));
   const rollBack = bindScript(redis, rollBackVersion(keyspace));
   const settle = bindScript(redis, settleTurn(keyspace));
@@ -36,7 +36,7 @@ export function openTurnStore(redis: Redis, keyspace: Keyspace): TurnStore & Tur
   return {
     accept,
     resume,
-    heartbeat: beat,
+    heartbeat: heartbeat,
     startAlone: bindScript(redis, startAlone(keyspace)),
     release: (lease, wake) => release({ lease, wake }),
     claim: (conversation, owner, wake) => claim({ conversation, owner, wake }),

@@ -1,5 +1,5 @@
 import type { VersionReplacement, VersionReplacementResult } from '../../domain/ports/version-store.ts';
-import { encodeGate } from '../conversation-record.ts';
+import { encodeBackoff } from '../conversation-record.ts';
 import type { Keyspace } from '../keys.ts';
 import { checkNumber } from '../passes/commit-version.ts';
 import { OPERATION_MS, type ScriptDefinition } from '../script.ts';
@@ -18,7 +18,7 @@ export function replaceVersion(keyspace: Keyspace): ScriptDefinition<VersionRepl
     keys: ({ conversation }) => keyspace.conversation(conversation),
     args: (replacement) => {
       checkNumber(replacement);
-      const { operation, expectedVersion, expectedHead, version, gate, keepsNewer, wakeTurn, keepVersions } =
+      const { operation, expectedVersion, expectedHead, version, backoff, keepsNewer, wakeTurn, keepVersions } =
         replacement;
       return [
         operation,
@@ -26,7 +26,7 @@ export function replaceVersion(keyspace: Keyspace): ScriptDefinition<VersionRepl
         expectedVersion,
         expectedHead,
         keepsNewer ? 1 : 0,
-        encodeGate(gate),
+        encodeBackoff(backoff),
         wakeTurn,
         ...shownTexts(version),
         ...versionArgs(version, keepVersions),

@@ -3,11 +3,11 @@ import type { VersionStore } from '../../domain/ports/version-store.ts';
 import type { Keyspace } from '../keys.ts';
 import { bindScript } from '../script.ts';
 import { beginFork } from './begin-fork.ts';
-import { beginRest } from './begin-rest.ts';
 import { copyToFork } from './copy-to-fork.ts';
 import { endFork } from './end-fork.ts';
 import { bindReadTexts } from './read-texts.ts';
 import { replaceVersion } from './replace.ts';
+import { startIdleTtl } from './start-idle-ttl.ts';
 
 /** Versions that services ask for, in Redis. Every write is one script over one conversation. */
 export function openVersionStore(redis: Redis, keyspace: Keyspace): VersionStore {
@@ -15,7 +15,7 @@ export function openVersionStore(redis: Redis, keyspace: Keyspace): VersionStore
   const end = bindScript(redis, endFork(keyspace));
   return {
     replaceVersion: bindScript(redis, replaceVersion(keyspace)),
-    beginRest: bindScript(redis, beginRest(keyspace)),
+    startIdleTtl: bindScript(redis, startIdleTtl(keyspace)),
     readTexts: bindReadTexts(redis, keyspace),
     beginFork: bindScript(redis, beginFork(keyspace)),
     copyToFork: (conversation, operation, batch) => copy({ conversation, operation, batch }),

@@ -1,5 +1,5 @@
 import { REASONS } from '../../domain/compaction/thresholds.ts';
-import { PASS_FALLBACKS, PASS_HOLDS } from '../../domain/pass-events.ts';
+import { BACKOFF_CAUSES, PASS_FALLBACKS } from '../../domain/pass-events.ts';
 import type { ApprovalRefusal } from '../../domain/proposal.ts';
 import { CALL_SECONDS, CONTEXT_TOKENS, COUNTS, cross, type MetricSpec, ONE } from './metric-spec.ts';
 
@@ -33,12 +33,12 @@ export const PASS_METRICS = {
     labels: ['reason'],
     start: cross({ reason: REASONS }),
   },
-  passHolds: {
+  passBackoffs: {
     type: 'counter',
-    name: 'turnfold_pass_holds_total',
+    name: 'turnfold_pass_backoffs_total',
     help: 'Times that there was a reason for a pass and none was asked for: nothing to gain, the breaker is open, or the turn thinks.',
     labels: ['why'],
-    start: cross({ why: PASS_HOLDS }),
+    start: cross({ why: BACKOFF_CAUSES }),
   },
   breakerOpenings: {
     type: 'counter',

@@ -22,10 +22,10 @@ export const SHADOW_METRICS = {
     labels: ['policy'],
     buckets: CONTEXT_TOKENS,
   },
-  shadowCheckpoints: {
+  shadowSummaries: {
     type: 'histogram',
-    name: 'turnfold_shadow_checkpoints',
-    help: 'Checkpoints in the contexts that the policies left, or would have.',
+    name: 'turnfold_shadow_summaries',
+    help: 'Summaries in the contexts that the policies left, or would have.',
     labels: ['policy'],
     buckets: COUNTS,
   },

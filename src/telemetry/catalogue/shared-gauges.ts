@@ -51,7 +51,7 @@ export const SHARED_GAUGES = {
   overdueEntries: {
     type: 'gauge',
     name: 'turnfold_overdue_entries',
-    help: 'Turns, passes, scheduled turns and resting conversations that are past their time: somebody should have looked.',
+    help: 'Turns, passes, scheduled turns and idle conversations that are past their time: somebody should have looked.',
     labels: ['kind'],
   },
   oldestOverdueEntry: {
@@ -63,7 +63,7 @@ export const SHARED_GAUGES = {
   oldestOverdueErase: {
     type: 'gauge',
     name: 'turnfold_oldest_overdue_erase_age_seconds',
-    help: 'For how long the oldest resting conversation should have been erased; one whose erase fails is not seen here.',
+    help: 'For how long the oldest idle conversation should have been erased; one whose erase fails is not seen here.',
     labels: [],
   },
   quarantinedRecords: {

@@ -8,7 +8,7 @@ import type { AnthropicBlock, ImageBlock, ImageMediaType, TextBlock, ToolResultB
 type AssistantItem = Extract<ArrangedItem, { kind: 'assistant' }>;
 type ResultItem = Extract<ArrangedItem, { kind: 'result' }>;
 
-/** The provider's own summary of what came before; its text stands in our checkpoint too. */
+/** The provider's own summary of what came before; its text stands in our summary too. */
 const COMPACTION = 'compaction';
 
 export function writePart(part: SentPart): TextBlock | ImageBlock {
@@ -111,7 +111,7 @@ export function isToolUse(item: RawItem): boolean {
   return item.type === 'tool_use';
 }
 
-/** The provider's compaction, where a checkpoint has it. */
+/** The provider's compaction, where a summary has it. */
 export function findCompaction(raw: readonly RawItem[] = []): AnthropicBlock | undefined {
   const block = raw.findLast((item) => item.type === COMPACTION && item.content !== null);
   return block === undefined ? undefined : asBlock(block);

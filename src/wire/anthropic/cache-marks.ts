@@ -12,12 +12,12 @@ const MARKABLE: ReadonlySet<string> = new Set([
 ] satisfies AnthropicBlock['type'][]);
 
 /**
- * A9: marks the tail and the end of the last checkpoint, which outlives what grows behind it. With the one on system or tools
+ * A9: marks the tail and the end of the last summary, which outlives what grows behind it. With the one on system or tools
  * that is three of the four that the API takes.
  */
-export function markMessages(turns: readonly Turn[], isCheckpoint: (origin: number) => boolean): void {
+export function markMessages(turns: readonly Turn[], isSummary: (origin: number) => boolean): void {
   for (const turn of turns.toReversed()) {
-    const index = turn.origins.findLastIndex(isCheckpoint);
+    const index = turn.origins.findLastIndex(isSummary);
     if (index < 0) continue;
     markBlock(turn, index);
     break;

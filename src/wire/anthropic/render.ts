@@ -35,7 +35,7 @@ export function* renderAnthropicInSlices(
   yield;
   const { turns } = laid;
   const thinking = fitThinking(options.thinking, laid, request.maxOutputTokens);
-  if (options.hasCacheMarks !== false) markMessages(turns, (origin) => request.messages[origin]?.role === 'checkpoint');
+  if (options.hasCacheMarks !== false) markMessages(turns, (origin) => request.messages[origin]?.role === 'summary');
   const body: AnthropicBody = {
     model: request.model,
     max_tokens: request.maxOutputTokens,

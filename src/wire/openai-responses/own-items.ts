@@ -61,7 +61,7 @@ export function isCall({ type }: RawItem): boolean {
 }
 
 /**
- * What the provider made of a context, where a checkpoint has it: the users' messages, which it keeps, and the sealed item
+ * What the provider made of a context, where a summary has it: the users' messages, which it keeps, and the sealed item
  * that stands for all else (R8). Ids are left out: the API takes the items without, and where models reason an id asks for
  * reasoning before it (R3).
  */

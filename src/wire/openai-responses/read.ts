@@ -109,7 +109,7 @@ function readItem(item: RawItem, path: string): ReadPiece[] {
   return parts.map((part) => ({ role: role === 'user' ? role : 'system', parts: [part] }));
 }
 
-/** A compaction stands for what the user and the model said; it is a checkpoint of ours by its mark alone. */
+/** A compaction stands for what the user and the model said; it is a summary of ours by its mark alone. */
 function roleOf({ type }: RawItem): 'user' | 'assistant' {
   return type === 'compaction' ? 'user' : 'assistant';
 }

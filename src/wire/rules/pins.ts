@@ -42,9 +42,9 @@ export function* checkPins(
 ): Sliced<Violation[]> {
   const sought = pins.map((text, index) => ({ path: `pins[${index}]`, text }));
   yield* forEachInSlices(messages, (message, origin) => {
-    // What its provider wrote goes back in the provider's own blocks, of which one or the other may be left out; a checkpoint
+    // What its provider wrote goes back in the provider's own blocks, of which one or the other may be left out; a summary
     // goes inside a tag that its text must not close.
-    if (message.pinned !== true || message.raw !== undefined || message.role === 'checkpoint') return;
+    if (message.pinned !== true || message.raw !== undefined || message.role === 'summary') return;
     for (const text of textsOf(message)) sought.push({ path: `messages[${origin}]`, text: text.toWellFormed() });
   });
   if (sought.length === 0) return [];

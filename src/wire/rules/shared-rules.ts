@@ -1,9 +1,9 @@
 import { describesTools, hasObjectArguments } from './calls.ts';
-import { keepsCheckpointsWithUser } from './checkpoints.ts';
 import { endsAnswerable, startsWithUser } from './ends.ts';
 import { keepsBatchesWhole, pairsCallsAndResults } from './pairing.ts';
 import type { Rules } from './rule.ts';
 import { fits } from './size.ts';
+import { keepsSummariesWithUser } from './summaries.ts';
 import { holdsNothingEmpty, isWellFormed } from './texts.ts';
 import type { BodyView } from './view.ts';
 
@@ -22,5 +22,5 @@ export const sharedRules: Rules<BodyView> = {
   X7: hasObjectArguments,
   X8: isWellFormed,
   X9: fits,
-  X11: keepsCheckpointsWithUser,
+  X11: keepsSummariesWithUser,
 };

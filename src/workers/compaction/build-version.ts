@@ -1,7 +1,7 @@
 import type { SettledContext } from '../../domain/compaction/settle.ts';
 import type { Reason } from '../../domain/compaction/thresholds.ts';
 import type { Weight } from '../../domain/message.ts';
-import type { Checkpoint, Version } from '../../domain/version.ts';
+import type { Summary, Version } from '../../domain/version.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
 export interface VersionParts {
@@ -10,8 +10,8 @@ export interface VersionParts {
   readonly settled: SettledContext;
   readonly reasons: readonly Reason[];
   readonly live: Version;
-  /** the checkpoints that it uses, by key */
-  readonly checkpoints: ReadonlyMap<string, Checkpoint>;
+  /** the summaries that it uses, by key */
+  readonly summaries: ReadonlyMap<string, Summary>;
   readonly hashes: PreparedAgent['hashes'];
   /** the log's total up to head */
   readonly baseTotal: Weight;
@@ -25,7 +25,7 @@ export interface VersionParts {
 /** The record of a version that a pass makes over `live`. */
 export function buildVersion(parts: VersionParts): Version {
   const { head, settled, live, hashes, now } = parts;
-  const models = [...new Set([...parts.checkpoints.values()].map((checkpoint) => checkpoint.model))];
+  const models = [...new Set([...parts.summaries.values()].map((summary) => summary.model))];
   return {
     number: live.number + 1,
     parent: live.number,

@@ -5,7 +5,7 @@ import type { Message } from '../../domain/message.ts';
 import { WIRE_FORMATS } from '../../domain/raw-items.ts';
 import { upperBoundTokens } from '../../domain/size.ts';
 import type { Sliced } from '../../domain/sliced.ts';
-import type { Checkpoint } from '../../domain/version.ts';
+import type { Summary } from '../../domain/version.ts';
 import { wireFormats } from '../../wire/formats.ts';
 import { checkOpenRound } from '../../wire/rules/open-round.ts';
 import { checkOrder } from '../../wire/rules/order.ts';
@@ -24,13 +24,13 @@ export type CheckedAgent = Pick<PreparedAgent, 'agent' | 'policy' | 'system' | '
  * The rules that a settled version breaks: an open round or a pin that is not as it was (X12, X13), and what a request over it
  * would, were it sent with one more user message: of form, order (X10), thinking (A8), pins (X13) and size (X9). In the format of the agent's model, as its
  * adapter renders; of a model without one, in every format, and under nobody's caps.
- * @param checkpoints texts of the new checkpoints, by key
+ * @param summaries texts of the new summaries, by key
  */
 export function* checkVersion(
   prepared: CheckedAgent,
   source: ContextSource,
   settled: Pick<SettledContext, 'segments' | 'weight'>,
-  checkpoints: ReadonlyMap<string, Checkpoint>,
+  summaries: ReadonlyMap<string, Summary>,
 ): Sliced<Violation[]> {
   const { agent, policy, system, tools } = prepared;
   const { profile } = agent.model;
@@ -39,7 +39,7 @@ export function* checkVersion(
   const after = yield* readMessages({
     ...source,
     version: { ...source.version, number, base: source.head, segments: [...settled.segments] },
-    checkpoints: new Map([...source.checkpoints, ...checkpoints]),
+    summaries: new Map([...source.summaries, ...summaries]),
   });
   const request = {
     model: profile.id,

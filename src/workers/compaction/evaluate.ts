@@ -1,4 +1,4 @@
-import { isGateShut } from '../../domain/compaction/breaker.ts';
+import { isBackedOff } from '../../domain/compaction/backoff.ts';
 import { evaluateThresholds, hasHardReason, REASONS, type Reason } from '../../domain/compaction/thresholds.ts';
 import { type ConversationState, sinceLastPass } from '../../domain/conversation.ts';
 import { contextSize } from '../../domain/size.ts';
@@ -22,5 +22,5 @@ export function evaluateRequest(
   const holding = new Set<Reason>(evaluateThresholds(policy, limits, measures));
   for (const reason of requested) if (ASSERTED.has(reason)) holding.add(reason);
   const reasons = REASONS.filter((reason) => holding.has(reason));
-  return hasHardReason(reasons) || !isGateShut(conversation.gate, tokens) ? reasons : [];
+  return hasHardReason(reasons) || !isBackedOff(conversation.backoff, tokens) ? reasons : [];
 }

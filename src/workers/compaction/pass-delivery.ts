@@ -93,13 +93,13 @@ async function advancePass(
     return await new PassEnding(ports, pass).fail('unknown_agent', pass.reasons);
   }
   const prepared = await prepareAsLastTurn(ports.contexts, lease.conversation, found);
-  const beat = ports.timers.every(PASS_LIMITS.beatMs, async () => {
+  const heartbeat = ports.timers.every(PASS_LIMITS.heartbeatMs, async () => {
     await ports.passes.heartbeatPass(lease);
   });
   try {
     return await new PassRun(ports, pass, prepared).advance(fanning);
   } finally {
-    beat.stop();
+    heartbeat.stop();
   }
 }
 

@@ -1,17 +1,17 @@
-import { nextGate, shutForAppends } from '../../domain/compaction/breaker.ts';
+import { backOffAppends, nextBackoff } from '../../domain/compaction/backoff.ts';
 import type { PassPlan } from '../../domain/compaction/plan.ts';
 import type { SettledContext, Settlement } from '../../domain/compaction/settle.ts';
 import type { Reason } from '../../domain/compaction/thresholds.ts';
 import type { EventScope, WorkerEvent } from '../../domain/events.ts';
+import { idleTtlOf } from '../../domain/idle-ttl.ts';
 import { nameConversation } from '../../domain/ids.ts';
 import { PASS_LIMITS, type PassOutcome } from '../../domain/pass.ts';
 import type { PassFallback } from '../../domain/pass-events.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { ClaimedPass, PassEnd, PassEndResult, PassLost } from '../../domain/ports/pass-store.ts';
 import type { ApprovalRefusal, Proposal } from '../../domain/proposal.ts';
-import { restOf } from '../../domain/rest.ts';
 import { contextSize, NO_OVERHEAD } from '../../domain/size.ts';
-import type { Checkpoint, Version } from '../../domain/version.ts';
+import type { Summary, Version } from '../../domain/version.ts';
 import { buildVersion } from './build-version.ts';
 import { findFallbacks } from './pass-fallbacks.ts';
 import type { PassLook } from './pass-look.ts';
@@ -35,13 +35,13 @@ export interface SettledPass {
   /** the last seq that it was settled over */
   readonly head: number;
   readonly live: Version;
-  readonly checkpoints: ReadonlyMap<string, Checkpoint>;
+  readonly texts: ReadonlyMap<string, Summary>;
   readonly look: PassLook;
 }
 
 interface CommittedPass {
   readonly outcome: PassOutcome;
-  readonly checkpoints: ReadonlyMap<string, Checkpoint>;
+  readonly summaries: ReadonlyMap<string, Summary>;
   readonly look: PassLook;
   readonly reasons: readonly Reason[];
   readonly sequences: number;
@@ -60,11 +60,11 @@ type Figures = Partial<
     | 'sequences'
     | 'durationMs'
     | 'fallbacks'
-    | 'opensBreaker'
+    | 'startsBackoff'
   >
 >;
 
-/** Ends a pass, whatever its end: moves the gate, wakes the turn that waited for it, tells the listeners. */
+/** Ends a pass, whatever its end: moves the backoff, wakes the turn that waited for it, tells the listeners. */
 export class PassEnding {
   readonly #ports: CompactionPorts;
   readonly #pass: ClaimedPass;
@@ -84,16 +84,17 @@ export class PassEnding {
     const end = this.#end(outcome, look);
     const result = await this.#ports.passes.endPass(this.#pass.lease, end);
     if (result.status === 'reasons_added') return undefined;
-    // Who does not approve of a proposal shuts the gate, too, which is no breaker.
-    const opensBreaker = outcome.kind === 'no_gain' && end.gate.breakerTokens > look.state.gate.breakerTokens;
-    return await this.#finish(result, outcome, reasons, { ...figures, ...(opensBreaker && { opensBreaker }) });
+    // Who does not approve of a proposal shuts the backoff, too, which is no breaker.
+    const startsBackoff =
+      outcome.kind === 'no_gain' && end.backoff.noGainBelowTokens > look.state.backoff.noGainBelowTokens;
+    return await this.#finish(result, outcome, reasons, { ...figures, ...(startsBackoff && { startsBackoff }) });
   }
 
-  /** Ends as failed, whatever reasons came meanwhile, with the gate as it was. Without a policy where the agent is not known. */
+  /** Ends as failed, whatever reasons came meanwhile, with the backoff as it was. Without a policy where the agent is not known. */
   async fail(code: string, reasons: readonly Reason[], policy?: Policy): Promise<EndedPass> {
     const outcome = { kind: 'failed', code } as const;
-    const { gate } = this.#pass.conversation;
-    const end = { outcome, gate, wakeTurn: this.#ports.ids.next(), ...restOf(policy) };
+    const { backoff } = this.#pass.conversation;
+    const end = { outcome, backoff, wakeTurn: this.#ports.ids.next(), ...idleTtlOf(policy) };
     const result = await this.#ports.passes.endPass(this.#pass.lease, end);
     if (result.status === 'reasons_added') return this.lose('superseded');
     return await this.#finish(result, outcome, reasons, {});
@@ -108,23 +109,23 @@ export class PassEnding {
       const sizes = kind === 'no_gain' ? { tokensBefore: settled.tokensBefore, tokensAfter: settled.tokensAfter } : {};
       return await this.end({ kind }, look, reasons, { sequences, ...sizes });
     }
-    const checkpoints = usedCheckpoints(pass, settled);
-    const version = await this.#buildVersion({ ...pass, checkpoints }, settled);
+    const summaries = usedSummaries(pass, settled);
+    const version = await this.#buildVersion({ ...pass, texts: summaries }, settled);
     if (version === undefined) return this.lose('gone');
     const outcome: PassOutcome = { kind: 'committed', version: version.number };
     const figures = { sequences, ...findFallbacks(plan, settled) };
-    return await this.#commitVersion(version, { outcome, checkpoints, look, reasons, ...figures });
+    return await this.#commitVersion(version, { outcome, summaries, look, reasons, ...figures });
   }
 
   async #commitVersion(
     version: Version,
-    { outcome, checkpoints, look, reasons, ...figures }: CommittedPass,
+    { outcome, summaries, look, reasons, ...figures }: CommittedPass,
   ): Promise<EndedPass | undefined> {
     const result = await this.#ports.passes.commitVersion(this.#pass.lease, {
       ...this.#end(outcome, look),
       expectedVersion: version.number - 1,
       version,
-      checkpoints,
+      summaries,
       whole: look.prepared.texts,
       keepVersions: PASS_LIMITS.keepVersions,
     });
@@ -149,10 +150,10 @@ export class PassEnding {
   ): Promise<WaitingPass | EndedPass | undefined> {
     const { passes, ids, onEvent } = this.#ports;
     const { lease } = this.#pass;
-    const checkpoints = usedCheckpoints(pass, settled);
-    const version = await this.#buildVersion({ ...pass, checkpoints }, settled);
+    const summaries = usedSummaries(pass, settled);
+    const version = await this.#buildVersion({ ...pass, texts: summaries }, settled);
     if (version === undefined) return this.lose('gone');
-    const proposal = { id: ids.next(), version, checkpoints: Object.fromEntries(checkpoints) };
+    const proposal = { id: ids.next(), version, summaries: Object.fromEntries(summaries) };
     const result = await passes.proposeVersion(lease, { proposal, seenReasons: pass.look.requested, reviewMs });
     if (result.status === 'version_changed' || result.status === 'reasons_added') return undefined;
     if (result.status !== 'proposed') return this.lose(result.status);
@@ -165,7 +166,7 @@ export class PassEnding {
 
   /** Commits what somebody approved of. Undefined: as for `commit`. */
   async approve(
-    { version: proposed, checkpoints }: Proposal,
+    { version: proposed, summaries }: Proposal,
     look: PassLook,
     reasons: readonly Reason[],
   ): Promise<EndedPass | undefined> {
@@ -178,9 +179,9 @@ export class PassEnding {
       pinsHash,
       at: this.#ports.clock.now(),
     };
-    const texts = new Map(Object.entries(checkpoints));
+    const texts = new Map(Object.entries(summaries));
     const outcome = { kind: 'approved', version: version.number } as const;
-    return await this.#commitVersion(version, { outcome, checkpoints: texts, look, reasons, sequences: texts.size });
+    return await this.#commitVersion(version, { outcome, summaries: texts, look, reasons, sequences: texts.size });
   }
 
   /** Answers an approval that cannot be carried out; the proposal waits on. `dropped`: it does not, the pass goes on. */
@@ -224,9 +225,9 @@ export class PassEnding {
     const { tokens: messageTokens } = contextSize(state.size, NO_OVERHEAD);
     const { calibration } = overhead;
     const { hardTokens } = limits;
-    const next = nextGate(state.gate, outcome, tokens, policy.minSequenceTokens);
-    const gate = shutForAppends(next, { tokens, messageTokens, calibration, hardTokens });
-    return { outcome, gate, wakeTurn: this.#ports.ids.next(), seenReasons: requested, ...restOf(policy) };
+    const next = nextBackoff(state.backoff, outcome, tokens, policy.minSequenceTokens);
+    const backoff = backOffAppends(next, { tokens, messageTokens, calibration, hardTokens });
+    return { outcome, backoff, wakeTurn: this.#ports.ids.next(), seenReasons: requested, ...idleTtlOf(policy) };
   }
 
   async #finish(
@@ -255,7 +256,7 @@ export class PassEnding {
   }
 
   async #buildVersion(
-    { head, reasons, live, checkpoints, look: { prepared } }: SettledPass,
+    { head, reasons, live, texts: summaries, look: { prepared } }: SettledPass,
     settled: SettledContext,
   ): Promise<Version | undefined> {
     const [last] = await this.#ports.contexts.readLog(this.#pass.lease.conversation, [{ from: head, to: head }]);
@@ -265,7 +266,7 @@ export class PassEnding {
       settled,
       reasons,
       live,
-      checkpoints,
+      summaries,
       hashes: prepared.hashes,
       baseTotal: last.total,
       overheadBytes: prepared.overhead.bytes,
@@ -284,7 +285,7 @@ function isReviewEnd({ kind }: PassOutcome): boolean {
   return kind === 'approved' || kind === 'rejected' || kind === 'expired';
 }
 
-/** Those of the accepted checkpoints that what was settled names. */
-function usedCheckpoints({ checkpoints }: SettledPass, { texts }: SettledContext): Map<string, Checkpoint> {
-  return new Map([...checkpoints].filter(([key]) => texts.includes(key)));
+/** Those of the accepted summaries that what was settled names. */
+function usedSummaries({ texts: written }: SettledPass, { texts }: SettledContext): Map<string, Summary> {
+  return new Map([...written].filter(([key]) => texts.includes(key)));
 }

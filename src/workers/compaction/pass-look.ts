@@ -4,7 +4,7 @@ import type { ContextReader } from '../../domain/ports/context-store.ts';
 import type { PassLease, PassLost, PassStore } from '../../domain/ports/pass-store.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
-/** What a pass finds when it looks. It decides by its last look; the gate is shut for that, and not for what came behind it. */
+/** What a pass finds when it looks. It decides by its last look; the backoff is shut for that, and not for what came behind it. */
 export interface PassLook {
   readonly state: ConversationState;
   /** for which it is asked by now */

@@ -178,25 +178,20 @@ export class PassRun {
     const source = live.head === head ? live : await contexts.readContext(lease.conversation, at);
     if (source === undefined) return undefined;
     this.#head = head;
-    const { summaries, checkpoints } = await readAccepted(
-      this.#ports.summaries,
-      lease.conversation,
-      plan,
-      this.#policy,
-    );
+    const { summaries, texts } = await readAccepted(this.#ports.summaries, lease.conversation, plan, this.#policy);
     const context = source === live ? shown : await eventLoopShare.run(buildInSlices(source));
     const settling = settleSendable(
       { ...this.#request(context, reasons), plan, summaries },
       {
         quarantine: look.state.quarantine,
-        check: (made) => checkVersion(look.prepared, source, made, checkpoints),
+        check: (made) => checkVersion(look.prepared, source, made, texts),
         onRefusal: (refusal) => this.#ending.reject(live.version.number + 1, refusal),
       },
     );
     const settled = await eventLoopShare.run(settling);
     this.#made = { source, settled: settled.kind === 'version' ? settled : undefined };
     if (settled.kind === 'refused') return await this.#ending.fail('invalid_context', reasons, this.#prepared.policy);
-    const pass = { plan, settled, reasons, head, live: live.version, checkpoints, look };
+    const pass = { plan, settled, reasons, head, live: live.version, texts, look };
     const { mode, reviewTtl } = look.prepared.policy;
     return settled.kind === 'version' && mode === 'review' && !hasHardReason(reasons)
       ? await this.#ending.propose(pass, settled, reviewTtl)

@@ -11,7 +11,7 @@ import type { PreparedAgent } from '../prepared-agent.ts';
 import { hashSegments } from '../segments-hash.ts';
 import { isThinkingLoopOpen } from '../thinking-loop.ts';
 import { checkVersion } from './check-version.ts';
-import { weighEdits } from './edited-checkpoints.ts';
+import { weighEdits } from './edited-summaries.ts';
 import type { EndedPass, PassEnding, WaitingPass } from './pass-ending.ts';
 import { lookAtPass, type PassLook } from './pass-look.ts';
 import type { CompactionPorts } from './ports.ts';
@@ -75,10 +75,10 @@ export class Review {
     live: ContextSource,
     { prepared }: PassLook,
   ): Promise<Proposal | ApprovalRefusal> {
-    const ranges = new Set(Object.values(proposal.checkpoints).map(rangeName));
+    const ranges = new Set(Object.values(proposal.summaries).map(rangeName));
     const wrong = Object.keys(edits).find((range) => !ranges.has(range) || edits[range]?.trim() === '');
     if (wrong !== undefined) {
-      const why = ranges.has(wrong) ? 'a checkpoint has to say something' : 'no new checkpoint has this range';
+      const why = ranges.has(wrong) ? 'a summary has to say something' : 'no new summary has this range';
       return { code: 'invalid_input', field: `edits.${wrong}`, message: why };
     }
     const { overhead } = prepared;
@@ -92,7 +92,7 @@ export class Review {
 
   /** All that is asked of a version that a pass makes, over what has been appended since. */
   *#findRefusal(
-    { version, checkpoints }: Proposal,
+    { version, summaries }: Proposal,
     edits: Edits,
     live: ContextSource,
     { state, prepared }: PassLook,
@@ -121,7 +121,7 @@ export class Review {
     const appended = segmentBehind(version, live.head, items);
     const segments = appended === undefined ? version.segments : [...version.segments, appended];
     const weight = addWeights(version.weight, appended?.weight ?? { tokens: 0, bytes: 0 });
-    const texts = new Map(Object.entries(checkpoints));
+    const texts = new Map(Object.entries(summaries));
     const [violation] = yield* checkVersion(prepared, live, { segments, weight }, texts);
     return violation && blame(edits, `${violation.rule}: ${violation.message}`);
   }

@@ -1,7 +1,7 @@
 import { requestTokens } from '../../domain/compaction/request-size.ts';
 import type { SettledContext } from '../../domain/compaction/settle.ts';
 import { buildInSlices, type Context, type ContextItem, type ContextSource, weighItems } from '../../domain/context.ts';
-import { OPEN_GATE } from '../../domain/conversation.ts';
+import { NO_BACKOFF } from '../../domain/conversation.ts';
 import type { EventListener } from '../../domain/events.ts';
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
 import type { PassMeasure } from '../../domain/pass-events.ts';
@@ -90,8 +90,8 @@ async function tryShadow(
   context: Context,
 ): Promise<PassMeasure> {
   const { conversation, source, requested, firstUserSeq, refusedTokens } = pass;
-  // The gate is shut for what the live policy could not do.
-  const state = { ...pass.state, gate: OPEN_GATE };
+  // The backoff is shut for what the live policy could not do.
+  const state = { ...pass.state, backoff: NO_BACKOFF };
   const summaries = new TrialSummaries({
     ...ports,
     conversation,
@@ -140,7 +140,7 @@ function measureContext(
     strategy,
     tokensBefore,
     tokensAfter,
-    checkpoints: segments.filter(({ kind }) => kind === 'checkpoint').length,
+    summaries: segments.filter(({ kind }) => kind === 'summary').length,
     evictedTokens: weighItems(evictedItems(items, segments)).tokens,
   };
 }

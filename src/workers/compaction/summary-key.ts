@@ -1,5 +1,5 @@
 import type { Policy } from '../../domain/policy.ts';
-import type { Checkpoint, SeqRange } from '../../domain/version.ts';
+import type { SeqRange, Summary } from '../../domain/version.ts';
 import { hashOf } from '../fixed-texts.ts';
 
 /**
@@ -16,11 +16,11 @@ export function summaryKey(
 }
 
 /**
- * Under which versions name a checkpoint's text: by all that it says. A range may get another text once its summary has
+ * Under which versions name a summary's text: by all that it says. A range may get another text once its summary has
  * expired, or in a fork, while a kept version still shows the first.
  */
-export function checkpointKey(checkpoint: Checkpoint): string {
-  return hashOf(JSON.stringify(checkpoint));
+export function summaryTextKey(summary: Summary): string {
+  return hashOf(JSON.stringify(summary));
 }
 
 /** Id of a child job: unique per delivery, since an id that is used again would fail its new parent. */

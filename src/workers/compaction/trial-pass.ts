@@ -5,7 +5,7 @@ import type { Reason } from '../../domain/compaction/thresholds.ts';
 import { type Context, type ContextSource, messagesOf } from '../../domain/context.ts';
 import type { ConversationState } from '../../domain/conversation.ts';
 import type { Sliced } from '../../domain/sliced.ts';
-import type { Checkpoint } from '../../domain/version.ts';
+import type { Summary } from '../../domain/version.ts';
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import type { Violation } from '../../wire/wire-request.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
@@ -37,7 +37,7 @@ export type TrialOutcome = { readonly reasons: readonly Reason[] } & (
       readonly kind: 'version';
       readonly settled: SettledContext;
       /** those that it uses, by key */
-      readonly checkpoints: ReadonlyMap<string, Checkpoint>;
+      readonly summaries: ReadonlyMap<string, Summary>;
     }
   | { readonly kind: 'infeasible'; readonly details: BudgetInfeasible }
   /** what it would have committed breaks a rule of a format */
@@ -57,14 +57,13 @@ export async function tryPass(trial: TrialRequest): Promise<TrialOutcome> {
   const plan = await eventLoopShare.run(planInSlices(request));
   if (plan.infeasible !== undefined) return { kind: 'infeasible', details: plan.infeasible, reasons };
   if (plan.kind === 'none' || plan.kind === 'infeasible') return { kind: 'none', reasons };
-  const { summaries, checkpoints } = await trial.complete(plan);
+  const { summaries, texts } = await trial.complete(plan);
   let refusal: Refusal = { codes: [], message: '' };
   const settling = settleSendable(
     { ...request, plan, summaries },
     {
       quarantine: state.quarantine,
-      check: (made) =>
-        trial.isUnchecked === true ? withoutViolations() : checkVersion(prepared, source, made, checkpoints),
+      check: (made) => (trial.isUnchecked === true ? withoutViolations() : checkVersion(prepared, source, made, texts)),
       onRefusal: (found) => {
         refusal = found;
       },
@@ -73,8 +72,8 @@ export async function tryPass(trial: TrialRequest): Promise<TrialOutcome> {
   const settled = await eventLoopShare.run(settling);
   switch (settled.kind) {
     case 'version': {
-      const used = new Map([...checkpoints].filter(([key]) => settled.texts.includes(key)));
-      return { kind: 'version', settled, checkpoints: used, reasons };
+      const used = new Map([...texts].filter(([key]) => settled.texts.includes(key)));
+      return { kind: 'version', settled, summaries: used, reasons };
     }
     case 'refused':
       return { kind: 'refused', refusal, reasons };

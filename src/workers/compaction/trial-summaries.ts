@@ -71,7 +71,7 @@ export class TrialSummaries {
         const record = this.#records.get(hash);
         return record === undefined ? { status: 'claimed' } : { status: 'known', record };
       },
-      beatSummary: async () => true,
+      heartbeatSummary: async () => true,
       recordSummary: async ({ hash }, record) => {
         this.#records.set(hash, record);
         return 'recorded';

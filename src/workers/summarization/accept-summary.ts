@@ -1,9 +1,9 @@
-import { renderWidestCheckpoint } from '../../domain/checkpoint.ts';
 import type { Weight } from '../../domain/message.ts';
 import type { SummarizationTask } from '../../domain/ports/queue.ts';
 import type { SummaryAnswer } from '../../domain/ports/summarizer.ts';
 import type { SummaryRecord } from '../../domain/ports/summary-store.ts';
-import type { Checkpoint } from '../../domain/version.ts';
+import { renderWidestSummary } from '../../domain/summary.ts';
+import type { Summary } from '../../domain/version.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
 type Own = Extract<SummaryAnswer, { status: 'written' }>['own'];
@@ -12,23 +12,23 @@ type Own = Extract<SummaryAnswer, { status: 'written' }>['own'];
 export async function acceptSummary(
   prepared: Pick<PreparedAgent, 'weigh'>,
   task: SummarizationTask,
-  checkpoint: Checkpoint,
+  summary: Summary,
   own?: Own,
 ): Promise<SummaryRecord> {
-  if (checkpoint.text.trim() === '') return { status: 'refused', why: 'empty' };
-  const weight = await weighCheckpoint(prepared, checkpoint, own);
+  if (summary.text.trim() === '') return { status: 'refused', why: 'empty' };
+  const weight = await weighSummary(prepared, summary, own);
   if (weight.tokens >= task.sequence.tokens)
     return { status: 'refused', why: `${weight.tokens} tokens, not smaller than ${task.sequence.tokens}` };
-  return { status: 'accepted', checkpoint: own === undefined ? checkpoint : { ...checkpoint, raw: own.raw }, weight };
+  return { status: 'accepted', summary: own === undefined ? summary : { ...summary, raw: own.raw }, weight };
 }
 
 /** Of its larger form: which one is sent depends on the model, and on what stands before it. */
-async function weighCheckpoint(
+async function weighSummary(
   { weigh }: Pick<PreparedAgent, 'weigh'>,
-  { text, covers }: Checkpoint,
+  { text, covers }: Summary,
   own: Own,
 ): Promise<Weight> {
-  const { tokens, bytes } = await weigh({ role: 'checkpoint', content: renderWidestCheckpoint(text, covers) });
+  const { tokens, bytes } = await weigh({ role: 'summary', content: renderWidestSummary(text, covers) });
   if (own === undefined) return { tokens, bytes };
   return {
     tokens: Math.max(tokens, own.tokens),

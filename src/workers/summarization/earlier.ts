@@ -2,14 +2,14 @@ import type { ConversationState } from '../../domain/conversation.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { SummarizationTask } from '../../domain/ports/queue.ts';
-import type { EarlierCheckpoint } from '../../domain/ports/summarizer.ts';
-import type { Checkpoint, Version } from '../../domain/version.ts';
+import type { EarlierSummary } from '../../domain/ports/summarizer.ts';
+import type { Summary, Version } from '../../domain/version.ts';
 import type { SummarizationPorts } from './ports.ts';
 import { withoutUserTexts } from './user-texts.ts';
 
-/** The checkpoints of a sequence that a summary may be made from. */
+/** The summaries of a sequence that a summary may be made from. */
 export interface Earlier {
-  readonly checkpoints: readonly EarlierCheckpoint[];
+  readonly summaries: readonly EarlierSummary[];
   /** under which versions name their texts */
   readonly keys: readonly string[];
   /** that a summary made from them has */
@@ -36,9 +36,9 @@ export async function findStanding(
   if (source === undefined) return opening;
   const found = source.version.segments.flatMap((segment) => {
     const isWithin = segment.from >= sequence.from && segment.to <= sequence.to;
-    if (segment.kind !== 'checkpoint' || !isWithin) return [];
-    const checkpoint = source.checkpoints.get(segment.text);
-    return checkpoint === undefined ? [] : [{ key: segment.text, checkpoint }];
+    if (segment.kind !== 'summary' || !isWithin) return [];
+    const summary = source.summaries.get(segment.text);
+    return summary === undefined ? [] : [{ key: segment.text, summary }];
   });
   const earlier = chooseEarlier(found, policy);
   return earlier === undefined ? opening : { ...opening, earlier };
@@ -46,7 +46,7 @@ export async function findStanding(
 
 interface Found {
   readonly key: string;
-  readonly checkpoint: Checkpoint;
+  readonly summary: Summary;
 }
 
 /**
@@ -55,20 +55,20 @@ interface Found {
  * the log behind it may be larger than the window: it has no such limit.
  */
 function chooseEarlier(found: readonly Found[], policy: Policy): Earlier | undefined {
-  const depth = 1 + Math.max(0, ...found.map(({ checkpoint }) => checkpoint.depth));
+  const depth = 1 + Math.max(0, ...found.map(({ summary }) => summary.depth));
   const isTooDeep = depth > PASS_LIMITS.maxSummaryDepth && policy.summarizer !== 'native';
   if (found.length === 0 || isTooDeep || !found.every(isModelMade)) return undefined;
-  const checkpoints = found.map(({ checkpoint: { text, covers, raw } }) => ({
+  const summaries = found.map(({ summary: { text, covers, raw } }) => ({
     text: withoutUserTexts(text),
     covers,
     ...(raw === undefined ? {} : { raw }),
   }));
-  return { checkpoints, keys: found.map(({ key }) => key), depth };
+  return { summaries, keys: found.map(({ key }) => key), depth };
 }
 
 /** The structural summarizer stood in: its outline holds less than a model finds in the log. */
-function isModelMade({ checkpoint }: Found): boolean {
-  return checkpoint.model !== 'structural';
+function isModelMade({ summary }: Found): boolean {
+  return summary.model !== 'structural';
 }
 
 /** What was evicted is not sent. */

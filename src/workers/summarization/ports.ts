@@ -14,7 +14,7 @@ export interface SummarizationPorts {
   readonly contexts: Pick<ContextReader, 'readConversation' | 'readContext' | 'readLog'>;
   readonly summaries: Pick<
     SummaryStore,
-    'claimSummary' | 'beatSummary' | 'recordSummary' | 'releaseSummary' | 'readPart' | 'recordPart'
+    'claimSummary' | 'heartbeatSummary' | 'recordSummary' | 'releaseSummary' | 'readPart' | 'recordPart'
   >;
   /** the chain for a policy: tried in order, the structural summarizer last */
   readonly summarizers: (policy: Policy, agent: string) => readonly Summarizer[];

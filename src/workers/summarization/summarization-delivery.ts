@@ -90,8 +90,8 @@ async function runClaimed(
 ): Promise<TaskEnd> {
   const { conversation, passId, hash, owner } = lease;
   const held = holdRecords(ports, delivery);
-  const beat = ports.timers.every(PASS_LIMITS.beatMs, async () => {
-    await ports.summaries.beatSummary(conversation, hash, owner);
+  const heartbeat = ports.timers.every(PASS_LIMITS.heartbeatMs, async () => {
+    await ports.summaries.heartbeatSummary(conversation, hash, owner);
   });
   try {
     const prepared = ports.agents.find(state.agent);
@@ -115,7 +115,7 @@ async function runClaimed(
     ports.onEvent({ type: 'worker_failed', where: 'summarization', ...nameConversation(conversation), passId, error });
     return endedAs('failed');
   } finally {
-    beat.stop();
+    heartbeat.stop();
   }
 }
 
@@ -157,7 +157,7 @@ function attendChain(
 function endWith(record: SummaryRecord, summarized: Summarized): TaskEnd {
   const refusals = tellRefusals(summarized);
   if (record.status === 'refused') return endedAs('refused', refusals);
-  const written = { by: record.checkpoint.model, isFallback: summarized.isFallback };
+  const written = { by: record.summary.model, isFallback: summarized.isFallback };
   return endedAs('written', { tokens: record.weight.tokens, written, ...refusals });
 }
 

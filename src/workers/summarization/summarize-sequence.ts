@@ -26,7 +26,7 @@ export interface Summarized {
 }
 
 /**
- * Summarizes one sequence from the log, masks and cuts of the context aside; an earlier checkpoint in it may be updated. Tries
+ * Summarizes one sequence from the log, masks and cuts of the context aside; an earlier summary in it may be updated. Tries
  * the chain until one text is accepted.
  * @throws what a summarizer threw while attempts remain; StoppedWork, when the worker stops
  */
@@ -78,7 +78,7 @@ async function trySummarizer(
   const isUpdate = answer.isUpdate === true && one.earlier !== undefined;
   // A model may overrun what it was asked for.
   const text = await prepared.counter.clipStart(answer.text, request.maxTokens);
-  const checkpoint = {
+  const summary = {
     // Users' texts alone are no summary.
     text: text.trim() === '' ? '' : userTexts + text,
     covers: request.range,
@@ -86,7 +86,7 @@ async function trySummarizer(
     depth: isUpdate ? one.earlier.depth : 1,
     model: summarizer.id,
   };
-  return await acceptSummary(prepared, delivery.task, checkpoint, answer.own);
+  return await acceptSummary(prepared, delivery.task, summary, answer.own);
 }
 
 async function askSummarizer({

@@ -1,9 +1,9 @@
-import { renderWidestCheckpoint } from '../../domain/checkpoint.ts';
 import { nameConversation } from '../../domain/ids.ts';
 import type { LogEntry } from '../../domain/message.ts';
 import type { SummarizationDelivery } from '../../domain/ports/handlers.ts';
 import type { SummarizationTask } from '../../domain/ports/queue.ts';
 import type { SummaryRequest } from '../../domain/ports/summarizer.ts';
+import { renderWidestSummary } from '../../domain/summary.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { findAsked } from '../user-messages.ts';
 import type { Standing } from './earlier.ts';
@@ -78,7 +78,7 @@ export async function createRequest(
         outcome,
       }),
     ...(asked === undefined ? {} : { asked }),
-    ...(earlier === undefined ? {} : { earlier: earlier.checkpoints }),
+    ...(earlier === undefined ? {} : { earlier: earlier.summaries }),
     ...(opensVersion === undefined ? {} : { opensVersion }),
   };
   return { status: 'prepared', request, userTexts };
@@ -98,6 +98,6 @@ function summaryCap({ policy }: PreparedAgent, entries: readonly LogEntry[]): nu
 /** Rendered always less than what it replaces. */
 function summaryRoom({ counter }: PreparedAgent, sequence: SummarizationTask['sequence']): number {
   // Around a text: without one the frame's two line breaks would count as a single token.
-  const frameTokens = counter.countSync(renderWidestCheckpoint('x', sequence)) + MESSAGE_TOKENS;
+  const frameTokens = counter.countSync(renderWidestSummary('x', sequence)) + MESSAGE_TOKENS;
   return sequence.tokens - frameTokens - 1;
 }

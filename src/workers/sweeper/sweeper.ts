@@ -32,11 +32,11 @@ export interface Sweeper {
 
 /**
  * Makes up for every wake that was lost: looks at what is due and wakes it where nobody holds it and no wake is on its way.
- * Erases conversations that have rested for as long as their policy lets them.
+ * Erases conversations that have been idle for as long as their policy lets them.
  * It runs in every worker; the shards are claimed for a second each, so many workers sweep no more than one.
  */
 export function createSweeper(ports: SweeperPorts): Sweeper {
-  let beat: { stop(): void } | undefined;
+  let heartbeat: { stop(): void } | undefined;
   let isStopped = false;
   let sweeping: Promise<unknown> = Promise.resolve();
   const report = (error: unknown, conversation?: ConversationRef): void => {
@@ -67,15 +67,15 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
     const { due, setAside: found, failure } = await ports.sweep.sweepShards(shards, BATCH);
     for (const record of found) ports.onEvent({ type: 'record_quarantined', ...record });
     // Somebody waits for a turn and nobody for an erase: first what is to be woken, of all shards.
-    const woken = await lanes.handleAll(due.filter(({ kind }) => kind !== 'resting'));
-    await lanes.handleAll(due.filter(({ kind }) => kind === 'resting'));
+    const woken = await lanes.handleAll(due.filter(({ kind }) => kind !== 'idle'));
+    await lanes.handleAll(due.filter(({ kind }) => kind === 'idle'));
     if (failure !== undefined) throw failure;
     return woken;
   };
   return {
     sweepOnce,
     start() {
-      beat = ports.timers.every(INTERVAL_MS, async () => {
+      heartbeat = ports.timers.every(INTERVAL_MS, async () => {
         try {
           const sweep = sweepOnce();
           sweeping = sweep.catch(() => undefined);
@@ -87,7 +87,7 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
     },
     async stop() {
       isStopped = true;
-      beat?.stop();
+      heartbeat?.stop();
       await sweeping;
     },
   };
@@ -95,7 +95,7 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
 
 async function handleEntry(ports: SweeperPorts, entry: DueEntry): Promise<boolean> {
   const { conversation } = entry;
-  if (entry.kind === 'resting') {
+  if (entry.kind === 'idle') {
     const expired = await ports.sweep.expire(conversation, ports.ids.next());
     if (expired.status === 'expired') {
       ports.onEvent({

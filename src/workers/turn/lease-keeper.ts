@@ -5,7 +5,7 @@ import { LostTurn } from './lost-turn.ts';
 export interface LeaseKeeperOptions {
   readonly turns: Pick<TurnStore, 'heartbeat'>;
   readonly timers: Timers;
-  readonly beatMs: number;
+  readonly heartbeatMs: number;
   readonly leaseMs: number;
 }
 
@@ -13,20 +13,20 @@ type Stoppable = ReturnType<Timers['after']>;
 
 /**
  * Keeps the lease of one claimed turn and aborts its work when the lease is lost. Lives from the claim until the work
- * has ended; a beat answered after the lease was given back finds nobody who listens.
+ * has ended; a heartbeat answered after the lease was given back finds nobody who listens.
  */
 export class LeaseKeeper {
   readonly lease: TurnLease;
   readonly #options: LeaseKeeperOptions;
   readonly #work = new AbortController();
-  readonly #beat: Stoppable;
+  readonly #heartbeat: Stoppable;
   #expiry: Stoppable;
   #isStopped = false;
 
   constructor(lease: TurnLease, options: LeaseKeeperOptions) {
     this.lease = lease;
     this.#options = options;
-    this.#beat = options.timers.every(options.beatMs, () => this.#renew());
+    this.#heartbeat = options.timers.every(options.heartbeatMs, () => this.#renew());
     this.#expiry = this.#expireLater();
   }
 
@@ -41,14 +41,14 @@ export class LeaseKeeper {
     this.#work.abort(reason);
   }
 
-  /** No further beats; the work goes on. */
+  /** No further heartbeats; the work goes on. */
   stop(): void {
     this.#isStopped = true;
-    this.#beat.stop();
+    this.#heartbeat.stop();
     this.#expiry.stop();
   }
 
-  /** Throws where the store does not answer, which is no loss: the next beat may be answered, and the lease runs on. */
+  /** Throws where the store does not answer, which is no loss: the next heartbeat may be answered, and the lease runs on. */
   async #renew(): Promise<void> {
     const { status } = await this.#options.turns.heartbeat(this.lease);
     if (this.#isStopped) return;

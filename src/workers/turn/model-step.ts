@@ -3,9 +3,8 @@ import type { ModelAnswer } from '../../domain/model.ts';
 import { contextSize, upperBoundTokens } from '../../domain/size.ts';
 import { type AnswerEnd, TURN_LIMITS } from '../../domain/turn.ts';
 import { countPictures } from '../../tokens/message-tokens.ts';
-import { tellOfHold } from '../pass-request.ts';
+import { reportBackoff } from '../pass-request.ts';
 import { waitsForAnswer } from '../thinking-loop.ts';
-import { decideStep, type SoftPass } from './gate.ts';
 import { askForPass, type DecideAgain, failAsRefused, failIfInfeasible, waitForRoom } from './make-room.ts';
 import { type AnsweredStep, readAnswer } from './model-answer.ts';
 import { callModel, type ModelCallResult, type ModelFailure } from './model-call.ts';
@@ -13,6 +12,7 @@ import { rollBackRefused } from './refused-version.ts';
 import { idempotencyKey, mustHandBack, type RunningTurn } from './running-turn.ts';
 import { countModelSteps, countSteps, countWaits, mayWaitForPass, modelKey, overflowKey } from './step-keys.ts';
 import { TextTeller } from './text-teller.ts';
+import { decideStep, type SoftPass } from './threshold-check.ts';
 import { failTurn, HANDED_BACK, type TurnEnd } from './turn-end.ts';
 import { waitForRetry } from './waiting.ts';
 
@@ -27,7 +27,7 @@ export interface Answered {
   readonly end?: AnswerEnd | undefined;
 }
 
-/** Takes the turn's next model step: gate, call, record. */
+/** Takes the turn's next model step: backoff, call, record. */
 export async function takeModelStep(run: RunningTurn): Promise<Answered | TurnEnd> {
   const { journal, prepared } = run;
   if (mustHandBack(run)) return HANDED_BACK;
@@ -182,7 +182,7 @@ async function askForSoftPass(
   messages: readonly Message[],
 ): Promise<void> {
   const hold = reasons.length > 0 && waitsForAnswer(reasons, messages) ? 'thinking' : shut;
-  if (hold !== undefined) tellOfHold(run.ports, run.keeper.lease.conversation, hold);
+  if (hold !== undefined) reportBackoff(run.ports, run.keeper.lease.conversation, hold);
   else if (reasons.length > 0) await askForPass(run, { reasons });
 }
 

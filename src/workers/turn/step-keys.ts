@@ -4,7 +4,7 @@ import type { StepRecord, WaitKind } from '../../domain/turn.ts';
  * Keys of a turn's steps. Deterministic, so that a step that is run again records its outcome once.
  *
  * What a step may wait for, each pass once, and the marks that say so, in the order of their writing:
- *   the pass that the gate asks for          waited-compaction-<step>-1
+ *   the pass that the backoff asks for          waited-compaction-<step>-1
  *   one for a size that was refused          overflow-<step>, waited-overflow-<step>-1
  *   one after a rollback of either's         rollback-<step>, waited-rollback-<step>-1: owed from the one to the other
  *   a pass that did not settle the size      unsettled-<step>-1, -2, …: not the wait above
@@ -42,7 +42,7 @@ export function rollbackKey(step: string): string {
   return `rollback-${step}`;
 }
 
-/** What a step has waited for: `compaction` is here the pass that the gate asked for alone. */
+/** What a step has waited for: `compaction` is here the pass that the backoff asked for alone. */
 type Waited = WaitKind | 'overflow' | 'rollback';
 
 /**

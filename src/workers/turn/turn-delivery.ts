@@ -4,16 +4,16 @@ import type { Traced } from '../../domain/ports/tracing.ts';
 import { type ClaimedTurn, type ClaimResult, isLost } from '../../domain/ports/turn-store.ts';
 import { isOutage } from '../../domain/redis-errors.ts';
 import { TURN_LIMITS, type WaitKind } from '../../domain/turn.ts';
-import { requestPass, tellOfHold } from '../pass-request.ts';
+import { reportBackoff, requestPass } from '../pass-request.ts';
 import { StoppedWork, unlessAborted } from '../shutdown.ts';
 import type { SoloHold } from '../solo-lock.ts';
 import { enterPlace, postpone, waitWithin } from '../work-place.ts';
 import { BrokenDelivery } from './broken-delivery.ts';
 import { ContextCache } from './context-cache.ts';
-import { decideTurnEnd } from './gate.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { LostTurn } from './lost-turn.ts';
 import type { RunningTurn } from './running-turn.ts';
+import { decideTurnEnd } from './threshold-check.ts';
 import { briefTurn } from './turn-briefing.ts';
 import { TURN_SETTINGS, type TurnDependencies, type TurnSettings } from './turn-dependencies.ts';
 import { endTurn, failTurn, HANDED_BACK } from './turn-end.ts';
@@ -182,7 +182,7 @@ export class TurnDelivery {
   ): Promise<ClaimedTurn | undefined> {
     const { calibration } = prepared.overhead;
     const { reasons, hold } = decideTurnEnd(prepared, journal.conversation);
-    if (hold !== undefined) tellOfHold(this.#ports, this.#conversation, hold);
+    if (hold !== undefined) reportBackoff(this.#ports, this.#conversation, hold);
     if (reasons.length === 0) return next;
     try {
       const passId = await requestPass(this.#ports, this.#conversation, { reasons, calibration });

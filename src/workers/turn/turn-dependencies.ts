@@ -52,7 +52,7 @@ export interface TurnSettings {
   /** from this age on a delivery claims no further turn */
   readonly maxDeliveryMs: number;
   readonly stepTimeoutMs: number;
-  readonly beatMs: number;
+  readonly heartbeatMs: number;
   readonly leaseMs: number;
 }
 
@@ -60,7 +60,7 @@ export const TURN_SETTINGS: TurnSettings = {
   maxTurns: 16,
   maxDeliveryMs: 2_000,
   stepTimeoutMs: TURN_LIMITS.stepTimeoutMs,
-  beatMs: TURN_LIMITS.beatMs,
+  heartbeatMs: TURN_LIMITS.heartbeatMs,
   leaseMs: TURN_LIMITS.leaseMs,
 };
 

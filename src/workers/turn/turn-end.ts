@@ -1,8 +1,8 @@
 import type { ErrorCode } from '../../domain/errors.ts';
+import { idleTtlOf } from '../../domain/idle-ttl.ts';
 import { nameConversation } from '../../domain/ids.ts';
 import { type ClaimedTurn, isLost, type Settlement } from '../../domain/ports/turn-store.ts';
 import { findWriteRefusal } from '../../domain/redis-errors.ts';
-import { restOf } from '../../domain/rest.ts';
 import type { AnswerEnd, TurnFailure, WaitRequest } from '../../domain/turn.ts';
 import { holdTurnWrite } from './held-write.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
@@ -108,7 +108,7 @@ async function writeSettlement(
   const { turns, agents, wakes, clock, ids, onEvent } = ports;
   const { lease, agent, dueAt, claimedAt } = claimed;
   const { conversation, turn } = lease;
-  const rest = restOf(agents.find(agent)?.policy);
+  const rest = idleTtlOf(agents.find(agent)?.policy);
   const wake = mayClaimNext ? undefined : ids.next();
   const settle = () => turns.settle(lease, { ...settlement, ...rest }, wake);
   const result = await holdTurnWrite({ ...ports, keeper }, 'settle', settle);

@@ -9,8 +9,8 @@ import { START_VERSION } from '../../../src/domain/version.ts';
 import { checkHead } from '../../../src/store/contexts/read-context.ts';
 import { type MemoryConversation, type MemoryDatabase, toConversationState } from './database.ts';
 import { erase } from './erase.ts';
+import { startIdleTtl } from './idle-ttl.ts';
 import { appendToLog, moveCalls } from './log.ts';
-import { beginRest } from './rest.ts';
 
 /** Logs, versions and texts in memory: the same answers as Redis, by the same contract suite. */
 export function openMemoryContextStore(db: MemoryDatabase): ContextStore {
@@ -43,13 +43,13 @@ function readContext(
   if (version === undefined) return undefined;
   const head = at.head ?? conversation.log.length;
   checkHead(head, { head: conversation.log.length, version });
-  const names = version.segments.flatMap((segment) => (segment.kind === 'checkpoint' ? [segment.text] : []));
-  const checkpoints = [...conversation.checkpoints].filter(([name]) => names.includes(name));
+  const names = version.segments.flatMap((segment) => (segment.kind === 'summary' ? [segment.text] : []));
+  const summaries = [...conversation.summaries].filter(([name]) => names.includes(name));
   return structuredClone({
     version,
     head,
     entries: readRanges(conversation, rangesToRead(version, head)),
-    checkpoints: new Map(checkpoints),
+    summaries: new Map(summaries),
   });
 }
 
@@ -77,6 +77,6 @@ function append(db: MemoryDatabase, request: AppendRequest): AppendResult {
   moveCalls(conversation, opens, closes);
   const to = appendToLog(conversation, structuredClone(messages), db.now());
   conversation.operations.set(operation, { from: head + 1, to });
-  beginRest(db, conversation);
+  startIdleTtl(db, conversation);
   return { status: 'appended', from: head + 1, to };
 }

@@ -1,7 +1,7 @@
 import type { PassPlan } from '../../../src/domain/compaction/plan.ts';
 import type { Reason } from '../../../src/domain/compaction/thresholds.ts';
-import type { ConversationState, Gate, Quarantine, StepState } from '../../../src/domain/conversation.ts';
-import { OPEN_GATE } from '../../../src/domain/conversation.ts';
+import type { Backoff, ConversationState, Quarantine, StepState } from '../../../src/domain/conversation.ts';
+import { NO_BACKOFF } from '../../../src/domain/conversation.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { LogEntry, WeighedMessage, Weight } from '../../../src/domain/message.ts';
 import { NO_WEIGHT } from '../../../src/domain/message.ts';
@@ -14,7 +14,7 @@ import type { Proposal, Verdict } from '../../../src/domain/proposal.ts';
 import type { SizeAnchor } from '../../../src/domain/size.ts';
 import type { TraceParent } from '../../../src/domain/trace-parent.ts';
 import type { AnswerEnd, StepRecord, TurnFailure, TurnState, Waiting, WaitRequest } from '../../../src/domain/turn.ts';
-import type { Checkpoint, Version } from '../../../src/domain/version.ts';
+import type { Summary, Version } from '../../../src/domain/version.ts';
 
 /** `t:<id>:<turn>` */
 export interface MemoryTurn {
@@ -105,11 +105,11 @@ export interface MemoryConversation {
   baseTotal: Weight;
   anchor?: SizeAnchor;
   readonly versions: Map<number, Version>;
-  readonly checkpoints: Map<string, Checkpoint>;
+  readonly summaries: Map<string, Summary>;
   /** whole texts kept beside clipped messages, by hash */
   readonly texts: Map<string, string>;
   passed: { head: number; turns: number };
-  gate: Gate;
+  backoff: Backoff;
   pass?: MemoryPass | undefined;
   quarantine?: Quarantine;
   answeredVersion?: number;
@@ -129,7 +129,7 @@ export interface MemoryConversation {
   readonly mailbox: string[];
   lastTurn?: NonNullable<ListedConversation['lastTurn']>;
   readonly turnRecords: Map<string, MemoryTurn>;
-  readonly summaries: Map<string, MemorySummary>;
+  readonly summaryRecords: Map<string, MemorySummary>;
   /** what became of decisions on proposals, by operation */
   readonly decisions: Map<string, DecisionAnswer>;
   readonly operations: Map<string, { readonly from: number; readonly to: number }>;
@@ -163,11 +163,11 @@ export class MemoryDatabase {
   readonly conversations = new Map<string, MemoryConversation>();
   /** erased conversations, until when (ms) */
   readonly gone = new Map<string, number>();
-  /** member as in src/store/keys.ts, of `ready` and `resting` → when somebody must look again (ms) */
+  /** member as in src/store/keys.ts, of `ready` and `idle` → when somebody must look again (ms) */
   readonly ready = new Map<string, number>();
   /** member → times that it was pushed out */
   readonly sweeps = new Map<string, number>();
-  /** member of `resting` → whose call ended its expiry */
+  /** member of `idle` → whose call ended its expiry */
   readonly expiries = new Map<string, { readonly owner: string; readonly removedKeys: number }>();
   /** shard → last sweep (ms) */
   readonly sweptAt = new Map<number, number>();
@@ -248,7 +248,7 @@ export function toConversationState(conversation: MemoryConversation): Conversat
 }
 
 export function toStepState(conversation: MemoryConversation): StepState {
-  const { agent, log, turns, version, weight, baseTotal, anchor, passed, gate, pass, quarantine } = conversation;
+  const { agent, log, turns, version, weight, baseTotal, anchor, passed, backoff, pass, quarantine } = conversation;
   const { answeredVersion = -1, fork, ttl } = conversation;
   const answered = Math.max(answeredVersion, anchor?.version ?? -1);
   return {
@@ -257,7 +257,7 @@ export function toStepState(conversation: MemoryConversation): StepState {
     turns,
     size: { version, weight, baseTotal, headTotal: log.at(-1)?.total ?? NO_WEIGHT, ...(anchor && { anchor }) },
     passed: { ...passed },
-    gate,
+    backoff,
     ...(pass && { passId: pass.passId }),
     ...(quarantine && { quarantine }),
     ...(fork?.isOpen && { isForking: true }),
@@ -284,13 +284,13 @@ function createConversation(ref: ConversationRef, agent: string): MemoryConversa
     base: 0,
     baseTotal: NO_WEIGHT,
     versions: new Map(),
-    checkpoints: new Map(),
+    summaries: new Map(),
     texts: new Map(),
     passed: { head: 0, turns: 0 },
-    gate: OPEN_GATE,
+    backoff: NO_BACKOFF,
     mailbox: [],
     turnRecords: new Map(),
-    summaries: new Map(),
+    summaryRecords: new Map(),
     decisions: new Map(),
     operations: new Map(),
     replacements: new Map(),

@@ -12,9 +12,9 @@ export function erase(db: MemoryDatabase, ref: ConversationRef): number {
 /** As many as Redis would hold: one for each kind that is not empty, and one each for turns, summaries and operations. */
 function countKeys(conversation: MemoryConversation | undefined): number {
   if (conversation === undefined) return 0;
-  const { log, mailbox, versions, checkpoints, texts, pass, events } = conversation;
-  const { turnRecords, summaries, operations, replacements } = conversation;
-  const kinds = [log.length, mailbox.length, versions.size, checkpoints.size + texts.size, events.length];
+  const { log, mailbox, versions, summaries, texts, pass, events } = conversation;
+  const { turnRecords, summaryRecords, operations, replacements } = conversation;
+  const kinds = [log.length, mailbox.length, versions.size, summaries.size + texts.size, events.length];
   const single = kinds.filter((count) => count > 0).length + (pass === undefined ? 1 : 2);
-  return single + turnRecords.size + summaries.size + operations.size + replacements.size;
+  return single + turnRecords.size + summaryRecords.size + operations.size + replacements.size;
 }

@@ -1,8 +1,8 @@
-import type { Rest } from '../../../src/domain/rest.ts';
+import type { IdleTtl } from '../../../src/domain/idle-ttl.ts';
 import type { AnswerEnd, TurnFailure, WaitKind } from '../../../src/domain/turn.ts';
 import { readyMember } from '../../../src/store/keys.ts';
 import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
-import { beginRest } from './rest.ts';
+import { startIdleTtl } from './idle-ttl.ts';
 
 export const WAKE_GRACE_MS = 5_000;
 
@@ -46,7 +46,7 @@ export function raiseEpoch(db: MemoryDatabase, conversation: MemoryConversation)
   conversation.epoch = Math.max(conversation.epoch + 1, db.now());
 }
 
-type End = Rest &
+type End = IdleTtl &
   (
     | { readonly state: 'completed'; readonly answerSeq: number; readonly end?: AnswerEnd }
     | { readonly state: 'failed'; readonly failure: TurnFailure }
@@ -71,7 +71,7 @@ export function settleRecord(
   conversation.lastTurn = { state: end.state, settledAt };
   Object.assign(record, end, { settledAt });
   emit(db, conversation, 'turn_settled', { turn: record.turn, state: end.state });
-  beginRest(db, conversation, conversationTtl);
+  startIdleTtl(db, conversation, conversationTtl);
 }
 
 /** As lua/shared/settle.lua. */

@@ -20,10 +20,10 @@ import { readyMember } from '../../../src/store/keys.ts';
 import { checkNumber } from '../../../src/store/passes/commit-version.ts';
 import { proposalEvent } from '../../../src/store/version-args.ts';
 import { type MemoryConversation, type MemoryDatabase, type MemoryPass, toConversationState } from './database.ts';
+import { startIdleTtl } from './idle-ttl.ts';
 import { emit, endWait, WAKE_GRACE_MS } from './mailbox.ts';
 import { answerDecision, awaitReview, dropProposal, isLeftToReview } from './proposal-store.ts';
 import { putVersion } from './put-version.ts';
-import { beginRest } from './rest.ts';
 
 /** Passes in memory: the same answers as Redis, by the same contract suite. */
 export function openMemoryPassStore(db: MemoryDatabase): PassStore {
@@ -193,9 +193,9 @@ function endPass(db: MemoryDatabase, lease: PassLease, end: PassEnd): PassEndRes
   const held = hold(db, lease);
   if ('status' in held) return held.status === 'gone' ? held : (findEnd(db, lease) ?? held);
   if (hasNewReasons(held.pass, end)) return { status: 'reasons_added' };
-  held.conversation.gate = end.gate;
+  held.conversation.backoff = end.backoff;
   const isAwaited = finishPass(db, held.conversation, end.outcome.kind, end.wakeTurn);
-  beginRest(db, held.conversation, end.conversationTtl);
+  startIdleTtl(db, held.conversation, end.conversationTtl);
   return { status: 'ended', ...(isAwaited && { wakeTurn: end.wakeTurn }) };
 }
 
@@ -204,10 +204,10 @@ function commitVersion(db: MemoryDatabase, lease: PassLease, commit: VersionComm
   if ('status' in held) return held.status === 'gone' ? held : (findEnd(db, lease) ?? held);
   const { conversation } = held;
   if (hasNewReasons(held.pass, commit)) return { status: 'reasons_added' };
-  const { version, checkpoints, whole, expectedVersion, keepVersions } = commit;
+  const { version, summaries, whole, expectedVersion, keepVersions } = commit;
   if (conversation.version !== expectedVersion) return { status: 'version_changed', version: conversation.version };
-  for (const [key, checkpoint] of checkpoints) {
-    if (!conversation.checkpoints.has(key)) conversation.checkpoints.set(key, structuredClone(checkpoint));
+  for (const [key, summary] of summaries) {
+    if (!conversation.summaries.has(key)) conversation.summaries.set(key, structuredClone(summary));
   }
   for (const [hash, text] of whole) conversation.texts.set(hash, text);
   putVersion(db, conversation, version, keepVersions);
@@ -272,7 +272,7 @@ export function finishPass(
   const passId = conversation.pass?.passId ?? '';
   answerDecision(conversation, answerOf(outcome, conversation.version));
   conversation.pass = undefined;
-  beginRest(db, conversation);
+  startIdleTtl(db, conversation);
   db.ready.delete(readyMember('p', conversation.ref));
   db.sweeps.delete(readyMember('p', conversation.ref));
   const settles = settlesSize(outcome);

@@ -21,9 +21,9 @@ export function putVersion(
 }
 
 /** What they show goes with them, unless a kept one shows it: at once, as in Redis where versions are small. */
-function dropVersions({ versions, checkpoints }: MemoryConversation, numbers: readonly number[]): void {
+function dropVersions({ versions, summaries }: MemoryConversation, numbers: readonly number[]): void {
   const dropped = numbers.flatMap((number) => versions.get(number) ?? []);
   for (const number of numbers) versions.delete(number);
   const shown = new Set([...versions.values()].flatMap(shownKeys));
-  for (const key of dropped.flatMap(shownKeys)) if (!shown.has(key)) checkpoints.delete(key);
+  for (const key of dropped.flatMap(shownKeys)) if (!shown.has(key)) summaries.delete(key);
 }

@@ -6,7 +6,7 @@ import type { MemoryDatabase, MemorySummary } from './database.ts';
 /** Summaries in memory: the same answers as Redis, by the same contract suite. */
 export function openMemorySummaryStore(db: MemoryDatabase): SummaryStore {
   const find = (ref: ConversationRef, hash: string): MemorySummary | undefined => {
-    const found = db.find(ref)?.summaries.get(hash);
+    const found = db.find(ref)?.summaryRecords.get(hash);
     return found !== undefined && found.until > db.now() ? found : undefined;
   };
   /** As lua/record-summary.lua. */
@@ -28,10 +28,10 @@ export function openMemorySummaryStore(db: MemoryDatabase): SummaryStore {
       if (found?.kind === 'record') return { status: 'known', record: structuredClone(found.record) };
       if (found !== undefined) return { status: isOwn(found, owner) ? 'claimed' : 'in_flight' };
       const until = db.now() + PASS_LIMITS.summaryClaimMs;
-      db.find(ref)?.summaries.set(hash, { kind: 'claim', owner, until });
+      db.find(ref)?.summaryRecords.set(hash, { kind: 'claim', owner, until });
       return { status: 'claimed' };
     },
-    beatSummary: async (ref, hash, owner) => {
+    heartbeatSummary: async (ref, hash, owner) => {
       const found = find(ref, hash);
       if (db.isGone(ref) || found === undefined || !isOwn(found, owner)) return false;
       found.until = db.now() + PASS_LIMITS.summaryClaimMs;
@@ -45,11 +45,11 @@ export function openMemorySummaryStore(db: MemoryDatabase): SummaryStore {
       if (found?.kind === 'record' && found.record.status === 'accepted') return 'recorded';
       const ttlMs = record.status === 'accepted' ? PASS_LIMITS.summaryTtlMs : PASS_LIMITS.refusalTtlMs;
       const kept = { kind: 'record', record: structuredClone(record), until: db.now() + ttlMs } as const;
-      db.find(ref)?.summaries.set(hash, kept);
+      db.find(ref)?.summaryRecords.set(hash, kept);
       return 'recorded';
     },
     releaseSummary: async (ref, hash, owner) => {
-      if (isOwn(find(ref, hash), owner)) db.find(ref)?.summaries.delete(hash);
+      if (isOwn(find(ref, hash), owner)) db.find(ref)?.summaryRecords.delete(hash);
     },
     readPart: async (ref, key) => {
       const found = find(ref, `part:${key}`);
@@ -61,7 +61,7 @@ export function openMemorySummaryStore(db: MemoryDatabase): SummaryStore {
       if (loss !== undefined) return loss;
       if (find(ref, `part:${key}`) !== undefined) return 'recorded';
       const until = db.now() + PASS_LIMITS.summaryTtlMs;
-      db.find(ref)?.summaries.set(`part:${key}`, { kind: 'part', text, until });
+      db.find(ref)?.summaryRecords.set(`part:${key}`, { kind: 'part', text, until });
       return 'recorded';
     },
   };

@@ -5,8 +5,8 @@ import { decodeDueEntry } from '../../../src/store/sweep/due-entry.ts';
 import { memberOf } from '../../../src/store/sweep/quarantine.ts';
 import { SWEEP_CLAIM_MS } from '../../../src/store/sweep/sweep-shard.ts';
 import type { MemoryDatabase } from './database.ts';
+import { expire } from './idle-ttl.ts';
 import { headTurn, WAKE_GRACE_MS, wakeTurn } from './mailbox.ts';
-import { expire } from './rest.ts';
 
 const FIRST_PUSH_MS = 1_000;
 const LAST_PUSH_MS = 60_000;
@@ -25,7 +25,7 @@ export function openMemorySweepStore(db: MemoryDatabase): SweepStore {
       const name = memberOf(entry);
       if (!db.ready.delete(name)) return undefined;
       db.quarantined.set(name, why);
-      return { shard: 0, set: entry.kind === 'resting' ? 'resting' : 'ready', name, why };
+      return { shard: 0, set: entry.kind === 'idle' ? 'idle' : 'ready', name, why };
     },
     // Records in memory are typed: no key is ever corrupt.
     setRecordAside: async () => undefined,
@@ -55,10 +55,10 @@ function measure(db: MemoryDatabase): ShardMeasure {
   );
   const turns = [...db.conversations.values()].flatMap(({ turnRecords }) => [...turnRecords.values()]);
   return {
-    overdue: { turn: count('turn'), pass: count('pass'), scheduled: count('scheduled'), resting: count('resting') },
-    oldestOverdueMs: oldest(overdue.filter(({ kind }) => kind !== 'resting')),
+    overdue: { turn: count('turn'), pass: count('pass'), scheduled: count('scheduled'), idle: count('idle') },
+    oldestOverdueMs: oldest(overdue.filter(({ kind }) => kind !== 'idle')),
     quarantined: db.quarantined.size,
-    oldestRestingMs: oldest(overdue.filter(({ kind }) => kind === 'resting')),
+    oldestIdleMs: oldest(overdue.filter(({ kind }) => kind === 'idle')),
     openPasses: passes.length,
     oldestOpenPassMs: Math.max(0, ...passes.map(({ requestedAt }) => db.now() - requestedAt)),
     failedTurns: turns.filter(({ state }) => state === 'failed').length,
@@ -70,8 +70,8 @@ function sweepShard(db: MemoryDatabase, shard: number, limit: number): string[] 
   if (shard !== 0 || (db.sweptAt.get(shard) ?? Number.NEGATIVE_INFINITY) + SWEEP_CLAIM_MS > now) return [];
   db.sweptAt.set(shard, now);
   const due = [...db.ready].filter(([, dueAt]) => dueAt <= now).toSorted(([, a], [, b]) => a - b);
-  const { resting = [], ready = [] } = Object.groupBy(due, ([member]) => (isResting(member) ? 'resting' : 'ready'));
-  for (const [member] of resting.slice(0, MOST_RESTING)) db.ready.set(member, now + RESTING_PUSH_MS);
+  const { idle = [], ready = [] } = Object.groupBy(due, ([member]) => (isIdle(member) ? 'idle' : 'ready'));
+  for (const [member] of idle.slice(0, MOST_RESTING)) db.ready.set(member, now + RESTING_PUSH_MS);
   const pushed = ready.slice(0, limit).flatMap(([member]) => {
     if (!hasRecord(db, member)) {
       db.ready.delete(member);
@@ -82,11 +82,11 @@ function sweepShard(db: MemoryDatabase, shard: number, limit: number): string[] 
     db.ready.set(member, now + Math.min(FIRST_PUSH_MS * 2 ** pushes, LAST_PUSH_MS));
     return [member];
   });
-  return [...pushed, ...resting.slice(0, MOST_RESTING).map(([member]) => member)];
+  return [...pushed, ...idle.slice(0, MOST_RESTING).map(([member]) => member)];
 }
 
-function isResting(member: string): boolean {
-  return decodeDueEntry(member).kind === 'resting';
+function isIdle(member: string): boolean {
+  return decodeDueEntry(member).kind === 'idle';
 }
 
 function hasRecord(db: MemoryDatabase, member: string): boolean {

@@ -14,11 +14,11 @@ import type { Version } from '../../../src/domain/version.ts';
 import { checkNumber } from '../../../src/store/passes/commit-version.ts';
 import { FORK_LEASE_MS } from '../../../src/store/versions/fork-lease.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
+import { startIdleTtl } from './idle-ttl.ts';
 import { moveCalls } from './log.ts';
 import { headTurn } from './mailbox.ts';
 import { finishPass, supersedeOwner } from './pass-store.ts';
 import { putVersion } from './put-version.ts';
-import { beginRest } from './rest.ts';
 
 /** Versions that services ask for, in memory: the same answers as Redis, by the same contract suite. */
 export function openMemoryVersionStore(db: MemoryDatabase): VersionStore {
@@ -27,13 +27,13 @@ export function openMemoryVersionStore(db: MemoryDatabase): VersionStore {
       checkNumber(replacement);
       return replaceVersion(db, replacement);
     },
-    beginRest: async (ref) => {
+    startIdleTtl: async (ref) => {
       const conversation = db.find(ref);
-      if (conversation?.ttl !== undefined) beginRest(db, conversation);
+      if (conversation?.ttl !== undefined) startIdleTtl(db, conversation);
     },
     readTexts: async (ref) => {
-      const { checkpoints, texts } = db.find(ref) ?? { checkpoints: new Map(), texts: new Map() };
-      return structuredClone({ checkpoints, whole: texts, next: '0' });
+      const { summaries, texts } = db.find(ref) ?? { summaries: new Map(), texts: new Map() };
+      return structuredClone({ summaries, whole: texts, next: '0' });
     },
     beginFork: async (begin) => beginFork(db, begin),
     copyToFork: async (ref, operation, batch) => copyToFork(db, ref, { operation, batch }),
@@ -59,8 +59,8 @@ function replaceVersion(db: MemoryDatabase, replacement: VersionReplacement): Ve
   const isAwaited = endOpenPass(db, conversation, replacement.wakeTurn);
   for (const number of [expectedVersion, version.number]) if (number > 0) conversation.points.add(number);
   putVersion(db, conversation, version, keepVersions);
-  conversation.gate = replacement.gate;
-  beginRest(db, conversation);
+  conversation.backoff = replacement.backoff;
+  startIdleTtl(db, conversation);
   const answer = { version: version.number, ...(isAwaited && { wakeTurn: replacement.wakeTurn }) };
   conversation.replacements.set(operation, answer);
   return { status: 'replaced', ...answer };
@@ -97,7 +97,7 @@ function beginFork(db: MemoryDatabase, begin: ForkBegin): ForkBeginResult {
   }
   const made = db.open(ref, agent);
   made.fork = { operation, plan, isOpen: true, until };
-  beginRest(db, made, conversationTtl);
+  startIdleTtl(db, made, conversationTtl);
   return { status: 'copying', copied: 0, plan };
 }
 
@@ -108,10 +108,10 @@ function copyToFork(
 ): { readonly status: 'copied'; readonly head: number } | ForkLost {
   const conversation = holdFork(db, ref, operation);
   if ('status' in conversation) return conversation;
-  const { log, checkpoints, texts, fork } = conversation;
+  const { log, summaries, texts, fork } = conversation;
   if (fork !== undefined) conversation.fork = { ...fork, until: db.now() + FORK_LEASE_MS };
-  for (const [key, checkpoint] of batch.texts.checkpoints) {
-    if (!checkpoints.has(key)) checkpoints.set(key, structuredClone(checkpoint));
+  for (const [key, summary] of batch.texts.summaries) {
+    if (!summaries.has(key)) summaries.set(key, structuredClone(summary));
   }
   for (const [hash, text] of batch.texts.whole) texts.set(hash, text);
   if (log.length !== batch.expectedHead) return { status: 'copied', head: log.length };
@@ -139,12 +139,12 @@ function endFork(
   putVersion(db, conversation, version, PASS_LIMITS.keepVersions);
   conversation.passed = { head, turns: conversation.turns };
   if (conversation.fork !== undefined) conversation.fork = { ...conversation.fork, isOpen: false };
-  beginRest(db, conversation);
+  startIdleTtl(db, conversation);
   return { status: 'done' };
 }
 
-function holdsTexts({ checkpoints }: MemoryConversation, { segments }: Version): boolean {
-  return segments.every((segment) => segment.kind !== 'checkpoint' || checkpoints.has(segment.text));
+function holdsTexts({ summaries }: MemoryConversation, { segments }: Version): boolean {
+  return segments.every((segment) => segment.kind !== 'summary' || summaries.has(segment.text));
 }
 
 /** As lua/shared/fork-fence.lua. */

@@ -48,8 +48,8 @@ export function say(content: string): Message {
   return { role: 'assistant', content };
 }
 
-export function checkpoint(content: string): Message {
-  return { role: 'checkpoint', content, checkpoint: { from: 1, to: 9 } };
+export function summary(content: string): Message {
+  return { role: 'summary', content, summary: { from: 1, to: 9 } };
 }
 
 interface RoundOptions {

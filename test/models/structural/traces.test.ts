@@ -81,8 +81,8 @@ describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/t
       if (half <= 0) continue;
       const first = await fixture.summarize({ messages: messages.slice(0, half), maxTokens });
       if (first.status !== 'written') continue;
-      const checkpoint: Message = { role: 'checkpoint', content: first.text, checkpoint: { from: 1, to: half } };
-      const second = await fixture.write({ messages: [checkpoint, ...messages.slice(half)], maxTokens });
+      const summary: Message = { role: 'summary', content: first.text, summary: { from: 1, to: half } };
+      const second = await fixture.write({ messages: [summary, ...messages.slice(half)], maxTokens });
       const named = argumentLiterals(messages.slice(0, half)).filter((literal) => first.text.includes(literal));
       kept += named.filter((literal) => second.includes(literal)).length;
       literals += named.length;

@@ -117,7 +117,7 @@ describe('what the model is sent', () => {
   });
 });
 
-describe('an earlier checkpoint', () => {
+describe('an earlier summary', () => {
   const earlier = [{ text: '## Goal\nMove.\n## Side effects already done\n- paid', covers: { from: 11, to: 13 } }];
 
   it('is updated with what it does not cover; its effects come from all calls', async () => {

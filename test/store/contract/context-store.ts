@@ -38,7 +38,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
         version: START_VERSION,
         head: 5,
         entries,
-        checkpoints: new Map(),
+        summaries: new Map(),
       });
     });
 
@@ -194,7 +194,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
       expect(await store.commitVersion(pass.lease, commitOf(0, 2))).toEqual(gone);
       expect(await store.claimSummary(conversation, 'hash', 'owner')).toEqual(gone);
       expect(await store.recordSummary(summary, { status: 'refused', why: 'w' })).toBe('gone');
-      expect(await store.beatSummary(conversation, 'hash', summary.owner)).toBe(false);
+      expect(await store.heartbeatSummary(conversation, 'hash', summary.owner)).toBe(false);
       expect(await store.readConversation(conversation)).toBeUndefined();
     });
 

@@ -75,12 +75,12 @@ export function describeListings(harness: () => StoreHarness): void {
     });
 
     test('lists no conversation whose idle TTL has ended', async () => {
-      const { store, endRest } = harness();
+      const { store, endIdleTtl } = harness();
       const conversation = { tenant: newTenant(), id: 'c' };
       const { lease, inputSeq } = await acceptAndClaim(store, conversation, 't1');
       await store.settle(lease, { state: 'completed', answerSeq: inputSeq, conversationTtl: DAY_MS }, undefined);
       expect(await listConversations({ tenant: conversation.tenant })).toHaveLength(1);
-      await endRest(conversation);
+      await endIdleTtl(conversation);
       expect(await store.expire(conversation, 'owner')).toMatchObject({ status: 'expired' });
       expect(await listConversations({ tenant: conversation.tenant })).toEqual([]);
     });

@@ -4,7 +4,7 @@ import { appendOf, claimPass, commitOf, endOf, makeConversation, planOf, waitFor
 import { acceptAndClaim } from '../samples.ts';
 import type { StoreHarness } from '../store-harness.ts';
 
-const GATE = { shutBelowTokens: 1_234, gainlessPasses: 2, breakerTokens: 99.5 };
+const GATE = { nothingBelowTokens: 1_234, gainlessPasses: 2, noGainBelowTokens: 99.5 };
 const OUTCOMES: readonly PassOutcome[] = [
   { kind: 'no_reason' },
   { kind: 'thinking' },
@@ -20,14 +20,14 @@ const SETTLED: readonly string[] = ['none', 'no_gain', 'infeasible'];
 
 export function describePassEnd(harness: () => StoreHarness): void {
   describe('endPass', () => {
-    test('moves gate and thresholds, takes the entry away and tells of it', async () => {
+    test('moves backoff and thresholds, takes the entry away and tells of it', async () => {
       const { store, dueIn, events } = harness();
       const conversation = await makeConversation(store, 8);
       const { lease } = await claimPass(store, conversation);
       await store.append(appendOf(conversation, 8, 2));
-      expect(await store.endPass(lease, endOf({ gate: GATE }))).toEqual({ status: 'ended' });
+      expect(await store.endPass(lease, endOf({ backoff: GATE }))).toEqual({ status: 'ended' });
       const state = await store.readConversation(conversation);
-      expect(state).toMatchObject({ gate: GATE, passed: { head: 10, turns: 5 }, head: 10 });
+      expect(state).toMatchObject({ backoff: GATE, passed: { head: 10, turns: 5 }, head: 10 });
       expect(state).not.toHaveProperty('passId');
       expect(await dueIn(conversation, 'p')).toBeUndefined();
       expect(await events(conversation)).toEqual([{ type: 'pass_ended', passId: lease.passId, outcome: 'none' }]);
@@ -80,7 +80,7 @@ export function describePassEnd(harness: () => StoreHarness): void {
       const conversation = await makeConversation(store);
       await waitForPass(store, conversation, 't1');
       const { lease } = await claimPass(store, conversation);
-      const end = endOf({ gate: GATE });
+      const end = endOf({ backoff: GATE });
       const ended = { status: 'ended', wakeTurn: end.wakeTurn };
       expect(await store.endPass(lease, end)).toEqual(ended);
       expect(await store.endPass(lease, end)).toEqual(ended);

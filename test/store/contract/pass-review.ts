@@ -237,7 +237,7 @@ export function describePassReview(harness: () => StoreHarness): void {
       const { store } = harness();
       const { conversation, proposal } = await propose();
       await store.decideProposal(decisionOf(conversation, proposal.id));
-      const { version, keepVersions, gate, wakeTurn } = commitOf(0, 4);
+      const { version, keepVersions, backoff, wakeTurn } = commitOf(0, 4);
       const segments = [{ kind: 'raw' as const, from: 1, to: 4, weight: { tokens: 10, bytes: 40 } }];
       const restored = await store.replaceVersion({
         conversation,
@@ -245,7 +245,7 @@ export function describePassReview(harness: () => StoreHarness): void {
         expectedVersion: 0,
         expectedHead: 8,
         keepVersions,
-        gate,
+        backoff,
         wakeTurn,
         keepsNewer: true,
         version: { ...version, cause: 'restore', segments },

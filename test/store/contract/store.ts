@@ -3,11 +3,11 @@ import type { StoreHarness } from '../store-harness.ts';
 import { describeCalibrationStore } from './calibration-store.ts';
 import { describeContextStore } from './context-store.ts';
 import { describeEventStore } from './event-store.ts';
+import { describeIdleTtl } from './idle-ttl.ts';
 import { describeListings } from './listings.ts';
 import { describePassClaim } from './pass-claim.ts';
 import { describePassEnd } from './pass-end.ts';
 import { describePassReview } from './pass-review.ts';
-import { describeRest } from './rest.ts';
 import { describeSummaryStore } from './summary-store.ts';
 import { describeSweepStore } from './sweep-store.ts';
 import { describeVersionCommit } from './version-commit.ts';
@@ -33,7 +33,7 @@ const SUITES = {
   summaries: describeSummaryStore,
   sweep: (harness: () => StoreHarness) => {
     describeSweepStore(harness);
-    describeRest(harness);
+    describeIdleTtl(harness);
   },
   calibrations: describeCalibrationStore,
 } as const;

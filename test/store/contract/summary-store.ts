@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { SummaryRecord } from '../../../src/domain/ports/summary-store.ts';
-import { appendOf, checkpointOf, claimPass, claimSummary, endOf, makeConversation } from '../pass-samples.ts';
+import { appendOf, claimPass, claimSummary, endOf, makeConversation, summaryOf } from '../pass-samples.ts';
 import type { StoreHarness } from '../store-harness.ts';
 
 function accepted(text = 'a summary: "ü", [] and {}'): SummaryRecord {
-  const { checkpoint } = checkpointOf(4);
-  return { status: 'accepted', checkpoint: { ...checkpoint, text }, weight: { tokens: 9, bytes: 33 } };
+  const { summary } = summaryOf(4);
+  return { status: 'accepted', summary: { ...summary, text }, weight: { tokens: 9, bytes: 33 } };
 }
 
 const REFUSED: SummaryRecord = { status: 'refused', why: 'not smaller' };
@@ -19,12 +19,12 @@ export function describeSummaryStore(harness: () => StoreHarness): void {
       expect(await store.claimSummary(conversation, 'h', 'a'), 'I5').toEqual({ status: 'claimed' });
       expect(await store.claimSummary(conversation, 'h', 'b')).toEqual({ status: 'in_flight' });
       expect(await store.claimSummary(conversation, 'other', 'b')).toEqual({ status: 'claimed' });
-      expect(await store.beatSummary(conversation, 'h', 'a')).toBe(true);
-      expect(await store.beatSummary(conversation, 'h', 'b')).toBe(false);
+      expect(await store.heartbeatSummary(conversation, 'h', 'a')).toBe(true);
+      expect(await store.heartbeatSummary(conversation, 'h', 'b')).toBe(false);
       await expireSummary(conversation, 'h');
-      expect(await store.beatSummary(conversation, 'h', 'a'), 'its claim is lost').toBe(false);
+      expect(await store.heartbeatSummary(conversation, 'h', 'a'), 'its claim is lost').toBe(false);
       expect(await store.claimSummary(conversation, 'h', 'b')).toEqual({ status: 'claimed' });
-      expect(await store.beatSummary(conversation, 'h', 'a')).toBe(false);
+      expect(await store.heartbeatSummary(conversation, 'h', 'a')).toBe(false);
     });
 
     test('only its owner gives a claim back', async () => {
@@ -38,7 +38,7 @@ export function describeSummaryStore(harness: () => StoreHarness): void {
       expect(await store.claimSummary(conversation, 'h', 'b')).toEqual({ status: 'claimed' });
     });
 
-    test('a record answers every later claim, and is no claim to beat or to release', async () => {
+    test('a record answers every later claim, and is no claim to heartbeat or to release', async () => {
       const { store } = harness();
       const conversation = await makeConversation(store);
       const record = accepted();
@@ -47,7 +47,7 @@ export function describeSummaryStore(harness: () => StoreHarness): void {
       expect(await store.recordSummary(lease, record)).toBe('recorded');
       expect(await store.recordSummary(lease, record), 'I5').toBe('recorded');
       expect(await store.claimSummary(conversation, 'h', lease.owner)).toEqual({ status: 'known', record });
-      expect(await store.beatSummary(conversation, 'h', lease.owner)).toBe(false);
+      expect(await store.heartbeatSummary(conversation, 'h', lease.owner)).toBe(false);
       await store.releaseSummary(conversation, 'h', lease.owner);
       expect(await store.readSummaries(conversation, ['h'])).toEqual([record]);
     });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { OPEN_GATE } from '../../../src/domain/conversation.ts';
+import { NO_BACKOFF } from '../../../src/domain/conversation.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { DueEntry, SweepDecision } from '../../../src/domain/ports/sweep-store.ts';
 import { claimPass, makeConversation, waitForPass } from '../pass-samples.ts';
@@ -271,12 +271,12 @@ export function describeSweepStore(harness: () => StoreHarness): void {
 
   describe('measureShards', () => {
     const nothing = {
-      overdue: { turn: 0, pass: 0, scheduled: 0, resting: 0 },
+      overdue: { turn: 0, pass: 0, scheduled: 0, idle: 0 },
       oldestOverdueMs: 0,
       openPasses: 0,
       oldestOpenPassMs: 0,
       failedTurns: 0,
-      oldestRestingMs: 0,
+      oldestIdleMs: 0,
       quarantined: 0,
     };
 
@@ -289,7 +289,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
       await makeOverdue(conversations[0] as ConversationRef, 't', 60_000);
       await makeOverdue(conversations[1] as ConversationRef, 't', 5_000);
       const { overdue, oldestOverdueMs } = await store.measureShards();
-      expect(overdue).toEqual({ turn: 2, pass: 0, scheduled: 0, resting: 0 });
+      expect(overdue).toEqual({ turn: 2, pass: 0, scheduled: 0, idle: 0 });
       expect(oldestOverdueMs).toBeGreaterThanOrEqual(60_000);
       expect(oldestOverdueMs).toBeLessThan(60_000 + SLACK_MS);
     });
@@ -305,7 +305,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
       expect(oldestOpenPassMs).toBeLessThan(SLACK_MS);
       const { lease } = await claimPass(store, conversation);
       expect(await store.measureShards()).toMatchObject({ openPasses: 1 });
-      await store.endPass(lease, { outcome: { kind: 'none' }, gate: OPEN_GATE, wakeTurn: 'w' });
+      await store.endPass(lease, { outcome: { kind: 'none' }, backoff: NO_BACKOFF, wakeTurn: 'w' });
       expect(await store.measureShards()).toEqual(nothing);
     });
 

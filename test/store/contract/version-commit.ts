@@ -20,19 +20,19 @@ export function describeVersionCommit(harness: () => StoreHarness): void {
       const conversation = await makeConversation(store, 8);
       const { lease } = await claimPass(store, conversation);
       const commit = commitOf(0, 4, {
-        gate: { shutBelowTokens: 5, gainlessPasses: 0, breakerTokens: 0, shutBelowMessageTokens: 3 },
+        backoff: { nothingBelowTokens: 5, gainlessPasses: 0, noGainBelowTokens: 0, appendsBelowMessageTokens: 3 },
       });
       expect(await store.commitVersion(lease, commit)).toEqual({ status: 'ended' });
       const state = await store.readConversation(conversation);
       expect(state).toMatchObject({
         size: { version: 1, weight: { tokens: 10, bytes: 40 }, baseTotal: { tokens: 100, bytes: 400 } },
         passed: { head: 8, turns: 4 },
-        gate: commit.gate,
+        backoff: commit.backoff,
       });
       expect(state).not.toHaveProperty('passId');
       expect(await store.readVersion(conversation, 1)).toEqual(commit.version);
       const source = await store.readContext(conversation);
-      expect(source?.checkpoints).toEqual(commit.checkpoints);
+      expect(source?.summaries).toEqual(commit.summaries);
       expect(source?.entries.map(({ seq }) => seq)).toEqual([5, 6, 7, 8]);
       expect(await events(conversation)).toEqual([
         {
@@ -110,10 +110,10 @@ export function describeVersionCommit(harness: () => StoreHarness): void {
       const first = commitOf(0, 4);
       await commitNext(conversation, first);
       const before = await store.readContext(conversation, { version: 1, head: 8 });
-      const [key = ''] = first.checkpoints.keys();
+      const [key = ''] = first.summaries.keys();
       const second = commitOf(1, 4);
-      const other = [...second.checkpoints.values()].map((checkpoint) => ({ ...checkpoint, text: 'another text' }));
-      await commitNext(conversation, { ...second, checkpoints: new Map(other.map((checkpoint) => [key, checkpoint])) });
+      const other = [...second.summaries.values()].map((summary) => ({ ...summary, text: 'another text' }));
+      await commitNext(conversation, { ...second, summaries: new Map(other.map((summary) => [key, summary])) });
       expect(await store.readContext(conversation, { version: 1, head: 8 })).toEqual(before);
     });
 

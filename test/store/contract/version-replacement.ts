@@ -7,7 +7,7 @@ import { appendOf, claimPass, commitOf, endOf, makeConversation, waitForPass } f
 import { acceptAndClaim, callsStep, claimHead, newConversation, toWaitFor, turnFor } from '../samples.ts';
 import type { StoreHarness } from '../store-harness.ts';
 
-const GATE = { shutBelowTokens: 0, gainlessPasses: 0, breakerTokens: 1_150 };
+const GATE = { nothingBelowTokens: 0, gainlessPasses: 0, noGainBelowTokens: 1_150 };
 
 /** The whole log again, over version `live` of a log of `head`. */
 export function replacementOver(
@@ -34,7 +34,7 @@ export function replacementOver(
     expectedVersion: live,
     expectedHead: head,
     version,
-    gate: GATE,
+    backoff: GATE,
     keepsNewer: true,
     wakeTurn: `wake.${randomUUID()}`,
     keepVersions: 200,
@@ -53,7 +53,7 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
   }
 
   describe('replaceVersion', () => {
-    test('puts the version over the live one, shuts the gate and tells of it', async () => {
+    test('puts the version over the live one, shuts the backoff and tells of it', async () => {
       const { store, events } = harness();
       const conversation = await makeCompacted();
       const replacement = replacementOver(conversation, 1, 8);
@@ -61,7 +61,7 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
       const state = await store.readConversation(conversation);
       expect(state).toMatchObject({
         size: { version: 2, weight: { tokens: 77, bytes: 88 }, baseTotal: { tokens: 90, bytes: 91 } },
-        gate: GATE,
+        backoff: GATE,
       });
       expect(await store.readVersion(conversation, 2)).toEqual(replacement.version);
       expect(await store.readVersion(conversation, 1)).toBeDefined();
@@ -148,7 +148,7 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
         passId: lease.passId,
         outcome: 'superseded',
       });
-      expect((await store.readConversation(conversation))?.gate).toEqual(GATE);
+      expect((await store.readConversation(conversation))?.backoff).toEqual(GATE);
       expect(await claimPass(store, conversation)).toMatchObject({ attempt: 1 });
     });
 

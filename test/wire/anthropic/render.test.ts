@@ -11,10 +11,10 @@ import { calls, result, says, user } from '../messages.ts';
 const MODEL = 'model-1';
 const ADAPTIVE = { type: 'adaptive' } as const;
 
-const checkpoint = (content: string, items?: Record<string, unknown>[]): Message => ({
-  role: 'checkpoint',
+const summary = (content: string, items?: Record<string, unknown>[]): Message => ({
+  role: 'summary',
   content,
-  checkpoint: { from: 1, to: 9 },
+  summary: { from: 1, to: 9 },
   ...(items === undefined ? {} : { raw: { format: 'anthropic', model: MODEL, items } }),
 });
 
@@ -52,7 +52,7 @@ describe('turns', () => {
 
   test('A2: a history that opens otherwise gets a user message in front', () => {
     expect(render([says('Hello'), user('Hi')]).messages[0]).toEqual({ role: 'user', content: [text(FIRST_TEXT)] });
-    expect(render([checkpoint('Done.'), says('Hello'), user('Hi')]).messages).toHaveLength(3);
+    expect(render([summary('Done.'), says('Hello'), user('Hi')]).messages).toHaveLength(3);
   });
 
   test('A3, A4: results of one round and what the user said meanwhile are one turn, results first', () => {
@@ -163,15 +163,15 @@ describe('what the provider wrote', () => {
     }
   });
 
-  test('A10: its compaction opens the conversation, alone of its kind; elsewhere the checkpoint’s text stands', () => {
+  test('A10: its compaction opens the conversation, alone of its kind; elsewhere the summary’s text stands', () => {
     const block = { type: 'compaction', content: 'Done.', encrypted_content: null, signature: 's=' };
     const failed = { type: 'compaction', content: null, encrypted_content: null };
-    const { messages } = render([checkpoint('Done.', [block]), user('Go'), checkpoint('More.', [block]), user('Go')]);
+    const { messages } = render([summary('Done.', [block]), user('Go'), summary('More.', [block]), user('Go')]);
     expect(messages[0]).toEqual({ role: 'assistant', content: [block] });
     expect(JSON.stringify(messages).match(/"type":"compaction"/g)).toHaveLength(1);
     expect(messages[1]?.content).toMatchObject([text('Go'), { type: 'text' }, text('Go')]);
-    expect(render([user('Go'), checkpoint('Done.', [block])]).messages).toHaveLength(1);
-    expect(render([checkpoint('Done.', [failed])]).messages[0]?.role).toBe('user');
+    expect(render([user('Go'), summary('Done.', [block])]).messages).toHaveLength(1);
+    expect(render([summary('Done.', [failed])]).messages[0]?.role).toBe('user');
     const inside = own(says('Yes.'), [block, text('Yes.')]);
     expect(render([user('Go'), inside, user('Go')]).messages[1]?.content).toEqual([text('Yes.')]);
   });
@@ -302,8 +302,8 @@ describe('A9: cache marks', () => {
   const renderMarked = (messages: readonly Message[], system: string): AnthropicBody =>
     renderAnthropic(requestOf(messages, { system })).body;
 
-  test('end of system, end of the last checkpoint, tail', () => {
-    const history = [checkpoint('One.'), user('Go'), checkpoint('Two.'), calls('a'), result('a')];
+  test('end of system, end of the last summary, tail', () => {
+    const history = [summary('One.'), user('Go'), summary('Two.'), calls('a'), result('a')];
     const { system, tools, messages } = renderMarked(history, 'Be brief.');
     expect(system).toEqual([{ ...text('Be brief.'), ...mark }]);
     expect(tools?.[0]).not.toHaveProperty('cache_control');

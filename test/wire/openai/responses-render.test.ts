@@ -14,8 +14,8 @@ const own = (message: Message, items: RawItem[], binding: object = {}): Message 
   ...message,
   raw: { format: 'openai-responses', model: MODEL, ...binding, items },
 });
-const checkpoint = (items: RawItem[]): Message =>
-  own({ role: 'checkpoint', content: 'Done.', checkpoint: { from: 1, to: 9 } }, items);
+const summary = (items: RawItem[]): Message =>
+  own({ role: 'summary', content: 'Done.', summary: { from: 1, to: 9 } }, items);
 
 const asked = (text: string) => ({ type: 'message', role: 'user', content: [{ type: 'input_text', text }] });
 const call = (call_id: string, more: object = {}) => ({
@@ -245,27 +245,27 @@ describe('R8: the provider’s compaction', () => {
 
   test('opens the input, sealed as it came, also where models reason', () => {
     const answer = own(says('Yes.'), [reasoning('rs_1'), message('msg_1', 'Yes.')]);
-    const { body } = renderResponses(requestOf([checkpoint([compaction]), user('Go'), answer, user('Next')]));
+    const { body } = renderResponses(requestOf([summary([compaction]), user('Go'), answer, user('Next')]));
     expect(body.input[0]).toEqual(sealed);
     expect(validateResponses(body)).toEqual([]);
   });
 
   test('stands behind the users’ messages that the provider kept', () => {
     const kept = { type: 'message', id: 'msg_1', status: 'completed', role: 'user', content: 'Find a.' };
-    const { body } = renderResponses(requestOf([checkpoint([kept, compaction]), user('Go')]));
+    const { body } = renderResponses(requestOf([summary([kept, compaction]), user('Go')]));
     expect(body.input.slice(0, 2)).toEqual([{ type: 'message', role: 'user', content: 'Find a.' }, sealed]);
     expect(validateResponses(body)).toEqual([]);
   });
 
-  test('elsewhere the checkpoint’s own text stands', () => {
-    const [, item] = renderResponses(requestOf([user('Go'), checkpoint([compaction])])).body.input;
+  test('elsewhere the summary’s own text stands', () => {
+    const [, item] = renderResponses(requestOf([user('Go'), summary([compaction])])).body.input;
     expect(item).toMatchObject({ role: 'user', content: [{ text: expect.stringContaining('Done.') }] });
     const inside = own(says('Yes.'), [compaction, message(undefined, 'Yes.')]);
     expect(sent(inside)).toEqual([message(undefined, 'Yes.')]);
   });
 
-  test('comes back as the checkpoint', () => {
-    const history = [checkpoint([compaction]), user('Go')];
+  test('comes back as the summary', () => {
+    const history = [summary([compaction]), user('Go')];
     const { body, marks } = renderResponses(requestOf(history));
     expect(readResponses(body, marks).messages).toEqual(history);
   });

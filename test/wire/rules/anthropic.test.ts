@@ -139,13 +139,13 @@ const broken: BrokenCase[] = [
     ['X8 messages[1].content[0].input'],
   ],
   [
-    'X11: a checkpoint as system',
-    request([ask], { system: [text('Be brief.'), text('<checkpoint messages="1-9">\nA record.\n</checkpoint>')] }),
+    'X11: a summary as system',
+    request([ask], { system: [text('Be brief.'), text('<summary messages="1-9">\nA record.\n</summary>')] }),
     ['X11 system[1]'],
   ],
   [
-    'X11: a checkpoint first, as assistant',
-    request([says(text('<checkpoint version="3" messages="1-9">\n…')), ask]),
+    'X11: a summary first, as assistant',
+    request([says(text('<summary version="3" messages="1-9">\n…')), ask]),
     ['X5 messages[0]', 'X11 messages[0].content[0]', 'A2 messages[0]'],
   ],
   ['A1: a message of the system', request([ask, { role: 'system', content: 'Be brief.' }, ask]), ['A1 messages[1]']],
@@ -286,7 +286,7 @@ describe('with a probe', () => {
   });
 
   test('nobody asks what stands last', () => {
-    const body = request([ask, says(text('<checkpoint messages="1-2">\nWell, '))]);
+    const body = request([ask, says(text('<summary messages="1-2">\nWell, '))]);
     expect(validateAnthropic(body, { isProbed: true })).toStrictEqual([]);
     expect(nameViolations(validateAnthropic(body))).toStrictEqual([
       'X4 messages[1]',

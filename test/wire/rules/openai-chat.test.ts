@@ -105,8 +105,8 @@ const broken: BrokenCase[] = [
   ],
   ['X8: half a character', request([{ role: 'user', content: '\ud83d' }]), ['X8 messages[0].content']],
   [
-    'X11: a checkpoint as system',
-    request([{ role: 'system', content: '<checkpoint messages="1-9">' }, ask]),
+    'X11: a summary as system',
+    request([{ role: 'system', content: '<summary messages="1-9">' }, ask]),
     ['X11 messages[0].content'],
   ],
   [

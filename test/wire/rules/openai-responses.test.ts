@@ -122,8 +122,8 @@ const broken: BrokenCase[] = [
   ['X7: arguments as an object', request([ask, call('a', { arguments: {} }), output('a')]), ['X7 input[1]']],
   ['X8: half a character', request([ask, call('a'), output('a', '\udc00')]), ['X8 input[2].output']],
   [
-    'X11: a checkpoint in the instructions',
-    request([ask], { instructions: '<checkpoint messages="1-2">' }),
+    'X11: a summary in the instructions',
+    request([ask], { instructions: '<summary messages="1-2">' }),
     ['X11 instructions'],
   ],
   [

@@ -37,7 +37,7 @@ async function check(
   const agent = { name: 'guide', system: 'Be brief.', tools: [], policy: { pins }, model };
   const prepared = await prepareAgent(agent, {}, { loadCounter: loadTokenCounter });
   const entries = buildLog(messages.map((message) => ({ message, ...WEIGHT })));
-  const source = { version: START_VERSION, head: entries.length, entries, checkpoints: new Map() };
+  const source = { version: START_VERSION, head: entries.length, entries, summaries: new Map() };
   const settled = { kind: 'version', segments, weight } as unknown as SettledContext;
   return runToEnd(checkVersion(prepared, source, settled, new Map())).map(({ rule }) => rule);
 }
@@ -65,20 +65,20 @@ test('X13: a pinned message that is gone or changed', async () => {
 test.each([undefined, 'anthropic', 'openai-chat', 'openai-responses'] as const)(
   'X13: what is pinned is found in %s letter by letter, whatever it is written in',
   async (format) => {
-    const odd = ' \u2028"\\<checkpoint>\t\u0000😀 \ud800 ';
+    const odd = ' \u2028"\\<summary>\t\u0000😀 \ud800 ';
     const pinned = [ask, calls('a'), result('a'), done, { ...ask, content: odd, parts: [] }];
     const talk = pinned.map((message): Message => ({ ...message, pinned: true }));
     expect(await check(talk, [raw(1, 5)], { pins: [odd.toWellFormed()], ...(format && { format }) })).toEqual([]);
   },
 );
 
-test('X13: a pinned checkpoint is sent with its tags defused, and an answer of several blocks as it was', async () => {
-  const checkpoint: Message = { role: 'checkpoint', content: 'It said <checkpoint> and </checkpoint>.', pinned: true };
+test('X13: a pinned summary is sent with its tags defused, and an answer of several blocks as it was', async () => {
+  const summary: Message = { role: 'summary', content: 'It said <summary> and </summary>.', pinned: true };
   const items = ['First.', '\n', 'Second.'].map((text) => ({ type: 'text', text }));
   const raw13 = { format: 'anthropic', model: SCRIPTED_PROFILE.id, items };
   const answer: Message = { role: 'assistant', content: 'First.\nSecond.', raw: raw13, pinned: true };
-  expect(await check([ask, checkpoint, answer, ask], [raw(1, 4)])).toEqual([]);
-  expect(await check([ask, checkpoint, answer, ask], [raw(1, 4)], { format: 'anthropic' })).toEqual([]);
+  expect(await check([ask, summary, answer, ask], [raw(1, 4)])).toEqual([]);
+  expect(await check([ask, summary, answer, ask], [raw(1, 4)], { format: 'anthropic' })).toEqual([]);
 });
 
 test('X9: more than the window by the upper bound, more bytes than the provider takes', async () => {

@@ -105,16 +105,16 @@ async function run(world: Fixture, job: NonNullable<ReturnType<Fixture['queue'][
 
 /** All that lasts, without ids and times. */
 function normalize({ db }: Fixture): unknown {
-  const { log, versions, checkpoints, version, pass, passed, gate, mailbox, turnRecords } = db.find(ref) ?? {};
+  const { log, versions, summaries, version, pass, passed, backoff, mailbox, turnRecords } = db.find(ref) ?? {};
   return {
     log: log?.map(({ message, total }) => ({ message, total })),
     versions: [...(versions?.values() ?? [])].map((one) => ({ ...one, at: 0, durationMs: 0 })),
-    checkpoints: [...(checkpoints ?? [])],
+    summaries: [...(summaries ?? [])],
     turns: [...(turnRecords?.values() ?? [])].map(({ turn, state, answerSeq }) => ({ turn, state, answerSeq })),
     version,
     pass,
     passed,
-    gate,
+    backoff,
     mailbox,
   };
 }

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Reason } from '../../../src/domain/compaction/thresholds.ts';
-import { type ConversationState, OPEN_GATE } from '../../../src/domain/conversation.ts';
+import { type ConversationState, NO_BACKOFF } from '../../../src/domain/conversation.ts';
 import { NO_WEIGHT } from '../../../src/domain/message.ts';
 import { completePolicy, type PolicyInput } from '../../../src/domain/policy.ts';
 import { evaluateRequest } from '../../../src/workers/compaction/evaluate.ts';
@@ -23,7 +23,7 @@ function stateOf(tokens: number, changes: Partial<ConversationState> = {}): Conv
     openCalls: [],
     size: { version: 0, weight: NO_WEIGHT, baseTotal: NO_WEIGHT, headTotal: { tokens, bytes: tokens * 4 } },
     passed: { head: 0, turns: 0 },
-    gate: OPEN_GATE,
+    backoff: NO_BACKOFF,
     passId: 'p1',
     ...changes,
   };
@@ -65,15 +65,15 @@ describe('the reasons of a pass, on fresh state', () => {
   });
 
   it.each([
-    ['nothing was to be done at this size', { shutBelowTokens: 6_100 }],
-    ['the breaker is open', { breakerTokens: 6_100, gainlessPasses: 3 }],
+    ['nothing was to be done at this size', { nothingBelowTokens: 6_100 }],
+    ['the breaker is open', { noGainBelowTokens: 6_100, gainlessPasses: 3 }],
   ])('are none but hard ones while %s', (_, changes) => {
-    const gate = { ...OPEN_GATE, ...changes };
+    const backoff = { ...NO_BACKOFF, ...changes };
     const overhead = prepared.overhead.tokens + 3;
-    expect(evaluate(stateOf(6_000, { gate }), ['token_threshold', 'turn_end'], { onTurnEnd: true })).toEqual([]);
-    expect(evaluate(stateOf(6_000, { gate }), ['manual'])).toEqual(['token_threshold', 'manual']);
-    expect(evaluate(stateOf(6_100 - overhead - 1, { gate }), [])).toEqual([]);
-    expect(evaluate(stateOf(6_100 - overhead, { gate }), [])).toEqual(['token_threshold']);
+    expect(evaluate(stateOf(6_000, { backoff }), ['token_threshold', 'turn_end'], { onTurnEnd: true })).toEqual([]);
+    expect(evaluate(stateOf(6_000, { backoff }), ['manual'])).toEqual(['token_threshold', 'manual']);
+    expect(evaluate(stateOf(6_100 - overhead - 1, { backoff }), [])).toEqual([]);
+    expect(evaluate(stateOf(6_100 - overhead, { backoff }), [])).toEqual(['token_threshold']);
   });
 
   it('of mode manual leave out soft ones', () => {

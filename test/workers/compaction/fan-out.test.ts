@@ -58,7 +58,7 @@ describe('a pass that has sequences to summarize', () => {
     const parked = { job: 'job1', untilMs: world.db.now() + PASS_LIMITS.parkMs };
     expect(pass).toMatchObject({ owner: undefined, leaseUntil: undefined, parked });
     expect(world.db.ready.get('p|_|talk')).toBe(parked.untilMs);
-    expect(world.timers.pending, 'no beat behind it').toBe(0);
+    expect(world.timers.pending, 'no heartbeat behind it').toBe(0);
 
     expect(await world.deliver('job2')).toEqual({ status: 'done' });
     expect(world.db.find(ref)?.pass).toBe(pass);
@@ -97,7 +97,7 @@ describe('a pass that has sequences to summarize', () => {
     expect(await world.fanOut('job2')).toHaveLength(4);
     world.db.advance(PASS_LIMITS.parkMs + 1);
     expect(await world.deliver('job3')).toEqual({ status: 'done' });
-    expect(world.segments).toContain('checkpoint 2-3');
+    expect(world.segments).toContain('summary 2-3');
     expect(world.db.find(ref)?.pass).toBeUndefined();
   });
 
@@ -145,11 +145,11 @@ describe('a pass that has nothing to summarize', () => {
     expect(await world.deliver()).toEqual({ status: 'done' });
     const ended = world.eventsOf('pass_ended');
     expect(ended).toMatchObject([{ outcome: 'no_reason', strategy: 'none', reasons: [], sequences: 0 }]);
-    const { pass, version, gate, passed } = world.db.find(ref) ?? {};
+    const { pass, version, backoff, passed } = world.db.find(ref) ?? {};
     expect({ pass, version, passed }).toEqual({ pass: undefined, version: 0, passed: { head: 0, turns: 0 } });
     // 24 + 2 × 304 + 24 + 24, system 3, framing 3, and a sequence's worth of growth.
-    const shut = { shutBelowTokens: 686 + 256, shutBelowMessageTokens: 683 + 256 };
-    expect(gate).toEqual({ ...shut, gainlessPasses: 0, breakerTokens: 0 });
+    const shut = { nothingBelowTokens: 686 + 256, appendsBelowMessageTokens: 683 + 256 };
+    expect(backoff).toEqual({ ...shut, gainlessPasses: 0, noGainBelowTokens: 0 });
   });
 
   it('ends as none where there is nothing to do about its reason, shuts the gate, and counts from there', async () => {
@@ -158,8 +158,8 @@ describe('a pass that has nothing to summarize', () => {
     await world.request('turn_threshold');
     await world.deliver();
     expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'none', reasons: ['turn_threshold'] }]);
-    const { gate, passed } = world.db.find(ref) ?? {};
-    expect(gate).toMatchObject({ shutBelowTokens: 3 * 24 + 6 + 256 });
+    const { backoff, passed } = world.db.find(ref) ?? {};
+    expect(backoff).toMatchObject({ nothingBelowTokens: 3 * 24 + 6 + 256 });
     expect(passed).toEqual({ head: 3, turns: 2 });
   });
 

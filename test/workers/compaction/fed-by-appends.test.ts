@@ -70,13 +70,13 @@ describe.each([0, 2_000, 4_000])(
       expect(looks.length).toBeLessThanOrEqual(130 / 3 + 1 + committed.length);
     });
 
-    it('gets a pass at the hard limit, whatever shuts the gate', async () => {
+    it('gets a pass at the hard limit, whatever shuts the backoff', async () => {
       const fed = await Fed.open({ ...policy, thresholdRatio: 0.92 });
       while (fed.tokens < 7_000) if ((await fed.append()) !== undefined) await fed.runPass();
       const conversation = fed.world.db.find(ref);
       if (conversation === undefined) throw new Error('no conversation');
       // As three passes without gain leave it; the next look finds it shut.
-      conversation.gate = { shutBelowTokens: 0, gainlessPasses: 3, breakerTokens: 9_900 };
+      conversation.backoff = { nothingBelowTokens: 0, gainlessPasses: 3, noGainBelowTokens: 9_900 };
       const looks: number[] = [];
       while (fed.world.version === undefined && fed.tokens < 9_900) {
         const tokens = await fed.append();

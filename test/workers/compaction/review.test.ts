@@ -57,7 +57,7 @@ describe('a soft pass under review', () => {
       { reasons: ['token_threshold'], strategy: 'summarize', sequences: 5, archived: 10 },
     ]);
     const waiting = await world.store.readProposal(ref);
-    expect(Object.values(waiting?.proposal.checkpoints ?? {}).map(({ text }) => text)).toEqual(
+    expect(Object.values(waiting?.proposal.summaries ?? {}).map(({ text }) => text)).toEqual(
       ['2-3', '5-6', '8-9', '11-12', '14-15'].map((range) => `what happened in ${range}`),
     );
     expect(waiting?.expiresAt).toBe(world.timers.now() + WEEK_MS);
@@ -76,7 +76,7 @@ describe('a soft pass under review', () => {
     expect(version).toMatchObject({ ...proposal?.version, at: version?.at, durationMs: version?.durationMs });
     expect(version?.base).toBe(17);
     const source = await world.store.readContext(ref);
-    expect(Object.fromEntries(source?.checkpoints ?? [])).toEqual(proposal?.checkpoints);
+    expect(Object.fromEntries(source?.summaries ?? [])).toEqual(proposal?.summaries);
     expect(source?.entries.at(-1)?.seq).toBe(19);
     expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'approved', version: 1, sequences: 5 }]);
     expect((await world.store.readConversation(ref))?.passId).toBeUndefined();
@@ -89,10 +89,10 @@ describe('a soft pass under review', () => {
     const text = `the customer is 4711; ${words(40)}`;
     expect(await approve(world, { '5-6': text })).toEqual({ status: 'approved', version: 1 });
     const source = await world.store.readContext(ref);
-    const texts = [...(source?.checkpoints.values() ?? [])];
+    const texts = [...(source?.summaries.values() ?? [])];
     expect(texts.find(({ covers }) => covers.from === 5)).toMatchObject({ text, model: 'edited' });
-    const [edited] = [...(source?.checkpoints ?? [])].find(([, { covers }]) => covers.from === 5) ?? [];
-    expect(Object.keys(proposal?.checkpoints ?? {})).not.toContain(edited);
+    const [edited] = [...(source?.summaries ?? [])].find(([, { covers }]) => covers.from === 5) ?? [];
+    expect(Object.keys(proposal?.summaries ?? {})).not.toContain(edited);
     expect(texts.filter(({ text: kept }) => kept.startsWith('what happened'))).toHaveLength(4);
     const { version } = world;
     const grown = (version?.weight.tokens ?? 0) - (proposed?.weight.tokens ?? 0);
@@ -196,7 +196,7 @@ describe('a soft pass under review', () => {
     expect(world.eventsOf('pass_ended')).toMatchObject([
       { outcome: 'committed', reasons: expect.arrayContaining(['manual']) },
     ]);
-    const texts = [...((await world.store.readContext(ref))?.checkpoints.values() ?? [])].map(({ text }) => text);
+    const texts = [...((await world.store.readContext(ref))?.summaries.values() ?? [])].map(({ text }) => text);
     expect(texts).not.toContain('mine');
   });
 
@@ -303,7 +303,7 @@ describe('a soft pass under review', () => {
   it('an eviction is proposed like any other version', async () => {
     const world = await propose({ policy: { minSequenceTokens: 10_000 } });
     const waiting = await world.store.readProposal(ref);
-    expect(waiting?.proposal).toMatchObject({ checkpoints: {}, version: { strategy: 'evict' } });
+    expect(waiting?.proposal).toMatchObject({ summaries: {}, version: { strategy: 'evict' } });
     expect(await approve(world)).toEqual({ status: 'approved', version: 1 });
     expect(world.version?.segments).toEqual(waiting?.proposal.version.segments);
   });

@@ -8,7 +8,7 @@ import { START_VERSION, type Version } from '../../../src/domain/version.ts';
 import { type Refusal, settleSendable } from '../../../src/workers/compaction/settle-sendable.ts';
 import { hashSegments } from '../../../src/workers/segments-hash.ts';
 import { contextOf } from '../../domain/alphabet.ts';
-import { requestOver, summaryOf } from '../../domain/passes.ts';
+import { acceptedSummary, requestOver } from '../../domain/passes.ts';
 import { brief, FIVE_SEQUENCES, Fixture, ref } from './fixture.ts';
 
 /** Settles `su(a:200)x3 u` with a summary of its sequence, before a check that refuses what it is told to. */
@@ -18,7 +18,7 @@ function settle(isRefused: (settled: SettledContext) => boolean, quarantine?: st
     reasons: ['ratio'],
   });
   const plan = planPass(request);
-  const summaries = plan.sequences.map((sequence) => summaryOf(sequence, 20));
+  const summaries = plan.sequences.map((sequence) => acceptedSummary(sequence, 20));
   const refusals: Refusal[] = [];
   const settling = settleSendable(
     { ...request, plan, summaries },

@@ -27,21 +27,21 @@ describe('several passes in a row', () => {
     expect([...(world.db.find(ref)?.versions.keys() ?? [])]).toEqual([1, 2, 3, 4]);
   });
 
-  it('merge a checkpoint with what came behind it, from the log, and not before there is enough', async () => {
+  it('merge a summary with what came behind it, from the log, and not before there is enough', async () => {
     const world = await Fixture.open({ policy: { tokenThreshold: 300, maxTokens: 250 }, summarizers: [wordy(150)] });
     await world.append('u20 a300 a300 a10 a10');
     await runSoftPass(world);
-    expect(world.segments).toEqual(['raw 1-1', 'checkpoint 2-3', 'raw 4-5']);
+    expect(world.segments).toEqual(['raw 1-1', 'summary 2-3', 'raw 4-5']);
 
-    // 156 tokens are new, 256 or as many as the checkpoint has are wanted: until then the new ones are evicted.
+    // 156 tokens are new, 256 or as many as the summary has are wanted: until then the new ones are evicted.
     await world.append('a60 a60 a10 a10');
     await runSoftPass(world);
-    expect(world.segments.filter((segment) => segment.startsWith('checkpoint'))).toEqual(['checkpoint 2-3']);
+    expect(world.segments.filter((segment) => segment.startsWith('summary'))).toEqual(['summary 2-3']);
     await world.append('a150 a150 a10 a10');
     await runSoftPass(world);
-    expect(world.segments.at(-2)).toMatch(/^checkpoint 2-\d+$/);
+    expect(world.segments.at(-2)).toMatch(/^summary 2-\d+$/);
     const { segments = [] } = world.version ?? {};
-    expect(segments.filter(({ kind }) => kind === 'checkpoint')).toMatchObject([{ depth: 1 }]);
+    expect(segments.filter(({ kind }) => kind === 'summary')).toMatchObject([{ depth: 1 }]);
   });
 
   it('that gain too little three times open the breaker; 15 % growth closes it', async () => {
@@ -50,35 +50,41 @@ describe('several passes in a row', () => {
       policy: { tokenThreshold: 1_000, maxTokens: 999, minSequenceMessages: 1, retentionWindow: 3, minGain: 0.5 },
       summarizers: [wordy(60)],
     });
-    const gate = () => world.db.find(ref)?.gate;
+    const backoff = () => world.db.find(ref)?.backoff;
     await world.append('u600 a300 u200 a100 a100');
     for (let pass = 1; pass <= 3; pass += 1) {
       await runSoftPass(world);
       expect(world.eventsOf('pass_ended').at(-1)).toMatchObject({ outcome: 'no_gain', strategy: 'none', sequences: 1 });
-      expect(gate()).toMatchObject({ gainlessPasses: pass });
+      expect(backoff()).toMatchObject({ gainlessPasses: pass });
       if (pass < 3) await world.append('u256 a0 a0');
     }
     expect(world.version).toBeUndefined();
-    expect(world.eventsOf('pass_ended').map(({ opensBreaker = false }) => opensBreaker)).toEqual([false, false, true]);
-    const { breakerTokens = 0, shutBelowTokens = 0 } = gate() ?? {};
-    expect(breakerTokens).toBeGreaterThan(shutBelowTokens - 256);
+    expect(world.eventsOf('pass_ended').map(({ startsBackoff = false }) => startsBackoff)).toEqual([
+      false,
+      false,
+      true,
+    ]);
+    const { noGainBelowTokens = 0, nothingBelowTokens = 0 } = backoff() ?? {};
+    expect(noGainBelowTokens).toBeGreaterThan(nothingBelowTokens - 256);
 
     // Under the breaker a soft pass is not even evaluated, a manual one is.
     await runSoftPass(world);
     expect(world.eventsOf('pass_ended').at(-1)).toMatchObject({ outcome: 'no_reason', reasons: [] });
     const size = world.db.find(ref)?.log.at(-1)?.total.tokens ?? 0;
-    await world.append(`u${breakerTokens - size}`);
+    await world.append(`u${noGainBelowTokens - size}`);
     await runSoftPass(world);
     expect(world.eventsOf('pass_ended').at(-1)?.reasons).toEqual(['token_threshold']);
   });
 
-  it('start from an open gate once one of them commits', async () => {
+  it('start from an open backoff once one of them commits', async () => {
     const world = await Fixture.open();
     await world.append(FIVE_SEQUENCES);
     const conversation = world.db.find(ref);
-    Object.assign(conversation ?? {}, { gate: { shutBelowTokens: 10, gainlessPasses: 2, breakerTokens: 20 } });
+    Object.assign(conversation ?? {}, {
+      backoff: { nothingBelowTokens: 10, gainlessPasses: 2, noGainBelowTokens: 20 },
+    });
     await runSoftPass(world);
-    expect(conversation?.gate).toEqual({ shutBelowTokens: 0, gainlessPasses: 0, breakerTokens: 0 });
+    expect(conversation?.backoff).toEqual({ nothingBelowTokens: 0, gainlessPasses: 0, noGainBelowTokens: 0 });
   });
 
   it('are not caused by turns that were there before the last one', async () => {

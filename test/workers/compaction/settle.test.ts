@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { OPEN_GATE } from '../../../src/domain/conversation.ts';
+import { NO_BACKOFF } from '../../../src/domain/conversation.ts';
 import { nameConversation } from '../../../src/domain/ids.ts';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
 import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
@@ -54,7 +54,7 @@ async function restoreStart(world: Fixture): Promise<void> {
     expectedVersion: 0,
     expectedHead: world.db.find(ref)?.log.length ?? 0,
     version: { ...START_VERSION, number: 1, cause: 'restore' },
-    gate: OPEN_GATE,
+    backoff: NO_BACKOFF,
     keepsNewer: true,
     wakeTurn: world.nextId(),
     keepVersions: 10,
@@ -63,7 +63,7 @@ async function restoreStart(world: Fixture): Promise<void> {
 }
 
 describe('a pass whose children have ended', () => {
-  it('puts a checkpoint in the place of every sequence; user messages and the window stay', async () => {
+  it('puts a summary in the place of every sequence; user messages and the window stay', async () => {
     const world = await openPass();
     world.timers.every(500, async () => undefined);
     const children = await world.fanOut();
@@ -72,15 +72,15 @@ describe('a pass whose children have ended', () => {
     await world.deliver('job1', true);
     expect(world.segments).toEqual([
       'raw 1-1',
-      'checkpoint 2-3',
+      'summary 2-3',
       'raw 4-4',
-      'checkpoint 5-6',
+      'summary 5-6',
       'raw 7-7',
-      'checkpoint 8-9',
+      'summary 8-9',
       'raw 10-10',
-      'checkpoint 11-12',
+      'summary 11-12',
       'raw 13-13',
-      'checkpoint 14-15',
+      'summary 14-15',
       'raw 16-17',
     ]);
     const { version } = world;
@@ -286,7 +286,7 @@ describe('what came while a pass ran', () => {
     await world.request();
     await world.deliver();
     expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'no_reason' }]);
-    expect(world.db.find(ref)?.gate.shutBelowTokens, 'shut for what it saw').toBe(686 + 256);
+    expect(world.db.find(ref)?.backoff.nothingBelowTokens, 'shut for what it saw').toBe(686 + 256);
     expect(world.db.find(ref)?.pass?.reasons).toEqual(['token_threshold']);
   });
 
@@ -310,7 +310,7 @@ describe('a version that changed meanwhile', () => {
     await world.deliver('job1', true);
     // A new plan would have reached to the log's end.
     expect(world.version).toMatchObject({ number: 2, parent: 1, base: 17, archived: 10, explained: [] });
-    expect(world.segments.slice(0, 3)).toEqual(['evicted 1-1', 'checkpoint 2-3', 'raw 4-4']);
+    expect(world.segments.slice(0, 3)).toEqual(['evicted 1-1', 'summary 2-3', 'raw 4-4']);
   });
 
   it('has the pass plan again where it took away what was to be replaced', async () => {
@@ -319,7 +319,7 @@ describe('a version that changed meanwhile', () => {
     world.writeVersion([world.segment('raw', 1, 1), world.segment('evicted', 2, 4), world.segment('raw', 5, 17)]);
     await world.deliver('job1', true);
     expect(world.version).toMatchObject({ number: 2, parent: 1, archived: 8 });
-    expect(world.segments.slice(0, 4)).toEqual(['raw 1-1', 'evicted 2-4', 'checkpoint 5-6', 'raw 7-7']);
+    expect(world.segments.slice(0, 4)).toEqual(['raw 1-1', 'evicted 2-4', 'summary 5-6', 'raw 7-7']);
   });
 
   it('has the pass ask for the summaries of a new plan’s sequences, and not twice for those it has', async () => {
@@ -351,7 +351,7 @@ describe('a version that changed meanwhile', () => {
     await moveOn(7);
     expect(await world.deliver('job1', true)).toEqual({ status: 'done' });
     expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed', strategy: 'summarize' }]);
-    expect(world.segments).toEqual(expect.arrayContaining(['checkpoint 8-9', 'checkpoint 14-15', 'checkpoint 17-19']));
+    expect(world.segments).toEqual(expect.arrayContaining(['summary 8-9', 'summary 14-15', 'summary 17-19']));
     expect(summarizer.requests.map(({ range }) => range.from)).toEqual([2, 5, 8, 11, 14, 17]);
   });
 

@@ -63,10 +63,10 @@ describe('a shadow', () => {
       strategy: 'summarize',
       tokensBefore: ended?.tokensBefore,
       tokensAfter: ended?.tokensAfter,
-      checkpoints: 5,
+      summaries: 5,
       evictedTokens: 0,
     });
-    expect(measured?.shadow).toMatchObject({ outcome: 'committed', strategy: 'evict', checkpoints: 0 });
+    expect(measured?.shadow).toMatchObject({ outcome: 'committed', strategy: 'evict', summaries: 0 });
     const { tokensBefore = 0, tokensAfter = 0, evictedTokens } = measured?.shadow ?? {};
     expect(tokensBefore).toBe(measured?.live.tokensBefore);
     expect(tokensAfter).toBeLessThanOrEqual(1_000);
@@ -107,11 +107,11 @@ describe('a shadow', () => {
     const world = await openShadowed({ shadow: { tokenThreshold: 50_000 } });
     await world.runPass();
     const [measured] = world.eventsOf('pass_shadowed');
-    expect(measured?.shadow).toMatchObject({ outcome: 'no_reason', strategy: 'none', checkpoints: 0 });
+    expect(measured?.shadow).toMatchObject({ outcome: 'no_reason', strategy: 'none', summaries: 0 });
     expect(measured?.shadow?.tokensAfter).toBe(measured?.live.tokensBefore);
   });
 
-  it('is measured where the live policy had nothing to do, too, and the live gate does not bind it', async () => {
+  it('is measured where the live policy had nothing to do, too, and the live backoff does not bind it', async () => {
     const idle = { messageThreshold: 3, tokenThreshold: 60_000, minSequenceTokens: 90_000, strategy: { evict: 0 } };
     const world = await openShadowed({ policy: idle, shadow: EVICTING });
     await world.request('turn_threshold');
@@ -128,7 +128,7 @@ describe('a shadow', () => {
     await world.runPass();
     expect(world.version).toBeUndefined();
     expect(world.eventsOf('pass_shadowed')).toMatchObject([
-      { live: { outcome: 'proposed', strategy: 'summarize', checkpoints: 5 }, shadow: { strategy: 'evict' } },
+      { live: { outcome: 'proposed', strategy: 'summarize', summaries: 5 }, shadow: { strategy: 'evict' } },
     ]);
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
 import { isThinkingLoopOpen } from '../../../src/workers/thinking-loop.ts';
-import { decideTurnEnd } from '../../../src/workers/turn/gate.ts';
+import { decideTurnEnd } from '../../../src/workers/turn/threshold-check.ts';
 import { FIVE_SEQUENCES, Fixture, ref, words } from './fixture.ts';
 
 const thought = (type = 'thinking') => ({ format: 'anthropic', model: 'm', items: [{ type, thinking: 'hm' }] });
@@ -53,14 +53,14 @@ describe('a pass inside of one', () => {
     });
   }
 
-  it('that is soft makes no version and spends nothing: turns and messages are counted on, the gate is as it was', async () => {
+  it('that is soft makes no version and spends nothing: turns and messages are counted on, the backoff is as it was', async () => {
     const world = await openLoop();
     await think(world);
-    const before = world.db.find(ref)?.gate;
+    const before = world.db.find(ref)?.backoff;
     await world.request('token_threshold');
     expect(await world.deliver()).toEqual({ status: 'done' });
     expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'thinking', reasons: ['token_threshold'] }]);
-    expect(world.db.find(ref)).toMatchObject({ passed: { head: 0, turns: 0 }, gate: before });
+    expect(world.db.find(ref)).toMatchObject({ passed: { head: 0, turns: 0 }, backoff: before });
   });
 
   it('that is soft comes again when the turn ends, however little its answer adds', async () => {

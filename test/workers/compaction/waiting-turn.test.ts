@@ -132,7 +132,7 @@ describe('a turn over the hard limit', () => {
     await drain(world);
     expect(await world.store.readTurn(ref, 't1')).toMatchObject({
       state: 'completed',
-      answer: { content: 'user checkpoint user checkpoint user assistant user' },
+      answer: { content: 'user summary user summary user assistant user' },
     });
     expect(sizes).toHaveLength(1);
     expect(sizes[0]).toBeLessThanOrEqual(1_000);
@@ -204,7 +204,7 @@ describe('a turn over the hard limit', () => {
     if (child !== undefined) await world.summarize(child);
     world.db.advance(TURN_LIMITS.compactionWaitMs + 1);
     await world.turn(ref);
-    expect(world.segments).toContain('checkpoint 2-3');
+    expect(world.segments).toContain('summary 2-3');
     expect(world.version).toMatchObject({ explained: ['summaries_missing'] });
     expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_000);
   });

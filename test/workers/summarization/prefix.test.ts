@@ -6,20 +6,20 @@ import { brief, Fixture, ref, words } from '../compaction/fixture.ts';
 const scope = 'prefix' as const;
 
 /** What a pass would put in place of everything old. */
-async function checkpointText(world: Fixture): Promise<string | undefined> {
+async function summaryText(world: Fixture): Promise<string | undefined> {
   const source = await world.store.readContext(ref);
-  return [...(source?.checkpoints.values() ?? [])].at(-1)?.text;
+  return [...(source?.summaries.values() ?? [])].at(-1)?.text;
 }
 
-describe('one checkpoint over everything old', () => {
+describe('one summary over everything old', () => {
   it('begins with what the users said, and is brought up to date in its place', async () => {
     const summarizer = brief('guide');
     const world = await Fixture.open({ policy: { scope }, summarizers: [summarizer] });
     await world.append('u20 a300 u30 a300 u20 a300 u20 a20');
     await world.request('manual');
     await world.runPass();
-    expect(world.segments).toEqual(['checkpoint 1-6', 'raw 7-8']);
-    const text = await checkpointText(world);
+    expect(world.segments).toEqual(['summary 1-6', 'raw 7-8']);
+    const text = await summaryText(world);
     expect(text).toMatch(/^<user_messages>\n<message seq="1">/);
     expect(text?.match(/<message seq/g)).toHaveLength(3);
     expect(text?.endsWith('</user_messages>\nwhat happened in 1-6')).toBe(true);
@@ -27,8 +27,8 @@ describe('one checkpoint over everything old', () => {
     await world.append('a300 u25 a300 u20 a20');
     await world.request('manual');
     await world.runPass('job2');
-    expect(world.segments).toEqual(['checkpoint 1-11', 'raw 12-13']);
-    expect((await checkpointText(world))?.match(/<message seq/g)).toHaveLength(5);
+    expect(world.segments).toEqual(['summary 1-11', 'raw 12-13']);
+    expect((await summaryText(world))?.match(/<message seq/g)).toHaveLength(5);
     expect(summarizer.requests.map(({ range }) => range)).toEqual([
       { from: 1, to: 6 },
       { from: 1, to: 11 },
@@ -48,7 +48,7 @@ describe('one checkpoint over everything old', () => {
     await world.append(script);
     await world.request('token_threshold');
     await world.runPass();
-    expect(await checkpointText(world)).toMatch(/^<user_messages>\n<message seq="1">\n word word/);
+    expect(await summaryText(world)).toMatch(/^<user_messages>\n<message seq="1">\n word word/);
     expect(summarizer.requests).toHaveLength(1);
     expect(summarizer.requests[0]?.maxTokens).toBeGreaterThanOrEqual(8);
     expect(world.segments.some((segment) => segment.startsWith('evicted'))).toBe(false);
@@ -74,7 +74,7 @@ describe('one checkpoint over everything old', () => {
     await world.append('u10 a30 u10 a20');
     await world.request('token_threshold');
     await world.runPass();
-    expect(await checkpointText(world)).toBeUndefined();
+    expect(await summaryText(world)).toBeUndefined();
     expect(summarizer.requests, 'nothing is paid for').toEqual([]);
     expect(world.eventsOf('summary_ended')).toMatchObject([
       { outcome: 'refused', why: '48 tokens are too few for a summary with a word of their users' },
@@ -141,7 +141,7 @@ describe('a provider’s own compaction', () => {
   it('lies beside the text and comes back with the context', async () => {
     const { world } = await openCompacted(150);
     const source = await world.store.readContext(ref);
-    expect([...(source?.checkpoints.values() ?? [])][0]).toMatchObject({ raw, model: 'native m' });
+    expect([...(source?.summaries.values() ?? [])][0]).toMatchObject({ raw, model: 'native m' });
   });
 
   it('counts what the larger of both does', async () => {
@@ -152,7 +152,7 @@ describe('a provider’s own compaction', () => {
 
   it('is refused where it is not smaller than what it stands for', async () => {
     const { world } = await openCompacted(5_000);
-    expect(world.segments.some((segment) => segment.startsWith('checkpoint'))).toBe(false);
+    expect(world.segments.some((segment) => segment.startsWith('summary'))).toBe(false);
   });
 
   it('is compacted again with what came behind it, however often', async () => {
@@ -162,7 +162,7 @@ describe('a provider’s own compaction', () => {
       await world.request('manual');
       await world.runPass(job);
     }
-    expect(requests.map(({ earlier }) => earlier?.map((checkpoint) => checkpoint.raw))).toEqual([
+    expect(requests.map(({ earlier }) => earlier?.map((summary) => summary.raw))).toEqual([
       undefined,
       [raw],
       [raw],

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { renderWidestCheckpoint } from '../../../src/domain/checkpoint.ts';
 import { ModelError } from '../../../src/domain/model.ts';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
 import type { Summarizer, SummaryAnswer } from '../../../src/domain/ports/summarizer.ts';
+import { renderWidestSummary } from '../../../src/domain/summary.ts';
 import { brief, FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words } from '../compaction/fixture.ts';
 import type { Child } from '../compaction/memory-queue.ts';
 import { settleTasks } from '../turn/manual-timers.ts';
@@ -63,11 +63,11 @@ describe('a summarization job', () => {
     expect(request?.messages.map(({ content }) => content)).toEqual([words(300), words(300)]);
 
     const text = 'what happened in 2-3';
-    const content = renderWidestCheckpoint(text, { from: 2, to: 3 });
-    const { tokens, bytes } = await world.agent.weigh({ role: 'checkpoint', content });
+    const content = renderWidestSummary(text, { from: 2, to: 3 });
+    const { tokens, bytes } = await world.agent.weigh({ role: 'summary', content });
     expect(await readRecord(opened)).toEqual({
       status: 'accepted',
-      checkpoint: { text, covers: { from: 2, to: 3 }, sources: [], depth: 1, model: 'brief' },
+      summary: { text, covers: { from: 2, to: 3 }, sources: [], depth: 1, model: 'brief' },
       weight: { tokens, bytes },
     });
     expect(world.eventsOf('summary_ended')).toMatchObject([{ outcome: 'written', sourceTokens: 608, tokens }]);
@@ -115,7 +115,7 @@ describe('a summarization job', () => {
     expect(await world.summarize(child)).toMatchObject({ outcome: 'written' });
     late.release();
     await first;
-    expect(await readRecord(opened)).toMatchObject({ status: 'accepted', checkpoint: { text: 'in time' } });
+    expect(await readRecord(opened)).toMatchObject({ status: 'accepted', summary: { text: 'in time' } });
   });
 
   it('does nothing for a pass that has ended or was taken over, or in a conversation that is gone', async () => {
@@ -123,7 +123,10 @@ describe('a summarization job', () => {
     const { world, child } = await openChild({ summarizers: [summarizer] });
     await world.store.takeOverPass(ref, 'o', 'p2');
     expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'superseded' });
-    const ended = { outcome: { kind: 'none' }, gate: { shutBelowTokens: 0, gainlessPasses: 0, breakerTokens: 0 } };
+    const ended = {
+      outcome: { kind: 'none' },
+      gate: { nothingBelowTokens: 0, gainlessPasses: 0, noGainBelowTokens: 0 },
+    };
     await world.store.endPass({ conversation: ref, passId: 'p2', owner: 'o' }, { ...ended, wakeTurn: 'w' } as never);
     expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'superseded' });
     await world.store.erase(ref);
@@ -159,7 +162,7 @@ describe('a summarization job', () => {
     await world.append(FIVE_SEQUENCES);
     release();
     expect(await running).toEqual({ status: 'ended', outcome: 'superseded' });
-    expect([...(world.db.find(ref)?.summaries.keys() ?? [])]).toEqual([]);
+    expect([...(world.db.find(ref)?.summaryRecords.keys() ?? [])]).toEqual([]);
   });
 
   it('that lost its claim is kept as long as its pass goes on: it is paid for', async () => {
@@ -171,7 +174,7 @@ describe('a summarization job', () => {
     world.db.advance(PASS_LIMITS.summaryClaimMs + 1);
     late.release();
     expect(await running).toMatchObject({ outcome: 'written' });
-    expect(await readRecord(opened)).toMatchObject({ status: 'accepted', checkpoint: { text: 'late' } });
+    expect(await readRecord(opened)).toMatchObject({ status: 'accepted', summary: { text: 'late' } });
   });
 
   it('of an agent that nobody here knows fails as a value and gives its claim back', async () => {
@@ -182,7 +185,7 @@ describe('a summarization job', () => {
     await world.request('manual');
     const child = { ...knowing.child, passId: world.db.find(ref)?.pass?.passId ?? '' };
     expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'failed' });
-    expect(world.db.find(ref)?.summaries.size).toBe(0);
+    expect(world.db.find(ref)?.summaryRecords.size).toBe(0);
   });
 });
 
@@ -191,7 +194,7 @@ describe('a summarizer that throws', () => {
     const opened = await openChild({ summarizers: [throwing(), brief()] });
     const { world, child } = opened;
     await expect(world.summarize(child)).rejects.toThrow('overloaded');
-    expect(world.db.find(ref)?.summaries.size).toBe(0);
+    expect(world.db.find(ref)?.summaryRecords.size).toBe(0);
     expect(world.eventsOf('summary_ended')).toEqual([]);
     expect(world.timers.pending).toBe(0);
   });
@@ -200,7 +203,7 @@ describe('a summarizer that throws', () => {
     const opened = await openChild({ summarizers: [throwing(), brief('second')] });
     const { world, child } = opened;
     expect(await world.summarize(child, true)).toMatchObject({ outcome: 'written' });
-    expect(await readRecord(opened)).toMatchObject({ checkpoint: { model: 'second' } });
+    expect(await readRecord(opened)).toMatchObject({ summary: { model: 'second' } });
     expect(world.eventsOf('worker_failed')).toMatchObject([{ where: 'summarizer throwing' }]);
   });
 
@@ -209,7 +212,7 @@ describe('a summarizer that throws', () => {
     const { world, child } = opened;
     expect(await world.summarize(child, true)).toEqual({ status: 'ended', outcome: 'failed' });
     expect(await readRecord(opened), 'a failure is no refusal').toBeUndefined();
-    expect(world.db.find(ref)?.summaries.size).toBe(0);
+    expect(world.db.find(ref)?.summaryRecords.size).toBe(0);
     world.summarizers = [brief()];
     expect(await world.summarize(child)).toMatchObject({ outcome: 'written' });
   });
@@ -242,14 +245,14 @@ describe('a limit that says when it ends', () => {
     const retryAt = world.timers.now() + PASS_LIMITS.parkMs / 2;
     world.summarizers = [limited(retryAt), brief()];
     expect(await world.summarize(child)).toEqual({ status: 'limited', retryAt });
-    expect(world.db.find(ref)?.summaries.size).toBe(0);
+    expect(world.db.find(ref)?.summaryRecords.size).toBe(0);
     expect(world.eventsOf('summary_ended')).toEqual([]);
     expect(world.eventsOf('worker_failed')).toEqual([]);
     expect(world.timers.pending).toBe(0);
 
     world.summarizers = [brief('first')];
     expect(await world.summarize(child)).toMatchObject({ outcome: 'written' });
-    expect(await readRecord(opened)).toMatchObject({ checkpoint: { model: 'first' } });
+    expect(await readRecord(opened)).toMatchObject({ summary: { model: 'first' } });
   });
 
   it.each([
@@ -260,7 +263,7 @@ describe('a limit that says when it ends', () => {
     const { world, child } = opened;
     world.summarizers = [limited(world.timers.now() + PASS_LIMITS.parkMs / 2 + lateMs), brief('second')];
     expect(await world.summarize(child, isLastAttempt)).toMatchObject({ outcome: 'written' });
-    expect(await readRecord(opened)).toMatchObject({ checkpoint: { model: 'second' } });
+    expect(await readRecord(opened)).toMatchObject({ summary: { model: 'second' } });
     expect(world.eventsOf('worker_failed')).toMatchObject([{ where: 'summarizer limited' }]);
   });
 
@@ -309,19 +312,19 @@ describe('a summary is accepted', () => {
   it('of the first in the chain that has one', async () => {
     const opened = await openChild({ summarizers: [refusing, writing(''), writing('good', 'third')] });
     await opened.world.summarize(opened.child);
-    expect(await readRecord(opened)).toMatchObject({ status: 'accepted', checkpoint: { model: 'third' } });
+    expect(await readRecord(opened)).toMatchObject({ status: 'accepted', summary: { model: 'third' } });
   });
 
   it('clipped to its cap where it is longer than was asked for', async () => {
     const opened = await openChild({ summarizers: [writing(words(400))] });
     await opened.world.summarize(opened.child);
-    expect(await readRecord(opened)).toMatchObject({ status: 'accepted', checkpoint: { text: words(152) } });
+    expect(await readRecord(opened)).toMatchObject({ status: 'accepted', summary: { text: words(152) } });
   });
 
   it('only where it is smaller, as rendered, than what it replaces', async () => {
     // Each tag is broken up as it is rendered, so that a text within its cap takes more room in the context.
     const policy = { minSequenceTokens: 100, maxTokens: 50, tokenThreshold: 60 };
-    const tags = '<checkpoint>'.repeat(30);
+    const tags = '<summary>'.repeat(30);
     const opened = await openChild({ summarizers: [writing(tags)], policy }, 'u20 a70 a70 u20 a20');
     const { world, child } = opened;
     const sequence = { ...child.sequence, tokens: 90 };
@@ -350,15 +353,15 @@ describe('the cap of a summary', () => {
     expect(summarizer.requests[0]?.maxTokens).toBe(90);
   });
 
-  it('leaves the checkpoint, as rendered, smaller than a merged sequence that is already small', async () => {
+  it('leaves the summary, as rendered, smaller than a merged sequence that is already small', async () => {
     const summarizer = brief();
     const { world, child } = await openChild({ summarizers: [summarizer] });
     const sequence = { ...child.sequence, tokens: 100 };
     await world.summarize({ ...child, sequence });
     const cap = summarizer.requests[0]?.maxTokens ?? 0;
     expect(cap).toBeGreaterThan(0);
-    const content = renderWidestCheckpoint(words(cap), sequence);
-    expect((await world.agent.weigh({ role: 'checkpoint', content })).tokens).toBeLessThan(100);
+    const content = renderWidestSummary(words(cap), sequence);
+    expect((await world.agent.weigh({ role: 'summary', content })).tokens).toBeLessThan(100);
   });
 
   it('that leaves no room for a word is a refusal, and no summarizer is asked', async () => {
@@ -373,8 +376,8 @@ describe('the cap of a summary', () => {
   });
 });
 
-it('a beat that the store does not answer is followed by the next', async () => {
-  let beats = 0;
+it('a heartbeat that the store does not answer is followed by the next', async () => {
+  let heartbeats = 0;
   const { summarizer, asked, release } = gated();
   const { world, child } = await openChild({
     summarizers: [summarizer],
@@ -382,8 +385,8 @@ it('a beat that the store does not answer is followed by the next', async () => 
       ...ports,
       summaries: {
         ...ports.summaries,
-        beatSummary: () => {
-          beats += 1;
+        heartbeatSummary: () => {
+          heartbeats += 1;
           return Promise.reject(new Error('away'));
         },
       },
@@ -391,8 +394,8 @@ it('a beat that the store does not answer is followed by the next', async () => 
   });
   const running = world.summarize(child);
   await asked;
-  await world.timers.advance(3 * PASS_LIMITS.beatMs);
-  expect(beats).toBe(3);
+  await world.timers.advance(3 * PASS_LIMITS.heartbeatMs);
+  expect(heartbeats).toBe(3);
   release();
   expect(await running).toMatchObject({ outcome: 'written' });
   await settleTasks();

@@ -3,7 +3,7 @@ import { nameConversation } from '../../../src/domain/ids.ts';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
 import type { SweepStore } from '../../../src/domain/ports/sweep-store.ts';
 import { TURN_LIMITS } from '../../../src/domain/turn.ts';
-import { restingMember } from '../../../src/store/keys.ts';
+import { idleMember } from '../../../src/store/keys.ts';
 import { FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words } from '../compaction/fixture.ts';
 import { settleTasks } from '../turn/manual-timers.ts';
 
@@ -253,7 +253,7 @@ describe('a conversation that rests', () => {
     let calls = 0;
     const world: Fixture = await Fixture.open(
       withExpire(async (_, conversation, owner) => {
-        world.db.ready.set(restingMember(conversation), world.db.now() + GRACE_MS);
+        world.db.ready.set(idleMember(conversation), world.db.now() + GRACE_MS);
         owners.add(owner);
         calls += 1;
         return answers[calls - 1] ?? { status: 'kept' };

@@ -66,11 +66,11 @@ describe('a soft pass', () => {
     await world.deliver();
     expect(model.callCount).toBe(4);
     expect(await world.view('t1')).toMatchObject({ state: 'completed' });
-    const kinds = ['pass_requested', 'pass_held', 'model_called', 'turn_settled'];
-    const held = ['pass_held', 'model_called'];
+    const kinds = ['pass_requested', 'pass_backed_off', 'model_called', 'turn_settled'];
+    const held = ['pass_backed_off', 'model_called'];
     const told = ['model_called', ...held, ...held, ...held, 'turn_settled', 'pass_requested'];
     expect(world.events.map(({ type }) => type).filter((type) => kinds.includes(type))).toEqual(told);
-    expect(world.eventsOf('pass_held')[0]).toMatchObject({ why: 'thinking' });
+    expect(world.eventsOf('pass_backed_off')[0]).toMatchObject({ why: 'thinking' });
   });
 
   it('is asked for at the end of a turn, behind its settle', async () => {
@@ -407,7 +407,7 @@ describe('a request that the provider refuses as too long', () => {
   });
 });
 
-describe('a wait at the gate and one for what the provider refused', () => {
+describe('a wait at the backoff and one for what the provider refused', () => {
   it('do not stand for each other: after the one there is still the other', async () => {
     const model = deciding(({ messages }) => (messages.length > 1 ? overflow() : { content: 'fits' }));
     const world = await openWith(model);

@@ -1,6 +1,6 @@
 import { type CallAnswer, readAnswers } from '../../../src/client/input.ts';
 import type { Agent, Tool } from '../../../src/domain/agent.ts';
-import { OPEN_GATE } from '../../../src/domain/conversation.ts';
+import { NO_BACKOFF } from '../../../src/domain/conversation.ts';
 import type { WorkerEvent } from '../../../src/domain/events.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import { type Message, NO_WEIGHT } from '../../../src/domain/message.ts';
@@ -187,7 +187,7 @@ export class Fixture {
   }
 
   async #endClaimed(lease: PassLease, keep?: number): Promise<PassOutcome['kind']> {
-    const end = { gate: OPEN_GATE, wakeTurn: this.nextId() };
+    const end = { backoff: NO_BACKOFF, wakeTurn: this.nextId() };
     if (keep === undefined) {
       await this.#passes.endPass(lease, { ...end, outcome: { kind: 'none' } });
       return 'none';
@@ -198,7 +198,7 @@ export class Fixture {
       outcome: { kind: 'committed', version: version.number },
       expectedVersion: version.number - 1,
       version,
-      checkpoints: new Map(),
+      summaries: new Map(),
       whole: new Map(),
       keepVersions: 10,
     });
@@ -210,7 +210,7 @@ export class Fixture {
     const claim = await this.#passes.claimPass(ref, this.nextId(), 'job', this.nextId());
     if (claim.status !== 'claimed') throw new Error(`no pass is open: ${claim.status}`);
     const outcome = { kind: 'failed', code: 'poison' } as const;
-    await this.#passes.endPass(claim.pass.lease, { gate: OPEN_GATE, wakeTurn: this.nextId(), outcome });
+    await this.#passes.endPass(claim.pass.lease, { backoff: NO_BACKOFF, wakeTurn: this.nextId(), outcome });
   }
 
   /** Timers that still run once all work has come to rest: none behind a delivery that ended. */

@@ -8,44 +8,44 @@ import { ManualTimers, settleTasks } from './manual-timers.ts';
 
 const lease: TurnLease = { conversation: { tenant: '_', id: 'c' }, turn: 't', owner: 'o', epoch: 1 };
 
-type Beat = { readonly status: 'held' } | Lost | Error;
+type Heartbeat = { readonly status: 'held' } | Lost | Error;
 
-function keep(beats: readonly Beat[]) {
+function keep(heartbeats: readonly Heartbeat[]) {
   const timers = new ManualTimers();
   let count = 0;
   const turns = {
     async heartbeat(given: TurnLease) {
       expect(given).toBe(lease);
-      const beat = beats[count] ?? { status: 'held' };
+      const heartbeat = heartbeats[count] ?? { status: 'held' };
       count += 1;
-      if (beat instanceof Error) throw beat;
-      return beat;
+      if (heartbeat instanceof Error) throw heartbeat;
+      return heartbeat;
     },
   };
-  const keeper = new LeaseKeeper(lease, { turns, timers, beatMs: 2_000, leaseMs: 8_000 });
-  return { timers, keeper, beatCount: () => count };
+  const keeper = new LeaseKeeper(lease, { turns, timers, heartbeatMs: 2_000, leaseMs: 8_000 });
+  return { timers, keeper, heartbeatCount: () => count };
 }
 
 describe('a lease', () => {
-  it('is beaten every 2 s and never lapses while it is held', async () => {
-    const { timers, keeper, beatCount } = keep([]);
+  it('is renewed every 2 s and never lapses while it is held', async () => {
+    const { timers, keeper, heartbeatCount } = keep([]);
     await timers.advance(60_000);
-    expect(beatCount()).toBe(30);
+    expect(heartbeatCount()).toBe(30);
     expect(keeper.signal.aborted).toBe(false);
   });
 
   it.each(['fenced', 'gone', 'canceled'] as const)('that is %s aborts the work', async (status) => {
-    const { timers, keeper, beatCount } = keep([{ status: 'held' }, { status }]);
+    const { timers, keeper, heartbeatCount } = keep([{ status: 'held' }, { status }]);
     await timers.advance(3_999);
     expect(keeper.signal.aborted).toBe(false);
     await timers.advance(1);
     expect(keeper.signal.reason).toEqual(new LostTurn(status));
     await timers.advance(60_000);
-    expect(beatCount()).toBe(2);
+    expect(heartbeatCount()).toBe(2);
     expect(timers.pending).toBe(0);
   });
 
-  it('survives beats without an answer, until it has run out', async () => {
+  it('survives heartbeats without an answer, until it has run out', async () => {
     const away = new Error('redis is away');
     const survived = keep([{ status: 'held' }, away, away, { status: 'held' }]);
     await survived.timers.advance(12_000);
@@ -57,13 +57,13 @@ describe('a lease', () => {
     expect(expired.keeper.signal.reason).toEqual(new LostTurn('expired'));
   });
 
-  it('that was given back is not lost, though a late beat says so', async () => {
+  it('that was given back is not lost, though a late heartbeat says so', async () => {
     const answer = Promise.withResolvers<Lost>();
     const timers = new ManualTimers();
     const keeper = new LeaseKeeper(lease, {
       turns: { heartbeat: () => answer.promise },
       timers,
-      beatMs: 2_000,
+      heartbeatMs: 2_000,
       leaseMs: 8_000,
     });
     await timers.advance(2_000);

@@ -54,7 +54,7 @@ async function openWatched(options: { model: ReturnType<typeof scriptedModel>; t
 }
 
 describe('a lost lease', () => {
-  it('aborts the model call at the next beat, and nothing more is written', async () => {
+  it('aborts the model call at the next heartbeat, and nothing more is written', async () => {
     let signal: AbortSignal | undefined;
     const model = scriptedModel({
       decide: (request) => {
@@ -157,7 +157,7 @@ describe('a lost lease', () => {
     expect(world.eventsOf('turn_settled')).toEqual([]);
   });
 
-  it('does not come from beats that are not answered while the lease stands', async () => {
+  it('does not come from heartbeats that are not answered while the lease stands', async () => {
     const gate = Promise.withResolvers<{ content: string }>();
     const world = await Fixture.open({
       model: scriptedModel({ decide: () => gate.promise }),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ConversationState, OPEN_GATE } from '../../../src/domain/conversation.ts';
+import { type ConversationState, NO_BACKOFF } from '../../../src/domain/conversation.ts';
 import type { LogEntry, Message } from '../../../src/domain/message.ts';
 import type { StepOutcome, StepResult, TurnLease } from '../../../src/domain/ports/turn-store.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
@@ -20,7 +20,7 @@ function stateAt(head: number, version = 0): ConversationState {
     openCalls: [],
     size: { version, weight: nothing, baseTotal: nothing, headTotal: nothing },
     passed: { head: 0, turns: 0 },
-    gate: OPEN_GATE,
+    backoff: NO_BACKOFF,
   };
 }
 
@@ -53,7 +53,7 @@ function openJournal() {
     readConversation: async () => undefined,
     readContext: async () => {
       reads.push('context');
-      return { version: START_VERSION, head: 1, entries: [entryOf(1)], checkpoints: new Map() };
+      return { version: START_VERSION, head: 1, entries: [entryOf(1)], summaries: new Map() };
     },
     readLog: async (_: unknown, ranges: readonly { readonly from: number; readonly to: number }[]) => {
       reads.push('log');
@@ -63,7 +63,7 @@ function openJournal() {
     },
   };
   const context = new ContextCache(contexts, conversation);
-  const keeper = new LeaseKeeper(lease, { turns, timers, beatMs: 2_000, leaseMs: 8_000 });
+  const keeper = new LeaseKeeper(lease, { turns, timers, heartbeatMs: 2_000, leaseMs: 8_000 });
   const claimed = { conversation: stateAt(1), steps: new Map() };
   const journal = new TurnJournal({ turns, claimed, keeper, context, timers, clock: timers, onEvent: () => undefined });
   return { journal, context, keeper, replies, reads };

@@ -1,7 +1,7 @@
 -- Needs: keys, ready.
 -- @include forking
 -- @include failed
--- @include rest
+-- @include idle-ttl
 -- @include conversations
 
 -- The reply to who may not write here: the conversation is another agent's (one pass has one policy, and it is that
@@ -27,7 +27,7 @@ local function create_conversation(is_gone, schema, agent)
     redis.call('UNLINK', c, log, mb, ver, cp, pass, ix, ev, gone, expiry)
     leave_alone(turn_member)
     leave_alone(pass_member)
-    forget_rest()
+    forget_idle_ttl()
   end
   if redis.call('HSETNX', c, 'schema', schema) == 1 then
     redis.call('HSET', c, 'agent', agent, 'head', 0)

@@ -1,5 +1,5 @@
 -- Needs: keys, ready; the mark `gone`.
--- @include rest
+-- @include idle-ttl
 -- @include failed
 -- @include open-passes
 -- @include conversations
@@ -29,6 +29,6 @@ local function erase_batch(size)
     if string.sub(key, 1, #tbase) == tbase then forget_turn(string.sub(key, #tbase + 1)) end
   end
   local has_more = redis.call('EXISTS', ix)
-  if has_more == 1 then look_after_rest(now + ERASE_GRACE_MS) else forget_rest() end
+  if has_more == 1 then schedule_idle_check(now + ERASE_GRACE_MS) else forget_idle_ttl() end
   return redis.call('INCRBY', gone, removed), has_more
 end

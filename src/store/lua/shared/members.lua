@@ -1,9 +1,9 @@
--- Members of a shard's sets, by kind: turn, pass, scheduled turn, resting conversation. Ids are [A-Za-z0-9_.-]{1,128}.
+-- Members of a shard's sets, by kind: turn, pass, scheduled turn, idle conversation. Ids are [A-Za-z0-9_.-]{1,128}.
 local ID = '[%w_.%-]+'
 local CONVERSATION = '|(' .. ID .. ')|(' .. ID .. ')$'
 local FORMS = {
   ready = { '^(t)' .. CONVERSATION, '^(p)' .. CONVERSATION, '^(d)|(' .. ID .. ')|(' .. ID .. '|' .. ID .. ')$' },
-  resting = { '^(r)' .. CONVERSATION },
+  idle = { '^(r)' .. CONVERSATION },
   passes = { '^(p)' .. CONVERSATION },
   failed = { '^(' .. ID .. ')|(' .. ID .. ')|(' .. ID .. ')$' },
 }

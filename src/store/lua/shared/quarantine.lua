@@ -10,7 +10,7 @@ local function move_key(key)
   return kept_as
 end
 
--- set: 'ready', 'resting', 'passes', 'failed', or 'key' for a whole key
+-- set: 'ready', 'idle', 'passes', 'failed', or 'key' for a whole key
 local function quarantine(set, name, score, why)
   if type(redis.pcall('HLEN', quarantined)) ~= 'number' then move_key(quarantined) end
   redis.call('HSET', quarantined, set .. '|' .. name, string.format('%.0f %s %s', now, score or '-', why))
@@ -24,7 +24,7 @@ local function quarantine_member(set, member, why)
 end
 
 local function free_sets()
-  for _, set in ipairs({ 'ready', 'resting', 'passes', 'failed' }) do
+  for _, set in ipairs({ 'ready', 'idle', 'passes', 'failed' }) do
     if type(redis.pcall('ZCARD', shard .. set)) ~= 'number' then
       quarantine('key', shard .. set, nil, 'wrong type, kept as ' .. move_key(shard .. set))
     end

@@ -1,10 +1,10 @@
 -- Needs: keys, conversation, ready, wake, events.
 -- @include failed
--- @include rest
+-- @include idle-ttl
 local SETTLED = { completed = true, failed = true, canceled = true }
 
 -- Drops what only an unsettled turn needs, keeps the turn for its retention, tells who waits for it.
--- ttl: as begin_rest is given it
+-- ttl: as start_idle_ttl is given it
 local function settle_turn(turn, state, retentionMs, field, value, ttl)
   local key = tbase .. turn
   local kept = redis.call('HMGET', key, 'inputSeq', 'sus', 'ctx', 'acceptedAt')
@@ -31,7 +31,7 @@ local function settle_turn(turn, state, retentionMs, field, value, ttl)
   redis.call('PEXPIRE', key, retentionMs)
   if state == 'failed' then list_failed(turn, at, retentionMs) end
   emit('turn_settled', { 'turn', turn, 'state', state })
-  begin_rest(conversation.ttl, ttl)
+  start_idle_ttl(conversation.ttl, ttl)
 end
 
 -- Takes the settled head off the mailbox, ends its lease and wakes the next turn (I3). Answers 1 where there is one: the

@@ -8,7 +8,7 @@ local COUNTS = { 'head', 'ht', 'hb', 'turns', 'epoch', 'lease', 'attempts', 'ver
 local PASS_COUNTS = { 'attempts', 'lease', 'parkedUntil', 'expiresAt', 'requestedAt', 'proposedAt', 'sweeps' }
 local PASS_SIZES = { 'refused', 'calibration' }
 -- Several numbers in one field, as `conversation-record.ts` reads them.
-local LISTS = { 'shape', 'passed', 'gate', 'ttl', 'quarantine' }
+local LISTS = { 'shape', 'passed', 'backoff', 'ttl', 'quarantine' }
 local FORMS = { '^%d+ %d+ %d+ %d+ %d+$', '^%d+ %d+$', '^[%d.]+ %d+ [%d.]+ ?[%d.]*$', '^%d+ %d+$', '^%d+ ' }
 
 -- The first of these fields that is there and holds no integer, or with `form` nothing of that form; the values.
@@ -33,11 +33,11 @@ end
 
 local function find_other_type()
   local shard = string.match(ready, '^(.*)ready$')
-  local resting, passes, failed = shard .. 'resting', shard .. 'passes', shard .. 'failed'
+  local idle, passes, failed = shard .. 'idle', shard .. 'passes', shard .. 'failed'
   return is_other('HLEN', c) and c or is_other('HLEN', log) and log or is_other('LLEN', mb) and mb
     or is_other('HLEN', ver) and ver or is_other('HLEN', cp) and cp or is_other('HLEN', pass) and pass
     or is_other('SCARD', ix) and ix or is_other('XLEN', ev) and ev or is_other('ZCARD', ready) and ready
-    or is_other('ZCARD', resting) and resting or is_other('ZCARD', passes) and passes
+    or is_other('ZCARD', idle) and idle or is_other('ZCARD', passes) and passes
     or is_other('ZCARD', failed) and failed
 end
 

@@ -4,9 +4,9 @@ import type { ScriptDefinition } from '../script.ts';
 import type { SummaryOwner } from './summary-owner.ts';
 import { encodeClaim } from './summary-text.ts';
 
-export function beatSummary(keyspace: Keyspace): ScriptDefinition<SummaryOwner, boolean> {
+export function heartbeatSummary(keyspace: Keyspace): ScriptDefinition<SummaryOwner, boolean> {
   return {
-    file: 'beat-summary',
+    file: 'heartbeat-summary',
     keys: ({ conversation }) => keyspace.conversation(conversation),
     args: ({ hash, owner }) => [hash, encodeClaim(owner), PASS_LIMITS.summaryClaimMs],
     decode: (reply) => reply === 1,

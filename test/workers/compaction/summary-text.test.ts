@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { renderWidestCheckpoint } from '../../../src/domain/checkpoint.ts';
 import { buildContext } from '../../../src/domain/context.ts';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
 import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
+import { renderWidestSummary } from '../../../src/domain/summary.ts';
 import { Fixture, type FixtureOptions, ref, words } from './fixture.ts';
 
 /** Writes another text each time that it is asked: a long one first, then short ones. */
@@ -19,7 +19,7 @@ function changeable(): Summarizer & { asked: number } {
   return summarizer;
 }
 
-/** One checkpoint, restored away; its summary has expired, so that the next pass writes another for the same range. */
+/** One summary, restored away; its summary has expired, so that the next pass writes another for the same range. */
 async function openRestored(options: FixtureOptions = {}) {
   const summarizer = changeable();
   const world = await Fixture.open({ ...options, summarizers: [summarizer] });
@@ -31,12 +31,12 @@ async function openRestored(options: FixtureOptions = {}) {
   return { world, summarizer };
 }
 
-async function readCheckpoint(world: Fixture, version = world.version?.number ?? 0) {
+async function readSummary(world: Fixture, version = world.version?.number ?? 0) {
   const source = await world.store.readContext(ref, { version });
-  const item = source && buildContext(source).items.find(({ message }) => message.role === 'checkpoint');
-  if (item === undefined) throw new Error('no checkpoint');
+  const item = source && buildContext(source).items.find(({ message }) => message.role === 'summary');
+  if (item === undefined) throw new Error('no summary');
   const { content } = item.message;
-  const { tokens } = await world.agent.weigh({ role: 'checkpoint', content: renderWidestCheckpoint(content, item) });
+  const { tokens } = await world.agent.weigh({ role: 'summary', content: renderWidestSummary(content, item) });
   return { text: content.slice(0, 'text 1'.length), believed: item.tokens, really: tokens };
 }
 
@@ -46,7 +46,7 @@ describe('a second text for a range that a kept version shows', () => {
     await world.request('manual');
     await world.runPass('job2');
     expect(summarizer.asked).toBe(2);
-    const [first, second] = [await readCheckpoint(world, 1), await readCheckpoint(world)];
+    const [first, second] = [await readSummary(world, 1), await readSummary(world)];
     expect(first).toMatchObject({ text: 'text 1', believed: first.really });
     expect(second).toMatchObject({ text: 'text 2', believed: second.really });
     expect(second.really).toBeLessThan(first.really);
@@ -57,13 +57,13 @@ describe('a second text for a range that a kept version shows', () => {
     await world.request('token_threshold');
     await world.runPass('job2');
     const waiting = await world.store.readProposal(ref);
-    const [proposed] = Object.values(waiting?.proposal.checkpoints ?? {});
+    const [proposed] = Object.values(waiting?.proposal.summaries ?? {});
     const decision = { operation: 'op', proposal: waiting?.proposal.id ?? '', wake: 'w' };
     await world.store.decideProposal({ conversation: ref, ...decision, verdict: { kind: 'approve', edits: {} } });
     await world.deliver('w');
     expect(await world.store.readDecision(ref, 'op')).toMatchObject({ status: 'approved' });
     expect(proposed?.text).toMatch(/^text 2/);
-    const stands = await readCheckpoint(world);
+    const stands = await readSummary(world);
     expect(stands).toMatchObject({ text: 'text 2', believed: stands.really });
   });
 });
@@ -76,5 +76,5 @@ it('the same text for the same range is kept once, whichever version brings it',
     await world.runPass(`job${pass}`);
     world.writeVersion([world.segment('raw', 1, 5)]);
   }
-  expect(world.db.find(ref)?.checkpoints.size).toBe(1);
+  expect(world.db.find(ref)?.summaries.size).toBe(1);
 });

@@ -13,7 +13,7 @@ const SLACK_MS = 2_000;
 const BUSY_MS = 60_000;
 
 /** Conversations with a time to live. */
-export function describeRest(harness: () => StoreHarness): void {
+export function describeIdleTtl(harness: () => StoreHarness): void {
   async function sweep(limit = 100): Promise<readonly DueEntry[]> {
     const { store, shards, allowSweep } = harness();
     await allowSweep();
@@ -25,7 +25,7 @@ export function describeRest(harness: () => StoreHarness): void {
     return harness().store.expire(conversation, owner);
   }
 
-  async function expectRest(conversation: ConversationRef, ms: number): Promise<void> {
+  async function expectIdleTtl(conversation: ConversationRef, ms: number): Promise<void> {
     const due = (await harness().dueIn(conversation, 'r')) ?? 0;
     expect(due).toBeGreaterThan(ms - SLACK_MS);
     expect(due).toBeLessThanOrEqual(ms);
@@ -40,11 +40,11 @@ export function describeRest(harness: () => StoreHarness): void {
     await store.settle(lease, { state: 'completed', answerSeq, conversationTtl }, 'w');
   }
 
-  /** A conversation that has rested for as long as it may. */
+  /** A conversation that has been idle for as long as it may. */
   async function makeRested(): Promise<ConversationRef> {
     const conversation = newConversation();
     await answerTurn(conversation, 't1', HOUR_MS);
-    await harness().endRest(conversation);
+    await harness().endIdleTtl(conversation);
     return conversation;
   }
 
@@ -53,7 +53,7 @@ export function describeRest(harness: () => StoreHarness): void {
       const { store, makeOverdue } = harness();
       const conversation = newConversation();
       await answerTurn(conversation, 't1', HOUR_MS);
-      await expectRest(conversation, HOUR_MS);
+      await expectIdleTtl(conversation, HOUR_MS);
       expect(await store.readConversation(conversation)).toMatchObject({ conversationTtl: HOUR_MS });
 
       const events: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -67,7 +67,7 @@ export function describeRest(harness: () => StoreHarness): void {
             expectedVersion: 1,
             expectedHead: 8,
             version: { ...START_VERSION, number: 2, parent: 1, cause: 'restore' },
-            gate: endOf().gate,
+            backoff: endOf().backoff,
             keepsNewer: false,
             wakeTurn: 'w',
             keepVersions: 200,
@@ -104,32 +104,32 @@ export function describeRest(harness: () => StoreHarness): void {
       const conversation = await makeConversation(store);
       const { lease } = await claimPass(store, conversation);
       await store.commitVersion(lease, commitOf(0, 2, { conversationTtl: HOUR_MS }));
-      await expectRest(conversation, HOUR_MS);
+      await expectIdleTtl(conversation, HOUR_MS);
       await answerTurn(conversation, 't1', 2 * HOUR_MS);
-      await expectRest(conversation, 2 * HOUR_MS);
+      await expectIdleTtl(conversation, 2 * HOUR_MS);
       await store.endPass((await claimPass(store, conversation)).lease, endOf({ conversationTtl: 0 }));
       expect(await dueIn(conversation, 'r')).toBeUndefined();
       expect(await store.readConversation(conversation)).not.toHaveProperty('conversationTtl');
     });
 
     test('begins anew for who reads on in it, where it has a time to live', async () => {
-      const { store, makeOverdue, endRest, dueIn } = harness();
+      const { store, makeOverdue, endIdleTtl, dueIn } = harness();
       const [conversation, other] = [newConversation(), await makeConversation(store)];
       await answerTurn(conversation, 't1', HOUR_MS);
       await makeOverdue(conversation, 'r', 1);
-      await store.beginRest(conversation);
-      await expectRest(conversation, HOUR_MS);
-      await store.beginRest(other);
+      await store.startIdleTtl(conversation);
+      await expectIdleTtl(conversation, HOUR_MS);
+      await store.startIdleTtl(other);
       expect(await dueIn(other, 'r')).toBeUndefined();
-      await endRest(conversation);
+      await endIdleTtl(conversation);
       expect(await expire(conversation)).toMatchObject({ status: 'expired' });
-      await store.beginRest(conversation);
+      await store.startIdleTtl(conversation);
       expect(await dueIn(conversation, 'r'), 'it is gone').toBeUndefined();
       expect(await store.readConversation(conversation)).toBeUndefined();
     });
 
     test('of a fork begins when it is done, and is as long as its source’s', async () => {
-      const { store, endRest, makeOverdue, abandonFork } = harness();
+      const { store, endIdleTtl, makeOverdue, abandonFork } = harness();
       const plan = { source: await makeConversation(store, 2), version: 0, head: 0 };
       const begin = async (): Promise<ConversationRef> => {
         const conversation = newConversation();
@@ -140,10 +140,10 @@ export function describeRest(harness: () => StoreHarness): void {
       await makeOverdue(conversation, 'r', 1);
       const version = { ...START_VERSION, number: 1, parent: 0, cause: 'fork' } as const;
       expect(await store.endFork(conversation, 'op', version)).toEqual({ status: 'done' });
-      await expectRest(conversation, HOUR_MS);
+      await expectIdleTtl(conversation, HOUR_MS);
 
       const open = await begin();
-      await endRest(open);
+      await endIdleTtl(open);
       expect(await expire(open), 'it is being copied').toEqual({ status: 'kept' });
       await abandonFork(open);
       expect(await expire(open), 'nobody goes on with it').toMatchObject({ status: 'expired' });
@@ -151,7 +151,7 @@ export function describeRest(harness: () => StoreHarness): void {
   });
 
   describe('expire', () => {
-    test('erases what has rested enough, once', async () => {
+    test('erases what has been idle enough, once', async () => {
       const { store, dueIn, events } = harness();
       const [conversation, other] = [await makeRested(), newConversation()];
       await answerTurn(other, 't1', HOUR_MS);
@@ -191,9 +191,9 @@ export function describeRest(harness: () => StoreHarness): void {
       const conversation = newConversation();
       await answerTurn(conversation, 't1', HOUR_MS);
       await makeOverdue(conversation, 'r', 1);
-      expect(await sweep()).toEqual([{ kind: 'resting', conversation }]);
+      expect(await sweep()).toEqual([{ kind: 'idle', conversation }]);
       expect(await expire(conversation)).toEqual({ status: 'kept' });
-      await expectRest(conversation, HOUR_MS);
+      await expectIdleTtl(conversation, HOUR_MS);
       expect(await store.readConversation(conversation)).toMatchObject({ head: 2 });
     });
 
@@ -218,7 +218,7 @@ export function describeRest(harness: () => StoreHarness): void {
     ])('keeps a conversation where %s, whatever the sweep said', async (_, happen) => {
       const { store, dueIn } = harness();
       const conversation = await makeRested();
-      expect(await sweep()).toEqual([{ kind: 'resting', conversation }]);
+      expect(await sweep()).toEqual([{ kind: 'idle', conversation }]);
       await happen(conversation);
       expect(await expire(conversation)).toEqual({ status: 'kept' });
       expect(await store.readConversation(conversation)).toBeDefined();
@@ -226,7 +226,7 @@ export function describeRest(harness: () => StoreHarness): void {
     });
 
     test('a turn that was scheduled keeps its conversation until it is settled', async () => {
-      const { store, endRest, passDueTime, dueIn } = harness();
+      const { store, endIdleTtl, passDueTime, dueIn } = harness();
       const conversation = await makeRested();
       await store.accept(turnFor(conversation, 't2', { delayMs: HOUR_MS }));
       await passDueTime(conversation, 't2');
@@ -236,8 +236,8 @@ export function describeRest(harness: () => StoreHarness): void {
       const { lease, conversation: state } = await claimHead(store, conversation);
       await store.recordStep(lease, textStep('model-1', state.head));
       await store.settle(lease, { state: 'completed', answerSeq: state.head + 1, conversationTtl: HOUR_MS }, 'w');
-      await expectRest(conversation, HOUR_MS);
-      await endRest(conversation);
+      await expectIdleTtl(conversation, HOUR_MS);
+      await endIdleTtl(conversation);
       expect(await expire(conversation)).toMatchObject({ status: 'expired' });
       expect(await dueIn(conversation, 'r')).toBeUndefined();
     });
@@ -248,7 +248,7 @@ export function describeRest(harness: () => StoreHarness): void {
       await answerTurn(conversation, 't1', HOUR_MS);
       const request = appendOf(conversation, 3, 1);
       await store.append(request);
-      await harness().endRest(conversation);
+      await harness().endIdleTtl(conversation);
       await expire(conversation);
       expect(await store.append(request), 'the head is another').toEqual({ status: 'conflict', head: 0 });
       const claim = await acceptAndClaim(store, conversation, 't1');
@@ -262,10 +262,10 @@ export function describeRest(harness: () => StoreHarness): void {
 
     test('a turn that was settled before a sweeper woke up counts', async () => {
       const conversation = await makeRested();
-      expect(await sweep()).toEqual([{ kind: 'resting', conversation }]);
+      expect(await sweep()).toEqual([{ kind: 'idle', conversation }]);
       await answerTurn(conversation, 't2', HOUR_MS);
       expect(await expire(conversation)).toEqual({ status: 'kept' });
-      await expectRest(conversation, HOUR_MS);
+      await expectIdleTtl(conversation, HOUR_MS);
     });
 
     test('where there is nothing, nothing is made', async () => {
@@ -286,7 +286,7 @@ export function describeRest(harness: () => StoreHarness): void {
   });
 
   describe('sweepShards and measureShards', () => {
-    test('turns come before what has rested, of which few are taken, pushed out by 5 s', async () => {
+    test('turns come before what has been idle, of which few are taken, pushed out by 5 s', async () => {
       const { store, shards, makeOverdue, dueIn, allowSweep } = harness();
       const rested = await makeRested();
       const conversation = newConversation();
@@ -294,8 +294,8 @@ export function describeRest(harness: () => StoreHarness): void {
       await makeOverdue(conversation, 't', 1);
       const due = await sweep();
       expect(due).toHaveLength(2);
-      expect(due).toContainEqual({ kind: 'resting', conversation: rested });
-      await expectRest(rested, 5_000);
+      expect(due).toContainEqual({ kind: 'idle', conversation: rested });
+      await expectIdleTtl(rested, 5_000);
       expect(await dueIn(conversation, 't')).toBeLessThanOrEqual(1_000);
 
       const many = Array.from({ length: 20 * shards.length }, () => newConversation());
@@ -308,12 +308,12 @@ export function describeRest(harness: () => StoreHarness): void {
       const { store, makeOverdue } = harness();
       const conversation = newConversation();
       await answerTurn(conversation, 't1', HOUR_MS);
-      expect(await store.measureShards()).toMatchObject({ overdue: { resting: 0 }, oldestRestingMs: 0 });
+      expect(await store.measureShards()).toMatchObject({ overdue: { idle: 0 }, oldestIdleMs: 0 });
       await makeOverdue(conversation, 'r', 60_000);
-      const { overdue, oldestOverdueMs, oldestRestingMs } = await store.measureShards();
-      expect(overdue).toEqual({ turn: 0, pass: 0, scheduled: 0, resting: 1 });
+      const { overdue, oldestOverdueMs, oldestIdleMs } = await store.measureShards();
+      expect(overdue).toEqual({ turn: 0, pass: 0, scheduled: 0, idle: 1 });
       expect(oldestOverdueMs).toBe(0);
-      expect(oldestRestingMs).toBeGreaterThanOrEqual(60_000);
+      expect(oldestIdleMs).toBeGreaterThanOrEqual(60_000);
     });
   });
 }

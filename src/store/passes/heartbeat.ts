@@ -3,9 +3,11 @@ import type { PassLease, PassLost } from '../../domain/ports/pass-store.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
 
-export function beatPass(keyspace: Keyspace): ScriptDefinition<PassLease, { readonly status: 'held' } | PassLost> {
+export function heartbeatPassScript(
+  keyspace: Keyspace,
+): ScriptDefinition<PassLease, { readonly status: 'held' } | PassLost> {
   return {
-    file: 'beat-pass',
+    file: 'heartbeat-pass',
     keys: ({ conversation }) => keyspace.conversation(conversation),
     args: ({ passId, owner }) => [passId, owner, PASS_LIMITS.leaseMs],
     decode: (reply) => ({ status: reply as 'held' | PassLost['status'] }),

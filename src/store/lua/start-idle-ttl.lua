@@ -2,7 +2,7 @@
 -- Reply: 1
 -- @include keys
 -- @include ready
--- @include rest
+-- @include idle-ttl
 local known = redis.call('HGET', c, 'ttl')
-if known then begin_rest(known) end
+if known then start_idle_ttl(known) end
 return 1

@@ -4,9 +4,11 @@ import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
 import { leaseArgs } from './lease.ts';
 
-export function beatTurn(keyspace: Keyspace): ScriptDefinition<TurnLease, { readonly status: 'held' } | Lost> {
+export function heartbeatTurnScript(
+  keyspace: Keyspace,
+): ScriptDefinition<TurnLease, { readonly status: 'held' } | Lost> {
   return {
-    file: 'beat-turn',
+    file: 'heartbeat-turn',
     keys: ({ conversation }) => keyspace.conversation(conversation),
     args: (lease) => [...leaseArgs(lease), TURN_LIMITS.leaseMs],
     decode: (reply) => ({ status: reply as 'held' | Lost['status'] }),

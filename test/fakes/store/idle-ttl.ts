@@ -1,27 +1,27 @@
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { ExpireResult } from '../../../src/domain/ports/sweep-store.ts';
-import { restingMember } from '../../../src/store/keys.ts';
+import { idleMember } from '../../../src/store/keys.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { erase } from './erase.ts';
 
 const BUSY_MS = 60_000;
 
-/** As begin_rest in lua/shared/rest.lua. */
-export function beginRest(db: MemoryDatabase, conversation: MemoryConversation, given?: number): void {
+/** As start_idle_ttl in lua/shared/rest.lua. */
+export function startIdleTtl(db: MemoryDatabase, conversation: MemoryConversation, given?: number): void {
   const ms = given ?? conversation.ttl?.ms ?? 0;
   if (ms === 0) {
-    if (conversation.ttl !== undefined) db.ready.delete(restingMember(conversation.ref));
+    if (conversation.ttl !== undefined) db.ready.delete(idleMember(conversation.ref));
     conversation.ttl = undefined;
     return;
   }
   const ends = db.now() + ms;
   conversation.ttl = { ms, ends };
-  db.ready.set(restingMember(conversation.ref), ends);
+  db.ready.set(idleMember(conversation.ref), ends);
 }
 
 /** As lua/expire.lua. An erase is never cut off here. */
 export function expire(db: MemoryDatabase, ref: ConversationRef, owner: string): ExpireResult {
-  const member = restingMember(ref);
+  const member = idleMember(ref);
   const conversation = db.find(ref);
   if (conversation?.ttl === undefined) {
     db.ready.delete(member);

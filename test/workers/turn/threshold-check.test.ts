@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { type ConversationState, OPEN_GATE } from '../../../src/domain/conversation.ts';
+import { type ConversationState, NO_BACKOFF } from '../../../src/domain/conversation.ts';
 import { resolveLimits } from '../../../src/domain/limits.ts';
 import { completePolicy, type PolicyInput } from '../../../src/domain/policy.ts';
 import { NO_OVERHEAD } from '../../../src/domain/size.ts';
-import { decideStep, decideTurnEnd } from '../../../src/workers/turn/gate.ts';
+import { decideStep, decideTurnEnd } from '../../../src/workers/turn/threshold-check.ts';
 
 /** usable 9,000: ratio from 7,650, hard from 8,280. */
 const window = { windowTokens: 10_000, outputCapTokens: 1_000, upperBoundFactor: 1 };
@@ -24,12 +24,12 @@ function stateOf(tokens: number, state: Partial<ConversationState> = {}): Conver
     openCalls: [],
     size: { version: 0, weight: nothing, baseTotal: nothing, headTotal: { tokens: tokens - 3, bytes: 0 } },
     passed: { head: 0, turns: 0 },
-    gate: OPEN_GATE,
+    backoff: NO_BACKOFF,
     ...state,
   };
 }
 
-describe('the gate before a step', () => {
+describe('the backoff before a step', () => {
   it('sends below every threshold', () => {
     expect(decideStep(agentWith(), stateOf(7_649), true)).toMatchObject({
       kind: 'send',
@@ -50,19 +50,19 @@ describe('the gate before a step', () => {
 
   it.each([
     ['a pass is in progress', { passId: 'p' }],
-    ['an evaluation found nothing below a larger size', { gate: { ...OPEN_GATE, shutBelowTokens: 7_701 } }],
-    ['the breaker is open', { gate: { ...OPEN_GATE, breakerTokens: 7_701 } }],
+    ['an evaluation found nothing below a larger size', { backoff: { ...NO_BACKOFF, nothingBelowTokens: 7_701 } }],
+    ['the breaker is open', { backoff: { ...NO_BACKOFF, noGainBelowTokens: 7_701 } }],
   ])('asks for no soft pass where %s', (_, state) => {
     expect(decideStep(agentWith(), stateOf(7_700, state), true)).toMatchObject({ kind: 'send', reasons: [] });
   });
 
   it('opens again from the size that shut it', () => {
-    const state = stateOf(7_701, { gate: { ...OPEN_GATE, shutBelowTokens: 7_701 } });
+    const state = stateOf(7_701, { backoff: { ...NO_BACKOFF, nothingBelowTokens: 7_701 } });
     expect(decideStep(agentWith(), state, true)).toMatchObject({ reasons: ['ratio'] });
   });
 
-  it('waits from the hard limit on, whatever the gate says', () => {
-    const shut = { gate: { ...OPEN_GATE, shutBelowTokens: 99_999, breakerTokens: 99_999 }, passId: 'p' };
+  it('waits from the hard limit on, whatever the backoff says', () => {
+    const shut = { backoff: { ...NO_BACKOFF, nothingBelowTokens: 99_999, noGainBelowTokens: 99_999 }, passId: 'p' };
     const decision = decideStep(agentWith(), stateOf(8_280, shut), true);
     expect(decision).toMatchObject({ kind: 'wait', reasons: ['ratio', 'hard_limit'] });
   });
@@ -89,19 +89,19 @@ describe('the gate before a step', () => {
   });
 });
 
-describe('the gate after a turn', () => {
+describe('the backoff after a turn', () => {
   it('counts the end of the turn as a reason where the policy says so', () => {
     expect(decideTurnEnd(agentWith(), stateOf(100))).toEqual({ reasons: [] });
     expect(decideTurnEnd(agentWith({ onTurnEnd: true }), stateOf(100))).toEqual({ reasons: ['turn_end'] });
     expect(decideTurnEnd(agentWith({ onTurnEnd: true }), stateOf(7_650))).toEqual({ reasons: ['ratio', 'turn_end'] });
   });
 
-  it('asks for nothing where a pass is in progress or the gate is shut', () => {
+  it('asks for nothing where a pass is in progress or the backoff is shut', () => {
     expect(decideTurnEnd(agentWith({ onTurnEnd: true }), stateOf(100, { passId: 'p' }))).toEqual({ reasons: [] });
-    const shut = { gate: { ...OPEN_GATE, shutBelowTokens: 9_000 } };
-    expect(decideTurnEnd(agentWith(), stateOf(8_500, shut))).toEqual({ reasons: [], hold: 'gate_shut' });
-    const open = { gate: { ...OPEN_GATE, shutBelowTokens: 9_000, breakerTokens: 8_600 } };
-    expect(decideTurnEnd(agentWith(), stateOf(8_500, open))).toEqual({ reasons: [], hold: 'breaker_open' });
+    const shut = { backoff: { ...NO_BACKOFF, nothingBelowTokens: 9_000 } };
+    expect(decideTurnEnd(agentWith(), stateOf(8_500, shut))).toEqual({ reasons: [], hold: 'nothing_to_do' });
+    const open = { backoff: { ...NO_BACKOFF, nothingBelowTokens: 9_000, noGainBelowTokens: 8_600 } };
+    expect(decideTurnEnd(agentWith(), stateOf(8_500, open))).toEqual({ reasons: [], hold: 'no_gain' });
     expect(decideTurnEnd(agentWith(), stateOf(100, shut)), 'without a reason nothing is held').toEqual({ reasons: [] });
   });
 });

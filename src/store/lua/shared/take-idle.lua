@@ -1,0 +1,14 @@
+-- Needs: clock, members, quarantine. Adds to `due` some of the conversations that have been idle for their time to live, each
+-- pushed out until its erase has ended.
+local RESTING_PUSH_MS, MOST_RESTING = 5000, 10
+
+local function take_idle(idle, due)
+  for _, member in ipairs(redis.call('ZRANGEBYSCORE', idle, '-inf', now, 'LIMIT', 0, MOST_RESTING)) do
+    if read_member('idle', member) then
+      redis.call('ZADD', idle, string.format('%.0f', now + RESTING_PUSH_MS), member)
+      due[#due + 1] = member
+    else
+      quarantine_member('idle', member, 'unknown member')
+    end
+  end
+end
