@@ -71,5 +71,5 @@ export {
 export type { ListeningOptions } from './runtime/listening.ts';
 export { parsePolicy } from './runtime/policy-text.ts';
 export { type ResolveOptions, resolveModel } from './runtime/resolve-model.ts';
-export { ROLES, type Role, startWorkers, type Workers, type WorkersOptions } from './runtime/start-workers.ts';
+export { ROLES, startWorkers, type WorkerRole, type Workers, type WorkersOptions } from './runtime/start-workers.ts';
 export { createLogger, type LoggerOptions, logContents, logEvents } from './telemetry/logs.ts';

@@ -5,14 +5,14 @@ import { createSummarizers } from '../runtime/summarizers.ts';
 import { renameField } from './name-typed.ts';
 import { completeAlone, type PolicySource } from './policy-file.ts';
 
-export interface TriedPolicy extends PolicySource {
+export interface TrialPolicy extends PolicySource {
   /** the option that says the window it is tried in, where one does */
   readonly windowOption?: '--window' | '--model' | undefined;
   readonly counts?: RememberedCounts;
 }
 
 /** Prepares an agent for passes offline. @throws invalid_policy, by the option whose window is too small, else with the file */
-export async function prepareTrial(tried: TriedPolicy, window: OfflineWindow): Promise<OfflineAgent> {
+export async function prepareTrial(tried: TrialPolicy, window: OfflineWindow): Promise<OfflineAgent> {
   const { policy, place, windowOption, counts } = tried;
   try {
     return await prepareOfflineAgent(policy, window, counts);

@@ -45,7 +45,7 @@ function addReplacingCommands(program: Command, withClient: WithClient): void {
     .option('--keep', 'everything newer stays as it is (this or --drop is required)')
     .option('--drop', 'everything newer is archived, but for pins')
     .action((id: string, options: RestoreOptions, command: Command) =>
-      withClient(command, async (context) => (await import('./commands/restore.ts')).restore(context, id, options)),
+      withClient(command, async (context) => (await import('./commands/restore.ts')).runRestore(context, id, options)),
     );
   withReplacementOptions(program.command('rollback <conversation> <turn>'))
     .description('make the context as it was before a settled turn: that turn and everything behind it are archived')

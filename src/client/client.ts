@@ -28,7 +28,7 @@ import {
   type WaitingPage,
 } from './listings.ts';
 import { listOpenTurns, type OpenTurnsInput } from './open-turns.ts';
-import { requestPass } from './passes.ts';
+import { requestCompaction } from './passes.ts';
 import type { ClientPorts } from './ports.ts';
 import {
   type ApprovalInput,
@@ -42,7 +42,7 @@ import {
 import { type FailedInput, listFailedTurns, type RedriveInput, redriveTurn } from './redrive.ts';
 import { type StreamOptions, streamTurn, type TurnProgress } from './stream.ts';
 import { cancelTurn, type EnqueuedTurn, enqueueTurn, readResult } from './turns.ts';
-import { type RestoreInput, type RollbackInput, restore, rollBackTurn } from './versions.ts';
+import { type RestoreInput, type RollbackInput, restoreConversation, rollBackTurn } from './versions.ts';
 
 /**
  * What other services use. Conversations are named by id, or by `{tenant, id}`. Every failure is a `TurnfoldError` with a
@@ -150,10 +150,10 @@ export function createClient(ports: ClientPorts): TurnfoldClient {
     log: (conversation) => readWholeLog(ports, conversation),
     events: (conversation, options) => followEvents(ports, conversation, options),
     describe: (conversation) => viewConversation(ports, conversation),
-    restore: (conversation, input) => restore(ports, conversation, input),
+    restore: (conversation, input) => restoreConversation(ports, conversation, input),
     rollBackTurn: (conversation, turn, input) => rollBackTurn(ports, conversation, turn, input),
     fork: (from, to, input) => forkConversation(ports, from, to, input),
-    compact: async (conversation) => await requestPass(ports, readConversationName(conversation), true),
+    compact: async (conversation) => await requestCompaction(ports, readConversationName(conversation), true),
     proposal: (conversation) => readProposal(ports, conversation),
     approve: (conversation, proposal, input) => approveProposal(ports, conversation, proposal, input),
     reject: (conversation, proposal, input) => rejectProposal(ports, conversation, proposal, input),

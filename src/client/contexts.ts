@@ -15,7 +15,7 @@ import {
   type ConversationName,
   contextPointSchema,
   readConversationName,
-  versionSchema,
+  versionNumberSchema,
 } from './input.ts';
 import { noConversation, noVersion } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
@@ -178,8 +178,8 @@ export async function diff(
   after: number,
 ): Promise<VersionChange[]> {
   const conversation = readConversationName(name);
-  parseInput(versionSchema, before, 'before');
-  parseInput(versionSchema, after, 'after');
+  parseInput(versionNumberSchema, before, 'before');
+  parseInput(versionNumberSchema, after, 'after');
   const { size } = await describeConversation(ports, conversation);
   const read = async (number: number, field: string): Promise<Version> => {
     if (number === START_VERSION.number) return START_VERSION;

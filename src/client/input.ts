@@ -52,11 +52,11 @@ export const appendSchema = z.strictObject({
   expectedHead: z.number().int().min(0).optional(),
 });
 
-export const versionSchema = z.number().int().min(0);
+export const versionNumberSchema = z.number().int().min(0);
 
 export const contextPointSchema = z.strictObject({
   /** a kept version; 0 is the whole log */
-  version: versionSchema.optional(),
+  version: versionNumberSchema.optional(),
   /** the last seq of the log that is shown */
   head: z.number().int().min(0).optional(),
 });

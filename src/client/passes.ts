@@ -11,7 +11,7 @@ export async function askForEvaluation(ports: ClientPorts, conversation: Convers
   if (state === undefined) return;
   const { appendsBelowMessageTokens = 0 } = state.backoff;
   if (contextSize(state.size, NO_OVERHEAD).tokens < appendsBelowMessageTokens) return;
-  await requestPass(ports, conversation, false);
+  await requestCompaction(ports, conversation, false);
 }
 
 /**
@@ -19,7 +19,7 @@ export async function askForEvaluation(ports: ClientPorts, conversation: Convers
  * @returns the pass's id
  * @throws not_found, conversation_forking, accepted_unsure: asked again, it joins the pass that it asked for, if that goes on
  */
-export async function requestPass(
+export async function requestCompaction(
   ports: ClientPorts,
   conversation: ConversationRef,
   isManual: boolean,

@@ -4,8 +4,8 @@ import {
   evictNewer,
   findVersionBefore,
   keepBetween,
+  type RestoredParts,
   restoreVersion,
-  type VersionParts,
   weighOutside,
 } from '../domain/compaction/restore.ts';
 import { type ConversationState, NO_BACKOFF } from '../domain/conversation.ts';
@@ -55,7 +55,7 @@ interface Readings {
   readonly live: Version;
 }
 
-type Changes = Pick<VersionParts, 'cause' | 'target' | 'newer' | 'explained'>;
+type Changes = Pick<RestoredParts, 'cause' | 'target' | 'newer' | 'explained'>;
 
 /**
  * Shows an old version again: its segments, then everything newer as it is, or archived but for pins. Ends a pass in
@@ -63,7 +63,11 @@ type Changes = Pick<VersionParts, 'cause' | 'target' | 'newer' | 'explained'>;
  * @throws invalid_input, not_found, version_gone, over_hard_limit, conversation_busy, conversation_forking, conflict,
  * accepted_unsure
  */
-export async function restore(ports: ClientPorts, name: ConversationName, input: RestoreInput): Promise<Version> {
+export async function restoreConversation(
+  ports: ClientPorts,
+  name: ConversationName,
+  input: RestoreInput,
+): Promise<Version> {
   const { version: number, newer, ...options } = parseInput(restoreSchema, input);
   return await replaceLive(ports, readConversationName(name), {
     ...options,

@@ -3,7 +3,7 @@ import { POLICY_DEFAULTS, policyInputSchema } from '../domain/policy.ts';
 import type { JsonSchema } from './settings-schema.ts';
 
 /** JSON Schema of a policy file as `readPolicy` takes it, in both spellings and with or without `compact`: for editors. */
-export function describePolicy(): JsonSchema {
+export function describePolicySchema(): JsonSchema {
   const { $schema, $defs, properties = {}, ...object } = z.toJSONSchema(policyInputSchema, { io: 'input' });
   const withDefaults = Object.entries(properties).map(([name, schema]) => [name, withDefault(name, schema)] as const);
   return {

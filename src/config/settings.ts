@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { describeRange, PROCESS_DEFAULTS, PROCESS_RANGES, type WholeRange } from '../domain/process-options.ts';
+import { describeWholeRange, PROCESS_DEFAULTS, PROCESS_RANGES, type WholeRange } from '../domain/process-options.ts';
 import { REDIS_ADDRESS_FORMS, readRedisAddress, showAddress } from '../domain/redis-address.ts';
 import { isCertificate, isPrivateKey, PEM_CERTIFICATE, PEM_KEY, showCertificates } from '../redis/tls-options.ts';
 
@@ -135,7 +135,7 @@ export function settingOf(name: SettingName): Setting {
 
 /** A whole number, as a text. */
 function wholeNumber(range: WholeRange): z.ZodCoercedNumber {
-  const error = describeRange(range);
+  const error = describeWholeRange(range);
   return z.coerce.number({ error }).int({ error }).min(range.least, { error }).max(range.most, { error });
 }
 

@@ -27,12 +27,12 @@ export const PROCESS_DEFAULTS = {
 } as const;
 
 /** One message for all that is wrong, so that it says what is right. */
-export function describeRange({ least, most }: WholeRange): string {
+export function describeWholeRange({ least, most }: WholeRange): string {
   return `must be a whole number from ${least} to ${most}`;
 }
 
 export function wholeNumber(range: WholeRange): z.ZodNumber {
-  const error = describeRange(range);
+  const error = describeWholeRange(range);
   return z.number({ error }).int({ error }).min(range.least, { error }).max(range.most, { error });
 }
 

@@ -1,25 +1,25 @@
 import { isTurnfoldError, TurnfoldError } from './errors.ts';
 
 /** A Redis that is there, and no use to us before somebody does something. For people. */
-export interface Refusal {
+export interface RedisRefusal {
   /** why, as half a sentence */
   readonly message: string;
   /** what to do */
   readonly hint: string;
 }
 
-export const PLAIN_PORT: Refusal = {
+export const PLAIN_PORT: RedisRefusal = {
   message: 'it speaks no TLS on this port',
   hint: 'Write redis instead of rediss into the address, or the port that takes TLS.',
 };
 
-export const TLS_PORT: Refusal = {
+export const TLS_PORT: RedisRefusal = {
   message: 'it speaks TLS on this port, and nothing else',
   hint: 'Write rediss instead of redis into the address.',
 };
 
 /** By what Node and OpenSSL say; which of code and text reaches us depends on who passes it on. */
-const TLS_FAULTS: readonly (readonly [RegExp, Refusal])[] = [
+const TLS_FAULTS: readonly (readonly [RegExp, RedisRefusal])[] = [
   [
     /CERT_HAS_EXPIRED|certificate has expired/,
     {
@@ -63,7 +63,7 @@ const TLS_FAULTS: readonly (readonly [RegExp, Refusal])[] = [
 ];
 
 /** What keeps us from TLS, by what an error says; undefined where it says nothing of that. */
-export function findTlsFault(said: string): Refusal | undefined {
+export function findTlsFault(said: string): RedisRefusal | undefined {
   return TLS_FAULTS.find(([pattern]) => pattern.test(said))?.[1];
 }
 
@@ -72,7 +72,7 @@ const KEY_RULES = '~{tf* ~{tq*';
 const CHANNEL_RULES = '&{tf*';
 
 /** Errors of Redis that refuse a login. Waiting does not help: somebody has to change the address or the server. */
-const LOGIN_DENIALS: readonly (readonly [RegExp, Refusal])[] = [
+const LOGIN_DENIALS: readonly (readonly [RegExp, RedisRefusal])[] = [
   [
     /^(?=.*sentinels are unreachable).*(NOAUTH|WRONGPASS)/s,
     {
@@ -123,7 +123,7 @@ export function findDenial(cause: Error): TurnfoldError | undefined {
 }
 
 /** Redis says `user` in one version and `User name` in another, and has other words inside a script. */
-function findMissingRule({ message }: Error): Refusal | undefined {
+function findMissingRule({ message }: Error): RedisRefusal | undefined {
   const isInScript = /user executing the script can't|ACL failure in script/.test(message);
   if (!isInScript && !message.startsWith('NOPERM')) return undefined;
   const [, command] = /run the '([^']+)' command/.exec(message) ?? [];
@@ -157,7 +157,7 @@ export function isRefusal(error: unknown): boolean {
 }
 
 export function refusalError(
-  { message, hint }: Refusal,
+  { message, hint }: RedisRefusal,
   cause?: unknown,
   code: 'redis_unavailable' | 'redis_denied' = 'redis_unavailable',
 ): TurnfoldError {

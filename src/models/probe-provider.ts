@@ -1,5 +1,5 @@
-import { openClient as openAnthropic } from './anthropic/client.ts';
-import { openClient as openOpenAi } from './openai/client.ts';
+import { openAnthropicClient as openAnthropic } from './anthropic/client.ts';
+import { openOpenAiClient as openOpenAi } from './openai/client.ts';
 import { openAgent } from './provider-client.ts';
 
 export interface ProbedProvider {

@@ -5,7 +5,7 @@ export const STATES = ['waiting', 'prioritized', 'delayed', 'active', 'waiting-c
 
 export type JobState = (typeof STATES)[number];
 
-export interface JobCount {
+export interface StateCount {
   readonly queue: QueueName;
   readonly state: JobState;
   /** summed over the shards */
@@ -13,7 +13,7 @@ export interface JobCount {
 }
 
 /** Lengths only, so it costs the same however long the queues are. */
-export async function countJobs(queues: QueueSet): Promise<JobCount[]> {
+export async function countJobs(queues: QueueSet): Promise<StateCount[]> {
   const counts = await Promise.all(
     [...queues.entries()].map(async ([queue, shards]) => {
       const perShard = await Promise.all(shards.map((shard) => shard.getJobCounts(...STATES)));

@@ -5,7 +5,7 @@ import { nameRedisError } from '../domain/redis-errors.ts';
 import type { RedisLocation } from '../domain/redis-tls.ts';
 import { DEFAULT_PRIORITY, HIGHEST_PRIORITY, QUEUES, type QueueName } from '../jobs/names.ts';
 import { wakePayload } from '../jobs/payloads.ts';
-import { countJobs, type JobCount } from './job-counts.ts';
+import { countJobs, type StateCount } from './job-counts.ts';
 import { openQueueConnection, type QueueConnection, type QueueErrorListener } from './queue-connection.ts';
 import { type QueueReport, reportQueues } from './queue-reports.ts';
 import { QueueSet } from './queue-set.ts';
@@ -21,7 +21,7 @@ export interface WakeQueueOptions extends RedisLocation {
 
 export interface OpenWakeQueue extends WakeQueue {
   /** for gauges, so within a second in any case: how many jobs there are, by queue and state */
-  countJobs(): Promise<JobCount[]>;
+  countJobs(): Promise<StateCount[]>;
   /** for gauges and readiness, so within a second, too: how long the job that has waited longest has */
   readShardWaits(): Promise<ShardWait[]>;
   /** for doctors, within ten seconds */

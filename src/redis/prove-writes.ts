@@ -12,7 +12,7 @@ export async function proveWrites(server: Redis): Promise<void> {
 }
 
 /** As above: why it would not; undefined where it would. */
-export async function findWriteRefusal(server: Redis): Promise<Error | undefined> {
+export async function probeWrites(server: Redis): Promise<Error | undefined> {
   try {
     await proveWrites(server);
     return undefined;

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { listNodes, type RedisNode, readRedisAddress, usesTls } from '../domain/redis-address.ts';
-import { findTlsFault, PLAIN_PORT, type Refusal, TLS_PORT } from '../domain/redis-refusal.ts';
+import { findTlsFault, PLAIN_PORT, type RedisRefusal, TLS_PORT } from '../domain/redis-refusal.ts';
 import type { RedisLocation } from '../domain/redis-tls.ts';
 import { makeTlsOptions, type TlsOptions } from './tls-options.ts';
 
@@ -9,7 +9,7 @@ import { makeTlsOptions, type TlsOptions } from './tls-options.ts';
 const UNASKED_MS = 1_000;
 const ANSWER_MS = 500;
 
-export const PROTECTED_MODE: Refusal = {
+export const PROTECTED_MODE: RedisRefusal = {
   message: 'it is in protected mode (DENIED): without a password it takes clients of its own machine only',
   hint: 'Set a password there (requirepass) and put it into REDIS_URL, or, in a network that you trust, protected-mode no.',
 };
@@ -20,7 +20,7 @@ export const PROTECTED_MODE: Refusal = {
  * all: what it sends meanwhile makes the kernel drop the words of who hangs up, and Sentinels and a Cluster keep the
  * reasons to themselves. So this one connects, and listens before it speaks.
  */
-export async function findRefusal({ url, tls }: RedisLocation): Promise<Refusal | undefined> {
+export async function findRefusal({ url, tls }: RedisLocation): Promise<RedisRefusal | undefined> {
   const address = readRedisAddress(url);
   if (address === undefined) return undefined;
   const nodes = listNodes(address);
@@ -35,7 +35,7 @@ export async function findRefusal({ url, tls }: RedisLocation): Promise<Refusal 
   return refusals.find((refusal) => refusal !== undefined);
 }
 
-async function askPlainly(node: RedisNode): Promise<Refusal | undefined> {
+async function askPlainly(node: RedisNode): Promise<RedisRefusal | undefined> {
   const answer = await talk(connect(node), async (line) => {
     const unasked = await line.hear('data', UNASKED_MS);
     if (unasked.kind !== 'silence') return unasked;
@@ -46,7 +46,7 @@ async function askPlainly(node: RedisNode): Promise<Refusal | undefined> {
   return (await takesTls(node)) ? TLS_PORT : undefined;
 }
 
-async function askOverTls(node: RedisNode, options: TlsOptions): Promise<Refusal | undefined> {
+async function askOverTls(node: RedisNode, options: TlsOptions): Promise<RedisRefusal | undefined> {
   const [handshake, answer] = await talk(connectTls({ ...node, ...options }), async (line) => {
     const shaken = await line.hear('secureConnect', UNASKED_MS);
     // By TLS 1.3 a server that misses our certificate says so behind the handshake.
@@ -110,7 +110,7 @@ async function talk<T>(socket: Socket, use: (line: Line) => Promise<T>): Promise
   }
 }
 
-function findProtectedMode(heard: Heard): Refusal | undefined {
+function findProtectedMode(heard: Heard): RedisRefusal | undefined {
   return heard.kind === 'heard' && /^-DENIED .*protected mode/.test(heard.words) ? PROTECTED_MODE : undefined;
 }
 

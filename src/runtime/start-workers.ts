@@ -26,9 +26,15 @@ import { createSummarizers } from './summarizers.ts';
 import { createIdSource, systemClock } from './system.ts';
 import { listWorkerChecks } from './worker-checks.ts';
 import { openWorkerPages, type WorkerPages } from './worker-pages.ts';
-import { ROLES, type Role, readWorkersOptions, type WorkersOptions, type WorkersSettings } from './workers-options.ts';
+import {
+  ROLES,
+  readWorkersOptions,
+  type WorkerRole,
+  type WorkersOptions,
+  type WorkersSettings,
+} from './workers-options.ts';
 
-export { ROLES, type Role, type WorkersOptions };
+export { ROLES, type WorkerRole, type WorkersOptions };
 
 export interface Workers {
   /** where the metrics page is, where there is one */
@@ -197,7 +203,7 @@ type RoleOptions = Pick<
 /** Takes the jobs of each role; `start` begins. */
 function openRoles(
   { redisUrl, redisTls, queueShards, roles, concurrency, shutdownMs }: RoleOptions,
-  handlers: Pick<Handlers, Role>,
+  handlers: Pick<Handlers, WorkerRole>,
   onEvent: EventListener,
 ): QueueWorkers {
   return openQueueWorkers({

@@ -6,14 +6,14 @@ import type { Tracing } from '../domain/ports/tracing.ts';
 import { createNativeSummarizer, type NativeSummarizerOptions } from '../models/native-summarizer.ts';
 import { createStructuralSummarizer } from '../models/structural/structural-summarizer.ts';
 import { createModelSummarizer } from '../models/summarizer/model-summarizer.ts';
-import { loadTokenCounter, type TokenCounter } from '../tokens/token-counter.ts';
+import { type BpeTokenCounter, loadTokenCounter } from '../tokens/token-counter.ts';
 import type { PreparedAgent } from '../workers/prepared-agent.ts';
 import { resolveModel } from './resolve-model.ts';
 import { systemClock } from './system.ts';
 
 interface NamedModel {
   readonly model: Model;
-  readonly counter: TokenCounter;
+  readonly counter: BpeTokenCounter;
 }
 
 /**

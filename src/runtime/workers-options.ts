@@ -16,7 +16,7 @@ import { modelSchema, readAgents } from './agent-schema.ts';
 import type { ListeningOptions } from './listening.ts';
 
 export const ROLES = ['turn', 'compaction', 'summarization'] as const;
-export type Role = (typeof ROLES)[number];
+export type WorkerRole = (typeof ROLES)[number];
 
 /** The first two are needed. Without `metrics` there are no pages; any other that is absent is as the command line has it. */
 export interface WorkersOptions extends ListeningOptions {
@@ -27,7 +27,7 @@ export interface WorkersOptions extends ListeningOptions {
   /** for `rediss`: an authority of your own, a certificate of ours */
   readonly redisTls?: RedisTls | undefined;
   /** which jobs are taken here (all) */
-  readonly roles?: readonly Role[];
+  readonly roles?: readonly WorkerRole[];
   /** models that policies name as summarizers, besides those of the agents */
   readonly summarizers?: readonly Model[];
   /** what agents' policies are merged over */
@@ -39,7 +39,7 @@ export interface WorkersOptions extends ListeningOptions {
   /** how many shards each queue has: the same for all processes of a database (1) */
   readonly queueShards?: number;
   /** jobs at a time in this process, by role (50, 10, 10); one of each queue shard at least */
-  readonly concurrency?: Readonly<Partial<Record<Role, number>>>;
+  readonly concurrency?: Readonly<Partial<Record<WorkerRole, number>>>;
   /** absent: no pages for metrics and health; port 0: any free one */
   readonly metrics?: {
     /** the address that the pages are served at */ readonly host: string;
@@ -60,13 +60,13 @@ export interface WorkersSettings extends ListeningOptions {
   readonly redisUrl: string;
   readonly redisTls: RedisTls | undefined;
   readonly agents: readonly Agent[];
-  readonly roles: readonly Role[];
+  readonly roles: readonly WorkerRole[];
   readonly summarizers: readonly Model[];
   readonly policy: PolicyInput;
   readonly shadow: PolicyInput | undefined;
   readonly shards: number;
   readonly queueShards: number;
-  readonly concurrency: Readonly<Record<Role, number>>;
+  readonly concurrency: Readonly<Record<WorkerRole, number>>;
   readonly metrics: { readonly host: string; readonly port: number } | undefined;
   readonly shutdownMs: number;
   readonly stuckMs: number;

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { nameRedisError, outageBecause } from '../domain/redis-errors.ts';
-import { findWriteRefusal } from '../redis/prove-writes.ts';
+import { probeWrites } from '../redis/prove-writes.ts';
 import { checkAllEviction } from './memory.ts';
 import { askAllMasters } from './server-info.ts';
 
@@ -20,6 +20,6 @@ export async function checkServer(redis: Redis): Promise<void> {
 
 /** What a server says is an answer, not silence. */
 async function checkAllWrites(redis: Redis): Promise<void> {
-  const [refusal] = await askAllMasters(redis, findWriteRefusal, ANSWER_MS);
+  const [refusal] = await askAllMasters(redis, probeWrites, ANSWER_MS);
   if (refusal !== undefined) throw nameRedisError(refusal);
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import { readRedisAddress, usesTls } from '../domain/redis-address.ts';
 import { nameRedisError, outage, reportOutages } from '../domain/redis-errors.ts';
-import { type Refusal, refusalError } from '../domain/redis-refusal.ts';
+import { type RedisRefusal, refusalError } from '../domain/redis-refusal.ts';
 import type { RedisLocation } from '../domain/redis-tls.ts';
 import { openRedis } from '../redis/open-redis.ts';
 import { findRefusal } from '../redis/refusal.ts';
@@ -86,7 +86,7 @@ const OPEN_MS = 800;
 export async function connect(redis: Redis, location?: RedisLocation): Promise<void> {
   const until = performance.now() + OPEN_MS;
   let reason: Error | undefined;
-  let refusal: Promise<Refusal | undefined> | undefined;
+  let refusal: Promise<RedisRefusal | undefined> | undefined;
   const keepReason = (error: Error): void => {
     reason = error;
     refusal ??= leaveRefused(redis, location);
@@ -109,7 +109,7 @@ export async function connect(redis: Redis, location?: RedisLocation): Promise<v
 }
 
 /** Why there is no TLS, Sentinels and a Cluster keep to themselves; a certificate is looked at within milliseconds. */
-async function leaveRefused(redis: Redis, location: RedisLocation | undefined): Promise<Refusal | undefined> {
+async function leaveRefused(redis: Redis, location: RedisLocation | undefined): Promise<RedisRefusal | undefined> {
   const address = location && readRedisAddress(location.url);
   if (location === undefined || address === undefined || !usesTls(address)) return undefined;
   const refusal = await findRefusal(location);

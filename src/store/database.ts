@@ -4,7 +4,7 @@ import { callRedis } from './connection.ts';
 import { Keyspace, STORE_SCHEMA } from './keys.ts';
 import { checkEviction } from './memory.ts';
 import { bindScript, type ScriptDefinition } from './script.ts';
-import { checkVersion } from './server-version.ts';
+import { checkServerVersion } from './server-version.ts';
 
 export interface DatabaseSettings {
   /** how many shards conversations are spread over; written once, by the first that opens a database */
@@ -18,7 +18,7 @@ export interface DatabaseSettings {
  */
 export async function openDatabase(redis: Redis, { shards }: DatabaseSettings): Promise<Keyspace> {
   await checkNumber(redis);
-  await Promise.all([checkVersion(redis), checkEviction(redis)]);
+  await Promise.all([checkServerVersion(redis), checkEviction(redis)]);
   const keyspace = new Keyspace(shards);
   const found = await bindScript(redis, readSettings(keyspace))({ shards });
   checkSchema(found.schema);

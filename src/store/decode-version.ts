@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isMapping } from '../domain/parse.ts';
 import { type Version, versionSchema } from '../domain/version.ts';
 import { corruptRecord } from './corrupt-record.ts';
-import { MAX_SEQ, type Place, parseJson } from './record-fields.ts';
+import { MAX_SEQ, type Place, parseRecordJson } from './record-fields.ts';
 
 /** A version may have thousands of segments: a schema for each takes twenty times as long as a look. */
 const shellSchema = versionSchema.extend({
@@ -14,11 +14,11 @@ const KINDS: ReadonlySet<unknown> = new Set(['raw', 'summary', 'masked', 'clippe
 
 /** A version as it is kept. @throws corrupt_record */
 export function decodeVersion(place: Place, text: string): Version {
-  return checkVersion(place, parseJson(place, text));
+  return checkVersionRecord(place, parseRecordJson(place, text));
 }
 
 /** @throws corrupt_record */
-export function checkVersion({ key, field }: Place, value: unknown): Version {
+export function checkVersionRecord({ key, field }: Place, value: unknown): Version {
   const shell = shellSchema.safeParse(value);
   if (!shell.success) throw corruptRecord(key, field, 'it is not a version');
   const { base, segments } = shell.data;

@@ -4,11 +4,11 @@ import { appendLog } from './contexts/append.ts';
 import { bindErase, eraseBatch } from './contexts/erase.ts';
 import type { Keyspace } from './keys.ts';
 import type { Store } from './open-store.ts';
-import { requestPass } from './passes/request.ts';
+import { requestPassScript } from './passes/request.ts';
 import { decideProposal } from './proposals/decide.ts';
 import type { ScriptDefinition } from './script.ts';
-import { acceptTurn } from './turns/accept.ts';
-import { cancelTurn } from './turns/cancel.ts';
+import { acceptTurnScript } from './turns/accept.ts';
+import { cancelTurnScript } from './turns/cancel.ts';
 import { resumeTurn } from './turns/resume.ts';
 import { beginFork } from './versions/begin-fork.ts';
 import { endFork } from './versions/end-fork.ts';
@@ -37,16 +37,16 @@ export function guardStore(store: Store, barrier: Barrier, keyspace: Keyspace): 
       markOf: ({ conversation }) => keyspace.barrier(conversation),
       tellsOfDone: ({ status }) => done.includes(status),
     });
-  const cancel = guard(cancelTurn, 'canceled', 'settled');
+  const cancel = guard(cancelTurnScript, 'canceled', 'settled');
   const end = guard(endFork, 'done');
-  const request = guard(requestPass, 'requested', 'joined');
+  const request = guard(requestPassScript, 'requested', 'joined');
   const erase = barrier.bind(eraseBatch(keyspace), {
     markOf: ({ conversation }) => keyspace.barrier(conversation),
     tellsOfDone: () => true,
   });
   return {
     ...store,
-    accept: guard(acceptTurn, 'accepted', 'known'),
+    accept: guard(acceptTurnScript, 'accepted', 'known'),
     append: guard(appendLog, 'appended', 'known'),
     resume: guard(resumeTurn, 'fulfilled', 'partial'),
     cancel: (conversation, turn, wake) => cancel({ conversation, turn, wake }),

@@ -1,7 +1,7 @@
 import type { LogEntry, Message, Weight } from '../domain/message.ts';
 import { isMapping } from '../domain/parse.ts';
 import { corruptRecord } from './corrupt-record.ts';
-import { type Place, parseJson } from './record-fields.ts';
+import { type Place, parseRecordJson } from './record-fields.ts';
 
 /** `tokens bytes totalTokens totalBytes at turn` */
 const HEADER = /^(\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) (\S+)$/;
@@ -30,7 +30,7 @@ export function decodeLogEntry(seq: number, text: string, key: string): LogEntry
 
 /** A message as it is kept. Looked at by hand: a schema takes ten times as long, and a log has many. @throws corrupt_record */
 export function decodeMessage(place: Place, text: string): Message {
-  const value = parseJson(place, text);
+  const value = parseRecordJson(place, text);
   if (!isMessage(value)) throw corruptRecord(place.key, place.field, 'it is not a message');
   return value;
 }

@@ -118,13 +118,13 @@ export interface Place {
 
 /** @throws corrupt_record */
 export function readJson<Value>(place: Place, text: string, schema: z.ZodType<Value>): Value {
-  const read = schema.safeParse(parseJson(place, text));
+  const read = schema.safeParse(parseRecordJson(place, text));
   if (!read.success) throw corruptRecord(place.key, place.field, 'its JSON has another form');
   return read.data;
 }
 
 /** @throws corrupt_record */
-export function parseJson({ key, field }: Place, text: string): unknown {
+export function parseRecordJson({ key, field }: Place, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

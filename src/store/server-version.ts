@@ -4,7 +4,7 @@ import { isAtLeast, LEAST_REDIS } from '../domain/version-number.ts';
 import { askMasters, readField, unlessForbidden } from './server-info.ts';
 
 /** One that may not be asked is let in. @throws incompatible_store */
-export async function checkVersion(redis: Redis): Promise<void> {
+export async function checkServerVersion(redis: Redis): Promise<void> {
   const { answers } = await askMasters(redis, readVersion);
   const found = answers.find((version) => !isAtLeast(version, LEAST_REDIS));
   if (found === undefined) return;

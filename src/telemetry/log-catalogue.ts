@@ -260,7 +260,7 @@ const CONTENT_LINES: ContentLines = {
   tool_answered: ({ name, call, content }) => ({ message: 'tool answered', fields: { tool: name, call, content } }),
 };
 
-export function describeContent(event: ContentEvent): ContentLine {
+export function describeContentLine(event: ContentEvent): ContentLine {
   const describe = CONTENT_LINES[event.type] as (event: ContentEvent) => ContentLine;
   const { message, fields } = describe(boundContent(event));
   return { message, fields: { event: event.type, ...readScope(event), ...fields } };

@@ -4,7 +4,7 @@ import type { ContentListener } from '../domain/contents.ts';
 import type { EventListener } from '../domain/events.ts';
 import { escapeActing } from '../domain/visible-text.ts';
 import { describeError } from './error-description.ts';
-import { describeContent, describeEvent } from './log-catalogue.ts';
+import { describeContentLine, describeEvent } from './log-catalogue.ts';
 import { prettyLines } from './pretty-lines.ts';
 import { createRedaction, REDACTED, SECRET_PATHS } from './secrets.ts';
 
@@ -64,7 +64,7 @@ export function logEvents(logger: Logger): EventListener {
 /** Writes what was said, at `info`: whoever gives it contents has been asked for them. */
 export function logContents(logger: Logger): ContentListener {
   return (event) => {
-    const { message, fields } = describeContent(event);
+    const { message, fields } = describeContentLine(event);
     logger.info(fields, message);
   };
 }

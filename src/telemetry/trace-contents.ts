@@ -29,7 +29,7 @@ const CONTENTS: Contents = {
 };
 
 /** What was said, as attributes. */
-export function describeContent(event: ContentEvent, redact: Redact): Attributes {
+export function describeContentSpan(event: ContentEvent, redact: Redact): Attributes {
   // The table pairs each entry with its own type, which an index by the union cannot express.
   const describe = CONTENTS[event.type] as (event: ContentEvent) => Readonly<Record<string, string>>;
   return Object.fromEntries(Object.entries(describe(boundContent(event))).map(([name, text]) => [name, redact(text)]));

@@ -15,7 +15,7 @@ import type { EventListener } from '../domain/events.ts';
 import type { Traced, Tracing } from '../domain/ports/tracing.ts';
 import { describeThrown, isError } from '../domain/thrown.ts';
 import { createRedaction } from './secrets.ts';
-import { describeContent } from './trace-contents.ts';
+import { describeContentSpan } from './trace-contents.ts';
 import { describeNews } from './trace-ends.ts';
 import { ERROR_TYPE } from './trace-names.ts';
 import { parseTraceParent, readCurrentTrace } from './trace-parent.ts';
@@ -65,7 +65,7 @@ export function createTraces({ secrets = [] }: TracesOptions = {}): Traces {
       if (typeof error === 'string') markError(open.span, error);
     },
     contentListener(event) {
-      findOpen()?.span.setAttributes(describeContent(event, redact));
+      findOpen()?.span.setAttributes(describeContentSpan(event, redact));
     },
   };
 }

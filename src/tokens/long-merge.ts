@@ -4,7 +4,7 @@ import { NO_TOKEN, type Vocabulary } from './vocabulary.ts';
 /** Steps between two yields: about a tenth of a millisecond. */
 const STEPS_A_SLICE = 1_024;
 
-export interface Piece {
+export interface BytePiece {
   readonly bytes: Uint8Array;
   readonly start: number;
   readonly end: number;
@@ -14,7 +14,11 @@ export interface Piece {
  * Merges a long piece in O(n log n): its parts are a linked list, a heap gives the next pair, and a pair that changed
  * since is told by its rank. `visit` sees the tokens' ids in order. Scratch is 28 bytes a byte of the piece.
  */
-export function* mergeLong(vocabulary: Vocabulary, piece: Piece, visit: (id: number) => void): Generator<void, void> {
+export function* mergeLong(
+  vocabulary: Vocabulary,
+  piece: BytePiece,
+  visit: (id: number) => void,
+): Generator<void, void> {
   const { bytes, start } = piece;
   const length = piece.end - start;
   // Part p begins at byte p of the piece and ends where next[p] begins. All arrays are filled in the first loop: filling

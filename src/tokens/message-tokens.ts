@@ -1,5 +1,5 @@
 import { readParts } from '../domain/parts.ts';
-import type { TokenCounter } from './token-counter.ts';
+import type { BpeTokenCounter } from './token-counter.ts';
 
 /** What counts of a message. */
 export interface CountedMessage {
@@ -18,13 +18,13 @@ export const PICTURE_TOKENS = 1_600;
 const WRAPPER_TOKENS = 4;
 
 /** Tokens of a message: its text's, its pictures', and four for its role and delimiters. Does not hold the event loop. */
-export async function countMessage(counter: Pick<TokenCounter, 'count'>, message: CountedMessage): Promise<number> {
+export async function countMessage(counter: Pick<BpeTokenCounter, 'count'>, message: CountedMessage): Promise<number> {
   const { text, pictures } = readSaid(message);
   return (await counter.count(text)) + pictures.length * PICTURE_TOKENS + WRAPPER_TOKENS;
 }
 
 /** The same at once, for a message of at most some thousand tokens. */
-export function countMessageSync(counter: Pick<TokenCounter, 'countSync'>, message: CountedMessage): number {
+export function countMessageSync(counter: Pick<BpeTokenCounter, 'countSync'>, message: CountedMessage): number {
   const { text, pictures } = readSaid(message);
   return counter.countSync(text) + pictures.length * PICTURE_TOKENS + WRAPPER_TOKENS;
 }

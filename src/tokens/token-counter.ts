@@ -17,17 +17,17 @@ export type { Encoding };
  * for their whole work: 0.02–0.09 µs a byte of real text, 0.35 µs at worst (one run of blanks or of a letter), so under
  * 50 ms for any text of 128 KiB.
  */
-export interface TokenCounter extends Counting {
+export interface BpeTokenCounter extends Counting {
   readonly encoding: Encoding;
   /** Token ids, at once. */
   encode(text: string): number[];
 }
 
 /** A process pays for the encodings that it uses, each once. */
-const counters = new Map<Encoding, Promise<TokenCounter>>();
+const counters = new Map<Encoding, Promise<BpeTokenCounter>>();
 
 /** The one counter of this encoding, loaded on first use (20–70 ms, sliced). Rejects when the rank file cannot be read. */
-export function loadTokenCounter(encoding: Encoding): Promise<TokenCounter> {
+export function loadTokenCounter(encoding: Encoding): Promise<BpeTokenCounter> {
   let counter = counters.get(encoding);
   if (counter === undefined) {
     counter = readTokenCounter(encoding);
@@ -36,7 +36,7 @@ export function loadTokenCounter(encoding: Encoding): Promise<TokenCounter> {
   return counter;
 }
 
-async function readTokenCounter(encoding: Encoding): Promise<TokenCounter> {
+async function readTokenCounter(encoding: Encoding): Promise<BpeTokenCounter> {
   const vocabulary = await eventLoopShare.run(readVocabulary(await importRanks(encoding)));
   const tables: EncodingTables = {
     vocabulary,
@@ -47,7 +47,7 @@ async function readTokenCounter(encoding: Encoding): Promise<TokenCounter> {
   return new RankTokenCounter(encoding, tables);
 }
 
-class RankTokenCounter implements TokenCounter {
+class RankTokenCounter implements BpeTokenCounter {
   readonly encoding: Encoding;
   readonly #tables: EncodingTables;
 

@@ -1,4 +1,4 @@
-import { nameOf } from '../domain/compaction/segments.ts';
+import { nameSegment } from '../domain/compaction/segments.ts';
 import type { Segment } from '../domain/version.ts';
 import { hashOf } from './fixed-texts.ts';
 
@@ -6,6 +6,6 @@ import { hashOf } from './fixed-texts.ts';
 export function hashSegments(segments: readonly Segment[]): string {
   const changes = segments
     .filter(({ kind }) => kind !== 'raw')
-    .map((segment) => [segment.kind, segment.from, segment.to, nameOf(segment)]);
+    .map((segment) => [segment.kind, segment.from, segment.to, nameSegment(segment)]);
   return hashOf(JSON.stringify(changes));
 }

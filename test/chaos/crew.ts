@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Role } from '../../src/runtime/start-workers.ts';
+import type { WorkerRole } from '../../src/runtime/start-workers.ts';
 import type { Telling, Tellings } from './tellings.ts';
 
 export interface CrewOptions {
@@ -19,7 +19,7 @@ export interface CrewOptions {
 interface Worker {
   /** a new one's is another */
   readonly number: number;
-  readonly roles: readonly Role[];
+  readonly roles: readonly WorkerRole[];
   readonly process: ChildProcess;
   /** the process has ended and its last word is heard */
   readonly closed: Promise<unknown>;
@@ -28,7 +28,7 @@ interface Worker {
 }
 
 /** In turn: one of all roles, others of some. */
-const ROLES: readonly (readonly Role[])[] = [
+const ROLES: readonly (readonly WorkerRole[])[] = [
   ['turn', 'compaction', 'summarization'],
   ['turn'],
   ['turn', 'compaction'],
@@ -98,7 +98,7 @@ export class Crew {
 
   async #spawn(place: number): Promise<boolean> {
     const { redisUrl, providerUrl, shards, tellings, size } = this.#options;
-    const roles = ROLES[size === 1 ? 0 : place % ROLES.length] as readonly Role[];
+    const roles = ROLES[size === 1 ? 0 : place % ROLES.length] as readonly WorkerRole[];
     const args = [this.#script, redisUrl, providerUrl, String(shards), roles.join(',')];
     const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'] });
     this.#started += 1;

@@ -1,7 +1,7 @@
 // Run as a process of its own: a worker of some roles, until it is killed. What it does with turns and passes it tells on
 // stdout, a line of JSON each: a pipe takes them before the next thing happens, so that a kill loses none.
 import type { WorkerEvent } from '../../src/domain/events.ts';
-import { type Role, startWorkers } from '../../src/runtime/start-workers.ts';
+import { startWorkers, type WorkerRole } from '../../src/runtime/start-workers.ts';
 import { createAgent, createRecorder } from './agent.ts';
 
 const [redisUrl = '', providerUrl = '', shards = '', roles = ''] = process.argv.slice(2);
@@ -34,7 +34,7 @@ await startWorkers({
   redisUrl,
   agents: [createAgent(providerUrl)],
   summarizers: [createRecorder(providerUrl)],
-  roles: roles.split(',') as Role[],
+  roles: roles.split(',') as WorkerRole[],
   shards: Number(shards),
   queueShards: 1,
   concurrency: { turn: 16, compaction: 8, summarization: 8 },

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { checkSettings } from '../../src/config/check-settings.ts';
-import { describePolicy } from '../../src/config/policy-schema.ts';
+import { describePolicySchema } from '../../src/config/policy-schema.ts';
 import type { SettingSource } from '../../src/config/read-setting.ts';
 import { SETTING_NAMES } from '../../src/config/settings.ts';
 import { describeSettings, type JsonSchema } from '../../src/config/settings-schema.ts';
@@ -130,11 +130,11 @@ describe('the JSON Schema of a policy', () => {
     { summarizer: { models: ['a'], maxToken: 200 } },
     { mode: 'sometimes' },
   ])('judges %j as the program does', (policy) => {
-    expect(doesFit(describePolicy(), policy)).toBe(examinePolicy(policy).problems.length === 0);
+    expect(doesFit(describePolicySchema(), policy)).toBe(examinePolicy(policy).problems.length === 0);
   });
 
   test('describes every setting, and names its default', () => {
-    const policy = describePolicy().$defs?.['policy'] as JsonSchema;
+    const policy = describePolicySchema().$defs?.['policy'] as JsonSchema;
     const { properties = {} } = policy;
     for (const name of Object.keys(policyInputSchema.shape)) {
       expect(properties[name]).toMatchObject({ description: expect.any(String) });

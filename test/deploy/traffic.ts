@@ -2,7 +2,7 @@ import type { EnqueueInput } from '../../src/client/index.ts';
 import type { Agent } from '../../src/domain/agent.ts';
 import { isTurnfoldError, TurnfoldError } from '../../src/domain/errors.ts';
 import { isSettled } from '../../src/domain/turn.ts';
-import { ROLES, type Role, startWorkers, type Workers } from '../../src/runtime/start-workers.ts';
+import { ROLES, startWorkers, type WorkerRole, type Workers } from '../../src/runtime/start-workers.ts';
 import { words } from '../runtime/agents.ts';
 import { type Fixture, SHARDS } from '../runtime/fixture.ts';
 import { createTrafficAgents, createTrafficSummarizers } from './traffic-agents.ts';
@@ -50,7 +50,7 @@ export async function openTraffic(fixture: Fixture): Promise<Traffic> {
   };
 }
 
-async function start({ redisUrl }: Fixture, agents: readonly Agent[], roles: readonly Role[]): Promise<Workers> {
+async function start({ redisUrl }: Fixture, agents: readonly Agent[], roles: readonly WorkerRole[]): Promise<Workers> {
   return await startWorkers({
     redisUrl,
     agents,

@@ -1,4 +1,4 @@
-import { nameOf as nameOfSegment } from '../../src/domain/compaction/segments.ts';
+import { nameSegment as nameOfSegment } from '../../src/domain/compaction/segments.ts';
 import type { SettledContext } from '../../src/domain/compaction/settle.ts';
 import { hasHardReason } from '../../src/domain/compaction/thresholds.ts';
 import type { Context, ContextItem } from '../../src/domain/context.ts';

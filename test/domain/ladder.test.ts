@@ -11,10 +11,10 @@ import type { Message } from '../../src/domain/message.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
 import { START_VERSION, type Version } from '../../src/domain/version.ts';
-import { loadTokenCounter, type TokenCounter } from '../../src/tokens/token-counter.ts';
+import { type BpeTokenCounter, loadTokenCounter } from '../../src/tokens/token-counter.ts';
 import { requestOver, weighText } from './passes.ts';
 
-let counters: readonly TokenCounter[];
+let counters: readonly BpeTokenCounter[];
 
 beforeAll(async () => {
   counters = await Promise.all([loadTokenCounter('o200k_base'), loadTokenCounter('cl100k_base')]);

@@ -2,7 +2,7 @@ import { type PassPlan, type PlanRequest, planPass } from '../../src/domain/comp
 import {
   type AcceptedSummary,
   type SettledContext,
-  type Settlement,
+  type SettleOutcome,
   settlePass,
 } from '../../src/domain/compaction/settle.ts';
 import type { Reason } from '../../src/domain/compaction/thresholds.ts';
@@ -50,7 +50,7 @@ export function settleLine(
   line: string,
   setting: PassSetting = {},
   summaryTokens: readonly (number | undefined)[] = [],
-): Settlement {
+): SettleOutcome {
   const request = requestOver(contextOf(line), setting);
   const plan = planPass(request);
   const summaries = plan.sequences.flatMap((range, index) => {
@@ -125,7 +125,7 @@ export interface TakenPass {
   readonly request: PlanRequest;
   readonly plan: PassPlan;
   /** absent where nothing was planned */
-  readonly settlement?: Settlement;
+  readonly settlement?: SettleOutcome;
   readonly story: Story;
 }
 

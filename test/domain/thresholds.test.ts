@@ -5,23 +5,23 @@ import {
   hasTokenReason,
   isOverHardLimit,
   isSendable,
-  type Measures,
   REASONS,
   type Reason,
+  type ThresholdMeasures,
 } from '../../src/domain/compaction/thresholds.ts';
 import { type Limits, resolveLimits } from '../../src/domain/limits.ts';
 import { completePolicy, type PolicyInput } from '../../src/domain/policy.ts';
 
-const idle: Measures = { tokens: 0, messages: 0, turns: 0, hasTurnEnded: false };
+const idle: ThresholdMeasures = { tokens: 0, messages: 0, turns: 0, hasTurnEnded: false };
 const model = { windowTokens: 12_000, outputCapTokens: 2_000, upperBoundFactor: 1 };
 
-function evaluate(input: PolicyInput, measures: Partial<Measures>, limits?: Limits): Reason[] {
+function evaluate(input: PolicyInput, measures: Partial<ThresholdMeasures>, limits?: Limits): Reason[] {
   const policy = completePolicy(input);
   return evaluateThresholds(policy, limits ?? resolveLimits(policy, model), { ...idle, ...measures });
 }
 
 describe('thresholds', () => {
-  test.each<{ reason: Reason; input: PolicyInput; at: Partial<Measures>; below: Partial<Measures> }>([
+  test.each<{ reason: Reason; input: PolicyInput; at: Partial<ThresholdMeasures>; below: Partial<ThresholdMeasures> }>([
     {
       reason: 'token_threshold',
       input: { tokenThreshold: 6_000 },

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { evaluateThresholds, type Measures } from '../../src/domain/compaction/thresholds.ts';
+import { evaluateThresholds, type ThresholdMeasures } from '../../src/domain/compaction/thresholds.ts';
 import { sinceLastPass } from '../../src/domain/conversation.ts';
 import { resolveLimits } from '../../src/domain/limits.ts';
 import { completePolicy, mergePolicies } from '../../src/domain/policy.ts';
 import { contextSize, NO_OVERHEAD, type SizeRecord } from '../../src/domain/size.ts';
 
-const idle: Measures = { tokens: 0, messages: 0, turns: 0, hasTurnEnded: false };
+const idle: ThresholdMeasures = { tokens: 0, messages: 0, turns: 0, hasTurnEnded: false };
 
 describe('counting and triggers: what earlier systems got wrong', () => {
   test('turns are counted since the last pass, not over all history', () => {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { requestTokens } from '../../src/domain/compaction/request-size.ts';
-import { nameOf } from '../../src/domain/compaction/segments.ts';
+import { nameSegment } from '../../src/domain/compaction/segments.ts';
 import { hasTokenReason } from '../../src/domain/compaction/thresholds.ts';
 import { type ContextItem, weighItems } from '../../src/domain/context.ts';
 import { diffVersions } from '../../src/domain/diff.ts';
@@ -90,9 +90,9 @@ describe('what comes of any history, policy and reasons', () => {
       const kept = before.filter((_, position) => fates[position] === 'kept');
       const isNew = new Set(pass.settlement.texts);
       const after = contextAfter(pass).items;
-      expect(after.filter((item) => !isNew.has(item.segment === undefined ? '' : nameOf(item.segment)))).toStrictEqual(
-        kept,
-      );
+      expect(
+        after.filter((item) => !isNew.has(item.segment === undefined ? '' : nameSegment(item.segment))),
+      ).toStrictEqual(kept);
       const lost = before.filter((item, position) => item.segment === undefined && fates[position] !== 'kept');
       expect(pass.settlement.archived).toBe(lost.length);
     });

@@ -6,7 +6,7 @@ import type { Model, ModelAnswer, ModelUsage } from '../../src/domain/model.ts';
 import { ModelError } from '../../src/domain/model.ts';
 import { modelChain } from '../../src/models/chain.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../src/models/scripted.ts';
-import { callModel } from '../../src/models/summarizer/model-call.ts';
+import { callSummaryModel } from '../../src/models/summarizer/model-call.ts';
 import { Fixture } from '../workers/turn/fixture.ts';
 import { badJson, badValue, countCases, type Make, spoiled, tryBatch } from './cases.ts';
 
@@ -214,7 +214,7 @@ test(
     const request = { system: '', content: 'text', tokens: 1, maxOutputTokens: 100 };
     const ask = async (generate: () => Promise<ModelAnswer>): Promise<void> => {
       const setup = { model: { profile, generate }, clock: { now: () => Date.now() }, timeoutMs: 10_000 };
-      const { status } = await callModel(setup, request, { signal: new AbortController().signal });
+      const { status } = await callSummaryModel(setup, request, { signal: new AbortController().signal });
       expect(['answered', 'failed', 'overflow']).toContain(status);
     };
     const run = async (value: unknown): Promise<void> => {

@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { loadTokenCounter, type TokenCounter } from '../../src/tokens/token-counter.ts';
+import { type BpeTokenCounter, loadTokenCounter } from '../../src/tokens/token-counter.ts';
 import { longScenarios, playTwice, type Scenario, scenarios } from './play.ts';
 import { Tally } from './tally.ts';
 
 const RUNS = 500;
 const LONG_RUNS = 6;
 
-let counter: TokenCounter;
+let counter: BpeTokenCounter;
 
 beforeAll(async () => {
   counter = await loadTokenCounter('o200k_base');

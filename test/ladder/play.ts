@@ -7,7 +7,7 @@ import type { Message } from '../../src/domain/message.ts';
 import type { EvictionStrategy, PolicyInput } from '../../src/domain/policy.ts';
 import { SCRIPTED_PROFILE, scriptedModel } from '../../src/models/scripted.ts';
 import { OfflinePasses } from '../../src/runtime/offline/offline-pass.ts';
-import type { TokenCounter } from '../../src/tokens/token-counter.ts';
+import type { BpeTokenCounter } from '../../src/tokens/token-counter.ts';
 import type { TrialOutcome } from '../../src/workers/compaction/trial-pass.ts';
 import { type PreparedAgent, prepareAgent } from '../../src/workers/prepared-agent.ts';
 import { findBreaches } from './checks.ts';
@@ -102,7 +102,7 @@ export interface Played {
 }
 
 /** Plays a scenario; undefined where its policy is refused, or its messages are no history. */
-export async function play(scenario: Scenario, counter: TokenCounter): Promise<Played | undefined> {
+export async function play(scenario: Scenario, counter: BpeTokenCounter): Promise<Played | undefined> {
   const prepared = await prepare(scenario, counter);
   if (prepared === undefined) return undefined;
   const passes = new OfflinePasses('ladder', prepared, () =>
@@ -133,13 +133,13 @@ export async function play(scenario: Scenario, counter: TokenCounter): Promise<P
 }
 
 /** The same scenario played again, from nothing, ends the same. */
-export async function playTwice(scenario: Scenario, counter: TokenCounter): Promise<Played | undefined> {
+export async function playTwice(scenario: Scenario, counter: BpeTokenCounter): Promise<Played | undefined> {
   const [played, again] = [await play(scenario, counter), await play(scenario, counter)];
   if (played === undefined || isDeepStrictEqual(played.outcomes, again?.outcomes)) return played;
   return { ...played, breaches: [...played.breaches, 'the same does not come of it twice'] };
 }
 
-async function prepare(scenario: Scenario, counter: TokenCounter): Promise<PreparedAgent | undefined> {
+async function prepare(scenario: Scenario, counter: BpeTokenCounter): Promise<PreparedAgent | undefined> {
   const { policy, maxRequestBytes, upperBoundFactor } = scenario;
   const windowTokens = SCRIPTED_PROFILE.outputCapTokens + Math.ceil(Math.max(8_000, (policy.maxTokens ?? 0) * 3));
   const profile = {

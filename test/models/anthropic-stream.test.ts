@@ -2,7 +2,7 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../src/domain/message.ts';
-import { openClient } from '../../src/models/anthropic/client.ts';
+import { openAnthropicClient } from '../../src/models/anthropic/client.ts';
 import { readMessageStream } from '../../src/models/anthropic/message-stream.ts';
 import { ask, connect, KEY } from './fixture.ts';
 import { failureOf, serveRaw } from './raw-server.ts';
@@ -115,7 +115,7 @@ const streams: Readonly<Record<string, readonly object[]>> = {
 describe('a stream is what the SDK makes of it', () => {
   it.each(Object.entries(streams))('%s', async (_, body) => {
     await using server = await serveRaw({ body });
-    const client = openClient({ apiKey: KEY, baseUrl: server.url });
+    const client = openAnthropicClient({ apiKey: KEY, baseUrl: server.url });
     const theirTexts: string[] = [];
     const theirs = await client.messages
       .stream(asked)

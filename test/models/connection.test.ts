@@ -10,9 +10,9 @@ afterEach(() => {
 
 it('sends a key to no address that the environment names behind our back', () => {
   for (const name of ['ANTHROPIC_BASE_URL', 'OPENAI_BASE_URL']) vi.stubEnv(name, 'http://127.0.0.1:9');
-  const { baseURL } = anthropic.openClient({ apiKey: 'k' });
+  const { baseURL } = anthropic.openAnthropicClient({ apiKey: 'k' });
   expect(baseURL).toBe('https://api.anthropic.com');
-  expect(openAi.openClient({ apiKey: 'k' }).baseURL).toBe('https://api.openai.com/v1');
+  expect(openAi.openOpenAiClient({ apiKey: 'k' }).baseURL).toBe('https://api.openai.com/v1');
 });
 
 it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)(

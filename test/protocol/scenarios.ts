@@ -4,7 +4,7 @@ import { forkConversation } from '../../src/client/forks.ts';
 import type { ClientPorts } from '../../src/client/ports.ts';
 import { approveProposal } from '../../src/client/proposals.ts';
 import { cancelTurn, enqueueTurn } from '../../src/client/turns.ts';
-import { restore } from '../../src/client/versions.ts';
+import { restoreConversation } from '../../src/client/versions.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
 import { nameConversation } from '../../src/domain/ids.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
@@ -97,7 +97,9 @@ const approve = trying(async (ports) => {
   if (found !== undefined) await approveProposal(ports, ref.id, found.proposal.id, { operation: 'op' });
 });
 /** Ends the pass in progress, and makes what waits for approval stale. */
-const restoreAll = trying((ports) => restore(ports, ref.id, { version: 0, newer: 'keep', operation: 'restore' }));
+const restoreAll = trying((ports) =>
+  restoreConversation(ports, ref.id, { version: 0, newer: 'keep', operation: 'restore' }),
+);
 const fork = trying((ports) => forkConversation(ports, ref.id, COPY.id, { operation: 'fork' }));
 
 const summarizing =

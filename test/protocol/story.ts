@@ -2,7 +2,7 @@ import { bringAnswers } from '../../src/client/answers.ts';
 import { forkConversation } from '../../src/client/forks.ts';
 import { approveProposal } from '../../src/client/proposals.ts';
 import { cancelTurn, type EnqueuedTurn, enqueueTurn } from '../../src/client/turns.ts';
-import { restore } from '../../src/client/versions.ts';
+import { restoreConversation } from '../../src/client/versions.ts';
 import type { Reason } from '../../src/domain/compaction/thresholds.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
 import { nameConversation } from '../../src/domain/ids.ts';
@@ -230,7 +230,8 @@ class Telling {
         const id = proposal ?? (await ports.proposals.readProposal(ref))?.proposal.id;
         if (id !== undefined) await approveProposal(ports, ref.id, id, { operation: 'approval' });
       },
-      restoreAll: async () => void (await restore(ports, ref.id, { version: 0, newer: 'keep', operation: 'restore' })),
+      restoreAll: async () =>
+        void (await restoreConversation(ports, ref.id, { version: 0, newer: 'keep', operation: 'restore' })),
       fork: async (to) => void (await forkConversation(ports, ref.id, to, { operation: 'fork' })),
       until: (isSo) => new Promise((go) => this.#conditions.push({ isSo, process, go })),
     };

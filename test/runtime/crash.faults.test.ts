@@ -1,16 +1,16 @@
 import { describe, it, type TestContext } from 'vitest';
 import type { WorkerEvent } from '../../src/domain/events.ts';
-import type { Role } from '../../src/runtime/start-workers.ts';
+import type { WorkerRole } from '../../src/runtime/start-workers.ts';
 import { createMortalAgent, words } from './agents.ts';
 import { eventsOf, eventually, type Fixture, openFixture, settled, untilDead } from './fixture.ts';
 
 interface Death {
   readonly who: string;
-  readonly roles: readonly Role[];
+  readonly roles: readonly WorkerRole[];
   readonly dieAt: WorkerEvent['type'];
 }
 
-const ALL: readonly Role[] = ['turn', 'compaction', 'summarization'];
+const ALL: readonly WorkerRole[] = ['turn', 'compaction', 'summarization'];
 
 /** Each test in a fixture of its own, all at once: every one waits out a lease or a lock of ten seconds. */
 async function useFixture({ onTestFinished }: TestContext): Promise<Fixture> {

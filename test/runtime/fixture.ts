@@ -12,7 +12,7 @@ import type { PolicyInput } from '../../src/domain/policy.ts';
 import { isSettled, type TurnView } from '../../src/domain/turn.ts';
 import { type QueueName, queuePrefix } from '../../src/jobs/names.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
-import { ROLES, type Role, startWorkers, type Workers } from '../../src/runtime/start-workers.ts';
+import { ROLES, startWorkers, type WorkerRole, type Workers } from '../../src/runtime/start-workers.ts';
 import { readRedisSource } from '../setup/redis-source.ts';
 
 /** Few, so that a sweep is small. */
@@ -26,7 +26,7 @@ export interface RunningWorkers extends Workers {
 }
 
 export interface StartOptions {
-  readonly roles?: readonly Role[];
+  readonly roles?: readonly WorkerRole[];
   readonly metricsPort?: number;
   readonly shadow?: PolicyInput;
   readonly tracesContent?: boolean;
@@ -40,7 +40,7 @@ export interface Fixture {
   readonly client: OpenClient;
   startWorkers(agent: Agent, options?: StartOptions): Promise<RunningWorkers>;
   /** workers in a process that kills itself at the first event of a type */
-  spawnMortal(roles: readonly Role[], dieAt: WorkerEvent['type']): Promise<ChildProcess>;
+  spawnMortal(roles: readonly WorkerRole[], dieAt: WorkerEvent['type']): Promise<ChildProcess>;
   /** BullMQ's own queue, for what our side of it never does */
   openRaw(name: QueueName): Queue;
   /** ends what was started, last first */

@@ -1,7 +1,7 @@
 // Run as a process of its own by the tests: workers of the given roles that kill themselves, without a word, at the first
 // event of a type. What the event tells of has been written by then; what comes behind it has not begun.
 import type { WorkerEvent } from '../../src/domain/events.ts';
-import { type Role, startWorkers } from '../../src/runtime/start-workers.ts';
+import { startWorkers, type WorkerRole } from '../../src/runtime/start-workers.ts';
 import { createMortalAgent } from './agents.ts';
 import { SHARDS } from './fixture.ts';
 
@@ -17,7 +17,7 @@ function die(event: WorkerEvent): void {
 await startWorkers({
   redisUrl,
   agents: [createMortalAgent()],
-  roles: roles.split(',') as Role[],
+  roles: roles.split(',') as WorkerRole[],
   shards: SHARDS,
   queueShards: 1,
   concurrency: { turn: 2, compaction: 2, summarization: 1 },

@@ -3,7 +3,7 @@ import { START_VERSION } from '../../src/domain/version.ts';
 import { appendLog } from '../../src/store/contexts/append.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { bindScript } from '../../src/store/script.ts';
-import { acceptTurn } from '../../src/store/turns/accept.ts';
+import { acceptTurnScript } from '../../src/store/turns/accept.ts';
 import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
 import { appendOf, makeConversation } from './pass-samples.ts';
 import { newConversation, turnFor } from './samples.ts';
@@ -18,7 +18,7 @@ afterAll(() => suite.close());
 test('a program of schema 1 that still runs takes a fork for another agent’s until it is done', async () => {
   const { redis, keyspace } = suite;
   const store = openStore(redis, keyspace);
-  const accept = bindScript(redis, { ...acceptTurn(keyspace), file: '../../../test/store/schema-1/accept-turn' });
+  const accept = bindScript(redis, { ...acceptTurnScript(keyspace), file: '../../../test/store/schema-1/accept-turn' });
   const append = bindScript(redis, { ...appendLog(keyspace), file: '../../../test/store/schema-1/append-log' });
   const source = await makeConversation(store, 2);
   const conversation = newConversation();

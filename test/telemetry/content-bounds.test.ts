@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { Message } from '../../src/domain/message.ts';
 import { boundContent } from '../../src/telemetry/content-bounds.ts';
-import { describeContent } from '../../src/telemetry/log-catalogue.ts';
+import { describeContentLine } from '../../src/telemetry/log-catalogue.ts';
 import { createRedaction } from '../../src/telemetry/secrets.ts';
-import { describeContent as describeForSpan } from '../../src/telemetry/trace-contents.ts';
+import { describeContentSpan as describeForSpan } from '../../src/telemetry/trace-contents.ts';
 import { holdsShortly } from '../setup/held-loop.ts';
 
 const scope = { tenant: '_', conversation: 'c', turn: 't' };
@@ -38,6 +38,6 @@ test('a request of 100,000 messages is described for logs and spans below the li
   const messages = Array.from({ length: 100_000 }, (): Message => ({ role: 'user', content: 'eyJ-'.repeat(10) }));
   const event = { type: 'model_asked', system: 'eyJ-'.repeat(250_000), messages, ...scope } as const;
   const redact = createRedaction([]);
-  expect(await holdsShortly(() => redact(JSON.stringify(describeContent(event))))).toMatchObject({ isShort: true });
+  expect(await holdsShortly(() => redact(JSON.stringify(describeContentLine(event))))).toMatchObject({ isShort: true });
   expect(await holdsShortly(() => describeForSpan(event, redact))).toMatchObject({ isShort: true });
 });

@@ -1,13 +1,13 @@
 import { get_encoding, type Tiktoken } from 'tiktoken';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Encoding, loadTokenCounter, type TokenCounter } from '../../src/tokens/token-counter.ts';
+import { type BpeTokenCounter, type Encoding, loadTokenCounter } from '../../src/tokens/token-counter.ts';
 import { makeStrings, randomIntegers, readTraces, slice } from './corpus.ts';
 
 const SEED = 20_250_601;
 const traces = readTraces();
 
 describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s equals tiktoken', (encoding) => {
-  let counter: TokenCounter;
+  let counter: BpeTokenCounter;
   let tiktoken: Tiktoken;
 
   beforeAll(async () => {

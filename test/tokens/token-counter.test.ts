@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { get_encoding, type Tiktoken } from 'tiktoken';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Encoding, loadTokenCounter, type TokenCounter } from '../../src/tokens/token-counter.ts';
+import { type BpeTokenCounter, type Encoding, loadTokenCounter } from '../../src/tokens/token-counter.ts';
 import { makeStrings } from './corpus.ts';
 
 const samples = makeStrings(60, 7);
@@ -17,7 +17,7 @@ const maxTokens = fc.nat(120);
 const TOKENS = { o200k_base: 199_998, cl100k_base: 100_256 };
 
 describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s', (encoding) => {
-  let counter: TokenCounter;
+  let counter: BpeTokenCounter;
   let tiktoken: Tiktoken;
 
   beforeAll(async () => {

@@ -5,7 +5,7 @@ import { isTurnfoldError } from '../../src/domain/errors.ts';
 import { isModelError, type Model, ModelError, type ModelErrorKind } from '../../src/domain/model.ts';
 import { modelChain } from '../../src/models/chain.ts';
 import { SCRIPTED_PROFILE, scriptedModel } from '../../src/models/scripted.ts';
-import { readRetryAt } from '../../src/workers/summarization/attended-summarizer.ts';
+import { readSummarizerRetryAt } from '../../src/workers/summarization/attended-summarizer.ts';
 import { openWorld } from '../models/summarizer/fixture.ts';
 import { Fixture } from './turn/fixture.ts';
 
@@ -74,7 +74,7 @@ describe('an error of a second copy of the package', () => {
     const world = await openWorld({ decide: () => limit });
     await expect(world.summarize()).rejects.toMatchObject({ name: 'ModelError', kind: 'retry', retryAt });
     expect(world.calls).toMatchObject([{ outcome: 'retry', retryAfterMs: retryAt }]);
-    expect(readRetryAt(limit)).toBe(retryAt);
+    expect(readSummarizerRetryAt(limit)).toBe(retryAt);
   });
 });
 

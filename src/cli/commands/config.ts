@@ -1,4 +1,4 @@
-import { describePolicy } from '../../config/policy-schema.ts';
+import { describePolicySchema } from '../../config/policy-schema.ts';
 import { describeSettings } from '../../config/settings-schema.ts';
 import { showSettings } from '../../config/shown-settings.ts';
 import { readEnvironment } from '../../config.ts';
@@ -18,7 +18,7 @@ export function printConfig({ json }: { readonly json?: boolean }, output: Outpu
   return settings.some(({ problem }) => problem !== undefined) ? 1 : 0;
 }
 
-const SCHEMAS = { settings: describeSettings, policy: describePolicy } as const;
+const SCHEMAS = { settings: describeSettings, policy: describePolicySchema } as const;
 
 /** Prints a JSON Schema, for an editor. @param of `settings` or `policy`. @throws invalid_input */
 export function printSchema(of: string, output: Output): number {

@@ -25,7 +25,7 @@ export interface RestoreOptions extends ReplacementOptions {
 }
 
 /** Puts a kept version over the live one. @returns the exit code @throws as `client.restore` */
-export async function restore(context: CommandContext, id: string, options: RestoreOptions): Promise<number> {
+export async function runRestore(context: CommandContext, id: string, options: RestoreOptions): Promise<number> {
   const { tenant, version, keep = false, drop = false } = options;
   if (keep === drop) {
     const field = '--keep';

@@ -12,7 +12,7 @@ export interface LogEnd {
   readonly total: Weight;
 }
 
-export interface VersionParts {
+export interface RestoredParts {
   readonly cause: 'restore' | 'rollback';
   /** the version that the new one is put over */
   readonly live: Version;
@@ -28,7 +28,7 @@ export interface VersionParts {
 }
 
 /** The version that shows `target` again, over `live`, with `newer` behind it. Pure; it covers seqs 1…head without a gap. */
-export function restoreVersion(parts: VersionParts): Version {
+export function restoreVersion(parts: RestoredParts): Version {
   const { cause, live, target, newer, log, outside, now } = parts;
   const segments = joinSegments([...target.segments, ...newer]);
   const weight = sumWeights(segments);

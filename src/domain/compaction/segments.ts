@@ -49,7 +49,7 @@ export function describeRange(version: Version, range: SeqRange): string[] {
     const segment = segments[at] ?? tail;
     if (segment.from > range.to) break;
     if (segment.to < range.from) continue;
-    const text = nameOf(segment);
+    const text = nameSegment(segment);
     const isWhole = text !== '';
     const from = isWhole ? segment.from : Math.max(segment.from, range.from);
     const to = isWhole ? segment.to : Math.min(segment.to, range.to);
@@ -74,7 +74,7 @@ function findFirst(segments: readonly Segment[], seq: number): number {
 }
 
 /** What a segment shows that is not cut to a range: the key of a summary's text, how much a clip keeps. '' for others. */
-export function nameOf(segment: Segment): string {
+export function nameSegment(segment: Segment): string {
   if (segment.kind === 'summary') return segment.text;
   return segment.kind === 'clipped' ? `keeps ${segment.keepChars}` : '';
 }

@@ -35,7 +35,7 @@ export interface SettledContext {
   readonly steps: readonly StepTaken[];
 }
 
-export type Settlement =
+export type SettleOutcome =
   | SettledContext
   | { readonly kind: 'none' }
   | { readonly kind: 'no_gain'; readonly tokensBefore: number; readonly tokensAfter: number }
@@ -46,12 +46,12 @@ export type Settlement =
  * are there; what is still over goes along the eviction list; with a hard reason the floor yields, last. Pure: no summary is
  * awaited or asked for.
  */
-export function settlePass(request: SettleRequest): Settlement {
+export function settlePass(request: SettleRequest): SettleOutcome {
   return runToEnd(settleInSlices(request));
 }
 
 /** The same, in slices. */
-export function* settleInSlices(request: SettleRequest): Sliced<Settlement> {
+export function* settleInSlices(request: SettleRequest): Sliced<SettleOutcome> {
   const { context, plan, reasons, policy } = request;
   const before = requestTokens(request, weighItems(context.items).tokens);
   const ladder = new Ladder(request);

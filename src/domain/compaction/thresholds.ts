@@ -29,7 +29,7 @@ export function hasHardReason(reasons: readonly Reason[]): boolean {
   return reasons.some((reason) => HARD_REASONS.has(reason));
 }
 
-export interface Measures {
+export interface ThresholdMeasures {
   /** mean size of the next request, in tokens */
   readonly tokens: number;
   /** messages and turns since the head at which the last pass ended */
@@ -40,7 +40,7 @@ export interface Measures {
 }
 
 /** Every reason for a pass that holds now, in the order of `REASONS`. Every comparison is `>=`. */
-export function evaluateThresholds(policy: Policy, limits: Limits, measures: Measures): Reason[] {
+export function evaluateThresholds(policy: Policy, limits: Limits, measures: ThresholdMeasures): Reason[] {
   if (!policy.enabled) return [];
   const { tokens } = measures;
   const isSoftOn = policy.mode !== 'manual';

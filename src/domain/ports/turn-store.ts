@@ -185,7 +185,7 @@ export type StepResult =
     }
   | Lost;
 
-export type Settlement = IdleTtl &
+export type TurnSettlement = IdleTtl &
   (
     | { readonly state: 'completed'; readonly answerSeq: number; readonly end?: AnswerEnd }
     | { readonly state: 'failed'; readonly failure: TurnFailure }
@@ -269,5 +269,5 @@ export interface TurnStore {
   startAlone(lease: TurnLease): Promise<{ readonly status: 'recorded' } | Lost>;
   rollBackVersion(lease: TurnLease, rollback: VersionRollback): Promise<RollbackResult>;
   /** @param wake recorded and answered where another turn waits; undefined: the owner takes that turn in the same write */
-  settle(lease: TurnLease, settlement: Settlement, wake: string | undefined): Promise<SettleResult>;
+  settle(lease: TurnLease, settlement: TurnSettlement, wake: string | undefined): Promise<SettleResult>;
 }

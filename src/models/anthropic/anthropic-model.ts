@@ -9,9 +9,9 @@ import { codeFailures, tellEvents, tellTo } from '../answer-stream.ts';
 import type { WatchedRequest } from '../first-event.ts';
 import { mendThinking } from '../refused-thinking.ts';
 import { callOptions, checkBody, sizeContext, toWireRequest } from '../request.ts';
-import { type AnthropicConnection, codeFailure, openClient } from './client.ts';
+import { type AnthropicConnection, codeAnthropicFailure, openAnthropicClient } from './client.ts';
 import { type AnthropicCaller, betaHeader, compactAnthropic } from './compaction.ts';
-import { readMessageStream, type StreamedMessage } from './message-stream.ts';
+import { readMessageStream, type StreamedAnthropicMessage } from './message-stream.ts';
 import { readAnthropicUsage } from './usage.ts';
 
 export type { AnthropicThinking };
@@ -30,7 +30,7 @@ export interface AnthropicModelOptions extends AnthropicConnection {
 export function anthropicModel({ profile: given, thinking, ...connection }: AnthropicModelOptions): Model {
   const rendering = thinking === undefined ? {} : { renderOptions: { thinking } };
   const profile: ModelProfile = { ...given, format: 'anthropic', ...rendering };
-  const caller = { client: openClient(connection), profile, thinking };
+  const caller = { client: openAnthropicClient(connection), profile, thinking };
   return {
     profile,
     generate: (request) => mendThinking(request, (sent) => answerRequest(caller, sent)),
@@ -48,7 +48,7 @@ async function answerRequest(
   const describe = (refusal: string): string => describeForm(body, refusal);
   checkBody(await eventLoopShare.run(validateAnthropicInSlices(body, sizeContext(profile))), describe);
   const { signal, headers } = callOptions(request, body);
-  const code = (error: unknown): ModelError => codeFailure(error, { signal, describe });
+  const code = (error: unknown): ModelError => codeAnthropicFailure(error, { signal, describe });
   const events = await client.messages
     .create({ ...body, stream: true }, { signal, headers: { ...headers, ...betaHeader(body) } })
     .catch((error: unknown) => Promise.reject(code(error)));
@@ -62,7 +62,7 @@ async function answerRequest(
 }
 
 /** @throws ModelError where the stream broke off, or the window ended the answer */
-function readMessage(message: StreamedMessage, raw: Record<string, unknown>): ModelAnswer {
+function readMessage(message: StreamedAnthropicMessage, raw: Record<string, unknown>): ModelAnswer {
   if (message.stop_reason === null) throw new ModelError('retry', 'the answer broke off');
   if (message.stop_reason === 'model_context_window_exceeded') {
     const paid = { code: message.stop_reason, usage: readAnthropicUsage(message.usage) };

@@ -16,7 +16,7 @@ export interface AnthropicConnection {
 }
 
 /** A client that takes nothing from the environment. */
-export function openClient(
+export function openAnthropicClient(
   { apiKey, baseUrl = BASE_URL }: AnthropicConnection,
   dispatcher: Dispatcher = openAgent(),
 ): Anthropic {
@@ -35,7 +35,7 @@ export function openClient(
  * What a failed call means for its turn.
  * @throws what the signal was aborted with, where that ended the call
  */
-export function codeFailure(error: unknown, { signal, describe }: FailedCall): ModelError {
+export function codeAnthropicFailure(error: unknown, { signal, describe }: FailedCall): ModelError {
   signal.throwIfAborted();
   return classifyFailure(readApiError(error), Date.now(), describe);
 }

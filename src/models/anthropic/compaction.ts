@@ -8,7 +8,7 @@ import { renderAnthropicInSlices } from '../../wire/anthropic/render.ts';
 import { validateAnthropicInSlices } from '../../wire/anthropic/rules.ts';
 import { describeForm } from '../../wire/form.ts';
 import { callOptions, checkBody, sizeContext, toWireRequest } from '../request.ts';
-import { codeFailure } from './client.ts';
+import { codeAnthropicFailure } from './client.ts';
 import { type AnthropicUsage, readAnthropicUsage } from './usage.ts';
 
 type BetaMessage = Anthropic.Beta.BetaMessage;
@@ -49,7 +49,7 @@ export async function compactAnthropic(
   const message = await client.beta.messages
     .stream({ ...sent, betas: [COMPACTION_BETA] }, callOptions(request, sent))
     .finalMessage()
-    .catch((error: unknown) => Promise.reject(codeFailure(error, { signal: request.signal, describe })));
+    .catch((error: unknown) => Promise.reject(codeAnthropicFailure(error, { signal: request.signal, describe })));
   return readCompaction(message, profile.id);
 }
 

@@ -2,7 +2,7 @@ import type Anthropic from '@anthropic-ai/sdk';
 import type { AnthropicAnswer } from '../../wire/anthropic/answer.ts';
 import type { AnthropicUsage } from './usage.ts';
 
-export interface StreamedMessage extends AnthropicAnswer {
+export interface StreamedAnthropicMessage extends AnthropicAnswer {
   readonly usage: AnthropicUsage;
 }
 
@@ -22,7 +22,7 @@ const UNCOUNTED: AnthropicUsage = { input_tokens: Number.NaN, output_tokens: Num
 export async function readMessageStream(
   events: AsyncIterable<Anthropic.MessageStreamEvent>,
   { tell, tellUsage }: StreamListeners,
-): Promise<StreamedMessage> {
+): Promise<StreamedAnthropicMessage> {
   const opened: OpenBlock[] = [];
   let usage = UNCOUNTED;
   let reason: string | null = null;

@@ -8,8 +8,8 @@ import { validateChatInSlices } from '../../wire/openai-chat/rules.ts';
 import { codeFailures, tellEvents, tellTo } from '../answer-stream.ts';
 import type { WatchedRequest } from '../first-event.ts';
 import { callOptions, checkBody, sizeContext, toWireRequest } from '../request.ts';
-import { readChatStream, type StreamedAnswer, type StreamedMessage } from './chat-stream.ts';
-import { codeFailure, type OpenAiOptions, openClient } from './client.ts';
+import { readChatStream, type StreamedAnswer, type StreamedChatMessage } from './chat-stream.ts';
+import { codeOpenAiFailure, type OpenAiOptions, openOpenAiClient } from './client.ts';
 
 export type { ChatOptions };
 
@@ -21,7 +21,7 @@ export interface ChatModelOptions extends OpenAiOptions {
 /** A model of Chat Completions: OpenAI's own, and every server that speaks the same. */
 export function chatModel({ profile: given, chat = {}, ...connection }: ChatModelOptions): Model {
   const profile: ModelProfile = { ...given, format: 'openai-chat', renderOptions: chat };
-  const client = openClient(connection);
+  const client = openOpenAiClient(connection);
   return {
     profile,
     async generate(request: WatchedRequest) {
@@ -31,7 +31,7 @@ export function chatModel({ profile: given, chat = {}, ...connection }: ChatMode
       checkBody(await eventLoopShare.run(validateChatInSlices(body, context)), describe);
       const { signal, version } = request;
       const streamed = { ...body, stream: true as const, stream_options: { include_usage: true } };
-      const code = (error: unknown): ModelError => codeFailure(error, { signal, describe });
+      const code = (error: unknown): ModelError => codeOpenAiFailure(error, { signal, describe });
       const chunks = await client.chat.completions
         .create(streamed, callOptions(request, body))
         .catch((error: unknown) => Promise.reject(code(error)));
@@ -56,7 +56,7 @@ function finishAnswer({ message, finishReason, usage }: StreamedAnswer, raw: Rec
 }
 
 /** C7: the thinking of an open model goes back inside of its tool loop; any other stays with the provider. */
-function isThoughtKept({ tool_calls, ...message }: StreamedMessage): boolean {
+function isThoughtKept({ tool_calls, ...message }: StreamedChatMessage): boolean {
   return tool_calls !== undefined && ('reasoning_content' in message || 'reasoning' in message);
 }
 

@@ -11,7 +11,7 @@ interface StreamedCall {
   readonly [field: string]: unknown;
 }
 
-export interface StreamedMessage {
+export interface StreamedChatMessage {
   readonly role: 'assistant';
   readonly content: string | null;
   readonly tool_calls?: readonly StreamedCall[];
@@ -19,7 +19,7 @@ export interface StreamedMessage {
 }
 
 export interface StreamedAnswer {
-  readonly message: StreamedMessage;
+  readonly message: StreamedChatMessage;
   /** null: the stream broke off */
   readonly finishReason: string | null;
   readonly usage: OpenAI.CompletionUsage | undefined;
@@ -51,7 +51,7 @@ export async function readChatStream(
     for (const delta of tool_calls ?? []) addToCall(calls, delta);
   }
   const made = calls.map(({ call }) => call);
-  const message: StreamedMessage = {
+  const message: StreamedChatMessage = {
     role: 'assistant',
     content: null,
     ...fields,

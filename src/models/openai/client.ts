@@ -18,7 +18,7 @@ export interface OpenAiOptions {
 const BASE_URL = 'https://api.openai.com/v1';
 
 /** A client that takes nothing from the environment. */
-export function openClient(
+export function openOpenAiClient(
   { apiKey, baseUrl = BASE_URL }: Pick<OpenAiOptions, 'apiKey' | 'baseUrl'>,
   dispatcher: Dispatcher = openAgent(),
 ): OpenAI {
@@ -38,7 +38,7 @@ export function openClient(
  * What a failed call means for its turn.
  * @throws what the signal was aborted with, where that ended the call
  */
-export function codeFailure(error: unknown, { signal, describe }: FailedCall): ModelError {
+export function codeOpenAiFailure(error: unknown, { signal, describe }: FailedCall): ModelError {
   signal.throwIfAborted();
   return classifyFailure(readApiError(error), Date.now(), describe);
 }

@@ -6,7 +6,7 @@ import { describeForm } from '../../wire/form.ts';
 import { renderResponsesInSlices } from '../../wire/openai-responses/render.ts';
 import { validateResponsesInSlices } from '../../wire/openai-responses/rules.ts';
 import { callOptions, checkBody, sizeContext, toWireRequest } from '../request.ts';
-import { codeFailure } from './client.ts';
+import { codeOpenAiFailure } from './client.ts';
 import { readResponsesUsage } from './responses-usage.ts';
 
 type CompactedResponse = OpenAI.Responses.CompactedResponse;
@@ -37,7 +37,7 @@ export async function compactResponses(
   const sent = { model, input, ...(instructions === undefined ? {} : { instructions }) };
   const response = await client.responses
     .compact(sent, callOptions(request, sent))
-    .catch((error: unknown) => Promise.reject(codeFailure(error, { signal: request.signal, describe })));
+    .catch((error: unknown) => Promise.reject(codeOpenAiFailure(error, { signal: request.signal, describe })));
   return readCompaction(response, profile.id);
 }
 

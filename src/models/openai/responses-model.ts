@@ -10,7 +10,7 @@ import type { WatchedRequest } from '../first-event.ts';
 import { classifyFailure } from '../provider-errors.ts';
 import { mendThinking } from '../refused-thinking.ts';
 import { callOptions, checkBody, sizeContext, toWireRequest } from '../request.ts';
-import { codeFailure, type OpenAiOptions, openClient } from './client.ts';
+import { codeOpenAiFailure, type OpenAiOptions, openOpenAiClient } from './client.ts';
 import { compactResponses, type ResponsesCaller } from './responses-compaction.ts';
 import { readResponsesUsage } from './responses-usage.ts';
 
@@ -24,7 +24,7 @@ export interface ResponsesModelOptions extends OpenAiOptions {
 /** A model of the Responses API, stateless: the history is ours, and reasoning comes back sealed. */
 export function responsesModel({ profile: given, isReasoning = true, ...connection }: ResponsesModelOptions): Model {
   const profile: ModelProfile = { ...given, format: 'openai-responses', renderOptions: { isReasoning } };
-  const caller = { client: openClient(connection), profile, isReasoning };
+  const caller = { client: openOpenAiClient(connection), profile, isReasoning };
   return {
     profile,
     generate: (request) => mendThinking(request, (sent) => answerRequest(caller, sent)),
@@ -40,7 +40,7 @@ async function answerRequest(
   const describe = (refusal: string): string => describeForm(body, refusal);
   checkBody(await eventLoopShare.run(validateResponsesInSlices(body, sizeContext(profile))), describe);
   const { signal, version } = request;
-  const code = (error: unknown): ModelError => codeFailure(error, { signal, describe });
+  const code = (error: unknown): ModelError => codeOpenAiFailure(error, { signal, describe });
   const events = await client.responses
     .create({ ...body, stream: true }, callOptions(request, body))
     .catch((error: unknown) => Promise.reject(code(error)));

@@ -1,4 +1,4 @@
-import { type Line, type Section, sectionNames } from './outline.ts';
+import { type Line, type OutlineSection, sectionNames } from './outline.ts';
 
 /** A line that may be chosen. */
 export interface Candidate extends Line {
@@ -8,11 +8,11 @@ export interface Candidate extends Line {
   readonly literals: ReadonlySet<string>;
 }
 
-export interface Budget {
+export interface LineBudget {
   readonly maxTokens: number;
   /** what each section may take before the rest is given to the best lines of all */
-  readonly shareTokens: Readonly<Record<Section, number>>;
-  readonly headingTokens: Readonly<Record<Section, number>>;
+  readonly shareTokens: Readonly<Record<OutlineSection, number>>;
+  readonly headingTokens: Readonly<Record<OutlineSection, number>>;
   readonly weightOf: (literal: string) => number;
 }
 
@@ -26,13 +26,13 @@ const MAX_ROUNDS = 6;
  * literal's own line gains nothing once another line names it.
  */
 export class LineChoice {
-  readonly #budget: Budget;
+  readonly #budget: LineBudget;
   readonly #chosen = new Set<Candidate>();
   readonly #namedBy = new Map<string, number>();
-  readonly #linesOf = new Map<Section, number>();
+  readonly #linesOf = new Map<OutlineSection, number>();
   #tokens = 0;
 
-  constructor(budget: Budget) {
+  constructor(budget: LineBudget) {
     this.#budget = budget;
   }
 

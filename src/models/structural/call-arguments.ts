@@ -1,5 +1,5 @@
 import { classifyWord, findLiterals, findWords, type Literal } from './literals.ts';
-import { clipHead, clipMiddle, clipText, foldLine, takeEnds } from './text.ts';
+import { clipCharacters, clipHead, clipMiddle, foldLine, takeEnds } from './text.ts';
 
 /** One argument of a call. */
 export interface Argument {
@@ -60,7 +60,7 @@ export function* findArgumentLiterals(given: readonly Argument[]): Generator<Lit
 export function renderArguments(given: readonly Argument[], maxChars: number): string {
   const isLone = given.length === 1;
   const parts = given.slice(0, MAX_SHOWN).map(({ key, value }) => ({
-    label: isLone ? '' : `${foldLine(clipText(key, MAX_NAME_CHARS))}=`,
+    label: isLone ? '' : `${foldLine(clipCharacters(key, MAX_NAME_CHARS))}=`,
     value: foldMiddle(value, Math.max(maxChars, MAX_WORD_CHARS)),
   }));
   const [words, texts] = [parts.filter(isWord), parts.filter((part) => !isWord(part))];
@@ -82,7 +82,7 @@ function isWord({ value }: { readonly value: string }): boolean {
 
 /** Folds what a line can show of a text, and leaves out the marks of JSON, which cost a token each. */
 export function foldValue(text: string, maxChars: number): string {
-  return foldMiddle(clipText(text, maxChars * 2), maxChars);
+  return foldMiddle(clipCharacters(text, maxChars * 2), maxChars);
 }
 
 function foldMiddle(text: string, maxChars: number): string {

@@ -1,7 +1,7 @@
 import { type Argument, foldValue, renderArguments } from './call-arguments.ts';
 import type { Line } from './outline.ts';
 import { readStatus } from './result-status.ts';
-import { clipText, foldLine, takeEnds } from './text.ts';
+import { clipCharacters, foldLine, takeEnds } from './text.ts';
 
 /** All calls of one name with the same arguments. */
 export interface CallRecord {
@@ -65,7 +65,7 @@ function meaningfulLines(text: string, maxChars: number): string {
       said += `${said === '' ? '' : ' | '}${foldValue(line.trim(), maxChars)}`;
     }
   }
-  return clipText(said, maxChars);
+  return clipCharacters(said, maxChars);
 }
 
 /** The last line that says something: where programs and tracebacks name the error. */

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Candidate } from './budget.ts';
 import { mergeCallLines, renderCall } from './call-lines.ts';
-import { type Line, type Section, sectionNames } from './outline.ts';
+import { type Line, type OutlineSection, sectionNames } from './outline.ts';
 import type { SequenceReader } from './sequence-reader.ts';
-import { clipText, foldLine } from './text.ts';
+import { clipCharacters, foldLine } from './text.ts';
 
 export interface CandidateOptions {
   readonly maxTokens: number;
@@ -75,7 +75,7 @@ function literalLines({ ledger }: SequenceReader, maxLines: number): Line[] {
 }
 
 /** The lines of a section, each once, where it stood last. */
-function mergeLines(lines: readonly Line[], section: Section): Line[] {
+function mergeLines(lines: readonly Line[], section: OutlineSection): Line[] {
   const own = lines.filter((line) => line.section === section && line.text !== '');
   if (section === 'calls') return mergeCallLines(own);
   const merged = new Map<string, Line>();
@@ -102,7 +102,7 @@ async function clipLine(
   let text = line;
   let tokens = await countTokens(`${text}\n`);
   while (tokens > maxTokens && text.length > 1) {
-    text = clipText(text, Math.min(text.length - 1, Math.floor((text.length * maxTokens) / tokens)));
+    text = clipCharacters(text, Math.min(text.length - 1, Math.floor((text.length * maxTokens) / tokens)));
     tokens = await countTokens(`${text}\n`);
   }
   return { text, tokens };

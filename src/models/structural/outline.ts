@@ -4,7 +4,7 @@ import { foldLine, takeEnds } from './text.ts';
 /**
  * The parts of a summary, as they follow each other. `share`: of the cap.
  */
-export const SECTIONS = {
+export const OUTLINE_SECTIONS = {
   asked: { heading: '# Asked', share: 0.06 },
   calls: { heading: '# Calls', share: 0.3 },
   literals: { heading: '# Files and ids', share: 0.35 },
@@ -13,13 +13,13 @@ export const SECTIONS = {
   open: { heading: '# Open', share: 0.04 },
 } as const;
 
-export type Section = keyof typeof SECTIONS;
+export type OutlineSection = keyof typeof OUTLINE_SECTIONS;
 
-export const sectionNames = Object.keys(SECTIONS) as Section[];
+export const sectionNames = Object.keys(OUTLINE_SECTIONS) as OutlineSection[];
 
 /** One fact. Its text is one folded line, so it can open no section. */
 export interface Line {
-  readonly section: Section;
+  readonly section: OutlineSection;
   readonly text: string;
   /** what it tells besides the literals that it names; only the ratio between lines means something */
   readonly worth: number;
@@ -29,7 +29,7 @@ export interface Line {
 export function renderOutline(lines: readonly Line[]): string {
   const parts = sectionNames.flatMap((section) => {
     const own = lines.filter((line) => line.section === section).map((line) => line.text);
-    return own.length === 0 ? [] : [SECTIONS[section].heading, ...own];
+    return own.length === 0 ? [] : [OUTLINE_SECTIONS[section].heading, ...own];
   });
   return parts.join('\n');
 }
@@ -39,12 +39,12 @@ const frame = new Set(renderSummary('', { from: 1, to: 1 }).split('\n').filter(B
 const FRAME_TAG = /^<\/?summary\b[^>]{0,80}>$/;
 
 /** The lines of an earlier summary by section, so that it is merged and not nested. What stands in none was said. */
-export function parseOutline(text: string): { section: Section; text: string }[] {
-  let section: Section = 'decisions';
+export function parseOutline(text: string): { section: OutlineSection; text: string }[] {
+  let section: OutlineSection = 'decisions';
   return takeEnds(text)
     .split('\n')
     .flatMap((raw) => {
-      const heading = sectionNames.find((name) => SECTIONS[name].heading === raw.trim());
+      const heading = sectionNames.find((name) => OUTLINE_SECTIONS[name].heading === raw.trim());
       section = heading ?? section;
       const line = foldLine(raw);
       const isFrame = frame.has(line) || FRAME_TAG.test(line);

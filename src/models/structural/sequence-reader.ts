@@ -4,9 +4,9 @@ import { type CallRecord, lastMeaningfulLine } from './call-lines.ts';
 import { KnownLiterals } from './known-literals.ts';
 import { LiteralLedger } from './literal-ledger.ts';
 import { classifyWord, findLiterals, findWords } from './literals.ts';
-import { type Line, parseOutline, type Section } from './outline.ts';
+import { type Line, type OutlineSection, parseOutline } from './outline.ts';
 import { readSentences, type SentenceKind } from './sentences.ts';
-import { clipText, foldLine, takeEnds } from './text.ts';
+import { clipCharacters, foldLine, takeEnds } from './text.ts';
 
 const SENTENCE_WORTH: Readonly<Record<SentenceKind, number>> = { decides: 1.4, opens: 0.4, opening: 0.8, tells: 0.3 };
 const ERROR_WORTH = 1.2;
@@ -147,13 +147,13 @@ export class SequenceReader {
       const length = Math.min(1, text.length / TELLING_CHARS);
       const worth = (SENTENCE_WORTH[kind] + bonus + this.#recency(position)) * length;
       said.delete(text);
-      said.set(text, { section: isOpen ? 'open' : 'decisions', text: clipText(text, MAX_LINE_CHARS), worth });
+      said.set(text, { section: isOpen ? 'open' : 'decisions', text: clipCharacters(text, MAX_LINE_CHARS), worth });
     }
     return [...said.values()];
   }
 
-  #addLine(section: Section, text: string, position: number, worth: number): void {
-    const line = foldLine(clipText(text, MAX_LINE_CHARS));
+  #addLine(section: OutlineSection, text: string, position: number, worth: number): void {
+    const line = foldLine(clipCharacters(text, MAX_LINE_CHARS));
     if (line !== '') this.#lines.push({ section, text: line, worth: worth + this.#recency(position) });
   }
 
@@ -165,5 +165,5 @@ export class SequenceReader {
 
 /** Which call a fact is about: its name and the start of its first argument. */
 function nameCall({ name, arguments: [first] }: CallRecord): string {
-  return clipText(`${name} ${clipText(first?.value ?? '', CALL_NAME_CHARS)}`.trim(), CALL_NAME_CHARS);
+  return clipCharacters(`${name} ${clipCharacters(first?.value ?? '', CALL_NAME_CHARS)}`.trim(), CALL_NAME_CHARS);
 }

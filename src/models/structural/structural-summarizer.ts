@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Summarizer, SummaryAnswer, SummaryRequest } from '../../domain/ports/summarizer.ts';
-import { type Budget, type Candidate, LineChoice } from './budget.ts';
+import { type Candidate, type LineBudget, LineChoice } from './budget.ts';
 import { findCandidates } from './candidates.ts';
 import { KnownLiterals } from './known-literals.ts';
-import { renderOutline, SECTIONS, type Section, sectionNames } from './outline.ts';
+import { OUTLINE_SECTIONS, type OutlineSection, renderOutline, sectionNames } from './outline.ts';
 import { readSequence } from './read-sequence.ts';
 import type { SequenceReader } from './sequence-reader.ts';
 
@@ -55,7 +55,7 @@ async function writeSummary(
   maxTokens: number,
 ): Promise<SummaryAnswer> {
   const headingTokens = await countHeadings(countTokens);
-  const shareTokens = mapSections((section) => Math.floor(maxTokens * SECTIONS[section].share));
+  const shareTokens = mapSections((section) => Math.floor(maxTokens * OUTLINE_SECTIONS[section].share));
   let fullest = { text: '', tokens: 0 };
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     const candidates = await findCandidates(reader, { maxTokens, callTokens: shareTokens.calls, countTokens });
@@ -75,7 +75,7 @@ function refuse(why: string): SummaryAnswer {
 async function writeText(
   countTokens: CountTokens,
   candidates: readonly Candidate[],
-  budget: Budget,
+  budget: LineBudget,
 ): Promise<{ text: string; tokens: number }> {
   const choice = new LineChoice(budget);
   await nextTurn();
@@ -90,14 +90,16 @@ async function writeText(
   }
 }
 
-async function countHeadings(countTokens: CountTokens): Promise<Record<Section, number>> {
-  const tokens = await Promise.all(sectionNames.map((section) => countTokens(`${SECTIONS[section].heading}\n`)));
+async function countHeadings(countTokens: CountTokens): Promise<Record<OutlineSection, number>> {
+  const tokens = await Promise.all(
+    sectionNames.map((section) => countTokens(`${OUTLINE_SECTIONS[section].heading}\n`)),
+  );
   return mapSections((_, index) => tokens[index] as number);
 }
 
-function mapSections(valueOf: (section: Section, index: number) => number): Record<Section, number> {
+function mapSections(valueOf: (section: OutlineSection, index: number) => number): Record<OutlineSection, number> {
   return Object.fromEntries(sectionNames.map((section, index) => [section, valueOf(section, index)])) as Record<
-    Section,
+    OutlineSection,
     number
   >;
 }

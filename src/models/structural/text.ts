@@ -19,7 +19,7 @@ export function foldLine(text: string): string {
 }
 
 /** The start of `text` in at most `maxChars` UTF-16 units, its mark of omission included, cut between code points. */
-export function clipText(text: string, maxChars: number): string {
+export function clipCharacters(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
   return maxChars < 1 ? '' : text.slice(0, startOfCodePoint(text, maxChars - 1)) + ELLIPSIS;
 }
@@ -34,7 +34,7 @@ export function clipHead(text: string, maxChars: number): string {
 export function clipMiddle(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
   const tailChars = Math.floor(maxChars / 3);
-  return clipText(text, maxChars - tailChars) + text.slice(endOfCodePoint(text, text.length - tailChars));
+  return clipCharacters(text, maxChars - tailChars) + text.slice(endOfCodePoint(text, text.length - tailChars));
 }
 
 /** What is looked at of a text: all of it, or the start and the end of a huge one (a result may have 1 MiB). */

@@ -25,7 +25,7 @@ export interface ModelCallInput {
   readonly maxOutputTokens: number;
 }
 
-export type ModelCallResult<Answer = ModelAnswer> =
+export type SummaryCallResult<Answer = ModelAnswer> =
   | { readonly status: 'answered'; readonly answer: Answer }
   | { readonly status: 'overflow'; readonly tokens: number }
   | { readonly status: 'failed'; readonly why: string };
@@ -37,11 +37,11 @@ const FRAME_TOKENS = 4 + FRAMING_TOKENS;
  * Asks the model for a text about a text.
  * @throws ModelError of kind `retry`; the signal's reason
  */
-export async function callModel(
+export async function callSummaryModel(
   setup: ModelCallSetup,
   { system, content, maxOutputTokens, ...input }: ModelCallInput,
   request: Pick<SummaryRequest, 'signal' | 'onCall' | 'onPassedOver'>,
-): Promise<ModelCallResult> {
+): Promise<SummaryCallResult> {
   const tokens = input.tokens + FRAME_TOKENS;
   const { onPassedOver } = request;
   const ask = (signal: AbortSignal, onUsage: OnUsage): Promise<ModelAnswer> =>
@@ -87,7 +87,7 @@ export function timeCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
   input: Pick<ModelCallInput, 'tokens' | 'maxOutputTokens'>,
   request: Pick<SummaryRequest, 'signal' | 'onCall'>,
   call: (signal: AbortSignal, onUsage: OnUsage) => Promise<Answer>,
-): Promise<ModelCallResult<Answer>> {
+): Promise<SummaryCallResult<Answer>> {
   const { model, tracing = noTracing } = setup;
   const { maxOutputTokens } = input;
   // What is read here is the log, not a context.
@@ -100,7 +100,7 @@ async function runCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
   { tokens, maxOutputTokens }: Pick<ModelCallInput, 'tokens' | 'maxOutputTokens'>,
   { signal: ended, onCall }: Pick<SummaryRequest, 'signal' | 'onCall'>,
   call: (signal: AbortSignal, onUsage: OnUsage) => Promise<Answer>,
-): Promise<ModelCallResult<Answer>> {
+): Promise<SummaryCallResult<Answer>> {
   const startedAt = clock.now();
   let counted: ModelUsage | undefined;
   const onUsage: OnUsage = (usage) => {
@@ -145,7 +145,7 @@ async function callSafely<Answer>(call: () => Promise<Answer>, clock: Clock): Pr
   }
 }
 
-function readFailure(error: unknown, tokens: number): Exclude<ModelCallResult, { status: 'answered' }> {
+function readFailure(error: unknown, tokens: number): Exclude<SummaryCallResult, { status: 'answered' }> {
   if (!isModelError(error)) return { status: 'failed', why: describeThrown(error).name };
   if (error.kind === 'retry') throw error;
   return error.kind === 'overflow'

@@ -3,7 +3,7 @@ import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import type { SeqRange } from '../../domain/version.ts';
 import { findFault } from './answer-check.ts';
 import { renderTask, type SummaryTask } from './instructions.ts';
-import { callModel, hashTexts, type ModelCallSetup } from './model-call.ts';
+import { callSummaryModel, hashTexts, type ModelCallSetup } from './model-call.ts';
 import { readSections, renderSections, type Sections } from './sections.ts';
 import { renderRecord, renderTranscript, type TranscriptMessage } from './transcript.ts';
 import { splitTranscript, type TranscriptPart } from './transcript-parts.ts';
@@ -144,7 +144,7 @@ export class RecordWriting {
     const content = renderTask(task);
     const tokens = await counter.count(system + content);
     const maxOutputTokens = this.#maxOutputTokens;
-    const result = await callModel(this.#setup, { system, content, tokens, maxOutputTokens }, request);
+    const result = await callSummaryModel(this.#setup, { system, content, tokens, maxOutputTokens }, request);
     if (result.status !== 'answered') return result;
     const { answer } = result;
     const transcript = task.messages.length === 0 ? '' : renderTranscript(task.messages);

@@ -6,7 +6,7 @@ import { findLiterals, findWords } from '../../models/structural/literals.ts';
 import type { OfflineConversation } from './offline-conversation.ts';
 
 /** Of the literals that calls named again later, the share that still stood there; 1 where none was. */
-export interface Recall {
+export interface RecallScore {
   /** in the compacted context */
   readonly compacted: number;
   /** in a window of no more tokens than it: what the policy keeps always, and the newest groups */
@@ -48,7 +48,7 @@ export class RecallMeter {
     });
   }
 
-  get recall(): Recall {
+  get recall(): RecallScore {
     const shareOf = (held: number): number => (this.#literals === 0 ? 1 : Number((held / this.#literals).toFixed(4)));
     return { compacted: shareOf(this.#compacted), evicted: shareOf(this.#evicted), literals: this.#literals };
   }

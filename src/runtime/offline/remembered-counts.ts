@@ -1,4 +1,4 @@
-import { type Encoding, loadTokenCounter, type TokenCounter } from '../../tokens/token-counter.ts';
+import { type BpeTokenCounter, type Encoding, loadTokenCounter } from '../../tokens/token-counter.ts';
 
 /** Characters of the texts that are remembered at most: then all are forgotten, and the next are remembered. */
 const MAX_CHARS = 8_388_608;
@@ -8,16 +8,16 @@ const MAX_CHARS = 8_388_608;
  * without this that took a quarter of a replay's time.
  */
 export class RememberedCounts {
-  readonly #counters = new Map<Encoding, Promise<TokenCounter>>();
+  readonly #counters = new Map<Encoding, Promise<BpeTokenCounter>>();
 
-  load(encoding: Encoding): Promise<TokenCounter> {
+  load(encoding: Encoding): Promise<BpeTokenCounter> {
     const counter = this.#counters.get(encoding) ?? loadTokenCounter(encoding).then(rememberCounts);
     this.#counters.set(encoding, counter);
     return counter;
   }
 }
 
-function rememberCounts(counter: TokenCounter): TokenCounter {
+function rememberCounts(counter: BpeTokenCounter): BpeTokenCounter {
   const known = new Map<string, number>();
   let chars = 0;
   const remember = (text: string, tokens: number): number => {

@@ -6,7 +6,7 @@ import { decideStep, decideTurnEnd } from '../../workers/turn/threshold-check.ts
 import { OfflinePasses, type SummarizerChain } from './offline-pass.ts';
 
 import { type Cost, PromptCache } from './prompt-cache.ts';
-import { type Recall, RecallMeter } from './recall.ts';
+import { RecallMeter, type RecallScore } from './recall.ts';
 import { RequestCheck } from './request-check.ts';
 
 /** What living a conversation through again under a policy came to. Tokens are means of whole requests. */
@@ -23,7 +23,7 @@ export interface ReplayFigures {
   readonly tokensPeak: number;
   /** of the request that would come next */
   readonly tokensEnd: number;
-  readonly recall: Recall;
+  readonly recall: RecallScore;
   /** where the model has prices */
   readonly cost?: Cost;
 }

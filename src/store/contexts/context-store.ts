@@ -10,7 +10,7 @@ import { appendLog } from './append.ts';
 import { bindErase, eraseBatch } from './erase.ts';
 import { bindReadContext } from './read-context.ts';
 import { bindReadLog } from './read-log.ts';
-import { listVersions, readVersion } from './versions.ts';
+import { listVersionRecords, readVersion } from './versions.ts';
 
 /** Logs, versions and texts in Redis. */
 export function openContextStore(redis: Redis, keyspace: Keyspace): ContextStore {
@@ -26,7 +26,7 @@ export function openContextStore(redis: Redis, keyspace: Keyspace): ContextStore
       (await callRedis(() => redis.hget(keyspace.key(conversation, 'cp'), `x:${hash}`))) ?? undefined,
     readSystem: (conversation) => readSystem(redis, keyspace, conversation),
     append: bindScript(redis, appendLog(keyspace)),
-    listVersions: (conversation) => listVersions(redis, keyspace, conversation),
+    listVersions: (conversation) => listVersionRecords(redis, keyspace, conversation),
     readVersion: (conversation, number) => readVersion(redis, keyspace, conversation, number),
     erase: bindErase(bindScript(redis, eraseBatch(keyspace))),
   };

@@ -8,7 +8,7 @@ import { decodeVersion } from '../decode-version.ts';
 import type { Keyspace } from '../keys.ts';
 
 /** Kept versions, oldest first. Version 0 is never stored. */
-export async function listVersions(
+export async function listVersionRecords(
   redis: Redis,
   keyspace: Keyspace,
   conversation: ConversationRef,

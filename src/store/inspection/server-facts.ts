@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { findWriteRefusal } from '../../redis/prove-writes.ts';
+import { probeWrites } from '../../redis/prove-writes.ts';
 import { askMasters, type MasterAnswers, nodeOf, readField, unlessForbidden } from '../server-info.ts';
 
 /** What a server says of itself. What it may not be asked is undefined. */
@@ -38,7 +38,7 @@ export async function readServerFacts(redis: Redis): Promise<MasterAnswers<Serve
     const info = await unlessForbidden(master.info());
     if (info === undefined) return undefined;
     const config = new Map(Object.entries((await readConfig(master)) ?? {}));
-    const refusal = await findWriteRefusal(master);
+    const refusal = await probeWrites(master);
     return {
       node: nodeOf(master),
       ...(refusal !== undefined && { writeRefusal: refusal.message }),

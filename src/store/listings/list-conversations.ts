@@ -53,7 +53,7 @@ export function listConversationsScript(
   };
 }
 
-export function nameOf({ tenant, id }: ConversationRef): string {
+export function encodeListedName({ tenant, id }: ConversationRef): string {
   return `${tenant}|${id}`;
 }
 

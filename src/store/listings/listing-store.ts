@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { ListingStore } from '../../domain/ports/listing-store.ts';
 import type { Keyspace } from '../keys.ts';
 import { bindScript } from '../script.ts';
-import { listConversationsScript, nameOf, readName } from './list-conversations.ts';
+import { encodeListedName, listConversationsScript, readName } from './list-conversations.ts';
 import { listWaitingScript, nameOfWaiting, readWaitingName } from './list-waiting.ts';
 import { walkShards } from './shard-pages.ts';
 
@@ -15,7 +15,7 @@ export function openListingStore(redis: Redis, keyspace: Keyspace): ListingStore
     listConversations: async ({ after, ...query }) => {
       const { items, next } = await walkShards({
         shards,
-        from: after && { shard: keyspace.shardOf(after), name: nameOf(after) },
+        from: after && { shard: keyspace.shardOf(after), name: encodeListedName(after) },
         limit: query.limit,
         read: (shard, name) => conversations({ ...query, shard, after: name }),
       });

@@ -6,7 +6,7 @@ import type { ClaimedPass } from '../../domain/ports/pass-store.ts';
 import type { Proposal, Verdict } from '../../domain/proposal.ts';
 import { summarySchema } from '../../domain/version.ts';
 import { decodeConversation } from '../conversation-record.ts';
-import { checkVersion } from '../decode-version.ts';
+import { checkVersionRecord } from '../decode-version.ts';
 import type { Keyspace } from '../keys.ts';
 import { RecordFields } from '../record-fields.ts';
 
@@ -29,7 +29,7 @@ export function decodeClaimedPass(keyspace: Keyspace, conversation: Conversation
   const state = decodeConversation(RecordFields.ofList(keyspace.key(conversation, 'c'), reply[2]));
   return {
     lease: { conversation, passId: pass.needText('passId'), owner: pass.needText('owner') },
-    reasons: readReasons(pass),
+    reasons: decodeReasons(pass),
     attempt: pass.needCount('attempts'),
     requestedAt: pass.needCount('requestedAt'),
     conversation: state,
@@ -64,11 +64,11 @@ const shellSchema = z.object({
 
 export function decodeProposal(pass: RecordFields): Proposal {
   const shell = pass.json('proposal', shellSchema);
-  const version = checkVersion({ key: pass.key, field: 'proposal' }, shell.version);
+  const version = checkVersionRecord({ key: pass.key, field: 'proposal' }, shell.version);
   return { ...shell, version };
 }
 
-export function readReasons(pass: RecordFields): Reason[] {
+export function decodeReasons(pass: RecordFields): Reason[] {
   const given = (pass.text('reasons') ?? '').split(',').filter((reason) => reason !== '');
   return given.map((reason) => pass.check('reasons', reason, REASONS));
 }

@@ -8,20 +8,20 @@ import { endPass } from './end.ts';
 import { heartbeatPassScript } from './heartbeat.ts';
 import { parkPass } from './park.ts';
 import { proposeVersion } from './propose.ts';
-import { readReasons } from './read-reasons.ts';
+import { readReasonsScript } from './read-reasons.ts';
 import { recordPlan } from './record-plan.ts';
 import { refuseApproval } from './refuse-approval.ts';
 import { releasePass } from './release.ts';
-import { requestPass } from './request.ts';
-import { takeOverPass } from './take-over.ts';
+import { requestPassScript } from './request.ts';
+import { takeOverPassScript } from './take-over.ts';
 
 /** Passes in Redis. Every operation is one script. */
 export function openPassStore(redis: Redis, keyspace: Keyspace): PassStore {
-  const request = bindScript(redis, requestPass(keyspace));
+  const request = bindScript(redis, requestPassScript(keyspace));
   const claim = bindScript(redis, claimPass(keyspace));
-  const takeOver = bindScript(redis, takeOverPass(keyspace));
+  const takeOver = bindScript(redis, takeOverPassScript(keyspace));
   const heartbeat = bindScript(redis, heartbeatPassScript(keyspace));
-  const reasons = bindScript(redis, readReasons(keyspace));
+  const reasons = bindScript(redis, readReasonsScript(keyspace));
   const record = bindScript(redis, recordPlan(keyspace));
   const park = bindScript(redis, parkPass(keyspace));
   const end = bindScript(redis, endPass(keyspace));

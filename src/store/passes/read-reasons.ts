@@ -2,11 +2,11 @@ import type { PassLease, PassLost, PassStore } from '../../domain/ports/pass-sto
 import type { Keyspace } from '../keys.ts';
 import { RecordFields } from '../record-fields.ts';
 import type { ScriptDefinition } from '../script.ts';
-import { readReasons as readPassReasons } from './pass-record.ts';
+import { decodeReasons as readPassReasons } from './pass-record.ts';
 
 type Reply = ['held', string, string, string] | [PassLost['status']];
 
-export function readReasons(
+export function readReasonsScript(
   keyspace: Keyspace,
 ): ScriptDefinition<PassLease, Awaited<ReturnType<PassStore['readReasons']>>> {
   return {

@@ -6,7 +6,7 @@ import { decodeForking, type ForkingReply } from '../versions/fork-lease.ts';
 
 type Reply = ['requested' | 'joined', string, number] | ForkingReply | ['not_found' | 'gone'];
 
-export function requestPass(keyspace: Keyspace): ScriptDefinition<PassRequest, PassRequestResult> {
+export function requestPassScript(keyspace: Keyspace): ScriptDefinition<PassRequest, PassRequestResult> {
   return {
     file: 'request-pass',
     keys: ({ conversation }) => keyspace.conversation(conversation),

@@ -7,7 +7,7 @@ import { type ClaimedReply, decodeClaimedPass } from './pass-record.ts';
 type Reply = ['empty' | 'gone'] | ClaimedReply;
 
 /** Its input is the lease that it grants. */
-export function takeOverPass(keyspace: Keyspace): ScriptDefinition<PassLease, PassClaimResult> {
+export function takeOverPassScript(keyspace: Keyspace): ScriptDefinition<PassLease, PassClaimResult> {
   return {
     file: 'take-over-pass',
     keys: ({ conversation }) => keyspace.conversation(conversation),

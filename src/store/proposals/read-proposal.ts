@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { ProposalStore } from '../../domain/ports/proposal-store.ts';
 import { callRedis } from '../connection.ts';
 import type { Keyspace } from '../keys.ts';
-import { decodeProposal, readReasons } from '../passes/pass-record.ts';
+import { decodeProposal, decodeReasons } from '../passes/pass-record.ts';
 import { RecordFields } from '../record-fields.ts';
 
 const FIELDS = ['proposal', 'passId', 'reasons', 'proposedAt', 'expiresAt', 'decision'];
@@ -16,7 +16,7 @@ export function bindReadProposal(redis: Redis, keyspace: Keyspace): ProposalStor
     return {
       proposal: decodeProposal(pass),
       passId: pass.needText('passId'),
-      reasons: readReasons(pass),
+      reasons: decodeReasons(pass),
       proposedAt: pass.needCount('proposedAt'),
       expiresAt: pass.needCount('expiresAt'),
       isDecided: pass.has('decision'),

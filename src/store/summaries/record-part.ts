@@ -2,7 +2,7 @@ import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { SummaryLease, SummaryRecorded } from '../../domain/ports/summary-store.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
-import { leaseArgs } from './record.ts';
+import { summaryLeaseArgs } from './record.ts';
 
 interface PartRequest {
   readonly lease: SummaryLease;
@@ -22,7 +22,13 @@ export function recordPart(keyspace: Keyspace): ScriptDefinition<PartRequest, Su
   return {
     file: 'record-summary',
     keys: ({ lease }) => keyspace.conversation(lease.conversation),
-    args: ({ lease, key, text }) => [partHash(key), text, PASS_LIMITS.summaryTtlMs, ANY_PREFIX, ...leaseArgs(lease)],
+    args: ({ lease, key, text }) => [
+      partHash(key),
+      text,
+      PASS_LIMITS.summaryTtlMs,
+      ANY_PREFIX,
+      ...summaryLeaseArgs(lease),
+    ],
     decode: (reply) => reply as SummaryRecorded,
   };
 }

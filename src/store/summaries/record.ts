@@ -18,13 +18,13 @@ export function recordSummary(keyspace: Keyspace): ScriptDefinition<RecordReques
       encodeRecord(record),
       record.status === 'accepted' ? PASS_LIMITS.summaryTtlMs : PASS_LIMITS.refusalTtlMs,
       ACCEPTED_PREFIX,
-      ...leaseArgs(lease),
+      ...summaryLeaseArgs(lease),
     ],
     decode: (reply) => reply as SummaryRecorded,
   };
 }
 
 /** What tells that a job is at work, as `lua/record-summary.lua` takes it. */
-export function leaseArgs({ hash, owner, passId }: SummaryLease): string[] {
+export function summaryLeaseArgs({ hash, owner, passId }: SummaryLease): string[] {
   return [hash, encodeClaim(owner), passId];
 }

@@ -12,7 +12,7 @@ type Reply =
   | ['full', number]
   | ['not_failed', TurnState | ''];
 
-export function acceptTurn(keyspace: Keyspace): ScriptDefinition<AcceptRequest, AcceptResult> {
+export function acceptTurnScript(keyspace: Keyspace): ScriptDefinition<AcceptRequest, AcceptResult> {
   return {
     file: 'accept-turn',
     keys: ({ conversation }) => keyspace.conversation(conversation),

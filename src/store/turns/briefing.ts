@@ -4,7 +4,7 @@ import type { Briefing, KeepSystemResult, Lost, TurnLease } from '../../domain/p
 import { callRedis } from '../connection.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
-import { leaseArgs } from './lease.ts';
+import { turnLeaseArgs } from './lease.ts';
 
 /** Fields of `txt:<id>`: the context of a turn while it is open; `<turn>`, and behind a line break the last system prompt. */
 const contextField = (turn: string): string => `c:${turn}`;
@@ -19,7 +19,7 @@ export function keepSystem(keyspace: Keyspace): ScriptDefinition<KeepRequest, Ke
   return {
     file: 'keep-system',
     keys: ({ lease }) => keyspace.conversation(lease.conversation),
-    args: ({ lease, system }) => [...leaseArgs(lease), system],
+    args: ({ lease, system }) => [...turnLeaseArgs(lease), system],
     decode: (reply) => {
       const [status, system] = reply as ['kept', string] | [Lost['status']];
       return status === 'kept' ? { status, system: system ?? '' } : { status };

@@ -13,7 +13,7 @@ interface CancelRequest {
 
 type Reply = ['canceled', number] | ['settled', TurnState] | ['not_found'];
 
-export function cancelTurn(keyspace: Keyspace): ScriptDefinition<CancelRequest, CancelResult> {
+export function cancelTurnScript(keyspace: Keyspace): ScriptDefinition<CancelRequest, CancelResult> {
   return {
     file: 'cancel-turn',
     keys: ({ conversation }) => keyspace.conversation(conversation),

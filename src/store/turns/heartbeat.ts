@@ -2,7 +2,7 @@ import type { Lost, TurnLease } from '../../domain/ports/turn-store.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
-import { leaseArgs } from './lease.ts';
+import { turnLeaseArgs } from './lease.ts';
 
 export function heartbeatTurnScript(
   keyspace: Keyspace,
@@ -10,7 +10,7 @@ export function heartbeatTurnScript(
   return {
     file: 'heartbeat-turn',
     keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: (lease) => [...leaseArgs(lease), TURN_LIMITS.leaseMs],
+    args: (lease) => [...turnLeaseArgs(lease), TURN_LIMITS.leaseMs],
     decode: (reply) => ({ status: reply as 'held' | Lost['status'] }),
   };
 }

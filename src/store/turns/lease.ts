@@ -1,6 +1,6 @@
 import type { TurnLease } from '../../domain/ports/turn-store.ts';
 
 /** A lease as the first arguments of every fenced script. */
-export function leaseArgs({ turn, owner, epoch }: TurnLease): (string | number)[] {
+export function turnLeaseArgs({ turn, owner, epoch }: TurnLease): (string | number)[] {
   return [turn, owner, epoch];
 }

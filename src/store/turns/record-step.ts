@@ -5,7 +5,7 @@ import type { Keyspace } from '../keys.ts';
 import { encodeMessages } from '../log-entry.ts';
 import { RecordFields } from '../record-fields.ts';
 import { encodePairs, type ScriptDefinition } from '../script.ts';
-import { leaseArgs } from './lease.ts';
+import { turnLeaseArgs } from './lease.ts';
 
 interface RecordRequest {
   readonly lease: TurnLease;
@@ -19,7 +19,7 @@ export function recordStep(keyspace: Keyspace): ScriptDefinition<RecordRequest, 
     file: 'record-step',
     keys: ({ lease }) => keyspace.conversation(lease.conversation),
     args: ({ lease, outcome }) => [
-      ...leaseArgs(lease),
+      ...turnLeaseArgs(lease),
       TURN_LIMITS.leaseMs,
       outcome.key,
       outcome.expectedHead ?? '',

@@ -1,7 +1,7 @@
 import type { Lost, TurnLease } from '../../domain/ports/turn-store.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
-import { leaseArgs } from './lease.ts';
+import { turnLeaseArgs } from './lease.ts';
 
 interface ReleaseRequest {
   readonly lease: TurnLease;
@@ -14,7 +14,7 @@ export function releaseTurn(keyspace: Keyspace): ScriptDefinition<ReleaseRequest
   return {
     file: 'release-turn',
     keys: ({ lease }) => keyspace.conversation(lease.conversation),
-    args: ({ lease, wake }) => [...leaseArgs(lease), wake],
+    args: ({ lease, wake }) => [...turnLeaseArgs(lease), wake],
     decode: (reply) => ({ status: reply as ReleaseResult['status'] }),
   };
 }

@@ -5,7 +5,7 @@ import { checkNumber } from '../passes/commit-version.ts';
 import { RecordFields } from '../record-fields.ts';
 import type { ScriptDefinition } from '../script.ts';
 import { versionArgs } from '../version-args.ts';
-import { leaseArgs } from './lease.ts';
+import { turnLeaseArgs } from './lease.ts';
 
 interface RollbackRequest {
   readonly lease: TurnLease;
@@ -22,7 +22,7 @@ export function rollBackVersion(keyspace: Keyspace): ScriptDefinition<RollbackRe
       checkNumber(rollback);
       const { version, expectedVersion, shownVersion, refusedSegments, keepVersions } = rollback;
       const refused = [expectedVersion, shownVersion, refusedSegments];
-      return [...leaseArgs(lease), ...refused, ...versionArgs(version, keepVersions)];
+      return [...turnLeaseArgs(lease), ...refused, ...versionArgs(version, keepVersions)];
     },
     decode: (reply, { lease }) => {
       const answer = reply as Reply;

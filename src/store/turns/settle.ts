@@ -1,22 +1,22 @@
-import type { Lost, Settlement, SettleResult, TurnLease } from '../../domain/ports/turn-store.ts';
+import type { Lost, SettleResult, TurnLease, TurnSettlement } from '../../domain/ports/turn-store.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import type { Keyspace } from '../keys.ts';
 import { RecordFields } from '../record-fields.ts';
 import type { ScriptDefinition } from '../script.ts';
 import { closingArgs } from './closing-result.ts';
-import { leaseArgs } from './lease.ts';
+import { turnLeaseArgs } from './lease.ts';
 import { decodeClaimedTurn } from './turn-record.ts';
 
 interface SettleRequest {
   readonly lease: TurnLease;
-  readonly settlement: Settlement;
+  readonly settlement: TurnSettlement;
   readonly wake: string | undefined;
 }
 
 type Taken = [string, string[], string[], string];
 type Reply = ['settled' | 'known', number, number, ...(Taken | [])] | [Lost['status']];
 
-function describeAnswer({ answerSeq, end }: Extract<Settlement, { state: 'completed' }>): string {
+function describeAnswer({ answerSeq, end }: Extract<TurnSettlement, { state: 'completed' }>): string {
   return end === undefined ? String(answerSeq) : `${answerSeq} ${end}`;
 }
 
@@ -25,7 +25,7 @@ export function settleTurn(keyspace: Keyspace): ScriptDefinition<SettleRequest, 
     file: 'settle-turn',
     keys: ({ lease }) => keyspace.conversation(lease.conversation),
     args: ({ lease, settlement, wake }) => [
-      ...leaseArgs(lease),
+      ...turnLeaseArgs(lease),
       settlement.state,
       ...(settlement.state === 'completed'
         ? ['answerSeq', describeAnswer(settlement)]

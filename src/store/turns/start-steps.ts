@@ -1,7 +1,7 @@
 import type { Lost, TurnLease } from '../../domain/ports/turn-store.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
-import { leaseArgs } from './lease.ts';
+import { turnLeaseArgs } from './lease.ts';
 
 interface StartRequest {
   readonly lease: TurnLease;
@@ -12,7 +12,7 @@ export function startSteps(keyspace: Keyspace): ScriptDefinition<StartRequest, {
   return {
     file: 'start-steps',
     keys: ({ lease }) => keyspace.conversation(lease.conversation),
-    args: ({ lease, steps }) => [...leaseArgs(lease), ...steps],
+    args: ({ lease, steps }) => [...turnLeaseArgs(lease), ...steps],
     decode: (reply) => ({ status: reply as 'recorded' | Lost['status'] }),
   };
 }

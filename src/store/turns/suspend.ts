@@ -2,7 +2,7 @@ import type { Lost, TurnLease } from '../../domain/ports/turn-store.ts';
 import { type CallToWaitFor, TURN_LIMITS, type WaitRequest } from '../../domain/turn.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
-import { leaseArgs } from './lease.ts';
+import { turnLeaseArgs } from './lease.ts';
 
 interface SuspendRequest {
   readonly lease: TurnLease;
@@ -16,7 +16,7 @@ export function suspendTurn(keyspace: Keyspace): ScriptDefinition<SuspendRequest
     file: 'suspend-turn',
     keys: ({ lease }) => keyspace.conversation(lease.conversation),
     args: ({ lease, wait }) => [
-      ...leaseArgs(lease),
+      ...turnLeaseArgs(lease),
       wait.for,
       wait.step,
       wait.waitMs,

@@ -2,9 +2,9 @@ import type { Redis } from 'ioredis';
 import type { TurnIntake, TurnStore } from '../../domain/ports/turn-store.ts';
 import type { Keyspace } from '../keys.ts';
 import { bindScript } from '../script.ts';
-import { acceptTurn } from './accept.ts';
+import { acceptTurnScript } from './accept.ts';
 import { keepSystem, readBriefing } from './briefing.ts';
-import { cancelTurn } from './cancel.ts';
+import { cancelTurnScript } from './cancel.ts';
 import { claimTurn } from './claim.ts';
 import { heartbeatTurnScript } from './heartbeat.ts';
 import { listFailed } from './list-failed.ts';
@@ -21,7 +21,7 @@ import { suspendTurn } from './suspend.ts';
 
 /** Turns in Redis. Every operation is one script, but for those that only read. */
 export function openTurnStore(redis: Redis, keyspace: Keyspace): TurnStore & TurnIntake {
-  const accept = bindScript(redis, acceptTurn(keyspace));
+  const accept = bindScript(redis, acceptTurnScript(keyspace));
   const claim = bindScript(redis, claimTurn(keyspace));
   const start = bindScript(redis, startSteps(keyspace));
   const record = bindScript(redis, recordStep(keyspace));
@@ -32,7 +32,7 @@ export function openTurnStore(redis: Redis, keyspace: Keyspace): TurnStore & Tur
   const rollBack = bindScript(redis, rollBackVersion(keyspace));
   const settle = bindScript(redis, settleTurn(keyspace));
   const keep = bindScript(redis, keepSystem(keyspace));
-  const cancel = bindScript(redis, cancelTurn(keyspace));
+  const cancel = bindScript(redis, cancelTurnScript(keyspace));
   return {
     accept,
     resume,

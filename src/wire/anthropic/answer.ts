@@ -2,7 +2,7 @@ import type { ModelAnswer } from '../../domain/model.ts';
 import type { RawItem } from '../../domain/raw-items.ts';
 import { readCallArguments } from '../call-arguments.ts';
 import type { AnswerParts } from '../wire-request.ts';
-import { isToolUse, joinTexts } from './blocks.ts';
+import { isToolUse, joinTextBlocks } from './blocks.ts';
 
 /** What of a whole (accumulated) answer is read here; the SDK's `Message` is one. */
 export interface AnthropicAnswer {
@@ -31,7 +31,7 @@ export function readAnthropicAnswer({ content, stop_reason, inputs = [] }: Anthr
   const read = content.map((block, place) => readBlock(block, inputs[place] ?? ''));
   const items = read.map(({ item }) => item);
   return {
-    content: joinTexts(items),
+    content: joinTextBlocks(items),
     toolCalls: read
       .filter(({ item }) => isToolUse(item))
       .map(({ item: { id, name }, input }) => ({ id: String(id), name: String(name), arguments: input })),

@@ -83,7 +83,7 @@ function placeThinking(items: readonly RawItem[]): readonly RawItem[] {
 }
 
 function saysTheSame(raw: readonly RawItem[], { text, calls }: AssistantItem): boolean {
-  const said = joinTexts(raw);
+  const said = joinTextBlocks(raw);
   const isSameText = isBlank(said) ? text === '' || text === EMPTY_TEXT : text === said;
   const inputs = raw.filter(isToolUse).map((use) => JSON.stringify(use.input));
   const areSameCalls =
@@ -103,7 +103,7 @@ function fitUse(use: RawItem, { id, name, input, arguments: given }: WireCall): 
 }
 
 /** All that the blocks of an answer say, as one text. */
-export function joinTexts(items: readonly RawItem[]): string {
+export function joinTextBlocks(items: readonly RawItem[]): string {
   return items.map((item) => (item.type === 'text' && typeof item.text === 'string' ? item.text : '')).join('');
 }
 
@@ -112,7 +112,7 @@ export function isToolUse(item: RawItem): boolean {
 }
 
 /** The provider's compaction, where a summary has it. */
-export function findCompaction(raw: readonly RawItem[] = []): AnthropicBlock | undefined {
+export function findCompactionBlock(raw: readonly RawItem[] = []): AnthropicBlock | undefined {
   const block = raw.findLast((item) => item.type === COMPACTION && item.content !== null);
   return block === undefined ? undefined : asBlock(block);
 }

@@ -1,7 +1,7 @@
 import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import { isThinking } from '../kept-items.ts';
 import type { ArrangedItem, Origin } from '../wire-request.ts';
-import { findCompaction, hidesPicture, writeAssistant, writeOwnBlocks, writePart, writeResult } from './blocks.ts';
+import { findCompactionBlock, hidesPicture, writeAssistant, writeOwnBlocks, writePart, writeResult } from './blocks.ts';
 import type { AnthropicBlock, AnthropicMessage, AnthropicThinking } from './body.ts';
 
 /** A message of the body in the making: neighbours of one role share it (A3). */
@@ -76,7 +76,7 @@ function writeItem(item: ArrangedItem, isFirst: boolean): WrittenItem {
       return { role: 'user', blocks: [writeResult(item)], ...ours, isAltered: hidesPicture(item) };
     case 'user': {
       // A10: the API takes its own compaction only as the very first block, and as the assistant's.
-      const compaction = isFirst ? findCompaction(item.raw) : undefined;
+      const compaction = isFirst ? findCompactionBlock(item.raw) : undefined;
       return compaction === undefined
         ? { role: 'user', blocks: item.parts.map(writePart), ...ours }
         : { role: 'assistant', blocks: [compaction], isVerbatim: true, isAltered: false };

@@ -3,7 +3,7 @@ import { applyRules, type Breach, type RuleContext, type Rules } from '../rules/
 import { sharedRules } from '../rules/shared-rules.ts';
 import { findOpenable } from '../rules/view.ts';
 import type { Violation } from '../wire-request.ts';
-import { type ChatMessage, type ChatView, viewChat } from './rules/view.ts';
+import { type ChatView, type ViewedChatMessage, viewChat } from './rules/view.ts';
 
 const chatRules: Rules<ChatView> = {
   ...sharedRules,
@@ -114,10 +114,10 @@ function* keepsReasoningInLoop({ chat }: ChatView): Generator<Breach> {
 }
 
 /** Results cannot hold pictures (C6): a user message behind them shows theirs, and does not end the loop. */
-function showsResult(chat: readonly ChatMessage[], index: number): boolean {
+function showsResult(chat: readonly ViewedChatMessage[], index: number): boolean {
   return (chat[index]?.images.length ?? 0) > 0 && chat[index - 1]?.role === 'tool';
 }
 
-function isSystem(role: ChatMessage['role']): boolean {
+function isSystem(role: ViewedChatMessage['role']): boolean {
   return role === 'system' || role === 'developer';
 }

@@ -2,7 +2,7 @@ import type { ModelAnswer } from '../../domain/model.ts';
 import { isMapping } from '../../domain/parse.ts';
 import type { RawItem } from '../../domain/raw-items.ts';
 import type { AnswerParts } from '../wire-request.ts';
-import { isCall, joinTexts } from './own-items.ts';
+import { isOwnCall, joinOutputTexts } from './own-items.ts';
 
 /** What of a whole (accumulated) answer is read here; the SDK's `Response` is one. */
 export interface ResponsesAnswer {
@@ -18,8 +18,8 @@ const ANSWER_FIELDS: ReadonlySet<string> = new Set(['parsed_arguments', 'created
 export function readResponsesAnswer(response: ResponsesAnswer): AnswerParts {
   const items = response.output.map(readItem);
   return {
-    content: joinTexts(items),
-    toolCalls: items.filter(isCall).map((item) => ({
+    content: joinOutputTexts(items),
+    toolCalls: items.filter(isOwnCall).map((item) => ({
       id: String(item['call_id']),
       name: String(item.name),
       arguments: String(item['arguments']),

@@ -2,7 +2,7 @@ import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import type { SentPart } from '../sent-parts.ts';
 import type { ArrangedItem, Origin } from '../wire-request.ts';
 import type { InputImage, InputText, ResponsesItem } from './body.ts';
-import { findCompaction, writeOwnItems } from './own-items.ts';
+import { findCompactionItem, writeOwnItems } from './own-items.ts';
 
 export interface LaidItem {
   readonly item: ResponsesItem;
@@ -44,7 +44,7 @@ function writeItem(item: ArrangedItem, isFirst: boolean, ids: Set<unknown>): Wri
   switch (item.kind) {
     case 'user': {
       // R8: what precedes a compaction may go, so it is sent where nothing precedes it.
-      const compaction = isFirst ? findCompaction(item.raw) : undefined;
+      const compaction = isFirst ? findCompactionItem(item.raw) : undefined;
       if (compaction !== undefined) {
         return { items: compaction.map((sent) => ({ item: sent, origins: [origin] })), raw: 'verbatim' };
       }

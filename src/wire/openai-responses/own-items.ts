@@ -25,7 +25,7 @@ export interface OwnItems {
 export function writeOwnItems(item: AssistantItem, taken: Set<unknown>): OwnItems | undefined {
   const { raw = [], calls } = item;
   if (!saysTheSame(raw, item)) return undefined;
-  const callOf = new Map(raw.filter(isCall).map((given, index) => [given, calls[index] as WireCall]));
+  const callOf = new Map(raw.filter(isOwnCall).map((given, index) => [given, calls[index] as WireCall]));
   const readable = raw.map((given) => isReadable(given, taken));
   const items: RawItem[] = [];
   let isReasoned = false;
@@ -40,7 +40,7 @@ export function writeOwnItems(item: AssistantItem, taken: Set<unknown>): OwnItem
     const fitted = fit(given, callOf.get(given));
     items.push(keepsId || given['id'] === undefined ? fitted : withoutId(fitted));
   }
-  const isSaid = items.some(isMessage) || items.some(isCall);
+  const isSaid = items.some(isMessage) || items.some(isOwnCall);
   if (!isSaid) items.push({ role: 'assistant', content: EMPTY_TEXT });
   const isVerbatim = items.length === raw.length && items.every((sent, index) => sent === raw[index]);
   // Two messages are read back as one text without what stands between them.
@@ -48,7 +48,7 @@ export function writeOwnItems(item: AssistantItem, taken: Set<unknown>): OwnItem
 }
 
 /** All that the messages of an answer say, as one text; what it refused to do in its own words. */
-export function joinTexts(items: readonly RawItem[]): string {
+export function joinOutputTexts(items: readonly RawItem[]): string {
   return items
     .filter(isMessage)
     .map(({ content }) => textOfContent(content))
@@ -56,7 +56,7 @@ export function joinTexts(items: readonly RawItem[]): string {
     .join('\n\n');
 }
 
-export function isCall({ type }: RawItem): boolean {
+export function isOwnCall({ type }: RawItem): boolean {
   return type === 'function_call';
 }
 
@@ -65,7 +65,7 @@ export function isCall({ type }: RawItem): boolean {
  * that stands for all else (R8). Ids are left out: the API takes the items without, and where models reason an id asks for
  * reasoning before it (R3).
  */
-export function findCompaction(raw: readonly RawItem[] = []): readonly ResponsesItem[] | undefined {
+export function findCompactionItem(raw: readonly RawItem[] = []): readonly ResponsesItem[] | undefined {
   const sealed = raw.findLast((item) => item.type === 'compaction' && isSealed(item));
   if (sealed === undefined) return undefined;
   return raw.flatMap((item) => {
@@ -86,9 +86,9 @@ function textOf(part: unknown): string {
 }
 
 function saysTheSame(raw: readonly RawItem[], { text, calls }: AssistantItem): boolean {
-  const said = joinTexts(raw);
+  const said = joinOutputTexts(raw);
   const isSameText = isBlank(said) ? text === '' || text === EMPTY_TEXT : text === said;
-  const given = raw.filter(isCall).map(argumentsOf);
+  const given = raw.filter(isOwnCall).map(argumentsOf);
   return isSameText && given.length === calls.length && calls.every((call, index) => call.arguments === given[index]);
 }
 
@@ -110,7 +110,7 @@ function isReadable(item: RawItem, taken: ReadonlySet<unknown>): boolean {
   if (isReasoning(item)) return isSealed(item) && !taken.has(item['id']);
   if (isMessage(item)) return !isBlank(textOfContent(item.content));
   const waits = typeof item['call_id'] === 'string' || item.type === 'mcp_approval_request';
-  return isCall(item) || !(waits || item.type === 'compaction');
+  return isOwnCall(item) || !(waits || item.type === 'compaction');
 }
 
 /** Stateless: a server that stores nothing knows reasoning by its content alone (R6). */

@@ -1,7 +1,7 @@
 import { endsSlice, type Sliced } from '../../domain/sliced.ts';
 
 /** @returns undefined where the text is no JSON */
-export function parseJson(text: string): unknown {
+export function parseBodyJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -33,7 +33,7 @@ export function* writeInSlices(body: unknown, list: 'messages' | 'input'): Slice
   let bytes = 0;
   let hasEscapedSurrogate = false;
   const write = (value: unknown): number => {
-    const text = writeJson(value);
+    const text = writeBodyJson(value);
     isWhole &&= text !== undefined;
     if (text === undefined) return 0;
     bytes += Buffer.byteLength(text);
@@ -56,7 +56,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-function writeJson(value: unknown): string | undefined {
+function writeBodyJson(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
   } catch {

@@ -5,7 +5,7 @@ import type { BodyView, Position, ViewedCall, ViewedResult, ViewedText } from '.
 type Seen = Pick<BodyView, 'calls' | 'results' | 'texts' | 'emptyLists' | 'malformed'>;
 
 /** What one walk over a body of any shape has seen so far. A format's own reading adds what its own rules ask for. */
-export class Reading {
+export class BodyReading {
   readonly calls: ViewedCall[] = [];
   readonly results: ViewedResult[] = [];
   readonly texts: ViewedText[] = [];

@@ -4,7 +4,7 @@ import type { Weight } from '../../domain/message.ts';
 import type { Summary, Version } from '../../domain/version.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
-export interface VersionParts {
+export interface VersionInput {
   /** the last seq that it describes */
   readonly head: number;
   readonly settled: SettledContext;
@@ -23,7 +23,7 @@ export interface VersionParts {
 }
 
 /** The record of a version that a pass makes over `live`. */
-export function buildVersion(parts: VersionParts): Version {
+export function buildVersion(parts: VersionInput): Version {
   const { head, settled, live, hashes, now } = parts;
   const models = [...new Set([...parts.summaries.values()].map((summary) => summary.model))];
   return {

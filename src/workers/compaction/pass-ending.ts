@@ -1,6 +1,6 @@
 import { backOffAppends, nextBackoff } from '../../domain/compaction/backoff.ts';
 import type { PassPlan } from '../../domain/compaction/plan.ts';
-import type { SettledContext, Settlement } from '../../domain/compaction/settle.ts';
+import type { SettledContext, SettleOutcome } from '../../domain/compaction/settle.ts';
 import type { Reason } from '../../domain/compaction/thresholds.ts';
 import type { EventScope, WorkerEvent } from '../../domain/events.ts';
 import { idleTtlOf } from '../../domain/idle-ttl.ts';
@@ -30,7 +30,7 @@ export interface WaitingPass {
 
 export interface SettledPass {
   readonly plan: PassPlan;
-  readonly settled: Settlement;
+  readonly settled: SettleOutcome;
   readonly reasons: readonly Reason[];
   /** the last seq that it was settled over */
   readonly head: number;

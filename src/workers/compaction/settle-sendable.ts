@@ -1,6 +1,6 @@
 import {
   type SettledContext,
-  type Settlement,
+  type SettleOutcome,
   type SettleRequest,
   settleInSlices,
 } from '../../domain/compaction/settle.ts';
@@ -28,7 +28,7 @@ export interface Sendability {
 export function* settleSendable(
   request: SettleRequest,
   sendability: Sendability,
-): Sliced<Settlement | { readonly kind: 'refused' }> {
+): Sliced<SettleOutcome | { readonly kind: 'refused' }> {
   const { summaries } = request;
   for (const used of summaries.length === 0 ? [summaries] : [summaries, []]) {
     const settled = yield* settleInSlices({ ...request, summaries: used });

@@ -33,7 +33,7 @@ export function attendSummarizer(
       try {
         return await summarizer.summarize({ ...request, parts });
       } catch (error) {
-        const retryAt = readRetryAt(error);
+        const retryAt = readSummarizerRetryAt(error);
         if (retryAt === undefined || retryAt <= waitUntil) throw error;
         return { status: 'failed', why: 'a limit that ends too late for its pass' };
       }
@@ -42,6 +42,6 @@ export function attendSummarizer(
 }
 
 /** When a provider wants to be asked again, ms since epoch; undefined where an error says nothing of it. */
-export function readRetryAt(error: unknown): number | undefined {
+export function readSummarizerRetryAt(error: unknown): number | undefined {
   return isModelError(error, 'retry') ? error.retryAt : undefined;
 }

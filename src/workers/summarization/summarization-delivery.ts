@@ -9,7 +9,7 @@ import { holdWrite } from '../hold-write.ts';
 import { StoppedWork, unlessAborted } from '../shutdown.ts';
 import { isRolledBack, summaryPolicy } from '../summary-policy.ts';
 import { postpone } from '../work-place.ts';
-import { attendSummarizer, readRetryAt } from './attended-summarizer.ts';
+import { attendSummarizer, readSummarizerRetryAt } from './attended-summarizer.ts';
 import type { SummarizationPorts } from './ports.ts';
 import { type Summarized, summarizeSequence } from './summarize-sequence.ts';
 
@@ -109,7 +109,7 @@ async function runClaimed(
   } catch (error) {
     await ports.summaries.releaseSummary(conversation, hash, owner);
     if (error instanceof StoppedWork) return { result: handBack(ports, lease) };
-    const retryAt = readRetryAt(error);
+    const retryAt = readSummarizerRetryAt(error);
     if (retryAt !== undefined) return { result: { status: 'limited', retryAt } };
     if (!delivery.isLastAttempt) throw error;
     ports.onEvent({ type: 'worker_failed', where: 'summarization', ...nameConversation(conversation), passId, error });

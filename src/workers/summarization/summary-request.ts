@@ -28,7 +28,7 @@ export interface PreparedRequest {
   readonly userTexts: string;
 }
 
-export interface RefusedRequest {
+export interface RefusedSource {
   readonly status: 'refused';
   readonly why: string;
 }
@@ -45,7 +45,7 @@ export async function createRequest(
   { contexts, onEvent, shutdown }: SummarizationPorts,
   { task }: SummarizationDelivery,
   { prepared, entries, standing }: RequestParts,
-): Promise<PreparedRequest | RefusedRequest> {
+): Promise<PreparedRequest | RefusedSource> {
   const { conversation, passId, sequence } = task;
   const { counter } = prepared;
   const [cap, room] = [summaryCap(prepared, entries), summaryRoom(prepared, sequence)];
@@ -84,7 +84,7 @@ export async function createRequest(
   return { status: 'prepared', request, userTexts };
 }
 
-function refuse(why: string): RefusedRequest {
+function refuse(why: string): RefusedSource {
   return { status: 'refused', why };
 }
 

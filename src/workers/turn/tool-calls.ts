@@ -4,7 +4,7 @@ import { nameIssues } from '../../domain/parse.ts';
 import type { ClaimedTurn } from '../../domain/ports/turn-store.ts';
 import type { AnswerKind, StepRecord } from '../../domain/turn.ts';
 import { toolKey } from './step-keys.ts';
-import { parseJson, readApproval, readBroughtOutput, refuseCall, type ToolAnswer } from './tool-output.ts';
+import { parseToolJson, readApproval, readBroughtOutput, refuseCall, type ToolAnswer } from './tool-output.ts';
 
 export type RunnableTool = Tool & Required<Pick<Tool, 'run'>>;
 
@@ -84,7 +84,7 @@ type ReadInput =
 
 function readInput(tool: Tool, text: string): ReadInput {
   // Some models write nothing where a tool takes nothing.
-  const given = parseJson(text.trim() === '' ? '{}' : text);
+  const given = parseToolJson(text.trim() === '' ? '{}' : text);
   if (!given.isJson) return { status: 'invalid', why: 'arguments: not valid JSON' };
   try {
     const { success, data, error } = tool.input.safeParse(given.value);

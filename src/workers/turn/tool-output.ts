@@ -66,21 +66,21 @@ function readObject(value: unknown): ToolAnswer {
 
 /** @param json as brought by `resume` */
 export function readBroughtOutput(json: string): ToolAnswer {
-  const value = parseJson(json);
+  const value = parseToolJson(json);
   if (!value.isJson) return refuseCall('invalid_result', 'the answer is not JSON');
   return readExact(value.value) ?? refuseCall('invalid_result', 'the answer is neither text nor {content, isError}');
 }
 
 /** What cannot be read approves nothing. */
 export function readApproval(json: string): Approval {
-  const value = parseJson(json);
+  const value = parseToolJson(json);
   const parsed = approvalSchema.safeParse(value.isJson ? value.value : undefined);
   return parsed.success ? parsed.data : { approved: false, why: 'the decision could not be read' };
 }
 
 export type ParsedJson = { readonly isJson: true; readonly value: unknown } | { readonly isJson: false };
 
-export function parseJson(text: string): ParsedJson {
+export function parseToolJson(text: string): ParsedJson {
   try {
     return { isJson: true, value: JSON.parse(text) };
   } catch {

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../domain/errors.ts';
 import { idleTtlOf } from '../../domain/idle-ttl.ts';
 import { nameConversation } from '../../domain/ids.ts';
-import { type ClaimedTurn, isLost, type Settlement } from '../../domain/ports/turn-store.ts';
+import { type ClaimedTurn, isLost, type TurnSettlement } from '../../domain/ports/turn-store.ts';
 import { findWriteRefusal } from '../../domain/redis-errors.ts';
 import type { AnswerEnd, TurnFailure, WaitRequest } from '../../domain/turn.ts';
 import { holdTurnWrite } from './held-write.ts';
@@ -74,7 +74,7 @@ export async function endTurn(ports: EndingPorts, work: EndedWork): Promise<Clai
     });
     return undefined;
   }
-  const settlement: Settlement =
+  const settlement: TurnSettlement =
     end.kind === 'completed'
       ? { state: 'completed', answerSeq: end.answerSeq, ...(end.end && { end: end.end }) }
       : { state: 'failed', failure: end.failure };
@@ -103,7 +103,7 @@ async function handBack(
 async function writeSettlement(
   ports: EndingPorts,
   { claimed, keeper, startedAt, mayClaimNext }: EndedWork,
-  settlement: Settlement,
+  settlement: TurnSettlement,
 ): Promise<ClaimedTurn | undefined> {
   const { turns, agents, wakes, clock, ids, onEvent } = ports;
   const { lease, agent, dueAt, claimedAt } = claimed;

@@ -10,7 +10,7 @@ import type {
   WaitingTurn,
 } from '../../../src/domain/ports/listing-store.ts';
 import { isAnswerKind } from '../../../src/domain/turn.ts';
-import { nameOf } from '../../../src/store/listings/list-conversations.ts';
+import { encodeListedName } from '../../../src/store/listings/list-conversations.ts';
 import { nameOfWaiting } from '../../../src/store/listings/list-waiting.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { headTurn } from './mailbox.ts';
@@ -36,8 +36,8 @@ function listConversations(
   const wanted = listed.filter((one) => (agent ?? one.agent) === one.agent && (state ?? one.state) === one.state);
   return page(wanted, {
     limit,
-    after: after && nameOf(after),
-    nameOf: (one) => nameOf(refOf(one)),
+    after: after && encodeListedName(after),
+    nameOf: (one) => encodeListedName(refOf(one)),
     positionOf: refOf,
   });
 }

@@ -5,12 +5,12 @@ import type {
   ClaimResult,
   Lost,
   RollbackResult,
-  Settlement,
   SettleResult,
   StepOutcome,
   StepResult,
   TurnIntake,
   TurnLease,
+  TurnSettlement,
   TurnStore,
   VersionRollback,
 } from '../../../src/domain/ports/turn-store.ts';
@@ -258,7 +258,12 @@ function rollBackVersion(db: MemoryDatabase, lease: TurnLease, rollback: Version
   return { status: 'rolled_back', conversation: toConversationState(conversation) };
 }
 
-function settle(db: MemoryDatabase, lease: TurnLease, settlement: Settlement, wake: string | undefined): SettleResult {
+function settle(
+  db: MemoryDatabase,
+  lease: TurnLease,
+  settlement: TurnSettlement,
+  wake: string | undefined,
+): SettleResult {
   if (db.isGone(lease.conversation)) return { status: 'gone' };
   const conversation = db.find(lease.conversation);
   const known = conversation?.turnRecords.get(lease.turn);

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { findLiterals, findWords } from '../../../src/models/structural/literals.ts';
-import { clipHead, clipMiddle, clipText, foldLine, takeEnds } from '../../../src/models/structural/text.ts';
+import { clipCharacters, clipHead, clipMiddle, foldLine, takeEnds } from '../../../src/models/structural/text.ts';
 
 function find(text: string): string[] {
   return [...findLiterals(text)].map((literal) => `${literal.kind} ${literal.text}`);
@@ -46,7 +46,7 @@ describe('clips', () => {
     fc.array(fc.constantFrom('a', '😀', 'é'), { maxLength: 80 }).map((parts) => parts.join('')),
   );
 
-  test.each([{ clip: clipText }, { clip: clipHead }, { clip: clipMiddle }])(
+  test.each([{ clip: clipCharacters }, { clip: clipHead }, { clip: clipMiddle }])(
     '$clip.name: at most so many units, whole code points',
     ({ clip }) => {
       fc.assert(

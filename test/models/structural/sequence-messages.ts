@@ -1,12 +1,12 @@
 import type { Message } from '../../../src/domain/message.ts';
 import type { SummaryAnswer, SummaryRequest } from '../../../src/domain/ports/summarizer.ts';
 import { createStructuralSummarizer } from '../../../src/models/structural/structural-summarizer.ts';
-import { loadTokenCounter, type TokenCounter } from '../../../src/tokens/token-counter.ts';
+import { type BpeTokenCounter, loadTokenCounter } from '../../../src/tokens/token-counter.ts';
 
 export type Summarize = (request: Partial<SummaryRequest>) => Promise<SummaryAnswer>;
 
 export interface Fixture {
-  readonly counter: TokenCounter;
+  readonly counter: BpeTokenCounter;
   readonly summarize: Summarize;
   /** @throws Error where it is refused or has more tokens than asked for */
   readonly write: (request: Partial<SummaryRequest>) => Promise<string>;
@@ -37,7 +37,7 @@ export async function openFixture(): Promise<Fixture> {
   };
 }
 
-export function countSource(counter: TokenCounter, messages: readonly Message[]): number {
+export function countSource(counter: BpeTokenCounter, messages: readonly Message[]): number {
   const texts = messages.map(({ content, toolCalls = [] }) =>
     [content, ...toolCalls.map((call) => call.name + call.arguments)].join(''),
   );

@@ -3,7 +3,7 @@ import type { ModelAnswer } from '../../../src/domain/model.ts';
 import type { SummaryCall } from '../../../src/domain/ports/summarizer.ts';
 import { modelChain } from '../../../src/models/chain.ts';
 import { scriptedModel } from '../../../src/models/scripted.ts';
-import { callModel } from '../../../src/models/summarizer/model-call.ts';
+import { callSummaryModel } from '../../../src/models/summarizer/model-call.ts';
 import { HOSTILE_JSON, HOSTILE_THROWN } from '../../fakes/hostile-values.ts';
 
 const { profile } = scriptedModel({ decide: () => ({}) });
@@ -14,7 +14,7 @@ async function ask(generate: () => Promise<ModelAnswer>, isChain = false) {
   const request = { signal: new AbortController().signal, onCall: (call: SummaryCall) => void calls.push(call) };
   const own = { profile, generate };
   const model = isChain ? modelChain([own, own]) : own;
-  const result = await callModel({ model, clock: { now: () => Date.now() }, timeoutMs: 10_000 }, input, request);
+  const result = await callSummaryModel({ model, clock: { now: () => Date.now() }, timeoutMs: 10_000 }, input, request);
   return { result, calls };
 }
 

@@ -4,7 +4,7 @@ import type { Message } from '../../../src/domain/message.ts';
 import { SECTIONS } from '../../../src/models/summarizer/sections.ts';
 import { renderTranscript } from '../../../src/models/summarizer/transcript.ts';
 import { splitTranscript } from '../../../src/models/summarizer/transcript-parts.ts';
-import { loadTokenCounter, type TokenCounter } from '../../../src/tokens/token-counter.ts';
+import { type BpeTokenCounter, loadTokenCounter } from '../../../src/tokens/token-counter.ts';
 import { openWorld, prose, round, say } from './fixture.ts';
 
 const anyText = fc
@@ -54,7 +54,7 @@ const anyMessages = fc
     ),
   );
 
-let counter: TokenCounter;
+let counter: BpeTokenCounter;
 beforeAll(async () => {
   counter = await loadTokenCounter('o200k_base');
 });

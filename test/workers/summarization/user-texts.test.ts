@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { buildLog } from '../../../src/domain/log.ts';
 import type { LogEntry, Message } from '../../../src/domain/message.ts';
-import { loadTokenCounter, type TokenCounter } from '../../../src/tokens/token-counter.ts';
+import { type BpeTokenCounter, loadTokenCounter } from '../../../src/tokens/token-counter.ts';
 import { copyUserTexts, withoutUserTexts } from '../../../src/workers/summarization/user-texts.ts';
 
-let counter: TokenCounter;
+let counter: BpeTokenCounter;
 
 beforeAll(async () => {
   counter = await loadTokenCounter('o200k_base');

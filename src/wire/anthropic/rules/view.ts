@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { mapInSlices, type Sliced } from '../../../domain/sliced.ts';
 import { writeInSlices } from '../../rules/json.ts';
-import { Reading } from '../../rules/reading.ts';
+import { BodyReading } from '../../rules/reading.ts';
 import { type BodyView, NO_POSITION, type Position, type ViewedMessage } from '../../rules/view.ts';
 import { type Block, isMarked, readBlock } from './blocks.ts';
 
@@ -80,7 +80,7 @@ export function* viewAnthropic(body: unknown): Sliced<AnthropicView> {
   };
 }
 
-class AnthropicReading extends Reading {
+class AnthropicReading extends BodyReading {
   readonly cacheMarks: string[] = [];
 
   readTurn(value: unknown, position: Position): AnthropicTurn {

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { mapInSlices, type Sliced } from '../../../domain/sliced.ts';
-import { parseJson, writeInSlices } from '../../rules/json.ts';
-import { Reading } from '../../rules/reading.ts';
+import { parseBodyJson, writeInSlices } from '../../rules/json.ts';
+import { BodyReading } from '../../rules/reading.ts';
 import type { BodyView, Position, ViewedMessage } from '../../rules/view.ts';
 import { OPENAI_MAX_TOOLS } from '../../sent-tools.ts';
 
 const roleSchema = z.enum(['system', 'developer', 'user', 'assistant', 'tool']);
 
-export interface ChatMessage {
+export interface ViewedChatMessage {
   readonly path: string;
   readonly role: z.infer<typeof roleSchema>;
   /** absent content and null are the same; true where it could not be read */
@@ -23,7 +23,7 @@ export interface ChatMessage {
 }
 
 export interface ChatView extends BodyView {
-  readonly chat: readonly ChatMessage[];
+  readonly chat: readonly ViewedChatMessage[];
   /** calls whose arguments are no text, by path */
   readonly untextedCalls: readonly string[];
 }
@@ -80,10 +80,10 @@ export function* viewChat(body: unknown): Sliced<ChatView> {
   };
 }
 
-class ChatReading extends Reading {
+class ChatReading extends BodyReading {
   readonly untextedCalls: string[] = [];
 
-  readMessage(value: unknown, position: Position): ChatMessage {
+  readMessage(value: unknown, position: Position): ViewedChatMessage {
     const path = `messages[${position}]`;
     const read = this.read(messageSchema, value, path);
     const { role = 'user', content, tool_calls, tool_call_id, reasoning_content } = read ?? {};
@@ -111,7 +111,7 @@ class ChatReading extends Reading {
     return part?.type;
   }
 
-  #readCalls(calls: readonly unknown[], role: ChatMessage['role'], position: Position): void {
+  #readCalls(calls: readonly unknown[], role: ViewedChatMessage['role'], position: Position): void {
     const path = `messages[${position}].tool_calls`;
     if (calls.length === 0) this.emptyLists.push(path);
     if (role !== 'assistant') return this.tell(path, `calls in a message of the ${role}`);
@@ -123,13 +123,13 @@ class ChatReading extends Reading {
       else {
         const { name, arguments: given } = call.function;
         if (typeof given !== 'string') this.untextedCalls.push(place.path);
-        this.calls.push({ ...place, name, input: typeof given === 'string' ? parseJson(given) : given });
+        this.calls.push({ ...place, name, input: typeof given === 'string' ? parseBodyJson(given) : given });
       }
     }
   }
 }
 
-function viewMessage({ path, role }: ChatMessage, position: Position): ViewedMessage {
+function viewMessage({ path, role }: ViewedChatMessage, position: Position): ViewedMessage {
   switch (role) {
     case 'assistant':
       return { path, author: 'assistant', answer: position };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { mapInSlices, type Sliced } from '../../../domain/sliced.ts';
-import { parseJson, writeInSlices } from '../../rules/json.ts';
-import { Reading } from '../../rules/reading.ts';
+import { parseBodyJson, writeInSlices } from '../../rules/json.ts';
+import { BodyReading } from '../../rules/reading.ts';
 import { type BodyView, NO_POSITION, type Position, type ViewedMessage, type ViewedTool } from '../../rules/view.ts';
 import { OPENAI_MAX_TOOLS } from '../../sent-tools.ts';
 import { authorOf, contentSchema, type Item, isCall, isOutput, itemSchema } from './items.ts';
@@ -79,7 +79,7 @@ function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-class ResponsesReading extends Reading {
+class ResponsesReading extends BodyReading {
   /** where the present run of the assistant's items began */
   #answer: Position | undefined;
 
@@ -115,7 +115,11 @@ class ResponsesReading extends Reading {
     if (type !== 'function_call') this.calls.push(name === undefined ? call : { ...call, name });
     else {
       if (name === undefined) this.tell(path, 'a function_call without name');
-      this.calls.push({ ...call, name: name ?? '', input: typeof given === 'string' ? parseJson(given) : undefined });
+      this.calls.push({
+        ...call,
+        name: name ?? '',
+        input: typeof given === 'string' ? parseBodyJson(given) : undefined,
+      });
     }
   }
 
