@@ -1,6 +1,6 @@
 /**
- * Gate: the ceilings (scripts/ceilings.ts) on every text file of the project. What a linter or the compiler
- * knows already is theirs: default exports, the environment and `any` are lint's, enums are the compiler's.
+ * Gate: the ceilings (scripts/ceilings.ts) on every text file of the project. The linter checks default exports, the
+ * environment and `any`. The compiler checks enums.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';

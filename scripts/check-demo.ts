@@ -1,6 +1,6 @@
 /**
- * CI: reads what `demo --json` printed on stdin and holds its last line to what the demo promises: no model call over the
- * limit, and at least as many passes of each kind as `--summarized n` and `--evicted n` say.
+ * CI: checks the last line of `demo --json`, read from stdin. No model call may be over the limit. Each kind of pass must
+ * occur at least as often as `--summarized n` and `--evicted n` say.
  */
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';

@@ -1,13 +1,13 @@
 /**
- * Runs every gate by its npm script, two at a time, the longest first, and prints one line per gate; then the output of those
- * that failed.
+ * Runs every gate by its npm script, two at a time, the longest first. Prints one line per gate, then the output of each
+ * gate that failed.
  */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
 import { z } from 'zod';
 
-const gates = ['types', 'lint', 'unused', 'ceilings', 'imports', 'format:check'];
+const gates = ['types', 'lint', 'unused', 'ceilings', 'imports', 'prose', 'format:check'];
 const AT_ONCE = 2;
 
 interface Verdict {

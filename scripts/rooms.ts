@@ -1,8 +1,8 @@
 import type { IForbiddenRuleType } from 'dependency-cruiser';
 
 /**
- * The rooms of src/ and the rooms that each may import. This table is the whole truth about import directions; the
- * rules below are derived from it. A room is a folder of src/ or one file beside them (`config` is src/config.ts).
+ * The rooms of src/ and the rooms that each may import. This table defines the import directions. The rules
+ * below are derived from it. A room is a folder of src/ or one file beside them (`config` is src/config.ts).
  */
 export const rooms: Readonly<Record<string, readonly string[]>> = {
   domain: [],
@@ -129,7 +129,7 @@ export const rules: readonly IForbiddenRuleType[] = [
   },
   {
     name: 'resolvable',
-    comment: 'what cannot be found cannot be judged',
+    comment: 'an import must resolve to a file',
     severity: 'error',
     from: { path: '^src/' },
     to: { couldNotResolve: true },

@@ -1,4 +1,4 @@
-/** Writes the table of settings into docs/configuration.md; test/config/configuration.test.ts holds it to the code. */
+/** Writes the table of settings into docs/configuration.md. test/config/configuration.test.ts compares the two. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { tabulateSettings } from '../src/config/settings-table.ts';
 

@@ -11,6 +11,7 @@ const passing = {
   ceilings: 'true',
   imports: 'true',
   lint: 'true',
+  prose: 'true',
   types: 'true',
   unused: 'true',
 };
@@ -26,6 +27,7 @@ test('check says one line per gate, and shows the output of those that failed', 
     'pass  ceilings',
     'pass  format:check',
     'pass  imports',
+    'pass  prose',
     'pass  types',
     'pass  unused',
   ]);

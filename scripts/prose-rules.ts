@@ -1,0 +1,61 @@
+/** The rules of writing that a program can check. A sentence is checked alone, with code and placeholders as one word each. */
+
+export interface ProseViolation {
+  readonly rule: 'phrase' | 'opening' | 'length' | 'semicolon';
+  readonly message: string;
+}
+
+/** The most words of one sentence. */
+const MAX_WORDS = 25;
+
+/** Phrases that readers stumbled over, each with the word to use instead. */
+const PHRASES: readonly (readonly [RegExp, string])[] = [
+  [/\b(?:tell|tells|told|telling) of\b/i, 'report'],
+  [/\banew\b/i, 'again'],
+  [/\bletter by letter\b/i, 'byte for byte'],
+  [/\bunder way\b/i, 'in flight'],
+  [/\b(?:no|some|any)body\b/i, 'the actor: a worker, a caller, a person'],
+  [/\bwho(?:ever)? holds\b/i, 'the owner'],
+  [/\b(?:whoever|whichever|whatsoever)\b/i, 'the actor or the thing'],
+  [/\bwhat (?:is|was|were) there\b/i, 'the thing that exists'],
+  [/\bfor want of\b/i, 'without'],
+  [/\bin the place of\b/i, 'instead of'],
+  [/\bat hand\b/i, 'available'],
+  [/\bas (?:it|they|he|she) stands?\b/i, 'the current state'],
+  [/\bgives? way to\b/i, 'is replaced by'],
+  [/\bsays nothing of\b/i, 'does not describe'],
+  [/\bcheckpoints?\b/i, 'summary'],
+];
+
+/** Openings that hide the subject. A question is not a statement and may open so. */
+const OPENINGS = /^(?:of|who|whose|whom|what|where|one that|none|those|neither|nor|whether)\b/i;
+
+/** @param sentence one sentence or title, without code */
+export function checkSentence(sentence: string): ProseViolation[] {
+  const violations: ProseViolation[] = PHRASES.flatMap(([pattern, instead]) => {
+    const [found] = pattern.exec(sentence) ?? [];
+    return found === undefined ? [] : [{ rule: 'phrase', message: `"${found}": say ${instead}` }];
+  });
+  const [opening] = OPENINGS.exec(sentence) ?? [];
+  if (opening !== undefined && !sentence.endsWith('?')) {
+    violations.push({ rule: 'opening', message: `begins with "${opening}": name the subject first` });
+  }
+  const words = countWords(sentence);
+  if (words > MAX_WORDS) violations.push({ rule: 'length', message: `${words} words, at most ${MAX_WORDS}` });
+  if (sentence.includes(';')) violations.push({ rule: 'semicolon', message: 'a semicolon: write two sentences' });
+  return violations;
+}
+
+/** Splits prose into sentences, at full stops that a capital, a quotation or code follows. */
+export function splitSentences(text: string): string[] {
+  return text
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/\b(?:e\.g|i\.e|etc|vs|cf)\./g, (abbreviation) => abbreviation.replaceAll('.', ''))
+    .split(/(?<=[.!?])["')\]]*\s+(?=["'([<]*[\p{Lu}\d`])/u)
+    .map((sentence) => sentence.trim())
+    .filter((sentence) => /\p{L}/u.test(sentence));
+}
+
+function countWords(sentence: string): number {
+  return sentence.split(/\s+/).filter((word) => /[\p{L}\d]/u.test(word)).length;
+}
