@@ -23,7 +23,7 @@ export function openContextStore(redis: Redis, keyspace: Keyspace): ContextStore
     readContext: bindReadContext(redis, keyspace),
     readLog: bindReadLog(redis, keyspace),
     readText: async (conversation, hash) =>
-      (await callRedis(() => redis.hget(keyspace.key(conversation, 'cp'), `x:${hash}`))) ?? undefined,
+      (await callRedis(() => redis.hget(keyspace.key(conversation, 'txt'), `x:${hash}`))) ?? undefined,
     readSystem: (conversation) => readSystem(redis, keyspace, conversation),
     append: bindScript(redis, appendLog(keyspace)),
     listVersions: (conversation) => listVersionRecords(redis, keyspace, conversation),

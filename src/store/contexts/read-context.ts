@@ -40,7 +40,7 @@ export function bindReadContext(redis: Redis, keyspace: Keyspace): ContextReader
     const ranges = rangesToRead(version, head);
     const [entries, summaries] = await Promise.all([
       readLog(conversation, ranges),
-      readSummaries(redis, keyspace.key(conversation, 'cp'), version),
+      readSummaries(redis, keyspace.key(conversation, 'txt'), version),
     ]);
     const source: ContextSource = { version, head, entries, summaries };
     const expected = ranges.reduce((count, { from, to }) => count + to - from + 1, 0);

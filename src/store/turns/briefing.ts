@@ -34,7 +34,7 @@ export async function readBriefing(
   conversation: ConversationRef,
   turn: string,
 ): Promise<Briefing> {
-  const key = keyspace.key(conversation, 'cp');
+  const key = keyspace.key(conversation, 'txt');
   const [context, kept] = await callRedis(() => redis.hmget(key, contextField(turn), SYSTEM));
   const isOfTurn = typeof kept === 'string' && kept.startsWith(`${turn}\n`);
   return {
@@ -49,6 +49,6 @@ export async function readSystem(
   keyspace: Keyspace,
   conversation: ConversationRef,
 ): Promise<string | undefined> {
-  const kept = await callRedis(() => redis.hget(keyspace.key(conversation, 'cp'), SYSTEM));
+  const kept = await callRedis(() => redis.hget(keyspace.key(conversation, 'txt'), SYSTEM));
   return typeof kept === 'string' ? kept.slice(kept.indexOf('\n') + 1) : undefined;
 }

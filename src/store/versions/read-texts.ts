@@ -16,7 +16,7 @@ const WHOLE = 'x:';
  */
 export function bindReadTexts(redis: Redis, keyspace: Keyspace): VersionStore['readTexts'] {
   return async (conversation, cursor) => {
-    const key = keyspace.key(conversation, 'cp');
+    const key = keyspace.key(conversation, 'txt');
     const [next, flat] = await callRedis(() => redis.hscan(key, cursor, 'COUNT', BATCH));
     const summaries = new Map<string, Summary>();
     const whole = new Map<string, string>();
