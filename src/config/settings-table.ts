@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { SETTING_NAMES, type SettingName, settingOf } from './settings.ts';
 
-/** The settings as a table of Markdown, for docs/configuration.md. */
+/** The settings as a table of Markdown, for docs/reference/configuration.md. */
 export function tabulateSettings(): string {
   const rows = SETTING_NAMES.map((name) => {
     const { about, hasFile } = settingOf(name);

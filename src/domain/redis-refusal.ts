@@ -110,7 +110,7 @@ const LOGIN_DENIALS: readonly (readonly [RegExp, RedisRefusal])[] = [
   ],
 ];
 
-const ALL_RULES = 'docs/operations.md lists all rules that turnfold needs.';
+const ALL_RULES = 'docs/how-to/secure-redis.md lists all rules that turnfold needs.';
 
 /**
  * The error of a Redis that refuses our login (NOAUTH, WRONGPASS) or something that our user may not do (NOPERM); undefined
