@@ -66,7 +66,7 @@ test('docs/reference/cli.md has every command', () => {
 });
 
 describe('docs/reference/policy.md', () => {
-  const told = firstColumn(read('docs/reference/policy.md'), 'Policy');
+  const told = firstColumn(read('docs/reference/policy.md'), 'Settings');
 
   test('has every setting', () => {
     expect(told.filter((name) => !name.includes('{')).toSorted()).toEqual(
