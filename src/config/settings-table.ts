@@ -8,7 +8,7 @@ export function tabulateSettings(): string {
     const variable = hasFile ? `\`${name}\` (\`_FILE\`)` : `\`${name}\``;
     return `| ${variable} | ${tellValues(name)} | ${about.replaceAll('|', '\\|')} |`;
   });
-  return ['| variable | values (default) | what it says |', '|---|---|---|', ...rows].join('\n');
+  return ['| variable | values (default) | meaning |', '|---|---|---|', ...rows].join('\n');
 }
 
 function tellValues(name: SettingName): string {
