@@ -111,7 +111,8 @@ const REMEDIES: Partial<Record<TurnfoldError['code'], string>> = {
 };
 
 function describe(name: string, error: unknown): Finding {
-  if (isTurnfoldError(error)) return findWrong(name, error.message, REMEDIES[error.code] ?? 'See docs/how-to/run-in-production.md.');
+  if (isTurnfoldError(error))
+    return findWrong(name, error.message, REMEDIES[error.code] ?? 'See docs/how-to/run-in-production.md.');
   // What Redis says of a command that is refused (NOPERM, NOAUTH) holds no secret.
   const what = describeThrown(error).message;
   return findWrong(name, what, 'See that this user may run it: an ACL of Redis, or a managed one that hides it.');
