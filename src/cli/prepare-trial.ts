@@ -1,6 +1,6 @@
 import { isTurnfoldError } from '../domain/errors.ts';
-import { type OfflineAgent, type OfflineWindow, prepareOfflineAgent } from '../runtime/offline/offline-agent.ts';
-import type { RememberedCounts } from '../runtime/offline/remembered-counts.ts';
+import { type OfflineAgent, type OfflineWindow, prepareOfflineAgent } from '../evaluation/offline-agent.ts';
+import type { RememberedCounts } from '../evaluation/remembered-counts.ts';
 import { createSummarizers } from '../runtime/summarizers.ts';
 import { renameField } from './name-typed.ts';
 import { completeAlone, type PolicySource } from './policy-file.ts';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { TurnfoldError } from './errors.ts';
 import { NO_WEIGHT } from './message.ts';
 import { rawItemsSchema } from './raw-items.ts';
 
@@ -158,3 +159,43 @@ export const summarySchema = z.object({
 });
 
 export type Summary = z.infer<typeof summarySchema>;
+
+/** Keys of the summaries that a version shows, in their order. */
+export function shownKeys({ segments }: Pick<Version, 'segments'>): string[] {
+  return segments.flatMap((segment) => (segment.kind === 'summary' ? [segment.text] : []));
+}
+
+/**
+ * A version describes seqs up to its base: it cannot be shown at a head before that, nor behind the log's end.
+ * @throws invalid_input
+ */
+export function checkHead(
+  head: number,
+  { head: last, version }: { readonly head: number; readonly version: Version },
+): void {
+  if (Number.isInteger(head) && head >= version.base && head <= last) return;
+  throw new TurnfoldError(
+    'invalid_input',
+    `head: version ${version.number} can be shown at ${version.base}…${last}, not at ${head}`,
+    { field: 'head', details: { head, version: version.number, base: version.base, last } },
+  );
+}
+
+/**
+ * Version numbers have no gaps, so that the one before a version is always known.
+ * @throws conflict
+ */
+export function checkNumber({
+  expectedVersion,
+  version,
+}: {
+  readonly expectedVersion: number;
+  readonly version: Pick<Version, 'number'>;
+}): void {
+  if (version.number === expectedVersion + 1) return;
+  const field = 'version.number';
+  throw new TurnfoldError('conflict', `${field}: ${version.number} does not follow version ${expectedVersion}`, {
+    field,
+    details: { expectedVersion, number: version.number },
+  });
+}

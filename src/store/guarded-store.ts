@@ -1,9 +1,9 @@
 import type { ConversationRef } from '../domain/ids.ts';
+import type { Store } from '../domain/ports/store.ts';
 import type { Barrier, GuardedScript } from './barrier.ts';
 import { appendLog } from './contexts/append.ts';
 import { bindErase, eraseBatch } from './contexts/erase.ts';
 import type { Keyspace } from './keys.ts';
-import type { Store } from './open-store.ts';
 import { requestPassScript } from './passes/request.ts';
 import { decideProposal } from './proposals/decide.ts';
 import type { ScriptDefinition } from './script.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { NO_BACKOFF } from '../../src/domain/conversation.ts';
 import type { Message } from '../../src/domain/message.ts';
-import { prepareOfflineAgent } from '../../src/runtime/offline/offline-agent.ts';
-import { OfflinePasses } from '../../src/runtime/offline/offline-pass.ts';
-import { createOfflineSummarizers } from '../../src/runtime/offline/offline-summarizers.ts';
-import { weighConversation } from '../../src/runtime/offline/weigh-conversation.ts';
+import { prepareOfflineAgent } from '../../src/evaluation/offline-agent.ts';
+import { OfflinePasses } from '../../src/evaluation/offline-pass.ts';
+import { createOfflineSummarizers } from '../../src/evaluation/offline-summarizers.ts';
+import { weighConversation } from '../../src/evaluation/weigh-conversation.ts';
 
 const raw = { format: 'anthropic', model: 'm', items: [{ type: 'thinking', thinking: 'hm' }] } as const;
 

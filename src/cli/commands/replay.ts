@@ -1,9 +1,9 @@
-import { type OfflineAgent, suggestUsableTokens } from '../../runtime/offline/offline-agent.ts';
-import type { SummarizerChain } from '../../runtime/offline/offline-pass.ts';
-import { createOfflineSummarizers } from '../../runtime/offline/offline-summarizers.ts';
-import { RememberedCounts } from '../../runtime/offline/remembered-counts.ts';
-import { Replay, type Replayed } from '../../runtime/offline/replay.ts';
-import { weighConversation } from '../../runtime/offline/weigh-conversation.ts';
+import { type OfflineAgent, suggestUsableTokens } from '../../evaluation/offline-agent.ts';
+import type { SummarizerChain } from '../../evaluation/offline-pass.ts';
+import { createOfflineSummarizers } from '../../evaluation/offline-summarizers.ts';
+import { RememberedCounts } from '../../evaluation/remembered-counts.ts';
+import { Replay, type Replayed } from '../../evaluation/replay.ts';
+import { weighConversation } from '../../evaluation/weigh-conversation.ts';
 import { openConversationLine } from '../../wire/conversation-line.ts';
 import { readLines } from '../files.ts';
 import { type Output, reportRefusal, terminal, writeJson } from '../output.ts';

@@ -113,3 +113,6 @@ export interface SweepStore {
   /** for gauges; over all shards that answer. @throws redis_unavailable where none does */
   measureShards(): Promise<ShardMeasure>;
 }
+
+/** Pause between two sweeps of one shard, in ms. */
+export const SWEEP_CLAIM_MS = 1_000;

@@ -116,3 +116,6 @@ export interface VersionStore {
   /** puts the first version and opens the conversation; sent again it answers the same */
   endFork(conversation: ConversationRef, operation: string, version: Version): Promise<Told<ForkEndResult>>;
 }
+
+/** Lease of a fork in ms, renewed by each batch. A client gives a batch up after less than a second. */
+export const FORK_LEASE_MS = 60_000;

@@ -3,14 +3,21 @@ import { type ContextSource, rangesToRead } from '../../domain/context.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { ContextReader } from '../../domain/ports/context-store.ts';
-import { type SeqRange, START_VERSION, type Summary, summarySchema, type Version } from '../../domain/version.ts';
+import {
+  checkHead,
+  type SeqRange,
+  START_VERSION,
+  type Summary,
+  shownKeys,
+  summarySchema,
+  type Version,
+} from '../../domain/version.ts';
 import { callRedis } from '../connection.ts';
 import { corruptRecord } from '../corrupt-record.ts';
 import { decodeVersion } from '../decode-version.ts';
 import type { Keyspace } from '../keys.ts';
 import { MAX_SEQ, readJson } from '../record-fields.ts';
 import { bindScript, type ScriptDefinition } from '../script.ts';
-import { shownKeys } from '../version-args.ts';
 import { bindReadLog } from './read-log.ts';
 
 interface ShapeRequest {
@@ -54,19 +61,6 @@ export function bindReadContext(redis: Redis, keyspace: Keyspace): ContextReader
     const isThere = isWhole || (await readShape({ conversation, version: version.number })) !== undefined;
     return isThere ? source : undefined;
   };
-}
-
-/**
- * A version describes seqs up to its base: it cannot be shown at a head before that, nor behind the log's end.
- * @throws invalid_input
- */
-export function checkHead(head: number, { head: last, version }: Shape): void {
-  if (Number.isInteger(head) && head >= version.base && head <= last) return;
-  throw new TurnfoldError(
-    'invalid_input',
-    `head: version ${version.number} can be shown at ${version.base}…${last}, not at ${head}`,
-    { field: 'head', details: { head, version: version.number, base: version.base, last } },
-  );
 }
 
 function shapeScript(keyspace: Keyspace): ScriptDefinition<ShapeRequest, Shape | undefined> {

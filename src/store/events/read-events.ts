@@ -1,7 +1,7 @@
+import { decodeEvent } from '../../domain/event-record.ts';
 import type { EventPage, EventQuery } from '../../domain/ports/event-store.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
-import { decodeEvent } from './decode-event.ts';
 
 type Entry = readonly [id: string, fields: readonly string[]];
 type Reply = readonly [start: EventPage['start'], position: string, isThere: number, ...entries: Entry[]];

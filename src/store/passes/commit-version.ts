@@ -30,16 +30,3 @@ export function commitVersion(keyspace: Keyspace): ScriptDefinition<CommitReques
     },
   };
 }
-
-/**
- * Version numbers have no gaps, so that the one before a version is always known.
- * @throws conflict
- */
-export function checkNumber({ expectedVersion, version }: Pick<VersionCommit, 'expectedVersion' | 'version'>): void {
-  if (version.number === expectedVersion + 1) return;
-  const field = 'version.number';
-  throw new TurnfoldError('conflict', `${field}: ${version.number} does not follow version ${expectedVersion}`, {
-    field,
-    details: { expectedVersion, number: version.number },
-  });
-}

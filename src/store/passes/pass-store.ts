@@ -1,9 +1,10 @@
 import type { Redis } from 'ioredis';
 import type { PassStore } from '../../domain/ports/pass-store.ts';
+import { checkNumber } from '../../domain/version.ts';
 import type { Keyspace } from '../keys.ts';
 import { bindScript } from '../script.ts';
 import { claimPass } from './claim.ts';
-import { checkNumber, commitVersion } from './commit-version.ts';
+import { commitVersion } from './commit-version.ts';
 import { endPass } from './end.ts';
 import { heartbeatPassScript } from './heartbeat.ts';
 import { parkPass } from './park.ts';

@@ -1,7 +1,7 @@
+import { proposalEvent } from '../../domain/event-record.ts';
 import type { PassLease, PassLost, VersionProposal, VersionProposalResult } from '../../domain/ports/pass-store.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
-import { proposalEvent } from '../version-args.ts';
 
 interface ProposeRequest {
   readonly lease: PassLease;

@@ -1,3 +1,4 @@
+import { decisionEvent } from '../../domain/event-record.ts';
 import type { Decision, DecisionResult } from '../../domain/ports/proposal-store.ts';
 import type { Verdict } from '../../domain/proposal.ts';
 import type { Keyspace } from '../keys.ts';
@@ -43,10 +44,4 @@ export function decideProposal(keyspace: Keyspace): ScriptDefinition<Decision, D
       }
     },
   };
-}
-
-/** Fields of the event that tells of a decision: the only place that keeps its reason. */
-export function decisionEvent(proposal: string, verdict: Verdict): Readonly<Record<string, string>> {
-  const reason = verdict.kind === 'reject' ? (verdict.reason ?? '') : '';
-  return { proposal, verdict: verdict.kind, reason };
 }

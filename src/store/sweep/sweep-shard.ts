@@ -1,11 +1,8 @@
-import { QUARANTINE_SETS, type SetAside } from '../../domain/ports/sweep-store.ts';
+import { QUARANTINE_SETS, type SetAside, SWEEP_CLAIM_MS } from '../../domain/ports/sweep-store.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
 import { decodeDueEntry } from './due-entry.ts';
 import type { ShardSweep } from './shard-sweeps.ts';
-
-/** How long a swept shard is left alone, by all workers together. */
-export const SWEEP_CLAIM_MS = 1_000;
 
 interface SweepRequest {
   readonly shard: number;

@@ -1,6 +1,6 @@
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { ClaimResult } from '../../domain/ports/turn-store.ts';
-import { TURN_LIMITS, type TurnFailure } from '../../domain/turn.ts';
+import { POISON_FAILURE, TURN_LIMITS, type TurnFailure } from '../../domain/turn.ts';
 import type { Keyspace } from '../keys.ts';
 import { RecordFields } from '../record-fields.ts';
 import type { ScriptDefinition } from '../script.ts';
@@ -18,13 +18,6 @@ type Reply =
   | ['held' | 'waiting', string]
   | ['poison', string, number]
   | ['claimed', string, string[], string[], string];
-
-/** Why a poison turn failed. */
-export const POISON_FAILURE: TurnFailure = {
-  code: 'poison',
-  message: `The turn was given up: ${TURN_LIMITS.maxAttempts} workers took it and died, hung or failed without recording an outcome, the last of them with nothing else in its process; their logs say why.`,
-  details: { attempts: TURN_LIMITS.maxAttempts },
-};
 
 export function claimTurn(keyspace: Keyspace): ScriptDefinition<ClaimRequest, ClaimResult> {
   return {

@@ -1,12 +1,4 @@
-/**
- * What answers the calls that a turn left open when it was settled without a final answer. It does not say that they did
- * not run: a call that was started may have. Counted here once, since a script cannot count.
- */
-export const CLOSING_RESULT = {
-  content: 'No result: the conversation went on before this call was answered. Whether it took effect is unknown.',
-  tokens: 24,
-  bytes: 101,
-} as const;
+import { CLOSING_RESULT } from '../../domain/message.ts';
 
 /** As the last arguments of a script: content as JSON, tokens, bytes. */
 export function closingArgs(): (string | number)[] {

@@ -1,7 +1,7 @@
 import type { Lost, RollbackResult, TurnLease, VersionRollback } from '../../domain/ports/turn-store.ts';
+import { checkNumber } from '../../domain/version.ts';
 import { decodeConversation } from '../conversation-record.ts';
 import type { Keyspace } from '../keys.ts';
-import { checkNumber } from '../passes/commit-version.ts';
 import { RecordFields } from '../record-fields.ts';
 import type { ScriptDefinition } from '../script.ts';
 import { versionArgs } from '../version-args.ts';

@@ -1,9 +1,14 @@
-import type { ForkBegin, ForkBeginResult, ForkPlan } from '../../domain/ports/version-store.ts';
+import {
+  FORK_LEASE_MS,
+  type ForkBegin,
+  type ForkBeginResult,
+  type ForkPlan,
+} from '../../domain/ports/version-store.ts';
 import { corruptRecord } from '../corrupt-record.ts';
 import { type Keyspace, STORE_SCHEMA } from '../keys.ts';
 import { MAX_SEQ } from '../record-fields.ts';
 import type { ScriptDefinition } from '../script.ts';
-import { decodeForking, FORK_LEASE_MS, type ForkingReply } from './fork-lease.ts';
+import { decodeForking, type ForkingReply } from './fork-lease.ts';
 
 /** Whose a fork is until its end. No id holds a blank, so a program that knows no forks takes it for another agent's. */
 const NOBODY = 'nobody yet';

@@ -1,10 +1,9 @@
 import type { ConversationRef } from '../../domain/ids.ts';
-import type { ForkBatch, ForkLost } from '../../domain/ports/version-store.ts';
+import { FORK_LEASE_MS, type ForkBatch, type ForkLost } from '../../domain/ports/version-store.ts';
 import { encodeOpenCall } from '../conversation-record.ts';
 import type { Keyspace } from '../keys.ts';
 import { encodeLogEntry } from '../log-entry.ts';
 import { encodePairs, type ScriptDefinition } from '../script.ts';
-import { FORK_LEASE_MS } from './fork-lease.ts';
 import { encodeTexts } from './read-texts.ts';
 
 interface CopyRequest {

@@ -1,7 +1,7 @@
 import type { VersionReplacement, VersionReplacementResult } from '../../domain/ports/version-store.ts';
+import { checkNumber } from '../../domain/version.ts';
 import { encodeBackoff } from '../conversation-record.ts';
 import type { Keyspace } from '../keys.ts';
-import { checkNumber } from '../passes/commit-version.ts';
 import { OPERATION_MS, type ScriptDefinition } from '../script.ts';
 import { shownTexts, versionArgs } from '../version-args.ts';
 import { decodeForking, type ForkingReply } from './fork-lease.ts';

@@ -1,0 +1,52 @@
+import type { ConversationRef } from '../domain/ids.ts';
+import type { ExpireResult } from '../domain/ports/sweep-store.ts';
+import type { MemoryConversation, MemoryDatabase } from './database.ts';
+import { erase } from './erase.ts';
+import { idleMember } from './members.ts';
+
+const BUSY_MS = 60_000;
+
+/** As start_idle_ttl in lua/shared/rest.lua. */
+export function startIdleTtl(db: MemoryDatabase, conversation: MemoryConversation, given?: number): void {
+  const ms = given ?? conversation.ttl?.ms ?? 0;
+  if (ms === 0) {
+    if (conversation.ttl !== undefined) db.ready.delete(idleMember(conversation.ref));
+    conversation.ttl = undefined;
+    return;
+  }
+  const ends = db.now() + ms;
+  conversation.ttl = { ms, ends };
+  db.ready.set(idleMember(conversation.ref), ends);
+}
+
+/** As lua/expire.lua. An erase is never cut off here. */
+export function expire(db: MemoryDatabase, ref: ConversationRef, owner: string): ExpireResult {
+  const member = idleMember(ref);
+  const conversation = db.find(ref);
+  if (conversation?.ttl === undefined) {
+    db.ready.delete(member);
+    const last = conversation === undefined ? db.expiries.get(member) : undefined;
+    return last?.owner === owner ? { status: 'expired', removedKeys: last.removedKeys } : { status: 'kept' };
+  }
+  const ends = findRestEnd(db, conversation, conversation.ttl);
+  if (ends > db.now()) {
+    db.ready.set(member, ends);
+    return { status: 'kept' };
+  }
+  const removedKeys = erase(db, ref);
+  db.expiries.set(member, { owner, removedKeys });
+  return { status: 'expired', removedKeys };
+}
+
+function findRestEnd(
+  db: MemoryDatabase,
+  { mailbox, pass, fork, log, turnRecords }: MemoryConversation,
+  { ms, ends }: NonNullable<MemoryConversation['ttl']>,
+): number {
+  const pauseMs = Math.max(ms, BUSY_MS);
+  const isCopied = fork?.isOpen === true && fork.until > db.now();
+  if (mailbox.length > 0 || pass !== undefined || isCopied) return db.now() + pauseMs;
+  const rests = Math.max(ends, (log.at(-1)?.at ?? 0) + ms);
+  const due = [...turnRecords.values()].flatMap(({ state, dueAt = 0 }) => (state === 'scheduled' ? [dueAt] : []));
+  return rests > db.now() || due.length === 0 ? rests : Math.max(db.now(), ...due) + pauseMs;
+}
