@@ -3,11 +3,14 @@
  * each of them, reading and counting included; budgets from tight to wide, in a window of twice the budget.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { prepareOfflineAgent, suggestUsableTokens } from '../src/evaluation/offline-agent.ts';
-import { createOfflineSummarizers } from '../src/evaluation/offline-summarizers.ts';
+import {
+  createOfflineSummarizers,
+  prepareOfflineAgent,
+  suggestUsableTokens,
+  weighConversation,
+} from '../src/evaluation/offline-agent.ts';
 import { RememberedCounts } from '../src/evaluation/remembered-counts.ts';
 import { Replay } from '../src/evaluation/replay.ts';
-import { weighConversation } from '../src/evaluation/weigh-conversation.ts';
 import { readConversationLine } from '../src/wire/conversation-line.ts';
 
 const FOLDER = new URL('../../shared/traces/', import.meta.url);

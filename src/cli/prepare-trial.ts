@@ -1,7 +1,8 @@
 import { isTurnfoldError } from '../domain/errors.ts';
-import { type OfflineAgent, type OfflineWindow, prepareOfflineAgent } from '../evaluation/offline-agent.ts';
+import { type OfflineWindow, prepareOfflineAgent } from '../evaluation/offline-agent.ts';
 import type { RememberedCounts } from '../evaluation/remembered-counts.ts';
 import { createSummarizers } from '../runtime/summarizers.ts';
+import type { PreparedAgent } from '../workers/prepared-agent.ts';
 import { renameField } from './name-typed.ts';
 import { completeAlone, type PolicySource } from './policy-file.ts';
 
@@ -12,7 +13,7 @@ export interface TrialPolicy extends PolicySource {
 }
 
 /** Prepares an agent for passes offline. @throws invalid_policy, by the option whose window is too small, else with the file */
-export async function prepareTrial(tried: TrialPolicy, window: OfflineWindow): Promise<OfflineAgent> {
+export async function prepareTrial(tried: TrialPolicy, window: OfflineWindow): Promise<PreparedAgent> {
   const { policy, place, windowOption, counts } = tried;
   try {
     return await prepareOfflineAgent(policy, window, counts);
@@ -26,7 +27,7 @@ export async function prepareTrial(tried: TrialPolicy, window: OfflineWindow): P
 
 /** The summarizers that a policy names. @throws invalid_policy with the file and the field */
 export async function createTrialSummarizers(
-  prepared: OfflineAgent,
+  prepared: PreparedAgent,
   { place }: Pick<PolicySource, 'place'>,
 ): ReturnType<typeof createSummarizers> {
   try {

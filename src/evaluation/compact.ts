@@ -1,3 +1,4 @@
+import type { BudgetInfeasible } from '../domain/compaction/infeasible.ts';
 import type { LadderStep } from '../domain/compaction/ladder.ts';
 import { requestTokens } from '../domain/compaction/request-size.ts';
 import type { SettledContext } from '../domain/compaction/settle.ts';
@@ -5,52 +6,51 @@ import type { Reason } from '../domain/compaction/thresholds.ts';
 import { weighItems } from '../domain/context.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import type { Message, WeighedMessage } from '../domain/message.ts';
+import { arrangeRequest } from '../wire/arrange.ts';
+import type { SentPart } from '../wire/sent-parts.ts';
+import type { ArrangedItem } from '../wire/wire-request.ts';
 import type { Refusal } from '../workers/compaction/settle-sendable.ts';
 import type { PreparedAgent } from '../workers/prepared-agent.ts';
-import { infeasibleError } from './infeasible-error.ts';
-import { OfflinePasses, type SummarizerChain } from './offline-pass.ts';
+import { EvaluatedPasses, type SummarizerChain } from './evaluated-passes.ts';
 
-import { renderSentMessages } from './sent-messages.ts';
-
-/** What a pass did. Tokens are means of the whole request, bytes those of its texts: messages and pins. */
+/** Figures of a pass. Tokens are means of the whole request. Bytes are those of its texts: messages and pins. */
 export interface CompactionReport {
   readonly kind: SettledContext['strategy'] | 'none';
   readonly reasons: readonly Reason[];
   readonly tokensBefore: number;
   readonly tokensAfter: number;
   readonly bytesAfter: number;
-  /** messages taken out of the context, those that a summary stands for included */
+  /** Messages taken out of the context, summarized ones included. */
   readonly archived: number;
-  /** sequences that a summary stands for now */
+  /** Sequences with a summary in the new context. */
   readonly sequences: number;
-  /** messages that nothing stands for now */
+  /** Messages removed without a summary. */
   readonly evicted: number;
   readonly clipped: number;
   readonly floorRelaxed: boolean;
-  /** in order, with the size after each */
+  /** Steps in their order, with the size after each. */
   readonly steps: readonly { readonly step: LadderStep; readonly tokens: number; readonly bytes: number }[];
 }
 
 export interface CompactedConversation {
-  /** as they would be sent */
   readonly messages: readonly Message[];
   readonly report: CompactionReport;
 }
 
 /**
- * One pass over a whole recorded conversation, as if an operator had asked for it: the budget wins over the floor.
- * @param weighed with the ids that a log gives
- * @throws budget_infeasible with the sum and what to change; invalid_context where what it came to would break a rule of a
- * format: nothing was done
+ * Runs one pass over a whole recorded conversation, requested as `manual`: the budget wins over the floor.
+ * @param weighed messages with call ids of a log
+ * @throws budget_infeasible with the arithmetic and what to change
+ * @throws invalid_context if the compacted context breaks a rule of a format
  */
 export async function compactConversation(
   weighed: readonly WeighedMessage[],
   prepared: PreparedAgent,
   summarizers: SummarizerChain,
 ): Promise<CompactedConversation> {
-  const passes = new OfflinePasses('offline', prepared, summarizers);
+  const passes = new EvaluatedPasses(prepared, summarizers);
   const { conversation } = passes;
-  for (const message of weighed) conversation.append(message);
+  for (const message of weighed) await conversation.append(message);
   const before = weighItems(conversation.context.items);
   const outcome = await passes.run(['manual']);
   if (outcome.kind === 'infeasible') throw infeasibleError(outcome.details);
@@ -96,7 +96,6 @@ function reportVersion(settled: SettledContext, reasons: readonly Reason[], prep
     tokensAfter,
     bytesAfter: settled.weight.bytes + prepared.overhead.bytes,
     archived,
-    // Not those whose summary was evicted again, for want of room.
     sequences: segments.filter(({ kind }) => kind === 'summary').length,
     evicted: lengthOf('evicted'),
     clipped: lengthOf('clipped'),
@@ -107,4 +106,70 @@ function reportVersion(settled: SettledContext, reasons: readonly Reason[], prep
       bytes: bytes + prepared.overhead.bytes,
     })),
   };
+}
+
+type Part = 'fixed' | 'pinned' | 'open' | 'floor';
+
+const NAMES: Readonly<Record<Part, string>> = {
+  fixed: 'system prompt and framing',
+  pinned: 'pinned',
+  open: 'last user message, open rounds and unread results',
+  floor: 'retention window and first user message',
+};
+
+const ADVICE: Readonly<Record<Part, string>> = {
+  fixed: 'shorten the system prompt',
+  pinned: 'shorten the pins of the policy, or unpin a message',
+  open: 'shorten the last user message, or the calls and results behind it',
+  floor: 'lower retentionWindow',
+};
+
+function infeasibleError(details: BudgetInfeasible): TurnfoldError {
+  const { fixed, pinned, open, floor, max, bytes } = details;
+  const parts = (Object.entries({ fixed, pinned, open, floor }) as [Part, number][]).filter(([, size]) => size > 0);
+  const total = fixed + pinned + open + floor;
+  const sum = `${parts.map(([part, size]) => `${NAMES[part]} ${size}`).join(' + ')} = ${total} tokens`;
+  const [largest = 'open'] = parts.toSorted(([, a], [, b]) => b - a).map(([part]) => part);
+  const sizes = [
+    ...(total > max ? [`${sum} cannot become less than maxTokens ${max}`] : []),
+    ...(bytes === undefined ? [] : [`${bytes.left} bytes of at most ${bytes.max} stay`]),
+  ];
+  const raise = total > max ? `raise maxTokens to at least ${total}, or ` : '';
+  return new TurnfoldError('budget_infeasible', `${sizes.join('; ') || sum}: ${raise}${ADVICE[largest]}`, {
+    details: { ...details, advice: `${raise}${ADVICE[largest]}` },
+  });
+}
+
+/**
+ * The messages of a request in our own form, arranged as every format sends them: system messages first, summaries as user
+ * messages, results behind their calls, nothing empty, a user message at the start.
+ * @throws orphan_result, duplicate_call
+ */
+function renderSentMessages(
+  messages: readonly Message[],
+  { version, system: prompt }: { readonly version: number; readonly system: string },
+): Message[] {
+  const request = { model: 'offline', system: prompt, tools: [], messages, version, maxOutputTokens: 1 };
+  const { system, items } = arrangeRequest(request, 'openai-chat');
+  return [
+    ...system.map(({ text }): Message => ({ role: 'system', content: text })),
+    ...items.map((item) => sentMessage(item, messages)),
+  ];
+}
+
+function sentMessage(item: ArrangedItem, messages: readonly Message[]): Message {
+  if (item.kind === 'assistant') {
+    const toolCalls = item.calls.map(({ id, name, arguments: text }) => ({ id, name, arguments: text }));
+    return { role: 'assistant', content: item.text, ...(toolCalls.length === 0 ? {} : { toolCalls }) };
+  }
+  const said = sentContent(item.parts, messages[item.origin]);
+  if (item.kind === 'user') return { role: 'user', ...said };
+  return { role: 'tool', toolCallId: item.callId, ...said, ...(item.isError ? { isError: true } : {}) };
+}
+
+/** One text. A message with pictures also keeps its original parts. */
+function sentContent(parts: readonly SentPart[], original: Message | undefined): Pick<Message, 'content' | 'parts'> {
+  const content = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
+  const hasPictures = parts.some(({ kind }) => kind !== 'text');
+  return hasPictures && original?.parts !== undefined ? { content, parts: original.parts } : { content };
 }

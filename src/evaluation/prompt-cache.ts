@@ -10,9 +10,9 @@ export interface Cost {
 const TOKENS_PRICED = 1_000_000;
 
 /**
- * What the requests of a conversation cost, and what they would without the provider's prompt cache. Assumed is that each
- * finds what it shares with the one before it, from its start on, and writes the rest: a version makes the next request write
- * everything behind its first change again. Least sizes and expiry of caches are left out.
+ * Cost of the requests of a conversation, with and without the provider's prompt cache. The model of the cache: a request
+ * reads the prefix that it shares with the request before, and writes the rest. A new version therefore rewrites everything
+ * behind its first change. Minimum sizes and expiry of caches are ignored.
  */
 export class PromptCache {
   readonly #prices: ModelPrices;
@@ -30,7 +30,7 @@ export class PromptCache {
     return { withCache: this.#withCache / TOKENS_PRICED, withoutCache: this.#withoutCache / TOKENS_PRICED };
   }
 
-  /** @param tokens of the whole request, and of its answer */
+  /** @param tokens size of the whole request */
   add(items: readonly ContextItem[], tokens: number, outputTokens: number): void {
     const { input, cachedInput, cacheWrite, output } = this.#prices;
     const read = Math.min(tokens, this.#readTokens(items));
@@ -42,7 +42,7 @@ export class PromptCache {
   }
 
   #readTokens(items: readonly ContextItem[]): number {
-    // Without a new version the same list has grown.
+    // The same list: it grew, and no version came.
     if (items === this.#before) return this.#tokens;
     let tokens = 0;
     for (let position = 0; position < this.#length; position += 1) {

@@ -3,32 +3,32 @@ import { type Group, groupMessages } from '../domain/group.ts';
 import type { Message, ToolCall, WeighedMessage } from '../domain/message.ts';
 import type { Policy } from '../domain/policy.ts';
 import { findLiterals, findWords } from '../models/structural/literals.ts';
-import type { OfflineConversation } from './offline-conversation.ts';
+import type { EvaluatedConversation } from './evaluated-conversation.ts';
 
-/** Of the literals that calls named again later, the share that still stood there; 1 where none was. */
+/** Shares of the literals that later calls repeat, as far as a context still holds them. 1 if no call repeats one. */
 export interface RecallScore {
-  /** in the compacted context */
+  /** Share that the compacted context holds. */
   readonly compacted: number;
-  /** in a window of no more tokens than it: what the policy keeps always, and the newest groups */
+  /** Share that a sliding window of the same size would hold: what the policy always keeps, and the newest groups. */
   readonly evicted: number;
-  /** how many they were */
+  /** Number of literals. */
   readonly literals: number;
 }
 
 /**
- * Measures how much of what later calls need a context still holds: their ids, paths, numbers and dates, as far as the log
- * held them before. Calls made before the first version are not asked: nothing was gone then.
+ * Measures how many ids, paths, numbers and dates of later calls a context still holds, among those that the log held before
+ * the call. Calls before the first version are not counted, because the context was whole.
  */
 export class RecallMeter {
   readonly #messages: readonly WeighedMessage[];
   readonly #groups: readonly Group[];
-  /** by position */
+  /** Literals by the position of the message that repeats them. */
   readonly #asked = new Map<number, readonly string[]>();
-  /** where a literal that is asked for stands in the log: seqs, ascending */
+  /** Literal → seqs of the log that hold it, ascending. */
   readonly #seqsOf = new Map<string, number[]>();
-  /** in every window: system messages, pins, the first user message where the policy keeps it */
+  /** Seqs in every sliding window: system messages, pins, and the first user message if the policy keeps it. */
   readonly #keptSeqs = new Set<number>();
-  /** 0 where the policy lets it go */
+  /** 0 if the policy does not keep it. */
   readonly #firstUserSeq: number;
   #shown: Shown | undefined;
   #head = 0;
@@ -36,7 +36,7 @@ export class RecallMeter {
   #compacted = 0;
   #evicted = 0;
 
-  /** @param messages of the whole conversation: what will be asked for is known from the start */
+  /** @param messages the whole conversation, from which the literals of later calls are known at the start */
   constructor(messages: readonly WeighedMessage[], { keepFirstUser }: Pick<Policy, 'keepFirstUser'>) {
     this.#messages = messages;
     this.#firstUserSeq = keepFirstUser ? 1 + messages.findIndex(({ message }) => message.role === 'user') : 0;
@@ -53,13 +53,14 @@ export class RecallMeter {
     return { compacted: shareOf(this.#compacted), evicted: shareOf(this.#evicted), literals: this.#literals };
   }
 
-  /** Asks for what the message behind the conversation's last one calls with. @param tokens of the context's items */
-  measure({ version, head, context }: OfflineConversation, tokens: number): void {
+  /** Measures the literals of the next recorded message. @param tokens size of the context's items */
+  measure({ head, context }: Pick<EvaluatedConversation, 'head' | 'context'>, tokens: number): void {
+    const { version, items } = context;
     const asked = this.#asked.get(head);
     if (asked === undefined || version.number === 0) return;
     this.#readUpTo(head);
     if (this.#shown?.version !== version.number) {
-      this.#shown = new Shown(version.number, version.base, context.items);
+      this.#shown = new Shown(version.number, version.base, items);
     }
     const windowStart = this.#findWindow(head, tokens);
     for (const literal of asked) {
@@ -83,7 +84,7 @@ export class RecallMeter {
     }
   }
 
-  /** The first seq of the newest whole groups that fit. */
+  /** First seq of the newest whole groups that fit. */
   #findWindow(head: number, tokens: number): number {
     let left = tokens;
     for (const seq of this.#keptSeqs) left -= (this.#messages[seq - 1] as WeighedMessage).tokens;
@@ -102,7 +103,7 @@ export class RecallMeter {
   }
 }
 
-/** What of the log a version shows: messages as they are, and the words of what stands for others. */
+/** The part of the log that a version shows: whole messages, and the words of summaries, masks and clips. */
 class Shown {
   readonly version: number;
   readonly #base: number;
@@ -128,14 +129,14 @@ function* wordsOf({ content, toolCalls = [] }: Message): Generator<string> {
   for (const call of toolCalls) for (const text of textsOf(call)) yield* findWords(text);
 }
 
-/** Numbers of a listing are nothing that a call would need again. */
+/** Literals of a call, without counts: no later call needs the numbers of a listing. */
 function literalsOf(call: ToolCall): string[] {
   return textsOf(call).flatMap((text) =>
     [...findLiterals(text)].filter(({ kind }) => kind !== 'count').map(({ text: literal }) => literal),
   );
 }
 
-/** What arguments say: of JSON its texts and numbers, since `\n` before a word is no part of it. */
+/** Texts and numbers of arguments. JSON is parsed, because its escapes (`\n`) are no part of a word. */
 function textsOf({ arguments: text }: ToolCall): string[] {
   try {
     return leavesOf(JSON.parse(text));
@@ -146,6 +147,6 @@ function textsOf({ arguments: text }: ToolCall): string[] {
 
 function leavesOf(value: unknown): string[] {
   if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(leavesOf);
-  // As it stands where something names it: alone, a number is a `count`.
+  // Written as in an assignment: a number alone would be a `count`.
   return [typeof value === 'number' ? `=${value}` : String(value)];
 }

@@ -1,11 +1,11 @@
 import { type BpeTokenCounter, type Encoding, loadTokenCounter } from '../tokens/token-counter.ts';
 
-/** Characters of the texts that are remembered at most: then all are forgotten, and the next are remembered. */
+/** Most characters of remembered texts. A text beyond that empties the cache first. */
 const MAX_CHARS = 8_388_608;
 
 /**
- * Counters that count a text once. The passes over a conversation weigh the same messages, lines and clips again and again:
- * without this that took a quarter of a replay's time.
+ * Token counters that count each text once. The passes over a conversation weigh the same messages, lines and clips many
+ * times: without this cache, counting took a quarter of a replay's time.
  */
 export class RememberedCounts {
   readonly #counters = new Map<Encoding, Promise<BpeTokenCounter>>();

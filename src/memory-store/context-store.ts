@@ -13,8 +13,8 @@ export function openMemoryContextStore(db: MemoryDatabase): ContextStore {
       const conversation = db.find(ref);
       return conversation && toConversationState(conversation);
     },
-    readContext: async (ref, at) => readContext(db.find(ref), at),
-    readLog: async (ref, ranges) => readRanges(db.find(ref), ranges),
+    readContext: async (ref, at) => db.copy(readContext(db.find(ref), at)),
+    readLog: async (ref, ranges) => db.copy(readRanges(db.find(ref), ranges)),
     readText: async (ref, hash) => db.find(ref)?.texts.get(hash),
     readSystem: async (ref) => db.find(ref)?.system?.text,
     append: async (request) => append(db, request),
@@ -39,12 +39,12 @@ function readContext(
   checkHead(head, { head: conversation.log.length, version });
   const names = version.segments.flatMap((segment) => (segment.kind === 'summary' ? [segment.text] : []));
   const summaries = [...conversation.summaries].filter(([name]) => names.includes(name));
-  return structuredClone({
+  return {
     version,
     head,
     entries: readRanges(conversation, rangesToRead(version, head)),
     summaries: new Map(summaries),
-  });
+  };
 }
 
 function readRanges(
@@ -52,7 +52,7 @@ function readRanges(
   ranges: readonly { readonly from: number; readonly to: number }[],
 ) {
   const log = conversation?.log ?? [];
-  return structuredClone(ranges.flatMap(({ from, to }) => log.slice(Math.max(0, from - 1), to)));
+  return ranges.flatMap(({ from, to }) => log.slice(Math.max(0, from - 1), to));
 }
 
 function append(db: MemoryDatabase, request: AppendRequest): AppendResult {
@@ -69,7 +69,7 @@ function append(db: MemoryDatabase, request: AppendRequest): AppendResult {
   if (head !== expectedHead) return { status: 'conflict', head };
   const conversation = db.open(ref, agent);
   moveCalls(conversation, opens, closes);
-  const to = appendToLog(conversation, structuredClone(messages), db.now());
+  const to = appendToLog(conversation, db.copy(messages), db.now());
   conversation.operations.set(operation, { from: head + 1, to });
   startIdleTtl(db, conversation);
   return { status: 'appended', from: head + 1, to };

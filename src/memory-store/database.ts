@@ -173,12 +173,15 @@ export class MemoryDatabase {
   readonly sweptAt = new Map<number, number>();
   /** entries that were set aside, and why */
   readonly quarantined = new Map<string, string>();
+  readonly copy: <Value>(value: Value) => Value;
   readonly #clock: () => number;
   readonly #removedKeys = new Map<string, number>();
   #offsetMs = 0;
 
-  constructor(clock: () => number = Date.now) {
+  /** @param copy copies contexts and messages on their way in and out, as a database does */
+  constructor(clock: () => number = Date.now, copy: <Value>(value: Value) => Value = structuredClone) {
     this.#clock = clock;
+    this.copy = copy;
   }
 
   /** ms since epoch */

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { NO_BACKOFF } from '../../src/domain/conversation.ts';
 import type { Message } from '../../src/domain/message.ts';
-import { prepareOfflineAgent } from '../../src/evaluation/offline-agent.ts';
-import { OfflinePasses } from '../../src/evaluation/offline-pass.ts';
-import { createOfflineSummarizers } from '../../src/evaluation/offline-summarizers.ts';
-import { weighConversation } from '../../src/evaluation/weigh-conversation.ts';
+import { EvaluatedPasses } from '../../src/evaluation/evaluated-passes.ts';
+import {
+  createOfflineSummarizers,
+  prepareOfflineAgent,
+  weighConversation,
+} from '../../src/evaluation/offline-agent.ts';
 
 const raw = { format: 'anthropic', model: 'm', items: [{ type: 'thinking', thinking: 'hm' }] } as const;
 
@@ -18,8 +20,8 @@ const LOOP: readonly Message[] = [
 async function open(tokenThreshold: number) {
   const policy = { maxTokens: 200, tokenThreshold, retentionWindow: 0 };
   const prepared = await prepareOfflineAgent(policy, { usableTokens: 10_000 });
-  const passes = new OfflinePasses('talk', prepared, await createOfflineSummarizers());
-  for (const weighed of await weighConversation(LOOP, prepared)) passes.conversation.append(weighed);
+  const passes = new EvaluatedPasses(prepared, await createOfflineSummarizers());
+  for (const weighed of await weighConversation(LOOP, prepared)) await passes.conversation.append(weighed);
   return passes;
 }
 

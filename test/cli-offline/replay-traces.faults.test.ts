@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { prepareOfflineAgent, suggestUsableTokens } from '../../src/evaluation/offline-agent.ts';
-import { createOfflineSummarizers } from '../../src/evaluation/offline-summarizers.ts';
+import {
+  createOfflineSummarizers,
+  prepareOfflineAgent,
+  suggestUsableTokens,
+  weighConversation,
+} from '../../src/evaluation/offline-agent.ts';
 import { Replay } from '../../src/evaluation/replay.ts';
-import { weighConversation } from '../../src/evaluation/weigh-conversation.ts';
 import { hasTraces, readConversationFiles } from '../wire/traces.ts';
 
 /** Tokens; the threshold is 1.3 of them, the window twice as large. */

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { ContextItem } from '../../src/domain/context.ts';
 import type { Message } from '../../src/domain/message.ts';
+import type { EvaluatedOutcome } from '../../src/evaluation/evaluated-passes.ts';
 import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
-import type { TrialOutcome } from '../../src/workers/compaction/trial-pass.ts';
 import { findBreaches } from './checks.ts';
 import { findEndBreaches } from './ends.ts';
 import { play, type Scenario } from './play.ts';
@@ -158,7 +158,7 @@ describe('an end that is not what it has to be is found out', () => {
   const reasons = ['manual'] as const;
   const details = { fixed: 10, pinned: 0, open: 0, floor: 0, max: 300 };
 
-  test.each<[string, TrialOutcome]>([
+  test.each<[string, EvaluatedOutcome]>([
     ['is made when somebody asks for it', { kind: 'no_reason', reasons: [] }],
     ['leaves nothing above the budget without a word, with a hard reason', { kind: 'none', reasons }],
     ['leaves nothing above the budget without a word, with a hard reason', { kind: 'no_gain', reasons }],

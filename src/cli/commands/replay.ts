@@ -1,10 +1,9 @@
-import { type OfflineAgent, suggestUsableTokens } from '../../evaluation/offline-agent.ts';
-import type { SummarizerChain } from '../../evaluation/offline-pass.ts';
-import { createOfflineSummarizers } from '../../evaluation/offline-summarizers.ts';
+import type { SummarizerChain } from '../../evaluation/evaluated-passes.ts';
+import { createOfflineSummarizers, suggestUsableTokens, weighConversation } from '../../evaluation/offline-agent.ts';
 import { RememberedCounts } from '../../evaluation/remembered-counts.ts';
 import { Replay, type Replayed } from '../../evaluation/replay.ts';
-import { weighConversation } from '../../evaluation/weigh-conversation.ts';
 import { openConversationLine } from '../../wire/conversation-line.ts';
+import type { PreparedAgent } from '../../workers/prepared-agent.ts';
 import { readLines } from '../files.ts';
 import { type Output, reportRefusal, terminal, writeJson } from '../output.ts';
 import { type PolicySource, readTrialPolicy } from '../policy-file.ts';
@@ -25,7 +24,7 @@ export interface ReplayOptions {
 /** A policy that is tried, and what came of it so far. */
 interface Trial {
   readonly name: string;
-  readonly prepared: OfflineAgent;
+  readonly prepared: PreparedAgent;
   readonly replayed: ReplayedConversation[];
 }
 
