@@ -36,6 +36,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'domain',
   ],
   index: ['runtime', 'models', 'workers', 'telemetry', 'config', 'jobs', 'domain'],
+  testing: ['client', 'runtime', 'memory-store', 'workers', 'jobs', 'tokens', 'domain'],
   http: ['client', 'runtime', 'config', 'jobs', 'tokens', 'domain'],
   demo: ['client', 'runtime', 'models', 'local-redis', 'config', 'jobs', 'wire', 'tokens', 'domain'],
   cli: [

@@ -1,4 +1,5 @@
 import type { Store } from '../domain/ports/store.ts';
+import type { TextListener } from '../domain/ports/text-deltas.ts';
 import { openMemoryCalibrationStore } from './calibration-store.ts';
 import { openMemoryContextStore } from './context-store.ts';
 import type { MemoryDatabase } from './database.ts';
@@ -12,8 +13,10 @@ import { MemoryTextChannel } from './text-channel.ts';
 import { openMemoryTurnStore } from './turn-store.ts';
 import { openMemoryVersionStore } from './version-store.ts';
 
-/** Every storage port over one database in memory. */
-export function openMemoryStore(db: MemoryDatabase): Store {
+/** Every storage port, and the listener of published texts. */
+export type MemoryStore = Store & TextListener;
+
+export function openMemoryStore(db: MemoryDatabase): MemoryStore {
   const texts = new MemoryTextChannel();
   return {
     ...openMemoryTurnStore(db),
@@ -27,5 +30,6 @@ export function openMemoryStore(db: MemoryDatabase): Store {
     ...openMemorySweepStore(db),
     ...openMemoryCalibrationStore(),
     publishText: (conversation, delta) => texts.publishText(conversation, delta),
+    listen: (conversation, listener) => texts.listen(conversation, listener),
   };
 }

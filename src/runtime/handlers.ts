@@ -1,6 +1,7 @@
 import type { ContentListener } from '../domain/contents.ts';
 import type { EventListener } from '../domain/events.ts';
 import type { Policy } from '../domain/policy.ts';
+import type { Clock } from '../domain/ports/clock.ts';
 import type { PassHandler, SummarizationHandler, TurnHandler } from '../domain/ports/handlers.ts';
 import type { WakeQueue } from '../domain/ports/queue.ts';
 import type { Store } from '../domain/ports/store.ts';
@@ -33,6 +34,8 @@ export interface HandlerParts {
   readonly onContent?: ContentListener | undefined;
   readonly tracing: Tracing;
   readonly shutdown: Shutdown;
+  /** Clock of the workers. Default: the clock of the system. */
+  readonly clock?: Clock;
   /** the agents under a second policy, to be measured beside the live one */
   readonly shadowed?: PreparedAgents | undefined;
 }
@@ -47,8 +50,9 @@ export interface Handlers {
 /** Gives every worker its ports, and nothing else of what a caller has: what a role does, independent of who calls it. */
 export function createHandlers(parts: HandlerParts): Handlers {
   const { store, summarizers, shadowed, wakes, agents, calibrations, onEvent, onContent, tracing, shutdown } = parts;
+  const { clock = systemClock } = parts;
   const told = { onEvent, onContent, tracing };
-  const system = { clock: systemClock, ids: createIdSource(), timers: systemTimers, shutdown, solo: processLock };
+  const system = { clock, ids: createIdSource(), timers: systemTimers, shutdown, solo: processLock };
   const shared = { contexts: store, wakes, agents, calibrations, ...told, ...system };
   const aside = { ...shared, sweep: store };
   const summaries = withReadableSummaries(store, aside);
