@@ -141,8 +141,8 @@ function infeasibleError(details: BudgetInfeasible): TurnfoldError {
 }
 
 /**
- * The messages of a request in our own form, arranged as every format sends them: system messages first, summaries as user
- * messages, results behind their calls, nothing empty, a user message at the start.
+ * The messages of a request in our own form, arranged as every format sends them. System messages come first, then a user
+ * message. Summaries become user messages, results follow their calls, and empty messages are left out.
  * @throws orphan_result, duplicate_call
  */
 function renderSentMessages(

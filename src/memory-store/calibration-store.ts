@@ -1,6 +1,6 @@
 import type { CalibrationStore } from '../domain/ports/calibration-store.ts';
 
-/** Calibrations in memory: the same answers as Redis, by the same contract suite. */
+/** Calibrations in memory, under the contract suite of test/store. */
 export function openMemoryCalibrationStore(): CalibrationStore {
   const known = new Map<string, { factor: number; count: number }>();
   return {

@@ -6,7 +6,7 @@ import { erase } from './erase.ts';
 import { startIdleTtl } from './idle-ttl.ts';
 import { appendToLog, moveCalls } from './log.ts';
 
-/** Logs, versions and texts in memory: the same answers as Redis, by the same contract suite. */
+/** Logs, versions and texts in memory, under the contract suite of test/store. */
 export function openMemoryContextStore(db: MemoryDatabase): ContextStore {
   return {
     readConversation: async (ref) => {

@@ -24,20 +24,20 @@ export interface MemoryTurn {
   readonly acceptedAt: number;
   readonly askedIn?: TraceParent | undefined;
   readonly dueAt?: number;
-  /** until it is settled */
+  /** Dropped when the turn is settled. */
   context?: string | undefined;
-  /** until it is in the log */
+  /** Dropped when the message is in the log. */
   input?: WeighedMessage | undefined;
   state: TurnState;
-  /** owner of the first claim since it was accepted or last suspended */
+  /** Owner of the first claim since the turn was accepted or suspended. */
   taken?: string | undefined;
   inputSeq?: number;
   readonly steps: Map<string, StepRecord>;
   readonly answers: Map<string, string>;
-  /** of each answer: what the log says of the call if the answer is never used */
+  /** By call: the result for the log if the answer is never used. */
   readonly unused: Map<string, UnusedAnswer>;
   readonly suspensions: Map<string, number>;
-  /** kept past the claim that goes on, until its step is recorded */
+  /** Kept after the wait until its step is recorded. */
   waiting?:
     | (Waiting & Pick<WaitRequest, 'suspendedIn'> & { isOver: boolean; isFulfilled: boolean; readonly steps: number })
     | undefined;
@@ -49,7 +49,7 @@ export interface MemoryTurn {
   readonly redriveOf?: string;
   redrivenAs?: string;
   settledAt?: number;
-  /** wake of the cancel that settled it */
+  /** Wake of the cancel that settled the turn. */
   canceledBy?: string;
 }
 
@@ -67,12 +67,12 @@ export interface MemoryPass {
   plan?: PassPlan | undefined;
   isResumed?: boolean;
   parked?: { readonly job: string; readonly by: string; readonly untilMs: number } | undefined;
-  /** the owner that handed it back at a stop, until the next claim */
+  /** Owner that released the pass at a stop, until the next claim. */
   releasedBy?: string | undefined;
   review?: MemoryReview | undefined;
 }
 
-/** A proposal that waits, and what somebody decided on it. */
+/** A proposal in review, and the decision on it. */
 export interface MemoryReview {
   readonly proposal: Proposal;
   readonly proposedAt: number;
@@ -80,7 +80,7 @@ export interface MemoryReview {
   decision?: { readonly operation: string; readonly verdict: Verdict } | undefined;
 }
 
-/** All that lies under one conversation's keys. Fields as in src/store/conversation-record.ts, by their long names. */
+/** All records of one conversation. */
 export interface MemoryConversation {
   readonly ref: ConversationRef;
   readonly agent: string;
@@ -88,16 +88,16 @@ export interface MemoryConversation {
   owner?: string | undefined;
   leaseUntil?: number | undefined;
   attempts: number;
-  /** its last claim runs with nothing else in its process */
+  /** The last claim runs alone in its process (I10). */
   isAlone?: boolean;
   wake?: string;
-  /** wake of the claim that settled a poison turn, and the turn */
+  /** The last poison turn, and the wake of the claim that settled it. */
   poisoned?: { readonly wake: string; readonly turn: string } | undefined;
-  /** when one of its turns settled last */
+  /** Time of the last settlement. */
   settledAt?: number;
   readonly log: LogEntry[];
   turns: number;
-  /** open call → the provider's id, or empty */
+  /** Open call → id of the provider, or empty. */
   readonly openCalls: Map<string, string>;
   version: number;
   weight: Weight;
@@ -106,43 +106,43 @@ export interface MemoryConversation {
   anchor?: SizeAnchor;
   readonly versions: Map<number, Version>;
   readonly summaries: Map<string, Summary>;
-  /** whole texts kept beside clipped messages, by hash */
+  /** Whole texts of clipped messages, by hash. */
   readonly texts: Map<string, string>;
   passed: { head: number; turns: number };
   backoff: Backoff;
   pass?: MemoryPass | undefined;
   quarantine?: Quarantine;
   answeredVersion?: number;
-  /** the pass that ended last, the turn wake that its end brought and whether a turn waited: for an end sent again */
+  /** The pass that ended last. Answers a repeated end (I5). */
   lastEnd?: {
     readonly passId: string;
     readonly wakeTurn: string;
     readonly isAwaited: boolean;
     readonly settles: boolean;
   };
-  /** the owner whose pass a restore ended or a turn took over last */
+  /** Owner of the pass that a restore ended or a turn took over last. */
   superseded?: string | undefined;
-  /** how long it may rest, and until when it does */
+  /** Idle TTL and its end, in ms. */
   ttl?: { readonly ms: number; readonly ends: number } | undefined;
-  /** the system prompt written last, and for which turn */
+  /** The last written system prompt, and its turn. */
   system?: { readonly turn: string; readonly text: string };
   readonly mailbox: string[];
   lastTurn?: NonNullable<ListedConversation['lastTurn']>;
   readonly turnRecords: Map<string, MemoryTurn>;
   readonly summaryRecords: Map<string, MemorySummary>;
-  /** what became of decisions on proposals, by operation */
+  /** Answers to decisions on proposals, by operation. */
   readonly decisions: Map<string, DecisionAnswer>;
   readonly operations: Map<string, { readonly from: number; readonly to: number }>;
-  /** replacements of the live version, by operation */
+  /** Replacements of the live version, by operation. */
   readonly replacements: Map<string, { readonly version: number; readonly wakeTurn?: string }>;
-  /** versions that are kept for good */
+  /** Restore points: versions that are never dropped. */
   readonly points: Set<number>;
-  /** the fork that made it; open while it is being copied */
+  /** The fork that made the conversation. It is open while its batches are copied. */
   fork?: { readonly operation: string; readonly plan: ForkPlan; readonly isOpen: boolean; readonly until: number };
   readonly events: MemoryEvent[];
 }
 
-/** `nth` of its conversation, from 1, trimmed ones included. */
+/** `nth` counts the events of a conversation from 1, trimmed ones included. */
 export interface MemoryEvent {
   readonly nth: number;
   readonly at: number;
@@ -155,23 +155,20 @@ export type MemorySummary =
   | { readonly kind: 'record'; readonly record: SummaryRecord; until: number }
   | { readonly kind: 'part'; readonly text: string; until: number };
 
-/**
- * What the in-memory stores share: one process's Redis. Every operation of theirs is synchronous inside, as a script is,
- * so no other can come between.
- */
+/** The records behind the memory stores. Each operation runs synchronously, so it is as atomic as a script of Redis. */
 export class MemoryDatabase {
   readonly conversations = new Map<string, MemoryConversation>();
-  /** erased conversations, until when (ms) */
+  /** Erased conversation → end of its mark, in ms. */
   readonly gone = new Map<string, number>();
-  /** member as in src/store/keys.ts, of `ready` and `idle` → when somebody must look again (ms) */
+  /** Due entry (members.ts) → time of the sweeper's next look, in ms. */
   readonly ready = new Map<string, number>();
-  /** member → times that it was pushed out */
+  /** Due entry → number of sweeps without progress. */
   readonly sweeps = new Map<string, number>();
-  /** member of `idle` → whose call ended its expiry */
+  /** Idle entry → the call that ended its expiry. */
   readonly expiries = new Map<string, { readonly owner: string; readonly removedKeys: number }>();
-  /** shard → last sweep (ms) */
+  /** Shard → last sweep, in ms. */
   readonly sweptAt = new Map<number, number>();
-  /** entries that were set aside, and why */
+  /** Due entry set aside → reason. */
   readonly quarantined = new Map<string, string>();
   readonly copy: <Value>(value: Value) => Value;
   readonly #clock: () => number;
@@ -184,7 +181,6 @@ export class MemoryDatabase {
     this.copy = copy;
   }
 
-  /** ms since epoch */
   now(): number {
     return this.#clock() + this.#offsetMs;
   }
@@ -201,7 +197,7 @@ export class MemoryDatabase {
     return (this.gone.get(nameOf(ref)) ?? 0) > this.now();
   }
 
-  /** With findFork before it: as find_refusal in lua/shared/create.lua. */
+  /** Mirrors find_refusal of lua/shared/create.lua, after findFork. */
   findOtherAgent(ref: ConversationRef, agent: string): string | undefined {
     const known = this.isGone(ref) ? undefined : this.find(ref)?.agent;
     return known === agent ? undefined : known;
@@ -212,7 +208,7 @@ export class MemoryDatabase {
     return fork?.isOpen ? { status: 'forking', isAbandoned: fork.until <= this.now() } : undefined;
   }
 
-  /** The conversation; where there is none, or it was erased, a new one. */
+  /** Finds the conversation, or creates one if it is missing or erased. */
   open(ref: ConversationRef, agent: string): MemoryConversation {
     if (this.isGone(ref)) this.remove(ref);
     this.gone.delete(nameOf(ref));
@@ -223,7 +219,7 @@ export class MemoryDatabase {
     return made;
   }
 
-  /** Removes what an erase removes; the mark `gone` is the caller's. */
+  /** Removes every record of a conversation. The caller sets the mark `gone`. */
   remove(ref: ConversationRef): void {
     this.conversations.delete(nameOf(ref));
     const name = `${ref.tenant}|${ref.id}`;
@@ -234,7 +230,7 @@ export class MemoryDatabase {
     }
   }
 
-  /** @param removedKeys answered again where the erase is sent again */
+  /** @param removedKeys answer to a repeated erase */
   markGone(ref: ConversationRef, removedKeys = 0): void {
     this.gone.set(nameOf(ref), this.now() + 86_400_000);
     this.#removedKeys.set(nameOf(ref), removedKeys);
@@ -252,8 +248,7 @@ export function toConversationState(conversation: MemoryConversation): Conversat
 
 export function toStepState(conversation: MemoryConversation): StepState {
   const { agent, log, turns, version, weight, baseTotal, anchor, passed, backoff, pass, quarantine } = conversation;
-  const { answeredVersion = -1, fork, ttl } = conversation;
-  const answered = Math.max(answeredVersion, anchor?.version ?? -1);
+  const { answeredVersion, fork, ttl } = conversation;
   return {
     agent,
     head: log.length,
@@ -264,7 +259,7 @@ export function toStepState(conversation: MemoryConversation): StepState {
     ...(pass && { passId: pass.passId }),
     ...(quarantine && { quarantine }),
     ...(fork?.isOpen && { isForking: true }),
-    ...(answered >= 0 && { answeredVersion: answered }),
+    ...(answeredVersion !== undefined && { answeredVersion }),
     ...(ttl && { conversationTtl: ttl.ms }),
   };
 }

@@ -1,7 +1,7 @@
 import type { ConversationRef } from '../domain/ids.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 
-/** As lua/shared/erase.lua, in one batch. @returns how many keys were removed */
+/** Mirrors lua/shared/erase.lua, in one batch. @returns number of removed keys */
 export function erase(db: MemoryDatabase, ref: ConversationRef): number {
   const removed = (db.isGone(ref) ? db.removedKeys(ref) : 0) + countKeys(db.find(ref));
   db.remove(ref);
@@ -9,7 +9,7 @@ export function erase(db: MemoryDatabase, ref: ConversationRef): number {
   return removed;
 }
 
-/** As many as Redis would hold: one for each kind that is not empty, and one each for turns, summaries and operations. */
+/** Counts keys as Redis has them: one for each kind with content, and one for each turn, summary and operation. */
 function countKeys(conversation: MemoryConversation | undefined): number {
   if (conversation === undefined) return 0;
   const { log, mailbox, versions, summaries, texts, pass, events } = conversation;

@@ -3,12 +3,12 @@ import { decodeEvent } from '../domain/event-record.ts';
 import { type EventPage, type EventQuery, type EventStore, FIRST_POSITION } from '../domain/ports/event-store.ts';
 import type { MemoryDatabase, MemoryEvent } from './database.ts';
 
-/** Events in memory: the same answers as Redis, by the same contract suite. */
+/** Events in memory, under the contract suite of test/store. */
 export function openMemoryEventStore(db: MemoryDatabase): EventStore {
   return { readEvents: async (query) => readEvents(db, query) };
 }
 
-/** As lua/read-events.lua. */
+/** Mirrors lua/read-events.lua. */
 function readEvents(db: MemoryDatabase, { conversation, after, limit }: EventQuery): EventPage {
   const found = db.find(conversation);
   const kept = (found?.events ?? []).map((event) => ({ id: idOf(event), event }));

@@ -6,7 +6,7 @@ import { idleMember } from './members.ts';
 
 const BUSY_MS = 60_000;
 
-/** As start_idle_ttl in lua/shared/rest.lua. */
+/** Mirrors start_idle_ttl of lua/shared/idle-ttl.lua. */
 export function startIdleTtl(db: MemoryDatabase, conversation: MemoryConversation, given?: number): void {
   const ms = given ?? conversation.ttl?.ms ?? 0;
   if (ms === 0) {
@@ -19,7 +19,7 @@ export function startIdleTtl(db: MemoryDatabase, conversation: MemoryConversatio
   db.ready.set(idleMember(conversation.ref), ends);
 }
 
-/** As lua/expire.lua. An erase is never cut off here. */
+/** Mirrors lua/expire.lua. An erase is one batch here, so it is never cut off. */
 export function expire(db: MemoryDatabase, ref: ConversationRef, owner: string): ExpireResult {
   const member = idleMember(ref);
   const conversation = db.find(ref);
@@ -28,7 +28,7 @@ export function expire(db: MemoryDatabase, ref: ConversationRef, owner: string):
     const last = conversation === undefined ? db.expiries.get(member) : undefined;
     return last?.owner === owner ? { status: 'expired', removedKeys: last.removedKeys } : { status: 'kept' };
   }
-  const ends = findRestEnd(db, conversation, conversation.ttl);
+  const ends = findIdleEnd(db, conversation, conversation.ttl);
   if (ends > db.now()) {
     db.ready.set(member, ends);
     return { status: 'kept' };
@@ -38,15 +38,14 @@ export function expire(db: MemoryDatabase, ref: ConversationRef, owner: string):
   return { status: 'expired', removedKeys };
 }
 
-function findRestEnd(
+function findIdleEnd(
   db: MemoryDatabase,
-  { mailbox, pass, fork, log, turnRecords }: MemoryConversation,
+  { mailbox, pass, fork, turnRecords }: MemoryConversation,
   { ms, ends }: NonNullable<MemoryConversation['ttl']>,
 ): number {
   const pauseMs = Math.max(ms, BUSY_MS);
   const isCopied = fork?.isOpen === true && fork.until > db.now();
   if (mailbox.length > 0 || pass !== undefined || isCopied) return db.now() + pauseMs;
-  const rests = Math.max(ends, (log.at(-1)?.at ?? 0) + ms);
   const due = [...turnRecords.values()].flatMap(({ state, dueAt = 0 }) => (state === 'scheduled' ? [dueAt] : []));
-  return rests > db.now() || due.length === 0 ? rests : Math.max(db.now(), ...due) + pauseMs;
+  return ends > db.now() || due.length === 0 ? ends : Math.max(db.now(), ...due) + pauseMs;
 }

@@ -14,7 +14,7 @@ import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { headTurn } from './mailbox.ts';
 import { viewWaiting } from './waiting.ts';
 
-/** Lists in memory, in one shard: the same answers as Redis, by the same contract suite. */
+/** Lists of one shard in memory, under the contract suite of test/store. */
 export function openMemoryListingStore(db: MemoryDatabase): ListingStore {
   return {
     listConversations: async (query) => listConversations(db, query),
@@ -22,7 +22,7 @@ export function openMemoryListingStore(db: MemoryDatabase): ListingStore {
   };
 }
 
-function thoseThere(db: MemoryDatabase, tenant: string | undefined): MemoryConversation[] {
+function findConversations(db: MemoryDatabase, tenant: string | undefined): MemoryConversation[] {
   return [...db.conversations.values()].filter(({ ref }) => !db.isGone(ref) && (tenant ?? ref.tenant) === ref.tenant);
 }
 
@@ -30,7 +30,7 @@ function listConversations(
   db: MemoryDatabase,
   { tenant, agent, state, after, limit }: ConversationQuery,
 ): ListPage<ListedConversation, ConversationRef> {
-  const listed = thoseThere(db, tenant).map(listConversation);
+  const listed = findConversations(db, tenant).map(listConversation);
   const wanted = listed.filter((one) => (agent ?? one.agent) === one.agent && (state ?? one.state) === one.state);
   return page(wanted, {
     limit,
@@ -58,7 +58,7 @@ function listConversation(conversation: MemoryConversation): ListedConversation 
 }
 
 export function waitingTurns(db: MemoryDatabase, tenant?: string): WaitingTurn[] {
-  return thoseThere(db, tenant).flatMap((conversation): WaitingTurn[] => {
+  return findConversations(db, tenant).flatMap((conversation): WaitingTurn[] => {
     const head = headTurn(conversation);
     const waitsFor = head?.waiting?.for;
     if (head?.state !== 'waiting' || head.waiting === undefined || head.waiting.isFulfilled) return [];

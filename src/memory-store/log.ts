@@ -4,7 +4,7 @@ import { indexOfCallId, seqOfCallId } from '../domain/ids.ts';
 import { addWeights, CLOSING_RESULT, NO_WEIGHT, type WeighedMessage } from '../domain/message.ts';
 import type { MemoryConversation } from './database.ts';
 
-/** As lua/shared/append.lua. @returns the new head */
+/** Mirrors lua/shared/append.lua. @returns the new head */
 export function appendToLog(
   conversation: MemoryConversation,
   messages: readonly WeighedMessage[],
@@ -20,7 +20,7 @@ export function appendToLog(
   return conversation.log.length;
 }
 
-/** As lua/shared/calls.lua: keeps the calls that messages opened and forgets those that they answered. */
+/** Mirrors lua/shared/calls.lua: adds the opened calls, removes the answered ones. */
 export function moveCalls(
   conversation: MemoryConversation,
   opens: readonly OpenCall[],
@@ -30,7 +30,7 @@ export function moveCalls(
   for (const id of closes) conversation.openCalls.delete(id);
 }
 
-/** As lua/shared/close.lua. */
+/** Mirrors lua/shared/close.lua. */
 export function closeOpenCalls(conversation: MemoryConversation, turn: string, now: number): void {
   const { content, tokens, bytes } = CLOSING_RESULT;
   const ids = [...conversation.openCalls.keys()].toSorted(

@@ -6,13 +6,13 @@ import { readyMember } from './members.ts';
 
 export const WAKE_GRACE_MS = 5_000;
 
-/** As lua/shared/wake.lua. */
+/** Mirrors lua/shared/wake.lua. */
 export function wakeTurn(db: MemoryDatabase, conversation: MemoryConversation, wake: string): void {
   conversation.wake = wake;
   db.ready.set(readyMember('t', conversation.ref), db.now() + WAKE_GRACE_MS);
 }
 
-/** As lua/shared/fulfil.lua. */
+/** Mirrors lua/shared/fulfil.lua. */
 export function endWait(
   db: MemoryDatabase,
   conversation: MemoryConversation,
@@ -31,7 +31,7 @@ export function headTurn(conversation: MemoryConversation): MemoryTurn | undefin
   return id === undefined ? undefined : conversation.turnRecords.get(id);
 }
 
-/** As lua/shared/events.lua. */
+/** Mirrors lua/shared/events.lua. */
 export function emit(
   db: MemoryDatabase,
   { events }: MemoryConversation,
@@ -41,7 +41,7 @@ export function emit(
   events.push({ nth: (events.at(-1)?.nth ?? 0) + 1, at: db.now(), type, fields });
 }
 
-/** As lua/shared/fence.lua. */
+/** Mirrors lua/shared/fence.lua. */
 export function raiseEpoch(db: MemoryDatabase, conversation: MemoryConversation): void {
   conversation.epoch = Math.max(conversation.epoch + 1, db.now());
 }
@@ -53,7 +53,7 @@ type End = IdleTtl &
     | { readonly state: 'canceled'; readonly canceledBy: string }
   );
 
-/** As lua/shared/settle.lua. */
+/** Mirrors lua/shared/settle.lua. */
 export function settleRecord(
   db: MemoryDatabase,
   conversation: MemoryConversation,
@@ -74,7 +74,7 @@ export function settleRecord(
   startIdleTtl(db, conversation, conversationTtl);
 }
 
-/** As lua/shared/settle.lua. */
+/** Mirrors lua/shared/settle.lua. */
 export function popHead(db: MemoryDatabase, conversation: MemoryConversation, wake: string | undefined): boolean {
   conversation.mailbox.shift();
   conversation.owner = undefined;
@@ -89,7 +89,7 @@ export function popHead(db: MemoryDatabase, conversation: MemoryConversation, wa
   return true;
 }
 
-/** As lua/shared/settle.lua. */
+/** Mirrors lua/shared/settle.lua. */
 export function isRecorded(conversation: MemoryConversation, wake: string | undefined): wake is string {
   return wake !== undefined && conversation.wake === wake && conversation.mailbox.length > 0;
 }

@@ -25,7 +25,7 @@ import { readyMember } from './members.ts';
 import { answerDecision, awaitReview, dropProposal, isLeftToReview } from './proposal-store.ts';
 import { putVersion } from './put-version.ts';
 
-/** Passes in memory: the same answers as Redis, by the same contract suite. */
+/** Passes in memory, under the contract suite of test/store. */
 export function openMemoryPassStore(db: MemoryDatabase): PassStore {
   return {
     requestPass: async (request) => requestPass(db, request),
@@ -156,7 +156,7 @@ function takeOverPass(db: MemoryDatabase, { conversation: ref, owner, passId }: 
   return claimed(conversation, pass);
 }
 
-/** As lua/release-pass.lua. */
+/** Mirrors lua/release-pass.lua. */
 function releasePass(db: MemoryDatabase, lease: PassLease): { readonly status: 'released' } | PassLost {
   const held = hold(db, lease);
   if ('status' in held) {
@@ -233,12 +233,12 @@ function proposeVersion(
   return { status: 'proposed' };
 }
 
-/** As has_new_reasons in lua/shared/pass-fence.lua. */
+/** Mirrors has_new_reasons of lua/shared/pass-fence.lua. */
 function hasNewReasons({ reasons }: MemoryPass, { seenReasons }: Pick<PassEnd, 'seenReasons'>): boolean {
   return seenReasons !== undefined && seenReasons.join() !== reasons.join();
 }
 
-/** As find_pass_loss in lua/shared/pass-fence.lua. */
+/** Mirrors find_pass_loss of lua/shared/pass-fence.lua. */
 function hold(db: MemoryDatabase, lease: PassLease): { conversation: MemoryConversation; pass: MemoryPass } | PassLost {
   if (db.isGone(lease.conversation)) return { status: 'gone' };
   const conversation = db.find(lease.conversation);
@@ -249,20 +249,20 @@ function hold(db: MemoryDatabase, lease: PassLease): { conversation: MemoryConve
   return { status: conversation?.superseded === lease.owner ? 'superseded' : 'fenced' };
 }
 
-/** As supersede_owner there. */
+/** Mirrors supersede_owner of lua/shared/pass-fence.lua. */
 export function supersedeOwner(conversation: MemoryConversation): void {
   const { owner, parked, releasedBy } = conversation.pass ?? {};
   conversation.superseded = owner ?? parked?.by ?? releasedBy ?? conversation.superseded;
 }
 
-/** As find_end in lua/shared/pass-end.lua. */
+/** Mirrors find_end of lua/shared/pass-end.lua. */
 function findEnd(db: MemoryDatabase, lease: PassLease): PassEndResult | undefined {
   const last = db.find(lease.conversation)?.lastEnd;
   if (last?.passId !== lease.passId) return undefined;
   return { status: 'ended', ...(last.isAwaited && { wakeTurn: last.wakeTurn }) };
 }
 
-/** As end_pass in lua/shared/pass-end.lua. */
+/** Mirrors end_pass of lua/shared/pass-end.lua. */
 export function finishPass(
   db: MemoryDatabase,
   conversation: MemoryConversation,

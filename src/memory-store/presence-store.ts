@@ -1,7 +1,7 @@
 import type { Clock } from '../domain/ports/clock.ts';
 import type { PresenceStore, WorkerPresence } from '../domain/ports/presence-store.ts';
 
-/** Presence in memory: the same answers as Redis, by the same contract suite. */
+/** Presence in memory, under the contract suite of test/store. */
 export function openMemoryPresenceStore(clock: Clock): PresenceStore {
   const renewals = new Map<string, { readonly presence: WorkerPresence; readonly at: number }>();
   return {

@@ -7,7 +7,7 @@ import { readyMember } from './members.ts';
 
 const REVIEW = 'review:';
 
-/** Proposals in memory, as services see them: the same answers as Redis, by the same contract suite. */
+/** Proposals in memory, under the contract suite of test/store. */
 export function openMemoryProposalStore(db: MemoryDatabase): ProposalStore {
   return {
     readProposal: async (ref) => {
@@ -50,7 +50,7 @@ function decideProposal(db: MemoryDatabase, decision: Decision): DecisionResult 
   return { status: 'decided', needsWake: true };
 }
 
-/** As lua/shared/review.lua, and so are the following. */
+/** Mirrors lua/shared/review.lua. */
 export function awaitReview(db: MemoryDatabase, { ref, pass }: MemoryConversation, by: string): void {
   const untilMs = pass?.review?.expiresAt ?? 0;
   Object.assign(pass ?? {}, {

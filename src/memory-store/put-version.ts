@@ -3,7 +3,7 @@ import { shownKeys, type Version } from '../domain/version.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { emit } from './mailbox.ts';
 
-/** As lua/shared/put-version.lua. */
+/** Mirrors lua/shared/put-version.lua. */
 export function putVersion(
   db: MemoryDatabase,
   conversation: MemoryConversation,
@@ -20,7 +20,7 @@ export function putVersion(
   emit(db, conversation, 'version_committed', versionEvent(version));
 }
 
-/** What they show goes with them, unless a kept one shows it: at once, as in Redis where versions are small. */
+/** Drops versions with their summaries, except the summaries that a kept version shows. */
 function dropVersions({ versions, summaries }: MemoryConversation, numbers: readonly number[]): void {
   const dropped = numbers.flatMap((number) => versions.get(number) ?? []);
   for (const number of numbers) versions.delete(number);

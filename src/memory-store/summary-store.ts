@@ -3,13 +3,13 @@ import { PASS_LIMITS } from '../domain/pass.ts';
 import type { SummaryLease, SummaryStore } from '../domain/ports/summary-store.ts';
 import type { MemoryDatabase, MemorySummary } from './database.ts';
 
-/** Summaries in memory: the same answers as Redis, by the same contract suite. */
+/** Summaries in memory, under the contract suite of test/store. */
 export function openMemorySummaryStore(db: MemoryDatabase): SummaryStore {
   const find = (ref: ConversationRef, hash: string): MemorySummary | undefined => {
     const found = db.find(ref)?.summaryRecords.get(hash);
     return found !== undefined && found.until > db.now() ? found : undefined;
   };
-  /** As lua/record-summary.lua. */
+  /** Mirrors lua/record-summary.lua. */
   const findLoss = ({ conversation: ref, passId, hash, owner }: SummaryLease): 'superseded' | 'gone' | undefined => {
     if (db.isGone(ref)) return 'gone';
     const { pass, lastEnd } = db.find(ref) ?? {};

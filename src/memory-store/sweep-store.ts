@@ -13,10 +13,10 @@ import { decodeMember, encodeMember, readyMember, scheduledMember } from './memb
 
 const FIRST_PUSH_MS = 1_000;
 const LAST_PUSH_MS = 60_000;
-const RESTING_PUSH_MS = 5_000;
-const MOST_RESTING = 10;
+const IDLE_PUSH_MS = 5_000;
+const MAX_IDLE = 10;
 
-/** What is due, in memory, in one shard: the same answers as Redis, by the same contract suite. */
+/** Due entries of one shard in memory, under the contract suite of test/store. */
 export function openMemorySweepStore(db: MemoryDatabase): SweepStore {
   return {
     shards: 1,
@@ -30,7 +30,7 @@ export function openMemorySweepStore(db: MemoryDatabase): SweepStore {
       db.quarantined.set(name, why);
       return { shard: 0, set: entry.kind === 'idle' ? 'idle' : 'ready', name, why };
     },
-    // Records in memory are typed: no key is ever corrupt.
+    // Records in memory are typed, so none is corrupt.
     setRecordAside: async () => undefined,
     inspectTurn: async (ref) => inspect(db, 'turn', ref),
     inspectPass: async (ref) => inspect(db, 'pass', ref),
@@ -74,7 +74,7 @@ function sweepShard(db: MemoryDatabase, shard: number, limit: number): string[] 
   db.sweptAt.set(shard, now);
   const due = [...db.ready].filter(([, dueAt]) => dueAt <= now).toSorted(([, a], [, b]) => a - b);
   const { idle = [], ready = [] } = Object.groupBy(due, ([member]) => (isIdle(member) ? 'idle' : 'ready'));
-  for (const [member] of idle.slice(0, MOST_RESTING)) db.ready.set(member, now + RESTING_PUSH_MS);
+  for (const [member] of idle.slice(0, MAX_IDLE)) db.ready.set(member, now + IDLE_PUSH_MS);
   const pushed = ready.slice(0, limit).flatMap(([member]) => {
     if (!hasRecord(db, member)) {
       db.ready.delete(member);
@@ -85,7 +85,7 @@ function sweepShard(db: MemoryDatabase, shard: number, limit: number): string[] 
     db.ready.set(member, now + Math.min(FIRST_PUSH_MS * 2 ** pushes, LAST_PUSH_MS));
     return [member];
   });
-  return [...pushed, ...idle.slice(0, MOST_RESTING).map(([member]) => member)];
+  return [...pushed, ...idle.slice(0, MAX_IDLE).map(([member]) => member)];
 }
 
 function isIdle(member: string): boolean {
@@ -99,7 +99,7 @@ function hasRecord(db: MemoryDatabase, member: string): boolean {
   return kind === 'turn' ? conversation !== undefined : conversation?.turnRecords.has(turn) === true;
 }
 
-/** As lua/shared/lapse.lua. */
+/** Mirrors lua/shared/lapse.lua. */
 function inspect(db: MemoryDatabase, kind: 'turn' | 'pass', ref: ConversationRef): SweepDecision {
   const found = kind === 'turn' ? findTurn(db, ref) : findPass(db, ref);
   const member = readyMember(kind === 'turn' ? 't' : 'p', ref);

@@ -2,30 +2,30 @@ import { setImmediate } from 'node:timers/promises';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { TextDelta, TextListener, TextListening, TextPublisher } from '../domain/ports/text-deltas.ts';
 
-type Hear = (delta: TextDelta) => void;
+type Listener = (delta: TextDelta) => void;
 
 /** The channels of all conversations, in memory. */
 export class MemoryTextChannel implements TextPublisher, TextListener {
-  readonly #hearers = new Map<string, Set<Hear>>();
+  readonly #listeners = new Map<string, Set<Listener>>();
 
   async publishText(conversation: ConversationRef, delta: TextDelta): Promise<void> {
-    for (const hear of this.#hearersOf(conversation)) hear(delta);
+    for (const listener of this.#listenersOf(conversation)) listener(delta);
   }
 
-  listen(conversation: ConversationRef, hear: Hear): TextListening {
-    // A function of its own: who listens twice hears twice.
-    const once: Hear = (delta) => hear(delta);
-    this.#hearersOf(conversation).add(once);
+  listen(conversation: ConversationRef, listener: Listener): TextListening {
+    // A new function for each call: a listener that is added twice is called twice.
+    const once: Listener = (delta) => listener(delta);
+    this.#listenersOf(conversation).add(once);
     return {
       catchUp: () => setImmediate(),
-      stop: () => void this.#hearersOf(conversation).delete(once),
+      stop: () => void this.#listenersOf(conversation).delete(once),
     };
   }
 
-  #hearersOf({ tenant, id }: ConversationRef): Set<Hear> {
+  #listenersOf({ tenant, id }: ConversationRef): Set<Listener> {
     const name = `${tenant}/${id}`;
-    const hearers = this.#hearers.get(name) ?? new Set();
-    this.#hearers.set(name, hearers);
-    return hearers;
+    const listeners = this.#listeners.get(name) ?? new Set();
+    this.#listeners.set(name, listeners);
+    return listeners;
   }
 }

@@ -17,7 +17,7 @@ import { endWait, isRecorded, popHead, raiseEpoch, settleRecord, WAKE_GRACE_MS, 
 import { readyMember, scheduledMember } from './members.ts';
 import { shortenWait, viewWaiting } from './waiting.ts';
 
-/** Services' side of turns in memory; the same answers as Redis, by the same contract suite. */
+/** The services' side of turns in memory, under the contract suite of test/store. */
 export function openMemoryTurnIntake(db: MemoryDatabase): TurnIntake {
   return {
     accept: async (request) => accept(db, request),

@@ -29,9 +29,9 @@ import { readyMember } from './members.ts';
 import { dropProposal } from './proposal-store.ts';
 import { putVersion } from './put-version.ts';
 import { openMemoryTurnIntake } from './turn-intake.ts';
-import { makeWait, tellWait } from './waiting.ts';
+import { emitWait, makeWait } from './waiting.ts';
 
-/** Turns in memory: the same answers as Redis, by the same contract suite. */
+/** Turns in memory, under the contract suite of test/store. */
 export function openMemoryTurnStore(db: MemoryDatabase): TurnStore & TurnIntake {
   return {
     ...openMemoryTurnIntake(db),
@@ -104,7 +104,7 @@ function claim(db: MemoryDatabase, ref: ConversationRef, owner: string, wake: st
   return { status: 'claimed', turn: takeHead(db, conversation, record, owner) };
 }
 
-/** As lua/shared/take-head.lua. */
+/** Mirrors lua/shared/take-head.lua. */
 function takeHead(
   db: MemoryDatabase,
   conversation: MemoryConversation,
@@ -190,9 +190,9 @@ function suspend(
   if ('status' in held) {
     const conversation = db.find(lease.conversation);
     const record = conversation?.turnRecords.get(lease.turn);
-    const hasStood = conversation?.owner === undefined && conversation?.epoch === lease.epoch;
+    const isOfLease = conversation?.owner === undefined && conversation?.epoch === lease.epoch;
     const isSame = record?.state === 'waiting' && record.waiting?.step === request.step;
-    return held.status === 'fenced' && hasStood && isSame ? { status: 'suspended' } : held;
+    return held.status === 'fenced' && isOfLease && isSame ? { status: 'suspended' } : held;
   }
   const { conversation, record } = held;
   const { passId } = request;
@@ -213,11 +213,11 @@ function suspend(
   conversation.leaseUntil = undefined;
   conversation.attempts = 0;
   db.ready.set(readyMember('t', conversation.ref), isOver ? db.now() : waiting.until);
-  if (!isOver) tellWait(db, conversation, record, request);
+  if (!isOver) emitWait(db, conversation, record, request);
   return { status: 'suspended' };
 }
 
-/** As lua/release-turn.lua. */
+/** Mirrors lua/release-turn.lua. */
 function release(db: MemoryDatabase, lease: TurnLease, wake: string): { readonly status: 'released' } | Lost {
   const held = hold(db, lease);
   if ('status' in held) {
@@ -299,7 +299,7 @@ function waitedFor({
   return waited;
 }
 
-/** As lua/shared/fence.lua: what the lease is for, or how it was lost. */
+/** Mirrors lua/shared/fence.lua: the record of the lease, or why the lease was lost. */
 function hold(db: MemoryDatabase, lease: TurnLease): { conversation: MemoryConversation; record: MemoryTurn } | Lost {
   if (db.isGone(lease.conversation)) return { status: 'gone' };
   const conversation = db.find(lease.conversation);

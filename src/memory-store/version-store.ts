@@ -19,7 +19,7 @@ import { headTurn } from './mailbox.ts';
 import { finishPass, supersedeOwner } from './pass-store.ts';
 import { putVersion } from './put-version.ts';
 
-/** Versions that services ask for, in memory: the same answers as Redis, by the same contract suite. */
+/** Versions that services ask for, in memory, under the contract suite of test/store. */
 export function openMemoryVersionStore(db: MemoryDatabase): VersionStore {
   return {
     replaceVersion: async (replacement) => {
@@ -146,7 +146,7 @@ function holdsTexts({ summaries }: MemoryConversation, { segments }: Version): b
   return segments.every((segment) => segment.kind !== 'summary' || summaries.has(segment.text));
 }
 
-/** As lua/shared/fork-fence.lua. */
+/** Mirrors lua/shared/fork-fence.lua. */
 function holdFork(db: MemoryDatabase, ref: ConversationRef, operation: string): MemoryConversation | ForkLost {
   if (db.isGone(ref)) return { status: 'gone' };
   const conversation = db.find(ref);

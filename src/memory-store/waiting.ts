@@ -5,7 +5,7 @@ import { emit } from './mailbox.ts';
 
 type Wait = NonNullable<MemoryTurn['waiting']>;
 
-/** As lua/suspend-turn.lua: each call keeps the deadline that an earlier wait gave it. */
+/** Mirrors lua/suspend-turn.lua: each call keeps the deadline of an earlier wait. */
 export function makeWait(
   db: MemoryDatabase,
   { waiting: before, steps }: MemoryTurn,
@@ -20,8 +20,8 @@ export function makeWait(
   return { ...wait, since: db.now(), until, calls: dated, steps: steps.size };
 }
 
-/** As lua/suspend-turn.lua. */
-export function tellWait(
+/** Mirrors lua/suspend-turn.lua. */
+export function emitWait(
   db: MemoryDatabase,
   conversation: MemoryConversation,
   { turn, waiting }: MemoryTurn,
@@ -37,7 +37,7 @@ export function tellWait(
   });
 }
 
-/** As lua/resume-turn.lua: the turn goes on at the earliest deadline of a call that is still open. */
+/** Mirrors lua/resume-turn.lua: the wait ends at the earliest deadline of an open call. */
 export function shortenWait(record: MemoryTurn): void {
   const { waiting, answers } = record;
   if (waiting === undefined || !isAnswerKind(waiting.for)) return;

@@ -140,14 +140,11 @@ function readQuarantine(fields: RecordFields): Pick<ConversationState, 'quaranti
   return { quarantine: { version: fields.toCount('quarantine', version), segments } };
 }
 
-/** What workers of schema 1 record tells by its anchor alone: that came with an answer. */
 function readAnswered(fields: RecordFields): Pick<ConversationState, 'answeredVersion'> {
-  const told = [fields.count('answered'), readAnchor(fields.text('anchor')).anchor?.version];
-  const versions = told.filter((version) => version !== undefined);
-  return versions.length === 0 ? {} : { answeredVersion: Math.max(...versions) };
+  const answeredVersion = fields.count('answered');
+  return answeredVersion === undefined ? {} : { answeredVersion };
 }
 
-/** Earlier programs know the first three. */
 export function encodeBackoff(backoff: Backoff): string {
   const { nothingBelowTokens, gainlessPasses, noGainBelowTokens, appendsBelowMessageTokens } = backoff;
   const numbers = [nothingBelowTokens, gainlessPasses, noGainBelowTokens];

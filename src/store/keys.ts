@@ -1,11 +1,8 @@
 import { crc32 } from 'node:zlib';
 import type { ConversationRef } from '../domain/ids.ts';
 
-/**
- * Bump when old programs could misread what new ones write. 2: conversations that are being copied, which a program of 1 would
- * take for whole ones.
- */
-export const STORE_SCHEMA = 2;
+/** Version of the data in Redis. Raise it when an older program could misread the data of a newer one. */
+export const STORE_SCHEMA = 1;
 
 /**
  * Names of all keys. Everything of a conversation lies under one Cluster slot, by the hash tag `{tf<K>}` with

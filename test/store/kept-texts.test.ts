@@ -101,7 +101,7 @@ describe('texts that versions leave behind', () => {
     ).toEqual([second]);
   });
 
-  test('those that older programs left behind go with the next version that is dropped', async () => {
+  test('texts that no version shows are removed when the next version is dropped', async () => {
     const conversation = await makeConversation(store, HEAD);
     const keys = await commitVersions(conversation);
     await suite.redis.hset(suite.keyspace.key(conversation, 'txt'), 'k:left', JSON.stringify(summaryOf(2).summary));

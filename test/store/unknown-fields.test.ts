@@ -40,7 +40,7 @@ test('fields of a later program survive everything that this one writes', async 
   for (const key of [record, turn]) expect(await redis.hgetall(key)).toMatchObject(LATER);
 });
 
-test('a pass that an earlier program ended, which knew no set of open passes, is not measured as open', async () => {
+test('a member of the open passes without a ready entry is not counted as open, and a sweep removes it', async () => {
   const { redis, keyspace } = suite;
   const store = openStore(redis, keyspace);
   const conversation = await makeConversation(store, 4);

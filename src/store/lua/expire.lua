@@ -13,9 +13,8 @@ local owner, size, gone_ms = unpack(ARGV)
 local BUSY_MS, RESEND_MS = 60000, 60000
 
 -- When the last of its scheduled turns is due, or 0: they are in no mailbox (I2). A walk over `ix`, once in an expiry: 1.5 ms
--- at 1,000 turns, 17 at 10,000, 100 at 100,000, which is a turn every 6 s for the week that turns are kept. (A count in `c`
--- would be wrong where an earlier program accepts turns, and what is wrong here erases one. Over their entries in `ready` it
--- costs what the whole shard has there, and most when all are late: 12 ms at 10,000.)
+-- at 1,000 turns, 17 at 10,000, 100 at 100,000, which is a turn every 6 s for the week that turns are kept. Their entries
+-- in `ready` cost as much as those of the whole shard: 12 ms at 10,000 late ones.
 local function find_last_due()
   local last = 0
   for _, key in ipairs(redis.call('SMEMBERS', ix)) do
@@ -29,12 +28,9 @@ end
 local function find_idle_end(state)
   local ttl, ends = string.match(state[2], '^(%d+) (%d+)$')
   local is_busy = redis.call('LLEN', mb) > 0 or redis.call('EXISTS', pass) == 1 or tonumber(state[4] or 0) > now
-  -- The end of what it is busy with begins a rest, which moves the entry; a worker of before this leaves it there.
+  -- The end of the work starts the idle TTL again, and moves the entry.
   if is_busy then return now + math.max(ttl, BUSY_MS) end
-  -- What such a worker or client has written is seen by the log's last entry.
-  local entry = redis.call('HGET', log, state[3] or 0)
-  local written = entry and string.match(entry, '^%S+ %S+ %S+ %S+ (%d+)') or 0
-  ends = math.max(ends, written + ttl)
+  ends = tonumber(ends)
   if ends > now then return ends end
   local due = find_last_due()
   return due > 0 and math.max(due, now) + math.max(ttl, BUSY_MS) or ends

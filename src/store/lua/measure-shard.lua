@@ -29,8 +29,7 @@ local function age_of_first(key)
   return first[2] and age(first[2]) or 0
 end
 
--- By I6 a pass that has not ended has its ready entry; one that has is left in here by a worker of before this set, until a
--- sweep takes it out.
+-- By I6 an open pass has its ready entry. A member without it is stale until a sweep removes it.
 local open, oldest_open = ask(0, 'ZCARD', open_passes), 0
 local passes = ask({}, 'ZRANGE', open_passes, 0, tonumber(ARGV[1]) - 1, 'WITHSCORES')
 for at = 1, #passes, 2 do

@@ -55,7 +55,7 @@ local start = math.floor(now / 1000) * MOST_LOOKED_AT % math.max(redis.call('ZCA
 for _, member in ipairs(redis.call('ZRANGE', failed, start, start + MOST_LOOKED_AT - 1)) do
   if not read_member('failed', member) then quarantine_member('failed', member, 'unknown member') end
 end
--- A worker of before this set ends a pass and leaves it in here. By I6 a pass that has not ended has its ready entry.
+-- By I6 an open pass has its ready entry. Without the entry, the member is stale.
 for _, member in ipairs(redis.call('ZRANGE', open_passes, 0, MOST_LOOKED_AT - 1)) do
   if not read_member('passes', member) then
     quarantine_member('passes', member, 'unknown member')

@@ -1,10 +1,8 @@
 -- Needs: keys, ready. A conversation whose policy gives it a time to live is erased once nothing has happened in it for so
 -- long. Field `ttl` holds that time and the end of the rest, both in ms; the shard's set says when the sweeper must look.
--- A set of its own: a worker of before this would fail at a kind in `ready` that it does not know, with all of the shard.
 local idle = string.gsub(ready, 'ready$', 'idle')
 local idle_member = 'r|' .. tenant .. '|' .. id
--- There while an erase is an expiry; then, for as long as its last batch may be sent again, whose that was. (No part of `gone`:
--- earlier programs add to that, which must be a number for it.)
+-- There while an erase is an expiry; then, for as long as its last batch may be sent again, whose that was.
 local expiry = gone .. ':expiry'
 
 local function schedule_idle_check(at)

@@ -1,6 +1,6 @@
 -- Needs: keys. The text of a summary goes once no kept version shows it. Those of dropped versions are looked for in the
 -- kept ones, oldest first, so much of these with each commit, but two, for each adds one: all 200 of a conversation of 600 summaries are 30 MB, and
--- held Redis for a third of a second. Whatever shows one again meanwhile, put by this program or an older one, is a version
+-- held Redis for a third of a second. Whatever shows one again meanwhile is a version
 -- of a higher number, and comes before the end.
 local LOOK_BYTES = 1000000
 

@@ -1,7 +1,6 @@
 -- Needs: keys. I4: only the present owner of the present pass writes for it. 'superseded': a restore ended the pass while it had
 -- it, or a turn took it over under another id; of several owners that is known of the last. 'fenced': its lease lapsed, and
--- another has claimed the pass since, whatever came of it; or the conversation was erased and made anew, or an older program
--- took the pass away, which marks nobody.
+-- another has claimed the pass since, whatever came of it; or the conversation was erased and created again.
 local function find_pass_loss(passId, owner)
   if redis.call('EXISTS', gone) == 1 then return 'gone' end
   local held = redis.call('HMGET', pass, 'passId', 'owner')
