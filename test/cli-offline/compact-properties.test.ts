@@ -31,7 +31,7 @@ const conversation = fc
     isBehind ? [...toolTurns(turns), ...odd] : [...odd, ...toolTurns(turns)],
   );
 
-test('any history: within the budget, or the sum of why not; sent as every format takes it; twice the same', async () => {
+test('a compacted history fits the budget or says why not, is valid in every format, and is the same twice', async () => {
   await fc.assert(
     fc.asyncProperty(
       conversation,

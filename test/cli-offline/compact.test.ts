@@ -39,7 +39,7 @@ function violationsOf(messages: readonly Message[]): unknown[] {
 }
 
 describe('a compacted conversation in JSON', () => {
-  test('summaries stand where the sequences stood; the report tells what was done', async () => {
+  test('summaries replace their sequences, and the report counts them', async () => {
     const { id, messages, report } = await compactOne([system, ...toolTurns(6)], 'max_tokens: 2200');
     expect(id).toBe('talk');
     expect(report).toStrictEqual({
@@ -83,7 +83,7 @@ describe('a compacted conversation in JSON', () => {
     expect(violationsOf(line.messages)).toStrictEqual([]);
   });
 
-  test('sent as it has to be: a placeholder first, nothing empty, results behind their call', async () => {
+  test('the messages start with a user message, none is empty, and results follow their calls', async () => {
     const messages = [
       says('hello'),
       user(''),
@@ -108,7 +108,7 @@ describe('a compacted conversation in JSON', () => {
     expect(violationsOf(line.messages)).toStrictEqual([]);
   });
 
-  test('compaction off: nothing is done, and that is said', async () => {
+  test('a disabled policy changes nothing, and the report says none', async () => {
     const line = await compactOne([system, ...toolTurns(3)], 'enabled: false\nmax_tokens: 100');
     expect(line.messages).toHaveLength(13);
     expect(line.report).toMatchObject({ kind: 'none', reasons: [], archived: 0, steps: [] });
@@ -123,8 +123,8 @@ describe('a compacted conversation in JSON', () => {
   });
 });
 
-describe('what is refused', () => {
-  test('no context is small enough: the sum, and what to change; the other lines go on', async () => {
+describe('a refused conversation', () => {
+  test('without a context that is small enough, the error has the arithmetic and the other lines continue', async () => {
     const large = { id: 'large', messages: [{ role: 'system', content: 'rule '.repeat(500) }, user('go')] };
     const small = { id: 'small', messages: [system, user('go')] };
     const { code, stdout, stderr } = await compact([large, small], 'max_tokens: 200', '--json');
@@ -142,13 +142,13 @@ describe('what is refused', () => {
     expect(done).toMatchObject({ id: 'small', report: { kind: 'none' } });
   });
 
-  test('messages that are no history', async () => {
+  test('messages that are no valid history are refused', async () => {
     const { code, stdout } = await compact([{ id: 'odd', messages: [result('none')] }], '', '--json');
     expect(code).toBe(1);
     expect(readJsonLines(stdout)[0]).toMatchObject({ id: 'odd', error: { code: 'orphan_result' } });
   });
 
-  test('a summarizer that is none', async () => {
+  test('an unknown summarizer is refused', async () => {
     const run = await compact([], '', '--summarizer', 'magic');
     expect(run).toMatchObject({
       code: 1,
@@ -173,7 +173,7 @@ function byteLength({ content, toolCalls = [] }: Message): number {
   return Buffer.byteLength(content + called + widened);
 }
 
-test('pins of the policy are sent, letter by letter, and weigh', async () => {
+test('pins of the policy are sent byte for byte, and are counted', async () => {
   const pin = 'Answer in French.\n"Always".';
   const plain = await compactOne([system, ...toolTurns(6)], 'max_tokens: 2200');
   const pinned = await compactOne([system, ...toolTurns(6)], `max_tokens: 2200\npins: [${JSON.stringify(pin)}]`);

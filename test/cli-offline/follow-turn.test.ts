@@ -6,14 +6,14 @@ import type { TurnView } from '../../src/domain/turn.ts';
 const turn = { turn: 't1', agent: 'a', acceptedAt: 1, settledAt: 2, requestTokens: [] };
 const text = (piece: string, step = 1): TurnProgress => ({ type: 'text', step, piece });
 
-/** @param state what a turn has in that state, over what every turn has */
+/** @param state Fields of a turn in that state, besides those of every turn. */
 function result(state: object): TurnProgress {
   return { type: 'result', view: { ...turn, ...state } as unknown as TurnView }; // each test gives what its state needs
 }
 
 const answered = (content: string): TurnProgress => result({ state: 'completed', answer: { seq: 2, content } });
 
-/** What the command prints of these parts: results, notes, exit code. */
+/** Runs the command over these parts. Answers its output, its notes and its exit code. */
 async function print(
   parts: readonly TurnProgress[],
   options: { waitMs?: number; json?: boolean; stream?: boolean } = {},
@@ -46,7 +46,7 @@ test('prints pieces as they come, the text of each step in lines of its own, and
   });
 });
 
-test('prints the answer whole where it did not hear all of it', async () => {
+test('prints the whole answer after lost pieces', async () => {
   const missed = [text('It '), { type: 'lost', step: 1 } as const, text('blue.'), answered('It is blue.')];
   expect(await print(missed)).toMatchObject({
     stdout: 'It \nblue.\nIt is blue.\n',
@@ -56,7 +56,7 @@ test('prints the answer whole where it did not hear all of it', async () => {
   expect(await print([answered('It is blue.')])).toMatchObject({ stdout: 'It is blue.\n' });
 });
 
-test('says where a step begins again', async () => {
+test('says when a step begins again', async () => {
   const again = [text('It is bl'), { type: 'restart', step: 1 } as const, text('It is red.'), answered('It is red.')];
   expect(await print(again)).toMatchObject({ stdout: 'It is bl\nIt is red.\n', stderr: '(begins again)\n' });
 });

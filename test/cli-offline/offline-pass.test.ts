@@ -25,14 +25,14 @@ async function open(tokenThreshold: number) {
   return passes;
 }
 
-describe('a pass in memory leaves the backoff as a live one does', () => {
-  it('as it was where a model thinks, and turns and messages are counted on', async () => {
+describe('the state after an evaluated pass', () => {
+  it('keeps backoff and counts if the pass waits for a thinking model', async () => {
     const passes = await open(300);
     expect(await passes.run(['token_threshold'])).toEqual({ kind: 'thinking', reasons: ['token_threshold'] });
     expect(passes.conversation.state).toMatchObject({ backoff: NO_BACKOFF, passed: { head: 0, turns: 0 } });
   });
 
-  it('shut where there was no reason, and they are counted on, too', async () => {
+  it('starts a backoff and keeps the counts if no reason holds', async () => {
     const passes = await open(5_000);
     expect(await passes.run(['token_threshold'])).toEqual({ kind: 'no_reason', reasons: [] });
     const { backoff, passed } = passes.conversation.state;

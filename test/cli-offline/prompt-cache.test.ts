@@ -10,8 +10,8 @@ function item(seq: number, content = `message ${seq}`): ContextItem {
   return { from: seq, to: seq, tokens: M, bytes: M, message: { role: 'user', content } };
 }
 
-describe('what requests cost', () => {
-  test('what the last request held is read, the rest is written', () => {
+describe('the cost of requests', () => {
+  test('the shared prefix is read from the cache, the rest is written', () => {
     const cache = new PromptCache(prices);
     const items = [item(1), item(2)];
     cache.add(items, 2 * M, 0);

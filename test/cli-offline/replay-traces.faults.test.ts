@@ -8,7 +8,7 @@ import {
 import { Replay } from '../../src/evaluation/replay.ts';
 import { hasTraces, readConversationFiles } from '../wire/traces.ts';
 
-/** Tokens; the threshold is 1.3 of them, the window twice as large. */
+/** Budgets in tokens. The threshold is 1.3 budgets, the window 2. */
 const BUDGETS = [4_000, 8_000, 16_000];
 
 async function replayUnder(maxTokens: number) {

@@ -72,7 +72,7 @@ describe('render', () => {
     expect(other.stdout).not.toContain('signature');
   });
 
-  test('tells which conversation is none; the others go on', async () => {
+  test('reports the line that is no conversation, and renders the others', async () => {
     const talks = [
       { id: 'bad', messages: [messages[4]] },
       { id: 'good', messages: [messages[1]] },

@@ -67,7 +67,7 @@ beforeAll(async () => {
   hard = await playOne(HARD);
 });
 
-test('what is mutated below is sound', () => {
+test('the passes that the mutations start from break no check', () => {
   expect([...findBreaches(soft), ...findBreaches(hard)]).toEqual([]);
   expect(soft.after.items.map(({ from }) => from)).toEqual([1, 2, 4, 5, 6, 7, 8, 9]);
   expect(hard.after.items.map(({ from }) => from)).toEqual([1, 3, 4, 5, 6]);
@@ -110,7 +110,7 @@ function unread({ before, after, ...pass }: SeenPass): SeenPass {
   };
 }
 
-describe('a version that is not what it has to be is found out', () => {
+describe('the checks find a mutated version', () => {
   test.each<[string, () => SeenPass]>([
     ['is smaller than its parent', () => settled(soft, { tokensAfter: soft.outcome.settled.tokensBefore })],
     ['gains enough, with soft reasons', () => settled(soft, { tokensAfter: soft.outcome.settled.tokensBefore - 1 })],
@@ -154,7 +154,7 @@ describe('a version that is not what it has to be is found out', () => {
   });
 });
 
-describe('an end that is not what it has to be is found out', () => {
+describe('the checks find a mutated end', () => {
   const reasons = ['manual'] as const;
   const details = { fixed: 10, pinned: 0, open: 0, floor: 0, max: 300 };
 

@@ -97,11 +97,11 @@ export const longScenarios = scenariosOver(longChunks);
 export interface Played {
   readonly outcomes: readonly EvaluatedOutcome[];
   readonly versions: readonly SeenPass[];
-  /** what was broken, with the number of the pass */
+  /** Broken checks, with the number of the pass. */
   readonly breaches: readonly string[];
 }
 
-/** Plays a scenario; undefined where its policy is refused, or its messages are no history. */
+/** Plays a scenario. Undefined: its policy is refused, or its messages are no valid history. */
 export async function play(scenario: Scenario, counter: BpeTokenCounter): Promise<Played | undefined> {
   const prepared = await prepare(scenario, counter);
   if (prepared === undefined) return undefined;
@@ -134,7 +134,7 @@ export async function play(scenario: Scenario, counter: BpeTokenCounter): Promis
 export async function playTwice(scenario: Scenario, counter: BpeTokenCounter): Promise<Played | undefined> {
   const [played, again] = [await play(scenario, counter), await play(scenario, counter)];
   if (played === undefined || isDeepStrictEqual(played.outcomes, again?.outcomes)) return played;
-  return { ...played, breaches: [...played.breaches, 'the same does not come of it twice'] };
+  return { ...played, breaches: [...played.breaches, 'a second run ends differently'] };
 }
 
 async function prepare(scenario: Scenario, counter: BpeTokenCounter): Promise<PreparedAgent | undefined> {
