@@ -6,7 +6,7 @@ import { type CallToWaitFor, WAIT_KINDS, waitingCallSchema } from './turn.ts';
 import { type Version, versionSchema } from './version.ts';
 
 const list = z.string().transform((text) => (text === '' ? [] : text.split(',')));
-const number = z
+const numeric = z
   .string()
   .regex(/^-?\d+(\.\d+)?$/)
   .transform(Number);
@@ -42,9 +42,9 @@ const REFUSALS = {
 const toldVersion = {
   reasons: list,
   strategy: versionSchema.shape.strategy,
-  archived: number,
-  before: number,
-  after: number,
+  archived: numeric,
+  before: numeric,
+  after: numeric,
 };
 
 type Sizes = { readonly before: number; readonly after: number };
@@ -65,9 +65,9 @@ const SCHEMAS = {
       type: z.literal('turn_waiting'),
       turn: z.string(),
       for: z.enum(WAIT_KINDS),
-      until: number,
+      until: numeric,
       calls: json.pipe(z.array(waitingCallSchema.omit({ until: true }).extend({ isCut: z.literal(true).optional() }))),
-      deadlines: list.pipe(z.array(number)),
+      deadlines: list.pipe(z.array(numeric)),
     })
     .transform(({ calls, deadlines, ...event }) => ({
       ...event,
@@ -80,10 +80,10 @@ const SCHEMAS = {
   version_committed: z
     .object({
       type: z.literal('version_committed'),
-      version: number,
+      version: numeric,
       cause: versionSchema.shape.cause,
       ...toldVersion,
-      durationMs: number,
+      durationMs: numeric,
       model: z.string().default(''),
     })
     .transform(({ model, ...event }) => ({ ...nameSizes(event), ...(model !== '' && { model }) })),

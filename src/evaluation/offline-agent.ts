@@ -9,6 +9,9 @@ import { type PreparedAgent, prepareAgent } from '../workers/prepared-agent.ts';
 import type { SummarizerChain } from './evaluated-passes.ts';
 import { RememberedCounts } from './remembered-counts.ts';
 
+/** An agent prepared for evaluation. */
+export type EvaluatedAgent = PreparedAgent;
+
 /** Size limit of a request, given as tokens or as a model. Without either, no limit holds. */
 export interface OfflineWindow {
   /** Most tokens of a request: a model's window without the reserve for the answer. */

@@ -70,21 +70,20 @@ export function waitingTurns(db: MemoryDatabase, tenant?: string): WaitingTurn[]
   });
 }
 
+function waitingPosition(one: WaitingTurn): WaitingPosition {
+  return { conversation: refOf(one), turn: one.turn, for: one.waiting.for };
+}
+
 function listWaiting(
   db: MemoryDatabase,
   { tenant, for: kind, after, limit }: WaitingQuery,
 ): ListPage<WaitingTurn, WaitingPosition> {
   const wanted = waitingTurns(db, tenant).filter(({ waiting }) => (kind ?? waiting.for) === waiting.for);
-  const positionOf = (one: WaitingTurn): WaitingPosition => ({
-    conversation: refOf(one),
-    turn: one.turn,
-    for: one.waiting.for,
-  });
   return page(wanted, {
     limit,
     after: after && nameOfWaiting(after),
-    nameOf: (one) => nameOfWaiting(positionOf(one)),
-    positionOf,
+    nameOf: (one) => nameOfWaiting(waitingPosition(one)),
+    positionOf: waitingPosition,
   });
 }
 

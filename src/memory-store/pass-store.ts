@@ -1,7 +1,7 @@
 import { hasHardReason } from '../domain/compaction/thresholds.ts';
 import { proposalEvent } from '../domain/event-record.ts';
 import type { ConversationRef } from '../domain/ids.ts';
-import { isCounted, PASS_LIMITS, type PassOutcome, settlesSize } from '../domain/pass.ts';
+import { PASS_LIMITS } from '../domain/pass.ts';
 import type {
   PassClaimResult,
   PassEnd,
@@ -16,12 +16,12 @@ import type {
   VersionProposal,
   VersionProposalResult,
 } from '../domain/ports/pass-store.ts';
-import type { DecisionAnswer } from '../domain/ports/proposal-store.ts';
 import { checkNumber } from '../domain/version.ts';
 import { type MemoryConversation, type MemoryDatabase, type MemoryPass, toConversationState } from './database.ts';
 import { startIdleTtl } from './idle-ttl.ts';
-import { emit, endWait, WAKE_GRACE_MS } from './mailbox.ts';
+import { emit, WAKE_GRACE_MS } from './mailbox.ts';
 import { readyMember } from './members.ts';
+import { findEnd, finishPass, supersedeOwner } from './pass-end.ts';
 import { answerDecision, awaitReview, dropProposal, isLeftToReview } from './proposal-store.ts';
 import { putVersion } from './put-version.ts';
 
@@ -247,47 +247,6 @@ function hold(db: MemoryDatabase, lease: PassLease): { conversation: MemoryConve
     return { conversation, pass };
   }
   return { status: conversation?.superseded === lease.owner ? 'superseded' : 'fenced' };
-}
-
-/** Mirrors supersede_owner of lua/shared/pass-fence.lua. */
-export function supersedeOwner(conversation: MemoryConversation): void {
-  const { owner, parked, releasedBy } = conversation.pass ?? {};
-  conversation.superseded = owner ?? parked?.by ?? releasedBy ?? conversation.superseded;
-}
-
-/** Mirrors find_end of lua/shared/pass-end.lua. */
-function findEnd(db: MemoryDatabase, lease: PassLease): PassEndResult | undefined {
-  const last = db.find(lease.conversation)?.lastEnd;
-  if (last?.passId !== lease.passId) return undefined;
-  return { status: 'ended', ...(last.isAwaited && { wakeTurn: last.wakeTurn }) };
-}
-
-/** Mirrors end_pass of lua/shared/pass-end.lua. */
-export function finishPass(
-  db: MemoryDatabase,
-  conversation: MemoryConversation,
-  outcome: PassOutcome['kind'] | 'superseded',
-  wakeTurn: string,
-): boolean {
-  const passId = conversation.pass?.passId ?? '';
-  answerDecision(conversation, answerOf(outcome, conversation.version));
-  conversation.pass = undefined;
-  startIdleTtl(db, conversation);
-  db.ready.delete(readyMember('p', conversation.ref));
-  db.sweeps.delete(readyMember('p', conversation.ref));
-  const settles = settlesSize(outcome);
-  const isAwaited = endWait(db, conversation, 'compaction', { wake: wakeTurn, isFulfilled: settles });
-  if (isCounted(outcome)) {
-    conversation.passed = { head: conversation.log.length, turns: conversation.turns };
-    emit(db, conversation, 'pass_ended', { passId, outcome });
-  }
-  conversation.lastEnd = { passId, wakeTurn, isAwaited, settles };
-  return isAwaited;
-}
-
-function answerOf(outcome: string, version: number): DecisionAnswer {
-  if (outcome === 'approved') return { status: 'approved', version };
-  return { status: outcome === 'rejected' ? 'rejected' : 'superseded' };
 }
 
 function leasePass(db: MemoryDatabase, conversation: MemoryConversation, pass: MemoryPass, owner: string): void {

@@ -5,17 +5,7 @@ import type { MemoryDatabase, MemorySummary } from './database.ts';
 
 /** Summaries in memory, under the contract suite of test/store. */
 export function openMemorySummaryStore(db: MemoryDatabase): SummaryStore {
-  const find = (ref: ConversationRef, hash: string): MemorySummary | undefined => {
-    const found = db.find(ref)?.summaryRecords.get(hash);
-    return found !== undefined && found.until > db.now() ? found : undefined;
-  };
-  /** Mirrors lua/record-summary.lua. */
-  const findLoss = ({ conversation: ref, passId, hash, owner }: SummaryLease): 'superseded' | 'gone' | undefined => {
-    if (db.isGone(ref)) return 'gone';
-    const { pass, lastEnd } = db.find(ref) ?? {};
-    const isOfPass = pass?.passId === passId || lastEnd?.passId === passId;
-    return isOfPass || isOwn(find(ref, hash), owner) ? undefined : 'superseded';
-  };
+  const find = (ref: ConversationRef, hash: string) => findSummary(db, ref, hash);
   return {
     readSummaries: async (ref, hashes) =>
       hashes.map((hash) => {
@@ -39,7 +29,7 @@ export function openMemorySummaryStore(db: MemoryDatabase): SummaryStore {
     },
     recordSummary: async (lease, record) => {
       const { conversation: ref, hash } = lease;
-      const loss = findLoss(lease);
+      const loss = findLoss(db, lease);
       if (loss !== undefined) return loss;
       const found = find(ref, hash);
       if (found?.kind === 'record' && found.record.status === 'accepted') return 'recorded';
@@ -57,7 +47,7 @@ export function openMemorySummaryStore(db: MemoryDatabase): SummaryStore {
     },
     recordPart: async (lease, key, text) => {
       const { conversation: ref } = lease;
-      const loss = findLoss(lease);
+      const loss = findLoss(db, lease);
       if (loss !== undefined) return loss;
       if (find(ref, `part:${key}`) !== undefined) return 'recorded';
       const until = db.now() + PASS_LIMITS.summaryTtlMs;
@@ -69,4 +59,20 @@ export function openMemorySummaryStore(db: MemoryDatabase): SummaryStore {
 
 function isOwn(summary: MemorySummary | undefined, owner: string): boolean {
   return summary?.kind === 'claim' && summary.owner === owner;
+}
+
+function findSummary(db: MemoryDatabase, ref: ConversationRef, hash: string): MemorySummary | undefined {
+  const found = db.find(ref)?.summaryRecords.get(hash);
+  return found !== undefined && found.until > db.now() ? found : undefined;
+}
+
+/** Mirrors lua/record-summary.lua. */
+function findLoss(
+  db: MemoryDatabase,
+  { conversation: ref, passId, hash, owner }: SummaryLease,
+): 'superseded' | 'gone' | undefined {
+  if (db.isGone(ref)) return 'gone';
+  const { pass, lastEnd } = db.find(ref) ?? {};
+  const isOfPass = pass?.passId === passId || lastEnd?.passId === passId;
+  return isOfPass || isOwn(findSummary(db, ref, hash), owner) ? undefined : 'superseded';
 }

@@ -16,7 +16,7 @@ import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { startIdleTtl } from './idle-ttl.ts';
 import { moveCalls } from './log.ts';
 import { headTurn } from './mailbox.ts';
-import { finishPass, supersedeOwner } from './pass-store.ts';
+import { finishPass, supersedeOwner } from './pass-end.ts';
 import { putVersion } from './put-version.ts';
 
 /** Versions that services ask for, in memory, under the contract suite of test/store. */

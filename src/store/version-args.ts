@@ -1,5 +1,4 @@
 import { versionEvent } from '../domain/event-record.ts';
-import type { Proposal } from '../domain/proposal.ts';
 import { shownKeys, type Version } from '../domain/version.ts';
 import { encodePairs } from './script.ts';
 

@@ -28,7 +28,13 @@ function supportAgent(tool: 'look_up_order' | 'refund') {
         : { content: '', toolCalls: [{ name: tool, arguments: { order: 'A-17' } }] };
     },
   });
-  return defineAgent({ name: 'support', system: 'You support customers.', model, tools: [lookUpOrder, refund], policy: {} });
+  return defineAgent({
+    name: 'support',
+    system: 'You support customers.',
+    model,
+    tools: [lookUpOrder, refund],
+    policy: {},
+  });
 }
 
 let workers: Pick<TestWorkers, 'close'> | undefined;

@@ -1,9 +1,13 @@
 import type { SummarizerChain } from '../../evaluation/evaluated-passes.ts';
-import { createOfflineSummarizers, suggestUsableTokens, weighConversation } from '../../evaluation/offline-agent.ts';
+import {
+  createOfflineSummarizers,
+  type EvaluatedAgent,
+  suggestUsableTokens,
+  weighConversation,
+} from '../../evaluation/offline-agent.ts';
 import { RememberedCounts } from '../../evaluation/remembered-counts.ts';
 import { Replay, type Replayed } from '../../evaluation/replay.ts';
 import { openConversationLine } from '../../wire/conversation-line.ts';
-import type { PreparedAgent } from '../../workers/prepared-agent.ts';
 import { readLines } from '../files.ts';
 import { type Output, reportRefusal, terminal, writeJson } from '../output.ts';
 import { type PolicySource, readTrialPolicy } from '../policy-file.ts';
@@ -24,7 +28,7 @@ export interface ReplayOptions {
 /** A policy that is tried, and what came of it so far. */
 interface Trial {
   readonly name: string;
-  readonly prepared: PreparedAgent;
+  readonly prepared: EvaluatedAgent;
   readonly replayed: ReplayedConversation[];
 }
 

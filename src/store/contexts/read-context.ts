@@ -1,6 +1,5 @@
 import type { Redis } from 'ioredis';
 import { type ContextSource, rangesToRead } from '../../domain/context.ts';
-import { TurnfoldError } from '../../domain/errors.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { ContextReader } from '../../domain/ports/context-store.ts';
 import {

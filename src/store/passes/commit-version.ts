@@ -1,4 +1,3 @@
-import { TurnfoldError } from '../../domain/errors.ts';
 import type { PassLease, VersionCommit, VersionCommitResult } from '../../domain/ports/pass-store.ts';
 import type { Keyspace } from '../keys.ts';
 import { encodePairs, type ScriptDefinition } from '../script.ts';

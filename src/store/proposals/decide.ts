@@ -1,6 +1,5 @@
 import { decisionEvent } from '../../domain/event-record.ts';
 import type { Decision, DecisionResult } from '../../domain/ports/proposal-store.ts';
-import type { Verdict } from '../../domain/proposal.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
 import { decodeForking, type ForkingReply } from '../versions/fork-lease.ts';

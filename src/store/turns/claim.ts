@@ -1,6 +1,6 @@
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { ClaimResult } from '../../domain/ports/turn-store.ts';
-import { POISON_FAILURE, TURN_LIMITS, type TurnFailure } from '../../domain/turn.ts';
+import { POISON_FAILURE, TURN_LIMITS } from '../../domain/turn.ts';
 import type { Keyspace } from '../keys.ts';
 import { RecordFields } from '../record-fields.ts';
 import type { ScriptDefinition } from '../script.ts';
