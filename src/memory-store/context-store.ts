@@ -3,7 +3,7 @@ import type { AppendRequest, AppendResult, ContextReader, ContextStore } from '.
 import { checkHead, START_VERSION } from '../domain/version.ts';
 import { type MemoryConversation, type MemoryDatabase, toConversationState } from './database.ts';
 import { erase } from './erase.ts';
-import { startIdleTtl } from './idle-ttl.ts';
+import { restartIdleTtl } from './idle-ttl.ts';
 import { appendToLog, moveCalls } from './log.ts';
 
 /** Logs, versions and texts in memory, under the contract suite of test/store. */
@@ -71,6 +71,6 @@ function append(db: MemoryDatabase, request: AppendRequest): AppendResult {
   moveCalls(conversation, opens, closes);
   const to = appendToLog(conversation, db.copy(messages), db.now());
   conversation.operations.set(operation, { from: head + 1, to });
-  startIdleTtl(db, conversation);
+  restartIdleTtl(db, conversation);
   return { status: 'appended', from: head + 1, to };
 }

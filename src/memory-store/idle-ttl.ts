@@ -2,26 +2,26 @@ import type { ConversationRef } from '../domain/ids.ts';
 import type { ExpireResult } from '../domain/ports/sweep-store.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { erase } from './erase.ts';
-import { idleMember } from './members.ts';
+import { idleEntry } from './members.ts';
 
 const BUSY_MS = 60_000;
 
 /** Mirrors start_idle_ttl of lua/shared/idle-ttl.lua. */
-export function startIdleTtl(db: MemoryDatabase, conversation: MemoryConversation, given?: number): void {
+export function restartIdleTtl(db: MemoryDatabase, conversation: MemoryConversation, given?: number): void {
   const ms = given ?? conversation.ttl?.ms ?? 0;
   if (ms === 0) {
-    if (conversation.ttl !== undefined) db.ready.delete(idleMember(conversation.ref));
+    if (conversation.ttl !== undefined) db.ready.delete(idleEntry(conversation.ref));
     conversation.ttl = undefined;
     return;
   }
   const ends = db.now() + ms;
   conversation.ttl = { ms, ends };
-  db.ready.set(idleMember(conversation.ref), ends);
+  db.ready.set(idleEntry(conversation.ref), ends);
 }
 
 /** Mirrors lua/expire.lua. An erase is one batch here, so it is never cut off. */
 export function expire(db: MemoryDatabase, ref: ConversationRef, owner: string): ExpireResult {
-  const member = idleMember(ref);
+  const member = idleEntry(ref);
   const conversation = db.find(ref);
   if (conversation?.ttl === undefined) {
     db.ready.delete(member);

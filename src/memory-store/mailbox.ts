@@ -1,15 +1,15 @@
 import type { IdleTtl } from '../domain/idle-ttl.ts';
 import type { AnswerEnd, TurnFailure, WaitKind } from '../domain/turn.ts';
 import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
-import { startIdleTtl } from './idle-ttl.ts';
-import { readyMember } from './members.ts';
+import { restartIdleTtl } from './idle-ttl.ts';
+import { readyEntry } from './members.ts';
 
 export const WAKE_GRACE_MS = 5_000;
 
 /** Mirrors lua/shared/wake.lua. */
 export function wakeTurn(db: MemoryDatabase, conversation: MemoryConversation, wake: string): void {
   conversation.wake = wake;
-  db.ready.set(readyMember('t', conversation.ref), db.now() + WAKE_GRACE_MS);
+  db.ready.set(readyEntry('t', conversation.ref), db.now() + WAKE_GRACE_MS);
 }
 
 /** Mirrors lua/shared/fulfil.lua. */
@@ -71,7 +71,7 @@ export function settleRecord(
   conversation.lastTurn = { state: end.state, settledAt };
   Object.assign(record, end, { settledAt });
   emit(db, conversation, 'turn_settled', { turn: record.turn, state: end.state });
-  startIdleTtl(db, conversation, conversationTtl);
+  restartIdleTtl(db, conversation, conversationTtl);
 }
 
 /** Mirrors lua/shared/settle.lua. */
@@ -81,11 +81,11 @@ export function popHead(db: MemoryDatabase, conversation: MemoryConversation, wa
   conversation.leaseUntil = undefined;
   conversation.attempts = 0;
   if (conversation.mailbox.length === 0) {
-    db.ready.delete(readyMember('t', conversation.ref));
+    db.ready.delete(readyEntry('t', conversation.ref));
     return false;
   }
   if (wake !== undefined) wakeTurn(db, conversation, wake);
-  else db.ready.set(readyMember('t', conversation.ref), db.now() + WAKE_GRACE_MS);
+  else db.ready.set(readyEntry('t', conversation.ref), db.now() + WAKE_GRACE_MS);
   return true;
 }
 

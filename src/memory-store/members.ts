@@ -4,23 +4,23 @@ import type { DueEntry } from '../domain/ports/sweep-store.ts';
 const KINDS: Readonly<Record<string, DueEntry['kind']>> = { t: 'turn', p: 'pass', d: 'scheduled', r: 'idle' };
 
 /** Name of a mailbox (`t`) or of an open pass (`p`) among the due entries. */
-export function readyMember(kind: 't' | 'p', { tenant, id }: ConversationRef): string {
+export function readyEntry(kind: 't' | 'p', { tenant, id }: ConversationRef): string {
   return `${kind}|${tenant}|${id}`;
 }
 
-export function idleMember({ tenant, id }: ConversationRef): string {
+export function idleEntry({ tenant, id }: ConversationRef): string {
   return `r|${tenant}|${id}`;
 }
 
-export function scheduledMember({ tenant, id }: ConversationRef, turn: string): string {
+export function scheduledEntry({ tenant, id }: ConversationRef, turn: string): string {
   return `d|${tenant}|${id}|${turn}`;
 }
 
 export function encodeMember({ kind, conversation, turn = '' }: DueEntry): string {
-  if (kind === 'idle') return idleMember(conversation);
+  if (kind === 'idle') return idleEntry(conversation);
   return kind === 'scheduled'
-    ? scheduledMember(conversation, turn)
-    : readyMember(kind === 'turn' ? 't' : 'p', conversation);
+    ? scheduledEntry(conversation, turn)
+    : readyEntry(kind === 'turn' ? 't' : 'p', conversation);
 }
 
 export function decodeMember(member: string): DueEntry {

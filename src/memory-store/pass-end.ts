@@ -2,9 +2,9 @@ import { isCounted, type PassOutcome, settlesSize } from '../domain/pass.ts';
 import type { PassEndResult, PassLease } from '../domain/ports/pass-store.ts';
 import type { DecisionAnswer } from '../domain/ports/proposal-store.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
-import { startIdleTtl } from './idle-ttl.ts';
+import { restartIdleTtl } from './idle-ttl.ts';
 import { emit, endWait } from './mailbox.ts';
-import { readyMember } from './members.ts';
+import { readyEntry } from './members.ts';
 import { answerDecision } from './proposal-store.ts';
 
 /** Mirrors supersede_owner of lua/shared/pass-fence.lua. */
@@ -30,9 +30,9 @@ export function finishPass(
   const passId = conversation.pass?.passId ?? '';
   answerDecision(conversation, answerOf(outcome, conversation.version));
   conversation.pass = undefined;
-  startIdleTtl(db, conversation);
-  db.ready.delete(readyMember('p', conversation.ref));
-  db.sweeps.delete(readyMember('p', conversation.ref));
+  restartIdleTtl(db, conversation);
+  db.ready.delete(readyEntry('p', conversation.ref));
+  db.sweeps.delete(readyEntry('p', conversation.ref));
   const settles = settlesSize(outcome);
   const isAwaited = endWait(db, conversation, 'compaction', { wake: wakeTurn, isFulfilled: settles });
   if (isCounted(outcome)) {
@@ -43,7 +43,7 @@ export function finishPass(
   return isAwaited;
 }
 
-export function answerOf(outcome: string, version: number): DecisionAnswer {
+function answerOf(outcome: string, version: number): DecisionAnswer {
   if (outcome === 'approved') return { status: 'approved', version };
   return { status: outcome === 'rejected' ? 'rejected' : 'superseded' };
 }

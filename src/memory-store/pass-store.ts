@@ -18,9 +18,9 @@ import type {
 } from '../domain/ports/pass-store.ts';
 import { checkNumber } from '../domain/version.ts';
 import { type MemoryConversation, type MemoryDatabase, type MemoryPass, toConversationState } from './database.ts';
-import { startIdleTtl } from './idle-ttl.ts';
+import { restartIdleTtl } from './idle-ttl.ts';
 import { emit, WAKE_GRACE_MS } from './mailbox.ts';
-import { readyMember } from './members.ts';
+import { readyEntry } from './members.ts';
 import { findEnd, finishPass, supersedeOwner } from './pass-end.ts';
 import { answerDecision, awaitReview, dropProposal, isLeftToReview } from './proposal-store.ts';
 import { putVersion } from './put-version.ts';
@@ -93,7 +93,7 @@ function requestPass(db: MemoryDatabase, request: PassRequest): PassRequestResul
       dropProposal(conversation);
       if (pass.owner === undefined) {
         pass.wake = wake;
-        db.ready.set(readyMember('p', ref), db.now() + WAKE_GRACE_MS);
+        db.ready.set(readyEntry('p', ref), db.now() + WAKE_GRACE_MS);
         return { status: 'joined', passId: pass.passId, needsWake: true };
       }
     }
@@ -102,7 +102,7 @@ function requestPass(db: MemoryDatabase, request: PassRequest): PassRequestResul
   }
   const made = { passId, reasons: [...new Set(reasons)], refusedTokens, calibration, wake };
   conversation.pass = { ...made, attempts: 0, requestedAt: db.now() };
-  db.ready.set(readyMember('p', ref), db.now() + WAKE_GRACE_MS);
+  db.ready.set(readyEntry('p', ref), db.now() + WAKE_GRACE_MS);
   return { status: 'requested', passId, needsWake: true };
 }
 
@@ -119,7 +119,7 @@ function claimPass(
   }
   const pass = conversation?.pass;
   if (conversation === undefined || pass === undefined) {
-    db.ready.delete(readyMember('p', ref));
+    db.ready.delete(readyEntry('p', ref));
     return { status: 'empty' };
   }
   const { leaseUntil = 0, parked } = pass;
@@ -137,7 +137,7 @@ function claimPass(
   pass.isResumed = parked?.job === job;
   pass.parked = undefined;
   pass.releasedBy = undefined;
-  db.sweeps.delete(readyMember('p', ref));
+  db.sweeps.delete(readyEntry('p', ref));
   leasePass(db, conversation, pass, owner);
   return claimed(conversation, pass);
 }
@@ -151,7 +151,7 @@ function takeOverPass(db: MemoryDatabase, { conversation: ref, owner, passId }: 
   supersedeOwner(conversation);
   dropProposal(conversation);
   Object.assign(pass, { passId, attempts: 1, isResumed: false, releasedBy: undefined });
-  db.sweeps.delete(readyMember('p', ref));
+  db.sweeps.delete(readyEntry('p', ref));
   leasePass(db, conversation, pass, owner);
   return claimed(conversation, pass);
 }
@@ -167,7 +167,7 @@ function releasePass(db: MemoryDatabase, lease: PassLease): { readonly status: '
   const { pass } = held;
   const attempts = Math.max(pass.attempts - 1, 0);
   Object.assign(pass, { owner: undefined, leaseUntil: undefined, attempts, releasedBy: lease.owner });
-  db.ready.set(readyMember('p', lease.conversation), db.now());
+  db.ready.set(readyEntry('p', lease.conversation), db.now());
   return { status: 'released' };
 }
 
@@ -185,7 +185,7 @@ function parkPass(
   }
   const untilMs = db.now() + parkMs;
   Object.assign(held.pass, { owner: undefined, leaseUntil: undefined, parked: { job, by: lease.owner, untilMs } });
-  db.ready.set(readyMember('p', lease.conversation), untilMs);
+  db.ready.set(readyEntry('p', lease.conversation), untilMs);
   return { status: 'parked' };
 }
 
@@ -195,7 +195,7 @@ function endPass(db: MemoryDatabase, lease: PassLease, end: PassEnd): PassEndRes
   if (hasNewReasons(held.pass, end)) return { status: 'reasons_added' };
   held.conversation.backoff = end.backoff;
   const isAwaited = finishPass(db, held.conversation, end.outcome.kind, end.wakeTurn);
-  startIdleTtl(db, held.conversation, end.conversationTtl);
+  restartIdleTtl(db, held.conversation, end.conversationTtl);
   return { status: 'ended', ...(isAwaited && { wakeTurn: end.wakeTurn }) };
 }
 
@@ -252,7 +252,7 @@ function hold(db: MemoryDatabase, lease: PassLease): { conversation: MemoryConve
 function leasePass(db: MemoryDatabase, conversation: MemoryConversation, pass: MemoryPass, owner: string): void {
   pass.owner = owner;
   pass.leaseUntil = db.now() + PASS_LIMITS.leaseMs;
-  db.ready.set(readyMember('p', conversation.ref), pass.leaseUntil);
+  db.ready.set(readyEntry('p', conversation.ref), pass.leaseUntil);
 }
 
 function claimed(conversation: MemoryConversation, pass: MemoryPass): PassClaimResult {

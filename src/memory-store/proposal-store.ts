@@ -3,7 +3,7 @@ import type { PassLease, PassLost } from '../domain/ports/pass-store.ts';
 import type { Decision, DecisionAnswer, DecisionResult, ProposalStore } from '../domain/ports/proposal-store.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { emit, WAKE_GRACE_MS } from './mailbox.ts';
-import { readyMember } from './members.ts';
+import { readyEntry } from './members.ts';
 
 const REVIEW = 'review:';
 
@@ -45,7 +45,7 @@ function decideProposal(db: MemoryDatabase, decision: Decision): DecisionResult 
   review.decision = { operation, verdict: structuredClone(verdict) };
   pass.wake = wake;
   pass.parked = undefined;
-  db.ready.set(readyMember('p', ref), db.now() + WAKE_GRACE_MS);
+  db.ready.set(readyEntry('p', ref), db.now() + WAKE_GRACE_MS);
   emit(db, conversation, 'proposal_decided', decisionEvent(id, verdict));
   return { status: 'decided', needsWake: true };
 }
@@ -59,7 +59,7 @@ export function awaitReview(db: MemoryDatabase, { ref, pass }: MemoryConversatio
     attempts: 0,
     parked: { job: REVIEW, by, untilMs },
   });
-  db.ready.set(readyMember('p', ref), untilMs);
+  db.ready.set(readyEntry('p', ref), untilMs);
 }
 
 export function isLeftToReview(db: MemoryDatabase, lease: PassLease, { status }: PassLost): boolean {

@@ -9,7 +9,7 @@ import {
 import type { MemoryDatabase } from './database.ts';
 import { expire } from './idle-ttl.ts';
 import { headTurn, WAKE_GRACE_MS, wakeTurn } from './mailbox.ts';
-import { decodeMember, encodeMember, readyMember, scheduledMember } from './members.ts';
+import { decodeMember, encodeMember, readyEntry, scheduledEntry } from './members.ts';
 
 const FIRST_PUSH_MS = 1_000;
 const LAST_PUSH_MS = 60_000;
@@ -102,7 +102,7 @@ function hasRecord(db: MemoryDatabase, member: string): boolean {
 /** Mirrors lua/shared/lapse.lua. */
 function inspect(db: MemoryDatabase, kind: 'turn' | 'pass', ref: ConversationRef): SweepDecision {
   const found = kind === 'turn' ? findTurn(db, ref) : findPass(db, ref);
-  const member = readyMember(kind === 'turn' ? 't' : 'p', ref);
+  const member = readyEntry(kind === 'turn' ? 't' : 'p', ref);
   if (found === undefined || db.isGone(ref)) {
     db.ready.delete(member);
     return { status: 'quiet' };
@@ -134,7 +134,7 @@ function findPass(db: MemoryDatabase, ref: ConversationRef): Held | undefined {
 }
 
 function promote(db: MemoryDatabase, ref: ConversationRef, turn: string, wake: string): boolean {
-  const member = scheduledMember(ref, turn);
+  const member = scheduledEntry(ref, turn);
   const conversation = db.find(ref);
   const record = conversation?.turnRecords.get(turn);
   if (conversation === undefined || record?.state !== 'scheduled' || db.isGone(ref)) {
@@ -150,6 +150,6 @@ function promote(db: MemoryDatabase, ref: ConversationRef, turn: string, wake: s
   record.state = 'queued';
   const isFirst = conversation.mailbox.push(turn) === 1;
   if (isFirst) wakeTurn(db, conversation, wake);
-  else if (!db.ready.has(readyMember('t', ref))) db.ready.set(readyMember('t', ref), db.now() + WAKE_GRACE_MS);
+  else if (!db.ready.has(readyEntry('t', ref))) db.ready.set(readyEntry('t', ref), db.now() + WAKE_GRACE_MS);
   return isFirst;
 }

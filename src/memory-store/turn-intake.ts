@@ -14,7 +14,7 @@ import { isSettled, type TurnView } from '../domain/turn.ts';
 import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
 import { closeOpenCalls } from './log.ts';
 import { endWait, isRecorded, popHead, raiseEpoch, settleRecord, WAKE_GRACE_MS, wakeTurn } from './mailbox.ts';
-import { readyMember, scheduledMember } from './members.ts';
+import { readyEntry, scheduledEntry } from './members.ts';
 import { shortenWait, viewWaiting } from './waiting.ts';
 
 /** The services' side of turns in memory, under the contract suite of test/store. */
@@ -78,13 +78,13 @@ function accept(db: MemoryDatabase, request: AcceptRequest): AcceptResult {
     suspensions: new Map(),
   });
   if (!isDue) {
-    db.ready.set(scheduledMember(ref, turn), dueAt);
+    db.ready.set(scheduledEntry(ref, turn), dueAt);
     return { status: 'accepted', state, needsWake: false };
   }
   mailbox.push(turn);
   const needsWake = mailbox.length === 1;
   if (needsWake) wakeTurn(db, conversation, wake);
-  else if (!db.ready.has(readyMember('t', ref))) db.ready.set(readyMember('t', ref), db.now() + WAKE_GRACE_MS);
+  else if (!db.ready.has(readyEntry('t', ref))) db.ready.set(readyEntry('t', ref), db.now() + WAKE_GRACE_MS);
   return { status: 'accepted', state, needsWake };
 }
 
@@ -118,7 +118,7 @@ function resume(db: MemoryDatabase, { conversation: ref, turn, answers, wake }: 
   if (!awaited.every((call) => record.answers.has(call))) {
     if (isWaiting) {
       shortenWait(record);
-      db.ready.set(readyMember('t', ref), record.waiting?.until ?? 0);
+      db.ready.set(readyEntry('t', ref), record.waiting?.until ?? 0);
     }
     return { status: 'partial' };
   }
@@ -143,7 +143,7 @@ function cancel(db: MemoryDatabase, ref: ConversationRef, turn: string, wake: st
   }
   const at = conversation.mailbox.indexOf(turn);
   if (at >= 0) conversation.mailbox.splice(at, 1);
-  db.ready.delete(scheduledMember(ref, turn));
+  db.ready.delete(scheduledEntry(ref, turn));
   return { status: 'canceled' };
 }
 

@@ -2,7 +2,7 @@ import type { Lost, TurnLease } from '../domain/ports/turn-store.ts';
 import { TURN_LIMITS } from '../domain/turn.ts';
 import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
 import { headTurn } from './mailbox.ts';
-import { readyMember } from './members.ts';
+import { readyEntry } from './members.ts';
 
 /** Mirrors lua/shared/fence.lua: the record of the lease, or why the lease was lost. */
 export function hold(
@@ -20,5 +20,5 @@ export function hold(
 
 export function extendLease(db: MemoryDatabase, conversation: MemoryConversation): void {
   conversation.leaseUntil = db.now() + TURN_LIMITS.leaseMs;
-  db.ready.set(readyMember('t', conversation.ref), conversation.leaseUntil);
+  db.ready.set(readyEntry('t', conversation.ref), conversation.leaseUntil);
 }

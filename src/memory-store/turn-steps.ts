@@ -2,11 +2,11 @@ import type { Lost, StepOutcome, StepResult, TurnLease } from '../domain/ports/t
 import { isAnswerKind, TURN_LIMITS, type WaitRequest } from '../domain/turn.ts';
 import { type MemoryConversation, type MemoryDatabase, type MemoryTurn, toStepState } from './database.ts';
 import { appendToLog, moveCalls } from './log.ts';
-import { readyMember } from './members.ts';
+import { readyEntry } from './members.ts';
 import { extendLease, hold } from './turn-lease.ts';
 import { emitWait, makeWait } from './waiting.ts';
 
-export function recordStep(db: MemoryDatabase, lease: TurnLease, outcome: StepOutcome): StepResult {
+export function addStep(db: MemoryDatabase, lease: TurnLease, outcome: StepOutcome): StepResult {
   const held = hold(db, lease);
   if ('status' in held) return held;
   const { conversation, record } = held;
@@ -43,7 +43,7 @@ export function recordStep(db: MemoryDatabase, lease: TurnLease, outcome: StepOu
   return { status: 'recorded', conversation: toStepState(conversation) };
 }
 
-export function dropUsedWait(conversation: MemoryConversation, record: MemoryTurn): void {
+function dropUsedWait(conversation: MemoryConversation, record: MemoryTurn): void {
   const { waiting, steps } = record;
   if (waiting === undefined || steps.get(waiting.step)?.status !== 'done') return;
   if (waiting.calls.every(({ id }) => !conversation.openCalls.has(id))) record.waiting = undefined;
@@ -80,7 +80,7 @@ export function suspend(
   conversation.owner = undefined;
   conversation.leaseUntil = undefined;
   conversation.attempts = 0;
-  db.ready.set(readyMember('t', conversation.ref), isOver ? db.now() : waiting.until);
+  db.ready.set(readyEntry('t', conversation.ref), isOver ? db.now() : waiting.until);
   if (!isOver) emitWait(db, conversation, record, request);
   return { status: 'suspended' };
 }

@@ -17,12 +17,12 @@ import { checkNumber } from '../domain/version.ts';
 import { type MemoryConversation, type MemoryDatabase, type MemoryTurn, toConversationState } from './database.ts';
 import { appendToLog, closeOpenCalls } from './log.ts';
 import { headTurn, isRecorded, popHead, raiseEpoch, settleRecord, wakeTurn } from './mailbox.ts';
-import { readyMember } from './members.ts';
+import { readyEntry } from './members.ts';
 import { dropProposal } from './proposal-store.ts';
 import { putVersion } from './put-version.ts';
 import { openMemoryTurnIntake } from './turn-intake.ts';
 import { extendLease, hold } from './turn-lease.ts';
-import { recordStep, suspend } from './turn-steps.ts';
+import { addStep, suspend } from './turn-steps.ts';
 
 /** Turns in memory, under the contract suite of test/store. */
 export function openMemoryTurnStore(db: MemoryDatabase): TurnStore & TurnIntake {
@@ -50,7 +50,7 @@ export function openMemoryTurnStore(db: MemoryDatabase): TurnStore & TurnIntake 
       if (conversation.system?.turn !== lease.turn) conversation.system = { turn: lease.turn, text };
       return { status: 'kept', system: conversation.system?.text ?? text };
     },
-    recordStep: async (lease, outcome) => recordStep(db, lease, outcome),
+    recordStep: async (lease, outcome) => addStep(db, lease, outcome),
     suspend: async (lease, wait) => suspend(db, lease, wait),
     heartbeat: async (lease) => {
       const held = hold(db, lease);
@@ -79,7 +79,7 @@ function claim(db: MemoryDatabase, ref: ConversationRef, owner: string, wake: st
   }
   const record = conversation && headTurn(conversation);
   if (conversation === undefined || record === undefined) {
-    db.ready.delete(readyMember('t', ref));
+    db.ready.delete(readyEntry('t', ref));
     return { status: 'empty' };
   }
   const leaseUntil = conversation.leaseUntil ?? 0;
@@ -89,7 +89,7 @@ function claim(db: MemoryDatabase, ref: ConversationRef, owner: string, wake: st
   }
   const { waiting } = record;
   if (record.state === 'waiting' && waiting && !waiting.isOver && waiting.until > db.now()) {
-    db.ready.set(readyMember('t', ref), waiting.until);
+    db.ready.set(readyEntry('t', ref), waiting.until);
     return { status: 'waiting', untilMs: waiting.until };
   }
   const isLast = conversation.attempts >= TURN_LIMITS.maxAttempts;
@@ -109,7 +109,7 @@ function takeHead(
   conversation.isAlone = false;
   conversation.owner = owner;
   conversation.poisoned = undefined;
-  db.sweeps.delete(readyMember('t', conversation.ref));
+  db.sweeps.delete(readyEntry('t', conversation.ref));
   extendLease(db, conversation);
   const { input } = record;
   if (input !== undefined) {
@@ -145,7 +145,7 @@ function release(db: MemoryDatabase, lease: TurnLease, wake: string): { readonly
   conversation.owner = undefined;
   conversation.leaseUntil = undefined;
   wakeTurn(db, conversation, wake);
-  db.ready.set(readyMember('t', conversation.ref), db.now());
+  db.ready.set(readyEntry('t', conversation.ref), db.now());
   return { status: 'released' };
 }
 
@@ -164,7 +164,7 @@ function rollBackVersion(db: MemoryDatabase, lease: TurnLease, rollback: Version
   const { pass } = conversation;
   if (pass?.review !== undefined || pass?.parked !== undefined) {
     dropProposal(conversation);
-    if (pass.owner === undefined) db.ready.set(readyMember('p', conversation.ref), db.now());
+    if (pass.owner === undefined) db.ready.set(readyEntry('p', conversation.ref), db.now());
   }
   conversation.quarantine = { version: version.number, segments: refusedSegments };
   putVersion(db, conversation, version, keepVersions);

@@ -13,7 +13,7 @@ import {
 } from '../domain/ports/version-store.ts';
 import { checkNumber, type Version } from '../domain/version.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
-import { startIdleTtl } from './idle-ttl.ts';
+import { restartIdleTtl } from './idle-ttl.ts';
 import { moveCalls } from './log.ts';
 import { headTurn } from './mailbox.ts';
 import { finishPass, supersedeOwner } from './pass-end.ts';
@@ -26,9 +26,9 @@ export function openMemoryVersionStore(db: MemoryDatabase): VersionStore {
       checkNumber(replacement);
       return replaceVersion(db, replacement);
     },
-    startIdleTtl: async (ref) => {
+    restartIdleTtl: async (ref) => {
       const conversation = db.find(ref);
-      if (conversation?.ttl !== undefined) startIdleTtl(db, conversation);
+      if (conversation?.ttl !== undefined) restartIdleTtl(db, conversation);
     },
     readTexts: async (ref) => {
       const { summaries, texts } = db.find(ref) ?? { summaries: new Map(), texts: new Map() };
@@ -59,7 +59,7 @@ function replaceVersion(db: MemoryDatabase, replacement: VersionReplacement): Ve
   for (const number of [expectedVersion, version.number]) if (number > 0) conversation.points.add(number);
   putVersion(db, conversation, version, keepVersions);
   conversation.backoff = replacement.backoff;
-  startIdleTtl(db, conversation);
+  restartIdleTtl(db, conversation);
   const answer = { version: version.number, ...(isAwaited && { wakeTurn: replacement.wakeTurn }) };
   conversation.replacements.set(operation, answer);
   return { status: 'replaced', ...answer };
@@ -96,7 +96,7 @@ function beginFork(db: MemoryDatabase, begin: ForkBegin): ForkBeginResult {
   }
   const made = db.open(ref, agent);
   made.fork = { operation, plan, isOpen: true, until };
-  startIdleTtl(db, made, conversationTtl);
+  restartIdleTtl(db, made, conversationTtl);
   return { status: 'copying', copied: 0, plan };
 }
 
@@ -138,7 +138,7 @@ function endFork(
   putVersion(db, conversation, version, PASS_LIMITS.keepVersions);
   conversation.passed = { head, turns: conversation.turns };
   if (conversation.fork !== undefined) conversation.fork = { ...conversation.fork, isOpen: false };
-  startIdleTtl(db, conversation);
+  restartIdleTtl(db, conversation);
   return { status: 'done' };
 }
 
