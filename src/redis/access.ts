@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { refusalError } from '../domain/redis-refusal.ts';
+import { refusalError } from './errors.ts';
 
 /** Stands for a key of turnfold in the commands below. */
 const KEY = '$key';

@@ -3,12 +3,12 @@ import { TurnfoldError } from '../domain/errors.ts';
 import {
   REDIS_ADDRESS_FORMS,
   type RedisAddress,
+  type RedisLocation,
   type RedisNode,
   readRedisAddress,
   usesTls,
-} from '../domain/redis-address.ts';
-import type { RedisLocation } from '../domain/redis-tls.ts';
-import { makeTlsOptions } from './tls-options.ts';
+} from './address.ts';
+import { makeTlsOptions } from './tls.ts';
 
 export interface ConnectionTerms {
   /** a command fails while Redis is away; otherwise it waits until Redis is back */

@@ -1,6 +1,6 @@
 import type { ConversationRef } from '../domain/ids.ts';
-import type { RedisLocation } from '../domain/redis-tls.ts';
 import { openWakeQueue } from '../queue/wake-queue.ts';
+import type { RedisLocation } from '../redis/address.ts';
 import { openInspection } from '../store/inspection/open-inspection.ts';
 
 /** Whose work a Redis holds already. */

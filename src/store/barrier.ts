@@ -1,8 +1,9 @@
 import type { Redis } from 'ioredis';
 import type { Durability, Told } from '../domain/durability.ts';
 import { TurnfoldError } from '../domain/errors.ts';
+import { connect, duplicateConnection } from '../redis/connection.ts';
 import { BarrierLane } from './barrier-lane.ts';
-import { callRedisOnce, connect, duplicateConnection } from './connection.ts';
+import { callStoreOnce } from './corrupt-record.ts';
 import { decodeReply, encodeArguments, loadScript, type ScriptDefinition } from './script.ts';
 
 /**
@@ -68,7 +69,7 @@ export class Barrier {
   ): GuardedScript<Input, Reply> {
     const script = loadScript(definition);
     return async (input) => {
-      const { reply, shortfall } = await callRedisOnce(() =>
+      const { reply, shortfall } = await callStoreOnce(() =>
         this.#pickLane().run({ script, args: encodeArguments(script, input), mark: markOf(input) }),
       );
       const decoded = decodeReply(script, reply, input);
@@ -87,7 +88,7 @@ export class Barrier {
 
 async function checkKnowsDisks(redis: Redis): Promise<void> {
   try {
-    await callRedisOnce(() => redis.call('waitaof', [1, 0, 1]));
+    await callStoreOnce(() => redis.call('waitaof', [1, 0, 1]));
   } catch (cause) {
     const need = NEEDS.find(({ error }) => cause instanceof Error && error.test(cause.message))?.need;
     if (need === undefined) throw cause;

@@ -1,19 +1,18 @@
 import type { Durability } from '../domain/durability.ts';
 import type { PresenceStore } from '../domain/ports/presence-store.ts';
 import type { TextListener } from '../domain/ports/text-deltas.ts';
-import type { RedisLocation } from '../domain/redis-tls.ts';
 import { checkAccess } from '../redis/access.ts';
+import type { RedisLocation } from '../redis/address.ts';
+import { callRedis, connect, openConnection } from '../redis/connection.ts';
+import { checkServer, type MemoryUse, readMemory } from '../redis/server-checks.ts';
+import { Subscriber } from '../redis/subscriber.ts';
 import { Barrier } from './barrier.ts';
-import { checkServer } from './check-server.ts';
-import { callRedis, connect, openConnection } from './connection.ts';
 import { openDatabase } from './database.ts';
 import { guardStore } from './guarded-store.ts';
 import { openMeasures, type StoreMeasures } from './measures/measures.ts';
-import { type MemoryUse, readMemory } from './memory.ts';
 import { type Notices, openNotices } from './notices.ts';
 import { openStore, type Store } from './open-store.ts';
 import { openPresence } from './presence/presence-store.ts';
-import { Subscriber } from './subscriber.ts';
 import { openTextListener } from './text-deltas.ts';
 
 export interface StoreOptions extends RedisLocation {

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { TurnfoldError } from '../domain/errors.ts';
+import { callRedis, callRedisOnce } from '../redis/connection.ts';
 
 /**
  * @param field '' where the whole key is at fault
@@ -20,8 +21,25 @@ const OTHER_TYPE = /^WRONGTYPE/;
 /** What Redis says when a command, or a script of ours, computes with a value of another form. */
 const OTHER_FORM = /^ERR (user_script:\d+: |(hash )?value is not (an integer|a valid float)|increment or decrement)/;
 
-/** The failure of a command as `corrupt_record`, where a record is at fault. */
-export function findCorruption(cause: unknown): TurnfoldError | undefined {
+/** Like `callRedis`, and codes the failure of a command on a corrupt record as `corrupt_record`. */
+export async function callStore<T>(call: () => Promise<T>): Promise<T> {
+  return await nameCorruption(callRedis(call));
+}
+
+/** Like `callStore`, for a call that must not be repeated on another connection. */
+export async function callStoreOnce<T>(call: () => Promise<T>): Promise<T> {
+  return await nameCorruption(callRedisOnce(call));
+}
+
+async function nameCorruption<T>(called: Promise<T>): Promise<T> {
+  try {
+    return await called;
+  } catch (error) {
+    throw findCorruption(error) ?? error;
+  }
+}
+
+function findCorruption(cause: unknown): TurnfoldError | undefined {
   if (!(cause instanceof Error)) return undefined;
   const [, key, field = ''] = NAMED.exec(cause.message) ?? [];
   if (key !== undefined) {

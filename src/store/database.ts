@@ -1,10 +1,9 @@
 import { type Redis, ReplyError } from 'ioredis';
 import { TurnfoldError } from '../domain/errors.ts';
-import { callRedis } from './connection.ts';
+import { checkEviction, checkServerVersion } from '../redis/server-checks.ts';
+import { callStore } from './corrupt-record.ts';
 import { Keyspace, STORE_SCHEMA } from './keys.ts';
-import { checkEviction } from './memory.ts';
 import { bindScript, type ScriptDefinition } from './script.ts';
-import { checkServerVersion } from './server-version.ts';
 
 export interface DatabaseSettings {
   /** how many shards conversations are spread over; written once, by the first that opens a database */
@@ -47,7 +46,7 @@ async function checkNumber(redis: Redis): Promise<void> {
   const { db: number = 0 } = redis.options;
   if (number === 0) return;
   try {
-    await callRedis(() => redis.select(number));
+    await callStore(() => redis.select(number));
   } catch (cause) {
     if (!(cause instanceof ReplyError)) throw cause;
     const field = 'redisUrl';

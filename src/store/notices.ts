@@ -1,6 +1,6 @@
 import type { ConversationRef } from '../domain/ids.ts';
+import type { Subscriber } from '../redis/subscriber.ts';
 import type { Keyspace } from './keys.ts';
-import type { Subscriber } from './subscriber.ts';
 
 /** Listens for events of conversations while somebody waits for one. A notice may be lost: who waits also looks. */
 export interface Notices {

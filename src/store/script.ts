@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { isTurnfoldError, type TurnfoldError } from '../domain/errors.ts';
-import { callRedis } from './connection.ts';
-import { corruptRecord, findKeyOfOtherType } from './corrupt-record.ts';
+import { callStore, corruptRecord, findKeyOfOtherType } from './corrupt-record.ts';
 
 /** How long an operation's answer is known. */
 export const OPERATION_MS = 86_400_000;
@@ -41,7 +40,7 @@ export async function runScript<Input, Reply>(
 async function callScript<Input, Reply>(redis: Redis, script: Script<Input, Reply>, input: Input): Promise<unknown> {
   const args = encodeArguments(script, input);
   try {
-    return await callRedis(async () => {
+    return await callStore(async () => {
       try {
         return await redis.call('evalsha', [script.sha, ...args]);
       } catch (error) {
@@ -51,7 +50,7 @@ async function callScript<Input, Reply>(redis: Redis, script: Script<Input, Repl
     });
   } catch (error) {
     if (!isUnnamed(error)) throw error;
-    const key = await callRedis(() => findKeyOfOtherType(redis, script.keys(input)));
+    const key = await callStore(() => findKeyOfOtherType(redis, script.keys(input)));
     throw key === undefined ? error : corruptRecord(key, '', 'the key has another type than it should', error.cause);
   }
 }

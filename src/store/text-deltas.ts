@@ -1,16 +1,15 @@
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../domain/ids.ts';
 import { type TextDelta, type TextListener, type TextPublisher, textDeltaSchema } from '../domain/ports/text-deltas.ts';
-import { callRedis } from './connection.ts';
+import { publish, type Subscriber } from '../redis/subscriber.ts';
+import { callStore } from './corrupt-record.ts';
 import type { Keyspace } from './keys.ts';
-import { publish } from './publish.ts';
-import type { Subscriber } from './subscriber.ts';
 
 /** Over the connection of the scripts, so that what is recorded is never told of before its text. */
 export function openTextPublisher(redis: Redis, keyspace: Keyspace): TextPublisher {
   return {
     async publishText(conversation, delta) {
-      await callRedis(() => publish(redis, nameChannel(redis, keyspace, conversation), JSON.stringify(delta)));
+      await callStore(() => publish(redis, nameChannel(redis, keyspace, conversation), JSON.stringify(delta)));
     },
   };
 }

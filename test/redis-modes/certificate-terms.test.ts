@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { readCertificateTerms } from '../../src/redis/certificate-terms.ts';
+import { readCertificateTerms } from '../../src/redis/tls.ts';
 import { examineCertificates } from '../../src/runtime/doctor/certificates.ts';
 import { createAuthority, findTlsObstacle } from './certificates.ts';
 import { startServer } from './servers.ts';

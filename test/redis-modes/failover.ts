@@ -3,7 +3,7 @@ import { type OpenClient, openClient } from '../../src/client/index.ts';
 import type { Agent } from '../../src/domain/agent.ts';
 import type { Durability } from '../../src/domain/durability.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
-import type { RedisTls } from '../../src/domain/redis-tls.ts';
+import type { RedisTls } from '../../src/redis/address.ts';
 import { ROLES, startWorkers } from '../../src/runtime/start-workers.ts';
 import { agentOf } from '../runtime/agents.ts';
 import { until } from './servers.ts';

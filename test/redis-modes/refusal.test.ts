@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openClient } from '../../src/client/index.ts';
-import type { RedisLocation } from '../../src/domain/redis-tls.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
-import { findRefusal } from '../../src/redis/refusal.ts';
+import type { RedisLocation } from '../../src/redis/address.ts';
+import { findRefusal } from '../../src/redis/find-refusal.ts';
 import { type Authority, createAuthority, findTlsObstacle } from './certificates.ts';
 import { type Server, type ServerTls, startServer } from './servers.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openClient } from '../../src/client/index.ts';
-import type { RedisTls } from '../../src/domain/redis-tls.ts';
+import type { RedisTls } from '../../src/redis/address.ts';
 import { ROLES, startWorkers } from '../../src/runtime/start-workers.ts';
 import { agentOf } from '../runtime/agents.ts';
 import { type Authority, createAuthority, findTlsObstacle } from './certificates.ts';

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { forkConversation } from '../../src/client/forks.ts';
 import type { ClientPorts } from '../../src/client/ports.ts';
 import { type ConversationRef, nameConversation } from '../../src/domain/ids.ts';
-import { checkEviction, readMemory } from '../../src/store/memory.ts';
+import { checkEviction, readMemory } from '../../src/redis/server-checks.ts';
+import { Subscriber } from '../../src/redis/subscriber.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import { Subscriber } from '../../src/store/subscriber.ts';
 import { openTextListener, openTextPublisher } from '../../src/store/text-deltas.ts';
 import { describeStore, STORE_ROOMS } from './contract/store.ts';
 import { describeTextDeltas } from './contract/text-deltas.ts';

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, test } from 'vitest';
-import { callRedis, openConnection } from '../../src/store/connection.ts';
+import { callRedis, openConnection } from '../../src/redis/connection.ts';
 import { findClosedPort } from '../local-redis/fixture.ts';
 
 test('an outage is told once, however often the connection tries to come back', async () => {

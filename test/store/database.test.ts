@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, expect, inject, test } from 'vitest';
-import { openConnection } from '../../src/store/connection.ts';
+import { openConnection } from '../../src/redis/connection.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { STORE_SCHEMA } from '../../src/store/keys.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
+import { Subscriber } from '../../src/redis/subscriber.ts';
 import { openNotices } from '../../src/store/notices.ts';
-import { Subscriber } from '../../src/store/subscriber.ts';
 import { openSuiteRedis } from './open-redis.ts';
 import { newConversation } from './samples.ts';
 

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { inject } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import { openConnection } from '../../src/store/connection.ts';
+import { openConnection } from '../../src/redis/connection.ts';
 import { Keyspace } from '../../src/store/keys.ts';
 
 const SUITE_SHARDS = 4;

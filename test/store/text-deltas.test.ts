@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
-import { Subscriber } from '../../src/store/subscriber.ts';
+import { Subscriber } from '../../src/redis/subscriber.ts';
 import { openTextListener, openTextPublisher } from '../../src/store/text-deltas.ts';
 import { MemoryTextChannel } from '../fakes/store/text-channel.ts';
 import { delta, describeTextDeltas, hearFrom, newConversation } from './contract/text-deltas.ts';

@@ -1,5 +1,5 @@
 import { DEFAULT_REDIS_URL, readConfig, readEnvironment } from '../../config.ts';
-import type { RedisLocation } from '../../domain/redis-tls.ts';
+import type { RedisLocation } from '../../redis/address.ts';
 import { type Inspection, openInspection } from '../../store/inspection/open-inspection.ts';
 import type { DoctorOptions } from './doctor.ts';
 

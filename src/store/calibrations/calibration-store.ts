@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { CalibrationStore } from '../../domain/ports/calibration-store.ts';
-import { callRedis } from '../connection.ts';
+import { callStore } from '../corrupt-record.ts';
 import type { Keyspace } from '../keys.ts';
 import { bindScript, type ScriptDefinition } from '../script.ts';
 
@@ -15,7 +15,7 @@ export function openCalibrationStore(redis: Redis, keyspace: Keyspace): Calibrat
   return {
     observeCalibration: (model, ratio) => observe({ model, ratio }),
     readCalibrations: async () => {
-      const hash = await callRedis(() => redis.hgetall(keyspace.calibrations()));
+      const hash = await callStore(() => redis.hgetall(keyspace.calibrations()));
       const factors = Object.entries(hash).map(([model, text]) => [model, Number(text.split(' ')[0])] as const);
       // A corrupt one starts again from 1 at the next observation; the others count meanwhile.
       return new Map(factors.filter(([, factor]) => factor > 0 && factor < Number.POSITIVE_INFINITY));

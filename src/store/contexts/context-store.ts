@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { ContextStore } from '../../domain/ports/context-store.ts';
-import { callRedis } from '../connection.ts';
 import { decodeConversation } from '../conversation-record.ts';
+import { callStore } from '../corrupt-record.ts';
 import type { Keyspace } from '../keys.ts';
 import { RecordFields } from '../record-fields.ts';
 import { bindScript } from '../script.ts';
@@ -17,13 +17,13 @@ export function openContextStore(redis: Redis, keyspace: Keyspace): ContextStore
   return {
     readConversation: async (conversation) => {
       const key = keyspace.key(conversation, 'c');
-      const values = new Map(Object.entries(await callRedis(() => redis.hgetall(key))));
+      const values = new Map(Object.entries(await callStore(() => redis.hgetall(key))));
       return values.size === 0 ? undefined : decodeConversation(new RecordFields(key, values));
     },
     readContext: bindReadContext(redis, keyspace),
     readLog: bindReadLog(redis, keyspace),
     readText: async (conversation, hash) =>
-      (await callRedis(() => redis.hget(keyspace.key(conversation, 'cp'), `x:${hash}`))) ?? undefined,
+      (await callStore(() => redis.hget(keyspace.key(conversation, 'cp'), `x:${hash}`))) ?? undefined,
     readSystem: (conversation) => readSystem(redis, keyspace, conversation),
     append: bindScript(redis, appendLog(keyspace)),
     listVersions: (conversation) => listVersionRecords(redis, keyspace, conversation),

@@ -4,8 +4,7 @@ import { TurnfoldError } from '../../domain/errors.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { ContextReader } from '../../domain/ports/context-store.ts';
 import { type SeqRange, START_VERSION, type Summary, summarySchema, type Version } from '../../domain/version.ts';
-import { callRedis } from '../connection.ts';
-import { corruptRecord } from '../corrupt-record.ts';
+import { callStore, corruptRecord } from '../corrupt-record.ts';
 import { decodeVersion } from '../decode-version.ts';
 import type { Keyspace } from '../keys.ts';
 import { MAX_SEQ, readJson } from '../record-fields.ts';
@@ -110,7 +109,7 @@ function findMissing(ranges: readonly SeqRange[], { length }: readonly unknown[]
 async function readSummaries(redis: Redis, key: string, version: Version): Promise<Map<string, Summary>> {
   const names = shownKeys(version);
   if (names.length === 0) return new Map();
-  const texts = await callRedis(() => redis.hmget(key, ...names.map((name) => `k:${name}`)));
+  const texts = await callStore(() => redis.hmget(key, ...names.map((name) => `k:${name}`)));
   return new Map(
     names.flatMap((name, index): [string, Summary][] => {
       const text = texts[index] ?? null;

@@ -3,7 +3,7 @@ import type { ConversationRef } from '../../domain/ids.ts';
 import type { Sliced } from '../../domain/sliced.ts';
 import type { Version } from '../../domain/version.ts';
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
-import { callRedis } from '../connection.ts';
+import { callStore } from '../corrupt-record.ts';
 import { decodeVersion } from '../decode-version.ts';
 import type { Keyspace } from '../keys.ts';
 
@@ -14,7 +14,7 @@ export async function listVersionRecords(
   conversation: ConversationRef,
 ): Promise<Version[]> {
   const key = keyspace.key(conversation, 'ver');
-  const texts = Object.entries(await callRedis(() => redis.hgetall(key)));
+  const texts = Object.entries(await callStore(() => redis.hgetall(key)));
   const versions = await eventLoopShare.run(decodeInSlices(key, texts));
   return versions.toSorted((a, b) => a.number - b.number);
 }
@@ -36,6 +36,6 @@ export async function readVersion(
   number: number,
 ): Promise<Version | undefined> {
   const [key, field] = [keyspace.key(conversation, 'ver'), String(number)];
-  const text = await callRedis(() => redis.hget(key, field));
+  const text = await callStore(() => redis.hget(key, field));
   return text === null ? undefined : decodeVersion({ key, field }, text);
 }

@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
 import type { Redis } from 'ioredis';
-import { callRedis } from '../connection.ts';
+import { callRedis } from '../../redis/connection.ts';
+import { askMasters } from '../../redis/servers.ts';
 import { readLua } from '../script.ts';
-import { askMasters } from '../server-info.ts';
 
 /** Has every server compile every script of the store, and runs none. @returns how many there are */
 export async function loadScripts(redis: Redis): Promise<number> {

@@ -1,16 +1,16 @@
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { ShardMeasure } from '../../domain/ports/sweep-store.ts';
-import type { RedisLocation } from '../../domain/redis-tls.ts';
 import { checkAccess } from '../../redis/access.ts';
-import { callRedis, connect, openConnection } from '../connection.ts';
+import type { RedisLocation } from '../../redis/address.ts';
+import { connect, openConnection } from '../../redis/connection.ts';
+import { type AnswerTimes, measureAnswers, readServerFacts, type ServerFacts } from '../../redis/server-facts.ts';
+import { type MasterAnswers, unlessForbidden } from '../../redis/servers.ts';
+import { callStore } from '../corrupt-record.ts';
 import { Keyspace, STORE_SCHEMA } from '../keys.ts';
-import { type MasterAnswers, unlessForbidden } from '../server-info.ts';
 import { openSweepStore } from '../sweep/sweep-store.ts';
-import { type AnswerTimes, measureAnswers } from './answer-times.ts';
 import { loadScripts } from './load-scripts.ts';
 import { listQuarantined, type QuarantinedRecord, type Release, releaseQuarantined } from './quarantined.ts';
-import { readServerFacts, type ServerFacts } from './server-facts.ts';
 import { listWaitingAgents } from './waiting-agents.ts';
 
 export interface DatabaseFacts {
@@ -55,7 +55,7 @@ export async function openInspection(location: RedisLocation): Promise<Inspectio
   }
   return {
     readServers: () => readServerFacts(redis),
-    checkAccess: () => callRedis(() => checkAccess(redis)),
+    checkAccess: () => callStore(() => checkAccess(redis)),
     measureAnswers: (count) => measureAnswers(redis, count),
     canWaitForDisks: () => canWaitForDisks(redis),
     loadScripts: () => loadScripts(redis),
@@ -69,13 +69,13 @@ export async function openInspection(location: RedisLocation): Promise<Inspectio
 }
 
 async function canWaitForDisks(redis: Redis): Promise<boolean | undefined> {
-  const answer = await callRedis(() => unlessForbidden(redis.call('command', ['info', 'waitaof'])));
+  const answer = await callStore(() => unlessForbidden(redis.call('command', ['info', 'waitaof'])));
   return answer === undefined ? undefined : Array.isArray(answer) && answer[0] !== null;
 }
 
 async function readDatabase(redis: Redis): Promise<DatabaseFacts | undefined> {
   const key = new Keyspace(1).database();
-  const [schema, shards] = await callRedis(() => redis.hmget(key, 'schema', 'shards'));
+  const [schema, shards] = await callStore(() => redis.hmget(key, 'schema', 'shards'));
   if (!schema || !shards) return undefined;
   return { schema: Number(schema), shards: Number(shards), knownSchema: STORE_SCHEMA };
 }

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { callRedis } from '../connection.ts';
+import { callStore } from '../corrupt-record.ts';
 import type { Keyspace } from '../keys.ts';
 import { bindScript, type ScriptDefinition } from '../script.ts';
 
@@ -20,7 +20,7 @@ const MOST_RECORDS = 100;
 export async function listQuarantined(redis: Redis, keyspace: Keyspace): Promise<QuarantinedRecord[]> {
   const readShard = async (shard: number): Promise<QuarantinedRecord[]> => {
     const key = keyspace.quarantined(shard);
-    const [, flat] = await callRedis(() => redis.hscan(key, '0', 'COUNT', MOST_RECORDS));
+    const [, flat] = await callStore(() => redis.hscan(key, '0', 'COUNT', MOST_RECORDS));
     return flat.flatMap((name, at) => (at % 2 === 0 ? [readNote(shard, name, flat[at + 1] ?? '')] : []));
   };
   return (await Promise.all(keyspace.shardNumbers().map(readShard))).flat();

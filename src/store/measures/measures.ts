@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
+import { measureServerLoad, pingServers, type ServerLoad } from '../../redis/server-facts.ts';
 import type { Keyspace } from '../keys.ts';
 import { bindScript } from '../script.ts';
 import { holdMeasuring } from './hold-measuring.ts';
-import { measureServerLoad, pingServers, type ServerLoad } from './server-load.ts';
 
 /** What gauges need of Redis besides the store. */
 export interface StoreMeasures {

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { LostWorker, PresenceStore, WorkerPresence } from '../../domain/ports/presence-store.ts';
-import { callRedis } from '../connection.ts';
+import { callStore } from '../corrupt-record.ts';
 import type { Keyspace } from '../keys.ts';
 import { bindScript, type ScriptDefinition } from '../script.ts';
 
@@ -14,7 +14,7 @@ export function openPresence(redis: Redis, keyspace: Keyspace): PresenceStore {
   return {
     renewPresence: (presence, lostAfterMs) => renew({ presence, lostAfterMs }),
     endPresence: async (presence) => {
-      await callRedis(() => redis.zrem(keyspace.workers(), encodeMember(presence)));
+      await callStore(() => redis.zrem(keyspace.workers(), encodeMember(presence)));
     },
   };
 }

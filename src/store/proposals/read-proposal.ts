@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { ProposalStore } from '../../domain/ports/proposal-store.ts';
-import { callRedis } from '../connection.ts';
+import { callStore } from '../corrupt-record.ts';
 import type { Keyspace } from '../keys.ts';
 import { decodeProposal, decodeReasons } from '../passes/pass-record.ts';
 import { RecordFields } from '../record-fields.ts';
@@ -11,7 +11,7 @@ const FIELDS = ['proposal', 'passId', 'reasons', 'proposedAt', 'expiresAt', 'dec
 export function bindReadProposal(redis: Redis, keyspace: Keyspace): ProposalStore['readProposal'] {
   return async (conversation) => {
     const key = keyspace.key(conversation, 'pass');
-    const pass = RecordFields.ofValues(key, FIELDS, await callRedis(() => redis.hmget(key, ...FIELDS)));
+    const pass = RecordFields.ofValues(key, FIELDS, await callStore(() => redis.hmget(key, ...FIELDS)));
     if (!pass.has('proposal')) return undefined;
     return {
       proposal: decodeProposal(pass),

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { SummaryStore } from '../../domain/ports/summary-store.ts';
-import { callRedis } from '../connection.ts';
+import { callStore } from '../corrupt-record.ts';
 import type { Keyspace } from '../keys.ts';
 import { bindScript } from '../script.ts';
 import { claimSummary } from './claim.ts';
@@ -21,7 +21,7 @@ export function openSummaryStore(redis: Redis, keyspace: Keyspace): SummaryStore
     readSummaries: async (conversation, hashes) => {
       if (hashes.length === 0) return [];
       const keys = hashes.map((hash) => keyspace.summary(conversation, hash));
-      const texts = await callRedis(() => redis.mget(...keys));
+      const texts = await callStore(() => redis.mget(...keys));
       return keys.map((key, at) => decodeRecord(texts[at], key));
     },
     claimSummary: (conversation, hash, owner) => claim({ conversation, hash, owner }),
@@ -31,7 +31,7 @@ export function openSummaryStore(redis: Redis, keyspace: Keyspace): SummaryStore
       await release({ conversation, hash, owner });
     },
     readPart: async (conversation, key) =>
-      (await callRedis(() => redis.get(keyspace.summary(conversation, partHash(key))))) ?? undefined,
+      (await callStore(() => redis.get(keyspace.summary(conversation, partHash(key))))) ?? undefined,
     recordPart: (lease, key, text) => keepPart({ lease, key, text }),
   };
 }

@@ -1,9 +1,9 @@
 import type { ShardMeasure } from '../../domain/ports/sweep-store.ts';
-import { outageBecause } from '../../domain/redis-errors.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
+import { outageBecause } from '../../redis/errors.ts';
+import { hear, MEASURED_MS } from '../../redis/servers.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
-import { hear, MEASURED_MS } from '../server-info.ts';
 
 /** More than this are not told apart by kind: that many overdue in one shard are trouble enough. */
 const COUNTED = 1_000;

@@ -1,6 +1,6 @@
 import { isTurnfoldError } from '../../domain/errors.ts';
 import type { DueEntry, SetAside, Sweep } from '../../domain/ports/sweep-store.ts';
-import { inTime } from '../deadline.ts';
+import { inTime } from '../../redis/servers.ts';
 
 export interface ShardSweep {
   readonly due: readonly DueEntry[];

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { Briefing, KeepSystemResult, Lost, TurnLease } from '../../domain/ports/turn-store.ts';
-import { callRedis } from '../connection.ts';
+import { callStore } from '../corrupt-record.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
 import { turnLeaseArgs } from './lease.ts';
@@ -35,7 +35,7 @@ export async function readBriefing(
   turn: string,
 ): Promise<Briefing> {
   const key = keyspace.key(conversation, 'cp');
-  const [context, kept] = await callRedis(() => redis.hmget(key, contextField(turn), SYSTEM));
+  const [context, kept] = await callStore(() => redis.hmget(key, contextField(turn), SYSTEM));
   const isOfTurn = typeof kept === 'string' && kept.startsWith(`${turn}\n`);
   return {
     ...(typeof context === 'string' && { context }),
@@ -49,6 +49,6 @@ export async function readSystem(
   keyspace: Keyspace,
   conversation: ConversationRef,
 ): Promise<string | undefined> {
-  const kept = await callRedis(() => redis.hget(keyspace.key(conversation, 'cp'), SYSTEM));
+  const kept = await callStore(() => redis.hget(keyspace.key(conversation, 'cp'), SYSTEM));
   return typeof kept === 'string' ? kept.slice(kept.indexOf('\n') + 1) : undefined;
 }

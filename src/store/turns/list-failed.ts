@@ -3,7 +3,7 @@ import { isTurnfoldError } from '../../domain/errors.ts';
 import { nameConversation } from '../../domain/ids.ts';
 import type { FailedQuery, FailedTurn } from '../../domain/ports/turn-store.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
-import { callRedis } from '../connection.ts';
+import { callStore } from '../corrupt-record.ts';
 import type { Keyspace } from '../keys.ts';
 import { RecordFields } from '../record-fields.ts';
 import { FailedEntries, type FailedEntry } from './failed-entries.ts';
@@ -18,7 +18,7 @@ const READS = 200;
  */
 export async function listFailed(redis: Redis, keyspace: Keyspace, query: FailedQuery): Promise<FailedTurn[]> {
   const found = new Map<string, FailedTurn>();
-  return callRedis(async () => {
+  return callStore(async () => {
     const since = Math.max(query.since, await readKeptSince(redis));
     const entries = new FailedEntries(redis, keyspace, { ...query, since });
     const count = query.code === undefined ? Math.min(query.limit, READS) : READS;
@@ -54,7 +54,7 @@ async function readFailed(
 ): Promise<FailedTurn | undefined> {
   try {
     const key = keyspace.turn(conversation, turn);
-    const fields = RecordFields.ofValues(key, FIELDS, await callRedis(() => redis.hmget(key, ...FIELDS)));
+    const fields = RecordFields.ofValues(key, FIELDS, await callStore(() => redis.hmget(key, ...FIELDS)));
     if (!fields.has('failure')) return undefined;
     const agent = fields.text('agent') ?? '';
     return {

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { OpenTurn, OpenTurns, TurnIntake } from '../../domain/ports/turn-store.ts';
-import { callRedis } from '../connection.ts';
+import { callStore } from '../corrupt-record.ts';
 import { type Keyspace, scheduledMember } from '../keys.ts';
 import { RecordFields } from '../record-fields.ts';
 import { bindScript, type ScriptDefinition } from '../script.ts';
@@ -41,7 +41,7 @@ async function findScheduled(redis: Redis, keyspace: Keyspace, conversation: Con
   const found = new Map<string, number>();
   let cursor = '0';
   do {
-    const [next, page] = await callRedis(() => redis.zscan(ready, cursor, 'MATCH', `${prefix}*`, 'COUNT', PAGE));
+    const [next, page] = await callStore(() => redis.zscan(ready, cursor, 'MATCH', `${prefix}*`, 'COUNT', PAGE));
     for (let at = 0; at + 1 < page.length; at += 2) {
       found.set(page[at]?.slice(prefix.length) ?? '', Number(page[at + 1]));
     }

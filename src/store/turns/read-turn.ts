@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { TurnView } from '../../domain/turn.ts';
-import { callRedis } from '../connection.ts';
+import { callStore } from '../corrupt-record.ts';
 import type { Keyspace } from '../keys.ts';
 import { decodeLogEntry } from '../log-entry.ts';
 import { RecordFields } from '../record-fields.ts';
@@ -15,11 +15,11 @@ export async function readTurn(
   turn: string,
 ): Promise<TurnView | undefined> {
   const key = keyspace.turn(conversation, turn);
-  const fields = RecordFields.ofValues(key, VIEW_FIELDS, await callRedis(() => redis.hmget(key, ...VIEW_FIELDS)));
+  const fields = RecordFields.ofValues(key, VIEW_FIELDS, await callStore(() => redis.hmget(key, ...VIEW_FIELDS)));
   if (fields.isEmpty) return undefined;
   const seq = readAnswerSeq(fields);
   const log = keyspace.key(conversation, 'log');
-  const entry = seq === undefined ? null : await callRedis(() => redis.hget(log, String(seq)));
+  const entry = seq === undefined ? null : await callStore(() => redis.hget(log, String(seq)));
   // Erased between the two reads.
   if (seq !== undefined && entry === null) return undefined;
   const answer = entry === null ? undefined : decodeLogEntry(seq ?? 0, entry, log).message.content;

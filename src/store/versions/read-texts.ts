@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { KeptTexts, VersionStore } from '../../domain/ports/version-store.ts';
 import { type Summary, summarySchema } from '../../domain/version.ts';
-import { callRedis } from '../connection.ts';
+import { callStore } from '../corrupt-record.ts';
 import type { Keyspace } from '../keys.ts';
 import { readJson } from '../record-fields.ts';
 
@@ -17,7 +17,7 @@ const WHOLE = 'x:';
 export function bindReadTexts(redis: Redis, keyspace: Keyspace): VersionStore['readTexts'] {
   return async (conversation, cursor) => {
     const key = keyspace.key(conversation, 'cp');
-    const [next, flat] = await callRedis(() => redis.hscan(key, cursor, 'COUNT', BATCH));
+    const [next, flat] = await callStore(() => redis.hscan(key, cursor, 'COUNT', BATCH));
     const summaries = new Map<string, Summary>();
     const whole = new Map<string, string>();
     for (let index = 0; index + 1 < flat.length; index += 2) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { listNodes, readRedisAddress, showAddress } from '../../src/domain/redis-address.ts';
+import { listNodes, readRedisAddress, showAddress } from '../../src/redis/address.ts';
 
 test('one server keeps its url', () => {
   expect(readRedisAddress('rediss://u:p@host:6380/2')).toEqual({ kind: 'single', url: 'rediss://u:p@host:6380/2' });

@@ -1,12 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
-import { readRedisAddress, usesTls } from '../domain/redis-address.ts';
-import { nameRedisError, outage, reportOutages } from '../domain/redis-errors.ts';
-import { type RedisRefusal, refusalError } from '../domain/redis-refusal.ts';
-import type { RedisLocation } from '../domain/redis-tls.ts';
-import { openRedis } from '../redis/open-redis.ts';
-import { findRefusal } from '../redis/refusal.ts';
-import { findCorruption } from './corrupt-record.ts';
+import { type RedisLocation, readRedisAddress, usesTls } from './address.ts';
+import { nameRedisError, outage, type RedisRefusal, refusalError, reportOutages } from './errors.ts';
+import { findRefusal } from './find-refusal.ts';
+import { openRedis } from './open-redis.ts';
 
 export interface ConnectionOptions extends RedisLocation {
   /** ms until a command without an answer fails; workers wait, clients do not */
@@ -124,8 +121,8 @@ const ABORTED = 'Command aborted due to connection close';
 const MOST_RESENDS = 20;
 
 /**
- * Runs an idempotent Redis call, again if its connection ended amid its pipeline, and names its failure: `redis_full`,
- * `redis_unavailable`, `corrupt_record`, or the error itself where it is ours. Failing fast, a lost connection refuses the second try at once.
+ * Runs an idempotent call to Redis and codes its failure by `nameRedisError`. A call whose connection ended amid its pipeline is
+ * repeated. On a connection that fails fast, the repeated call is refused at once.
  */
 export async function callRedis<T>(call: () => Promise<T>): Promise<T> {
   for (let resends = 0; ; resends += 1) {
@@ -133,21 +130,16 @@ export async function callRedis<T>(call: () => Promise<T>): Promise<T> {
       return await call();
     } catch (cause) {
       const wasAborted = cause instanceof Error && cause.message === ABORTED;
-      if (!wasAborted || resends === MOST_RESENDS) throw nameFailure(cause);
+      if (!wasAborted || resends === MOST_RESENDS) throw nameRedisError(cause);
     }
   }
 }
 
-/** The same for a call that must not be sent again on another connection. */
+/** Like `callRedis`, for a call that must not be repeated on another connection. */
 export async function callRedisOnce<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (cause) {
-    throw nameFailure(cause);
+    throw nameRedisError(cause);
   }
-}
-
-function nameFailure(cause: unknown): unknown {
-  const named = nameRedisError(cause);
-  return named === cause ? (findCorruption(cause) ?? cause) : named;
 }

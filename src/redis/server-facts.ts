@@ -1,6 +1,15 @@
 import type { Redis } from 'ioredis';
-import { probeWrites } from '../../redis/prove-writes.ts';
-import { askMasters, type MasterAnswers, nodeOf, readField, unlessForbidden } from '../server-info.ts';
+import { callRedis } from './connection.ts';
+import { probeWrites } from './server-checks.ts';
+import {
+  askAllMasters,
+  askMasters,
+  type MasterAnswers,
+  MEASURED_MS,
+  nodeOf,
+  readField,
+  unlessForbidden,
+} from './servers.ts';
 
 /** What a server says of itself. What it may not be asked is undefined. */
 export interface ServerFacts {
@@ -83,4 +92,66 @@ function parseFacts(info: string, config: ReadonlyMap<string, string>): Omit<Ser
     replicas: (info.match(/^slave\d+:.*state=online/gm) ?? []).length,
     keyspaceEvents: config.get('notify-keyspace-events'),
   };
+}
+
+export interface AnswerTimes {
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** how far the server's clock is before (or, negative, behind) this process's, in ms */
+  readonly skewMs: number;
+}
+
+/** Asks for the time so often, one question after the other. The clock is read where the answer was quickest. */
+export async function measureAnswers(redis: Redis, count: number): Promise<AnswerTimes> {
+  const answers: { readonly tookMs: number; readonly skewMs: number }[] = [];
+  for (let asked = 0; asked < count; asked += 1) {
+    const sentAt = performance.now();
+    const [seconds, microseconds] = await callRedis(() => redis.time());
+    const tookMs = performance.now() - sentAt;
+    const serverMs = Number(seconds) * 1_000 + Number(microseconds) / 1_000;
+    answers.push({ tookMs, skewMs: serverMs - (Date.now() - tookMs / 2) });
+  }
+  const sorted = answers.toSorted((one, other) => one.tookMs - other.tookMs);
+  const at = (share: number): number => sorted[Math.ceil(share * sorted.length) - 1]?.tookMs ?? 0;
+  return { p50Ms: at(0.5), p99Ms: at(0.99), skewMs: sorted[0]?.skewMs ?? 0 };
+}
+
+/** Of a Cluster's masters the one that is worst off; keys that were thrown away are added up. */
+export interface ServerLoad {
+  readonly usedBytes: number;
+  /** of its limit; absent where no server has one */
+  readonly usedRatio?: number;
+  /** since the server's start */
+  readonly evictedKeys: number;
+}
+
+/** Of those that answer; undefined where no server may be asked. */
+export async function measureServerLoad(redis: Redis): Promise<ServerLoad | undefined> {
+  const { answers: servers } = await askMasters(redis, readLoad, MEASURED_MS);
+  if (servers.length === 0) return undefined;
+  const numbers = servers.map(({ memory, stats }) => ({
+    used: Number(readField(memory, 'used_memory') ?? 0),
+    limit: Number(readField(memory, 'maxmemory') ?? 0),
+    evicted: Number(readField(stats, 'evicted_keys') ?? 0),
+  }));
+  const ratios = numbers.flatMap(({ used, limit }) => (limit > 0 ? [used / limit] : []));
+  return {
+    usedBytes: Math.max(...numbers.map(({ used }) => used)),
+    ...(ratios.length > 0 && { usedRatio: Math.max(...ratios) }),
+    evictedKeys: numbers.reduce((sum, { evicted }) => sum + evicted, 0),
+  };
+}
+
+async function readLoad(master: Redis): Promise<{ readonly memory: string; readonly stats: string } | undefined> {
+  const [memory, stats] = await Promise.all([readSection(master, 'memory'), readSection(master, 'stats')]);
+  return memory === undefined || stats === undefined ? undefined : { memory, stats };
+}
+
+function readSection(master: Redis, section: string): Promise<string | undefined> {
+  return unlessForbidden(master.info(section));
+}
+
+/** Asks every server that takes writes, and waits for the slowest. @throws redis_unavailable, naming the node of a Cluster */
+export async function pingServers(redis: Redis): Promise<void> {
+  await askAllMasters(redis, (master) => master.ping(), MEASURED_MS);
 }

@@ -1,9 +1,21 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster, Redis } from 'ioredis';
 import { isTurnfoldError } from '../domain/errors.ts';
-import { outageBecause } from '../domain/redis-errors.ts';
-import { SILENCE_MS } from '../redis/open-redis.ts';
 import { callRedis } from './connection.ts';
-import { inTime } from './deadline.ts';
+import { outageBecause } from './errors.ts';
+import { SILENCE_MS } from './open-redis.ts';
+
+/** What the work answers, or `late` where that takes longer; the work goes on. @throws what it throws until then */
+export async function inTime<Answer, Late>(work: Promise<Answer>, ms: number, late: Late): Promise<Answer | Late> {
+  const ended = new AbortController();
+  const lateness = sleep(ms, late, { signal: ended.signal });
+  lateness.catch(() => undefined); // aborted below
+  try {
+    return await Promise.race([work, lateness]);
+  } finally {
+    ended.abort();
+  }
+}
 
 /** What the servers that take writes say. */
 export interface MasterAnswers<Answer> {

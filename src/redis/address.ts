@@ -1,3 +1,26 @@
+import { z } from 'zod';
+import { PROCESS_DEFAULTS, PROCESS_RANGES, wholeNumber } from '../domain/process-options.ts';
+
+/** What a TLS connection to Redis is made with, beside what Node has by itself. Texts, each in PEM. */
+export interface RedisTls {
+  /** whom to trust, instead of the authorities that Node knows; one certificate or several */
+  readonly ca?: string;
+  /** ours, where Redis asks for one, with those between it and its authority */
+  readonly cert?: string;
+  /** the key of `cert`, without a passphrase */
+  readonly key?: string;
+  /** whom the servers' certificates name, where that is not the host of the address: an IP, most often */
+  readonly serverName?: string;
+}
+
+/** Where a Redis is, with what else it takes to reach it. */
+export interface RedisLocation {
+  /** of one server, of Sentinels or of a Cluster */
+  readonly url: string;
+  /** without effect unless the address is `rediss` */
+  readonly tls?: RedisTls | undefined;
+}
+
 export interface RedisNode {
   readonly host: string;
   readonly port: number;
@@ -117,3 +140,20 @@ function readSentinelLogin(query: string): Login | undefined {
   if (values.has(undefined) || !values.has('sentinelPassword')) return undefined;
   return readLogin(`${values.get('sentinelUsername') ?? ''}:${values.get('sentinelPassword')}`);
 }
+
+const text = z.string().optional();
+/** What is undefined is absent. Whether a text is PEM is looked at where TLS is made with it. */
+const redisTlsSchema = z.strictObject({ ca: text, cert: text, key: text, serverName: text }) as z.ZodType<RedisTls>;
+
+const addressError = `must be ${REDIS_ADDRESS_FORMS}`;
+
+/** Where Redis is, and how it is spread: what workers and clients of it are both told. */
+export const redisOptions = {
+  // The address may hold a password: no message quotes it.
+  redisUrl: z
+    .string({ error: addressError })
+    .refine((url) => readRedisAddress(url) !== undefined, { error: addressError }),
+  redisTls: redisTlsSchema.optional(),
+  shards: wholeNumber(PROCESS_RANGES.shards).default(PROCESS_DEFAULTS.shards),
+  queueShards: wholeNumber(PROCESS_RANGES.queueShards).default(PROCESS_DEFAULTS.queueShards),
+};

@@ -1,9 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { listNodes, type RedisNode, readRedisAddress, usesTls } from '../domain/redis-address.ts';
-import { findTlsFault, PLAIN_PORT, type RedisRefusal, TLS_PORT } from '../domain/redis-refusal.ts';
-import type { RedisLocation } from '../domain/redis-tls.ts';
-import { makeTlsOptions, type TlsOptions } from './tls-options.ts';
+import { listNodes, type RedisLocation, type RedisNode, readRedisAddress, usesTls } from './address.ts';
+import { findTlsFault, PLAIN_PORT, type RedisRefusal, TLS_PORT } from './errors.ts';
+import { makeTlsOptions, type TlsOptions } from './tls.ts';
 
 /** A Redis that refuses us says so at once; another says nothing until it is asked. */
 const UNASKED_MS = 1_000;
