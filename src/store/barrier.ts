@@ -3,7 +3,7 @@ import type { Durability, Told } from '../domain/durability.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import { connect, duplicateConnection } from '../redis/connection.ts';
 import { BarrierLane } from './barrier-lane.ts';
-import { callStoreOnce } from './corrupt-record.ts';
+import { callStoreOnce } from './records.ts';
 import { decodeReply, encodeArguments, loadScript, type ScriptDefinition } from './script.ts';
 
 /**

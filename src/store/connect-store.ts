@@ -9,10 +9,10 @@ import { Subscriber } from '../redis/subscriber.ts';
 import { Barrier } from './barrier.ts';
 import { openDatabase } from './database.ts';
 import { guardStore } from './guarded-store.ts';
-import { openMeasures, type StoreMeasures } from './measures/measures.ts';
+import { openMeasures, type StoreMeasures } from './measures.ts';
 import { type Notices, openNotices } from './notices.ts';
 import { openStore, type Store } from './open-store.ts';
-import { openPresence } from './presence/presence-store.ts';
+import { openPresence } from './presence.ts';
 import { openTextListener } from './text-deltas.ts';
 
 export interface StoreOptions extends RedisLocation {

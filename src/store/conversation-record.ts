@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { Backoff, ConversationState, StepState } from '../domain/conversation.ts';
 import type { OpenCall } from '../domain/history.ts';
 import { indexOfCallId, seqOfCallId } from '../domain/ids.ts';
-import { MAX_SEQ, type RecordFields, readJson } from './record-fields.ts';
+import type { Forking } from '../domain/ports/version-store.ts';
+import { MAX_SEQ, type RecordFields, readJson } from './records.ts';
 
 /** Above any size that we count. */
 const MAX_COUNT = Number.MAX_SAFE_INTEGER;
@@ -161,4 +162,14 @@ function readBackoff(fields: RecordFields): Backoff {
   );
   const backoff = { nothingBelowTokens, gainlessPasses, noGainBelowTokens };
   return appendsBelowMessageTokens === undefined ? backoff : { ...backoff, appendsBelowMessageTokens };
+}
+
+/** How long a fork is held by its begin and by each of its batches. A client gives a batch up after less than a second. */
+export const FORK_LEASE_MS = 60_000;
+
+/** As `lua/shared/forking.lua` replies. */
+export type ForkingReply = ['forking', number];
+
+export function decodeForking([status, isAbandoned]: ForkingReply): Forking {
+  return { status, isAbandoned: isAbandoned === 1 };
 }

@@ -1,8 +1,8 @@
 import { type Redis, ReplyError } from 'ioredis';
 import { TurnfoldError } from '../domain/errors.ts';
 import { checkEviction, checkServerVersion } from '../redis/server-checks.ts';
-import { callStore } from './corrupt-record.ts';
 import { Keyspace, STORE_SCHEMA } from './keys.ts';
+import { callStore } from './records.ts';
 import { bindScript, type ScriptDefinition } from './script.ts';
 
 export interface DatabaseSettings {

@@ -1,18 +1,14 @@
 import type { ConversationRef } from '../domain/ids.ts';
 import type { Barrier, GuardedScript } from './barrier.ts';
-import { appendLog } from './contexts/append.ts';
-import { bindErase, eraseBatch } from './contexts/erase.ts';
+import { bindErase, eraseBatch } from './contexts.ts';
 import type { Keyspace } from './keys.ts';
+import { appendLog } from './log.ts';
 import type { Store } from './open-store.ts';
-import { requestPassScript } from './passes/request.ts';
-import { decideProposal } from './proposals/decide.ts';
+import { requestPassScript } from './passes.ts';
+import { decideProposal } from './proposals.ts';
 import type { ScriptDefinition } from './script.ts';
-import { acceptTurnScript } from './turns/accept.ts';
-import { cancelTurnScript } from './turns/cancel.ts';
-import { resumeTurn } from './turns/resume.ts';
-import { beginFork } from './versions/begin-fork.ts';
-import { endFork } from './versions/end-fork.ts';
-import { replaceVersion } from './versions/replace.ts';
+import { acceptTurnScript, cancelTurnScript, resumeTurn } from './turn-intake.ts';
+import { beginFork, endFork, replaceVersion } from './versions.ts';
 
 interface OfConversation {
   readonly conversation: ConversationRef;

@@ -121,7 +121,7 @@ export class Keyspace {
   }
 
   /** One key of a conversation, for reads without a script. */
-  key(conversation: ConversationRef, kind: 'c' | 'log' | 'mb' | 'ver' | 'cp' | 'pass' | 'ix' | 'ev' | 'gone'): string {
+  key(conversation: ConversationRef, kind: 'c' | 'log' | 'mb' | 'ver' | 'txt' | 'pass' | 'ix' | 'ev' | 'gone'): string {
     return `{tf${this.shardOf(conversation)}}:${conversation.tenant}:${kind}:${conversation.id}`;
   }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { isTurnfoldError, type TurnfoldError } from '../domain/errors.ts';
-import { callStore, corruptRecord, findKeyOfOtherType } from './corrupt-record.ts';
+import { callStore, corruptRecord, findKeyOfOtherType } from './records.ts';
 
 /** How long an operation's answer is known. */
 export const OPERATION_MS = 86_400_000;

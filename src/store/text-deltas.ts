@@ -2,8 +2,8 @@ import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../domain/ids.ts';
 import { type TextDelta, type TextListener, type TextPublisher, textDeltaSchema } from '../domain/ports/text-deltas.ts';
 import { publish, type Subscriber } from '../redis/subscriber.ts';
-import { callStore } from './corrupt-record.ts';
 import type { Keyspace } from './keys.ts';
+import { callStore } from './records.ts';
 
 /** Over the connection of the scripts, so that what is recorded is never told of before its text. */
 export function openTextPublisher(redis: Redis, keyspace: Keyspace): TextPublisher {

@@ -6,7 +6,7 @@ import { SILENCE_MS } from '../../src/redis/open-redis.ts';
 import { examine } from '../../src/runtime/doctor/doctor.ts';
 import { listWorkerChecks } from '../../src/runtime/worker-checks.ts';
 import { type ConnectedStore, connectStore } from '../../src/store/connect-store.ts';
-import { openInspection } from '../../src/store/inspection/open-inspection.ts';
+import { openInspection } from '../../src/store/inspection.ts';
 import { hasServer, until } from './servers.ts';
 import { startSixNodes } from './six-nodes.ts';
 

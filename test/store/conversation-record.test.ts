@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { contextSize, NO_OVERHEAD } from '../../src/domain/size.ts';
 import { decodeConversation } from '../../src/store/conversation-record.ts';
-import { RecordFields } from '../../src/store/record-fields.ts';
+import { RecordFields } from '../../src/store/records.ts';
 
 const COUNTED = 30_503;
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import { bindReadContext } from '../../src/store/contexts/read-context.ts';
+import { bindReadContext } from '../../src/store/contexts.ts';
 import { openSuiteRedis } from './open-redis.ts';
 import { claimPass, commitOf, makeConversation, summaryOf } from './pass-samples.ts';
 import { openMemoryStoreHarness, openRedisStoreHarness } from './store-harness.ts';

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TURN_LIMITS } from '../../src/domain/turn.ts';
-import { listFailed } from '../../src/store/turns/list-failed.ts';
+import { listFailed } from '../../src/store/failed-turns.ts';
 import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
 import { newConversation } from './samples.ts';
 

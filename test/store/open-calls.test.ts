@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { StepOutcome, TurnLease } from '../../src/domain/ports/turn-store.ts';
 import { openStore, type Store } from '../../src/store/open-store.ts';
 import { encodeArguments, loadScript } from '../../src/store/script.ts';
-import { recordStep } from '../../src/store/turns/record-step.ts';
+import { recordStep } from '../../src/store/turn-steps.ts';
 import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
 import { acceptAndClaim, callsStep, claimHead, newConversation, resultStep, toWaitFor } from './samples.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { bindScript } from '../../src/store/script.ts';
-import { promoteTurn } from '../../src/store/sweep/promote.ts';
-import { openTurnStore } from '../../src/store/turns/turn-store.ts';
+import { promoteTurn } from '../../src/store/sweep.ts';
+import { openTurnStore } from '../../src/store/turns.ts';
 import { openSuiteRedis } from './open-redis.ts';
 import { newConversation, turnFor } from './samples.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { PresenceStore, WorkerPresence } from '../../src/domain/ports/presence-store.ts';
-import { openPresence } from '../../src/store/presence/presence-store.ts';
+import { openPresence } from '../../src/store/presence.ts';
 import { openMemoryPresenceStore } from '../fakes/store/presence-store.ts';
 import { openSuiteRedis } from './open-redis.ts';
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { START_VERSION } from '../../src/domain/version.ts';
-import { appendLog } from '../../src/store/contexts/append.ts';
+import { appendLog } from '../../src/store/log.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { bindScript } from '../../src/store/script.ts';
-import { acceptTurnScript } from '../../src/store/turns/accept.ts';
+import { acceptTurnScript } from '../../src/store/turn-intake.ts';
 import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
 import { appendOf, makeConversation } from './pass-samples.ts';
 import { newConversation, turnFor } from './samples.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { TurnfoldError } from '../../src/domain/errors.ts';
 import type { DueEntry } from '../../src/domain/ports/sweep-store.ts';
-import { type ShardSweep, ShardSweeps } from '../../src/store/sweep/shard-sweeps.ts';
+import { type ShardSweep, ShardSweeps } from '../../src/store/shard-sweeps.ts';
 
 const SILENT_MS = 20;
 

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import { PASS_LIMITS } from '../../src/domain/pass.ts';
-import { eraseBatch } from '../../src/store/contexts/erase.ts';
+import { eraseBatch } from '../../src/store/contexts.ts';
 import { idleMember } from '../../src/store/keys.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { bindScript } from '../../src/store/script.ts';
-import { expireBatch } from '../../src/store/sweep/expire.ts';
+import { expireBatch } from '../../src/store/sweep.ts';
 import { openSuiteRedis } from './open-redis.ts';
 import {
   appendOf,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { VersionStore } from '../../src/domain/ports/version-store.ts';
+import { FORK_LEASE_MS } from '../../src/store/conversation-record.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import { FORK_LEASE_MS } from '../../src/store/versions/fork-lease.ts';
 import { MemoryDatabase } from '../fakes/store/database.ts';
 import { openMemoryStore } from '../fakes/store/open-memory-store.ts';
 import { describeStore } from './contract/store.ts';

@@ -7,7 +7,7 @@ import { type Finding, findOk, findWarning, findWrong } from '../../health/findi
 import { openWakeQueue } from '../../queue/wake-queue.ts';
 import type { RedisLocation } from '../../redis/address.ts';
 import { findRefusal } from '../../redis/find-refusal.ts';
-import { type Inspection, openInspection } from '../../store/inspection/open-inspection.ts';
+import { type Inspection, openInspection } from '../../store/inspection.ts';
 import { examineCertificates } from './certificates.ts';
 import { examineDatabase } from './database.ts';
 import { examineDisk } from './disk.ts';

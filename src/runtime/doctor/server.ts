@@ -3,7 +3,7 @@ import { type Finding, findOk, findWarning, findWrong } from '../../health/findi
 import { isAtLeast, LEAST_REDIS } from '../../redis/server-checks.ts';
 import type { ServerFacts } from '../../redis/server-facts.ts';
 import type { MasterAnswers } from '../../redis/servers.ts';
-import type { Inspection } from '../../store/inspection/open-inspection.ts';
+import type { Inspection } from '../../store/inspection.ts';
 
 /** What has to be right about every Redis that takes our writes. */
 export async function examineServers(

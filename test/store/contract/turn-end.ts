@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { TURN_STATES, type TurnFailure } from '../../../src/domain/turn.ts';
-import { CLOSING_RESULT } from '../../../src/store/turns/closing-result.ts';
+import { CLOSING_RESULT } from '../../../src/store/turn-record.ts';
 import {
   acceptAndClaim,
   bring,

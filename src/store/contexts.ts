@@ -1,0 +1,215 @@
+import type { Redis } from 'ioredis';
+import { type ContextSource, rangesToRead } from '../domain/context.ts';
+import type { Told } from '../domain/durability.ts';
+import { TurnfoldError } from '../domain/errors.ts';
+import type { ConversationRef } from '../domain/ids.ts';
+import type { ContextReader, ContextStore } from '../domain/ports/context-store.ts';
+import type { Sliced } from '../domain/sliced.ts';
+import { type SeqRange, START_VERSION, type Summary, summarySchema, type Version } from '../domain/version.ts';
+import { eventLoopShare } from '../tokens/event-loop-share.ts';
+import { decodeConversation } from './conversation-record.ts';
+import type { Keyspace } from './keys.ts';
+import { appendLog, bindReadLog } from './log.ts';
+import { callStore, corruptRecord, MAX_SEQ, RecordFields, readJson } from './records.ts';
+import { bindScript, type ScriptDefinition } from './script.ts';
+import { readSystem } from './turn-steps.ts';
+import { decodeVersion, shownKeys } from './version-record.ts';
+
+/** Logs, versions and texts in Redis. */
+export function openContextStore(redis: Redis, keyspace: Keyspace): ContextStore {
+  return {
+    readConversation: async (conversation) => {
+      const key = keyspace.key(conversation, 'c');
+      const values = new Map(Object.entries(await callStore(() => redis.hgetall(key))));
+      return values.size === 0 ? undefined : decodeConversation(new RecordFields(key, values));
+    },
+    readContext: bindReadContext(redis, keyspace),
+    readLog: bindReadLog(redis, keyspace),
+    readText: async (conversation, hash) =>
+      (await callStore(() => redis.hget(keyspace.key(conversation, 'txt'), `x:${hash}`))) ?? undefined,
+    readSystem: (conversation) => readSystem(redis, keyspace, conversation),
+    append: bindScript(redis, appendLog(keyspace)),
+    listVersions: (conversation) => listVersionRecords(redis, keyspace, conversation),
+    readVersion: (conversation, number) => readVersion(redis, keyspace, conversation, number),
+    erase: bindErase(bindScript(redis, eraseBatch(keyspace))),
+  };
+}
+
+interface ShapeRequest {
+  readonly conversation: ConversationRef;
+  readonly version?: number | undefined;
+}
+
+/** Head of the log and a version, as they stood at one moment. */
+interface Shape {
+  readonly head: number;
+  readonly version: Version;
+}
+
+/**
+ * Head and version are read together; all else that a context is made of never changes and may be read after them. Only an
+ * erase can come between, or the drop of that version, with its texts: then there is nothing to answer.
+ */
+export function bindReadContext(redis: Redis, keyspace: Keyspace): ContextReader['readContext'] {
+  const readShape = bindScript(redis, shapeScript(keyspace));
+  const readLog = bindReadLog(redis, keyspace);
+  return async (conversation, at = {}) => {
+    const shape = await readShape({ conversation, version: at.version });
+    if (shape === undefined) return undefined;
+    const { version } = shape;
+    const head = at.head ?? shape.head;
+    checkHead(head, shape);
+    const ranges = rangesToRead(version, head);
+    const [entries, summaries] = await Promise.all([
+      readLog(conversation, ranges),
+      readSummaries(redis, keyspace.key(conversation, 'txt'), version),
+    ]);
+    const source: ContextSource = { version, head, entries, summaries };
+    const expected = ranges.reduce((count, { from, to }) => count + to - from + 1, 0);
+    if (entries.length < expected) {
+      const again = await readShape({ conversation, version: version.number });
+      if (again === undefined || again.head < head) return undefined;
+      // Nothing was erased meanwhile, and a log has no gaps.
+      throw corruptRecord(keyspace.key(conversation, 'log'), findMissing(ranges, entries), 'an entry is missing');
+    }
+    const isWhole = shownKeys(version).every((key) => summaries.has(key));
+    const isThere = isWhole || (await readShape({ conversation, version: version.number })) !== undefined;
+    return isThere ? source : undefined;
+  };
+}
+
+/**
+ * A version describes seqs up to its base: it cannot be shown at a head before that, nor behind the log's end.
+ * @throws invalid_input
+ */
+export function checkHead(head: number, { head: last, version }: Shape): void {
+  if (Number.isInteger(head) && head >= version.base && head <= last) return;
+  throw new TurnfoldError(
+    'invalid_input',
+    `head: version ${version.number} can be shown at ${version.base}…${last}, not at ${head}`,
+    { field: 'head', details: { head, version: version.number, base: version.base, last } },
+  );
+}
+
+function shapeScript(keyspace: Keyspace): ScriptDefinition<ShapeRequest, Shape | undefined> {
+  return {
+    file: 'read-shape',
+    keys: ({ conversation }) => keyspace.conversation(conversation),
+    args: ({ version }) => [version ?? ''],
+    decode: (reply, { conversation }) => {
+      const found = reply as [number | null, number | null, string] | [];
+      if (found.length === 0) return undefined;
+      const [head, number, text] = found;
+      if (!isSeq(head))
+        throw corruptRecord(keyspace.key(conversation, 'c'), 'head', 'it must be the number of a message');
+      if (!isSeq(number))
+        throw corruptRecord(keyspace.key(conversation, 'c'), 'version', 'it must be the number of a version');
+      if (number === START_VERSION.number) return { head, version: START_VERSION };
+      if (text === '') return undefined;
+      const version = decodeVersion({ key: keyspace.key(conversation, 'ver'), field: String(number) }, text);
+      if (version.base > head) throw corruptRecord(keyspace.key(conversation, 'ver'), String(number), OVER_HEAD);
+      return { head, version };
+    },
+  };
+}
+
+const OVER_HEAD = 'it describes more messages than the log has';
+
+function isSeq(value: number | null): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MAX_SEQ;
+}
+
+/** The first seq of the ranges that has no entry. */
+function findMissing(ranges: readonly SeqRange[], { length }: readonly unknown[]): string {
+  let left = length;
+  for (const { from, to } of ranges) {
+    if (left <= to - from) return String(from + left);
+    left -= to - from + 1;
+  }
+  return '';
+}
+
+async function readSummaries(redis: Redis, key: string, version: Version): Promise<Map<string, Summary>> {
+  const names = shownKeys(version);
+  if (names.length === 0) return new Map();
+  const texts = await callStore(() => redis.hmget(key, ...names.map((name) => `k:${name}`)));
+  return new Map(
+    names.flatMap((name, index): [string, Summary][] => {
+      const text = texts[index] ?? null;
+      return text === null ? [] : [[name, readJson({ key, field: `k:${name}` }, text, summarySchema)]];
+    }),
+  );
+}
+
+/** Kept versions, oldest first. Version 0 is never stored. */
+async function listVersionRecords(redis: Redis, keyspace: Keyspace, conversation: ConversationRef): Promise<Version[]> {
+  const key = keyspace.key(conversation, 'ver');
+  const texts = Object.entries(await callStore(() => redis.hgetall(key)));
+  const versions = await eventLoopShare.run(decodeInSlices(key, texts));
+  return versions.toSorted((a, b) => a.number - b.number);
+}
+
+/** A yield after each version: 200 are kept, and each may have thousands of segments. */
+function* decodeInSlices(key: string, texts: readonly (readonly [string, string])[]): Sliced<Version[]> {
+  const versions: Version[] = [];
+  for (const [field, text] of texts) {
+    versions.push(decodeVersion({ key, field }, text));
+    yield;
+  }
+  return versions;
+}
+
+async function readVersion(
+  redis: Redis,
+  keyspace: Keyspace,
+  conversation: ConversationRef,
+  number: number,
+): Promise<Version | undefined> {
+  const [key, field] = [keyspace.key(conversation, 'ver'), String(number)];
+  const text = await callStore(() => redis.hget(key, field));
+  return text === null ? undefined : decodeVersion({ key, field }, text);
+}
+
+/** How long writers of an erased conversation are told so. */
+export const GONE_MS = 86_400_000;
+/** Keys that one script removes, so that none holds Redis for long; but the accept that makes anew removes all that is left. */
+export const ERASE_BATCH = 200;
+
+interface EraseRequest {
+  readonly conversation: ConversationRef;
+  readonly isFirst: boolean;
+}
+
+interface EraseProgress {
+  readonly removedKeys: number;
+  readonly hasMore: boolean;
+}
+
+/**
+ * Removes batch after batch, until one is unsure. One that was cut off is gone on with by the next sweep, by the next erase, or by
+ * the accept that makes anew.
+ */
+export function bindErase(run: (batch: EraseRequest) => Promise<Told<EraseProgress>>): ContextStore['erase'] {
+  return async (conversation) => {
+    let progress = await run({ conversation, isFirst: true });
+    let { removedKeys } = progress;
+    while (progress.hasMore && progress.shortfall === undefined) {
+      progress = await run({ conversation, isFirst: false });
+      removedKeys = Math.max(removedKeys, progress.removedKeys);
+    }
+    const { shortfall } = progress;
+    return { removedKeys, ...(shortfall !== undefined && { shortfall }) };
+  };
+}
+
+export function eraseBatch(keyspace: Keyspace): ScriptDefinition<EraseRequest, EraseProgress> {
+  return {
+    file: 'erase',
+    keys: ({ conversation }) => keyspace.conversation(conversation),
+    args: ({ isFirst }) => [isFirst ? 1 : 0, ERASE_BATCH, GONE_MS],
+    decode: (reply) => {
+      const [removedKeys, more] = reply as [number, number];
+      return { removedKeys, hasMore: more === 1 };
+    },
+  };
+}

@@ -1,0 +1,196 @@
+import type { Redis } from 'ioredis';
+import type { ConversationRef } from '../domain/ids.ts';
+import type { LogEntry, Message, Weight } from '../domain/message.ts';
+import { isMapping } from '../domain/parse.ts';
+import type { AppendRequest, AppendResult } from '../domain/ports/context-store.ts';
+import type { SeqRange } from '../domain/version.ts';
+import { decodeForking, encodeOpenCall, type ForkingReply } from './conversation-record.ts';
+import { type Keyspace, STORE_SCHEMA } from './keys.ts';
+import { corruptRecord, type Place, parseRecordJson } from './records.ts';
+import { bindScript, OPERATION_MS, type ScriptDefinition } from './script.ts';
+
+type Reply =
+  | ['appended' | 'known', number, number]
+  | ['other_agent', string]
+  | ['busy']
+  | ForkingReply
+  | ['conflict', number];
+
+export function appendLog(keyspace: Keyspace): ScriptDefinition<AppendRequest, AppendResult> {
+  return {
+    file: 'append-log',
+    keys: ({ conversation }) => keyspace.conversation(conversation),
+    args: ({ operation, agent, expectedHead, opens, closes, messages }) => [
+      operation,
+      agent,
+      STORE_SCHEMA,
+      expectedHead,
+      OPERATION_MS,
+      opens.length,
+      ...opens.map(encodeOpenCall),
+      closes.length,
+      ...closes,
+      ...encodeMessages(messages),
+    ],
+    decode: (reply) => {
+      const answer = reply as Reply;
+      switch (answer[0]) {
+        case 'other_agent':
+          return { status: 'other_agent', agent: answer[1] };
+        case 'busy':
+          return { status: 'busy' };
+        case 'forking':
+          return decodeForking(answer);
+        case 'conflict':
+          return { status: 'conflict', head: answer[1] };
+        case 'appended':
+        case 'known':
+          return { status: answer[0], from: answer[1], to: answer[2] };
+      }
+    },
+  };
+}
+
+/** Of one page: a reply of 10,000 entries would hold every other command of Redis behind it. */
+const PAGE_ENTRIES = 500;
+/** An entry may have 1 MiB. */
+const PAGE_BYTES = 4_000_000;
+
+interface PageRequest {
+  readonly conversation: ConversationRef;
+  readonly seqs: readonly number[];
+}
+
+export type ReadLog = (conversation: ConversationRef, ranges: readonly SeqRange[]) => Promise<LogEntry[]>;
+
+/**
+ * Reads the entries of the ranges page by page, in their order. A log has no gaps, so the first seq without an entry is the
+ * end: whatever a range says, no more is read than there is.
+ */
+export function bindReadLog(redis: Redis, keyspace: Keyspace): ReadLog {
+  const readPage = bindScript(redis, pageScript(keyspace));
+  return async (conversation, ranges) => {
+    const entries: LogEntry[] = [];
+    const left = new SeqCursor(ranges);
+    for (let seqs = left.peek(PAGE_ENTRIES); seqs.length > 0; seqs = left.peek(PAGE_ENTRIES)) {
+      const page = await readPage({ conversation, seqs });
+      entries.push(...page);
+      if (page.length === 0) break;
+      left.skip(page.length);
+    }
+    return entries;
+  };
+}
+
+function pageScript(keyspace: Keyspace): ScriptDefinition<PageRequest, LogEntry[]> {
+  return {
+    file: 'read-log',
+    keys: ({ conversation }) => [keyspace.key(conversation, 'log')],
+    args: ({ seqs }) => [PAGE_BYTES, ...seqs],
+    decode: (reply, { conversation, seqs }) => {
+      const key = keyspace.key(conversation, 'log');
+      return (reply as string[]).map((text, at) => decodeLogEntry(seqs[at] ?? 0, text, key));
+    },
+  };
+}
+
+/** A place in some ranges. It never lists more seqs than it is asked for: a corrupt range may end at 9e15. */
+class SeqCursor {
+  readonly #ranges: readonly SeqRange[];
+  #range = 0;
+  /** seqs of that range that are done */
+  #done = 0;
+
+  constructor(ranges: readonly SeqRange[]) {
+    this.#ranges = ranges.filter(({ from, to }) => from <= to);
+  }
+
+  /** The next seqs, at most so many. */
+  peek(count: number): number[] {
+    const seqs: number[] = [];
+    for (let at = this.#range, done = this.#done; at < this.#ranges.length && seqs.length < count; at += 1, done = 0) {
+      const { from, to } = this.#ranges[at] as SeqRange;
+      for (let seq = from + done; seq <= to && seqs.length < count; seq += 1) seqs.push(seq);
+    }
+    return seqs;
+  }
+
+  skip(count: number): void {
+    this.#done += count;
+    for (let size = this.#size(); size !== undefined && this.#done >= size; size = this.#size()) {
+      this.#done -= size;
+      this.#range += 1;
+    }
+  }
+
+  /** Of the range that it is in. */
+  #size(): number | undefined {
+    const range = this.#ranges[this.#range];
+    return range && range.to - range.from + 1;
+  }
+}
+
+/** `tokens bytes totalTokens totalBytes at turn` */
+const HEADER = /^(\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) (\S+)$/;
+
+/**
+ * An entry as it lies in `log:`: `tokens bytes totalTokens totalBytes at turn` in a first line, the message's JSON behind
+ * it. The totals are known only inside the script, and a script never re-encodes JSON, so it writes a line before it.
+ * @param key of the log, for an error to name
+ * @throws corrupt_record
+ */
+export function decodeLogEntry(seq: number, text: string, key: string): LogEntry {
+  const place = { key, field: String(seq) };
+  const end = text.indexOf('\n');
+  const [, tokens, bytes, totalTokens, totalBytes, at, turn] = HEADER.exec(text.slice(0, Math.max(end, 0))) ?? [];
+  if (turn === undefined) throw corruptRecord(key, place.field, 'it is not an entry of a log');
+  return {
+    seq,
+    message: decodeMessage(place, text.slice(end + 1)),
+    tokens: Number(tokens),
+    bytes: Number(bytes),
+    total: { tokens: Number(totalTokens), bytes: Number(totalBytes) },
+    at: Number(at),
+    ...(turn !== '-' && { turn }),
+  };
+}
+
+/** A message as it is kept. Looked at by hand: a schema takes ten times as long, and a log has many. @throws corrupt_record */
+export function decodeMessage(place: Place, text: string): Message {
+  const value = parseRecordJson(place, text);
+  if (!isMessage(value)) throw corruptRecord(place.key, place.field, 'it is not a message');
+  return value;
+}
+
+const ROLES: ReadonlySet<unknown> = new Set(['system', 'user', 'assistant', 'tool', 'summary']);
+
+function isMessage(value: unknown): value is Message {
+  if (!isMapping(value) || !ROLES.has(value.role) || typeof value.content !== 'string') return false;
+  const { toolCalls, toolCallId, parts } = value;
+  return (
+    (toolCalls === undefined || (Array.isArray(toolCalls) && toolCalls.length > 0 && toolCalls.every(isToolCall))) &&
+    (toolCallId === undefined || typeof toolCallId === 'string') &&
+    (parts === undefined || Array.isArray(parts))
+  );
+}
+
+function isToolCall(value: unknown): boolean {
+  if (!isMapping(value)) return false;
+  const { id, name, arguments: given, providerId } = value;
+  const isNamed = typeof id === 'string' && typeof name === 'string' && typeof given === 'string';
+  return isNamed && (providerId === undefined || typeof providerId === 'string');
+}
+
+/** An entry of another log as it lies there. */
+export function encodeLogEntry({ message, tokens, bytes, total, at, turn = '-' }: LogEntry): string {
+  return `${[tokens, bytes, total.tokens, total.bytes, at, turn].join(' ')}\n${JSON.stringify(message)}`;
+}
+
+/** Messages as arguments of a script: count, then per message tokens, bytes, whether it is a user message, and JSON. */
+export function encodeMessages(messages: readonly (Weight & { readonly message: Message })[]): (string | number)[] {
+  const args: (string | number)[] = [messages.length];
+  for (const { tokens, bytes, message } of messages) {
+    args.push(tokens, bytes, message.role === 'user' ? 1 : 0, JSON.stringify(message));
+  }
+  return args;
+}

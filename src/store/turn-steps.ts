@@ -1,0 +1,235 @@
+import type { Redis } from 'ioredis';
+import type { ConversationRef } from '../domain/ids.ts';
+import type {
+  Briefing,
+  ClaimResult,
+  KeepSystemResult,
+  Lost,
+  RollbackResult,
+  StepOutcome,
+  StepResult,
+  TurnLease,
+  VersionRollback,
+} from '../domain/ports/turn-store.ts';
+import { TURN_LIMITS, type TurnFailure } from '../domain/turn.ts';
+import { decodeConversation, decodeStepState, encodeOpenCall, STEP_STATE_FIELDS } from './conversation-record.ts';
+import type { Keyspace } from './keys.ts';
+import { encodeMessages } from './log.ts';
+import { callStore, RecordFields } from './records.ts';
+import { encodePairs, type ScriptDefinition } from './script.ts';
+import { closingArgs, decodeClaimedTurn } from './turn-record.ts';
+import { checkNumber, versionArgs } from './version-record.ts';
+
+export interface ClaimRequest {
+  readonly conversation: ConversationRef;
+  readonly owner: string;
+  readonly wake: string;
+}
+
+type ClaimReply =
+  | ['gone' | 'empty']
+  | ['held' | 'waiting', string]
+  | ['poison', string, number]
+  | ['claimed', string, string[], string[], string];
+
+/** Why a poison turn failed. */
+export const POISON_FAILURE: TurnFailure = {
+  code: 'poison',
+  message: `The turn was given up: ${TURN_LIMITS.maxAttempts} workers took it and died, hung or failed without recording an outcome, the last of them with nothing else in its process; their logs say why.`,
+  details: { attempts: TURN_LIMITS.maxAttempts },
+};
+
+export function claimTurn(keyspace: Keyspace): ScriptDefinition<ClaimRequest, ClaimResult> {
+  return {
+    file: 'claim-turn',
+    keys: ({ conversation }) => keyspace.conversation(conversation),
+    args: ({ owner, wake }) => [
+      owner,
+      wake,
+      TURN_LIMITS.leaseMs,
+      TURN_LIMITS.maxAttempts,
+      JSON.stringify(POISON_FAILURE),
+      TURN_LIMITS.turnRetentionMs,
+      ...closingArgs(),
+    ],
+    decode: (reply, { conversation, owner, wake }) => {
+      const answer = reply as ClaimReply;
+      switch (answer[0]) {
+        case 'claimed': {
+          const [, turn, fields, record, input] = answer;
+          const lease = { conversation, turn, owner };
+          const claimed = RecordFields.ofList(keyspace.turn(conversation, turn), fields);
+          const holder = RecordFields.ofList(keyspace.key(conversation, 'c'), record);
+          return { status: 'claimed', turn: decodeClaimedTurn(lease, claimed, holder, input) };
+        }
+        case 'poison':
+          return { status: 'poison', turn: answer[1], ...(answer[2] === 1 && { wake }) };
+        case 'held':
+        case 'waiting':
+          return { status: answer[0], untilMs: Number(answer[1]) };
+        case 'gone':
+        case 'empty':
+          return { status: answer[0] };
+      }
+    },
+  };
+}
+
+/** A lease as the first arguments of every fenced script. */
+export function turnLeaseArgs({ turn, owner, epoch }: TurnLease): (string | number)[] {
+  return [turn, owner, epoch];
+}
+
+export function heartbeatTurnScript(
+  keyspace: Keyspace,
+): ScriptDefinition<TurnLease, { readonly status: 'held' } | Lost> {
+  return {
+    file: 'heartbeat-turn',
+    keys: ({ conversation }) => keyspace.conversation(conversation),
+    args: (lease) => [...turnLeaseArgs(lease), TURN_LIMITS.leaseMs],
+    decode: (reply) => ({ status: reply as 'held' | Lost['status'] }),
+  };
+}
+
+export function startAlone(keyspace: Keyspace): ScriptDefinition<TurnLease, { readonly status: 'recorded' } | Lost> {
+  return {
+    file: 'start-alone',
+    keys: ({ conversation }) => keyspace.conversation(conversation),
+    args: turnLeaseArgs,
+    decode: (reply) => ({ status: reply as 'recorded' | Lost['status'] }),
+  };
+}
+
+interface StartRequest {
+  readonly lease: TurnLease;
+  readonly steps: readonly string[];
+}
+
+export function startSteps(keyspace: Keyspace): ScriptDefinition<StartRequest, { readonly status: 'recorded' } | Lost> {
+  return {
+    file: 'start-steps',
+    keys: ({ lease }) => keyspace.conversation(lease.conversation),
+    args: ({ lease, steps }) => [...turnLeaseArgs(lease), ...steps],
+    decode: (reply) => ({ status: reply as 'recorded' | Lost['status'] }),
+  };
+}
+
+interface RecordRequest {
+  readonly lease: TurnLease;
+  readonly outcome: StepOutcome;
+}
+
+type RecordStepReply = [Lost['status']] | ['recorded' | 'known', (string | null)[]];
+
+export function recordStep(keyspace: Keyspace): ScriptDefinition<RecordRequest, StepResult> {
+  return {
+    file: 'record-step',
+    keys: ({ lease }) => keyspace.conversation(lease.conversation),
+    args: ({ lease, outcome }) => [
+      ...turnLeaseArgs(lease),
+      TURN_LIMITS.leaseMs,
+      outcome.key,
+      outcome.expectedHead ?? '',
+      outcome.anchor?.tokens ?? '',
+      outcome.anchor?.version ?? '',
+      outcome.anchor?.setup ?? '',
+      outcome.answeredVersion ?? '',
+      outcome.usage?.inputTokens ?? 0,
+      outcome.usage?.outputTokens ?? 0,
+      outcome.requestTokens ?? '',
+      outcome.end ?? '',
+      STEP_STATE_FIELDS.length,
+      ...STEP_STATE_FIELDS,
+      outcome.opens.length,
+      ...outcome.opens.map(encodeOpenCall),
+      outcome.closes.length,
+      ...outcome.closes,
+      ...encodePairs([...(outcome.texts ?? [])]),
+      ...encodeMessages(outcome.messages),
+    ],
+    decode: (reply, { lease }) => {
+      const answer = reply as RecordStepReply;
+      if (answer.length === 1) return { status: answer[0] };
+      const record = RecordFields.ofValues(keyspace.key(lease.conversation, 'c'), STEP_STATE_FIELDS, answer[1]);
+      return { status: answer[0], conversation: decodeStepState(record) };
+    },
+  };
+}
+
+/** Fields of `txt:<id>`: the context of a turn while it is open; `<turn>`, and behind a line break the last system prompt. */
+const contextField = (turn: string): string => `c:${turn}`;
+const SYSTEM = 'system';
+
+interface KeepRequest {
+  readonly lease: TurnLease;
+  readonly system: string;
+}
+
+export function keepSystem(keyspace: Keyspace): ScriptDefinition<KeepRequest, KeepSystemResult> {
+  return {
+    file: 'keep-system',
+    keys: ({ lease }) => keyspace.conversation(lease.conversation),
+    args: ({ lease, system }) => [...turnLeaseArgs(lease), system],
+    decode: (reply) => {
+      const [status, system] = reply as ['kept', string] | [Lost['status']];
+      return status === 'kept' ? { status, system: system ?? '' } : { status };
+    },
+  };
+}
+
+/** Reads without a script: while a turn is the head, nothing else writes these. */
+export async function readBriefing(
+  redis: Redis,
+  keyspace: Keyspace,
+  conversation: ConversationRef,
+  turn: string,
+): Promise<Briefing> {
+  const key = keyspace.key(conversation, 'txt');
+  const [context, kept] = await callStore(() => redis.hmget(key, contextField(turn), SYSTEM));
+  const isOfTurn = typeof kept === 'string' && kept.startsWith(`${turn}\n`);
+  return {
+    ...(typeof context === 'string' && { context }),
+    ...(isOfTurn && { system: kept.slice(turn.length + 1) }),
+  };
+}
+
+/** The system prompt of the last turn that had one written; undefined where none had. */
+export async function readSystem(
+  redis: Redis,
+  keyspace: Keyspace,
+  conversation: ConversationRef,
+): Promise<string | undefined> {
+  const kept = await callStore(() => redis.hget(keyspace.key(conversation, 'txt'), SYSTEM));
+  return typeof kept === 'string' ? kept.slice(kept.indexOf('\n') + 1) : undefined;
+}
+
+interface RollbackRequest {
+  readonly lease: TurnLease;
+  readonly rollback: VersionRollback;
+}
+
+type RollBackReply =
+  | ['rolled_back' | 'known', string[]]
+  | ['version_changed', number]
+  | ['answered']
+  | [Lost['status']];
+
+export function rollBackVersion(keyspace: Keyspace): ScriptDefinition<RollbackRequest, RollbackResult> {
+  return {
+    file: 'roll-back-version',
+    keys: ({ lease }) => keyspace.conversation(lease.conversation),
+    args: ({ lease, rollback }) => {
+      checkNumber(rollback);
+      const { version, expectedVersion, shownVersion, refusedSegments, keepVersions } = rollback;
+      const refused = [expectedVersion, shownVersion, refusedSegments];
+      return [...turnLeaseArgs(lease), ...refused, ...versionArgs(version, keepVersions)];
+    },
+    decode: (reply, { lease }) => {
+      const answer = reply as RollBackReply;
+      if (answer[0] === 'version_changed') return { status: answer[0], version: answer[1] };
+      if (answer.length === 1) return { status: answer[0] };
+      const record = RecordFields.ofList(keyspace.key(lease.conversation, 'c'), answer[1]);
+      return { status: answer[0], conversation: decodeConversation(record) };
+    },
+  };
+}
