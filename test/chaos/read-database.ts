@@ -29,12 +29,12 @@ export async function readConversation(
 ): Promise<StoredConversation> {
   const keyspace = new Keyspace(shards);
   const ref = { tenant: '_', id };
-  const key = (kind: 'c' | 'log' | 'ver' | 'cp' | 'mb' | 'pass' | 'ev'): string => keyspace.key(ref, kind);
+  const key = (kind: 'c' | 'log' | 'ver' | 'txt' | 'mb' | 'pass' | 'ev'): string => keyspace.key(ref, kind);
   const [fields, log, versions, texts, mailbox, pass, events] = await Promise.all([
     redis.hgetall(key('c')),
     redis.hgetall(key('log')),
     redis.hvals(key('ver')),
-    redis.hkeys(key('cp')),
+    redis.hkeys(key('txt')),
     redis.lrange(key('mb'), 0, -1),
     redis.hgetall(key('pass')),
     redis.xrange(key('ev'), '-', '+'),

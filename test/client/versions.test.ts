@@ -105,7 +105,7 @@ describe('restore', () => {
     const keys = new Keyspace(SHARDS);
     const ref = { tenant: '_', id: conversation };
     const restore = (version: number) => fixture.client.restore(conversation, { version, newer: 'keep' });
-    const cp = keys.key(ref, 'cp');
+    const cp = keys.key(ref, 'txt');
     const texts = await fixture.redis.hgetall(cp);
     await fixture.redis.unlink(cp);
     await expect(restore(1)).rejects.toMatchObject({ code: 'version_gone', field: 'version' });

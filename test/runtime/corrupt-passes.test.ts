@@ -180,7 +180,7 @@ test('sets turn and pass of a corrupt summary aside, and neighbours go on', asyn
   await makeWait(id);
   await Promise.all([start('compaction'), start('summarization')]);
   expect(await settled(fixture, id, 't1')).toMatchObject({ state: 'completed' });
-  const texts = keyspace.key(refOf(id), 'cp');
+  const texts = keyspace.key(refOf(id), 'txt');
   for (const field of await fixture.redis.hkeys(texts)) await fixture.redis.hset(texts, field, '{');
   await fixture.client.compact(id);
   await enqueue(id, 't2');

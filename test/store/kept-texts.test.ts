@@ -65,7 +65,7 @@ describe('texts that versions leave behind', () => {
   }
 
   async function readKeys(conversation: ConversationRef): Promise<string[]> {
-    return (await suite.redis.hkeys(suite.keyspace.key(conversation, 'cp'))).map((field) => field.slice('k:'.length));
+    return (await suite.redis.hkeys(suite.keyspace.key(conversation, 'txt'))).map((field) => field.slice('k:'.length));
   }
 
   test('versions larger than what a commit looks through: the look ends all the same', async () => {
@@ -104,7 +104,7 @@ describe('texts that versions leave behind', () => {
   test('those that older programs left behind go with the next version that is dropped', async () => {
     const conversation = await makeConversation(store, HEAD);
     const keys = await commitVersions(conversation);
-    await suite.redis.hset(suite.keyspace.key(conversation, 'cp'), 'k:left', JSON.stringify(summaryOf(2).summary));
+    await suite.redis.hset(suite.keyspace.key(conversation, 'txt'), 'k:left', JSON.stringify(summaryOf(2).summary));
     await commitNext(conversation, VERSIONS, 200);
     expect(await readKeys(conversation), 'none is dropped').toContain('left');
     const newest = await commitNext(conversation, VERSIONS + 1, VERSIONS);
@@ -143,7 +143,7 @@ describe('a version whose texts are read', () => {
   test('and that is there, without one of them, is answered without it: that is damage, and no end', async () => {
     const conversation = await makeConversation(redis.store, HEAD);
     await commitNext(conversation, 0);
-    const read = readBehind(() => suite.redis.del(suite.keyspace.key(conversation, 'cp')));
+    const read = readBehind(() => suite.redis.del(suite.keyspace.key(conversation, 'txt')));
     expect(await read(conversation)).toMatchObject({ version: { number: 1 }, summaries: new Map() });
   });
 });

@@ -16,12 +16,12 @@ function fieldsOf(key: string, fields: Fields): RecordFields {
 
 /** Reads the keys themselves, with none of the store's operations between. */
 export async function observeRedis(redis: Redis, keyspace: Keyspace, ref: ConversationRef): Promise<Observation> {
-  const key = (kind: 'c' | 'log' | 'mb' | 'cp' | 'ix' | 'ev'): string => keyspace.key(ref, kind);
+  const key = (kind: 'c' | 'log' | 'mb' | 'txt' | 'ix' | 'ev'): string => keyspace.key(ref, kind);
   const [c, log, mailbox, cp, indexed, events, scores, listed, [seconds, micros]] = await Promise.all([
     redis.hgetall(key('c')),
     redis.hgetall(key('log')),
     redis.lrange(key('mb'), 0, -1),
-    redis.hgetall(key('cp')),
+    redis.hgetall(key('txt')),
     redis.smembers(key('ix')),
     redis.xrange(key('ev'), '-', '+'),
     redis.zrange(keyspace.ready(keyspace.shardOf(ref)), 0, '-1', 'WITHSCORES'),

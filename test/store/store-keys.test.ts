@@ -91,7 +91,7 @@ describe('how long keys live', () => {
 
   test('log, versions and texts never expire', async () => {
     const conversation = await fillConversation();
-    for (const kind of ['c', 'log', 'ver', 'cp', 'mb', 'ix', 'pass'] as const) {
+    for (const kind of ['c', 'log', 'ver', 'txt', 'mb', 'ix', 'pass'] as const) {
       expect(await redis.pttl(keyspace.key(conversation, kind)), kind).toBe(-1);
     }
   });
@@ -224,7 +224,7 @@ describe('a conversation that has been idle enough', () => {
     await store.accept(turnFor(conversation, 'anew'));
     expect(await store.expire(conversation, 'one')).toEqual({ status: 'kept' });
     const kinds = (await keysOf(conversation)).map((key) => key.split(':')[2]);
-    expect(kinds).toEqual(['c', 'cp', 'ix', 'mb', 't']);
+    expect(kinds).toEqual(['c', 'ix', 'mb', 't', 'txt']);
   });
 
   test('leaves the mark and, for a minute, who tells of it', async () => {

@@ -60,7 +60,7 @@ describe('keys of turns', () => {
   test('an input lies under its own field until it is in the log, or its turn is settled without', async () => {
     const conversation = newConversation();
     for (const turn of ['turn.1', 'turn.2']) await store.accept(turnFor(conversation, turn));
-    const texts = keyspace.key(conversation, 'cp');
+    const texts = keyspace.key(conversation, 'txt');
     expect((await redis.hkeys(texts)).toSorted()).toEqual(['i:turn.1', 'i:turn.2']);
     await claimHead(store, conversation);
     expect(await redis.hkeys(texts)).toEqual(['i:turn.2']);
