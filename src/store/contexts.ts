@@ -35,13 +35,13 @@ export function openContextStore(redis: Redis, keyspace: Keyspace): ContextStore
   };
 }
 
-interface ShapeRequest {
+interface VersionRequest {
   readonly conversation: ConversationRef;
   readonly version?: number | undefined;
 }
 
 /** Head of the log and a version, as they stood at one moment. */
-interface Shape {
+interface VersionSnapshot {
   readonly head: number;
   readonly version: Version;
 }
@@ -51,14 +51,14 @@ interface Shape {
  * erase can come between, or the drop of that version, with its texts: then there is nothing to answer.
  */
 export function bindReadContext(redis: Redis, keyspace: Keyspace): ContextReader['readContext'] {
-  const readShape = bindScript(redis, shapeScript(keyspace));
+  const readSnapshot = bindScript(redis, snapshotScript(keyspace));
   const readLog = bindReadLog(redis, keyspace);
   return async (conversation, at = {}) => {
-    const shape = await readShape({ conversation, version: at.version });
-    if (shape === undefined) return undefined;
-    const { version } = shape;
-    const head = at.head ?? shape.head;
-    checkHead(head, shape);
+    const snapshot = await readSnapshot({ conversation, version: at.version });
+    if (snapshot === undefined) return undefined;
+    const { version } = snapshot;
+    const head = at.head ?? snapshot.head;
+    checkHead(head, snapshot);
     const ranges = rangesToRead(version, head);
     const [entries, summaries] = await Promise.all([
       readLog(conversation, ranges),
@@ -67,13 +67,13 @@ export function bindReadContext(redis: Redis, keyspace: Keyspace): ContextReader
     const source: ContextSource = { version, head, entries, summaries };
     const expected = ranges.reduce((count, { from, to }) => count + to - from + 1, 0);
     if (entries.length < expected) {
-      const again = await readShape({ conversation, version: version.number });
+      const again = await readSnapshot({ conversation, version: version.number });
       if (again === undefined || again.head < head) return undefined;
       // Nothing was erased meanwhile, and a log has no gaps.
       throw corruptRecord(keyspace.key(conversation, 'log'), findMissing(ranges, entries), 'an entry is missing');
     }
     const isWhole = shownKeys(version).every((key) => summaries.has(key));
-    const isThere = isWhole || (await readShape({ conversation, version: version.number })) !== undefined;
+    const isThere = isWhole || (await readSnapshot({ conversation, version: version.number })) !== undefined;
     return isThere ? source : undefined;
   };
 }
@@ -82,7 +82,7 @@ export function bindReadContext(redis: Redis, keyspace: Keyspace): ContextReader
  * A version describes seqs up to its base: it cannot be shown at a head before that, nor behind the log's end.
  * @throws invalid_input
  */
-export function checkHead(head: number, { head: last, version }: Shape): void {
+export function checkHead(head: number, { head: last, version }: VersionSnapshot): void {
   if (Number.isInteger(head) && head >= version.base && head <= last) return;
   throw new TurnfoldError(
     'invalid_input',
@@ -91,9 +91,9 @@ export function checkHead(head: number, { head: last, version }: Shape): void {
   );
 }
 
-function shapeScript(keyspace: Keyspace): ScriptDefinition<ShapeRequest, Shape | undefined> {
+function snapshotScript(keyspace: Keyspace): ScriptDefinition<VersionRequest, VersionSnapshot | undefined> {
   return {
-    file: 'read-shape',
+    file: 'read-version',
     keys: ({ conversation }) => keyspace.conversation(conversation),
     args: ({ version }) => [version ?? ''],
     decode: (reply, { conversation }) => {

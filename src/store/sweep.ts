@@ -24,7 +24,7 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
   });
   const look = bindScript(redis, inspect(keyspace));
   const record = bindScript(redis, recordWake(keyspace));
-  const promote = bindScript(redis, promoteTurn(keyspace));
+  const promote = bindScript(redis, promoteScheduled(keyspace));
   const measure = bindScript(redis, measureShard(keyspace));
   const setAside = bindScript(redis, quarantine(keyspace));
   const setRecord = bindScript(redis, setRecordAside(keyspace));
@@ -151,9 +151,9 @@ interface Promotion {
   readonly wake: string;
 }
 
-export function promoteTurn(keyspace: Keyspace): ScriptDefinition<Promotion, { readonly needsWake: boolean }> {
+export function promoteScheduled(keyspace: Keyspace): ScriptDefinition<Promotion, { readonly needsWake: boolean }> {
   return {
-    file: 'promote-turn',
+    file: 'promote-scheduled',
     keys: ({ conversation }) => keyspace.conversation(conversation),
     args: ({ turn, wake }) => [turn, wake],
     decode: (reply) => ({ needsWake: reply === 1 }),

@@ -16,7 +16,7 @@ import { decodeConversation, decodeStepState, encodeOpenCall, STEP_STATE_FIELDS 
 import type { Keyspace } from './keys.ts';
 import { encodeMessages } from './log.ts';
 import { callStore, RecordFields } from './records.ts';
-import { encodePairs, type ScriptDefinition } from './script.ts';
+import type { ScriptDefinition } from './script.ts';
 import { closingArgs, decodeClaimedTurn } from './turn-record.ts';
 import { checkNumber, versionArgs } from './version-record.ts';
 
@@ -125,28 +125,10 @@ export function recordStep(keyspace: Keyspace): ScriptDefinition<RecordRequest, 
   return {
     file: 'record-step',
     keys: ({ lease }) => keyspace.conversation(lease.conversation),
-    args: ({ lease, outcome }) => [
-      ...turnLeaseArgs(lease),
-      TURN_LIMITS.leaseMs,
-      outcome.key,
-      outcome.expectedHead ?? '',
-      outcome.anchor?.tokens ?? '',
-      outcome.anchor?.version ?? '',
-      outcome.anchor?.setup ?? '',
-      outcome.answeredVersion ?? '',
-      outcome.usage?.inputTokens ?? 0,
-      outcome.usage?.outputTokens ?? 0,
-      outcome.requestTokens ?? '',
-      outcome.end ?? '',
-      STEP_STATE_FIELDS.length,
-      ...STEP_STATE_FIELDS,
-      outcome.opens.length,
-      ...outcome.opens.map(encodeOpenCall),
-      outcome.closes.length,
-      ...outcome.closes,
-      ...encodePairs([...(outcome.texts ?? [])]),
-      ...encodeMessages(outcome.messages),
-    ],
+    args: ({ lease, outcome }) => {
+      const texts = [...(outcome.texts ?? [])];
+      return [encodeStep(lease, outcome, texts.length), ...texts.flat(), ...encodeMessages(outcome.messages)];
+    },
     decode: (reply, { lease }) => {
       const answer = reply as RecordStepReply;
       if (answer.length === 1) return { status: answer[0] };
@@ -154,6 +136,30 @@ export function recordStep(keyspace: Keyspace): ScriptDefinition<RecordRequest, 
       return { status: answer[0], conversation: decodeStepState(record) };
     },
   };
+}
+
+/** The step without texts and messages, as `lua/record-step.lua` decodes it. */
+function encodeStep({ turn, owner, epoch }: TurnLease, outcome: StepOutcome, texts: number): string {
+  const { anchor, usage } = outcome;
+  return JSON.stringify({
+    turn,
+    owner,
+    // The script compares epochs as texts.
+    epoch: String(epoch),
+    leaseMs: TURN_LIMITS.leaseMs,
+    key: outcome.key,
+    expectedHead: outcome.expectedHead,
+    anchor: anchor && { tokens: anchor.tokens, version: anchor.version, setup: anchor.setup ?? '' },
+    answered: outcome.answeredVersion,
+    inputTokens: usage?.inputTokens ?? 0,
+    outputTokens: usage?.outputTokens ?? 0,
+    requestTokens: outcome.requestTokens,
+    ending: outcome.end ?? '',
+    fields: STEP_STATE_FIELDS,
+    opens: outcome.opens.map(encodeOpenCall),
+    closes: outcome.closes,
+    texts,
+  });
 }
 
 /** Fields of `txt:<id>`: the context of a turn while it is open; `<turn>`, and behind a line break the last system prompt. */

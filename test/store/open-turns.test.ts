@@ -1,13 +1,13 @@
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { bindScript } from '../../src/store/script.ts';
-import { promoteTurn } from '../../src/store/sweep.ts';
+import { promoteScheduled } from '../../src/store/sweep.ts';
 import { openTurnStore } from '../../src/store/turns.ts';
 import { openSuiteRedis } from './open-redis.ts';
 import { newConversation, turnFor } from './samples.ts';
 
 const { redis, keyspace, close } = openSuiteRedis();
 const store = openTurnStore(redis, keyspace);
-const promote = bindScript(redis, promoteTurn(keyspace));
+const promote = bindScript(redis, promoteScheduled(keyspace));
 afterAll(close);
 
 describe('open turns in Redis', () => {

@@ -47,5 +47,5 @@ index_key(key)
 if is_due then return { 'accepted', 'queued', push_turn(turn, wake) } end
 local dueAt = now + tonumber(delayMs)
 redis.call('HSET', key, 'dueAt', string.format('%.0f', dueAt))
-look_again(scheduled_member(turn), dueAt)
+schedule(scheduled_member(turn), dueAt)
 return { 'accepted', 'scheduled', 0 }

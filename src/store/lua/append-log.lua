@@ -28,7 +28,7 @@ end
 if head ~= expected then return { 'conflict', head } end
 create_conversation(is_gone, schema, agent)
 read_conversation()
-move_calls()
+move_calls(take_list(), take_list())
 append_messages(ARGV, position + 1, '-')
 save_conversation()
 local to = conversation.head

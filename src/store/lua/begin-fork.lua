@@ -18,7 +18,7 @@ if known[1] then
     return { 'copying', tonumber(known[4]), first_plan }
   end
   if not known[2] then return { 'exists' } end
-  local refusal = tell_forking(known[5])
+  local refusal = forking_reply(known[5])
   if refusal[2] == 0 then return refusal end
 end
 create_conversation(is_gone or known[1], schema, nobody)

@@ -29,5 +29,5 @@ if is_head then
   return { 'canceled', pop_head(wake) }
 end
 redis.call('LREM', mb, 1, turn)
-leave_alone(scheduled_member(turn))
+unschedule(scheduled_member(turn))
 return { 'canceled', 0 }

@@ -18,7 +18,7 @@ local last = redis.call('HMGET', c, 'lp', 'lw', 'lf')
 if last[2] == wake then return { 'failed', last[1], tonumber(last[3]) } end
 local held = redis.call('HMGET', pass, 'passId', 'owner', 'lease', 'attempts', 'parked', 'parkedUntil')
 if not held[1] then
-  leave_alone(pass_member)
+  unschedule(pass_member)
   return { 'empty' }
 end
 if tonumber(held[3] or 0) > now then

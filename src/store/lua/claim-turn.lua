@@ -23,17 +23,17 @@ local held = redis.call('HMGET', c, 'lease', 'attempts', 'poison', 'poisoned', '
 if held[3] == wake then return { 'poison', held[4], needs_wake(wake) } end
 if not head_turn then
   if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
-  leave_alone(turn_member)
+  unschedule(turn_member)
   return { 'empty' }
 end
 
 if tonumber(held[1] or 0) > now then
-  if conversation.owner == owner then return { 'claimed', head_turn, tell_head(head_turn) } end
+  if conversation.owner == owner then return { 'claimed', head_turn, head_reply(head_turn) } end
   return { 'held', held[1] }
 end
 local wait = redis.call('HMGET', tbase .. head_turn, 'state', 'wuntil', 'wful')
 if wait[1] == 'waiting' and not wait[3] and number_of(tbase .. head_turn, 'wuntil', wait[2]) > now then
-  look_again(turn_member, wait[2])
+  schedule(turn_member, wait[2])
   return { 'waiting', wait[2] }
 end
 
@@ -44,7 +44,7 @@ if attempts >= tonumber(maxAttempts) and held[5] then
   save_conversation('epoch', raise_epoch(), 'poison', wake, 'poisoned', head_turn)
   return { 'poison', head_turn, pop_head(wake) }
 end
-prove_input(head_turn)
+check_input(head_turn)
 if wait[1] == 'waiting' then forget_waiting(head_turn) end
 local attempt = math.min(attempts + 1, tonumber(maxAttempts))
 return { 'claimed', head_turn, take_head(head_turn, owner, leaseMs, attempt, closing) }

@@ -25,6 +25,6 @@ for _ = 1, tonumber(take()) do
   conversation.tokens, conversation.bytes = tonumber(tokens), tonumber(bytes)
   redis.call('HSET', log, conversation.head, entry)
 end
-move_calls()
+move_calls(take_list(), take_list())
 save_conversation()
 return { 'copied', conversation.head }

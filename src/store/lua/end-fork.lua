@@ -18,8 +18,8 @@ end
 local state = redis.call('HMGET', c, 'forking', 'head', 'turns', 'forkAgent', 'ttl')
 local head, planned = tonumber(state[2] or 0), number_of(c, 'forking', string.match(state[1], '^%S+ %S+ (%S+)'))
 local is_complete = head >= planned
-for _ = 1, tonumber(take()) do
-  is_complete = redis.call('HEXISTS', cp, 'k:' .. take()) == 1 and is_complete
+for _, text in ipairs(take_list()) do
+  is_complete = redis.call('HEXISTS', cp, 'k:' .. text) == 1 and is_complete
 end
 if not is_complete then return { 'incomplete', head } end
 put_version()

@@ -11,7 +11,7 @@
 if ARGV[1] == '1' then
   if not tonumber(redis.pcall('GET', gone) or 0) then redis.call('UNLINK', gone) end
   redis.call('SET', gone, 0, 'NX', 'PX', ARGV[3])
-  -- Who asked for it is told of its end.
+  -- Who asked for it is extra of its end.
   redis.call('UNLINK', expiry)
 end
 if redis.call('EXISTS', gone) == 0 then return { 0, 0 } end

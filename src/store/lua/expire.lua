@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Erases a conversation that has been idle for its time to live, a batch of its keys at a time, or goes on with an erase that was
 -- cut off. Decides by what is there now: however late it is called, whatever has happened since counts.
--- An expiry is told by one call, the one that removed the last of it, and by that also where it is sent again (I5).
+-- An expiry is extra by one call, the one that removed the last of it, and by that also where it is sent again (I5).
 -- ARGV: owner (the call), batch size, goneMs
 -- Reply: {'kept'} | {'more'}: keys are left | {'expired', keys removed by all calls} | {'resumed'}: it was an erase that
 -- somebody asked for

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Gives the lease on measuring the shared state to an owner, or renews it, where no other holds it; for 0 ms it ends. On a full Redis, too:
--- that it is full is what has to be told.
+-- that it is full is what has to be extra.
 -- KEYS: lease. ARGV: owner, leaseMs
 -- Reply: 1 where the owner holds it now
 local owner, leaseMs = ARGV[1], tonumber(ARGV[2])

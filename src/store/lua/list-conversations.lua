@@ -9,7 +9,7 @@ looks, limit = tonumber(looks), tonumber(limit)
 local names = read_page(KEYS[1], after, tenant_prefix, looks)
 local rows, last, looked = {}, '', 0
 
--- Of a record that cannot be read nothing is told: the others were asked for as well.
+-- Of a record that cannot be read nothing is extra: the others were asked for as well.
 local function read_state(base, id, last_turn)
   local head = redis.pcall('LINDEX', base .. 'mb:' .. id, 0)
   if type(head) == 'table' then return end

@@ -6,18 +6,18 @@
 -- @include key-names
 if redis.call('EXISTS', c) == 0 then return {} end
 local limit = tonumber(ARGV[1])
-local told = {}
-local function tell(turn)
-  if #told >= limit then return end
+local rows = {}
+local function add(turn)
+  if #rows >= limit then return end
   local fields = { 'state', 'acceptedAt', 'dueAt', 'wfor', 'wstep', 'wsince', 'wuntil', 'wcalls', 'wasks' }
-  told[#told + 1] = { turn, unpack(redis.call('HMGET', tbase .. turn, unpack(fields))) }
+  rows[#rows + 1] = { turn, unpack(redis.call('HMGET', tbase .. turn, unpack(fields))) }
 end
-for _, turn in ipairs(redis.call('LRANGE', mb, 0, limit - 1)) do tell(turn) end
+for _, turn in ipairs(redis.call('LRANGE', mb, 0, limit - 1)) do add(turn) end
 local scheduled = 0
 for at = 2, #ARGV do
   if redis.call('HGET', tbase .. ARGV[at], 'state') == 'scheduled' then
     scheduled = scheduled + 1
-    tell(ARGV[at])
+    add(ARGV[at])
   end
 end
-return { redis.call('LLEN', mb), scheduled, unpack(told) }
+return { redis.call('LLEN', mb), scheduled, unpack(rows) }

@@ -12,7 +12,7 @@ for _, name in ipairs(names) do
   last, looked = name, looked + 1
   local tenant, waits_for, id, turn = string.match(name, '^([^|]+)|([^|]+)|([^|]+)|(.+)$')
   if turn and (kind == '' or kind == waits_for) then
-    -- Of a record that cannot be read nothing is told: the others were asked for as well. It has no fields here.
+    -- Of a record that cannot be read nothing is extra: the others were asked for as well. It has no fields here.
     local fields = redis.pcall('HMGET', prefix .. tenant .. ':t:' .. id .. ':' .. turn, 'state', 'agent', 'wfor', 'wstep',
       'wsince', 'wuntil', 'wcalls', 'wasks')
     -- An erase that was cut off may leave an entry of a turn that is gone.

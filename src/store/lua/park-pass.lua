@@ -15,5 +15,5 @@ if loss then return loss end
 redis.call('HDEL', pass, 'owner', 'lease')
 local untilMs = now + tonumber(parkMs)
 redis.call('HSET', pass, 'parked', job, 'parkedBy', owner, 'parkedUntil', string.format('%.0f', untilMs))
-look_again(pass_member, untilMs)
+schedule(pass_member, untilMs)
 return 'parked'

@@ -16,5 +16,5 @@ if loss then return loss end
 local attempts = tonumber(redis.call('HGET', pass, 'attempts'))
 redis.call('HSET', pass, 'attempts', math.max(attempts - 1, 0), 'parkedBy', owner)
 redis.call('HDEL', pass, 'owner', 'lease')
-look_again(pass_member, now)
+schedule(pass_member, now)
 return 'released'

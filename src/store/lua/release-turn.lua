@@ -21,5 +21,5 @@ redis.call('HDEL', c, 'owner', 'lease')
 redis.call('HSET', tbase .. turn, 'state', 'queued')
 wake_turn(wake)
 -- Should the wake be lost with the worker, the next sweep finds the turn.
-look_again(turn_member, now)
+schedule(turn_member, now)
 return 'released'

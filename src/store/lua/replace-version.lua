@@ -25,15 +25,15 @@ if known then
 end
 local state = redis.call('HMGET', c, 'schema', 'forking', 'owner', 'open', 'version', 'head', 'forkUntil', 'ttl')
 if not state[1] then return { 'not_found' } end
-if state[2] then return tell_forking(state[7]) end
+if state[2] then return forking_reply(state[7]) end
 -- A running turn holds the context that it was given, whether its lease has lapsed or not: its epoch still writes.
 local turn = redis.call('LINDEX', mb, 0)
 local waits = turn and redis.call('HGET', tbase .. turn, 'state') == 'waiting'
 if state[3] or (not keeps and (waits or (state[4] or '0') ~= '0')) then return { 'busy' } end
 local live = state[5] or '0'
 if live ~= expected or state[6] ~= head then return { 'changed', tonumber(live), tonumber(state[6]) } end
-for _ = 1, tonumber(take()) do
-  if redis.call('HEXISTS', cp, 'k:' .. take()) == 0 then return { 'text_gone' } end
+for _, text in ipairs(take_list()) do
+  if redis.call('HEXISTS', cp, 'k:' .. text) == 0 then return { 'text_gone' } end
 end
 
 -- First what a full Redis refuses: the end of a pass it would not.

@@ -12,7 +12,7 @@ local passId, wake, refused, calibration, is_hard = ARGV[1], ARGV[2], ARGV[3], A
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
 local last = redis.call('HMGET', c, 'schema', 'lp', 'forking', 'forkUntil')
 if not last[1] then return { 'not_found' } end
-if last[3] then return tell_forking(last[4]) end
+if last[3] then return forking_reply(last[4]) end
 -- Sent again after the pass that it made has ended.
 if last[2] == passId then return { 'requested', passId, 0 } end
 
@@ -37,7 +37,7 @@ if current[1] then
     -- Where a worker has it, that one sees the reasons before it ends the pass.
     if not current[6] then
       redis.call('HSET', pass, 'wake', wake)
-      look_again(pass_member, now + WAKE_GRACE_MS)
+      schedule(pass_member, now + WAKE_GRACE_MS)
       return { 'joined', current[1], 1 }
     end
   end
@@ -46,6 +46,6 @@ if current[1] then
 end
 redis.call('HSET', pass, 'passId', passId, 'wake', wake, 'attempts', 0, 'requestedAt', string.format('%.0f', now))
 redis.call('HSET', c, 'pass', passId)
-count_as_open()
-look_again(pass_member, now + WAKE_GRACE_MS)
+add_open_pass()
+schedule(pass_member, now + WAKE_GRACE_MS)
 return { 'requested', passId, 1 }

@@ -14,7 +14,7 @@ local key = tbase .. turn
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
 local wait = redis.call('HMGET', key, 'state', 'wfor', 'wful', 'wcalls')
 if not wait[1] then return { 'not_found' } end
-prove_calls(key, wait[4] or '')
+check_calls(key, wait[4] or '')
 local is_waiting, is_fulfilled, kind = wait[1] == 'waiting', wait[3], wait[2]
 -- A fulfilled wait that a worker has gone on from answers a resume sent again as before. A worker that answers calls past their
 -- deadline suspends the turn again for the others, which are awaited meanwhile. If that worker stops, the turn is queued.
@@ -52,7 +52,7 @@ end
 if untilMs < math.huge then
   if is_waiting then
     redis.call('HSET', key, 'wuntil', string.format('%.0f', untilMs))
-    look_again(turn_member, untilMs)
+    schedule(turn_member, untilMs)
   end
   return { 'partial' }
 end

@@ -29,7 +29,7 @@ if tonumber(redis.call('HGET', c, 'answered') or -1) >= tonumber(shown) then ret
 local waiting = redis.call('HMGET', pass, 'proposal', 'parked', 'owner')
 if waiting[1] or waiting[2] then
   drop_proposal()
-  if not waiting[3] then look_again(pass_member, now) end
+  if not waiting[3] then schedule(pass_member, now) end
 end
 redis.call('HSET', c, 'quarantine', number .. ' ' .. segments)
 put_version()

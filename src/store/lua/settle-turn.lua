@@ -23,12 +23,12 @@ local loss = find_loss(turn, owner, epoch)
 if loss == 'fenced' and SETTLED[redis.call('HGET', tbase .. turn, 'state')] then
   local is_taken = wake == '' and head_turn and conversation.owner == owner
   if is_taken and tonumber(redis.call('HGET', c, 'lease')) > now then
-    return { 'known', 1, 0, head_turn, tell_head(head_turn) }
+    return { 'known', 1, 0, head_turn, head_reply(head_turn) }
   end
   return { 'known', head_turn and 1 or 0, needs_wake(wake) }
 end
 if loss then return { loss } end
-if wake == '' and next_turn then prove_input(next_turn) end
+if wake == '' and next_turn then check_input(next_turn) end
 if state == 'failed' then
   close_open_calls(turn, closing)
   save_conversation('epoch', raise_epoch())

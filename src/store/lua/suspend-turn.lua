@@ -10,7 +10,7 @@
 -- @include awaited
 -- @include waiting
 local turn, owner, epoch, kind, step, waitMs, most, span, passId = unpack(ARGV, 1, 9)
-local asks, told, FIRST_CALL = ARGV[10], ARGV[11], 12
+local asks, event_calls, FIRST_CALL = ARGV[10], ARGV[11], 12
 local key = tbase .. turn
 read_conversation()
 local loss = find_loss(turn, owner, epoch)
@@ -22,7 +22,7 @@ if loss == 'fenced' then
 end
 if loss then return loss end
 local before = redis.call('HMGET', key, 'wfor', 'wcalls')
-prove_calls(key, before[2] or '')
+check_calls(key, before[2] or '')
 local count = tonumber(redis.call('HGET', key, 'sus:' .. step) or 0) + 1
 if not ANSWERED[kind] and count > tonumber(most) then return 'exhausted' end
 
@@ -58,12 +58,12 @@ if not ANSWERED[kind] then redis.call('HSET', key, 'sus:' .. step, count) end
 redis.call('HDEL', key, 'wful', 'wtrace', 'taken')
 if span ~= '' then redis.call('HSET', key, 'wtrace', span) end
 redis.call('HDEL', c, 'owner', 'lease', 'attempts')
-look_again(turn_member, is_over and now or untilMs)
+schedule(turn_member, is_over and now or untilMs)
 if is_over then
   redis.call('HSET', key, 'wful', is_fulfilled and 1 or 0)
 else
   list_waiting(kind, turn)
-  emit('turn_waiting', { 'turn', turn, 'for', kind, 'until', untilText, 'calls', told,
+  emit('turn_waiting', { 'turn', turn, 'for', kind, 'until', untilText, 'calls', event_calls,
     'deadlines', table.concat(deadlines, ',') })
 end
 return 'suspended'

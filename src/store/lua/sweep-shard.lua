@@ -30,14 +30,14 @@ local function push(member)
   if redis.call('EXISTS', record) == 0 then return redis.call('ZREM', ready, member) end
   local pushes = redis.pcall('HINCRBY', record, 'sweeps', 1)
   if type(pushes) ~= 'number' then
-    local is_other = string.find(pushes.err, 'WRONGTYPE', 1, true)
+    local has_other_type = string.find(pushes.err, 'WRONGTYPE', 1, true)
     -- Anything else is no fault of the record, and fails the sweep.
-    if not is_other and not string.find(pushes.err, 'integer') and not string.find(pushes.err, 'overflow') then
+    if not has_other_type and not string.find(pushes.err, 'integer') and not string.find(pushes.err, 'overflow') then
       error(pushes, 0)
     end
     -- Whoever looks after a pass sets its whole record aside: workers can create a pass again.
     if kind ~= 'p' then
-      local field = is_other and '' or 'sweeps'
+      local field = has_other_type and '' or 'sweeps'
       return quarantine_member('ready', member, 'corrupt ' .. record .. ' ' .. field)
     end
     pushes = 1

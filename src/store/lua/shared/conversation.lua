@@ -5,9 +5,9 @@ local conversation, head_turn, next_turn
 local TURN_COUNTS = { 'ui', 'uo', 'wuntil', 'dueAt', 'sus', 'wleft' }
 
 -- A script may write to both before it reads all of them.
-local function prove_turn(turn)
+local function check_turn(turn)
   local key = tbase .. turn
-  if is_other('HLEN', key) then refuse(key, '') end
+  if has_other_type('HLEN', key) then refuse(key, '') end
   local field = find_no_number(key, TURN_COUNTS)
   if field then refuse(key, field) end
   if not redis.call('HGET', key, 'state') then refuse(key, 'state') end
@@ -20,8 +20,8 @@ local function read_conversation()
     bytes = tonumber(bytes or 0), turns = tonumber(turns or 0), ttl = ttl,
     settled = tonumber(string.match(last or '', '%d+$') or 0) }
   head_turn, next_turn = unpack(redis.call('LRANGE', mb, 0, 1))
-  if head_turn then prove_turn(head_turn) end
-  if next_turn then prove_turn(next_turn) end
+  if head_turn then check_turn(head_turn) end
+  if next_turn then check_turn(next_turn) end
 end
 
 -- Writes where the log ends and, in the same HSET, what else changes: names and values.

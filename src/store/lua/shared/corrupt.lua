@@ -13,7 +13,7 @@ local function number_of(key, field, text)
 end
 
 -- The calls of a wait: a line for each, its id and its deadline.
-local function prove_calls(key, text)
+local function check_calls(key, text)
   for line in string.gmatch(text, '[^\n]+') do
     if not string.find(line, '^%S+ %d+$') then refuse(key, 'wcalls') end
   end

@@ -9,7 +9,7 @@
 local function find_refusal(is_gone, agent)
   local known = is_gone and {} or redis.call('HMGET', c, 'agent', 'forking', 'forkUntil')
   -- First: until its end a fork is nobody's.
-  if known[2] then return tell_forking(known[3]) end
+  if known[2] then return forking_reply(known[3]) end
   if known[1] and known[1] ~= agent then return { 'other_agent', known[1] } end
 end
 
@@ -25,8 +25,8 @@ local function create_conversation(is_gone, schema, agent)
       if string.sub(key, 1, #tbase) == tbase then forget_turn(string.sub(key, #tbase + 1)) end
     end
     redis.call('UNLINK', c, log, mb, ver, cp, pass, ix, ev, gone, expiry)
-    leave_alone(turn_member)
-    leave_alone(pass_member)
+    unschedule(turn_member)
+    unschedule(pass_member)
     forget_idle_ttl()
   end
   if redis.call('HSETNX', c, 'schema', schema) == 1 then

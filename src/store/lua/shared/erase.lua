@@ -21,9 +21,9 @@ local function erase_batch(size)
   if type(head) == 'string' then forget_waiting(head) end
   forget_conversation()
   local removed = redis.call('UNLINK', c, log, mb, ver, cp, pass, ev)
-  leave_alone(turn_member)
-  leave_alone(pass_member)
-  count_no_more()
+  unschedule(turn_member)
+  unschedule(pass_member)
+  remove_open_pass()
   for _, key in ipairs(take_names(size)) do
     removed = removed + redis.call('UNLINK', key)
     if string.sub(key, 1, #tbase) == tbase then forget_turn(string.sub(key, #tbase + 1)) end

@@ -14,6 +14,6 @@ end
 -- Of an erased turn nothing stays in the sets of the shard.
 local function forget_turn(turn)
   forget_waiting(turn)
-  leave_alone(scheduled_member(turn))
+  unschedule(scheduled_member(turn))
   redis.call('ZREM', failed, failed_member(turn))
 end

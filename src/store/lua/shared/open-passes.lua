@@ -2,10 +2,10 @@
 -- nothing else. One that waits for somebody's decision is not among them.
 local open_passes = string.gsub(ready, 'ready$', 'passes')
 
-local function count_as_open()
+local function add_open_pass()
   redis.call('ZADD', open_passes, 'NX', string.format('%.0f', now), pass_member)
 end
 
-local function count_no_more()
+local function remove_open_pass()
   redis.call('ZREM', open_passes, pass_member)
 end

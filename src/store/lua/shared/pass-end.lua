@@ -12,8 +12,8 @@ local function end_pass(passId, outcome, wake, ttl)
   answer_decision(outcome .. ' ' .. (redis.call('HGET', c, 'version') or '0'))
   redis.call('DEL', pass)
   redis.call('HDEL', c, 'pass')
-  leave_alone(pass_member)
-  count_no_more()
+  unschedule(pass_member)
+  remove_open_pass()
   local settles = SETTLES_SIZE[outcome]
   local is_awaited = end_wait('compaction', wake, settles) and 1 or 0
   redis.call('HSET', c, 'lp', passId, 'lw', wake, 'lf', is_awaited, 'ls', settles and 1 or 0)

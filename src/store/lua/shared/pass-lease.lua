@@ -2,7 +2,7 @@
 local function lease_pass(owner, leaseMs)
   local lease = now + tonumber(leaseMs)
   redis.call('HSET', pass, 'owner', owner, 'lease', string.format('%.0f', lease))
-  look_again(pass_member, lease)
+  schedule(pass_member, lease)
 end
 
 local function claimed_pass()

@@ -9,10 +9,10 @@ local function scheduled_member(turn)
   return 'd|' .. tenant .. '|' .. id .. '|' .. turn
 end
 
-local function look_again(member, at)
+local function schedule(member, at)
   redis.call('ZADD', ready, string.format('%.0f', at), member)
 end
 
-local function leave_alone(member)
+local function unschedule(member)
   redis.call('ZREM', ready, member)
 end

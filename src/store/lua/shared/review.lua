@@ -6,8 +6,8 @@ local REVIEW, DECISION_MS = 'review:', 86400000
 local function await_review(owner, untilMs)
   redis.call('HDEL', pass, 'owner', 'lease')
   redis.call('HSET', pass, 'attempts', 0, 'parked', REVIEW, 'parkedBy', owner, 'parkedUntil', untilMs)
-  look_again(pass_member, untilMs)
-  count_no_more()
+  schedule(pass_member, untilMs)
+  remove_open_pass()
 end
 
 -- Sent again: nobody has claimed since.
@@ -31,5 +31,5 @@ local function drop_proposal()
   redis.call('HDEL', pass, 'proposal', 'proposalId', 'proposedOver', 'proposedAt', 'expiresAt', 'plan', 'parked',
     'parkedBy', 'parkedUntil')
   redis.call('HSET', pass, 'attempts', 0)
-  count_as_open()
+  add_open_pass()
 end

@@ -17,7 +17,7 @@ local function settle_turn(turn, state, retentionMs, field, value, ttl)
     redis.call('HDEL', key, 'ctx')
   end
   -- Only a turn that was suspended has answers, counts of suspensions and what it waited for. Of answers it stays known that
-  -- they came: one that is brought again is told so.
+  -- they came: one that is brought again is extra so.
   if kept[2] then
     for _, name in ipairs(redis.call('HKEYS', key)) do
       local is_dropped = string.find(name, '^sus') or string.find(name, '^w')
@@ -40,7 +40,7 @@ local function pop_head(wake)
   redis.call('LPOP', mb)
   redis.call('HDEL', c, 'owner', 'lease', 'attempts')
   if not next_turn then
-    leave_alone(turn_member)
+    unschedule(turn_member)
     return 0
   end
   wake_turn(wake)

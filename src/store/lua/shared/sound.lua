@@ -27,18 +27,18 @@ local function find_bad_list()
 end
 
 -- Each of these commands fails on a key of another type.
-local function is_other(command, key)
+local function has_other_type(command, key)
   return type(redis.pcall(command, key)) ~= 'number'
 end
 
 local function find_other_type()
   local shard = string.match(ready, '^(.*)ready$')
   local idle, passes, failed = shard .. 'idle', shard .. 'passes', shard .. 'failed'
-  return is_other('HLEN', c) and c or is_other('HLEN', log) and log or is_other('LLEN', mb) and mb
-    or is_other('HLEN', ver) and ver or is_other('HLEN', cp) and cp or is_other('HLEN', pass) and pass
-    or is_other('SCARD', ix) and ix or is_other('XLEN', ev) and ev or is_other('ZCARD', ready) and ready
-    or is_other('ZCARD', idle) and idle or is_other('ZCARD', passes) and passes
-    or is_other('ZCARD', failed) and failed
+  return has_other_type('HLEN', c) and c or has_other_type('HLEN', log) and log or has_other_type('LLEN', mb) and mb
+    or has_other_type('HLEN', ver) and ver or has_other_type('HLEN', cp) and cp or has_other_type('HLEN', pass) and pass
+    or has_other_type('SCARD', ix) and ix or has_other_type('XLEN', ev) and ev or has_other_type('ZCARD', ready) and ready
+    or has_other_type('ZCARD', idle) and idle or has_other_type('ZCARD', passes) and passes
+    or has_other_type('ZCARD', failed) and failed
 end
 
 -- The error reply that names the first corrupt record, or nothing.
@@ -46,7 +46,7 @@ local function find_flaw()
   local key = find_other_type()
   if key then return corrupt(key, '') end
   local head = redis.call('LINDEX', mb, 0)
-  if head and is_other('HLEN', tbase .. head) then return corrupt(tbase .. head, '') end
+  if head and has_other_type('HLEN', tbase .. head) then return corrupt(tbase .. head, '') end
   local field, values = find_no_number(c, COUNTS)
   if field then return corrupt(c, field) end
   -- Entries are removed by an erase alone: with another count the next message would be written over an older one.

@@ -1,7 +1,7 @@
 -- Needs: keys, conversation, ready, append, calls, close, fence.
 
 -- The turn's fields, the conversation's fields, and the user message while it is the log's last entry, else ''.
-local function tell_head(turn)
+local function head_reply(turn)
   local key = tbase .. turn
   local seq = redis.call('HGET', key, 'inputSeq')
   local entry = tonumber(seq) == conversation.head and redis.call('HGET', log, seq) or '\n'
@@ -11,7 +11,7 @@ end
 local INPUT = '^(%d+) (%d+)\n()'
 
 -- Before the first write of a script that takes the turn.
-local function prove_input(turn)
+local function check_input(turn)
   read_open_calls()
   local input = redis.call('HGET', cp, 'i:' .. turn)
   if input and not string.find(input, INPUT) then refuse(cp, 'i:' .. turn) end
@@ -35,14 +35,14 @@ local function enter_input(turn, closing)
   return message
 end
 
--- Makes an owner the head turn's under a new epoch. Answers as tell_head.
+-- Makes an owner the head turn's under a new epoch. Answers as head_reply.
 local function take_head(turn, owner, leaseMs, attempts, closing)
   local lease = now + tonumber(leaseMs)
-  look_again(turn_member, lease)
+  schedule(turn_member, lease)
   local message = enter_input(turn, closing)
   save_conversation('epoch', raise_epoch(), 'owner', owner, 'lease', string.format('%.0f', lease), 'attempts', attempts)
   redis.call('HDEL', c, 'poison', 'poisoned', 'sweeps', 'alone')
   redis.call('HSETNX', tbase .. turn, 'taken', owner)
-  if not message then return tell_head(turn) end
+  if not message then return head_reply(turn) end
   return redis.call('HGETALL', tbase .. turn), redis.call('HGETALL', c), message
 end

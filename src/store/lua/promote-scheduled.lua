@@ -9,15 +9,15 @@ local turn, wake = ARGV[1], ARGV[2]
 local key, member = tbase .. turn, scheduled_member(turn)
 local found = redis.call('HMGET', key, 'state', 'dueAt')
 if found[1] ~= 'scheduled' or redis.call('EXISTS', gone) == 1 then
-  leave_alone(member)
+  unschedule(member)
   -- Sent again: this call moved it.
   return found[1] == 'queued' and redis.call('HGET', c, 'wake') == wake and 1 or 0
 end
 if number_of(key, 'dueAt', found[2]) > now then
-  look_again(member, found[2])
+  schedule(member, found[2])
   return 0
 end
-leave_alone(member)
+unschedule(member)
 redis.call('HSET', key, 'state', 'queued')
 redis.call('HDEL', key, 'sweeps')
 return push_turn(turn, wake)
