@@ -1,7 +1,7 @@
--- Stores what somebody decided on a proposal with its pass, and lets the pass be claimed: a worker acts on it.
--- ARGV: operation, proposal's id, verdict (JSON), wake, event fields (name, value)
--- Reply: {'decided', 1 where the wake is to be added} | {'concluded', answer} |
--- {'stale', 'unknown'|'decided'|'expired'|'version_changed'} | {'not_found'} | {'forking', 1 where it was abandoned} | {'gone'}
+-- Stores a person's decision on a proposal with its pass. The pass can be claimed then, and a worker acts on the decision.
+-- ARGV: operation, id of the proposal, verdict (JSON), wake, event fields (name, value)
+-- Reply: {'decided', 1 if the wake is to be added} | {'concluded', answer} |
+-- {'stale', 'unknown'|'decided'|'expired'|'version_changed'} | {'not_found'} | {'forking', 1 if abandoned} | {'gone'}
 -- @include keys
 -- @include ready
 -- @include events

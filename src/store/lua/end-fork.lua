@@ -1,6 +1,6 @@
--- Puts the first version of a fork and opens it. Thresholds of turns and messages count from here. One of whose batches some
--- went with a master that did not hand them on is not opened.
--- ARGV: operation, keys of summaries with their count before them; then as put_version
+-- Puts the first version of a fork and opens the conversation. Thresholds of turns and messages count from here.
+-- A fork stays closed if batches are missing: a failover may have lost some.
+-- ARGV: operation, counted keys of summaries, then as put_version
 -- Reply: {'done'} | {'incomplete', its head} | {'superseded'} | {'gone'}
 -- @include keys
 -- @include ready

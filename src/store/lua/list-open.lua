@@ -1,8 +1,8 @@
--- Turns that are accepted and not settled (I2), as they stand at one moment: the mailbox, then the scheduled ones.
--- ARGV: limit, then turns that had an entry for a due time a moment ago, by that time. Such an entry may outlive its turn: an
+-- Unsettled turns (I2) at one moment: the mailbox, then the scheduled turns.
+-- ARGV: limit, then turns with a scheduled entry in `ready` a moment ago, by due time. An entry may outlive its turn, because an
 -- erase leaves it to the sweep.
--- Reply: {length of the mailbox, scheduled turns, {turn, state, acceptedAt, dueAt, WAIT_FIELDS in turn-record.ts}…} | {} where
--- there is no conversation
+-- Reply: {length of the mailbox, scheduled turns, {turn, state, acceptedAt, dueAt, WAIT_FIELDS in turn-record.ts}…} | {} without
+-- a conversation
 -- @include key-names
 if redis.call('EXISTS', c) == 0 then return {} end
 local limit = tonumber(ARGV[1])

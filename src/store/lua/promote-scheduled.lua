@@ -1,6 +1,6 @@
 -- Moves a scheduled turn that is due to the tail of its mailbox (I1, I2).
 -- ARGV: turn, wake
--- Reply: 1 where the wake is to be added, else 0
+-- Reply: 1 if the wake is to be added, else 0
 -- @include keys
 -- @include ready
 -- @include wake
@@ -10,7 +10,7 @@ local key, member = tbase .. turn, scheduled_member(turn)
 local found = redis.call('HMGET', key, 'state', 'dueAt')
 if found[1] ~= 'scheduled' or redis.call('EXISTS', gone) == 1 then
   unschedule(member)
-  -- Sent again: this call moved it.
+  -- Sent again: this call moved the turn.
   return found[1] == 'queued' and redis.call('HGET', c, 'wake') == wake and 1 or 0
 end
 if number_of(key, 'dueAt', found[2]) > now then

@@ -1,6 +1,6 @@
--- The head and a version, read together: a version never names more than the log holds.
+-- Reads the head and a version together, so the version never names more than the log holds.
 -- ARGV: number of the version, or '' for the live one
--- Reply: {head, number, version as JSON or ''} | {} where there is no conversation
+-- Reply: {head, number, version as JSON or ''} | {} without a conversation
 -- @include key-names
 local state = redis.call('HMGET', c, 'head', 'version')
 if not state[1] then return {} end

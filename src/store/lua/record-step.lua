@@ -8,10 +8,16 @@
 -- @include append
 -- @include move-calls
 -- @include fence
--- turn, owner, epoch, leaseMs, key: the fence and the step. expectedHead: head of the log before the step, optional.
--- anchor: size counted by the provider (tokens, version, setup), optional. answered: version that a model answered, optional.
--- inputTokens, outputTokens, requestTokens (optional): usage. ending: how an incomplete answer ended, or ''.
--- fields: names of the conversation's fields to reply. opens, closes: as move_calls reads them. texts: count of pairs.
+-- Fields of the JSON:
+-- * turn, owner, epoch, leaseMs, key
+-- * expectedHead (optional): head of the log before the step
+-- * anchor (optional): tokens, version, setup. The provider counted these tokens.
+-- * answered (optional): version that a model answered
+-- * inputTokens, outputTokens, requestTokens (optional)
+-- * ending: how an incomplete answer ended, or ''
+-- * fields: names of the conversation's fields in the reply
+-- * opens, closes: as move_calls reads them
+-- * texts: count of pairs
 local step = cjson.decode(ARGV[1])
 local turn = step.turn
 local key = tbase .. turn
@@ -56,7 +62,7 @@ end
 -- The claim counts as an attempt, because its worker may still die.
 save_conversation('lease', string.format('%.0f', lease), 'attempts', 1, unpack(extra))
 
--- Every claim is extra what the turn waited for until the wait is used: its step is recorded and none of its calls is open.
+-- A wait stays in the turn until it is used: its step is recorded and none of its calls is open.
 if known[5] then
   local left = tonumber(known[6] or 0)
   for _, call in ipairs(step.closes) do left = left - redis.call('HDEL', key, 'w:' .. call) end

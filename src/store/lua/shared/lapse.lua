@@ -1,5 +1,6 @@
--- Needs: keys, ready. What the sweeper may wake. A valid lease, a wait before its deadline, a parked pass: put back to its
--- own time; nothing left: taken out of `ready`. Both answer nothing, else the recorded wake or ''.
+-- Requires: keys, ready. Defines: find_lapsed.
+-- Returns the recorded wake, or '', of a turn or pass that the sweeper may wake. Returns nothing in two cases. With a valid
+-- lease, a wait before its deadline or a parked pass, the entry is rescheduled. With nothing to do, the entry is removed.
 local function find_lapsed_turn()
   local turn = redis.call('LINDEX', mb, 0)
   if not turn or redis.call('EXISTS', gone) == 1 then return unschedule(turn_member) end

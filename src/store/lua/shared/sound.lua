@@ -1,17 +1,17 @@
--- Needs: key-names.
+-- Requires: key-names. Defines: find_no_number, has_other_type, find_flaw.
 -- @include corrupt
 
--- A script that fails in the middle keeps what it has written. So every record that a script computes with is looked at
--- before the first write.
+-- A script that fails in the middle keeps what it has written. So every record that a script computes with is checked before
+-- the first write.
 local LARGEST = 9007199254740991
 local COUNTS = { 'head', 'ht', 'hb', 'turns', 'epoch', 'lease', 'attempts', 'version', 'answered', 'forkUntil', 'open' }
 local PASS_COUNTS = { 'attempts', 'lease', 'parkedUntil', 'expiresAt', 'requestedAt', 'proposedAt', 'sweeps' }
 local PASS_SIZES = { 'refused', 'calibration' }
--- Several numbers in one field, as `conversation-record.ts` reads them.
+-- Fields with several numbers, as `conversation-record.ts` reads them.
 local LISTS = { 'shape', 'passed', 'backoff', 'ttl', 'quarantine' }
 local FORMS = { '^%d+ %d+ %d+ %d+ %d+$', '^%d+ %d+$', '^[%d.]+ %d+ [%d.]+ ?[%d.]*$', '^%d+ %d+$', '^%d+ ' }
 
--- The first of these fields that is there and holds no integer, or with `form` nothing of that form; the values.
+-- Returns the first present field that is not an integer, or that does not match `form`; and the values of all fields.
 local function find_no_number(key, fields, form)
   local values = redis.call('HMGET', key, unpack(fields))
   for at, text in ipairs(values) do
@@ -41,7 +41,7 @@ local function find_other_type()
     or has_other_type('ZCARD', failed) and failed
 end
 
--- The error reply that names the first corrupt record, or nothing.
+-- Returns the error reply for the first corrupt record, or nothing.
 local function find_flaw()
   local key = find_other_type()
   if key then return corrupt(key, '') end
@@ -49,7 +49,7 @@ local function find_flaw()
   if head and has_other_type('HLEN', tbase .. head) then return corrupt(tbase .. head, '') end
   local field, values = find_no_number(c, COUNTS)
   if field then return corrupt(c, field) end
-  -- Entries are removed by an erase alone: with another count the next message would be written over an older one.
+  -- Only an erase removes entries. With a wrong count, the next message would overwrite an older one.
   local is_wrong = tonumber(values[1] or 0) ~= redis.call('HLEN', log)
   if is_wrong and redis.call('EXISTS', gone) == 0 then return corrupt(c, 'head') end
   field = find_bad_list()
