@@ -1,12 +1,12 @@
 import type { Redis } from 'ioredis';
 import { refusalError } from './errors.ts';
 
-/** Stands for a key of turnfold in the commands below. */
+/** Placeholder for a key of turnfold in the commands below. */
 const KEY = '$key';
 
 /**
- * One call of each command that workers cannot do without, by themselves, in a script or through BullMQ. A test compares this list
- * with all scripts. INFO, CLIENT LIST and CONFIG are not here: managed servers hide them, and workers go on without.
+ * One call of every command that workers need, directly, in a script or through BullMQ. A test compares this list with all
+ * scripts. INFO, CLIENT LIST and CONFIG are absent: managed servers hide them, and workers run without them.
  */
 const COMMANDS: readonly (readonly string[])[] = `
   ping; time; client setname x; evalsha x 1 $key; multi; exec
@@ -27,10 +27,9 @@ const COMMANDS: readonly (readonly string[])[] = `
   .split(/[;\n]/)
   .map((call) => call.trim().split(' '));
 
-/** Names of the commands that `checkAccess` asks for. */
 export const NEEDED_COMMANDS: ReadonlySet<string> = new Set(COMMANDS.map(([name = '']) => name.toUpperCase()));
 
-/** Redis 7.0 and later answer inside a script whether the user that calls it may run a command. Nothing is run. */
+/** A script in Redis 7.0 or later can test whether its caller may run a command. It runs no command. */
 const ASK = `#!lua flags=no-writes
 local refused = {}
 for at, call in ipairs(cjson.decode(ARGV[1])) do
@@ -40,16 +39,15 @@ for at, call in ipairs(cjson.decode(ARGV[1])) do
 end
 return refused`;
 
-/** A key of the store, and one of the queues. */
+/** A key of the store and a key of the queues. */
 const ROOTS = [
   { key: '{tf0}:x', rule: '~{tf*' },
   { key: '{tq0}:x', rule: '~{tq*' },
 ] as const;
 
 /**
- * Checks that the user of a connection may do all that a worker does: a command that is missing would stop one turn in the
- * middle, and the others for as long as the queue tries.
- * @throws redis_denied, with the rules that are missing; redis_unavailable
+ * Checks that the user of a connection may run all commands of a worker. A missing permission would stop a turn in the middle.
+ * @throws redis_denied, with the missing rules. redis_unavailable
  */
 export async function checkAccess(redis: Redis): Promise<void> {
   const asked = COMMANDS.flatMap((call) =>
@@ -74,7 +72,7 @@ interface Asked {
   readonly rule: string;
 }
 
-/** Where all commands are refused for the keys of one kind, the keys are; else the commands are. */
+/** Names the key rule if every command on such keys is refused, else the commands. */
 function nameRules(refused: readonly Asked[], asked: readonly Asked[]): string[] {
   const keys = ROOTS.map(({ rule }) => rule).filter((rule) => countOf(refused, rule) === countOf(asked, rule));
   const commands = refused.filter(({ rule }) => !keys.some((key) => key === rule)).map(({ call }) => nameRule(call));

@@ -1,23 +1,23 @@
 import { z } from 'zod';
 import { PROCESS_DEFAULTS, PROCESS_RANGES, wholeNumber } from '../domain/process-options.ts';
 
-/** What a TLS connection to Redis is made with, beside what Node has by itself. Texts, each in PEM. */
+/** TLS settings of the connection to Redis, beside the defaults of Node. Each text is in PEM. */
 export interface RedisTls {
-  /** whom to trust, instead of the authorities that Node knows; one certificate or several */
+  /** Trusted authorities, instead of those that Node knows. One certificate or several. */
   readonly ca?: string;
-  /** ours, where Redis asks for one, with those between it and its authority */
+  /** Client certificate, if Redis requires one, with the certificates up to its authority. */
   readonly cert?: string;
-  /** the key of `cert`, without a passphrase */
+  /** Private key of `cert`, without a passphrase. */
   readonly key?: string;
-  /** whom the servers' certificates name, where that is not the host of the address: an IP, most often */
+  /** Name in the servers' certificates, if the address has another host, such as an IP. */
   readonly serverName?: string;
 }
 
-/** Where a Redis is, with what else it takes to reach it. */
+/** Address of a Redis and the TLS settings to reach it. */
 export interface RedisLocation {
-  /** of one server, of Sentinels or of a Cluster */
+  /** URL of one server, of Sentinels or of a Cluster. */
   readonly url: string;
-  /** without effect unless the address is `rediss` */
+  /** Ignored unless the URL has the scheme `rediss`. */
   readonly tls?: RedisTls | undefined;
 }
 
@@ -35,12 +35,11 @@ interface Credentials extends Login {
   readonly isTls: boolean;
 }
 
-/** Where a Redis is, by how it is run. */
 export type RedisAddress =
   | { readonly kind: 'single'; readonly url: string }
   /**
-   * the Sentinels say who the master of that name is; the credentials are the master's, whose password the Sentinels are told
-   * as well where they have no login of their own
+   * Sentinels name the present master. The credentials are the master's. Sentinels use the same password unless `sentinels` has
+   * one.
    */
   | ({
       readonly kind: 'sentinel';
@@ -49,10 +48,10 @@ export type RedisAddress =
       readonly database: number;
       readonly sentinels: Login;
     } & Credentials)
-  /** some nodes of a Cluster, which name the others */
+  /** Some nodes of a Cluster. They name the other nodes. */
   | ({ readonly kind: 'cluster'; readonly nodes: readonly RedisNode[] } & Credentials);
 
-/** For messages: an address that is none of these is never quoted, it may hold a password. */
+/** Forms of an address, for error messages. An invalid address is never quoted, because it may hold a password. */
 export const REDIS_ADDRESS_FORMS =
   'redis://[user:password@]host[:port][/database], redis+sentinel://[user:password@]host[:port],…/master[/database][?sentinelPassword=…], or redis+cluster://[user:password@]host[:port],… without a database; rediss for TLS';
 
@@ -60,7 +59,7 @@ const PORTS = { sentinel: 26_379, cluster: 6_379 } as const;
 const SEVERAL =
   /^(?<scheme>rediss?)\+(?<kind>sentinel|cluster):\/\/(?:(?<login>[^@/]*)@)?(?<hosts>[^@/?]+)(?:\/(?<path>[^?]*))?(?:\?(?<query>.*))?$/;
 
-/** undefined where the text is no such address */
+/** Returns undefined if the text is not an address. */
 export function readRedisAddress(text: string): RedisAddress | undefined {
   const parts = SEVERAL.exec(text)?.groups;
   if (parts === undefined) return isSingle(text) ? { kind: 'single', url: text } : undefined;
@@ -70,19 +69,19 @@ export function readRedisAddress(text: string): RedisAddress | undefined {
   const credentials = readLogin(login);
   if (credentials === undefined) return undefined;
   const isTls = scheme === 'rediss';
-  // A Cluster has no databases but 0.
+  // A Cluster has database 0 alone.
   if (kind === 'cluster') {
     return path === '' && query === undefined ? { kind: 'cluster', nodes, ...credentials, isTls } : undefined;
   }
   const [, master, database = '0'] = /^([\w.-]+)(?:\/(\d+))?$/.exec(path) ?? [];
-  // By default the password of the master, and of no user: a Sentinel that asks for none takes any of its default user's.
+  // Sentinels get the master's password by default, without a user. A Sentinel without a login accepts any password.
   const { password } = credentials;
   const sentinels = query === undefined ? (password === undefined ? {} : { password }) : readSentinelLogin(query);
   if (master === undefined || sentinels === undefined) return undefined;
   return { kind: 'sentinel', nodes, master, database: Number(database), sentinels, ...credentials, isTls };
 }
 
-/** The servers that are asked first. */
+/** Servers to contact first. */
 export function listNodes(address: RedisAddress): readonly RedisNode[] {
   if (address.kind !== 'single') return address.nodes;
   const node = readNode(new URL(address.url).host, PORTS.cluster);
@@ -93,7 +92,7 @@ export function usesTls(address: RedisAddress): boolean {
   return address.kind === 'single' ? /^rediss:/i.test(address.url) : address.isTls;
 }
 
-/** As it may be shown: without user, password and query, which may hold a password too. */
+/** Address without user, password and query, because the query may hold a password too. */
 export function showAddress(address: RedisAddress): string {
   if (address.kind === 'single') {
     const { protocol, host, pathname, username, password } = new URL(address.url);
@@ -110,13 +109,13 @@ export function showAddress(address: RedisAddress): string {
 function isSingle(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, pathname } = new URL(text);
-  // A comma names several, which one server is not.
+  // A comma separates servers, so it cannot be part of one host.
   return /^rediss?:$/.test(protocol) && /^[^,]+$/.test(hostname) && /^(\/\d*)?$/.test(pathname);
 }
 
 function readNode(text: string, defaultPort: number): RedisNode | undefined {
   if (!URL.canParse(`http://${text}`)) return undefined;
-  // Node's own rules for hosts and ports; http's port 80 is told apart by the text.
+  // Hosts and ports follow the rules of Node. URL drops port 80, the default of http.
   const { hostname, port } = new URL(`http://${text}`);
   return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || (text.endsWith(':80') ? 80 : defaultPort)) };
 }
@@ -133,7 +132,7 @@ function readLogin(login: string): Login | undefined {
   }
 }
 
-/** `sentinelPassword=…`, and before or behind it `sentinelUsername=…`. As in a login `+` is no space. */
+/** `sentinelPassword=…`, and optionally `sentinelUsername=…`. A `+` is not decoded to a space. */
 function readSentinelLogin(query: string): Login | undefined {
   const pairs = query.split('&').map((pair) => /^(sentinelUsername|sentinelPassword)=(.*)$/.exec(pair)?.slice(1));
   const values = new Map(pairs.map((pair) => [pair?.[0], pair?.[1]]));
@@ -142,14 +141,14 @@ function readSentinelLogin(query: string): Login | undefined {
 }
 
 const text = z.string().optional();
-/** What is undefined is absent. Whether a text is PEM is looked at where TLS is made with it. */
+/** An undefined field counts as absent. `makeTlsOptions` checks that the texts are PEM. */
 const redisTlsSchema = z.strictObject({ ca: text, cert: text, key: text, serverName: text }) as z.ZodType<RedisTls>;
 
 const addressError = `must be ${REDIS_ADDRESS_FORMS}`;
 
-/** Where Redis is, and how it is spread: what workers and clients of it are both told. */
+/** Location of Redis and its shards, for workers and clients. */
 export const redisOptions = {
-  // The address may hold a password: no message quotes it.
+  // No message quotes the address, because it may hold a password.
   redisUrl: z
     .string({ error: addressError })
     .refine((url) => readRedisAddress(url) !== undefined, { error: addressError }),

@@ -6,26 +6,27 @@ import { findRefusal } from './find-refusal.ts';
 import { openRedis } from './open-redis.ts';
 
 export interface ConnectionOptions extends RedisLocation {
-  /** ms until a command without an answer fails; workers wait, clients do not */
+  /** Milliseconds until a command without an answer fails. Workers wait, clients set a limit. */
   readonly commandTimeoutMs?: number;
-  /** fail at once while Redis is away, instead of queueing commands until it is back */
+  /** Commands fail at once while Redis is away, instead of waiting in a queue. */
   readonly failsFast?: boolean;
-  /** told once of each outage */
+  /** Called once per outage. */
   readonly onError?: (error: Error) => void;
 }
 
 /**
- * Opens a connection for scripts. Commands that were sent and not answered are sent again: every script is idempotent, but for an
- * observation of a calibration, which may count twice.
+ * Opens a connection for scripts. Unanswered commands are sent again: every script is idempotent, except that an observation of
+ * a
+ * calibration may count twice.
  * @throws invalid_config
  */
 export function openConnection(options: ConnectionOptions): Redis {
   const { failsFast = false, commandTimeoutMs } = options;
-  // All that we call of a Redis is there on a Cluster as well, but its copies are made in another way: `duplicateConnection`.
+  // A Cluster has every command that we call, but copies of it are made differently: see `duplicateConnection`.
   const redis = openRedis(options, {
     failsFast,
     isPipelined: true,
-    // Failing fast, the opener connects itself and hears whether that failed.
+    // The opener connects a fail-fast connection itself, to learn whether that failed.
     isLazy: failsFast,
     ...(commandTimeoutMs !== undefined && { commandTimeoutMs, connectTimeoutMs: commandTimeoutMs }),
   }) as Redis;
@@ -49,7 +50,7 @@ type CopyOptions = Pick<
 
 type Defined<Options> = { [Name in keyof NonNullable<Options>]: Exclude<NonNullable<Options>[Name], undefined> };
 
-/** Another connection to the same, with some options of its own. */
+/** Opens another connection to the same Redis, with some options changed. */
 export function duplicateConnection(redis: Redis, options: CopyOptions): Redis {
   if (!redis.isCluster) return redis.duplicate({ ...options, ...makeSilence(redis.options, options) });
   const { lazyConnect, enableOfflineQueue, enableAutoPipelining: _, ...redisOptions } = options;
@@ -65,19 +66,20 @@ export function duplicateConnection(redis: Redis, options: CopyOptions): Redis {
   }) as unknown as Redis;
 }
 
-/** A silent server is left not sooner than the copy's own commands may take. To ioredis 0 is no time, not none. */
+/** A silent server is dropped no sooner than the copy's commands may take. ioredis reads 0 as 0 ms, not as no limit. */
 function makeSilence(original: Pick<RedisOptions, 'socketTimeout'> = {}, { commandTimeout = 0 }: CopyOptions) {
   const { socketTimeout } = original;
   return socketTimeout === undefined ? {} : { socketTimeout: Math.max(socketTimeout, commandTimeout) };
 }
 
-/** Leaves the rest of a second to the caller, who then hears why. */
+/** Limit of an opening. The rest of a second is left to report the cause. */
 const OPEN_MS = 800;
 
 /**
- * Connects what fails fast. Where that fails ioredis says no more than that the connection is closed; why comes as an
- * event. Over Sentinels it would ask them again and again.
- * @param location where TLS was not made with it before
+ * Connects a fail-fast connection. ioredis rejects with "Connection is closed" and emits the cause as an event. Over Sentinels
+ * it
+ * would retry forever.
+ * @param location absent if TLS was already checked
  * @throws redis_unavailable
  */
 export async function connect(redis: Redis, location?: RedisLocation): Promise<void> {
@@ -105,19 +107,21 @@ export async function connect(redis: Redis, location?: RedisLocation): Promise<v
   }
 }
 
-/** Why there is no TLS, Sentinels and a Cluster keep to themselves; a certificate is looked at within milliseconds. */
+/**
+ * Finds why TLS failed and disconnects. Sentinels and a Cluster hide the cause. The check of certificates takes milliseconds.
+ */
 async function leaveRefused(redis: Redis, location: RedisLocation | undefined): Promise<RedisRefusal | undefined> {
   const address = location && readRedisAddress(location.url);
   if (location === undefined || address === undefined || !usesTls(address)) return undefined;
   const refusal = await findRefusal(location);
-  // Over Sentinels the attempts would go on until the deadline.
+  // Sentinels would be asked again until the deadline.
   if (refusal !== undefined && redis.status !== 'ready') redis.disconnect();
   return refusal;
 }
 
-/** ioredis sends unanswered commands again, but not those of a pipeline that was answered in part: it rejects them with this. */
+/** Error of ioredis for the commands of a partly answered pipeline, which it does not send again. */
 const ABORTED = 'Command aborted due to connection close';
-/** Each time the connection was lost. */
+/** One resend per lost connection. */
 const MOST_RESENDS = 20;
 
 /**

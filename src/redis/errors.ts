@@ -1,8 +1,8 @@
 import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
 
 /**
- * Errors of the network, of ioredis and of Redis that say that Redis is away, each with our words for it. The first that fits
- * counts, so the network stands before what ioredis makes of it. Callers see our words only: those of a library change.
+ * Errors of the network, of ioredis and of Redis that mean an outage, each with our words. The first match counts, so errors of
+ * the network precede the errors that ioredis derives from them. Callers see our words, because those of a library may change.
  */
 const OUTAGES: readonly (readonly [pattern: RegExp, words: string])[] = [
   [/ECONNREFUSED/, 'nothing accepts connections there (ECONNREFUSED)'],
@@ -27,24 +27,21 @@ const OUTAGES: readonly (readonly [pattern: RegExp, words: string])[] = [
   ],
 ];
 
-/** Errors of a Redis that can be read and takes no writes. */
+/** Errors of a Redis that can be read but takes no writes. */
 const READ_ONLY: readonly (readonly [pattern: RegExp, words: string])[] = [
   [/READONLY/, 'it is a replica (READONLY)'],
   [/MISCONF/, 'it cannot save to its disk (MISCONF)'],
   [/NOREPLICAS/, 'fewer replicas are connected than its min-replicas-to-write asks for (NOREPLICAS)'],
 ];
 
-/** Whether an error says that Redis is away, and nothing about the call. */
+/** True if an error means that Redis is away, and nothing about the call. */
 export function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const said = describe(error);
   return findWords([...READ_ONLY, ...OUTAGES], said) !== undefined || findTlsFault(said) !== undefined;
 }
 
-/**
- * Names the failure of a call to Redis: `redis_full`, `redis_denied`, `redis_unavailable`, or the error itself where it is none
- * of these.
- */
+/** Codes the failure of a call as `redis_full`, `redis_denied` or `redis_unavailable`. Other errors are returned unchanged. */
 export function nameRedisError(cause: unknown): unknown {
   if (!(cause instanceof Error)) return cause;
   if (cause.message.startsWith('OOM')) {
@@ -57,7 +54,7 @@ export function nameRedisError(cause: unknown): unknown {
   return findDenial(cause) ?? (isOutage(cause) ? outage(cause) : cause);
 }
 
-/** A failure that is an outage whatever it says, because nothing could even be asked; or a denial that it tells of. */
+/** Codes an error of connecting: a denial, or else an outage, even if its message is unknown. */
 export function outage(cause: Error): TurnfoldError {
   const said = describe(cause);
   const fault = findTlsFault(said);
@@ -72,7 +69,10 @@ export function outage(cause: Error): TurnfoldError {
   return outageBecause(findWords(OUTAGES, said) ?? 'the connection to it failed', cause);
 }
 
-/** An outage that we found out ourselves. @param words why, as half a sentence */
+/**
+ * Outage that we detected ourselves.
+ * @param words cause, as half a sentence
+ */
 export function outageBecause(words: string, cause?: Error): TurnfoldError {
   return new TurnfoldError('redis_unavailable', `Redis does not answer: ${words}`, { cause });
 }
@@ -81,15 +81,15 @@ function findWords(table: readonly (readonly [RegExp, string])[], said: string):
   const found = table.find(([pattern]) => pattern.test(said));
   if (found === undefined) return undefined;
   const [, words] = found;
-  // The address says which of several servers it was. Node writes it behind the code of the failed call.
+  // The address tells several servers apart. Node writes it behind the code of the failed call.
   const [, address] = /\bE[A-Z]+ (\S+:\d+)$/.exec(said) ?? [];
   return address === undefined ? words : `${words} at ${address}`;
 }
 
 /**
- * Tells of an outage once, at its first error; ioredis emits one at every attempt to come back. Other errors are reported by
- * their names, once too.
- * @returns what to call with each error, and once the connection is ready again
+ * Reports an outage at its first error only, because ioredis emits an error at every reconnect. Other errors are reported once
+ * too.
+ * @returns listeners for the `error` and `ready` events of a connection
  */
 export function reportOutages(report: (error: Error) => void): {
   onError: (error: Error) => void;
@@ -107,7 +107,9 @@ export function reportOutages(report: (error: Error) => void): {
   };
 }
 
-/** A refused connection to a name with several addresses has a code and no message; a Cluster keeps what its last node did. */
+/**
+ * A refused connection to a name with several addresses has a code and no message. A Cluster keeps the error of its last node.
+ */
 function describe(error: Error): string {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   const message = error.message.includes(code) ? error.message : `${code} ${error.message}`.trim();
@@ -115,11 +117,11 @@ function describe(error: Error): string {
   return lastNodeError instanceof Error ? `${message} ${describe(lastNodeError)}` : message;
 }
 
-/** A Redis that is there, and no use to us before somebody does something. For people. */
+/** Refusal of a Redis that answers. A person must change the server or the settings. */
 export interface RedisRefusal {
-  /** why, as half a sentence */
+  /** Cause, as half a sentence. */
   readonly message: string;
-  /** what to do */
+  /** Next step. */
   readonly hint: string;
 }
 
@@ -133,7 +135,7 @@ export const TLS_PORT: RedisRefusal = {
   hint: 'Write rediss instead of redis into the address.',
 };
 
-/** By what Node and OpenSSL say; which of code and text reaches us depends on who passes it on. */
+/** TLS errors by code or text of Node and OpenSSL. Which of the two arrives depends on the layer that reports it. */
 const TLS_FAULTS: readonly (readonly [RegExp, RedisRefusal])[] = [
   [
     /CERT_HAS_EXPIRED|certificate has expired/,
@@ -177,16 +179,16 @@ const TLS_FAULTS: readonly (readonly [RegExp, RedisRefusal])[] = [
   [/WRONG_VERSION_NUMBER|wrong version number|PACKET_LENGTH_TOO_LONG|packet length too long/, PLAIN_PORT],
 ];
 
-/** What keeps us from TLS, by what an error says; undefined where it says nothing of that. */
+/** Finds the TLS error in a message, or undefined. */
 export function findTlsFault(said: string): RedisRefusal | undefined {
   return TLS_FAULTS.find(([pattern]) => pattern.test(said))?.[1];
 }
 
-/** The keys and channels of turnfold, as an ACL of Redis names them. */
+/** Rules of a Redis ACL for the keys and channels of turnfold. */
 const KEY_RULES = '~{tf* ~{tq*';
 const CHANNEL_RULES = '&{tf*';
 
-/** Errors of Redis that refuse a login. Waiting does not help: somebody has to change the address or the server. */
+/** Errors of Redis that refuse a login. Retries do not help until a person changes the address or the server. */
 const LOGIN_DENIALS: readonly (readonly [RegExp, RedisRefusal])[] = [
   [
     /^(?=.*sentinels are unreachable).*(NOAUTH|WRONGPASS)/s,
@@ -227,17 +229,14 @@ const LOGIN_DENIALS: readonly (readonly [RegExp, RedisRefusal])[] = [
 
 const ALL_RULES = 'docs/operations.md lists all rules that turnfold needs.';
 
-/**
- * The error of a Redis that refuses our login (NOAUTH, WRONGPASS) or something that our user may not do (NOPERM); undefined
- * where the error says neither.
- */
+/** Codes a refused login (NOAUTH, WRONGPASS) or a missing permission (NOPERM). Returns undefined for other errors. */
 function findDenial(cause: Error): TurnfoldError | undefined {
   const login = LOGIN_DENIALS.find(([pattern]) => pattern.test(cause.message))?.[1];
   const denial = login ?? findMissingRule(cause);
   return denial && refusalError(denial, cause, 'redis_denied');
 }
 
-/** Redis says `user` in one version and `User name` in another, and has other words inside a script. */
+/** Redis writes `user` or `User name`, depending on its version, and other words inside a script. */
 function findMissingRule({ message }: Error): RedisRefusal | undefined {
   const isInScript = /user executing the script can't|ACL failure in script/.test(message);
   if (!isInScript && !message.startsWith('NOPERM')) return undefined;
@@ -266,7 +265,7 @@ function findMissingRule({ message }: Error): RedisRefusal | undefined {
   };
 }
 
-/** Waiting does not help, whatever the code: somebody has to do something first. */
+/** True if retries cannot help, because a person must act first. */
 export function isRefusal(error: unknown): boolean {
   return isTurnfoldError(error) && (error.code === 'redis_denied' || error.details?.['isRefused'] === true);
 }

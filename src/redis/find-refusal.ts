@@ -4,7 +4,7 @@ import { listNodes, type RedisLocation, type RedisNode, readRedisAddress, usesTl
 import { findTlsFault, PLAIN_PORT, type RedisRefusal, TLS_PORT } from './errors.ts';
 import { makeTlsOptions, type TlsOptions } from './tls.ts';
 
-/** A Redis that refuses us says so at once; another says nothing until it is asked. */
+/** Milliseconds to wait for a message before the first command. A Redis that refuses a client says so at once. */
 const UNASKED_MS = 1_000;
 const ANSWER_MS = 500;
 
@@ -14,10 +14,10 @@ export const PROTECTED_MODE: RedisRefusal = {
 };
 
 /**
- * Whether a Redis, or one of several, is there and refuses us, or we it: protected mode, certificates, TLS where there is
- * none or none where it is. Of most of this ioredis gets to see EPIPE, ECONNRESET, "Connection is closed" or nothing at
- * all: what it sends meanwhile makes the kernel drop the words of who hangs up, and Sentinels and a Cluster keep the
- * reasons to themselves. So this one connects, and listens before it speaks.
+ * Finds whether a server refuses the connection, or we refuse the server: protected mode, certificates, TLS on one side only.
+ * ioredis reports EPIPE, ECONNRESET or "Connection is closed" instead. It writes at once, and then the kernel drops the last
+ * words
+ * of the server. Sentinels and a Cluster hide the cause too. So this probe connects and listens before it writes.
  */
 export async function findRefusal({ url, tls }: RedisLocation): Promise<RedisRefusal | undefined> {
   const address = readRedisAddress(url);
@@ -40,7 +40,7 @@ async function askPlainly(node: RedisNode): Promise<RedisRefusal | undefined> {
     if (unasked.kind !== 'silence') return unasked;
     return await line.ask('PING');
   });
-  // A server of TLS takes what we say for a broken handshake, and ends it: with words of its own, or without.
+  // A TLS server treats plain text as a broken handshake and closes, with or without a message.
   if (answer.kind === 'silence' || isRedisTalk(answer)) return findProtectedMode(answer);
   return (await takesTls(node)) ? TLS_PORT : undefined;
 }
@@ -48,7 +48,7 @@ async function askPlainly(node: RedisNode): Promise<RedisRefusal | undefined> {
 async function askOverTls(node: RedisNode, options: TlsOptions): Promise<RedisRefusal | undefined> {
   const [handshake, answer] = await talk(connectTls({ ...node, ...options }), async (line) => {
     const shaken = await line.hear('secureConnect', UNASKED_MS);
-    // By TLS 1.3 a server that misses our certificate says so behind the handshake.
+    // In TLS 1.3, a server that misses our certificate says so after the handshake.
     return [shaken, shaken.kind === 'heard' ? await line.hear('data', UNASKED_MS) : shaken];
   });
   const refusal = answer.kind === 'failed' ? findTlsFault(answer.said) : findProtectedMode(answer);
@@ -56,7 +56,7 @@ async function askOverTls(node: RedisNode, options: TlsOptions): Promise<RedisRe
   return (await takesPlainWords(node)) ? PLAIN_PORT : undefined;
 }
 
-/** Whom it talks to is not looked at, for it says nothing. */
+/** The certificate is not checked, because nothing is sent. */
 async function takesTls(node: RedisNode): Promise<boolean> {
   const socket = connectTls({ ...node, rejectUnauthorized: false });
   const answer = await talk(socket, (line) => line.hear('secureConnect', ANSWER_MS));
@@ -73,7 +73,7 @@ type Heard =
   | { readonly kind: 'silence' };
 
 interface Line {
-  /** what comes next: the event, the end, or nothing for so long */
+  /** Resolves with the next event, the end of the socket, or silence. */
   hear(event: 'data' | 'secureConnect', ms: number): Promise<Heard>;
   ask(words: string): Promise<Heard>;
 }
@@ -113,7 +113,7 @@ function findProtectedMode(heard: Heard): RedisRefusal | undefined {
   return heard.kind === 'heard' && /^-DENIED .*protected mode/.test(heard.words) ? PROTECTED_MODE : undefined;
 }
 
-/** `+PONG`, or why not. */
+/** `+PONG` or an error reply. */
 function isRedisTalk(heard: Heard): boolean {
   return heard.kind === 'heard' && /^[+-]/.test(heard.words);
 }

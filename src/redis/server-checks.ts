@@ -3,10 +3,10 @@ import { TurnfoldError } from '../domain/errors.ts';
 import { nameRedisError, outageBecause } from './errors.ts';
 import { askAllMasters, askMasters, readField, unlessForbidden } from './servers.ts';
 
-/** Scripts say from then on what they may do: ours for a full Redis need it, and an older one does not compile them. */
+/** Oldest supported Redis. Scripts for a full Redis need flags, which older servers do not compile. */
 export const LEAST_REDIS = '7.0';
 
-/** Whether one version is as new as another; both of numbers and dots, what follows a dash left aside. */
+/** Compares dotted version numbers. A suffix after a dash is ignored. */
 export function isAtLeast(version: string, least: string): boolean {
   const found = toNumbers(version);
   for (const [place, wanted] of toNumbers(least).entries()) {
@@ -20,7 +20,10 @@ function toNumbers(version: string): number[] {
   return (version.split('-', 1)[0] ?? '').split('.').map(Number);
 }
 
-/** One that may not be asked is let in. @throws incompatible_store */
+/**
+ * Accepts a server that does not allow the question.
+ * @throws incompatible_store
+ */
 export async function checkServerVersion(redis: Redis): Promise<void> {
   const { answers } = await askMasters(redis, readVersion);
   const found = answers.find((version) => !isAtLeast(version, LEAST_REDIS));
@@ -33,28 +36,31 @@ export async function checkServerVersion(redis: Redis): Promise<void> {
   );
 }
 
-/** A Valkey says which Redis it is as good as. */
+/** Valkey reports the Redis version that it is compatible with. */
 async function readVersion(master: Redis): Promise<string | undefined> {
   const info = await unlessForbidden(master.info('server'));
   return info && readField(info, 'redis_version');
 }
 
-/** Of the server that is nearest to its limit. */
+/** Memory of the server that is nearest to its limit. */
 export interface MemoryUse {
   readonly usedBytes: number;
   readonly limitBytes: number;
 }
 
 /**
- * A server that throws keys away when it is full takes turns that were accepted. Refused without a limit, too: one may be
- * set at any time. BullMQ says it and goes on, and so do keys then.
+ * A server that evicts keys loses accepted turns. Servers without a memory limit are refused too, because a limit may be set
+ * later.
  * @throws incompatible_store, naming the setting
  */
 export async function checkEviction(redis: Redis): Promise<void> {
   refuseEviction((await askMasters(redis, readServer)).answers);
 }
 
-/** As above, of every server. @throws also redis_unavailable, naming those of a Cluster that did not answer in time */
+/**
+ * Like `checkEviction`, but every server must answer.
+ * @throws also redis_unavailable, naming the silent nodes of a Cluster
+ */
 async function checkAllEviction(redis: Redis, deadlineMs: number): Promise<void> {
   refuseEviction(await askAllMasters(redis, readServer, deadlineMs));
 }
@@ -71,7 +77,7 @@ function refuseEviction(servers: readonly Server[]): void {
   }
 }
 
-/** undefined where no server has a limit, or none may be asked */
+/** Returns undefined if no server has a limit or allows the question. */
 export async function readMemory(redis: Redis): Promise<MemoryUse | undefined> {
   const { answers } = await askMasters(redis, readServer);
   const limited = answers.filter(({ limitBytes }) => limitBytes > 0);
@@ -85,7 +91,7 @@ interface Server extends MemoryUse {
   readonly policy: string | undefined;
 }
 
-/** INFO tells all of it, and is allowed where CONFIG is not. Of a server that may not be asked nothing is known, and nothing refused. */
+/** INFO is allowed where CONFIG is not. A server that does not allow INFO passes the check. */
 async function readServer(master: Redis): Promise<Server | undefined> {
   const info = await unlessForbidden(master.info('memory'));
   if (info === undefined) return undefined;
@@ -96,18 +102,18 @@ async function readServer(master: Redis): Promise<Server | undefined> {
   };
 }
 
-/** A script that says nothing of writing none: refused where a write is, and it writes nothing. Without a key any server runs it. */
+/** A script that may write but does not. Redis refuses it like a write. Without a key, any server runs it. */
 const MIGHT_WRITE = '#!lua\nreturn 1';
 
 /**
- * Proves that this very server would take a write now. One whose disk is full, or whose replicas are missing, answers all else.
- * @throws what the server says: MISCONF, NOREPLICAS, READONLY, OOM
+ * Proves that this server takes a write now. With a full disk or missing replicas it still answers reads.
+ * @throws the reply of the server: MISCONF, NOREPLICAS, READONLY, OOM
  */
 export async function proveWrites(server: Redis): Promise<void> {
   await server.call('eval', [MIGHT_WRITE, 0]);
 }
 
-/** As above: why it would not; undefined where it would. */
+/** Like `proveWrites`, but returns the refusal, or undefined. */
 export async function probeWrites(server: Redis): Promise<Error | undefined> {
   try {
     await proveWrites(server);
@@ -118,21 +124,21 @@ export async function probeWrites(server: Redis): Promise<Error | undefined> {
   }
 }
 
-/** Below the 800 ms of a check, which then cannot say who was silent. */
+/** Limit below the 800 ms of the readiness check, so that it can name the silent server. */
 const ANSWER_MS = 600;
 
 /**
- * Proves that every server that takes writes answers now, takes them, and keeps what it is given: each may have changed since
- * the start.
- * @throws redis_unavailable, naming the node of a Cluster that is silent; redis_full; incompatible_store
+ * Proves that every server that should take writes answers, takes them and evicts nothing. Each may have changed since the
+ * start.
+ * @throws redis_unavailable, naming the silent node of a Cluster. redis_full, incompatible_store
  */
 export async function checkServer(redis: Redis): Promise<void> {
-  // A worker's connection would keep the question until Redis is back.
+  // A worker's connection would queue the question until Redis is back.
   if (redis.status !== 'ready') throw outageBecause('there is no connection to it');
   await Promise.all([checkAllEviction(redis, ANSWER_MS), checkAllWrites(redis)]);
 }
 
-/** What a server says is an answer, not silence. */
+/** A refusal is an answer, not silence. */
 async function checkAllWrites(redis: Redis): Promise<void> {
   const [refusal] = await askAllMasters(redis, probeWrites, ANSWER_MS);
   if (refusal !== undefined) throw nameRedisError(refusal);

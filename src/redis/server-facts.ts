@@ -11,20 +11,20 @@ import {
   unlessForbidden,
 } from './servers.ts';
 
-/** What a server says of itself. What it may not be asked is undefined. */
+/** Facts that a server reports. A forbidden question leaves undefined. */
 export interface ServerFacts {
-  /** `host:port`, of several to tell them apart */
+  /** `host:port`. */
   readonly node: string;
   readonly name: 'Redis' | 'Valkey';
-  /** of Valkey its own */
+  /** Valkey's own version, or that of Redis. */
   readonly version: string;
-  /** that commands go by: a Valkey knows those of this Redis */
+  /** Redis version whose commands the server knows. */
   readonly redisVersion: string;
-  /** what it says to a write; absent where it would take one */
+  /** Error for a write, absent if the server takes writes. */
   readonly writeRefusal?: string;
   readonly evictionPolicy: string | undefined;
   readonly usedBytes: number;
-  /** 0: none */
+  /** 0 without a limit. */
   readonly limitBytes: number;
   readonly evictedKeys: number;
   readonly appendOnly: {
@@ -32,16 +32,16 @@ export interface ServerFacts {
     readonly hasFailed: boolean;
     readonly bytes: number;
     readonly fsync: string | undefined;
-    /** where it lies, on the server's machine */
+    /** Folder of the file on the server's machine. */
     readonly folder: string | undefined;
   };
-  /** replicas that follow it now */
+  /** Replicas connected now. */
   readonly replicas: number;
-  /** empty: none */
+  /** Empty if disabled. */
   readonly keyspaceEvents: string | undefined;
 }
 
-/** Of each server that takes writes; one that may not be asked is left out. */
+/** Facts of each server that takes writes. A server that forbids INFO is left out. */
 export async function readServerFacts(redis: Redis): Promise<MasterAnswers<ServerFacts>> {
   return await askMasters(redis, async (master) => {
     const info = await unlessForbidden(master.info());
@@ -58,7 +58,7 @@ export async function readServerFacts(redis: Redis): Promise<MasterAnswers<Serve
 
 const SETTINGS = ['appendfsync', 'dir', 'appenddirname', 'notify-keyspace-events'];
 
-/** One after the other: several at once are known from Redis 7.0. */
+/** One setting a call, because older servers do not accept several. */
 async function readConfig(redis: Redis): Promise<Record<string, string> | undefined> {
   const answers = await Promise.all(SETTINGS.map((name) => unlessForbidden(redis.config('GET', name))));
   const pairs = answers.flatMap((answer) => {
@@ -97,11 +97,11 @@ function parseFacts(info: string, config: ReadonlyMap<string, string>): Omit<Ser
 export interface AnswerTimes {
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** how far the server's clock is before (or, negative, behind) this process's, in ms */
+  /** Lead of the server's clock over this process in ms, negative if the server is behind. */
   readonly skewMs: number;
 }
 
-/** Asks for the time so often, one question after the other. The clock is read where the answer was quickest. */
+/** Asks for the time `count` times, one after the other. The quickest answer gives the skew. */
 export async function measureAnswers(redis: Redis, count: number): Promise<AnswerTimes> {
   const answers: { readonly tookMs: number; readonly skewMs: number }[] = [];
   for (let asked = 0; asked < count; asked += 1) {
@@ -116,16 +116,16 @@ export async function measureAnswers(redis: Redis, count: number): Promise<Answe
   return { p50Ms: at(0.5), p99Ms: at(0.99), skewMs: sorted[0]?.skewMs ?? 0 };
 }
 
-/** Of a Cluster's masters the one that is worst off; keys that were thrown away are added up. */
+/** Load of the fullest master of a Cluster. Evicted keys are added up. */
 export interface ServerLoad {
   readonly usedBytes: number;
-  /** of its limit; absent where no server has one */
+  /** Used fraction of the limit, absent without a limit. */
   readonly usedRatio?: number;
-  /** since the server's start */
+  /** Keys evicted since the start of the server. */
   readonly evictedKeys: number;
 }
 
-/** Of those that answer; undefined where no server may be asked. */
+/** Load of the servers that answer, or undefined if every server forbids the question. */
 export async function measureServerLoad(redis: Redis): Promise<ServerLoad | undefined> {
   const { answers: servers } = await askMasters(redis, readLoad, MEASURED_MS);
   if (servers.length === 0) return undefined;
@@ -151,7 +151,10 @@ function readSection(master: Redis, section: string): Promise<string | undefined
   return unlessForbidden(master.info(section));
 }
 
-/** Asks every server that takes writes, and waits for the slowest. @throws redis_unavailable, naming the node of a Cluster */
+/**
+ * Pings every server that takes writes, and waits for the slowest.
+ * @throws redis_unavailable, naming the node of a Cluster
+ */
 export async function pingServers(redis: Redis): Promise<void> {
   await askAllMasters(redis, (master) => master.ping(), MEASURED_MS);
 }

@@ -5,7 +5,10 @@ import { callRedis } from './connection.ts';
 import { outageBecause } from './errors.ts';
 import { SILENCE_MS } from './open-redis.ts';
 
-/** What the work answers, or `late` where that takes longer; the work goes on. @throws what it throws until then */
+/**
+ * Resolves with the result of the work, or with `late` after `ms`. The work continues.
+ * @throws errors of the work until then
+ */
 export async function inTime<Answer, Late>(work: Promise<Answer>, ms: number, late: Late): Promise<Answer | Late> {
   const ended = new AbortController();
   const lateness = sleep(ms, late, { signal: ended.signal });
@@ -17,25 +20,24 @@ export async function inTime<Answer, Late>(work: Promise<Answer>, ms: number, la
   }
 }
 
-/** What the servers that take writes say. */
+/** Answers of the servers that take writes. */
 export interface MasterAnswers<Answer> {
-  /** but of those that answered with undefined */
+  /** Answers other than undefined. */
   readonly answers: readonly Answer[];
   /**
-   * `host:port` of a Cluster's masters that have slots and did not answer, and by their number the slots that no master has:
-   * who lies there cannot be reached
+   * `host:port` of silent masters of a Cluster, and the count of slots without a master. Keys in these slots cannot be reached.
    */
   readonly silent: readonly string[];
 }
 
-/** For a measure: below its two seconds, which would leave out what the others answer. */
+/** Limit of a question for gauges, below their two seconds, so that one silent server does not hide the others. */
 export const MEASURED_MS = 1_000;
 
 type Ask<Answer> = (master: Redis) => Promise<Answer | undefined>;
 
 /**
- * Asks each server that takes writes, at once; of several, each has so long to answer.
- * @throws redis_unavailable where it is the only one
+ * Asks each server that takes writes, in parallel. `deadlineMs` limits each of several servers.
+ * @throws redis_unavailable if the only server is away
  */
 export async function askMasters<Answer>(
   redis: Redis,
@@ -47,7 +49,7 @@ export async function askMasters<Answer>(
     return { answers: answer === undefined ? [] : [answer], silent: [] };
   }
   const cluster = redis as unknown as Cluster;
-  // Before it has answered once, all the nodes of its address pass for masters.
+  // ioredis lists all nodes of the address as masters until the first answer.
   if (cluster.slots.length === 0) await callRedis(() => cluster.exists('{tf}:database'));
   const heard = await Promise.all(
     listOwners(cluster).map(async ([node, master]) => {
@@ -62,12 +64,15 @@ export async function askMasters<Answer>(
     }),
   );
   const silent = [...heard.flatMap(({ node, isSilent }) => (isSilent ? [node] : [])), ...nameUnowned(cluster)];
-  // One whose connection has ended is looked for anew only here, where nobody else asks for what lies on it.
+  // Only here does ioredis look up a lost master whose slots no other command uses.
   if (silent.length > 0) cluster.refreshSlotsCache();
   return { answers: heard.flatMap(({ answer }) => (answer === undefined ? [] : [answer])), silent };
 }
 
-/** As `askMasters`, for who needs all of them. @throws redis_unavailable, naming those that did not answer */
+/**
+ * Like `askMasters`, but every server must answer.
+ * @throws redis_unavailable, naming the silent servers
+ */
 export async function askAllMasters<Answer>(
   redis: Redis,
   ask: Ask<Answer>,
@@ -78,7 +83,7 @@ export async function askAllMasters<Answer>(
   return answers;
 }
 
-/** By `host:port`, whoever has slots; ioredis forgets a node, but not its slots, when its connection ends. */
+/** Masters that own slots, by `host:port`. ioredis forgets a node, but not its slots, when its connection ends. */
 function listOwners(cluster: Cluster): (readonly [node: string, master: Redis | undefined])[] {
   const masters = new Map(cluster.nodes('master').map((master) => [nodeOf(master), master]));
   const owners = new Set(cluster.slots.flatMap(([owner]) => owner ?? []));
@@ -88,20 +93,26 @@ function listOwners(cluster: Cluster): (readonly [node: string, master: Redis | 
 const SLOTS = 16_384;
 
 /**
- * Nobody has the slots of a master that the others were told to forget. Who knew it takes it for their owner still: ioredis
- * replaces owners, and forgets none.
+ * Counts the slots without a master, after nodes were told to forget one. Nodes that knew the master still report it as the
+ * owner,
+ * because ioredis replaces owners and never forgets one.
  */
 function nameUnowned({ slots }: Cluster): string[] {
   const unowned = SLOTS - slots.filter(([owner]) => owner !== undefined).length;
   return unowned === 0 ? [] : [`${unowned} slots without a master`];
 }
 
-/** `host:port` of a node. */
+/**
+ * `host:port` of silent masters of a Cluster, and the count of slots without a master. Keys in these slots cannot be reached.
+ */
 export function nodeOf({ options: { host, port } }: Redis): string {
   return `${host}:${port}`;
 }
 
-/** What is answered in time; one that is away is silent as well. @throws any other failure */
+/**
+ * Resolves with the answer, or with `isSilent` if the server is late or away.
+ * @throws any other failure
+ */
 export async function hear<Answer>(
   asked: Promise<Answer>,
   deadlineMs: number,
@@ -115,7 +126,7 @@ export async function hear<Answer>(
   }
 }
 
-/** undefined where the user, or anybody, may not ask it: managed servers hide some commands, an ACL any */
+/** Returns undefined for a forbidden or unknown command. Managed servers hide some commands, and an ACL may forbid any. */
 export async function unlessForbidden<Answer>(answer: Promise<Answer>): Promise<Answer | undefined> {
   try {
     return await answer;
@@ -125,7 +136,7 @@ export async function unlessForbidden<Answer>(answer: Promise<Answer>): Promise<
   }
 }
 
-/** A field of what INFO answers. */
+/** Reads a field of the answer to INFO. */
 export function readField(info: string, name: string): string | undefined {
   return new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
 }

@@ -5,26 +5,30 @@ import { duplicateConnection } from './connection.ts';
 
 const PUBLISH = "return redis.call('PUBLISH', KEYS[1], ARGV[1])";
 
-/** A Cluster takes PUBLISH at any node, and on their way from two nodes words overtake each other; a script goes to its key's. */
+/**
+ * Publishes a text. In a Cluster any node takes PUBLISH, but texts from two nodes may arrive out of order. A script always runs
+ * on the
+ * node of its key.
+ */
 export async function publish(redis: Redis, channel: string, text: string): Promise<void> {
   if (redis.isCluster) await redis.eval(PUBLISH, 1, channel, text);
   else await redis.publish(channel, text);
 }
 
-/** A mark may be lost, as anything that is published. */
+/** Limit of the wait for a mark, which may be lost like any publication. */
 const MARK_MS = 250;
 
 export type Hear = (text: string) => void;
 
 interface Channel {
   readonly hearers: Set<Hear>;
-  /** resolves once the channel is listened to */
+  /** Resolves once Redis has confirmed the subscription. */
   readonly begun: Promise<unknown>;
 }
 
 /**
- * One connection for all that a process listens to, opened at the first channel and kept until the end: a connection that
- * subscribes can do nothing else. What is published while it is away is lost.
+ * One connection for all subscriptions of a process, because a subscribed connection can run no other commands. It opens at the
+ * first channel and stays open. Publications during an outage are lost.
  */
 export class Subscriber {
   readonly #redis: Redis;
@@ -37,8 +41,8 @@ export class Subscriber {
   }
 
   /**
-   * @returns resolves once the channel is listened to; rejects where Redis did not say so, who may listen all the same
-   * @throws redis_unavailable once it is closed: a connection that is opened then is closed by nobody
+   * @returns resolves once Redis has confirmed the subscription, rejects if it did not. The channel may be subscribed anyway.
+   * @throws redis_unavailable once closed, because no code would close a new connection
    */
   async join(name: string, hear: Hear): Promise<void> {
     if (this.#isClosed) throw new TurnfoldError('redis_unavailable', 'the connection was closed by this process');
@@ -56,10 +60,13 @@ export class Subscriber {
     this.#connection?.unsubscribe(name).catch(() => undefined);
   }
 
-  /** What was published on a channel before this call is heard once it resolves. @throws where there is no answer */
+  /**
+   * Resolves once everything published on the channel before this call has arrived.
+   * @throws if Redis does not answer
+   */
   async catchUp(name: string): Promise<void> {
     if (this.#redis.isCluster) await this.#hearMark(name);
-    // The answer comes behind it.
+    // Redis answers a ping after the earlier publications.
     else await this.#connection?.ping();
   }
 
@@ -68,7 +75,7 @@ export class Subscriber {
     this.#connection?.disconnect();
   }
 
-  /** In a Cluster what is published comes by other nodes than an answer: a mark of our own goes its way, behind it. */
+  /** In a Cluster, publications arrive by other nodes than answers. A published mark follows the same way. */
   async #hearMark(name: string): Promise<void> {
     const mark = randomUUID();
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -92,11 +99,11 @@ export class Subscriber {
       enableOfflineQueue: true,
       maxRetriesPerRequest: null,
       enableAutoPipelining: false,
-      // ioredis would not look at how that ends, and the process would die of a rejection that nobody hears.
+      // ioredis ignores a failed resubscription, and its rejection would end the process.
       autoResubscribe: false,
     });
     connection.on('error', () => undefined);
-    // The first time, what was joined waits in the connection's own queue.
+    // The first subscriptions wait in the queue of the connection.
     connection.once('ready', () => connection.on('ready', () => this.#resubscribe(connection)));
     connection.on('message', (name: string, text: string) => {
       for (const hear of this.#channels.get(name)?.hearers ?? []) hear(text);
@@ -105,7 +112,7 @@ export class Subscriber {
     return connection;
   }
 
-  /** Without an answer the connection is as good as gone: the next one tries again. */
+  /** Without an answer, the connection is dropped, and the next one subscribes again. */
   #resubscribe(connection: Redis): void {
     const names = [...this.#channels.keys()];
     if (names.length > 0) connection.subscribe(...names).catch(() => connection.disconnect(!this.#isClosed));

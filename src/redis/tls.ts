@@ -8,11 +8,13 @@ export type TlsOptions = Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'server
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** For messages. */
 export const PEM_CERTIFICATE = 'must be a certificate in PEM, or several';
 export const PEM_KEY = 'must be a private key in PEM, without a passphrase';
 
-/** As Node takes it. OpenSSL would leave aside what it cannot read of an authority, and trust nobody. @throws invalid_config, with the field */
+/**
+ * Options of a TLS connection for Node. OpenSSL would skip an unreadable authority and trust none.
+ * @throws invalid_config, with the field
+ */
 export function makeTlsOptions(tls: RedisTls = {}): TlsOptions {
   const { ca, cert, key, serverName } = tls;
   if (ca !== undefined && !isCertificate(ca)) throw refuse('ca', PEM_CERTIFICATE);
@@ -47,17 +49,17 @@ export function isPrivateKey(pem: string): boolean {
   }
 }
 
-/** A certificate without its key, or with another one's. Each of them can be read. */
+/** Finds a certificate without a key, or with a key of another certificate. */
 export function findMisfit({ cert, key }: RedisTls): { field: 'cert' | 'key'; message: string } | undefined {
   if (cert === undefined && key === undefined) return undefined;
   if (key === undefined) return { field: 'key', message: 'missing: a certificate is no use without its key' };
   if (cert === undefined) return { field: 'cert', message: 'missing: a key is no use without its certificate' };
-  // The first is ours, those behind it lead to its authority.
+  // The first certificate is ours. The others lead to its authority.
   const fits = readCertificates(cert)?.[0]?.checkPrivateKey(createPrivateKey(key)) === true;
   return fits ? undefined : { field: 'key', message: 'is not the key of the certificate' };
 }
 
-/** Whose it is, and until when, for people; of several, each. */
+/** Subject and end of each certificate, for people. */
 export function showCertificates(pem: string): string {
   const found = readCertificates(pem) ?? [];
   return found.map(({ subject, validTo }) => `${subject.replaceAll('\n', ', ')}, until ${validTo}`).join('; ');
@@ -71,7 +73,7 @@ function readCertificates(pem: string): X509Certificate[] | undefined {
   }
 }
 
-/** Until when a certificate is taken. */
+/** End of the validity of a certificate. */
 export interface CertificateTerm {
   /** `ours`, or `HOST:PORT` */
   readonly whose: string;
@@ -81,8 +83,9 @@ export interface CertificateTerm {
 const HANDSHAKE_MS = 1_000;
 
 /**
- * Of a TLS connection, ours and each server's. Of those that lead to an authority the first to end counts, for then all
- * are refused. Nothing of a server that cannot be reached, or is not trusted: others tell of those.
+ * Reads the terms of our certificate and of each server. In each chain the earliest end counts, because all are refused after
+ * it.
+ * Servers that cannot be reached or trusted are left out.
  * @throws invalid_config
  */
 export async function readCertificateTerms({ url, tls }: RedisLocation): Promise<CertificateTerm[]> {
@@ -107,7 +110,7 @@ async function readServerTerm(node: RedisNode, options: TlsOptions): Promise<Cer
   }
 }
 
-/** The authority at the top is its own issuer, and Node gives none for it. */
+/** The topmost authority has no issuer in Node. */
 function findEnd({ validToDate, issuerCertificate }: X509Certificate): Date {
   if (issuerCertificate === undefined) return validToDate;
   const above = findEnd(issuerCertificate);

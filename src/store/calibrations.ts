@@ -9,7 +9,7 @@ interface Observation {
   readonly ratio: number;
 }
 
-/** Calibrations in Redis: one small hash for all models and conversations. */
+/** Calibrations of all models in one small hash. */
 export function openCalibrationStore(redis: Redis, keyspace: Keyspace): CalibrationStore {
   const observe = bindScript(redis, observeCalibration(keyspace));
   return {
@@ -17,7 +17,7 @@ export function openCalibrationStore(redis: Redis, keyspace: Keyspace): Calibrat
     readCalibrations: async () => {
       const hash = await callStore(() => redis.hgetall(keyspace.calibrations()));
       const factors = Object.entries(hash).map(([model, text]) => [model, Number(text.split(' ')[0])] as const);
-      // A corrupt one starts again from 1 at the next observation; the others count meanwhile.
+      // A corrupt calibration starts again from 1 at the next observation.
       return new Map(factors.filter(([, factor]) => factor > 0 && factor < Number.POSITIVE_INFINITY));
     },
   };

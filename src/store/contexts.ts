@@ -40,15 +40,16 @@ interface VersionRequest {
   readonly version?: number | undefined;
 }
 
-/** Head of the log and a version, as they stood at one moment. */
+/** Head of the log and a version at one moment. */
 interface VersionSnapshot {
   readonly head: number;
   readonly version: Version;
 }
 
 /**
- * Head and version are read together; all else that a context is made of never changes and may be read after them. Only an
- * erase can come between, or the drop of that version, with its texts: then there is nothing to answer.
+ * Reads head and version together. The other parts of a context never change, so they are read afterwards. If an erase or the
+ * drop of
+ * that version comes between, the context does not exist any more.
  */
 export function bindReadContext(redis: Redis, keyspace: Keyspace): ContextReader['readContext'] {
   const readSnapshot = bindScript(redis, snapshotScript(keyspace));
@@ -69,7 +70,7 @@ export function bindReadContext(redis: Redis, keyspace: Keyspace): ContextReader
     if (entries.length < expected) {
       const again = await readSnapshot({ conversation, version: version.number });
       if (again === undefined || again.head < head) return undefined;
-      // Nothing was erased meanwhile, and a log has no gaps.
+      // The conversation was not erased meanwhile, and a log has no gaps.
       throw corruptRecord(keyspace.key(conversation, 'log'), findMissing(ranges, entries), 'an entry is missing');
     }
     const isWhole = shownKeys(version).every((key) => summaries.has(key));
@@ -79,7 +80,7 @@ export function bindReadContext(redis: Redis, keyspace: Keyspace): ContextReader
 }
 
 /**
- * A version describes seqs up to its base: it cannot be shown at a head before that, nor behind the log's end.
+ * A version covers seqs up to its base, so it cannot be rendered at an earlier head, or past the end of the log.
  * @throws invalid_input
  */
 export function checkHead(head: number, { head: last, version }: VersionSnapshot): void {
@@ -119,7 +120,7 @@ function isSeq(value: number | null): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MAX_SEQ;
 }
 
-/** The first seq of the ranges that has no entry. */
+/** First seq of the ranges without an entry. */
 function findMissing(ranges: readonly SeqRange[], { length }: readonly unknown[]): string {
   let left = length;
   for (const { from, to } of ranges) {
@@ -149,7 +150,7 @@ async function listVersionRecords(redis: Redis, keyspace: Keyspace, conversation
   return versions.toSorted((a, b) => a.number - b.number);
 }
 
-/** A yield after each version: 200 are kept, and each may have thousands of segments. */
+/** Yields after each version, because each of the 200 may have thousands of segments. */
 function* decodeInSlices(key: string, texts: readonly (readonly [string, string])[]): Sliced<Version[]> {
   const versions: Version[] = [];
   for (const [field, text] of texts) {
@@ -170,9 +171,9 @@ async function readVersion(
   return text === null ? undefined : decodeVersion({ key, field }, text);
 }
 
-/** How long writers of an erased conversation are told so. */
+/** Milliseconds during which writers to an erased conversation get `gone`. */
 export const GONE_MS = 86_400_000;
-/** Keys that one script removes, so that none holds Redis for long; but the accept that makes anew removes all that is left. */
+/** Keys removed by one script, to keep its time short. */
 export const ERASE_BATCH = 200;
 
 interface EraseRequest {
@@ -186,8 +187,8 @@ interface EraseProgress {
 }
 
 /**
- * Removes batch after batch, until one is unsure. One that was cut off is gone on with by the next sweep, by the next erase, or by
- * the accept that makes anew.
+ * Removes batch after batch, until replicas do not confirm one. The next sweep, the next erase or a new accept finishes an
+ * interrupted erase.
  */
 export function bindErase(run: (batch: EraseRequest) => Promise<Told<EraseProgress>>): ContextStore['erase'] {
   return async (conversation) => {

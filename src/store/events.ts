@@ -9,7 +9,7 @@ import { versionSchema } from '../domain/version.ts';
 import type { Keyspace } from './keys.ts';
 import { bindScript, type ScriptDefinition } from './script.ts';
 
-/** Durable events in Redis, as services see them. What they tell of writes them, in its own script. */
+/** Durable events in Redis, for services. The script of each operation writes its events. */
 export function openEventStore(redis: Redis, keyspace: Keyspace): EventStore {
   return { readEvents: bindScript(redis, readEvents(keyspace)) };
 }
@@ -30,7 +30,6 @@ function readEvents(keyspace: Keyspace): ScriptDefinition<EventQuery, EventPage>
   };
 }
 
-/** Names and values in turn. */
 function toRecord(flat: readonly string[]): Record<string, string> {
   return Object.fromEntries(flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? ''] as const] : [])));
 }
@@ -50,7 +49,7 @@ const json = z.string().transform((text, context): unknown => {
   }
 });
 
-// By name, so that none is forgotten: one that is not here would be told as unknown.
+// An object, so that the compiler finds a missing outcome. A missing one would be read as unknown.
 const OUTCOMES = {
   committed: 'committed',
   approved: 'approved',
@@ -83,7 +82,7 @@ function nameSizes<Fields extends Sizes>({ before, after, ...rest }: Fields) {
   return { ...rest, tokensBefore: before, tokensAfter: after };
 }
 
-/** Fields as scripts write them, by type. What a newer program adds is dropped; values that it alone knows do not fit. */
+/** Fields of events as scripts write them, by type. Unknown fields are dropped, unknown values do not match. */
 const SCHEMAS = {
   turn_settled: z.object({
     type: z.literal('turn_settled'),
@@ -142,7 +141,7 @@ const SCHEMAS = {
 
 const newsSchema = z.union(Object.values(SCHEMAS));
 
-/** An event from its id and its fields as they are kept. Never throws: what this program cannot read it tells as it is. */
+/** Decodes an event. Never throws: an unreadable event has the type `unknown`. */
 export function decodeEvent(id: string, kept: Readonly<Record<string, string>>): ConversationEvent {
   const at = Number(id.split('-', 1)[0]);
   const news = newsSchema.safeParse(kept);

@@ -7,12 +7,13 @@ import type { Keyspace } from './keys.ts';
 import { callStore, RecordFields } from './records.ts';
 import { readFailure, readRedrive } from './turn-record.ts';
 
-/** Reads under way at once: a client's call has a second, and all of what waits in front of it counts. */
+/** Reads in flight at once. A client's call has a second, which includes the commands queued before it. */
 const READS = 200;
 
 /**
- * Reads without a script. Why a turn failed is read of as many as are asked for, and by a code of as many as it takes; as
- * many again where some of them are gone: rounds of what is still missing shrink to one read after the other.
+ * Reads without a script. With a filter by code, it reads full pages until enough turns match. It also reads full pages to
+ * replace removed
+ * turns, because ever smaller rounds would become one read after the other.
  */
 export async function listFailed(redis: Redis, keyspace: Keyspace, query: FailedQuery): Promise<FailedTurn[]> {
   const found = new Map<string, FailedTurn>();
@@ -33,7 +34,10 @@ export async function listFailed(redis: Redis, keyspace: Keyspace, query: Failed
   });
 }
 
-/** Turns that were settled before it have expired, by Redis' clock. Their entries go when another turn of their shard fails. */
+/**
+ * Earliest settlement that is still kept, by the clock of Redis. Older entries are removed when another turn of the shard
+ * fails.
+ */
 async function readKeptSince(redis: Redis): Promise<number> {
   const [seconds] = await redis.time();
   return Number(seconds) * 1_000 - TURN_LIMITS.turnRetentionMs;
@@ -41,10 +45,7 @@ async function readKeptSince(redis: Redis): Promise<number> {
 
 const FIELDS = ['agent', 'failure', 'redriveOf', 'redrivenAs'] as const;
 
-/**
- * Undefined where the turn has expired or was erased meanwhile, or where it cannot be read: it is one of many, and the other
- * ones are what was asked for.
- */
+/** Returns undefined for an expired, erased or corrupt turn, so that the others are listed. */
 async function readFailed(
   redis: Redis,
   keyspace: Keyspace,
@@ -69,7 +70,7 @@ async function readFailed(
   }
 }
 
-/** A failed turn as its shard's set names it. */
+/** A member of the set of failed turns. */
 export interface FailedEntry {
   readonly member: string;
   readonly conversation: ConversationRef;
@@ -77,10 +78,10 @@ export interface FailedEntry {
   readonly failedAt: number;
 }
 
-/** Entries of one command: a shard may hold very many after a bad hour. */
+/** Entries read by one command, because a shard may hold very many. */
 const PAGE = 200;
 
-/** The entries of all shards as one row, newest first; those of other tenants are left out unread. */
+/** Failed turns of all shards, newest first. Other tenants are filtered out before their turns are read. */
 class FailedEntries {
   readonly #shards: readonly ShardEntries[];
 
@@ -88,9 +89,9 @@ class FailedEntries {
     this.#shards = keyspace.shardNumbers().map((shard) => new ShardEntries(redis, keyspace.failed(shard), query));
   }
 
-  /** The next ones, fewer where there are no more. */
+  /** Returns the next entries, fewer at the end. */
   async take(count: number): Promise<FailedEntry[]> {
-    // One that has nothing in hand may have the newest.
+    // An empty buffer may hide the newest entry.
     await Promise.all(this.#shards.map((shard) => shard.fill()));
     const taken: FailedEntry[] = [];
     while (taken.length < count) {
@@ -104,12 +105,12 @@ class FailedEntries {
   }
 }
 
-/** A turn that fails meanwhile stands in front and moves the others back: one may come twice, and none is missed. */
+/** A turn that fails meanwhile shifts the pages: an entry may be read twice, but none is missed. */
 class ShardEntries {
   readonly #redis: Redis;
   readonly #key: string;
   readonly #query: FailedQuery;
-  /** oldest first, so that the newest is taken off the end */
+  /** Oldest first, so that `pop` takes the newest. */
   #inHand: FailedEntry[] = [];
   #readCount = 0;
   #isAtEnd = false;
@@ -124,7 +125,7 @@ class ShardEntries {
     return this.#inHand.length === 0;
   }
 
-  /** before all time where nothing is in hand */
+  /** Negative infinity if the buffer is empty. */
   get newestAt(): number {
     return this.#inHand[this.#inHand.length - 1]?.failedAt ?? Number.NEGATIVE_INFINITY;
   }
@@ -133,10 +134,10 @@ class ShardEntries {
     return this.#inHand.pop();
   }
 
-  /** Reads on where nothing is in hand. */
+  /** Reads the next page if the buffer is empty. */
   async fill(): Promise<void> {
     const { since, tenant, limit } = this.#query;
-    // Of what is filtered few may be wanted.
+    // Few entries may match a filter, so full pages are read.
     const page = tenant === undefined && this.#query.code === undefined ? Math.min(limit, PAGE) : PAGE;
     while (this.isEmpty && !this.#isAtEnd) {
       const limits = ['LIMIT', this.#readCount, page] as const;
@@ -151,7 +152,6 @@ class ShardEntries {
   }
 }
 
-/** Of members and scores in turn. */
 function readEntries(flat: readonly string[]): FailedEntry[] {
   return flat.flatMap((member, at) => {
     if (at % 2 === 1) return [];

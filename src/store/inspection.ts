@@ -16,28 +16,27 @@ import { decodeDueEntry, isDueEntry, openSweepStore } from './sweep.ts';
 export interface DatabaseFacts {
   readonly schema: number;
   readonly shards: number;
-  /** the newest schema that this program knows */
+  /** Newest schema that this program supports. */
   readonly knownSchema: number;
 }
 
-/** A look at a Redis and at the database in it. But for a release nothing is written, whatever is found. */
+/** Read access to a Redis and its database for `doctor`. Only a release writes. */
 export interface Inspection {
   readServers(): Promise<MasterAnswers<ServerFacts>>;
   measureAnswers(count: number): Promise<AnswerTimes>;
-  /** @throws redis_denied where our user may not do all that a worker does */
+  /** @throws redis_denied if the user lacks a worker's permissions */
   checkAccess(): Promise<void>;
-  /** whether it can wait for disks (WAITAOF); undefined where that may not be asked */
+  /** True if the server knows WAITAOF. Undefined if the question is forbidden. */
   canWaitForDisks(): Promise<boolean | undefined>;
   loadScripts(): Promise<number>;
-  /** undefined where there is no database yet */
+  /** Undefined without a database. */
   readDatabase(): Promise<DatabaseFacts | undefined>;
-  /** of a database that was made with so many shards */
   measureShards(shards: number): Promise<ShardMeasure>;
-  /** of a database that was made with so many shards: some of each */
+  /** Some quarantined records of each shard. */
   listQuarantined(shards: number): Promise<QuarantinedRecord[]>;
-  /** the one thing here that writes; false where there is no such record */
+  /** Returns false without such a record. */
   releaseQuarantined(shards: number, release: Release): Promise<boolean>;
-  /** of conversations that a worker has to look at, one for each agent, of a database that was made with so many shards */
+  /** Agents of conversations with an entry in `ready`, each with one of its conversations. */
   listWaitingAgents(shards: number): Promise<Map<string, ConversationRef>>;
   close(): void;
 }
@@ -80,7 +79,10 @@ async function readDatabase(redis: Redis): Promise<DatabaseFacts | undefined> {
   return { schema: Number(schema), shards: Number(shards), knownSchema: STORE_SCHEMA };
 }
 
-/** Has every server compile every script of the store, and runs none. @returns how many there are */
+/**
+ * Loads every script on every server, and runs none.
+ * @returns count of scripts
+ */
 async function loadScripts(redis: Redis): Promise<number> {
   const files = readdirSync(new URL('./lua', import.meta.url)).filter((file) => file.endsWith('.lua'));
   const texts = files.map(readLua);
@@ -91,20 +93,18 @@ async function loadScripts(redis: Redis): Promise<number> {
   return texts.length;
 }
 
-/** A record that was set aside. */
 export interface QuarantinedRecord {
   readonly shard: number;
-  /** set and member, or `key` and the name of a key */
+  /** Set and member, or `key` and the name of a key. */
   readonly name: string;
-  /** ms since epoch; undefined where the note itself cannot be read */
+  /** Milliseconds since epoch. Undefined if the note is corrupt. */
   readonly at: number | undefined;
   readonly why: string;
 }
 
-/** Of one shard: whoever asks looks at some of them, then asks again. */
+/** Limit of records read per shard. */
 const MOST_RECORDS = 100;
 
-/** @param keyspace of the database that was opened */
 export async function listQuarantined(redis: Redis, keyspace: Keyspace): Promise<QuarantinedRecord[]> {
   const readShard = async (shard: number): Promise<QuarantinedRecord[]> => {
     const key = keyspace.quarantined(shard);
@@ -114,7 +114,7 @@ export async function listQuarantined(redis: Redis, keyspace: Keyspace): Promise
   return (await Promise.all(keyspace.shardNumbers().map(readShard))).flat();
 }
 
-/** When, the score, why. */
+/** Time, score, reason. */
 function readNote(shard: number, name: string, note: string): QuarantinedRecord {
   const [, at, why] = /^(\d{1,15}) \S+ (.*)$/s.exec(note) ?? [];
   return { shard, name, at: at === undefined ? undefined : Number(at), why: why ?? note };
@@ -123,11 +123,10 @@ function readNote(shard: number, name: string, note: string): QuarantinedRecord 
 export interface Release {
   readonly shard: number;
   readonly name: string;
-  /** back into its set, due now; otherwise it is dropped */
+  /** True puts the record back into its set, due now. False drops it. */
   readonly isRestored: boolean;
 }
 
-/** @returns false where there is no such record */
 async function releaseQuarantined(redis: Redis, keyspace: Keyspace, release: Release): Promise<boolean> {
   return await bindScript(redis, releaseScript(keyspace))(release);
 }
@@ -141,10 +140,9 @@ function releaseScript(keyspace: Keyspace): ScriptDefinition<Release, boolean> {
   };
 }
 
-/** Of one shard, those that are due first: who asks wants to know of whom there are any. */
+/** Limit of entries read per shard, earliest due first. */
 const MOST_ENTRIES = 100;
 
-/** Agents of conversations that a worker has to look at, now or later, and one of those conversations each. */
 async function listWaitingAgents(redis: Redis, keyspace: Keyspace): Promise<Map<string, ConversationRef>> {
   const readShard = async (shard: number): Promise<[string | null, ConversationRef][]> => {
     const entries = await callStore(() => redis.zrange(keyspace.ready(shard), '0', String(MOST_ENTRIES - 1)));

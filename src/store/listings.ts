@@ -18,7 +18,7 @@ import { RecordFields } from './records.ts';
 import { bindScript, type ScriptDefinition } from './script.ts';
 import { decodeWaiting, WAIT_FIELDS } from './turn-record.ts';
 
-/** Lists over all shards in Redis. One script a shard. */
+/** Lists over all shards, with one script per shard. */
 export function openListingStore(redis: Redis, keyspace: Keyspace): ListingStore {
   const conversations = bindScript(redis, listConversationsScript(keyspace));
   const waiting = bindScript(redis, listWaitingScript(keyspace));
@@ -47,7 +47,7 @@ export function openListingStore(redis: Redis, keyspace: Keyspace): ListingStore
 
 export interface ConversationShardQuery extends Omit<ConversationQuery, 'after'> {
   readonly shard: number;
-  /** a name of the set, or empty */
+  /** Name in the set, or empty. */
   readonly after: string;
 }
 
@@ -134,11 +134,11 @@ function decodeConversationRow([
 
 export interface WaitingShardQuery extends Omit<WaitingQuery, 'after'> {
   readonly shard: number;
-  /** a name of the set, or empty */
+  /** Name in the set, or empty. */
   readonly after: string;
 }
 
-/** Arguments are told whole, so that nobody approves what was cut off: a page ends once its calls have so many bytes. */
+/** Limit of bytes of a page. The arguments of calls are complete, so that a person approves what will run. */
 const PAGE_BYTES = 1_000_000;
 
 type ListWaitingRow = readonly [name: string, agent: string, ...wait: (string | null)[]];
@@ -181,17 +181,16 @@ function decodeWaitingRow([name, agent, ...wait]: ListWaitingRow): WaitingTurn {
   return { ...nameConversation(conversation), turn, agent, waiting: { ...waiting, for: kind } };
 }
 
-/** A page of one shard. */
 export interface ShardPage<Row> {
   readonly rows: readonly { readonly name: string; readonly item: Row }[];
-  /** the last name that was looked at; empty if there was none */
+  /** Last name examined, or empty. */
   readonly last: string;
-  /** how many names were looked at */
+  /** Count of names examined. */
   readonly looked: number;
   readonly isEnd: boolean;
 }
 
-/** Rows of a page. A row of a record that cannot be read is left out: the caller asked for the others as well. */
+/** Decodes the rows of a page. A corrupt row is left out, so that the others are listed. */
 function readRows<Row extends readonly [name: string, ...unknown[]], Item>(
   rows: readonly Row[],
   decode: (row: Row) => Item,
@@ -208,22 +207,22 @@ function readRows<Row extends readonly [name: string, ...unknown[]], Item>(
 
 interface ShardWalk<Row> {
   readonly shards: readonly number[];
-  /** the shard to begin with, and the name behind which to begin there; absent: at the beginning of the first */
+  /** First shard, and the name after which to start there. Undefined starts at the first shard. */
   readonly from: { readonly shard: number; readonly name: string } | undefined;
   readonly limit: number;
   readonly read: (shard: number, after: string) => Promise<ShardPage<Row>>;
 }
 
-/** Names that one script looks at: about a millisecond in which Redis does nothing else. */
+/** Names that one script examines, which blocks Redis for about a millisecond. */
 const LOOKS_PER_SHARD = 250;
-/** Names that one call looks at, whatever it finds. */
+/** Names that one call examines, even if none matches. */
 const LOOKS_PER_CALL = 2_000;
-/** Shards read at once, at most. In a small database most are empty, and a round trip for each would take long. */
+/** Shards read at once. In a small database most are empty, and a round trip for each would take long. */
 const MOST_AT_ONCE = 64;
 
 /**
- * Walks the shards in order until it has `limit` rows or has looked at enough names.
- * @returns the rows, and the name to go on behind; undefined at the end of the last shard
+ * Walks the shards in order until it has `limit` rows or has examined enough names.
+ * @returns the rows, and the name to continue after, or undefined at the end of the last shard
  */
 async function walkShards<Row>({ shards, from, limit, read }: ShardWalk<Row>): Promise<{
   readonly items: readonly Row[];
@@ -248,7 +247,7 @@ async function walkShards<Row>({ shards, from, limit, read }: ShardWalk<Row>): P
       const hasMore = !isWholeShard || at < wave.length - 1 || rest.length > 0;
       if (hasMore && (items.length >= limit || looks >= LOOKS_PER_CALL)) return { items, next: after };
       if (isWholeShard) continue;
-      // The shard has more names than one script looks at: it is gone on with, and what was read of later ones is read again.
+      // The shard has more names than one script examines. It is continued, and later shards of this wave are read again.
       start = { shard, name: last };
       rest.unshift(...wave.slice(at));
       width = 1;

@@ -51,9 +51,9 @@ export function appendLog(keyspace: Keyspace): ScriptDefinition<AppendRequest, A
   };
 }
 
-/** Of one page: a reply of 10,000 entries would hold every other command of Redis behind it. */
+/** Entries of one page. A reply of 10,000 entries would block Redis. */
 const PAGE_ENTRIES = 500;
-/** An entry may have 1 MiB. */
+/** Bytes of one page. An entry may have 1 MiB. */
 const PAGE_BYTES = 4_000_000;
 
 interface PageRequest {
@@ -64,8 +64,9 @@ interface PageRequest {
 export type ReadLog = (conversation: ConversationRef, ranges: readonly SeqRange[]) => Promise<LogEntry[]>;
 
 /**
- * Reads the entries of the ranges page by page, in their order. A log has no gaps, so the first seq without an entry is the
- * end: whatever a range says, no more is read than there is.
+ * Reads the entries of the ranges in order, page by page. A log has no gaps, so it stops at the first missing seq, even if a
+ * corrupt
+ * range goes on.
  */
 export function bindReadLog(redis: Redis, keyspace: Keyspace): ReadLog {
   const readPage = bindScript(redis, pageScript(keyspace));
@@ -94,18 +95,18 @@ function pageScript(keyspace: Keyspace): ScriptDefinition<PageRequest, LogEntry[
   };
 }
 
-/** A place in some ranges. It never lists more seqs than it is asked for: a corrupt range may end at 9e15. */
+/** Position in a list of ranges. It never lists more seqs than requested, because a corrupt range may end at 9e15. */
 class SeqCursor {
   readonly #ranges: readonly SeqRange[];
   #range = 0;
-  /** seqs of that range that are done */
+  /** Seqs of that range that were read. */
   #done = 0;
 
   constructor(ranges: readonly SeqRange[]) {
     this.#ranges = ranges.filter(({ from, to }) => from <= to);
   }
 
-  /** The next seqs, at most so many. */
+  /** Returns at most `count` next seqs. */
   peek(count: number): number[] {
     const seqs: number[] = [];
     for (let at = this.#range, done = this.#done; at < this.#ranges.length && seqs.length < count; at += 1, done = 0) {
@@ -123,7 +124,7 @@ class SeqCursor {
     }
   }
 
-  /** Of the range that it is in. */
+  /** Size of the present range. */
   #size(): number | undefined {
     const range = this.#ranges[this.#range];
     return range && range.to - range.from + 1;
@@ -134,9 +135,10 @@ class SeqCursor {
 const HEADER = /^(\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) (\S+)$/;
 
 /**
- * An entry as it lies in `log:`: `tokens bytes totalTokens totalBytes at turn` in a first line, the message's JSON behind
- * it. The totals are known only inside the script, and a script never re-encodes JSON, so it writes a line before it.
- * @param key of the log, for an error to name
+ * Decodes an entry of `log:`: `tokens bytes totalTokens totalBytes at turn`, then the JSON of the message on the next line.
+ * Only the script
+ * knows the totals, and it must not re-encode JSON, so it writes them as a first line.
+ * @param key of the log, for errors
  * @throws corrupt_record
  */
 export function decodeLogEntry(seq: number, text: string, key: string): LogEntry {
@@ -155,7 +157,10 @@ export function decodeLogEntry(seq: number, text: string, key: string): LogEntry
   };
 }
 
-/** A message as it is kept. Looked at by hand: a schema takes ten times as long, and a log has many. @throws corrupt_record */
+/**
+ * Decodes a message. Checked by hand, because a schema takes ten times as long and a log has many messages.
+ * @throws corrupt_record
+ */
 export function decodeMessage(place: Place, text: string): Message {
   const value = parseRecordJson(place, text);
   if (!isMessage(value)) throw corruptRecord(place.key, place.field, 'it is not a message');
@@ -181,12 +186,12 @@ function isToolCall(value: unknown): boolean {
   return isNamed && (providerId === undefined || typeof providerId === 'string');
 }
 
-/** An entry of another log as it lies there. */
+/** Encodes an entry of another log unchanged. */
 export function encodeLogEntry({ message, tokens, bytes, total, at, turn = '-' }: LogEntry): string {
   return `${[tokens, bytes, total.tokens, total.bytes, at, turn].join(' ')}\n${JSON.stringify(message)}`;
 }
 
-/** Messages as arguments of a script: count, then per message tokens, bytes, whether it is a user message, and JSON. */
+/** Encodes messages as arguments: the count, then tokens, bytes, 1 for a user message else 0, and JSON of each. */
 export function encodeMessages(messages: readonly (Weight & { readonly message: Message })[]): (string | number)[] {
   const args: (string | number)[] = [messages.length];
   for (const { tokens, bytes, message } of messages) {

@@ -3,13 +3,16 @@ import { measureServerLoad, pingServers, type ServerLoad } from '../redis/server
 import type { Keyspace } from './keys.ts';
 import { bindScript, type ScriptDefinition } from './script.ts';
 
-/** What gauges need of Redis besides the store. */
+/** Facts for gauges, beside the ports of the store. */
 export interface StoreMeasures {
-  /** of those that answer; undefined where no server may be asked */
+  /** Load of the servers that answer. Undefined if every server forbids the question. */
   measureServers(): Promise<ServerLoad | undefined>;
-  /** ends when every server has answered. @throws redis_unavailable */
+  /**
+   * Resolves when every server has answered.
+   * @throws redis_unavailable
+   */
   ping(): Promise<void>;
-  /** the lease on measuring the shared state: whether the owner holds it now; for 0 ms it gives it back */
+  /** Leases the measuring of shared state. Returns true if the owner has the lease now. 0 ms gives it back. */
   holdMeasuring(owner: string, leaseMs: number): Promise<boolean>;
 }
 
@@ -24,7 +27,7 @@ export function openMeasures(redis: Redis, keyspace: Keyspace): StoreMeasures {
 
 interface Hold {
   readonly owner: string;
-  /** 0 gives it back */
+  /** 0 gives the lease back. */
   readonly leaseMs: number;
 }
 

@@ -37,7 +37,7 @@ export type Store = TurnStore &
   CalibrationStore &
   TextPublisher;
 
-/** @param keyspace of a database that was opened, so that its settings are known to fit */
+/** @param keyspace of a database that `openDatabase` has checked */
 export function openStore(redis: Redis, keyspace: Keyspace): Store {
   return {
     ...openTurnStore(redis, keyspace),

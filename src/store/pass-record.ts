@@ -10,19 +10,34 @@ import type { Keyspace } from './keys.ts';
 import { RecordFields } from './records.ts';
 import { checkVersionRecord } from './version-record.ts';
 
-/** What scripts that hand a pass out reply: the fields of the pass and of its conversation. */
+/** Reply of the scripts that hand out a pass: the fields of the pass and of its conversation. */
 export type ClaimedReply = ['claimed', string[], string[]];
 
 /**
- * Fields of `pass:<id>`; the key is there while a pass is requested or in progress.
+ * Fields of `pass:<id>`. The key exists while a pass is requested or in progress. Times in ms since epoch.
  *
- * passId reasons (separated by commas) refused (upper bound of the size for which `overflow` is among them) calibration (by which whoever
- * asked counts) wake requestedAt · owner lease attempts · parked parkedBy parkedUntil (the job
- * that may claim until then, and the owner that left; that owner alone after a stop) · resumed (1: claimed by the job it was parked under) · plan (JSON) · sweeps (times that the sweeper pushed its entry out
- * since the last claim)
+ * The request:
+ * - passId, requestedAt
+ * - reasons      separated by commas
+ * - refused      upper bound of a size that a provider refused, if `overflow` is among the reasons
+ * - calibration  largest calibration of the requests
+ * - wake         wake that was requested last
  *
- * Under review: proposal (JSON) proposalId proposedOver (live version) proposedAt expiresAt, parked under no job; with a decision
- * its operation, and the verdict (JSON)
+ * Its owner:
+ * - owner, lease, attempts
+ * - parked       job under which the pass is parked, or the mark of a review
+ * - parkedBy     owner that parked the pass or stopped
+ * - parkedUntil  end of that parking: until then only `parked` may claim
+ * - resumed      1 if the job that it was parked under has claimed it
+ * - plan         JSON
+ * - sweeps       pushes by the sweeper since the last claim
+ *
+ * Its review:
+ * - proposal     JSON
+ * - proposalId, proposedAt, expiresAt
+ * - proposedOver live version under the proposal
+ * - decision     operation of the decision
+ * - verdict      JSON
  */
 export function decodeClaimedPass(keyspace: Keyspace, conversation: ConversationRef, reply: ClaimedReply): ClaimedPass {
   const pass = RecordFields.ofList(keyspace.key(conversation, 'pass'), reply[1]);
@@ -44,7 +59,7 @@ export function decodeClaimedPass(keyspace: Keyspace, conversation: Conversation
   };
 }
 
-/** None of a plan's ranges is longer than the log. */
+/** Refuses a plan with ranges beyond the end of the log. */
 function readPlan(pass: RecordFields, head: number): PassPlan {
   const plan = pass.json('plan', passPlanSchema);
   const isSound = [...plan.sequences, ...plan.evict].every(({ from, to }) => from <= to && to <= head);

@@ -112,7 +112,7 @@ function claimPass(keyspace: Keyspace): ScriptDefinition<ClaimRequest, PassClaim
 
 type TakeOverReply = ['empty' | 'gone'] | ClaimedReply;
 
-/** Its input is the lease that it grants. */
+/** The input is the lease that the script grants. */
 function takeOverPassScript(keyspace: Keyspace): ScriptDefinition<PassLease, PassClaimResult> {
   return {
     file: 'take-over-pass',
@@ -215,7 +215,7 @@ function endPass(keyspace: Keyspace): ScriptDefinition<EndRequest, PassEndResult
   };
 }
 
-/** The first arguments of every script that ends a pass for its owner. */
+/** First arguments of every script that ends a pass for its owner. */
 function endArgs(
   { passId, owner }: PassLease,
   { outcome, backoff, wakeTurn, seenReasons, conversationTtl }: PassEnd,

@@ -32,7 +32,7 @@ function encodeMember({ worker, roles, startedAt }: WorkerPresence): string {
   return [worker, roles.join(','), startedAt].join('|');
 }
 
-/** Members and the times of their last renewal, in turns. A member that no worker writes is left out. */
+/** Reads members, each followed by the time of its last renewal. An unknown member is left out. */
 function decodeLost(flat: readonly string[]): LostWorker[] {
   const lost: LostWorker[] = [];
   for (let index = 0; index + 1 < flat.length; index += 2) {

@@ -11,7 +11,7 @@ import { callStore, corruptRecord, RecordFields, readJson } from './records.ts';
 import { bindScript, type ScriptDefinition } from './script.ts';
 import { proposalEvent } from './version-record.ts';
 
-/** Proposals of passes under review, in Redis, as services see them. */
+/** Proposals of passes under review, for services. */
 export function openProposalStore(redis: Redis, keyspace: Keyspace): ProposalStore {
   const read = bindScript(redis, readDecision(keyspace));
   return {
@@ -106,7 +106,7 @@ export function decideProposal(keyspace: Keyspace): ScriptDefinition<Decision, D
   };
 }
 
-/** Fields of the event that tells of a decision: the only place that keeps its reason. */
+/** Fields of the event of a decision. Only this event keeps the reason. */
 export function decisionEvent(proposal: string, verdict: Verdict): Readonly<Record<string, string>> {
   const reason = verdict.kind === 'reject' ? (verdict.reason ?? '') : '';
   return { proposal, verdict: verdict.kind, reason };
@@ -137,7 +137,8 @@ const refusalSchema: z.ZodType<ApprovalRefusal> = z.object({
 });
 
 /**
- * As `lua/shared/review.lua` keeps it: how the pass ended and the live version then, or the refusal as JSON.
+ * Decodes the outcome of a decision: the end of the pass with the live version, or the refusal as JSON. See
+ * `lua/shared/review.lua`.
  * @param key where it lies
  */
 function decodeDecisionAnswer(text: string, key: string): DecisionAnswer {
@@ -159,7 +160,7 @@ function decodeDecisionAnswer(text: string, key: string): DecisionAnswer {
 
 const FIELDS = ['proposal', 'passId', 'reasons', 'proposedAt', 'expiresAt', 'decision'];
 
-/** One command reads all of it as it stood at one moment. */
+/** One command, so that all fields are of one moment. */
 function bindReadProposal(redis: Redis, keyspace: Keyspace): ProposalStore['readProposal'] {
   return async (conversation) => {
     const key = keyspace.key(conversation, 'pass');

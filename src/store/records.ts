@@ -4,8 +4,9 @@ import { TurnfoldError } from '../domain/errors.ts';
 import { callRedis, callRedisOnce } from '../redis/connection.ts';
 
 /**
- * @param field '' where the whole key is at fault
- * @param why without the value: it may be content
+ * Error for a corrupt record.
+ * @param field '' for the whole key
+ * @param why without the value, which may be content
  */
 export function corruptRecord(key: string, field: string, why: string, cause?: unknown): TurnfoldError {
   const place = field === '' ? key : `${key}, field ${field}`;
@@ -16,13 +17,13 @@ export function corruptRecord(key: string, field: string, why: string, cause?: u
   );
 }
 
-/** How a script of ours names a corrupt record: `lua/shared/corrupt.lua`. */
+/** Error of `lua/shared/corrupt.lua`. */
 const NAMED = /^CORRUPT (\S+) ([^;]*);/;
 const OTHER_TYPE = /^WRONGTYPE/;
-/** What Redis says when a command, or a script of ours, computes with a value of another form. */
+/** Errors of Redis and of scripts that compute with a malformed value. */
 const OTHER_FORM = /^ERR (user_script:\d+: |(hash )?value is not (an integer|a valid float)|increment or decrement)/;
 
-/** Like `callRedis`, and codes the failure of a command on a corrupt record as `corrupt_record`. */
+/** Like `callRedis`, and codes a failure on a corrupt record as `corrupt_record`. */
 export async function callStore<T>(call: () => Promise<T>): Promise<T> {
   return await nameCorruption(callRedis(call));
 }
@@ -54,19 +55,19 @@ function findCorruption(cause: unknown): TurnfoldError | undefined {
     : undefined;
 }
 
-/** ioredis tells with a reply that is an error what was asked. */
+/** ioredis adds the failed command to an error reply. */
 function keysOf(cause: Error): string[] {
   const { name = '', args = [] } = (cause as { command?: { name?: string; args?: unknown[] } }).command ?? {};
   const isScript = name.startsWith('eval');
   return (isScript ? args.slice(2, 2 + Number(args[1])) : args.slice(0, 1)).map(String);
 }
 
-/** Names of an index that are looked at, in search of a key of another type. */
+/** Names of an index that are examined in search of a key of another type. */
 const MOST_NAMES = 10_000;
 
 /**
- * A script that fails on a key of another type does not say which. Looks for it among the conversation's keys, in the order
- * of `Keyspace.conversation`, and those that its index names.
+ * Finds the key of another type after a script failed on one. It examines the conversation's keys, in the order of
+ * `Keyspace.conversation`, then the keys in its index.
  */
 export async function findKeyOfOtherType(redis: Redis, keys: readonly string[]): Promise<string | undefined> {
   const types = ['hash', 'hash', 'list', 'hash', 'hash', 'hash', 'set', 'stream', 'string', 'zset'];
@@ -86,10 +87,10 @@ async function findOtherType(
   return keys.find((key, at) => types[at] !== 'none' && types[at] !== typeOf(key, at));
 }
 
-/** No log is longer, so that a number which is no seq is seen as such. */
+/** Upper bound of seqs. A larger number in a record is corrupt. */
 export const MAX_SEQ = 1_000_000_000;
 
-/** Fields of one record in Redis. A field that is there and cannot be read throws `corrupt_record`, with key and field. */
+/** Fields of one record in Redis. A malformed field throws `corrupt_record`, with key and field. */
 export class RecordFields {
   readonly key: string;
   readonly #values: ReadonlyMap<string, string>;
@@ -99,7 +100,7 @@ export class RecordFields {
     this.#values = values;
   }
 
-  /** A list of names and values in turn, as HGETALL gives it inside Lua. */
+  /** From alternating names and values, as HGETALL replies inside Lua. */
   static ofList(key: string, flat: unknown): RecordFields {
     if (!Array.isArray(flat)) throw corruptRecord(key, '', 'it is not a hash');
     const values = new Map<string, string>();
@@ -107,7 +108,7 @@ export class RecordFields {
     return new RecordFields(key, values);
   }
 
-  /** The answer to HMGET. */
+  /** From the reply to HMGET. */
   static ofValues(key: string, names: readonly string[], values: readonly unknown[]): RecordFields {
     return new RecordFields(
       key,
@@ -131,7 +132,7 @@ export class RecordFields {
     return this.text(field) ?? this.refuse(field, 'it is missing');
   }
 
-  /** Names without the prefix, and values. */
+  /** Fields with the prefix, without it. */
   withPrefix(prefix: string): [string, string][] {
     return [...this.#values]
       .filter(([name]) => name.startsWith(prefix))
@@ -146,7 +147,7 @@ export class RecordFields {
     return values.find((value) => value === text) ?? this.refuse(field, `it must be one of ${values.join(', ')}`);
   }
 
-  /** An integer from 0 to 2^53 − 1; undefined where there is none. */
+  /** An integer from 0 to 2^53 − 1, or undefined if the field is missing. */
   count(field: string): number | undefined {
     const text = this.text(field);
     return text === undefined ? undefined : this.toCount(field, text);
@@ -156,7 +157,7 @@ export class RecordFields {
     return this.count(field) ?? this.refuse(field, 'it is missing');
   }
 
-  /** Counts with blanks between; none where the field is missing. */
+  /** Counts separated by spaces. Empty if the field is missing. */
   counts(field: string): number[] {
     return (this.text(field) ?? '')
       .split(' ')
@@ -170,14 +171,14 @@ export class RecordFields {
     return count;
   }
 
-  /** A seq that a log can have. */
+  /** A seq from 1 to `head`. */
   toSeq(field: string, text: string | undefined, head = MAX_SEQ): number {
     const seq = this.toCount(field, text);
     if (seq < 1 || seq > head) this.refuse(field, `it must name messages from 1 to ${head}`);
     return seq;
   }
 
-  /** A number of at least 0. */
+  /** A number ≥ 0. */
   toNumber(field: string, text: string): number {
     const number = Number(text);
     if (!/^\d+(\.\d+)?(e-?\d+)?$/.test(text) || !(number <= Number.MAX_SAFE_INTEGER))
@@ -194,10 +195,10 @@ export class RecordFields {
   }
 }
 
-/** Where a value lies. */
+/** Key and field of a value. */
 export interface Place {
   readonly key: string;
-  /** '' where it is the whole key */
+  /** '' for the whole key. */
   readonly field: string;
 }
 
@@ -213,7 +214,7 @@ export function parseRecordJson({ key, field }: Place, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The error of the parser quotes what it could not read.
+    // The error of the parser would quote content.
     throw corruptRecord(key, field, 'it is not JSON');
   }
 }

@@ -5,7 +5,7 @@ import { hear, MEASURED_MS } from '../redis/servers.ts';
 import type { Keyspace } from './keys.ts';
 import type { ScriptDefinition } from './script.ts';
 
-/** More than this are not told apart by kind: that many overdue in one shard are trouble enough. */
+/** Limit of overdue entries that are counted by kind in one shard. */
 const COUNTED = 1_000;
 
 type Reply = [number, number, number, number, number, number, number, number, number, number];
@@ -30,7 +30,10 @@ export function measureShard(keyspace: Keyspace): ScriptDefinition<number, Shard
   };
 }
 
-/** What is answered: the shards of a master that is gone are left out. @throws redis_unavailable where none answers */
+/**
+ * Awaits the measures of all shards. Silent shards are left out.
+ * @throws redis_unavailable if no shard answers
+ */
 export async function hearShards(asked: readonly Promise<ShardMeasure>[]): Promise<ShardMeasure[]> {
   const heard = await Promise.all(asked.map((shard) => hear(shard, MEASURED_MS)));
   const answers = heard.flatMap(({ answer }) => (answer === undefined ? [] : [answer]));
@@ -38,7 +41,7 @@ export async function hearShards(asked: readonly Promise<ShardMeasure>[]): Promi
   return answers;
 }
 
-/** Of the shards: counts added up, the oldest of the oldest. */
+/** Adds up the counts of the shards, and takes the largest ages. */
 export function joinMeasures(shards: readonly ShardMeasure[]): ShardMeasure {
   const sum = (of: (shard: ShardMeasure) => number): number => shards.reduce((total, shard) => total + of(shard), 0);
   const most = (of: (shard: ShardMeasure) => number): number => Math.max(0, ...shards.map(of));

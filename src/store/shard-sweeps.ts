@@ -9,18 +9,19 @@ export interface ShardSweep {
 
 export interface ShardSweepPorts {
   sweep(shard: number, limit: number): Promise<ShardSweep>;
-  /** what can be done where Redis is full */
+  /** Sweeps what a full Redis allows. */
   makeRoom(shard: number): Promise<ShardSweep>;
 }
 
-/** A shard without an answer by then is silent. */
+/** Milliseconds after which a shard counts as silent. */
 const SILENT_MS = 1_000;
 
 /**
- * Shards side by side. In a Cluster a master that is gone keeps those that lie on it silent, for half a minute, and then they
- * fail: whoever waited for all of them would let the others' entries stand, though their scripts have pushed these out. So
- * each look takes what there is; a silent shard is left out of the looks until it has answered or failed, which the next look
- * brings.
+ * Sweeps shards in parallel. In a Cluster, the shards of a lost master are silent for half a minute, then fail. If a sweep
+ * waited for them,
+ * the entries of other shards, already pushed out by their scripts, would be late. So each sweep returns the replies so far. A
+ * silent
+ * shard is skipped until it replies or fails, and the next sweep returns its reply.
  */
 export class ShardSweeps {
   readonly #ports: ShardSweepPorts;
@@ -40,7 +41,7 @@ export class ShardSweeps {
     const free = shards.filter((shard) => !this.#asked.has(shard));
     await inTime(Promise.all(free.map((shard) => this.#ask(shard, limit))), this.#silentMs, undefined);
     const [due, setAside] = [this.#due, this.#setAside];
-    // While it makes room a full Redis is no news.
+    // A full Redis is no failure while entries can be expired.
     const failure = this.#failure ?? (due.length === 0 ? this.#fullness : undefined);
     [this.#due, this.#setAside, this.#failure, this.#fullness] = [[], [], undefined, undefined];
     return { due, setAside, ...(failure !== undefined && { failure }) };
@@ -50,7 +51,7 @@ export class ShardSweeps {
     this.#asked.add(shard);
     try {
       const { due, setAside } = await this.#sweepOrMakeRoom(shard, limit);
-      // Not `this.#due.push(...(await …))`: that reads `this.#due` first, and would add to what a look has taken meanwhile.
+      // `this.#due.push(...(await …))` would read `this.#due` before the await and add to a list that was already returned.
       this.#due.push(...due);
       this.#setAside.push(...setAside);
     } catch (error) {

@@ -14,7 +14,7 @@ import type { Keyspace } from './keys.ts';
 import { callStore, readJson } from './records.ts';
 import { bindScript, type ScriptDefinition } from './script.ts';
 
-/** Summaries in Redis, each under a key of its own that expires by itself. */
+/** Summaries in Redis, each in an expiring key of its own. */
 export function openSummaryStore(redis: Redis, keyspace: Keyspace): SummaryStore {
   const claim = bindScript(redis, claimSummary(keyspace));
   const heartbeat = bindScript(redis, heartbeatSummary(keyspace));
@@ -94,7 +94,7 @@ function recordSummary(keyspace: Keyspace): ScriptDefinition<RecordRequest, Summ
   };
 }
 
-/** What tells that a job is at work, as `lua/record-summary.lua` takes it. */
+/** Claim and pass of a job at work, for `lua/record-summary.lua`. */
 function summaryLeaseArgs({ hash, owner, passId }: SummaryLease): string[] {
   return [hash, encodeClaim(owner), passId];
 }
@@ -105,10 +105,10 @@ interface PartRequest {
   readonly text: string;
 }
 
-/** What every text begins with: whatever lies under the key already stays. */
+/** Prefix of every text: an existing part stays. */
 const ANY_PREFIX = '';
 
-/** A part lies beside the summaries, under a name that none of theirs is: those are hexadecimal. */
+/** Name of a part beside the summaries, whose names are hexadecimal. */
 function partHash(key: string): string {
   return `part:${key}`;
 }
@@ -128,23 +128,22 @@ function recordPart(keyspace: Keyspace): ScriptDefinition<PartRequest, SummaryRe
   };
 }
 
-/** A job and the source that it summarizes. */
 export interface SummaryOwner {
   readonly conversation: ConversationRef;
   readonly hash: string;
   readonly owner: string;
 }
 
-/** What claims and records begin with, so that a script tells them apart without reading JSON. */
+/** Prefixes of claims and records, so that scripts need not parse JSON. */
 const CLAIM_PREFIX = '{"status":"claimed"';
 const ACCEPTED_PREFIX = '{"status":"accepted"';
 
-/** A claim as it lies under `sum:`; one owner's is always the same text. */
+/** Encodes a claim. The claims of one owner are equal texts. */
 function encodeClaim(owner: string): string {
   return JSON.stringify({ status: 'claimed', owner });
 }
 
-/** A record as it lies under `sum:`, its status first. */
+/** Encodes a record with its status first. */
 function encodeRecord(record: SummaryRecord): string {
   const { status, ...rest } = record;
   return JSON.stringify({ status, ...rest });
@@ -157,7 +156,7 @@ const recordSchema: z.ZodType<SummaryRecord> = z.discriminatedUnion('status', [
 ]);
 
 /**
- * Undefined where nothing is known: no text, or a claim.
+ * Decodes a record. Returns undefined for a missing text or a claim.
  * @param key where it lies
  */
 function decodeRecord(text: string | null | undefined, key: string): SummaryRecord | undefined {

@@ -15,7 +15,7 @@ import { bindScript, type ScriptDefinition } from './script.ts';
 import { hearShards, joinMeasures, measureShard } from './shard-measures.ts';
 import { type ShardSweep, ShardSweeps } from './shard-sweeps.ts';
 
-/** What is due, in Redis. One script a shard; the connection sends those of one call together. */
+/** Due entries in Redis, with one script per shard. */
 export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
   const sweep = bindScript(redis, sweepShard(keyspace));
   const sweeps = new ShardSweeps({
@@ -47,7 +47,7 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
   };
 }
 
-/** How long a swept shard is left alone, by all workers together. */
+/** Milliseconds for which a swept shard is left alone by all workers. */
 export const SWEEP_CLAIM_MS = 1_000;
 
 interface SweepRequest {
@@ -57,7 +57,7 @@ interface SweepRequest {
 
 type SweepShardReply = [due: string[], setAside: string[]];
 
-/** For a Redis that is full. */
+/** The part of a sweep that a full Redis allows. */
 function sweepIdle(keyspace: Keyspace): ScriptDefinition<number, ShardSweep> {
   return {
     file: 'sweep-idle',
@@ -86,7 +86,7 @@ function decodeSweep([due, texts]: SweepShardReply, shard: number): ShardSweep {
   return { due: due.map(decodeDueEntry), setAside: [...readSetAside(texts, shard)] };
 }
 
-/** Set, name and reason in turn. */
+/** Reads triples of set, name and reason. */
 function* readSetAside(texts: readonly string[], shard: number): Generator<SetAside> {
   for (let at = 0; at + 2 < texts.length; at += 3) {
     const [given, name = '', why = ''] = texts.slice(at, at + 3);
@@ -97,7 +97,7 @@ function* readSetAside(texts: readonly string[], shard: number): Generator<SetAs
 
 const KINDS: Readonly<Record<string, DueEntry['kind']>> = { t: 'turn', p: 'pass', d: 'scheduled', r: 'idle' };
 
-/** A member of `ready` or `idle` read back: `t|tenant|id`, `p|tenant|id`, `d|tenant|id|turn`, `r|tenant|id`. Ids hold no `|`. */
+/** Decodes a member of `ready` or `idle`: `t|tenant|id`, `p|tenant|id`, `d|tenant|id|turn`, `r|tenant|id`. Ids hold no `|`. */
 export function decodeDueEntry(member: string): DueEntry {
   const [letter = '', tenant = '', id = '', turn] = member.split('|');
   const kind = KINDS[letter];
@@ -105,7 +105,7 @@ export function decodeDueEntry(member: string): DueEntry {
   return { kind, conversation: { tenant, id }, ...(turn !== undefined && { turn }) };
 }
 
-/** Whether a member of `ready` is one that we wrote. The sweep sets the others aside. */
+/** True for a member of `ready` that scripts write. The sweep sets others aside. */
 export function isDueEntry(member: string): boolean {
   return /^(([tp]\|[\w.-]+\|[\w.-]+)|(d\|[\w.-]+\|[\w.-]+\|[\w.-]+))$/.test(member);
 }
@@ -160,7 +160,9 @@ export function promoteScheduled(keyspace: Keyspace): ScriptDefinition<Promotion
   };
 }
 
-/** Batches of one call, about a millisecond each: the 500 of a conversation of 100,000 keys would hold up all else that a sweep found. */
+/**
+ * Batches per call, about a millisecond each. The 500 batches of a conversation with 100,000 keys would delay other entries.
+ */
 const MOST_BATCHES = 10;
 
 interface ExpiryCall {
@@ -170,7 +172,7 @@ interface ExpiryCall {
 
 type ExpireReply = ['expired', number] | [Exclude<ExpireResult['status'], 'expired'>];
 
-/** A few batches; where the conversation is made anew between two of them, the next one keeps it. */
+/** Runs a few batches. If the conversation is created again between two of them, the next batch keeps it. */
 function bindExpire(run: (call: ExpiryCall) => Promise<ExpireResult>): SweepStore['expire'] {
   return async (conversation, owner) => {
     let result = await run({ conversation, owner });

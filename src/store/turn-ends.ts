@@ -33,10 +33,10 @@ export function suspendTurn(keyspace: Keyspace): ScriptDefinition<SuspendRequest
   };
 }
 
-/** Arguments of all calls of one event, in characters: a conversation keeps about 500 events. */
+/** Characters of all calls' arguments in one event. A conversation keeps about 500 events. */
 const TOLD_CHARACTERS = 4_000;
 
-/** The calls of a `turn_waiting` event: arguments that are cut say so. */
+/** Encodes the calls of a `turn_waiting` event. Arguments that were cut have `isCut`. */
 export function encodeToldCalls(calls: readonly CallToWaitFor[]): string {
   const most = Math.floor(TOLD_CHARACTERS / Math.max(1, calls.length));
   return JSON.stringify(

@@ -121,7 +121,7 @@ export function cancelTurnScript(keyspace: Keyspace): ScriptDefinition<CancelReq
   };
 }
 
-/** Two reads without a script: a settled turn and the log entry of its answer never change. */
+/** Two reads without a script: a settled turn and the entry of its answer never change. */
 export async function readTurn(
   redis: Redis,
   keyspace: Keyspace,
@@ -134,25 +134,26 @@ export async function readTurn(
   const seq = readAnswerSeq(fields);
   const log = keyspace.key(conversation, 'log');
   const entry = seq === undefined ? null : await callStore(() => redis.hget(log, String(seq)));
-  // Erased between the two reads.
+  // The conversation was erased between the two reads.
   if (seq !== undefined && entry === null) return undefined;
   const answer = entry === null ? undefined : decodeLogEntry(seq ?? 0, entry, log).message.content;
   return decodeTurnView(turn, fields, answer);
 }
 
-/** Entries that one command looks at. */
+/** Entries per command. */
 const PAGE = 1_000;
 
 interface OpenRequest {
   readonly conversation: ConversationRef;
   readonly limit: number;
-  /** what may be scheduled, by due time */
+  /** Turns that may be scheduled, by due time. */
   readonly candidates: readonly string[];
 }
 
 /**
- * Two reads. Nothing of a conversation names its scheduled turns alone, so their entries are searched first; what has become of
- * them is decided by the script, with the mailbox before it: a turn that falls due between the two is told once, in its place.
+ * Searches scheduled turns first, then a script reads their states and the mailbox at one moment. A turn that falls due in
+ * between is
+ * listed once.
  */
 export function bindListOpen(redis: Redis, keyspace: Keyspace): TurnIntake['listOpen'] {
   const list = bindScript(redis, listScript(keyspace));
@@ -163,13 +164,13 @@ export function bindListOpen(redis: Redis, keyspace: Keyspace): TurnIntake['list
 }
 
 /**
- * Over what the whole shard has in `ready`, a page at a time, so that Redis does other work between two: 1 ms where a shard has
- * 1,000 entries, 10 at 10,000. (A walk over the conversation's `ix` would cost as much for each of its turns of seven days, and
- * a set of its scheduled turns a write more for each, which nobody else reads.)
+ * Searches `ready` of the shard a page at a time: 1 ms at 1,000 entries, 10 ms at 10,000. Rejected: a walk over the
+ * conversation's `ix`,
+ * which costs as much per turn of seven days, and a set of scheduled turns, which costs another write per turn.
  */
 async function findScheduled(redis: Redis, keyspace: Keyspace, conversation: ConversationRef): Promise<string[]> {
   const ready = keyspace.ready(keyspace.shardOf(conversation));
-  // Ids hold nothing that a pattern would read as its own.
+  // Ids hold no characters with a meaning in patterns.
   const prefix = scheduledMember(conversation, '');
   const found = new Map<string, number>();
   let cursor = '0';
@@ -180,7 +181,7 @@ async function findScheduled(redis: Redis, keyspace: Keyspace, conversation: Con
     }
     cursor = next;
   } while (cursor !== '0');
-  // The order in which a sweep takes them, also where two are due in the same ms.
+  // The order of a sweep, which also orders turns due in the same millisecond.
   return [...found].toSorted(([a, dueAt], [b, other]) => dueAt - other || (a < b ? -1 : 1)).map(([turn]) => turn);
 }
 

@@ -20,50 +20,48 @@ import { decodeMessage } from './log.ts';
 import type { RecordFields } from './records.ts';
 
 /**
- * Fields of `t:<id>:<turn>`. Times in ms since epoch. A value over 64 bytes costs the hash its compact form for good: what
- * every turn has stays below that.
+ * Fields of `t:<id>:<turn>`. Times in ms since epoch. A value over 64 bytes costs the hash its compact form for good, so
+ * the fields of every turn stay below that.
  *
- * While it is there:
- * - agent        whose turn it is
- * - hash         of the payload: another one under the same id is a conflict
- * - state
- * - acceptedAt
- * - dueAt        of a turn that was scheduled: from then on it may be worked on
- * - sweeps       how often a sweep has looked at it, while it is scheduled
- * - ctx          there where its caller gave a context, which lies under `txt:` as `c:<turn>` until it is settled
- * - taken        owner of the first claim since it was accepted or last suspended, until it is settled
- * - trace        span of who enqueued it, where there was one
- * - inputSeq     of its user message; until that is in the log it lies under `txt:` as `i:<turn>`: `tokens bytes`, and on the
- *                next line its JSON
- * - s:<step>     `started <at>` or `done <at> <from> <to> <end>`: seqs and end only where there are any
- * - a:<callId>   an answer that came in; once the turn is settled that one came
- * - ui, uo       tokens read and written, as providers counted them
- * - rt           our tokens of each model call's request
- * - redriveOf    the failed turn whose input it brings again
- * - redrivenAs   the turn that brought its own again last
+ * Always:
+ * - agent        owner of the conversation
+ * - hash         of the payload: another payload under the same id is a conflict
+ * - state, acceptedAt
+ * - dueAt        of a scheduled turn
+ * - sweeps       pushes by the sweeper while it is scheduled
+ * - ctx          present until settled if the caller gave a context, which lies in `txt:` as `c:<turn>`
+ * - taken        owner of the first claim since it was accepted or last suspended, until settled
+ * - trace        span of the caller
+ * - inputSeq     seq of its user message. Before the first claim the message lies in `txt:` as `i:<turn>`: `tokens bytes`,
+ *                then its JSON on the next line
+ * - s:<step>     `started <at>` or `done <at> <from> <to> <end>`, the last three only if the step wrote messages
+ * - a:<callId>   accepted answer, empty once the turn is settled
+ * - ui, uo       input and output tokens, as providers counted them
+ * - rt           our tokens of each request to a model
+ * - redriveOf    failed turn whose input it repeats
+ * - redrivenAs   last turn that repeated its input
  *
- * Of a turn that was suspended, kept past the claim until what it waited for is used:
- * - sus          there to tell that there are others of these
- * - sus:<step>   how often the step was suspended
- * - wfor         what for
- * - wstep        the step that waits
- * - wsince       the suspension
- * - wuntil       the deadline
- * - wcalls       for calls: a line for each, its id and its deadline
- * - w:<callId>   there while this call of the wait is open
- * - wleft        how many of these there are
- * - wasks        for calls: their ids, names and arguments as JSON, in the same order. No script reads it
- * - wsteps       how many steps it had
- * - wful         1: what it waits for has come. 0: its pass ended and did not settle the size
- * - wtrace       the span that was suspended
- * - wa:<callId>  of an answer that came in: `tokens bytes`, and on the next line what the log says of the call if the answer
- *                is never used, or nothing for the answer's own JSON
+ * Since a suspension, until the wait is used:
+ * - sus          1: further fields of this group exist
+ * - sus:<step>   count of suspensions of the step
+ * - wfor, wstep  kind of the wait and its step
+ * - wsince       time of the suspension
+ * - wuntil       deadline
+ * - wcalls       a line per call: its id and its deadline
+ * - w:<callId>   present while this call is open
+ * - wleft        count of these
+ * - wasks        ids, names and arguments of the calls as JSON. No script reads it
+ * - wsteps       count of steps at the suspension
+ * - wful         1: the wait is fulfilled. 0: its pass ended without settling the size (I13)
+ * - wtrace       suspended span
+ * - wa:<callId>  `tokens bytes` of an accepted answer, then on the next line the result for the log if the answer is never
+ *                used, or nothing for the answer's own JSON
  *
- * Once it is settled:
+ * Once settled:
  * - settledAt
- * - answerSeq    and how the answer ended, where it is not complete
- * - failure      as JSON
- * - canceledBy   wake of the cancel, which may be sent again
+ * - answerSeq    seq of the answer, and how it ended if it is incomplete
+ * - failure      JSON
+ * - canceledBy   wake of the cancel, for a repeated call
  */
 export function decodeClaimedTurn(
   lease: Omit<TurnLease, 'epoch'>,
@@ -106,7 +104,7 @@ export function decodeClaimedTurn(
 interface KeptStep {
   readonly key: string;
   readonly record: string;
-  /** of the log */
+  /** Head of the log. */
   readonly head: number;
 }
 
@@ -123,10 +121,9 @@ export function decodeStep(turn: RecordFields, { key, record, head }: KeptStep):
   return { status, at, seqs: { from, to }, ...readEnd(turn, field, end) };
 }
 
-/** The fields that a wait is made of. */
 export const WAIT_FIELDS = ['wfor', 'wstep', 'wsince', 'wuntil', 'wcalls', 'wasks'] as const;
 
-/** The fields that a view is made of: not its steps, not its input. */
+/** Fields of a view, without steps and input. */
 export const VIEW_FIELDS = [
   'state',
   'agent',
@@ -143,7 +140,7 @@ export const VIEW_FIELDS = [
   ...WAIT_FIELDS,
 ] as const;
 
-/** @param answer content of the log entry at `answerSeq`, where there is one */
+/** @param answer content of the log entry at `answerSeq`, if the turn has one */
 export function decodeTurnView(turn: string, fields: RecordFields, answer?: string): TurnView {
   const state = fields.oneOf('state', TURN_STATES);
   const settledAt = fields.count('settledAt');
@@ -175,7 +172,7 @@ function readAnswer(fields: RecordFields, content: string): NonNullable<TurnView
   };
 }
 
-/** Undefined of a turn that was not answered. */
+/** Undefined for a turn without an answer. */
 export function readAnswerSeq(fields: RecordFields): number | undefined {
   const text = fields.text('answerSeq');
   return text === undefined ? undefined : fields.toSeq('answerSeq', text.split(' ')[0]);
@@ -207,7 +204,7 @@ function readSuspendedIn(fields: RecordFields): Pick<WaitRequest, 'suspendedIn'>
 
 const asksSchema = z.array(waitingCallSchema.omit({ until: true }));
 
-/** @param fields those of the wait, at least */
+/** @param fields at least `WAIT_FIELDS` */
 export function decodeWaiting(fields: RecordFields): Waiting | undefined {
   if (!fields.has('wfor')) return undefined;
   return {
@@ -227,8 +224,9 @@ function decodeWaitingCalls(fields: RecordFields): WaitingCall[] {
 }
 
 /**
- * What answers the calls that a turn left open when it was settled without a final answer. It does not say that they did
- * not run: a call that was started may have. Counted here once, since a script cannot count.
+ * Result for calls that were open when their turn was settled without an answer. A started call may have run, so it does not
+ * claim otherwise.
+ * Counted here, because a script cannot count tokens.
  */
 export const CLOSING_RESULT = {
   content: 'No result: the conversation went on before this call was answered. Whether it took effect is unknown.',
@@ -236,7 +234,7 @@ export const CLOSING_RESULT = {
   bytes: 101,
 } as const;
 
-/** As the last arguments of a script: content as JSON, tokens, bytes. */
+/** Last arguments of a script: content as JSON, tokens, bytes. */
 export function closingArgs(): (string | number)[] {
   return [JSON.stringify(CLOSING_RESULT.content), CLOSING_RESULT.tokens, CLOSING_RESULT.bytes];
 }

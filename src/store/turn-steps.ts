@@ -32,7 +32,6 @@ type ClaimReply =
   | ['poison', string, number]
   | ['claimed', string, string[], string[], string];
 
-/** Why a poison turn failed. */
 export const POISON_FAILURE: TurnFailure = {
   code: 'poison',
   message: `The turn was given up: ${TURN_LIMITS.maxAttempts} workers took it and died, hung or failed without recording an outcome, the last of them with nothing else in its process; their logs say why.`,
@@ -75,7 +74,7 @@ export function claimTurn(keyspace: Keyspace): ScriptDefinition<ClaimRequest, Cl
   };
 }
 
-/** A lease as the first arguments of every fenced script. */
+/** First arguments of every fenced script. */
 export function turnLeaseArgs({ turn, owner, epoch }: TurnLease): (string | number)[] {
   return [turn, owner, epoch];
 }
@@ -162,7 +161,7 @@ function encodeStep({ turn, owner, epoch }: TurnLease, outcome: StepOutcome, tex
   });
 }
 
-/** Fields of `txt:<id>`: the context of a turn while it is open; `<turn>`, and behind a line break the last system prompt. */
+/** Fields of `txt:<id>`: the context of an open turn, and the last system prompt behind the id of its turn and a line break. */
 const contextField = (turn: string): string => `c:${turn}`;
 const SYSTEM = 'system';
 
@@ -183,7 +182,7 @@ export function keepSystem(keyspace: Keyspace): ScriptDefinition<KeepRequest, Ke
   };
 }
 
-/** Reads without a script: while a turn is the head, nothing else writes these. */
+/** Reads without a script, because only the head turn writes these fields. */
 export async function readBriefing(
   redis: Redis,
   keyspace: Keyspace,
@@ -199,7 +198,7 @@ export async function readBriefing(
   };
 }
 
-/** The system prompt of the last turn that had one written; undefined where none had. */
+/** System prompt of the last turn that recorded one, or undefined. */
 export async function readSystem(
   redis: Redis,
   keyspace: Keyspace,

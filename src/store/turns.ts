@@ -16,7 +16,7 @@ import {
   startSteps,
 } from './turn-steps.ts';
 
-/** Turns in Redis. Every operation is one script, but for those that only read. */
+/** Turns in Redis. Every write is one script. */
 export function openTurnStore(redis: Redis, keyspace: Keyspace): TurnStore & TurnIntake {
   const accept = bindScript(redis, acceptTurnScript(keyspace));
   const claim = bindScript(redis, claimTurn(keyspace));

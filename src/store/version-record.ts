@@ -8,7 +8,7 @@ import { type Version, versionSchema } from '../domain/version.ts';
 import { corruptRecord, MAX_SEQ, type Place, parseRecordJson } from './records.ts';
 import { encodePairs } from './script.ts';
 
-/** A version may have thousands of segments: a schema for each takes twenty times as long as a look. */
+/** Segments are checked by hand: a schema takes twenty times as long, and a version may have thousands. */
 const shellSchema = versionSchema.extend({
   base: z.number().int().min(0).max(MAX_SEQ),
   segments: z.array(z.unknown()),
@@ -16,7 +16,7 @@ const shellSchema = versionSchema.extend({
 
 const KINDS: ReadonlySet<unknown> = new Set(['raw', 'summary', 'masked', 'clipped', 'evicted']);
 
-/** A version as it is kept. @throws corrupt_record */
+/** @throws corrupt_record */
 export function decodeVersion(place: Place, text: string): Version {
   return checkVersionRecord(place, parseRecordJson(place, text));
 }
@@ -34,7 +34,7 @@ export function checkVersionRecord({ key, field }: Place, value: unknown): Versi
   return value as Version; // checked: all but the segments by the schema, these one by one
 }
 
-/** Behind the one before, and up to the base: so all segments together show no more messages than there are. */
+/** True for a segment behind the previous one and within the base, so that segments never overlap. */
 function isSegment(value: unknown, after: number, base: number): value is { readonly to: number } {
   if (!isMapping(value) || !KINDS.has(value.kind) || !isWeight(value.weight)) return false;
   const { kind, from, to, text, depth, version, keepChars } = value;
@@ -55,7 +55,10 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** A version as `lua/shared/put-version.lua` takes it. @param keepVersions how many are kept besides restore points */
+/**
+ * Encodes a version for `lua/shared/put-version.lua`.
+ * @param keepVersions versions to keep besides restore points
+ */
 export function versionArgs(version: Version, keepVersions: number): (string | number)[] {
   const { number, weight, base, baseTotal } = version;
   return [
@@ -71,18 +74,17 @@ export function versionArgs(version: Version, keepVersions: number): (string | n
   ];
 }
 
-/** Keys of the summaries that a version shows, in their order. */
+/** Keys of the summaries that a version shows, in order. */
 export function shownKeys({ segments }: Pick<Version, 'segments'>): string[] {
   return segments.flatMap((segment) => (segment.kind === 'summary' ? [segment.text] : []));
 }
 
-/** The same as arguments, their count before them. */
+/** Encodes these keys as arguments, with their count first. */
 export function shownTexts(version: Version): (string | number)[] {
   const keys = shownKeys(version);
   return [keys.length, ...keys];
 }
 
-/** Fields of the event that tells of a version. */
 export function versionEvent(version: Version): Readonly<Record<string, string>> {
   const { number, cause, reasons, strategy, archived, tokensBefore, tokensAfter, durationMs, model } = version;
   return {
@@ -98,7 +100,6 @@ export function versionEvent(version: Version): Readonly<Record<string, string>>
   };
 }
 
-/** Fields of the event that tells of a proposal. */
 export function proposalEvent(passId: string, { id, version }: Proposal): Readonly<Record<string, string>> {
   const { reasons, strategy, archived, tokensBefore, tokensAfter } = version;
   return {
@@ -113,7 +114,7 @@ export function proposalEvent(passId: string, { id, version }: Proposal): Readon
 }
 
 /**
- * Version numbers have no gaps, so that the one before a version is always known.
+ * Version numbers have no gaps, so each version has a known predecessor.
  * @throws conflict
  */
 export function checkNumber({ expectedVersion, version }: Pick<VersionCommit, 'expectedVersion' | 'version'>): void {
@@ -125,11 +126,11 @@ export function checkNumber({ expectedVersion, version }: Pick<VersionCommit, 'e
   });
 }
 
-/** Prefixes of the fields of `txt:<id>` that hold summaries and texts kept byte for byte. */
+/** Field prefixes in `txt:<id>`, of summaries and of texts kept byte for byte. */
 export const SUMMARY_PREFIX = 'k:';
 export const WHOLE_PREFIX = 'x:';
 
-/** Texts as fields of `txt:`. */
+/** Encodes texts as fields of `txt:<id>`. */
 export function encodeTexts({ summaries, whole }: KeptTexts): (readonly [string, string])[] {
   return [
     ...[...summaries].map(([key, summary]) => [`${SUMMARY_PREFIX}${key}`, JSON.stringify(summary)] as const),

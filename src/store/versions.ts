@@ -27,7 +27,7 @@ import { callStore, corruptRecord, MAX_SEQ, readJson } from './records.ts';
 import { bindScript, encodePairs, OPERATION_MS, type ScriptDefinition } from './script.ts';
 import { checkNumber, encodeTexts, SUMMARY_PREFIX, shownTexts, versionArgs, WHOLE_PREFIX } from './version-record.ts';
 
-/** Versions that services ask for, in Redis. Every write is one script over one conversation. */
+/** Versions that services request. Every write is one script over one conversation. */
 export function openVersionStore(redis: Redis, keyspace: Keyspace): VersionStore {
   const copy = bindScript(redis, copyToFork(keyspace));
   const end = bindScript(redis, endFork(keyspace));
@@ -93,7 +93,7 @@ function startIdleTtl(keyspace: Keyspace): ScriptDefinition<ConversationRef, voi
   };
 }
 
-/** Whose a fork is until its end. No id holds a blank, so a program that knows no forks takes it for another agent's. */
+/** Agent of a fork until its end. Ids hold no space, so no agent has this name. */
 const NOBODY = 'nobody yet';
 
 type BeginForkReply = ['copying' | 'done', number, string] | ['exists'] | ForkingReply;
@@ -117,7 +117,6 @@ export function beginFork(keyspace: Keyspace): ScriptDefinition<ForkBegin, ForkB
   };
 }
 
-/** Ids hold no blank. */
 function encodePlan({ source, version, head }: ForkPlan): string {
   return [version, head, source.tenant, source.id].join(' ');
 }
@@ -129,7 +128,7 @@ function decodePlan(text: string, key: string): ForkPlan {
   return { source: { tenant, id }, version: Number(version), head: Number(head) };
 }
 
-/** version, head, tenant and id of the source */
+/** Version, head, tenant and id of the source. */
 const PLAN = /^(\d{1,15}) (\d{1,15}) (\S+) (\S+)$/;
 
 interface CopyRequest {
@@ -188,13 +187,10 @@ export function endFork(keyspace: Keyspace): ScriptDefinition<EndRequest, ForkEn
   };
 }
 
-/** Texts of one command, about: each may be as large as a message. */
+/** Approximate texts per command. Each may be as large as a message. */
 const BATCH = 10;
 
-/**
- * Reads without a script: a text never changes. What else lies in `txt:` is no text: inputs of queued turns, and keys of texts
- * that may be shown no more.
- */
+/** Reads without a script, because a text never changes. Other fields of `txt:` are skipped. */
 function bindReadTexts(redis: Redis, keyspace: Keyspace): VersionStore['readTexts'] {
   return async (conversation, cursor) => {
     const key = keyspace.key(conversation, 'txt');
