@@ -8,36 +8,36 @@ const KEY = '$key';
  * One call of every command that workers need, directly, in a script or through BullMQ. A test compares this list with all
  * scripts. INFO, CLIENT LIST and CONFIG are absent: managed servers hide them, and workers run without them.
  */
-const COMMANDS: readonly (readonly string[])[] = `
-  ping; time; client setname x; evalsha x 1 $key; multi; exec
-  publish {tf0}:x x; subscribe {tf0}:x; unsubscribe {tf0}:x
-  exists $key; type $key; del $key; unlink $key; persist $key; pexpire $key 1; pexpireat $key 1; pttl $key
-  get $key; mget $key; set $key x; incr $key; incrby $key 1
-  hget $key x; hmget $key x; hgetall $key; hkeys $key; hlen $key; hexists $key x; hset $key x x; hsetnx $key x x
-  hmset $key x x; hincrby $key x 1; hdel $key x; hscan $key 0
-  llen $key; lindex $key 0; lrange $key 0 0; lpos $key x; lpop $key; rpop $key; lpush $key x; rpush $key x; lrem $key 1 x
-  lset $key 0 x; ltrim $key 0 0; rpoplpush $key $key
-  sadd $key x; srem $key x; scard $key; sismember $key x; smembers $key; spop $key; srandmember $key
-  zadd $key 1 x; zrem $key x; zscore $key x; zcard $key; zcount $key 0 1; zlexcount $key - +; zrange $key 0 0
-  zrevrange $key 0 0; zrangebyscore $key 0 1; zrevrangebyscore $key 1 0; zrangebylex $key - +; zremrangebyscore $key 0 1
-  zremrangebyrank $key 0 1; zpopmin $key; bzpopmin $key 1
-  xadd $key * x x; xlen $key; xrange $key - +; xrevrange $key + -; xread STREAMS $key 0; xtrim $key MAXLEN 1; xdel $key 0-1
-`
-  .trim()
-  .split(/[;\n]/)
-  .map((call) => call.trim().split(' '));
+const COMMANDS: readonly (readonly string[])[] = [
+  'ping / time / client setname x / evalsha x 1 $key / multi / exec / publish {tf0}:x x / subscribe {tf0}:x',
+  'unsubscribe {tf0}:x / exists $key / type $key / del $key / unlink $key / persist $key / pexpire $key 1',
+  'pexpireat $key 1 / pttl $key / get $key / mget $key / set $key x / incr $key / incrby $key 1',
+  'hget $key x / hmget $key x / hgetall $key / hkeys $key / hlen $key / hexists $key x',
+  'hset $key x x / hsetnx $key x x / hmset $key x x / hincrby $key x 1 / hdel $key x',
+  'hscan $key 0 / llen $key / lindex $key 0 / lrange $key 0 0 / lpos $key x / lpop $key',
+  'rpop $key / lpush $key x / rpush $key x / lrem $key 1 x / lset $key 0 x',
+  'ltrim $key 0 0 / rpoplpush $key $key / sadd $key x / srem $key x / scard $key / sismember $key x',
+  'smembers $key / spop $key / srandmember $key / zadd $key 1 x / zrem $key x / zscore $key x',
+  'zcard $key / zcount $key 0 1 / zlexcount $key - + / zrange $key 0 0 / zrevrange $key 0 0',
+  'zrangebyscore $key 0 1 / zrevrangebyscore $key 1 0 / zrangebylex $key - + / zremrangebyscore $key 0 1',
+  'zremrangebyrank $key 0 1 / zpopmin $key / bzpopmin $key 1 / xadd $key * x x / xlen $key',
+  'xrange $key - + / xrevrange $key + - / xread STREAMS $key 0 / xtrim $key MAXLEN 1 / xdel $key 0-1',
+]
+  .flatMap((line) => line.split(' / '))
+  .map((call) => call.split(' '));
 
 export const NEEDED_COMMANDS: ReadonlySet<string> = new Set(COMMANDS.map(([name = '']) => name.toUpperCase()));
 
 /** A script in Redis 7.0 or later can test whether its caller may run a command. It runs no command. */
-const ASK = `#!lua flags=no-writes
-local refused = {}
-for at, call in ipairs(cjson.decode(ARGV[1])) do
-  -- Fails for a command that this server does not know.
-  local is_known, is_allowed = pcall(redis.acl_check_cmd, unpack(call))
-  if is_known and not is_allowed then refused[#refused + 1] = at - 1 end
-end
-return refused`;
+const ASK = [
+  '#!lua flags=no-writes',
+  'local refused = {}',
+  'for at, call in ipairs(cjson.decode(ARGV[1])) do',
+  '  local is_known, is_allowed = pcall(redis.acl_check_cmd, unpack(call))',
+  '  if is_known and not is_allowed then refused[#refused + 1] = at - 1 end',
+  'end',
+  'return refused',
+].join('\n');
 
 /** A key of the store and a key of the queues. */
 const ROOTS = [

@@ -53,7 +53,7 @@ export type RedisAddress =
 
 /** Forms of an address, for error messages. An invalid address is never quoted, because it may hold a password. */
 export const REDIS_ADDRESS_FORMS =
-  'redis://[user:password@]host[:port][/database], redis+sentinel://[user:password@]host[:port],…/master[/database][?sentinelPassword=…], or redis+cluster://[user:password@]host[:port],… without a database; rediss for TLS';
+  'redis://[user:password@]host[:port][/database], redis+sentinel://[user:password@]host[:port],…/master[/database][?sentinelPassword=…], or redis+cluster://[user:password@]host[:port],… without a database. Use rediss for TLS';
 
 const PORTS = { sentinel: 26_379, cluster: 6_379 } as const;
 const SEVERAL =

@@ -47,7 +47,7 @@ export function nameRedisError(cause: unknown): unknown {
   if (cause.message.startsWith('OOM')) {
     return new TurnfoldError(
       'redis_full',
-      'Redis refuses writes: its maxmemory is reached. Raise it or free memory; nothing was written.',
+      'Redis refuses writes: its maxmemory is reached. Nothing was written. Raise the limit or free memory.',
       { cause },
     );
   }
@@ -141,12 +141,12 @@ const TLS_FAULTS: readonly (readonly [RegExp, RedisRefusal])[] = [
     /CERT_HAS_EXPIRED|certificate has expired/,
     {
       message: 'its certificate has expired',
-      hint: 'Renew it there; if it has not, look at the clock of this machine.',
+      hint: 'Renew it there. If it has not expired, correct the clock of this machine.',
     },
   ],
   [
     /CERT_NOT_YET_VALID|certificate is not yet valid/,
-    { message: 'its certificate is not valid yet', hint: 'Look at the clocks of both machines.' },
+    { message: 'its certificate is not valid yet', hint: 'Correct the clocks of both machines.' },
   ],
   [
     /ERR_TLS_CERT_ALTNAME_INVALID|does not match certificate's altnames/,
@@ -158,22 +158,22 @@ const TLS_FAULTS: readonly (readonly [RegExp, RedisRefusal])[] = [
   [
     /SELF_SIGNED_CERT|UNABLE_TO_(GET|VERIFY)|INVALID_PURPOSE|self-signed certificate|unable to (get|verify)|unsuitable certificate/,
     {
-      message: 'its certificate is signed by nobody whom we trust',
-      hint: 'Name who signed it: REDIS_CA_FILE, or REDIS_CA (`redisTls.ca`).',
+      message: 'its certificate is not signed by a trusted authority',
+      hint: 'Name its authority: REDIS_CA_FILE, or REDIS_CA (`redisTls.ca`).',
     },
   ],
   [
     /ALERT_CERTIFICATE_REQUIRED|alert certificate required|ALERT_HANDSHAKE_FAILURE|alert handshake failure/,
     {
-      message: 'it asks for a certificate of ours',
-      hint: 'Name one, and its key: REDIS_CERT_FILE and REDIS_KEY_FILE (`redisTls.cert`, `redisTls.key`).',
+      message: 'it requires a client certificate',
+      hint: 'Set one and its key: REDIS_CERT_FILE and REDIS_KEY_FILE (`redisTls.cert`, `redisTls.key`).',
     },
   ],
   [
     /ALERT_(UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_|UNSUPPORTED_CERTIFICATE|ACCESS_DENIED)|alert (unknown ca|bad certificate|certificate|unsupported certificate|access denied)/,
     {
-      message: 'it does not take our certificate',
-      hint: 'See that REDIS_CERT (`redisTls.cert`) has not expired, and that Redis trusts who signed it.',
+      message: 'it does not accept our certificate',
+      hint: 'Check that REDIS_CERT (`redisTls.cert`) has not expired, and that Redis trusts its authority.',
     },
   ],
   [/WRONG_VERSION_NUMBER|wrong version number|PACKET_LENGTH_TOO_LONG|packet length too long/, PLAIN_PORT],

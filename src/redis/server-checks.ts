@@ -31,7 +31,7 @@ export async function checkServerVersion(redis: Redis): Promise<void> {
   const field = 'redis_version';
   throw new TurnfoldError(
     'incompatible_store',
-    `${field}: this Redis is ${found}; turnfold needs ${LEAST_REDIS}. Upgrade it, or use another.`,
+    `${field}: this Redis is ${found}, and turnfold needs ${LEAST_REDIS} or later. Upgrade it, or use another.`,
     { field, details: { found, wanted: LEAST_REDIS } },
   );
 }

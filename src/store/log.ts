@@ -138,7 +138,7 @@ const HEADER = /^(\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) (\S+)$/;
  * Decodes an entry of `log:`: `tokens bytes totalTokens totalBytes at turn`, then the JSON of the message on the next line.
  * Only the script
  * knows the totals, and it must not re-encode JSON, so it writes them as a first line.
- * @param key of the log, for errors
+ * @param key name of the log, for errors
  * @throws corrupt_record
  */
 export function decodeLogEntry(seq: number, text: string, key: string): LogEntry {

@@ -37,7 +37,7 @@ export type Store = TurnStore &
   CalibrationStore &
   TextPublisher;
 
-/** @param keyspace of a database that `openDatabase` has checked */
+/** @param keyspace from `openDatabase`, which has checked the settings */
 export function openStore(redis: Redis, keyspace: Keyspace): Store {
   return {
     ...openTurnStore(redis, keyspace),

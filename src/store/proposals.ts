@@ -139,7 +139,7 @@ const refusalSchema: z.ZodType<ApprovalRefusal> = z.object({
 /**
  * Decodes the outcome of a decision: the end of the pass with the live version, or the refusal as JSON. See
  * `lua/shared/review.lua`.
- * @param key where it lies
+ * @param key name of the key, for errors
  */
 function decodeDecisionAnswer(text: string, key: string): DecisionAnswer {
   const [kind = '', ...rest] = text.split(' ');

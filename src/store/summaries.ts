@@ -157,7 +157,7 @@ const recordSchema: z.ZodType<SummaryRecord> = z.discriminatedUnion('status', [
 
 /**
  * Decodes a record. Returns undefined for a missing text or a claim.
- * @param key where it lies
+ * @param key name of the key, for errors
  */
 function decodeRecord(text: string | null | undefined, key: string): SummaryRecord | undefined {
   if (text === null || text === undefined || text.startsWith(CLAIM_PREFIX)) return undefined;

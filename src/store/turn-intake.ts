@@ -164,9 +164,8 @@ export function bindListOpen(redis: Redis, keyspace: Keyspace): TurnIntake['list
 }
 
 /**
- * Searches `ready` of the shard a page at a time: 1 ms at 1,000 entries, 10 ms at 10,000. Rejected: a walk over the
- * conversation's `ix`,
- * which costs as much per turn of seven days, and a set of scheduled turns, which costs another write per turn.
+ * Searches `ready` of the shard a page at a time: 1 ms at 1,000 entries, 10 ms at 10,000. A walk over
+ * the conversation's `ix` would cost as much per turn of seven days. A set of scheduled turns would cost another write per turn.
  */
 async function findScheduled(redis: Redis, keyspace: Keyspace, conversation: ConversationRef): Promise<string[]> {
   const ready = keyspace.ready(keyspace.shardOf(conversation));

@@ -54,8 +54,8 @@ import type { RecordFields } from './records.ts';
  * - wsteps       count of steps at the suspension
  * - wful         1: the wait is fulfilled. 0: its pass ended without settling the size (I13)
  * - wtrace       suspended span
- * - wa:<callId>  `tokens bytes` of an accepted answer, then on the next line the result for the log if the answer is never
- *                used, or nothing for the answer's own JSON
+ * - wa:<callId>  `tokens bytes` of an accepted answer. The next line is the result for the log if the answer is never used.
+ *                An empty line stands for the answer's own JSON
  *
  * Once settled:
  * - settledAt
@@ -229,9 +229,9 @@ function decodeWaitingCalls(fields: RecordFields): WaitingCall[] {
  * Counted here, because a script cannot count tokens.
  */
 export const CLOSING_RESULT = {
-  content: 'No result: the conversation went on before this call was answered. Whether it took effect is unknown.',
-  tokens: 24,
-  bytes: 101,
+  content: 'No result: the conversation went on before this call was answered. It may have taken effect.',
+  tokens: 23,
+  bytes: 92,
 } as const;
 
 /** Last arguments of a script: content as JSON, tokens, bytes. */

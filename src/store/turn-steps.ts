@@ -34,7 +34,7 @@ type ClaimReply =
 
 export const POISON_FAILURE: TurnFailure = {
   code: 'poison',
-  message: `The turn was given up: ${TURN_LIMITS.maxAttempts} workers took it and died, hung or failed without recording an outcome, the last of them with nothing else in its process; their logs say why.`,
+  message: `The turn was given up: ${TURN_LIMITS.maxAttempts} workers claimed it and died, hung or failed without an outcome. The last one ran nothing else. See their logs.`,
   details: { attempts: TURN_LIMITS.maxAttempts },
 };
 

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { listNodes, readRedisAddress, showAddress } from '../../src/redis/address.ts';
 
-test('one server keeps its url', () => {
+test('keeps the URL of one server', () => {
   expect(readRedisAddress('rediss://u:p@host:6380/2')).toEqual({ kind: 'single', url: 'rediss://u:p@host:6380/2' });
 });
 
-test('Sentinels name their master, and may name its database and login', () => {
+test('reads the master, database and login of Sentinels', () => {
   expect(readRedisAddress('redis+sentinel://u:p%40s:x@one:1,two:80,[::1]:3,four/main.one/4')).toEqual({
     kind: 'sentinel',
     nodes: [
@@ -23,7 +23,7 @@ test('Sentinels name their master, and may name its database and login', () => {
   });
 });
 
-test('Sentinels may have a login of their own', () => {
+test('reads a login for Sentinels', () => {
   expect(
     readRedisAddress('redis+sentinel://:p@one/main/1?sentinelUsername=look&sentinelPassword=a+b%40'),
   ).toMatchObject({
@@ -33,7 +33,7 @@ test('Sentinels may have a login of their own', () => {
   });
 });
 
-test('a Cluster is named by some of its nodes, and may have a login', () => {
+test('reads nodes and login of a Cluster', () => {
   expect(readRedisAddress('rediss+cluster://:secret@one,two:7000')).toEqual({
     kind: 'cluster',
     nodes: [

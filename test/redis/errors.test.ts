@@ -79,7 +79,7 @@ describe('the failure of a call', () => {
     }
   });
 
-  test('a code without a message is told', () => {
+  test('reports a code without a message', () => {
     const cause = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' });
     expect(nameRedisError(cause)).toMatchObject({
       message: 'Redis does not answer: nothing accepts connections there (ECONNREFUSED)',
@@ -87,9 +87,9 @@ describe('the failure of a call', () => {
   });
 
   test.each([
-    [{ code: 'SELF_SIGNED_CERT_IN_CHAIN' }, 'self-signed certificate in certificate chain', 'signed by nobody'],
-    [{ code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' }, 'unable to verify the first certificate', 'signed by nobody'],
-    [{}, 'All sentinels are unreachable. Last error: unable to get local issuer certificate', 'signed by nobody'],
+    [{ code: 'SELF_SIGNED_CERT_IN_CHAIN' }, 'self-signed certificate in certificate chain', 'trusted authority'],
+    [{ code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' }, 'unable to verify the first certificate', 'trusted authority'],
+    [{}, 'All sentinels are unreachable. Last error: unable to get local issuer certificate', 'trusted authority'],
     [{ code: 'CERT_HAS_EXPIRED' }, 'certificate has expired', 'has expired'],
     [{ code: 'CERT_NOT_YET_VALID' }, 'certificate is not yet valid', 'not valid yet'],
     [
@@ -97,8 +97,8 @@ describe('the failure of a call', () => {
       "Hostname/IP does not match certificate's altnames: IP: 127.0.0.1 is not in the cert's list: ",
       'another name',
     ],
-    [{ code: 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED' }, 'tlsv13 alert certificate required', 'asks for'],
-    [{ code: 'ERR_SSL_TLSV1_ALERT_UNKNOWN_CA' }, 'tlsv1 alert unknown ca', 'does not take our certificate'],
+    [{ code: 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED' }, 'tlsv13 alert certificate required', 'requires'],
+    [{ code: 'ERR_SSL_TLSV1_ALERT_UNKNOWN_CA' }, 'tlsv1 alert unknown ca', 'does not accept our certificate'],
     [{ code: 'ERR_SSL_WRONG_VERSION_NUMBER' }, 'wrong version number', 'speaks no TLS'],
   ])('%j %s: Redis is there, and there is no TLS with it', (code, said, words) => {
     const cause = Object.assign(new Error(said), code);
@@ -110,14 +110,14 @@ describe('the failure of a call', () => {
     });
   });
 
-  test('of a Cluster is told with what its last node did', () => {
+  test('reports an outage of a Cluster with the error of its last node', () => {
     const cause = Object.assign(new Error('Failed to refresh slots cache.'), { lastNodeError: AWAY });
     expect(nameRedisError(cause)).toMatchObject({
       message: 'Redis does not answer: nothing accepts connections there (ECONNREFUSED) at 127.0.0.1:6379',
     });
   });
 
-  test('a full Redis is not one that is away', () => {
+  test('a full Redis is no outage', () => {
     const cause = new Error("OOM command not allowed when used memory > 'maxmemory'.");
     expect(isOutage(cause)).toBe(false);
     expect(nameRedisError(cause)).toMatchObject({ code: 'redis_full', cause });
@@ -137,7 +137,7 @@ describe('the failure of a call', () => {
 });
 
 describe('an outage', () => {
-  test('is told once, and the next one again', () => {
+  test('is reported once, and the next one again', () => {
     const report = vi.fn<(error: Error) => void>();
     const outages = reportOutages(report);
     for (const _ of [1, 2, 3]) outages.onError(AWAY);
@@ -147,7 +147,7 @@ describe('an outage', () => {
     expect(report).toHaveBeenCalledTimes(2);
   });
 
-  test('that is none is told by its own code, once too', () => {
+  test('an error other than an outage is reported once by its own code', () => {
     const report = vi.fn<(error: Error) => void>();
     const outages = reportOutages(report);
     for (const _ of [1, 2]) outages.onError(REFUSED);
@@ -168,14 +168,14 @@ describe('a refusal of writes', () => {
     expect(findWriteRefusal(named(message))).toBe(code);
   });
 
-  test('is no other coded error, and nothing that is no error', () => {
+  test('no other coded error and no other value', () => {
     expect(findWriteRefusal(new TurnfoldError('redis_unavailable', 'away'))).toBeUndefined();
     expect(findWriteRefusal('OOM')).toBeUndefined();
     expect(nameRedisError('OOM')).toBe('OOM');
   });
 });
 
-test('an outage that we found out ourselves says why', () => {
+test('an outage that we detected says why', () => {
   expect(outageBecause('its master is silent')).toMatchObject({
     code: 'redis_unavailable',
     message: 'Redis does not answer: its master is silent',

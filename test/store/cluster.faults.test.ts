@@ -38,7 +38,7 @@ describe.skipIf(!isThere)('a Cluster (skipped where PATH has no redis-server or 
   for (const room of STORE_ROOMS) describeStore(room, 'a Cluster', () => openRedisStoreHarness(openClusterRedis));
   describeTurnStore('a Cluster', () => openRedisHarness(openClusterRedis));
 
-  describe('what is told', () => {
+  describe('reports from a Cluster', () => {
     let subscriber: Subscriber | undefined;
     afterAll(() => subscriber?.close());
     describeTextDeltas('a Cluster', () => {
@@ -51,7 +51,7 @@ describe.skipIf(!isThere)('a Cluster (skipped where PATH has no redis-server or 
     });
   });
 
-  test('each of its masters is looked at before it is used', async () => {
+  test('checks each master before it is used', async () => {
     const { cluster, nodes } = opened as RedisCluster;
     const redis = cluster as unknown as Redis;
     await expect(checkEviction(redis)).resolves.toBeUndefined();
@@ -66,7 +66,7 @@ describe.skipIf(!isThere)('a Cluster (skipped where PATH has no redis-server or 
     expect(await readMemory(redis)).toMatchObject({ limitBytes: MEMORY_LIMIT });
   });
 
-  test('a fork from each node to each', async () => {
+  test('forks from each node to each node', async () => {
     const { redis, keyspace } = openClusterRedis();
     const store = openStore(redis, keyspace);
     const nodeOf = async (conversation: ConversationRef): Promise<number> => {

@@ -5,7 +5,7 @@ import { RecordFields } from '../../src/store/records.ts';
 
 const COUNTED = 30_503;
 
-/** Of a conversation that was stored with this anchor at its head. */
+/** Size of a conversation with this anchor at its head. */
 function sizeWith(anchor: string): number {
   const fields = { head: '12', ht: `${COUNTED}`, hb: '90000', version: '0', anchor };
   return contextSize(decodeConversation(new RecordFields('c', new Map(Object.entries(fields)))).size, NO_OVERHEAD)

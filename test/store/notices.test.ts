@@ -14,7 +14,7 @@ afterAll(async () => {
   await close();
 });
 
-test('a wait ends with its signal, another one of the same conversation goes on; the last one leaves the channel', async () => {
+test('a signal ends its own wait alone, and the last wait leaves the channel', async () => {
   const conversation = newConversation();
   const channel = keyspace.key(conversation, 'ev');
   const count = async (): Promise<number> => ((await redis.pubsub('CHANNELS', channel)) as string[]).length;

@@ -58,7 +58,7 @@ describe.each(Object.entries(stores))('presence in %s', (_, open) => {
     expect(lost.map(({ worker }) => worker)).toEqual(['silent']);
   });
 
-  it('looks at no other worker unless it is asked to', async () => {
+  it('removes no other worker unless asked to', async () => {
     const store = open();
     await store.renewPresence({ ...nameWorker('silent') });
     expect(await store.renewPresence(nameWorker('one'))).toEqual([]);

@@ -10,7 +10,7 @@ import { claimPass, commitOf } from './pass-samples.ts';
 import { acceptAndClaim, newConversation } from './samples.ts';
 import type { StoreHarness } from './store-harness.ts';
 
-/** What a step does; `pick` chooses among the kept versions, and which texts a version shows. */
+/** Operation of a step. `choice` selects a kept version and the texts that a version shows. */
 interface Step {
   readonly kind: 'commit' | 'restore' | 'rollback' | 'fork';
   readonly pick: number;

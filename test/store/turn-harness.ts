@@ -26,7 +26,10 @@ export interface TurnHarness {
   readonly pushOut: (conversation: ConversationRef) => Promise<void>;
   /** a pass is in progress, where there is a conversation */
   readonly beginPass: (conversation: ConversationRef) => Promise<void>;
-  /** a pass has ended; @returns whether a turn waited for it */
+  /**
+   * Ends the pass.
+   * @returns true if a turn waited for it
+   */
   readonly endPass: (conversation: ConversationRef, wake: string) => Promise<boolean>;
   /** an erase has begun and removed nothing yet */
   readonly markGone: (conversation: ConversationRef) => Promise<void>;

@@ -39,7 +39,7 @@ test('a fork is abandoned a lease after its last batch, by the clock', async () 
   }
 });
 
-test('in Redis each batch holds it for a lease by the clock of Redis', async () => {
+test('each batch renews the lease by the clock of Redis', async () => {
   const { redis, keyspace, close } = openSuiteRedis();
   const store = openStore(redis, keyspace);
   const fork = await beginFork(store);

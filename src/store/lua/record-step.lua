@@ -8,16 +8,10 @@
 -- @include append
 -- @include move-calls
 -- @include fence
--- Fields of the JSON:
--- * turn, owner, epoch, leaseMs, key
--- * expectedHead (optional): head of the log before the step
--- * anchor (optional): tokens, version, setup. The provider counted these tokens.
--- * answered (optional): version that a model answered
--- * inputTokens, outputTokens, requestTokens (optional)
--- * ending: how an incomplete answer ended, or ''
--- * fields: names of the conversation's fields in the reply
--- * opens, closes: as move_calls reads them
--- * texts: count of pairs
+-- The JSON holds the fence (turn, owner, epoch, leaseMs), `key` of the step, the usage, and optionally expectedHead of the log.
+-- `anchor` is the size by the provider's count. `answered` is a version that a model answered. Both are optional.
+-- `ending` says how an incomplete answer ended, or ''. `texts` counts the pairs.
+-- `fields` names the conversation's fields in the reply. move_calls reads `opens` and `closes`.
 local step = cjson.decode(ARGV[1])
 local turn = step.turn
 local key = tbase .. turn

@@ -33,10 +33,9 @@ local function drop_oldest(keep)
   remove_loose_texts(read_numbers())
 end
 
--- Takes a version from ARGV, makes it the live one and emits its event. ARGV holds:
--- * number, version (JSON), its tokens and bytes
--- * base, tokens and bytes of the log up to base
--- * count of versions to keep, then the event's fields as counted pairs
+-- Takes a version from ARGV, makes it the live one and emits its event. ARGV holds number, version (JSON), its
+-- tokens and bytes, base, then tokens and bytes of the log up to base. The count of versions to keep follows, then the fields
+-- of the event as counted pairs.
 local function put_version()
   local number, version = take(), take()
   local shape = { take(), take(), take(), take(), take() }
