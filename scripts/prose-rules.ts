@@ -7,6 +7,8 @@ export interface ProseViolation {
 
 /** The most words of one sentence. */
 const MAX_WORDS = 25;
+/** Fewer words are a label or a value. */
+const LEAST_WORDS = 3;
 
 /** Phrases that readers stumbled over, each with the word to use instead. */
 const PHRASES: readonly (readonly [RegExp, string])[] = [
@@ -37,10 +39,10 @@ export function checkSentence(sentence: string): ProseViolation[] {
     return found === undefined ? [] : [{ rule: 'phrase', message: `"${found}": say ${instead}` }];
   });
   const [opening] = OPENINGS.exec(sentence) ?? [];
-  if (opening !== undefined && !sentence.endsWith('?')) {
+  const words = countWords(sentence);
+  if (opening !== undefined && words >= LEAST_WORDS && !sentence.endsWith('?')) {
     violations.push({ rule: 'opening', message: `begins with "${opening}": name the subject first` });
   }
-  const words = countWords(sentence);
   if (words > MAX_WORDS) violations.push({ rule: 'length', message: `${words} words, at most ${MAX_WORDS}` });
   if (sentence.includes(';')) violations.push({ rule: 'semicolon', message: 'a semicolon: write two sentences' });
   return violations;
@@ -51,7 +53,7 @@ export function splitSentences(text: string): string[] {
   return text
     .replaceAll(/\s+/g, ' ')
     .replaceAll(/\b(?:e\.g|i\.e|etc|vs|cf)\./g, (abbreviation) => abbreviation.replaceAll('.', ''))
-    .split(/(?<=[.!?])["')\]]*\s+(?=["'([<]*[\p{Lu}\d`])/u)
+    .split(/(?<=[.!?])["')\]]*\s+(?=["'([<]*(?:[\p{Lu}\d`]|turnfold\b))/u)
     .map((sentence) => sentence.trim())
     .filter((sentence) => /\p{L}/u.test(sentence));
 }

@@ -1,11 +1,11 @@
-/** Writes the table of settings into docs/configuration.md. test/config/configuration.test.ts compares the two. */
+/** Writes the table of settings into docs/reference/configuration.md. test/config/configuration.test.ts compares the two. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { tabulateSettings } from '../src/config/settings-table.ts';
 
-const file = new URL('../docs/configuration.md', import.meta.url);
+const file = new URL('../docs/reference/configuration.md', import.meta.url);
 const text = readFileSync(file, 'utf8');
 const [before, after] = [/^[\s\S]*<!-- settings:.*-->\n/, /<!-- \/settings -->[\s\S]*$/].map(
   (part) => part.exec(text)?.[0],
 );
-if (before === undefined || after === undefined) throw new Error('docs/configuration.md has lost its marks');
+if (before === undefined || after === undefined) throw new Error('docs/reference/configuration.md has lost its marks');
 writeFileSync(file, `${before}\n${tabulateSettings()}\n\n${after}`);

@@ -16,7 +16,7 @@ To begin:
   turnfold enqueue talk-1 "hello" --agent <name> --wait 10
   turnfold doctor                                    see what is wrong here, and what to do
 
-Environment (all of it: turnfold config print; in a file: docs/configuration.md):
+Environment (all of it: turnfold config print; in a file: docs/reference/configuration.md):
   REDIS_URL, or REDIS_URL_FILE                       redis://[user:password@]host[:port][/database]
                                                      redis+sentinel://[user:password@]host[:port],…/master[/database]
                                                      redis+cluster://[user:password@]host[:port],…

@@ -60,7 +60,7 @@ export async function checkAccess(redis: Redis): Promise<void> {
   throw refusalError(
     {
       message: `its ACL does not allow our user all that a worker does (NOPERM): ${rules.join(' ')} ${rules.length === 1 ? 'is' : 'are'} missing`,
-      hint: `Add: ACL SETUSER <user> ${rules.join(' ')}. docs/operations.md lists all rules that turnfold needs.`,
+      hint: `Add: ACL SETUSER <user> ${rules.join(' ')}. docs/how-to/secure-redis.md lists all rules that turnfold needs.`,
     },
     undefined,
     'redis_denied',

@@ -227,7 +227,7 @@ const LOGIN_DENIALS: readonly (readonly [RegExp, RedisRefusal])[] = [
   ],
 ];
 
-const ALL_RULES = 'docs/operations.md lists all rules that turnfold needs.';
+const ALL_RULES = 'docs/how-to/secure-redis.md lists all rules that turnfold needs.';
 
 /** Codes a refused login (NOAUTH, WRONGPASS) or a missing permission (NOPERM). Returns undefined for other errors. */
 function findDenial(cause: Error): TurnfoldError | undefined {

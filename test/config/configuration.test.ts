@@ -160,8 +160,8 @@ test('a policy is told of all that is wrong with it, in the order of reading', (
   ]);
 });
 
-test('docs/configuration.md has the settings as they are (node scripts/write-configuration.ts writes them)', () => {
-  const doc = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
+test('docs/reference/configuration.md has the settings as they are (node scripts/write-configuration.ts writes them)', () => {
+  const doc = readFileSync(new URL('../../docs/reference/configuration.md', import.meta.url), 'utf8');
   expect(doc).toContain(tabulateSettings());
 });
 

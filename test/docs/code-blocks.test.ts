@@ -6,7 +6,8 @@ import ts from 'typescript';
 import { expect, onTestFinished, test } from 'vitest';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const DOCS = ['README.md', ...readdirSync(`${ROOT}/docs`).map((name) => `docs/${name}`)];
+const PAGES = readdirSync(`${ROOT}/docs`, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'));
+const DOCS = ['README.md', ...PAGES.map((name) => `docs/${name}`)];
 
 /** Programs in a page, each under the name in its first line, as files of one folder: they import one another. */
 function readPrograms(page: string): Map<string, string> {
@@ -97,6 +98,11 @@ test('programs in the documentation pass the lint of this project', { timeout: 1
 
 test('programs in the documentation are programs', { timeout: 60_000 }, () => {
   const pages = DOCS.map((page) => [page, readPrograms(page)] as const).filter(([, { size }]) => size > 0);
-  expect(pages.map(([page]) => page)).toEqual(['README.md', 'docs/agents.md']);
+  expect(pages.map(([page]) => page).toSorted()).toEqual([
+    'README.md',
+    'docs/how-to/answer-calls.md',
+    'docs/reference/agents.md',
+    'docs/tutorial.md',
+  ]);
   expect(findErrors(new Map(pages.flatMap(([, programs]) => [...programs])))).toEqual([]);
 });

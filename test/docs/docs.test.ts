@@ -13,7 +13,8 @@ import { POLICY_DEFAULTS, policyInputSchema } from '../../src/domain/policy.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8');
-const DOCS = ['README.md', ...readdirSync(new URL('docs', ROOT)).map((name) => `docs/${name}`)];
+const PAGES = readdirSync(new URL('docs', ROOT), { recursive: true, encoding: 'utf8' });
+const DOCS = ['README.md', ...PAGES.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)];
 
 /** As GitHub makes them. */
 function anchorsOf(text: string): Set<string> {
@@ -54,18 +55,18 @@ describe.each(DOCS)('%s', (path) => {
   });
 });
 
-test("the README's table has every command", () => {
+test('docs/reference/cli.md has every command', () => {
   const program = new Command();
   for (const add of [addProcessCommands, addRedisCommands, addOfflineCommands, addCheckCommands]) {
     add(program, processOutput);
   }
-  const told = firstColumn(read('README.md'), 'Command line').map((words) => words.split(' ', 1)[0] ?? '');
+  const told = firstColumn(read('docs/reference/cli.md'), 'Commands').map((words) => words.split(' ', 1)[0] ?? '');
   tab(program);
   expect(new Set(told)).toEqual(new Set(program.commands.map((command) => command.name())));
 });
 
-describe('docs/policy.md', () => {
-  const told = firstColumn(read('docs/policy.md'), 'Policy');
+describe('docs/reference/policy.md', () => {
+  const told = firstColumn(read('docs/reference/policy.md'), 'Settings');
 
   test('has every setting', () => {
     expect(told.filter((name) => !name.includes('{')).toSorted()).toEqual(
@@ -74,7 +75,7 @@ describe('docs/policy.md', () => {
   });
 
   test.each(Object.entries(POLICY_DEFAULTS))('%s by default %j', (name, value) => {
-    const row = read('docs/policy.md')
+    const row = read('docs/reference/policy.md')
       .split('\n')
       .find((line) => line.startsWith('| `') && line.split(' | ')[0]?.includes(`\`${name}\``));
     const [, shown = ''] = row?.split(' | ') ?? [];
@@ -87,8 +88,8 @@ describe('docs/policy.md', () => {
   });
 });
 
-describe('docs/agents.md', () => {
-  const told = (heading: string): string[] => firstColumn(read('docs/agents.md'), heading).toSorted();
+describe('docs/reference/agents.md', () => {
+  const told = (heading: string): string[] => firstColumn(read('docs/reference/agents.md'), heading).toSorted();
 
   test('has every field of an agent and of a tool', () => {
     expect(told('Agent$')).toEqual(fieldsOf('src/domain/agent.ts', 'Agent'));
@@ -102,7 +103,7 @@ describe('docs/agents.md', () => {
 
   test('has every code, and where it is met', () => {
     const kinds = ['caller', 'turn', 'service', 'worker'] as const;
-    const [, ...sections] = read('docs/agents.md').split(/^\| \| \*\*/m);
+    const [, ...sections] = read('docs/reference/errors.md').split(/^\| \| \*\*/m);
     const codes = sections.map((section) => [...section.matchAll(/^\| `(\w+)` /gm)].map(([, code = '']) => code));
     for (const [at, kind] of kinds.entries()) {
       const own = Object.entries(ERROR_CODES).filter(([, where]) => where === kind);

@@ -12,9 +12,9 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const AGENTS = `${ROOT}/src/demo/agents.ts`;
 const agent = 'talker';
 
-/** The rules that docs/operations.md lists, but for the password. */
+/** The rules that docs/how-to/secure-redis.md lists, but for the password. */
 function readDocumentedRules(): string[] {
-  const operations = readFileSync(`${ROOT}/docs/operations.md`, 'utf8');
+  const operations = readFileSync(`${ROOT}/docs/how-to/secure-redis.md`, 'utf8');
   const [, block = ''] = /ACL SETUSER turnfold on '>PASSWORD' ([\s\S]*?)```/.exec(operations) ?? [];
   const rules = block.replaceAll('\\\n', ' ').replaceAll('\\|', '|').replaceAll("'", '').split(/\s+/);
   return rules.filter((rule) => rule !== '');
@@ -99,7 +99,7 @@ describe.skipIf(!hasServer)('a Redis that refuses us (skipped where PATH has no 
   });
 });
 
-describe.skipIf(!hasServer)('the ACL of docs/operations.md (skipped where PATH has no server)', () => {
+describe.skipIf(!hasServer)('the ACL of docs/how-to/secure-redis.md (skipped where PATH has no server)', () => {
   test('allows a turn, a compaction and every look of the doctor', { timeout: 120_000 }, async () => {
     const rules = readDocumentedRules();
     expect(rules.length).toBeGreaterThan(5);

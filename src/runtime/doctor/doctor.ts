@@ -106,12 +106,13 @@ async function look(name: string, examineOne: () => Promise<Finding[]>): Promise
 
 const REMEDIES: Partial<Record<TurnfoldError['code'], string>> = {
   redis_unavailable: 'Start Redis, or correct REDIS_URL (or --redis).',
-  redis_denied: 'docs/operations.md (Users and ACLs) lists what turnfold needs.',
+  redis_denied: 'docs/how-to/secure-redis.md (Users and ACLs) lists what turnfold needs.',
   invalid_config: 'Correct it.',
 };
 
 function describe(name: string, error: unknown): Finding {
-  if (isTurnfoldError(error)) return findWrong(name, error.message, REMEDIES[error.code] ?? 'See docs/operations.md.');
+  if (isTurnfoldError(error))
+    return findWrong(name, error.message, REMEDIES[error.code] ?? 'See docs/how-to/run-in-production.md.');
   // What Redis says of a command that is refused (NOPERM, NOAUTH) holds no secret.
   const what = describeThrown(error).message;
   return findWrong(name, what, 'See that this user may run it: an ACL of Redis, or a managed one that hides it.');

@@ -1,0 +1,13 @@
+import { GAUGES, METRICS, type MetricSpec } from '../src/telemetry/metric-catalogue.ts';
+
+/** The catalogue of metrics as a Markdown table, in the order of names. */
+export function tabulateMetrics(): string {
+  const specs: readonly MetricSpec[] = [...Object.values(METRICS), ...Object.values(GAUGES)];
+  const rows = specs
+    .toSorted((one, other) => (one.name < other.name ? -1 : 1))
+    .map(({ name, type, labels, help }) => {
+      const names = labels.map((label) => `\`${label}\``).join(', ');
+      return `| \`${name}\` | ${type} | ${names} | ${help.replaceAll('|', '\\|')} |`;
+    });
+  return ['| metric | type | labels | meaning |', '|---|---|---|---|', ...rows].join('\n');
+}
