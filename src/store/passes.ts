@@ -1,7 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { PassPlan } from '../domain/compaction/plan.ts';
 import { hasHardReason } from '../domain/compaction/thresholds.ts';
-import { TurnfoldError } from '../domain/errors.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import { PASS_LIMITS } from '../domain/pass.ts';
 import type {

@@ -8,7 +8,6 @@ import type {
   ForkEndResult,
   ForkLost,
   ForkPlan,
-  KeptTexts,
   VersionReplacement,
   VersionReplacementResult,
   VersionStore,
