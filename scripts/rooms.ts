@@ -16,9 +16,10 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   queue: ['redis', 'jobs', 'wire', 'tokens', 'domain'],
   models: ['jobs', 'wire', 'tokens', 'domain'],
   telemetry: ['jobs', 'wire', 'tokens', 'domain'],
-  evaluation: ['workers', 'memory-store', 'models', 'jobs', 'wire', 'tokens', 'domain'],
   health: ['telemetry', 'domain'],
-  client: ['store', 'queue', 'telemetry', 'jobs', 'tokens', 'domain'],
+  evaluation: ['workers', 'memory-store', 'models', 'jobs', 'wire', 'tokens', 'domain'],
+  // `redis` for the options of an address and for refusals, which a client must not retry.
+  client: ['store', 'queue', 'redis', 'telemetry', 'jobs', 'tokens', 'domain'],
   config: ['redis', 'domain', 'jobs', 'tokens'],
   'local-redis': ['redis', 'domain'],
   runtime: [
@@ -35,7 +36,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'tokens',
     'domain',
   ],
-  index: ['runtime', 'models', 'workers', 'telemetry', 'config', 'jobs', 'domain'],
+  index: ['runtime', 'redis', 'models', 'workers', 'telemetry', 'config', 'jobs', 'domain'],
   testing: ['client', 'runtime', 'memory-store', 'workers', 'jobs', 'tokens', 'domain'],
   http: ['client', 'runtime', 'config', 'jobs', 'tokens', 'domain'],
   demo: ['client', 'runtime', 'models', 'local-redis', 'config', 'jobs', 'wire', 'tokens', 'domain'],

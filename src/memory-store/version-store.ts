@@ -26,7 +26,7 @@ export function openMemoryVersionStore(db: MemoryDatabase): VersionStore {
       checkNumber(replacement);
       return replaceVersion(db, replacement);
     },
-    restartIdleTtl: async (ref) => {
+    startIdleTtl: async (ref) => {
       const conversation = db.find(ref);
       if (conversation?.ttl !== undefined) restartIdleTtl(db, conversation);
     },

@@ -5,7 +5,7 @@ import { endWait } from '../../src/memory-store/mailbox.ts';
 import { openMemoryTurnStore } from '../../src/memory-store/turn-store.ts';
 import { readyMember } from '../../src/store/keys.ts';
 import { bindScript } from '../../src/store/script.ts';
-import { openTurnStore } from '../../src/store/turns/turn-store.ts';
+import { openTurnStore } from '../../src/store/turns.ts';
 import type { Observation } from './observation.ts';
 import { observeMemory } from './observe-memory.ts';
 import { observeRedis } from './observe-redis.ts';
@@ -26,7 +26,10 @@ export interface TurnHarness {
   readonly pushOut: (conversation: ConversationRef) => Promise<void>;
   /** a pass is in progress, where there is a conversation */
   readonly beginPass: (conversation: ConversationRef) => Promise<void>;
-  /** a pass has ended; @returns whether a turn waited for it */
+  /**
+   * Ends the pass.
+   * @returns true if a turn waited for it
+   */
   readonly endPass: (conversation: ConversationRef, wake: string) => Promise<boolean>;
   /** an erase has begun and removed nothing yet */
   readonly markGone: (conversation: ConversationRef) => Promise<void>;

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
-import { FORK_LEASE_MS, type VersionStore } from '../../src/domain/ports/version-store.ts';
+import type { VersionStore } from '../../src/domain/ports/version-store.ts';
 import { MemoryDatabase } from '../../src/memory-store/database.ts';
 import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
+import { FORK_LEASE_MS } from '../../src/store/conversation-record.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { describeStore } from './contract/store.ts';
 import { openSuiteRedis } from './open-redis.ts';
@@ -38,7 +39,7 @@ test('a fork is abandoned a lease after its last batch, by the clock', async () 
   }
 });
 
-test('in Redis each batch holds it for a lease by the clock of Redis', async () => {
+test('each batch renews the lease by the clock of Redis', async () => {
   const { redis, keyspace, close } = openSuiteRedis();
   const store = openStore(redis, keyspace);
   const fork = await beginFork(store);
