@@ -53,7 +53,7 @@ function nameSizes<Fields extends Sizes>({ before, after, ...rest }: Fields) {
   return { ...rest, tokensBefore: before, tokensAfter: after };
 }
 
-/** Fields as scripts write them, by type. What a newer program adds is dropped; values that it alone knows do not fit. */
+/** Fields as scripts write them, by type. Fields of a newer program are dropped. Its new values do not fit. */
 const SCHEMAS = {
   turn_settled: z.object({
     type: z.literal('turn_settled'),
@@ -112,7 +112,7 @@ const SCHEMAS = {
 
 const newsSchema = z.union(Object.values(SCHEMAS));
 
-/** An event from its id and its fields as they are kept. Never throws: what this program cannot read it tells as it is. */
+/** Decodes an event from its id and its stored fields. Never throws: an event that this program cannot read has type `unknown`. */
 export function decodeEvent(id: string, kept: Readonly<Record<string, string>>): ConversationEvent {
   const at = Number(id.split('-', 1)[0]);
   const news = newsSchema.safeParse(kept);
@@ -121,7 +121,7 @@ export function decodeEvent(id: string, kept: Readonly<Record<string, string>>):
   return { id, at, type: 'unknown', name, fields };
 }
 
-/** Fields of the event that tells of a version. */
+/** Fields of a version's event. */
 export function versionEvent(version: Version): Readonly<Record<string, string>> {
   const { number, cause, reasons, strategy, archived, tokensBefore, tokensAfter, durationMs, model } = version;
   return {
@@ -137,7 +137,7 @@ export function versionEvent(version: Version): Readonly<Record<string, string>>
   };
 }
 
-/** Fields of the event that tells of a proposal. */
+/** Fields of a proposal's event. */
 export function proposalEvent(passId: string, { id, version }: Proposal): Readonly<Record<string, string>> {
   const { reasons, strategy, archived, tokensBefore, tokensAfter } = version;
   return {
@@ -151,16 +151,16 @@ export function proposalEvent(passId: string, { id, version }: Proposal): Readon
   };
 }
 
-/** Fields of the event that tells of a decision: the only place that keeps its reason. */
+/** Fields of a decision's event. No other record keeps the reason. */
 export function decisionEvent(proposal: string, verdict: Verdict): Readonly<Record<string, string>> {
   const reason = verdict.kind === 'reject' ? (verdict.reason ?? '') : '';
   return { proposal, verdict: verdict.kind, reason };
 }
 
-/** Arguments of all calls of one event, in characters: a conversation keeps about 500 events. */
+/** Most characters of the arguments of one event. A conversation keeps about 500 events. */
 const TOLD_CHARACTERS = 4_000;
 
-/** The calls of a `turn_waiting` event: arguments that are cut say so. */
+/** The calls of a `turn_waiting` event. Cut arguments are marked. */
 export function encodeToldCalls(calls: readonly CallToWaitFor[]): string {
   const most = Math.floor(TOLD_CHARACTERS / Math.max(1, calls.length));
   return JSON.stringify(

@@ -40,12 +40,13 @@ export function expire(db: MemoryDatabase, ref: ConversationRef, owner: string):
 
 function findIdleEnd(
   db: MemoryDatabase,
-  { mailbox, pass, fork, turnRecords }: MemoryConversation,
+  { mailbox, pass, fork, log, turnRecords }: MemoryConversation,
   { ms, ends }: NonNullable<MemoryConversation['ttl']>,
 ): number {
   const pauseMs = Math.max(ms, BUSY_MS);
   const isCopied = fork?.isOpen === true && fork.until > db.now();
   if (mailbox.length > 0 || pass !== undefined || isCopied) return db.now() + pauseMs;
+  const idleEnd = Math.max(ends, (log.at(-1)?.at ?? 0) + ms);
   const due = [...turnRecords.values()].flatMap(({ state, dueAt = 0 }) => (state === 'scheduled' ? [dueAt] : []));
-  return ends > db.now() || due.length === 0 ? ends : Math.max(db.now(), ...due) + pauseMs;
+  return idleEnd > db.now() || due.length === 0 ? idleEnd : Math.max(db.now(), ...due) + pauseMs;
 }

@@ -6,6 +6,7 @@ import {
   type ExpireResult,
   QUARANTINE_SETS,
   type SetAside,
+  SWEEP_CLAIM_MS,
   type SweepDecision,
   type SweepStore,
 } from '../domain/ports/sweep-store.ts';
@@ -46,9 +47,6 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
     measureShards: async () => joinMeasures(await hearShards(keyspace.shardNumbers().map((shard) => measure(shard)))),
   };
 }
-
-/** Milliseconds for which a swept shard is left alone by all workers. */
-export const SWEEP_CLAIM_MS = 1_000;
 
 interface SweepRequest {
   readonly shard: number;
