@@ -2,7 +2,7 @@ import { rangesToRead } from '../domain/context.ts';
 import type { AppendRequest, AppendResult, ContextReader, ContextStore } from '../domain/ports/context-store.ts';
 import { checkHead, START_VERSION } from '../domain/version.ts';
 import { type MemoryConversation, type MemoryDatabase, toConversationState } from './database.ts';
-import { erase } from './erase.ts';
+import { eraseRecords } from './erase.ts';
 import { restartIdleTtl } from './idle-ttl.ts';
 import { appendToLog, moveCalls } from './log.ts';
 
@@ -21,7 +21,7 @@ export function openMemoryContextStore(db: MemoryDatabase): ContextStore {
     listVersions: async (ref) =>
       structuredClone([...(db.find(ref)?.versions.values() ?? [])]).toSorted((a, b) => a.number - b.number),
     readVersion: async (ref, number) => structuredClone(db.find(ref)?.versions.get(number)),
-    erase: async (ref) => ({ removedKeys: erase(db, ref) }),
+    erase: async (ref) => ({ removedKeys: eraseRecords(db, ref) }),
   };
 }
 

@@ -2,7 +2,7 @@ import type { ConversationRef } from '../domain/ids.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 
 /** Mirrors lua/shared/erase.lua, in one batch. @returns number of removed keys */
-export function erase(db: MemoryDatabase, ref: ConversationRef): number {
+export function eraseRecords(db: MemoryDatabase, ref: ConversationRef): number {
   const removed = (db.isGone(ref) ? db.removedKeys(ref) : 0) + countKeys(db.find(ref));
   db.remove(ref);
   db.markGone(ref, removed);

@@ -1,7 +1,7 @@
 import type { ConversationRef } from '../domain/ids.ts';
 import type { ExpireResult } from '../domain/ports/sweep-store.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
-import { erase } from './erase.ts';
+import { eraseRecords } from './erase.ts';
 import { idleEntry } from './members.ts';
 
 const BUSY_MS = 60_000;
@@ -33,7 +33,7 @@ export function expire(db: MemoryDatabase, ref: ConversationRef, owner: string):
     db.ready.set(member, ends);
     return { status: 'kept' };
   }
-  const removedKeys = erase(db, ref);
+  const removedKeys = eraseRecords(db, ref);
   db.expiries.set(member, { owner, removedKeys });
   return { status: 'expired', removedKeys };
 }

@@ -213,7 +213,7 @@ function quarantine(keyspace: Keyspace): ScriptDefinition<QuarantineRequest, boo
   };
 }
 
-export function memberOf({ kind, conversation, turn = '' }: DueEntry): string {
+function memberOf({ kind, conversation, turn = '' }: DueEntry): string {
   if (kind === 'idle') return idleMember(conversation);
   return kind === 'scheduled'
     ? scheduledMember(conversation, turn)

@@ -1,4 +1,4 @@
-import { encodeToldCalls } from '../domain/event-record.ts';
+import { encodeToldCalls, nameCalls } from '../domain/event-record.ts';
 import type { Lost, SettleResult, TurnLease, TurnSettlement } from '../domain/ports/turn-store.ts';
 import { type CallToWaitFor, TURN_LIMITS, type WaitRequest } from '../domain/turn.ts';
 import type { Keyspace } from './keys.ts';
@@ -32,10 +32,6 @@ export function suspendTurn(keyspace: Keyspace): ScriptDefinition<SuspendRequest
     ],
     decode: (reply) => ({ status: reply as 'suspended' | 'exhausted' | Lost['status'] }),
   };
-}
-
-function nameCalls(calls: readonly CallToWaitFor[]): Omit<CallToWaitFor, 'waitMs'>[] {
-  return calls.map(({ id, name, arguments: text }) => ({ id, name, arguments: text }));
 }
 
 interface ReleaseRequest {
