@@ -1,6 +1,6 @@
 import { isModelError, type Model, type ModelError, type ModelPrices, type ModelProfile } from '../domain/model.ts';
 import { checkAnswer, readModelError } from '../domain/model-answer.ts';
-import { type Delays, generateUnlessSilent, systemDelays } from './first-event.ts';
+import { type Delays, generateUnlessSilent, systemDelays } from './answer-stream.ts';
 
 export interface ChainOptions {
   /** how long a model, the last one aside, may be silent before the first event of its answer (default 120,000) */

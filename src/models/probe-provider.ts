@@ -1,6 +1,6 @@
 import { openAnthropicClient as openAnthropic } from './anthropic/client.ts';
 import { openOpenAiClient as openOpenAi } from './openai/client.ts';
-import { openAgent } from './provider-client.ts';
+import { openAgent } from './provider-call.ts';
 
 export interface ProbedProvider {
   readonly maker: 'anthropic' | 'openai';

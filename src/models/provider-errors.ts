@@ -1,7 +1,8 @@
-import { ModelError } from '../domain/model.ts';
+import type { Message } from '../domain/message.ts';
+import { ModelError, type ModelRequest } from '../domain/model.ts';
+import { readRawItems } from '../domain/raw-items.ts';
+import { isThinking } from '../wire/raw-items.ts';
 import { ERROR_TABLE, type ErrorRow } from './error-table.ts';
-import { ThinkingRefused } from './refused-thinking.ts';
-import { readRetryAt } from './retry-time.ts';
 
 /** What a provider's client threw, in no client's own classes. */
 export interface ProviderFailure {
@@ -84,4 +85,112 @@ function unknownFailure(status: number | undefined): ErrorRow {
   return status >= 400 && status < 500
     ? { kind: 'fatal', words: 'the provider refuses' }
     : { kind: 'retry', words: 'the provider failed' };
+}
+
+/** What says when to come back: response headers, and the refusal's words where it came inside of a stream. */
+export interface RetryHints {
+  readonly headers?: { get(name: string): string | null } | undefined;
+  readonly message: string;
+  /** whether a limit was met: only then is the time of its reset a reason to wait */
+  readonly isRateLimit: boolean;
+}
+
+const MAX_WAIT_MS = 3_600_000;
+const DURATION = /(?<![\d.])(\d+(?:\.\d+)?) ?(ms|s|m|h|sec(?:ond)?s?|min(?:ute)?s?|hours?)(?![a-z])/gi;
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+/** OpenAI's "try again in 1m2.5s.", Gemini's "retry in 34.07s", Azure's "retry after 26 seconds": all that a failed stream has. */
+const SPOKEN = /(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)? ?[a-z]{1,7})+)/i;
+
+interface Limit {
+  readonly remaining: string;
+  readonly reset: string;
+}
+
+const LIMITS: readonly Limit[] = [
+  ...['requests', 'tokens'].map((name) => ({
+    remaining: `x-ratelimit-remaining-${name}`,
+    reset: `x-ratelimit-reset-${name}`,
+  })),
+  ...['requests', 'tokens', 'input-tokens', 'output-tokens'].map((name) => ({
+    remaining: `anthropic-ratelimit-${name}-remaining`,
+    reset: `anthropic-ratelimit-${name}-reset`,
+  })),
+];
+
+/**
+ * When a provider wants to be asked again, ms since epoch, an hour away at most; undefined where it does not say.
+ * @param now ms since epoch
+ */
+function readRetryAt({ headers, message, isRateLimit }: RetryHints, now: number): number | undefined {
+  const given = (name: string): string | undefined => headers?.get(name) ?? undefined;
+  const waitMs =
+    readNumber(given('retry-after-ms')) ??
+    readWait(given('retry-after'), now) ??
+    readDuration(SPOKEN.exec(message)?.[1]) ??
+    (isRateLimit ? readReset(given, now) : undefined);
+  return waitMs === undefined ? undefined : now + Math.min(MAX_WAIT_MS, Math.max(0, Math.ceil(waitMs)));
+}
+
+function readNumber(text: string | undefined, unitMs = 1): number | undefined {
+  const value = text === undefined || text.trim() === '' ? Number.NaN : Number(text) * unitMs;
+  return Number.isFinite(value) ? value : undefined;
+}
+
+/** Seconds, or a date. */
+function readWait(text: string | undefined, now: number): number | undefined {
+  return readNumber(text, 1_000) ?? readDate(text, now);
+}
+
+/** Not a bare number, which a parser takes for a year. */
+function readDate(text: string | undefined, now: number): number | undefined {
+  const date = text === undefined || readNumber(text) !== undefined ? Number.NaN : Date.parse(text);
+  return Number.isNaN(date) ? undefined : date - now;
+}
+
+/** `6m0s`, `20ms`, `26 seconds`. */
+function readDuration(text: string | undefined): number | undefined {
+  const parts = [...(text ?? '').matchAll(DURATION)];
+  if (parts.length === 0) return undefined;
+  return parts.reduce((sum, [, value, unit = 's']) => sum + Number(value) * msOf(unit.toLowerCase()), 0);
+}
+
+function msOf(unit: string): number {
+  return UNIT_MS[unit] ?? UNIT_MS[unit.charAt(0)] ?? 0;
+}
+
+/** Of the limits that have nothing left, or do not say, the one that is free last. */
+function readReset(given: (name: string) => string | undefined, now: number): number | undefined {
+  const waits = LIMITS.filter(({ remaining }) => (readNumber(given(remaining)) ?? 0) <= 0)
+    .map(({ reset }) => readDuration(given(reset)) ?? readDate(given(reset), now))
+    .filter((wait) => wait !== undefined);
+  return waits.length === 0 ? undefined : Math.max(...waits);
+}
+
+/** The provider does not know its own thinking any more: a key of its own has changed, or the history came from elsewhere. */
+class ThinkingRefused extends ModelError {}
+
+/**
+ * Asks once more, without any thinking of the history, where the provider refuses what it is sent back of it. Left to the turn,
+ * such a refusal would stand at the end of its conversation: there is nothing to roll back where no pass made the version.
+ * @throws what the second try was refused with
+ */
+export async function mendThinking<Request extends ModelRequest, Answer>(
+  request: Request,
+  ask: (request: Request) => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await ask(request);
+  } catch (error) {
+    if (!(error instanceof ThinkingRefused)) throw error;
+    const messages = request.messages.map(withoutThinking);
+    if (messages.every((message, index) => message === request.messages[index])) throw error;
+    return await ask({ ...request, messages });
+  }
+}
+
+/** The same message where it holds none. By hand: what was imported has no version that could tell it from another's. */
+function withoutThinking(message: Message): Message {
+  const raw = readRawItems(message);
+  if (raw === undefined || !raw.items.some(isThinking)) return message;
+  return { ...message, raw: { ...raw, items: raw.items.filter((item) => !isThinking(item)) } };
 }

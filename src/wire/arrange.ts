@@ -1,13 +1,21 @@
 import { groupInSlices } from '../domain/group.ts';
-import type { Message } from '../domain/message.ts';
+import type { Message, ToolCall } from '../domain/message.ts';
 import type { ToolDescription } from '../domain/model.ts';
 import type { WireFormat } from '../domain/raw-items.ts';
 import { forEachInSlices, runToEnd, type Sliced } from '../domain/sliced.ts';
-import { arrangeMessage } from './arrange-message.ts';
-import { CallIds } from './call-ids.ts';
-import { describeTools } from './described-tools.ts';
-import { isBlank, sendText, textPart } from './sent-parts.ts';
-import { type ArrangedItem, type Marks, NO_ORIGIN, type Origin, type WireRequest } from './wire-request.ts';
+import { renderSummary } from '../domain/summary.ts';
+import { CallIds, hasBigNumber, readCallArguments } from './calls.ts';
+import { isBlank, sendParts, sendText, textPart } from './parts.ts';
+import { type Binding, countThoughts, keptRawItems } from './raw-items.ts';
+import { describeTools, type SentTools } from './tools.ts';
+import {
+  type ArrangedItem,
+  type Marks,
+  NO_ORIGIN,
+  type Origin,
+  type WireCall,
+  type WireRequest,
+} from './wire-request.ts';
 
 /** Goes first where the first message would be another's: a request has to open with a user message (X5). */
 export const FIRST_TEXT = '(earlier messages are not shown)';
@@ -72,10 +80,85 @@ export function* arrangeInSlices(request: WireRequest, format: WireFormat): Slic
   return { system, tools, items, marks: { format, callIds: ids.map, replaced, raw, stubs, system: origins, prefix } };
 }
 
+/** Completes the marks of a request by what its format did to the messages. */
+export function completeMarks(
+  { marks }: ArrangedRequest,
+  { messages }: Pick<WireRequest, 'messages'>,
+  { altered, raw, origins }: { readonly altered: Iterable<Origin> } & Pick<Marks, 'raw' | 'origins'>,
+): Marks {
+  const replaced = new Map(marks.replaced);
+  for (const origin of altered) replaced.set(origin, messages[origin] as Message);
+  return { ...marks, replaced, raw, origins };
+}
+
 function arrangeSystem({ system, messages }: WireRequest): ArrangedSystem[] {
   const prompt = isBlank(system) ? [] : [{ origin: NO_ORIGIN, text: sendText(system) }];
   const logged = messages.flatMap(({ role, content }, origin) =>
     role === 'system' ? [{ origin, text: sendText(content) }] : [],
   );
   return [...prompt, ...logged];
+}
+
+/** What a message's place in its request decides. */
+export interface Surroundings {
+  readonly ids: CallIds;
+  readonly nameOf: SentTools['nameOf'];
+  readonly binding: Binding;
+}
+
+export interface ArrangedMessage {
+  readonly item: ArrangedItem;
+  /** the item says all that the message says; otherwise it has to be kept beside it, to be told again */
+  readonly isExact: boolean;
+}
+
+/** One message that is no system message, as every format sends it. */
+function arrangeMessage(message: Message, origin: Origin, surroundings: Surroundings): ArrangedMessage {
+  switch (message.role) {
+    case 'assistant':
+      return arrangeAssistant(message, origin, surroundings);
+    case 'tool': {
+      const callId = surroundings.ids.sentOf(message.toolCallId ?? '') ?? '';
+      const { parts, isExact } = sendParts(message);
+      return { item: { kind: 'result', origin, callId, parts, isError: message.isError === true }, isExact };
+    }
+    case 'summary': {
+      const raw = keptRawItems(message, surroundings.binding);
+      const parts = [textPart(textOfSummary(message))];
+      return { item: { kind: 'user', origin, parts, ...(raw === undefined ? {} : { raw }) }, isExact: false };
+    }
+    default: {
+      const { parts, isExact } = sendParts(message);
+      return { item: { kind: 'user', origin, parts }, isExact };
+    }
+  }
+}
+
+function textOfSummary({ content, summary }: Message): string {
+  return sendText(summary === undefined ? content : renderSummary(content, summary));
+}
+
+/** Text only: no format takes anything else from a model. */
+function arrangeAssistant(message: Message, origin: Origin, { ids, nameOf, binding }: Surroundings): ArrangedMessage {
+  const { content, toolCalls = [], parts = [] } = message;
+  const calls = toolCalls.map((call) => arrangeCall(call, ids, nameOf));
+  const raw = keptRawItems(message, binding);
+  const text = calls.length > 0 && isBlank(content) ? '' : sendText(content);
+  const thoughts = countThoughts(message, binding.format);
+  const areCallsExact = calls.every((call, index) => isSameCall(call, toolCalls[index] as ToolCall, raw !== undefined));
+  return {
+    item: { kind: 'assistant', origin, text, calls, thoughts, ...(raw === undefined ? {} : { raw }) },
+    isExact: text === content && parts.length === 0 && areCallsExact,
+  };
+}
+
+function arrangeCall(call: ToolCall, ids: CallIds, nameOf: SentTools['nameOf']): WireCall {
+  return { id: ids.sentOf(call.id) ?? call.id, name: nameOf(call.name), ...readCallArguments(call) };
+}
+
+/** A raw item names the provider's id: where another is sent, the item cannot be told from it. */
+function isSameCall(sent: WireCall, call: ToolCall, isRaw: boolean): boolean {
+  const isSameId = !isRaw || sent.id === (call.providerId ?? call.id);
+  const isSameInput = sent.arguments === call.arguments && !hasBigNumber(call.arguments);
+  return isSameId && sent.name === call.name && isSameInput;
 }

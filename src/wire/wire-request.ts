@@ -1,7 +1,7 @@
 import type { Message } from '../domain/message.ts';
 import type { ModelAnswer, ToolDescription } from '../domain/model.ts';
 import type { RawItem, WireFormat } from '../domain/raw-items.ts';
-import type { SentPart } from './sent-parts.ts';
+import type { SentPart } from './parts.ts';
 
 /** What is to be sent, in our own form. */
 export interface WireRequest {
@@ -13,14 +13,6 @@ export interface WireRequest {
   /** number of the version that the messages are the context of; absent: nothing was ever cut */
   readonly version?: number;
   readonly maxOutputTokens: number;
-}
-
-/** What a body says, in our own form. */
-export interface WireMessages {
-  /** the agent's prompt; '' where there is none */
-  readonly system: string;
-  readonly tools: readonly ToolDescription[];
-  readonly messages: readonly Message[];
 }
 
 /** What a provider's whole answer says, beside the items that it says it with. */
@@ -66,6 +58,9 @@ export type ArrangedItem =
       readonly parts: readonly SentPart[];
       readonly isError: boolean;
     };
+
+export type AssistantItem = Extract<ArrangedItem, { kind: 'assistant' }>;
+export type ResultItem = Extract<ArrangedItem, { kind: 'result' }>;
 
 /** What rendering changed besides its format, so that it can be undone. */
 export interface Marks {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Message } from '../../src/domain/message.ts';
 import type { ModelAnswer } from '../../src/domain/model.ts';
-import { readCallArguments } from '../../src/wire/call-arguments.ts';
+import { readCallArguments } from '../../src/wire/calls.ts';
 import { startProvider } from '../provider/provider.ts';
 import { ask, connect } from './fixture.ts';
 import { serveRaw } from './raw-server.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Message, ToolCall } from '../../src/domain/message.ts';
 import type { WireFormat } from '../../src/domain/raw-items.ts';
 import { type ArrangedRequest, arrangeRequest, FIRST_TEXT } from '../../src/wire/arrange.ts';
-import { readCallArguments } from '../../src/wire/call-arguments.ts';
+import { readCallArguments } from '../../src/wire/calls.ts';
 import { NO_ORIGIN } from '../../src/wire/wire-request.ts';
 import { errorOf } from '../domain/error-of.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { describeForm } from '../../src/wire/form.ts';
+import { describeForm } from '../../src/wire/request-outline.ts';
 
 const secret = 'the launch code is 4711';
 

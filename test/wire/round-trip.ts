@@ -1,7 +1,8 @@
 import type { Message } from '../../src/domain/message.ts';
 import { readParts } from '../../src/domain/parts.ts';
-import { keptRawItems } from '../../src/wire/kept-items.ts';
-import type { Marks, WireMessages, WireRequest } from '../../src/wire/wire-request.ts';
+import { keptRawItems } from '../../src/wire/raw-items.ts';
+import type { Marks, WireRequest } from '../../src/wire/wire-request.ts';
+import type { WireMessages } from './restore-messages.ts';
 
 /**
  * What a body said, to be compared with `sayRequest`: order, pairing, text, calls, parts, errors, raw items, whatever form

@@ -2,11 +2,9 @@ import type { Message } from '../../src/domain/message.ts';
 import type { WireFormat } from '../../src/domain/raw-items.ts';
 import { readAnthropicAnswer } from '../../src/wire/anthropic/answer.ts';
 import type { AnthropicThinking } from '../../src/wire/anthropic/body.ts';
-import { renderAnthropic } from '../../src/wire/anthropic/render.ts';
 import { readChatAnswer } from '../../src/wire/openai-chat/answer.ts';
-import { type ChatOptions, renderChat } from '../../src/wire/openai-chat/render.ts';
+import { type ChatOptions } from '../../src/wire/openai-chat/render.ts';
 import { readResponsesAnswer } from '../../src/wire/openai-responses/answer.ts';
-import { renderResponses } from '../../src/wire/openai-responses/render.ts';
 import type { AnswerParts, Marks, WireRequest } from '../../src/wire/wire-request.ts';
 import { anthropicDialect } from '../provider/anthropic/dialect.ts';
 import { connectAnthropic, connectOpenAi } from '../provider/clients.ts';
@@ -15,6 +13,7 @@ import { chatDialect } from '../provider/openai-chat/dialect.ts';
 import { responsesDialect } from '../provider/openai-responses/dialect.ts';
 import type { Provider } from '../provider/provider.ts';
 import type { Strictness } from '../provider/refusal.ts';
+import { renderAnthropic, renderChat, renderResponses } from './whole.ts';
 
 /** One way in which a request of ours reaches a provider. */
 export interface Route {

@@ -1,9 +1,8 @@
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
 import type { Dispatcher } from 'undici';
 import type { ModelError } from '../../domain/model.ts';
-import { commonOptions, dropForeignHeaders, openAgent } from '../provider-client.ts';
+import { commonOptions, dropForeignHeaders, type FailedCall, openAgent } from '../provider-call.ts';
 import { classifyFailure, type ProviderFailure } from '../provider-errors.ts';
-import type { FailedCall } from '../request.ts';
 
 /** Where the key goes is ours to say: left out, the client would take an address from the environment. */
 const BASE_URL = 'https://api.anthropic.com';

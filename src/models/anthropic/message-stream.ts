@@ -1,6 +1,6 @@
 import type Anthropic from '@anthropic-ai/sdk';
+import type { ModelUsage } from '../../domain/model.ts';
 import type { AnthropicAnswer } from '../../wire/anthropic/answer.ts';
-import type { AnthropicUsage } from './usage.ts';
 
 export interface StreamedAnthropicMessage extends AnthropicAnswer {
   readonly usage: AnthropicUsage;
@@ -106,5 +106,26 @@ function updateUsage(before: AnthropicUsage, now: Partial<Anthropic.MessageDelta
     cache_read_input_tokens: now?.cache_read_input_tokens ?? before.cache_read_input_tokens ?? null,
     cache_creation_input_tokens: now?.cache_creation_input_tokens ?? before.cache_creation_input_tokens ?? null,
     output_tokens: now?.output_tokens ?? before.output_tokens,
+  };
+}
+
+/** What of the SDK's usage is read here, of an answer or of one pass over the request. */
+export interface AnthropicUsage {
+  readonly input_tokens: number;
+  readonly cache_read_input_tokens?: number | null;
+  readonly cache_creation_input_tokens?: number | null;
+  readonly output_tokens: number;
+}
+
+export function readAnthropicUsage(usage: AnthropicUsage): ModelUsage {
+  const cachedInput = usage.cache_read_input_tokens ?? 0;
+  const cacheWrite = usage.cache_creation_input_tokens ?? 0;
+  const output = usage.output_tokens;
+  return {
+    inputTotal: usage.input_tokens + cachedInput + cacheWrite,
+    cachedInput,
+    cacheWrite,
+    output,
+    outputKept: output,
   };
 }

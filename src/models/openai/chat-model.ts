@@ -1,14 +1,10 @@
 import type OpenAI from 'openai';
 import { type Model, type ModelAnswer, ModelError, type ModelProfile, type ModelUsage } from '../../domain/model.ts';
-import { eventLoopShare } from '../../tokens/event-loop-share.ts';
-import { describeForm } from '../../wire/form.ts';
 import { readChatAnswer } from '../../wire/openai-chat/answer.ts';
 import { type ChatOptions, renderChatInSlices } from '../../wire/openai-chat/render.ts';
 import { validateChatInSlices } from '../../wire/openai-chat/rules.ts';
-import { codeFailures, tellEvents, tellTo } from '../answer-stream.ts';
-import type { WatchedRequest } from '../first-event.ts';
-import { callOptions, checkBody, sizeContext, toWireRequest } from '../request.ts';
-import { readChatStream, type StreamedAnswer, type StreamedChatMessage } from './chat-stream.ts';
+import { codeFailures, tellEvents, tellTo, type WatchedRequest } from '../answer-stream.ts';
+import { callOptions, renderChecked, sizeContext, toWireRequest } from '../provider-call.ts';
 import { codeOpenAiFailure, type OpenAiOptions, openOpenAiClient } from './client.ts';
 
 export type { ChatOptions };
@@ -25,10 +21,11 @@ export function chatModel({ profile: given, chat = {}, ...connection }: ChatMode
   return {
     profile,
     async generate(request: WatchedRequest) {
-      const { body } = await eventLoopShare.run(renderChatInSlices(toWireRequest(request, profile), chat));
-      const describe = (refusal: string): string => describeForm(body, refusal);
       const context = { ...sizeContext(profile), hasStrictTemplate: chat.isStrict === true };
-      checkBody(await eventLoopShare.run(validateChatInSlices(body, context)), describe);
+      const { body, describe } = await renderChecked(
+        renderChatInSlices(toWireRequest(request, profile), chat),
+        (rendered) => validateChatInSlices(rendered, context),
+      );
       const { signal, version } = request;
       const streamed = { ...body, stream: true as const, stream_options: { include_usage: true } };
       const code = (error: unknown): ModelError => codeOpenAiFailure(error, { signal, describe });
@@ -70,4 +67,114 @@ function readChatUsage(usage: OpenAI.CompletionUsage, isThoughtSentAgain: boolea
     output: completion_tokens,
     outputKept: Math.max(0, completion_tokens - thought),
   };
+}
+
+type Delta = OpenAI.ChatCompletionChunk.Choice.Delta;
+type CallDelta = NonNullable<Delta['tool_calls']>[number];
+
+interface StreamedCall {
+  id: string;
+  readonly type: 'function';
+  readonly function: { name: string; arguments: string };
+  /** the server's own, such as a signature that it wants to see again */
+  readonly [field: string]: unknown;
+}
+
+export interface StreamedChatMessage {
+  readonly role: 'assistant';
+  readonly content: string | null;
+  readonly tool_calls?: readonly StreamedCall[];
+  readonly [field: string]: unknown;
+}
+
+export interface StreamedAnswer {
+  readonly message: StreamedChatMessage;
+  /** null: the stream broke off */
+  readonly finishReason: string | null;
+  readonly usage: OpenAI.CompletionUsage | undefined;
+}
+
+/**
+ * A streamed answer, whole. Put together here: the client's own helper keeps only the last piece of an open model's
+ * `reasoning_content`, and trusts the numbers that a compatible server gives its calls.
+ * @param tell is told the text as it comes
+ */
+async function readChatStream(
+  chunks: AsyncIterable<OpenAI.ChatCompletionChunk>,
+  tell: (piece: string) => void,
+): Promise<StreamedAnswer> {
+  const fields: Record<string, unknown> = {};
+  const calls: OpenCall[] = [];
+  let finishReason: string | null = null;
+  let usage: OpenAI.CompletionUsage | undefined;
+  for await (const chunk of chunks) {
+    usage = chunk?.usage ?? usage;
+    const choice = chunk?.choices?.[0];
+    if (choice === undefined) continue;
+    finishReason = choice.finish_reason ?? finishReason;
+    const { tool_calls, role: _, ...said } = choice.delta ?? {};
+    addFields(fields, said);
+    // A refusal's own words are the text where there is no other.
+    const text = isEmpty(fields['content']) ? said.refusal : said.content;
+    if (typeof text === 'string') tell(text);
+    for (const delta of tool_calls ?? []) addToCall(calls, delta);
+  }
+  const made = calls.map(({ call }) => call);
+  const message: StreamedChatMessage = {
+    role: 'assistant',
+    content: null,
+    ...fields,
+    // Every stream begins with an empty text, which would stand in a refusal's place.
+    ...(isEmpty(fields['content']) && !isEmpty(fields['refusal']) ? { content: null } : {}),
+    ...(made.length === 0 ? {} : { tool_calls: made }),
+  };
+  return { message, finishReason, usage };
+}
+
+function isEmpty(text: unknown): boolean {
+  return typeof text !== 'string' || text === '';
+}
+
+/** Texts go on; an object is said at once. Lists that come in pieces have no known way to be joined, and may stay away (C7). */
+function addFields(fields: Record<string, unknown>, said: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(said)) {
+    const before = fields[name];
+    if (typeof value === 'string') fields[name] = (typeof before === 'string' ? before : '') + value;
+    else if (typeof value === 'object' && value !== null && !Array.isArray(value)) fields[name] = value;
+  }
+}
+
+interface OpenCall {
+  readonly number: number | undefined;
+  readonly call: StreamedCall;
+}
+
+function addToCall(calls: OpenCall[], { index, id, type: _, function: said, ...own }: CallDelta): void {
+  const number = index ?? undefined;
+  const name = said?.name ?? '';
+  const call = findCall(calls, { number, id, name }) ?? startCall(calls, number);
+  Object.assign(call, own);
+  call.id ||= id ?? '';
+  // Some servers say the whole name with every piece.
+  if (name !== call.function.name) call.function.name += name;
+  call.function.arguments += said?.arguments ?? '';
+}
+
+/**
+ * The call that a piece goes on with; undefined where it begins one. Compatible servers number no calls, or give all of a
+ * batch the same number: another id beside a name is another call.
+ */
+function findCall(
+  calls: readonly OpenCall[],
+  { number, id, name }: { readonly number: number | undefined; readonly id: string | undefined; readonly name: string },
+): StreamedCall | undefined {
+  const call = calls.findLast((open) => number === undefined || open.number === number)?.call;
+  const isOther = call !== undefined && name !== '' && Boolean(id) && call.id !== '' && id !== call.id;
+  return isOther ? undefined : call;
+}
+
+function startCall(calls: OpenCall[], number: number | undefined): StreamedCall {
+  const call: StreamedCall = { id: '', type: 'function', function: { name: '', arguments: '' } };
+  calls.push({ number, call });
+  return call;
 }

@@ -1,9 +1,8 @@
 import OpenAI, { APIError } from 'openai';
 import type { Dispatcher } from 'undici';
 import type { ModelError, ModelProfile } from '../../domain/model.ts';
-import { commonOptions, dropForeignHeaders, openAgent } from '../provider-client.ts';
+import { commonOptions, dropForeignHeaders, type FailedCall, openAgent } from '../provider-call.ts';
 import { classifyFailure, type ProviderFailure } from '../provider-errors.ts';
-import type { FailedCall } from '../request.ts';
 
 export interface OpenAiOptions {
   /** `id` is the provider's name of the model */

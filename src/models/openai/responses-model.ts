@@ -1,18 +1,21 @@
 import type OpenAI from 'openai';
-import { type Model, type ModelAnswer, ModelError, type ModelProfile } from '../../domain/model.ts';
-import { eventLoopShare } from '../../tokens/event-loop-share.ts';
-import { describeForm } from '../../wire/form.ts';
+import {
+  type Model,
+  type ModelAnswer,
+  type ModelCompaction,
+  ModelError,
+  type ModelProfile,
+  type ModelRequest,
+  type ModelUsage,
+} from '../../domain/model.ts';
+import type { RawItems } from '../../domain/raw-items.ts';
 import { readResponsesAnswer } from '../../wire/openai-responses/answer.ts';
 import { renderResponsesInSlices } from '../../wire/openai-responses/render.ts';
 import { validateResponsesInSlices } from '../../wire/openai-responses/rules.ts';
-import { codeFailures, tellEvents, tellTo } from '../answer-stream.ts';
-import type { WatchedRequest } from '../first-event.ts';
-import { classifyFailure } from '../provider-errors.ts';
-import { mendThinking } from '../refused-thinking.ts';
-import { callOptions, checkBody, sizeContext, toWireRequest } from '../request.ts';
+import { codeFailures, tellEvents, tellTo, type WatchedRequest } from '../answer-stream.ts';
+import { callOptions, renderChecked, sizeContext, toWireRequest } from '../provider-call.ts';
+import { classifyFailure, mendThinking } from '../provider-errors.ts';
 import { codeOpenAiFailure, type OpenAiOptions, openOpenAiClient } from './client.ts';
-import { compactResponses, type ResponsesCaller } from './responses-compaction.ts';
-import { readResponsesUsage } from './responses-usage.ts';
 
 type Response = OpenAI.Responses.Response;
 
@@ -36,9 +39,10 @@ async function answerRequest(
   { client, profile, isReasoning }: ResponsesCaller,
   request: WatchedRequest,
 ): Promise<ModelAnswer> {
-  const { body } = await eventLoopShare.run(renderResponsesInSlices(toWireRequest(request, profile), { isReasoning }));
-  const describe = (refusal: string): string => describeForm(body, refusal);
-  checkBody(await eventLoopShare.run(validateResponsesInSlices(body, sizeContext(profile))), describe);
+  const rendering = renderResponsesInSlices(toWireRequest(request, profile), { isReasoning });
+  const { body, describe } = await renderChecked(rendering, (sent) =>
+    validateResponsesInSlices(sent, sizeContext(profile)),
+  );
   const { signal, version } = request;
   const code = (error: unknown): ModelError => codeOpenAiFailure(error, { signal, describe });
   const events = await client.responses
@@ -99,5 +103,60 @@ function readResponse(response: Response, raw: Record<string, unknown>): ModelAn
     ...(end === undefined ? {} : { end }),
     ...(response.usage ? { usage: readResponsesUsage(response.usage) } : {}),
     raw: { ...raw, items },
+  };
+}
+
+type CompactedResponse = OpenAI.Responses.CompactedResponse;
+
+export interface ResponsesCaller {
+  readonly client: OpenAI;
+  readonly profile: ModelProfile;
+  readonly isReasoning: boolean;
+}
+
+/**
+ * The API's own compaction of what `generate` would send: the users' messages, as far as it keeps them, and a sealed item that
+ * stands for all else. The endpoint takes neither tools nor a cap for what it writes.
+ * @throws ModelError
+ */
+async function compactResponses(
+  { client, profile, isReasoning }: ResponsesCaller,
+  request: ModelRequest,
+): Promise<ModelCompaction> {
+  const rendering = renderResponsesInSlices(toWireRequest(request, profile), { isReasoning });
+  // The endpoint writes no answer, so the context may end with any message (X4).
+  const { body, describe } = await renderChecked(rendering, (given) =>
+    validateResponsesInSlices(given, { ...sizeContext(profile), isProbed: true }),
+  );
+  const { model, input, instructions } = body;
+  const sent = { model, input, ...(instructions === undefined ? {} : { instructions }) };
+  const response = await client.responses
+    .compact(sent, callOptions(request, sent))
+    .catch((error: unknown) => Promise.reject(codeOpenAiFailure(error, { signal: request.signal, describe })));
+  return readCompaction(response, profile.id);
+}
+
+/** @throws ModelError where that is no compaction */
+function readCompaction(response: CompactedResponse, model: string): ModelCompaction {
+  // A page of something in between comes back as text where an answer should be.
+  const { output, usage: told }: Partial<CompactedResponse> = response ?? {};
+  if (!Array.isArray(output)) throw new ModelError('retry', 'no answer');
+  const items = output.map((item) => ({ ...item }));
+  const paid = told ? { usage: readResponsesUsage(told) } : {};
+  if (!items.some(({ type }) => type === 'compaction'))
+    throw new ModelError('fatal', 'nothing was compacted', { code: 'no_compaction', ...paid });
+  const raw: RawItems = { format: 'openai-responses', model, items };
+  return { raw, ...paid };
+}
+
+/** Reasoning is sent again, sealed, while the version holds. Compatible servers leave the details out. */
+function readResponsesUsage({ input_tokens, output_tokens, ...details }: OpenAI.Responses.ResponseUsage): ModelUsage {
+  const input: Partial<typeof details.input_tokens_details> = details.input_tokens_details ?? {};
+  return {
+    inputTotal: input_tokens,
+    cachedInput: input.cached_tokens ?? 0,
+    cacheWrite: input.cache_write_tokens ?? 0,
+    output: output_tokens,
+    outputKept: output_tokens,
   };
 }

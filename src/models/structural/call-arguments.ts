@@ -1,5 +1,5 @@
 import { classifyWord, findLiterals, findWords, type Literal } from './literals.ts';
-import { clipCharacters, clipHead, clipMiddle, foldLine, takeEnds } from './text.ts';
+import { clipCharacters, clipHead, clipMiddle, fairShare, foldLine, takeEnds } from './text.ts';
 
 /** One argument of a call. */
 export interface Argument {
@@ -67,7 +67,7 @@ export function renderArguments(given: readonly Argument[], maxChars: number): s
   const used = words.reduce((sum, { value }) => sum + value.length, 0);
   const labels = parts.reduce((sum, { label }) => sum + label.length + 1, 0);
   const lengths = texts.map(({ value }) => value.length);
-  const limit = valueLimit(lengths, maxChars - used - labels);
+  const limit = Math.max(MIN_TEXT_CHARS, fairShare(lengths, maxChars - used - labels));
   return parts.map((part) => part.label + (isWord(part) ? part.value : clipValue(part.value, limit))).join(' ');
 }
 
@@ -88,17 +88,4 @@ export function foldValue(text: string, maxChars: number): string {
 function foldMiddle(text: string, maxChars: number): string {
   const part = clipMiddle(text, maxChars * 2);
   return foldLine(JSON_START.test(part) ? part.replace(JSON_MARKS, '').replaceAll(JSON_COMMA, ', ') : part);
-}
-
-/** The length at which values must be clipped so that all of them fit into `budget`: short ones leave theirs to long ones. */
-function valueLimit(lengths: readonly number[], budget: number): number {
-  let left = budget;
-  let limit = Math.max(MIN_TEXT_CHARS, budget);
-  lengths
-    .toSorted((a, b) => a - b)
-    .forEach((length, index) => {
-      limit = Math.max(MIN_TEXT_CHARS, Math.floor(left / (lengths.length - index)));
-      left -= Math.min(length, limit);
-    });
-  return limit;
 }

@@ -1,11 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Message, ToolCall } from '../../domain/message.ts';
+import type { SummaryRequest } from '../../domain/ports/summarizer.ts';
 import { findArgumentLiterals, readArguments } from './call-arguments.ts';
 import { type CallRecord, lastMeaningfulLine } from './call-lines.ts';
-import { KnownLiterals } from './known-literals.ts';
-import { LiteralLedger } from './literal-ledger.ts';
-import { classifyWord, findLiterals, findWords } from './literals.ts';
+import { classifyWord, findLiterals, findWords, KnownLiterals, LiteralLedger } from './literals.ts';
 import { type Line, type OutlineSection, parseOutline } from './outline.ts';
-import { readSentences, type SentenceKind } from './sentences.ts';
 import { clipCharacters, foldLine, takeEnds } from './text.ts';
 
 const SENTENCE_WORTH: Readonly<Record<SentenceKind, number>> = { decides: 1.4, opens: 0.4, opening: 0.8, tells: 0.3 };
@@ -27,9 +26,7 @@ const MAX_LINE_CHARS = 1_000;
 /** How results begin that failed without being marked so. */
 const ERROR_START = /^\s{0,8}(?:error|fatal|traceback|exception)\b/i;
 
-interface Sentence {
-  readonly text: string;
-  readonly kind: SentenceKind;
+interface PlacedSentence extends Sentence {
   readonly position: number;
 }
 
@@ -39,7 +36,7 @@ export class SequenceReader {
   readonly #messageCount: number;
   readonly #literals: KnownLiterals;
   readonly #lines: Line[] = [];
-  readonly #sentences: Sentence[] = [];
+  readonly #sentences: PlacedSentence[] = [];
   readonly #textPositions: number[] = [];
   /** by name and arguments */
   readonly #calls = new Map<string, CallRecord>();
@@ -166,4 +163,73 @@ export class SequenceReader {
 /** Which call a fact is about: its name and the start of its first argument. */
 function nameCall({ name, arguments: [first] }: CallRecord): string {
   return clipCharacters(`${name} ${clipCharacters(first?.value ?? '', CALL_NAME_CHARS)}`.trim(), CALL_NAME_CHARS);
+}
+
+/** Reading so much takes about 5 ms; then the event loop has its turn. */
+const SLICE_CHARS = 65_536;
+
+/** @throws the signal's reason */
+export async function readSequence(
+  { messages, asked, signal }: Pick<SummaryRequest, 'messages' | 'asked' | 'signal'>,
+  literals?: KnownLiterals,
+): Promise<SequenceReader> {
+  const reader = new SequenceReader(messages.length, literals);
+  if (asked !== undefined) reader.readAsked(asked);
+  let chars = 0;
+  for (const [position, message] of messages.entries()) {
+    chars += countChars(message);
+    if (chars >= SLICE_CHARS) {
+      await nextTurn();
+      signal.throwIfAborted();
+      chars = 0;
+    }
+    reader.read(message, position);
+  }
+  return reader;
+}
+
+function countChars({ content, toolCalls = [] }: Message): number {
+  return toolCalls.reduce((sum, call) => sum + call.arguments.length, content.length);
+}
+
+/** What a sentence of an assistant does. */
+type SentenceKind = 'decides' | 'opens' | 'opening' | 'tells';
+
+interface Sentence {
+  readonly text: string;
+  readonly kind: SentenceKind;
+}
+
+const DECISION =
+  /\b(?:i'll|i’ll|i will|i've|i have|decided?|decision|instead|so we|so i|fixed|confirmed|conclu\w{2,5}|cause is|because|therefore|turns out|works now|passed|done|completed?|success\w{0,6})\b/i;
+const OPEN_END = /\b(?:todo|next step|remaining|not yet|still|later|pending|unclear|would you|do you|could you)\b|\?$/i;
+const SENTENCE_END = /(?<=[.!?])\s+/;
+/** Escaped ones, too: some models answer in JSON. */
+const LINE_END = /\n|\\n/;
+const FENCE_LINE = /^\s{0,3}(?:`{3}|~{3})/;
+const LIST_MARK = /^(?:[-*+]|\d{1,3}[.)])\s+/;
+const MIN_WORDS = 3;
+
+/** The sentences of an assistant's text, without its code; each is one folded line. */
+function readSentences(text: string): Sentence[] {
+  const sentences: Sentence[] = [];
+  let isCode = false;
+  for (const line of takeEnds(text).split(LINE_END)) {
+    if (FENCE_LINE.test(line)) isCode = !isCode;
+    else if (!isCode) {
+      for (const part of line.trim().replace(LIST_MARK, '').split(SENTENCE_END)) {
+        const sentence = foldLine(part);
+        if (sentence.split(' ', MIN_WORDS).length === MIN_WORDS) {
+          sentences.push({ text: sentence, kind: classify(sentence, sentences.length === 0) });
+        }
+      }
+    }
+  }
+  return sentences;
+}
+
+function classify(sentence: string, isFirst: boolean): SentenceKind {
+  if (OPEN_END.test(sentence)) return 'opens';
+  if (DECISION.test(sentence)) return 'decides';
+  return isFirst ? 'opening' : 'tells';
 }

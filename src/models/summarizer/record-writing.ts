@@ -5,8 +5,13 @@ import { findFault } from './answer-check.ts';
 import { renderTask, type SummaryTask } from './instructions.ts';
 import { callSummaryModel, hashTexts, type ModelCallSetup } from './model-call.ts';
 import { readSections, renderSections, type Sections } from './sections.ts';
-import { renderRecord, renderTranscript, type TranscriptMessage } from './transcript.ts';
-import { splitTranscript, type TranscriptPart } from './transcript-parts.ts';
+import {
+  renderRecord,
+  renderTranscript,
+  splitTranscript,
+  type TranscriptMessage,
+  type TranscriptPart,
+} from './transcript.ts';
 
 export interface WritingSetup extends ModelCallSetup {
   readonly counter: TokenCounter;

@@ -1,5 +1,5 @@
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
-import { fairShare } from './fair-share.ts';
+import { fairShare } from '../structural/text.ts';
 
 /** What a record holds, in its order. `asks`: what its model is told to write there; without it code fills the section. */
 export const SECTIONS = {

@@ -1,6 +1,8 @@
 import type { Message } from '../../domain/message.ts';
 import { readParts } from '../../domain/parts.ts';
 import type { EarlierSummary } from '../../domain/ports/summarizer.ts';
+import type { TokenCounter } from '../../domain/ports/token-counter.ts';
+import { fairShare } from '../structural/text.ts';
 
 /** A message as data. Only `body` is ever clipped, so that no message can lose its end. */
 export interface TranscriptMessage {
@@ -14,7 +16,7 @@ export interface TranscriptMessage {
 const OWN_TAG = /<(?=[\s/]*(?:transcript|message|call|record|asked)\b)/gi;
 
 /** @param firstSeq of the first message; they have no gap */
-export function renderMessages(messages: readonly Message[], firstSeq: number): TranscriptMessage[] {
+function renderMessages(messages: readonly Message[], firstSeq: number): TranscriptMessage[] {
   const callNames = new Map(messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id, name }) => [id, name])));
   return messages.map((message, position) => {
     const seq = firstSeq + position;
@@ -60,4 +62,97 @@ function attribute(name: string, value: string): string {
 
 function breakTags(text: string): string {
   return text.replace(OWN_TAG, '&lt;');
+}
+
+/** What is sent in one call. */
+export interface TranscriptPart {
+  readonly messages: readonly TranscriptMessage[];
+  /** without the transcript's own tags */
+  readonly tokens: number;
+}
+
+interface Counted {
+  readonly message: TranscriptMessage;
+  readonly tokens: number;
+}
+
+/** Line breaks between a message's tags and its body, and what joined texts may count more than apart. */
+const SEAM_TOKENS = 4;
+/** Of what is kept of a clipped message its head gets this share: results say most at their start, errors at their end. */
+const HEAD_SHARE = 0.6;
+const OMISSION = '\n[… left out …]\n';
+const OMISSION_TOKENS = 10;
+
+/**
+ * Splits a transcript into parts of at most `maxTokens`, between groups: a call and its results lie in one part. A group that is
+ * larger by itself has its largest messages clipped.
+ */
+export async function splitTranscript(
+  counter: TokenCounter,
+  { messages, firstSeq }: { readonly messages: readonly Message[]; readonly firstSeq: number },
+  maxTokens: number,
+): Promise<TranscriptPart[]> {
+  const borders = findBorders(messages);
+  const groups: Counted[][] = [];
+  for (const [position, message] of renderMessages(messages, firstSeq).entries()) {
+    const counted = { message, tokens: await countMessage(counter, message) };
+    if (borders[position] === true) groups.push([counted]);
+    else groups.at(-1)?.push(counted);
+  }
+  const parts: { messages: TranscriptMessage[]; tokens: number }[] = [];
+  for (const group of groups) {
+    const fitted = sumTokens(group) <= maxTokens ? group : await clipGroup(counter, group, maxTokens);
+    const tokens = sumTokens(fitted);
+    const last = parts.at(-1);
+    if (last === undefined || last.tokens + tokens > maxTokens) parts.push({ messages: [], tokens: 0 });
+    const part = parts.at(-1) as (typeof parts)[number];
+    part.messages.push(...fitted.map(({ message }) => message));
+    part.tokens += tokens;
+  }
+  return parts;
+}
+
+/** Where a part may begin: no call before it has its result behind it. Results without a call may stand anywhere. */
+function findBorders(messages: readonly Message[]): boolean[] {
+  const resultAt = new Map(messages.map(({ toolCallId }, position) => [toolCallId, position]));
+  let reach = -1;
+  return messages.map(({ toolCalls = [] }, position) => {
+    const isBorder = position > reach;
+    for (const { id } of toolCalls) reach = Math.max(reach, resultAt.get(id) ?? position);
+    return isBorder;
+  });
+}
+
+async function clipGroup(counter: TokenCounter, group: readonly Counted[], maxTokens: number): Promise<Counted[]> {
+  const share = fairShare(
+    group.map(({ tokens }) => tokens),
+    maxTokens,
+  );
+  return await Promise.all(
+    group.map(async (counted) => {
+      if (counted.tokens <= share) return counted;
+      const { seq, open, body, close } = counted.message;
+      const frame = counter.countSync(open + close) + SEAM_TOKENS;
+      const message = { seq, open, body: await clipMiddle(counter, body, share - frame), close };
+      return { message, tokens: await countMessage(counter, message) };
+    }),
+  );
+}
+
+async function clipMiddle(counter: TokenCounter, text: string, maxTokens: number): Promise<string> {
+  const kept = Math.max(0, maxTokens - OMISSION_TOKENS);
+  const headTokens = Math.floor(kept * HEAD_SHARE);
+  const [head, tail] = await Promise.all([
+    counter.clipStart(text, headTokens),
+    counter.clipEnd(text, kept - headTokens),
+  ]);
+  return head + OMISSION + tail;
+}
+
+async function countMessage(counter: TokenCounter, { open, body, close }: TranscriptMessage): Promise<number> {
+  return counter.countSync(open + close) + (await counter.count(body)) + SEAM_TOKENS;
+}
+
+function sumTokens(counted: readonly Counted[]): number {
+  return counted.reduce((sum, { tokens }) => sum + tokens, 0);
 }

@@ -1,8 +1,8 @@
 import type { ModelAnswer } from '../../domain/model.ts';
 import type { RawItem } from '../../domain/raw-items.ts';
-import { readCallArguments } from '../call-arguments.ts';
+import { readCallArguments } from '../calls.ts';
 import type { AnswerParts } from '../wire-request.ts';
-import { isToolUse, joinTextBlocks } from './blocks.ts';
+import { isToolUse, joinTextBlocks } from './layout.ts';
 
 /** What of a whole (accumulated) answer is read here; the SDK's `Message` is one. */
 export interface AnthropicAnswer {

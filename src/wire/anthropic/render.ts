@@ -1,11 +1,9 @@
-import type { Message } from '../../domain/message.ts';
 import type { ToolDescription } from '../../domain/model.ts';
-import { runToEnd, type Sliced } from '../../domain/sliced.ts';
-import { type ArrangedRequest, arrangeInSlices } from '../arrange.ts';
-import type { Marks, Origin, Rendered, WireRequest } from '../wire-request.ts';
-import type { AnthropicBody, AnthropicThinking, AnthropicTool } from './body.ts';
-import { markLast, markMessages } from './cache-marks.ts';
-import { hasLostThinking, type LaidTurns, layTurns } from './turns.ts';
+import { type Sliced } from '../../domain/sliced.ts';
+import { type ArrangedRequest, arrangeInSlices, completeMarks } from '../arrange.ts';
+import type { Rendered, WireRequest } from '../wire-request.ts';
+import type { AnthropicBlock, AnthropicBody, AnthropicThinking, AnthropicTool, CacheControl } from './body.ts';
+import { hasLostThinking, type LaidTurns, layTurns, type Turn } from './layout.ts';
 
 export interface AnthropicOptions {
   /** absent: off */
@@ -21,11 +19,6 @@ const MIN_THINKING_TOKENS = 1_024;
  * A request as the Messages API takes it: A1–A12 of the wire rules, with the marks that undo it.
  * @throws orphan_result, duplicate_call where the messages are no history
  */
-export function renderAnthropic(request: WireRequest, options: AnthropicOptions = {}): Rendered<AnthropicBody> {
-  return runToEnd(renderAnthropicInSlices(request, options));
-}
-
-/** The same, in slices. */
 export function* renderAnthropicInSlices(
   request: WireRequest,
   options: AnthropicOptions = {},
@@ -44,7 +37,12 @@ export function* renderAnthropicInSlices(
     ...(thinking === undefined ? {} : { thinking }),
   };
   yield;
-  return { body, marks: writeMarks(arranged, laid, request.messages) };
+  const marks = completeMarks(arranged, request, {
+    altered: laid.altered,
+    raw: arranged.marks.raw.difference(laid.withoutRaw),
+    origins: turns.map(({ origins }) => origins),
+  });
+  return { body, marks };
 }
 
 /** Tools and system texts, with one cache mark at the end of both: the API reads the tools first. */
@@ -77,16 +75,42 @@ function fitThinking(
   return budget < MIN_THINKING_TOKENS ? undefined : { ...thinking, budget_tokens: budget };
 }
 
-function writeMarks(
-  { marks }: ArrangedRequest,
-  { turns, withoutRaw, altered }: LaidTurns,
-  messages: readonly Message[],
-): Marks {
-  const whole = [...altered].map((origin): [Origin, Message] => [origin, messages[origin] as Message]);
-  return {
-    ...marks,
-    replaced: new Map([...marks.replaced, ...whole]),
-    raw: marks.raw.difference(withoutRaw),
-    origins: turns.map(({ origins }) => origins),
-  };
+const MARK: { readonly cache_control: CacheControl } = { cache_control: { type: 'ephemeral' } };
+
+/** Kinds that take a mark. Thinking must not bear one, and what only the provider knows goes back as it came. */
+const MARKABLE: ReadonlySet<string> = new Set([
+  'text',
+  'image',
+  'tool_use',
+  'tool_result',
+] satisfies AnthropicBlock['type'][]);
+
+/**
+ * A9: marks the tail and the end of the last summary, which outlives what grows behind it. With the one on system or tools
+ * that is three of the four that the API takes.
+ */
+function markMessages(turns: readonly Turn[], isSummary: (origin: number) => boolean): void {
+  for (const turn of turns.toReversed()) {
+    const index = turn.origins.findLastIndex(isSummary);
+    if (index < 0) continue;
+    markBlock(turn, index);
+    break;
+  }
+  const tail = turns.at(-1);
+  if (tail !== undefined) markBlock(tail, tail.blocks.findLastIndex(isMarkable));
+}
+
+/** Marks the last of a list of system texts or tools. */
+function markLast<T>(list: readonly T[]): T[] {
+  return list.map((entry, index) => (index === list.length - 1 ? { ...entry, ...MARK } : entry));
+}
+
+function markBlock({ blocks }: Turn, index: number): void {
+  const block = blocks[index];
+  if (block === undefined || !isMarkable(block)) return;
+  blocks[index] = { ...block, ...MARK };
+}
+
+function isMarkable(block: AnthropicBlock): boolean {
+  return MARKABLE.has(block.type);
 }

@@ -1,12 +1,9 @@
-import type { Message } from '../../domain/message.ts';
 import type { ToolDescription } from '../../domain/model.ts';
-import { mapInSlices, runToEnd, type Sliced } from '../../domain/sliced.ts';
-import { type ArrangedSystem, arrangeInSlices } from '../arrange.ts';
-import type { Origin, Rendered, WireRequest } from '../wire-request.ts';
-import type { ChatBody, ChatTextPart, ChatTool } from './body.ts';
-import { type LaidMessage, layMessages, plainText } from './messages.ts';
-import { alternateRoles } from './strict.ts';
-import { keepReasoningInLoop } from './tool-loop.ts';
+import { mapInSlices, type Sliced } from '../../domain/sliced.ts';
+import { type ArrangedSystem, arrangeInSlices, completeMarks } from '../arrange.ts';
+import { NO_ORIGIN, type Origin, type Rendered, type WireRequest } from '../wire-request.ts';
+import type { ChatBody, ChatMessage, ChatTextPart, ChatTool, ChatUserMessage } from './body.ts';
+import { dropReasoning, type LaidMessage, layMessages, plainText } from './layout.ts';
 
 export interface ChatOptions {
   /** `developer` is what OpenAI's reasoning models call it (`system` by default, which every server knows) */
@@ -21,11 +18,6 @@ export interface ChatOptions {
  * A request as Chat Completions takes it: C1–C7 of the wire rules, with the marks that undo it.
  * @throws orphan_result, duplicate_call where the messages are no history
  */
-export function renderChat(request: WireRequest, options: ChatOptions = {}): Rendered<ChatBody> {
-  return runToEnd(renderChatInSlices(request, options));
-}
-
-/** The same, in slices. */
 export function* renderChatInSlices(request: WireRequest, options: ChatOptions = {}): Sliced<Rendered<ChatBody>> {
   const { systemRole = 'system', isStrict = false, outputCapField = 'max_completion_tokens' } = options;
   const arranged = yield* arrangeInSlices(request, 'openai-chat');
@@ -36,10 +28,6 @@ export function* renderChatInSlices(request: WireRequest, options: ChatOptions =
   yield;
   const laid = [...writeSystem(arranged.system, systemRole), ...turns];
   const origins = yield* mapInSlices(laid, (one) => [...one.origins]);
-  const whole = [...altered, ...dropped].map((origin): [Origin, Message] => [
-    origin,
-    request.messages[origin] as Message,
-  ]);
   return {
     body: {
       model: request.model,
@@ -47,12 +35,11 @@ export function* renderChatInSlices(request: WireRequest, options: ChatOptions =
       ...(arranged.tools.length === 0 ? {} : { tools: arranged.tools.map(writeTool) }),
       [outputCapField]: request.maxOutputTokens,
     },
-    marks: {
-      ...arranged.marks,
-      replaced: new Map([...arranged.marks.replaced, ...whole]),
+    marks: completeMarks(arranged, request, {
+      altered: [...altered, ...dropped],
       raw: withRaw.difference(dropped),
       origins,
-    },
+    }),
   };
 }
 
@@ -68,4 +55,81 @@ function writeSystem(system: readonly ArrangedSystem[], role: 'system' | 'develo
 function writeTool({ name, description, parameters }: ToolDescription): ChatTool {
   const schema = { properties: {}, ...parameters, type: 'object' };
   return { type: 'function', function: { name, description, parameters: schema } };
+}
+
+/** Stand where a template wants another role: between two answers, and between results and what the user said then. */
+const BETWEEN_ANSWERS = '(go on)';
+const BEHIND_RESULTS = '(the results are noted)';
+
+/**
+ * For servers whose templates want user and assistant in turns, calls and results aside, and no user behind a result (C5):
+ * neighbouring user messages become one, placeholders stand where a role is missing.
+ */
+function alternateRoles(messages: readonly LaidMessage[]): LaidMessage[] {
+  const laid: LaidMessage[] = [];
+  let openCalls = 0;
+  for (const next of messages) {
+    const last = laid.at(-1);
+    if (next.message.role === 'user' && last?.message.role === 'user') {
+      laid[laid.length - 1] = mergeUsers(last, last.message, next, next.message);
+      continue;
+    }
+    // A round that is still open stays so: no answer may stand behind it.
+    if (next.message.role === 'user' && last?.message.role === 'tool' && openCalls === 0) {
+      laid.push(placeholder({ role: 'assistant', content: BEHIND_RESULTS }));
+    }
+    if (next.message.role === 'assistant' && last?.message.role === 'assistant') {
+      laid.push(placeholder({ role: 'user', content: BETWEEN_ANSWERS }));
+    }
+    if (next.message.role === 'assistant') openCalls = next.message.tool_calls?.length ?? 0;
+    if (next.message.role === 'tool') openCalls -= 1;
+    laid.push(next);
+  }
+  return laid;
+}
+
+function placeholder(message: ChatMessage): LaidMessage {
+  return { message, origins: [NO_ORIGIN] };
+}
+
+function mergeUsers(
+  first: LaidMessage,
+  { content: before }: ChatUserMessage,
+  second: LaidMessage,
+  { content: after }: ChatUserMessage,
+): LaidMessage {
+  return {
+    message: { role: 'user', content: [...partsOf(before), ...partsOf(after)] },
+    origins: [...first.origins, ...second.origins],
+  };
+}
+
+function partsOf(content: ChatUserMessage['content']): Exclude<ChatUserMessage['content'], string> {
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+}
+
+export interface LoopMessages {
+  readonly messages: readonly LaidMessage[];
+  /** messages that lost what their model thought */
+  readonly dropped: ReadonlySet<Origin>;
+}
+
+/**
+ * C7: an open model's thinking goes back inside the tool loop that it belongs to, and nowhere else. The loop is what the model
+ * did since the user last spoke; pictures of results, which only a user message may show, are no word of the user's.
+ */
+function keepReasoningInLoop(laid: readonly LaidMessage[]): LoopMessages {
+  const dropped = new Set<Origin>();
+  const start = laid.findLastIndex(
+    ({ message, isOfResults }, index) =>
+      message.role === 'user' && !(isOfResults === true && laid[index - 1]?.message.role === 'tool'),
+  );
+  const messages = laid.map((given, index) => {
+    if (index > start || given.message.role !== 'assistant') return given;
+    const message = dropReasoning(given.message);
+    if (message === given.message) return given;
+    for (const origin of given.origins) dropped.add(origin);
+    return { ...given, message };
+  });
+  return { messages, dropped };
 }

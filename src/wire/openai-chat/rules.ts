@@ -1,9 +1,9 @@
-import { runToEnd, type Sliced } from '../../domain/sliced.ts';
+import type { Sliced } from '../../domain/sliced.ts';
+import { findOpenable } from '../rules/body-view.ts';
 import { applyRules, type Breach, type RuleContext, type Rules } from '../rules/rule.ts';
 import { sharedRules } from '../rules/shared-rules.ts';
-import { findOpenable } from '../rules/view.ts';
 import type { Violation } from '../wire-request.ts';
-import { type ChatView, type ViewedChatMessage, viewChat } from './rules/view.ts';
+import { type ChatView, type ViewedChatMessage, viewChat } from './view.ts';
 
 const chatRules: Rules<ChatView> = {
   ...sharedRules,
@@ -17,11 +17,6 @@ const chatRules: Rules<ChatView> = {
 };
 
 /** The rules that a Chat Completions request breaks, in the order of the rules; none for one that its provider takes. */
-export function validateChat(body: unknown, context: RuleContext = {}): Violation[] {
-  return runToEnd(validateChatInSlices(body, context));
-}
-
-/** The same, in slices. */
 export function* validateChatInSlices(body: unknown, context: RuleContext = {}): Sliced<Violation[]> {
   return yield* applyRules(chatRules, yield* viewChat(body), context);
 }

@@ -2,7 +2,7 @@ import type { ModelAnswer } from '../../domain/model.ts';
 import { isMapping } from '../../domain/parse.ts';
 import type { RawItem } from '../../domain/raw-items.ts';
 import type { AnswerParts } from '../wire-request.ts';
-import { isOwnCall, joinOutputTexts } from './own-items.ts';
+import { isOwnCall, joinOutputTexts } from './layout.ts';
 
 /** What of a whole (accumulated) answer is read here; the SDK's `Response` is one. */
 export interface ResponsesAnswer {

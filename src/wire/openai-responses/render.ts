@@ -1,10 +1,9 @@
-import type { Message } from '../../domain/message.ts';
 import type { ToolDescription } from '../../domain/model.ts';
-import { mapInSlices, runToEnd, type Sliced } from '../../domain/sliced.ts';
-import { type ArrangedSystem, arrangeInSlices } from '../arrange.ts';
-import { NO_ORIGIN, type Origin, type Rendered, type WireRequest } from '../wire-request.ts';
+import { mapInSlices, type Sliced } from '../../domain/sliced.ts';
+import { type ArrangedSystem, arrangeInSlices, completeMarks } from '../arrange.ts';
+import { NO_ORIGIN, type Rendered, type WireRequest } from '../wire-request.ts';
 import type { ResponsesBody, ResponsesTool } from './body.ts';
-import { type LaidItem, layItems } from './items.ts';
+import { type LaidItem, layItems } from './layout.ts';
 
 export interface ResponsesOptions {
   /** the model reasons (true by default); one that does not refuses to be asked for its reasoning */
@@ -19,11 +18,6 @@ const MIN_OUTPUT_TOKENS = 16;
  * ours (R7), and reasoning comes back sealed (R6).
  * @throws orphan_result, duplicate_call where the messages are no history
  */
-export function renderResponses(request: WireRequest, options: ResponsesOptions = {}): Rendered<ResponsesBody> {
-  return runToEnd(renderResponsesInSlices(request, options));
-}
-
-/** The same, in slices. */
 export function* renderResponsesInSlices(
   request: WireRequest,
   { isReasoning = true }: ResponsesOptions = {},
@@ -34,7 +28,6 @@ export function* renderResponsesInSlices(
   yield;
   const laid = [...logged.map(writeLogged), ...items];
   const origins = yield* mapInSlices(laid, (one) => [...one.origins]);
-  const whole = [...altered].map((origin): [Origin, Message] => [origin, request.messages[origin] as Message]);
   return {
     body: {
       model: request.model,
@@ -45,12 +38,7 @@ export function* renderResponsesInSlices(
       store: false,
       ...(isReasoning ? { include: ['reasoning.encrypted_content' as const] } : {}),
     },
-    marks: {
-      ...arranged.marks,
-      replaced: new Map([...arranged.marks.replaced, ...whole]),
-      raw: withRaw,
-      origins,
-    },
+    marks: completeMarks(arranged, request, { altered, raw: withRaw, origins }),
   };
 }
 

@@ -2,8 +2,7 @@ import * as fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
 import { SECTIONS } from '../../../src/models/summarizer/sections.ts';
-import { renderTranscript } from '../../../src/models/summarizer/transcript.ts';
-import { splitTranscript } from '../../../src/models/summarizer/transcript-parts.ts';
+import { renderTranscript, splitTranscript } from '../../../src/models/summarizer/transcript.ts';
 import { type BpeTokenCounter, loadTokenCounter } from '../../../src/tokens/token-counter.ts';
 import { openWorld, prose, round, say } from './fixture.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readAnthropicAnswer } from '../../../src/wire/anthropic/answer.ts';
-import { readAnthropic } from '../../../src/wire/anthropic/read.ts';
 import { errorOf } from '../../domain/error-of.ts';
+import { readAnthropic } from './read.ts';
 
 describe("another's body", () => {
   const thinking = { type: 'thinking', thinking: 'hm', signature: 's=' };

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
 import type { AnthropicBody } from '../../../src/wire/anthropic/body.ts';
-import { readAnthropic } from '../../../src/wire/anthropic/read.ts';
-import { type AnthropicOptions, renderAnthropic } from '../../../src/wire/anthropic/render.ts';
+import { type AnthropicOptions } from '../../../src/wire/anthropic/render.ts';
 import { FIRST_TEXT } from '../../../src/wire/arrange.ts';
-import { EMPTY_TEXT } from '../../../src/wire/sent-parts.ts';
+import { EMPTY_TEXT } from '../../../src/wire/parts.ts';
 import type { WireRequest } from '../../../src/wire/wire-request.ts';
 import { calls, result, says, user } from '../messages.ts';
+import { renderAnthropic } from '../whole.ts';
+import { readAnthropic } from './read.ts';
 
 const MODEL = 'model-1';
 const ADAPTIVE = { type: 'adaptive' } as const;

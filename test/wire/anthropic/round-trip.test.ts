@@ -2,14 +2,14 @@ import type Anthropic from '@anthropic-ai/sdk';
 import * as fc from 'fast-check';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import type { AnthropicBody } from '../../../src/wire/anthropic/body.ts';
-import { readAnthropic } from '../../../src/wire/anthropic/read.ts';
-import { renderAnthropic } from '../../../src/wire/anthropic/render.ts';
 import type { WireRequest } from '../../../src/wire/wire-request.ts';
 import { countRuns } from '../../setup/count-runs.ts';
 import { histories } from '../histories.ts';
 import { sayRead, sayRequest } from '../round-trip.ts';
 import { hasTraces, readConversations } from '../traces.ts';
+import { renderAnthropic } from '../whole.ts';
 import { findFaults } from './faults.ts';
+import { readAnthropic } from './read.ts';
 
 const THINKING = { type: 'enabled', budget_tokens: 2_048 } as const;
 

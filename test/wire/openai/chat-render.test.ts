@@ -2,11 +2,12 @@ import { describe, expect, test } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
 import { FIRST_TEXT } from '../../../src/wire/arrange.ts';
 import type { ChatBody } from '../../../src/wire/openai-chat/body.ts';
-import { readChat } from '../../../src/wire/openai-chat/read.ts';
-import { type ChatOptions, renderChat } from '../../../src/wire/openai-chat/render.ts';
-import { EMPTY_TEXT } from '../../../src/wire/sent-parts.ts';
+import { type ChatOptions } from '../../../src/wire/openai-chat/render.ts';
+import { EMPTY_TEXT } from '../../../src/wire/parts.ts';
 import type { WireRequest } from '../../../src/wire/wire-request.ts';
 import { calls, result, says, user } from '../messages.ts';
+import { renderChat } from '../whole.ts';
+import { readChat } from './read-chat.ts';
 
 const MODEL = 'model-1';
 const PICTURE = 'data:image/png;base64,AAAA';

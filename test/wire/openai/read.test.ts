@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { readChat } from '../../../src/wire/openai-chat/read.ts';
-import { readResponses } from '../../../src/wire/openai-responses/read.ts';
 import { errorOf } from '../../domain/error-of.ts';
+import { readChat } from './read-chat.ts';
+import { readResponses } from './read-responses.ts';
 
 const PICTURE = 'data:image/png;base64,AAAA';
 

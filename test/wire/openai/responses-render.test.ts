@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
 import type { RawItem } from '../../../src/domain/raw-items.ts';
-import { readResponses } from '../../../src/wire/openai-responses/read.ts';
-import { type ResponsesOptions, renderResponses } from '../../../src/wire/openai-responses/render.ts';
-import { validateResponses } from '../../../src/wire/openai-responses/rules.ts';
-import { EMPTY_TEXT } from '../../../src/wire/sent-parts.ts';
+import { type ResponsesOptions } from '../../../src/wire/openai-responses/render.ts';
+import { EMPTY_TEXT } from '../../../src/wire/parts.ts';
 import type { WireRequest } from '../../../src/wire/wire-request.ts';
 import { calls, result, says, user } from '../messages.ts';
+import { renderResponses, validateResponses } from '../whole.ts';
+import { readResponses } from './read-responses.ts';
 
 const MODEL = 'model-1';
 

@@ -2,18 +2,16 @@ import * as fc from 'fast-check';
 import type OpenAI from 'openai';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import type { ChatBody } from '../../../src/wire/openai-chat/body.ts';
-import { readChat } from '../../../src/wire/openai-chat/read.ts';
-import { renderChat } from '../../../src/wire/openai-chat/render.ts';
-import { validateChat } from '../../../src/wire/openai-chat/rules.ts';
 import type { ResponsesBody } from '../../../src/wire/openai-responses/body.ts';
-import { readResponses } from '../../../src/wire/openai-responses/read.ts';
-import { renderResponses } from '../../../src/wire/openai-responses/render.ts';
-import { validateResponses } from '../../../src/wire/openai-responses/rules.ts';
-import type { Rendered, Violation, WireMessages, WireRequest } from '../../../src/wire/wire-request.ts';
+import type { Rendered, Violation, WireRequest } from '../../../src/wire/wire-request.ts';
 import { countRuns } from '../../setup/count-runs.ts';
 import { histories } from '../histories.ts';
+import type { WireMessages } from '../restore-messages.ts';
 import { sayRead, sayRequest } from '../round-trip.ts';
 import { hasTraces, readConversations } from '../traces.ts';
+import { renderChat, renderResponses, validateChat, validateResponses } from '../whole.ts';
+import { readChat } from './read-chat.ts';
+import { readResponses } from './read-responses.ts';
 
 interface Form {
   readonly name: string;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { validateAnthropic } from '../../../src/wire/anthropic/rules.ts';
+import { validateAnthropic } from '../whole.ts';
 import { type BrokenCase, garbage, nameViolations } from './broken.ts';
 
 const text = (said: string, more: object = {}) => ({ type: 'text', text: said, ...more });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { validateChat } from '../../../src/wire/openai-chat/rules.ts';
+import { validateChat } from '../whole.ts';
 import { type BrokenCase, garbage, nameViolations } from './broken.ts';
 
 const system = { role: 'system', content: 'Be brief.' };

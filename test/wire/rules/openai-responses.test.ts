@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { validateResponses } from '../../../src/wire/openai-responses/rules.ts';
+import { validateResponses } from '../whole.ts';
 import { type BrokenCase, garbage, nameViolations } from './broken.ts';
 
 const ask = { role: 'user', content: 'Read it.' };

@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
 import { runToEnd } from '../../../src/domain/sliced.ts';
-import { checkOpenRound } from '../../../src/wire/rules/open-round.ts';
-import { checkOrder } from '../../../src/wire/rules/order.ts';
-import { checkThinking } from '../../../src/wire/rules/thinking.ts';
+import { checkOpenRound, checkOrder, checkThinking } from '../../../src/wire/rules/version-checks.ts';
 import type { Marks } from '../../../src/wire/wire-request.ts';
 import { nameViolations } from './broken.ts';
 

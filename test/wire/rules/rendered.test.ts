@@ -4,14 +4,12 @@ import { adoptMessages } from '../../../src/domain/history.ts';
 import type { Message } from '../../../src/domain/message.ts';
 import { WIRE_FORMATS, type WireFormat } from '../../../src/domain/raw-items.ts';
 import { runToEnd } from '../../../src/domain/sliced.ts';
-import { renderAnthropic } from '../../../src/wire/anthropic/render.ts';
-import { validateAnthropic } from '../../../src/wire/anthropic/rules.ts';
 import { wireFormats } from '../../../src/wire/formats.ts';
-import { checkOrder } from '../../../src/wire/rules/order.ts';
-import { checkThinking } from '../../../src/wire/rules/thinking.ts';
+import { checkOrder, checkThinking } from '../../../src/wire/rules/version-checks.ts';
 import { countRuns } from '../../setup/count-runs.ts';
 import { histories, isOpenAtEndOnly } from '../histories.ts';
 import { hasTraces, readConversations } from '../traces.ts';
+import { renderAnthropic, validateAnthropic } from '../whole.ts';
 import { nameViolations } from './broken.ts';
 import { mutations, sitesOf } from './mutations.ts';
 
