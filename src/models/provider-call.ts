@@ -5,13 +5,13 @@ import { ModelError, type ModelProfile, type ModelRequest } from '../domain/mode
 import { upperBoundTokens } from '../domain/size.ts';
 import type { Sliced } from '../domain/sliced.ts';
 import { eventLoopShare } from '../tokens/event-loop-share.ts';
-import { describeForm } from '../wire/request-outline.ts';
+import { outlineRequest } from '../wire/request-outline.ts';
 import type { RuleContext } from '../wire/rules/rule.ts';
 import type { Rendered, Violation, WireRequest } from '../wire/wire-request.ts';
 
 /**
- * A request of ours as the renderers take it. The answer may have all that the window has left by the upper bound of our count,
- * and never less than is reserved for one: the bound stands above what the provider will count.
+ * Turns a request into the renderers' form. The output cap is what the window has left by our upper bound. It is never
+ * below the reserve, because the bound exceeds the provider's count.
  */
 export function toWireRequest(request: ModelRequest, { id, ...profile }: ModelProfile): WireRequest {
   const { system, tools, messages, version, tokens } = request;
@@ -27,28 +27,28 @@ export function toWireRequest(request: ModelRequest, { id, ...profile }: ModelPr
   };
 }
 
-/** What of the provider's caps a body is held to before it is sent. */
+/** Limits of the provider that a body is checked against. */
 export function sizeContext({ maxRequestBytes }: ModelProfile): RuleContext {
   return maxRequestBytes === undefined ? {} : { maxBytes: maxRequestBytes };
 }
 
-/** What its error is told by. */
+/** Facts about a call that its error report needs. */
 export interface FailedCall {
   readonly signal: AbortSignal;
-  /** the request's form, for a refusal of it */
+  /** Describes the request's structure for a refusal of it. */
   readonly describe: (refusal: string) => string;
 }
 
-/** What goes with a body to every provider. */
+/** Options of every provider call. */
 export interface CallOptions {
   readonly signal: AbortSignal;
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /**
- * Whoever is between us and the model may answer a repeated request from the first one's answer. The key names the step and
- * the very body, since a step that is sent again after a pass is another request; hashed, since a conversation's id may hold
- * what no header takes. As a header: the clients' own option sends none.
+ * A proxy or provider may answer a repeated request from its cache. The key covers the step and the body, because a
+ * step that is sent again after a pass is another request. The key is hashed, because a conversation id may hold
+ * characters that headers refuse. It is sent as a header, because the SDKs' own option does not send it.
  */
 export function callOptions({ idempotencyKey, signal }: ModelRequest, body: object): CallOptions {
   const key = createHash('sha256').update(JSON.stringify([idempotencyKey, body]));
@@ -56,12 +56,12 @@ export function callOptions({ idempotencyKey, signal }: ModelRequest, body: obje
 }
 
 export interface CheckedBody<Body> extends Rendered<Body> {
-  /** Outline of the body for an error report: roles, kinds, ids and sizes. */
+  /** Describes the body's structure: roles, types, ids and sizes. */
   readonly describe: (refusal: string) => string;
 }
 
 /**
- * Renders a body and checks it by the rules of its format, so that a request that would be refused costs nothing.
+ * Renders a body and checks it by the rules of its format, so that a request that would be refused is not sent.
  * @throws ModelError
  */
 export async function renderChecked<Body>(
@@ -70,15 +70,12 @@ export async function renderChecked<Body>(
 ): Promise<CheckedBody<Body>> {
   const rendered = await eventLoopShare.run(rendering);
   const { body } = rendered;
-  const describe = (refusal: string): string => describeForm(body, refusal);
+  const describe = (refusal: string): string => outlineRequest(body, refusal);
   checkBody(await eventLoopShare.run(validate(body)), describe);
   return { ...rendered, describe };
 }
 
-/**
- * Refuses a body that its provider would refuse, before it costs a request.
- * @throws ModelError
- */
+/** @throws ModelError for the first violation */
 function checkBody(violations: readonly Violation[], describe: (refusal: string) => string): void {
   const [first] = violations;
   if (first === undefined) return;
@@ -88,31 +85,31 @@ function checkBody(violations: readonly Violation[], describe: (refusal: string)
   throw new ModelError('invalid', `breaks ${rules} at ${place}`, { code: rules, form: describe(first.path) });
 }
 
-/** The step has its own deadline; a client's would end long answers. */
+/** Timeout of the SDK clients. The step has its own deadline, and a shorter timeout would end long answers. */
 const NEVER_MS = 2_147_483_647;
 
-/** Node's own ends a connection that is silent for five minutes, and a model may think for longer. */
+/** Node's default agent ends a connection after five silent minutes. A model may think for longer. */
 export function openAgent(): Agent {
   return new Agent({ headersTimeout: 0, bodyTimeout: 0 });
 }
 
 /**
- * Of the agent's own package, since Node brings an undici of another version. It takes what Node's takes: the types, which
- * Node has in a package of their own, differ by methods of iterators alone.
+ * The `fetch` of the agent's own undici, because Node bundles another version. The cast is safe: the types differ only
+ * in iterator methods.
  */
 const fetch = undiciFetch as unknown as typeof globalThis.fetch;
 
 /**
- * What the clients of all providers have in common. Retries are the turn's: each is in its record, and gives its slot back
- * while it waits.
+ * Options of every SDK client. The SDKs do not retry: the turn retries, records each attempt, and frees its slot while
+ * it waits.
  */
 export function commonOptions(dispatcher: Dispatcher) {
   return { maxRetries: 0, logLevel: 'off', timeout: NEVER_MS, fetch, fetchOptions: { dispatcher } } as const;
 }
 
 /**
- * The clients put the headers of a variable of theirs (`ANTHROPIC_CUSTOM_HEADERS`, `OPENAI_CUSTOM_HEADERS`) on each request,
- * over our key as well, and have no option against it.
+ * Drops the headers that an SDK reads from the environment (`ANTHROPIC_CUSTOM_HEADERS`, `OPENAI_CUSTOM_HEADERS`). They
+ * would replace our key, and no option turns them off.
  */
 export function dropForeignHeaders<Client extends object>(client: Client): Client {
   const { _options: options } = client as { readonly _options?: { defaultHeaders?: unknown } };

@@ -17,7 +17,7 @@ import {
   type WireRequest,
 } from './wire-request.ts';
 
-/** Goes first where the first message would be another's: a request has to open with a user message (X5). */
+/** First message of a request that would start with another role (X5). */
 export const FIRST_TEXT = '(earlier messages are not shown)';
 
 export interface ArrangedSystem {
@@ -25,27 +25,30 @@ export interface ArrangedSystem {
   readonly text: string;
 }
 
-/** A request in the order and form that every format shares. What is left to a format: roles, blocks, merges. */
+/** A request in the order and form that all formats share. The format adds roles, blocks and merges. */
 export interface ArrangedRequest {
-  /** the agent's prompt and the log's system messages, which no format takes in the middle */
+  /** The agent's prompt and the system messages of the log. No format takes system messages in the middle. */
   readonly system: readonly ArrangedSystem[];
-  /** with a stub for each that is gone while calls of it remain (X6, `describeTools`) */
+  /** Tools of the agent, and stubs for called tools that no longer exist (X6). */
   readonly tools: readonly ToolDescription[];
   readonly items: readonly ArrangedItem[];
-  /** all but the origins of the blocks, which are the format's own */
+  /** All marks except the origins of blocks, which each format sets. */
   readonly marks: Omit<Marks, 'origins'>;
 }
 
 /**
- * Arranges a request's messages: system messages in front, each round's results directly behind their call (X10), nothing
- * empty (X3), a user message first (X5), every tool named (X6), legal call ids.
- * @throws orphan_result, duplicate_call where the messages are no history
+ * Arranges the messages of a request:
+ * - system messages first, then a user message (X5)
+ * - each round's results directly behind their call (X10)
+ * - no empty content (X3)
+ * - every called tool described (X6)
+ * - legal call ids
+ * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
 export function arrangeRequest(request: WireRequest, format: WireFormat): ArrangedRequest {
   return runToEnd(arrangeInSlices(request, format));
 }
 
-/** The same, in slices. */
 export function* arrangeInSlices(request: WireRequest, format: WireFormat): Sliced<ArrangedRequest> {
   const { messages, model, version } = request;
   const order = (yield* groupInSlices(messages)).flatMap(({ positions }) => positions);
@@ -80,7 +83,7 @@ export function* arrangeInSlices(request: WireRequest, format: WireFormat): Slic
   return { system, tools, items, marks: { format, callIds: ids.map, replaced, raw, stubs, system: origins, prefix } };
 }
 
-/** Completes the marks of a request by what its format did to the messages. */
+/** Completes the marks with what the format changed. */
 export function completeMarks(
   { marks }: ArrangedRequest,
   { messages }: Pick<WireRequest, 'messages'>,
@@ -99,7 +102,7 @@ function arrangeSystem({ system, messages }: WireRequest): ArrangedSystem[] {
   return [...prompt, ...logged];
 }
 
-/** What a message's place in its request decides. */
+/** Facts about a request that its messages depend on. */
 export interface Surroundings {
   readonly ids: CallIds;
   readonly nameOf: SentTools['nameOf'];
@@ -108,11 +111,11 @@ export interface Surroundings {
 
 export interface ArrangedMessage {
   readonly item: ArrangedItem;
-  /** the item says all that the message says; otherwise it has to be kept beside it, to be told again */
+  /** The item holds everything in the message. Otherwise the marks keep the whole message. */
   readonly isExact: boolean;
 }
 
-/** One message that is no system message, as every format sends it. */
+/** Arranges one message that is not a system message. */
 function arrangeMessage(message: Message, origin: Origin, surroundings: Surroundings): ArrangedMessage {
   switch (message.role) {
     case 'assistant':
@@ -138,7 +141,7 @@ function textOfSummary({ content, summary }: Message): string {
   return sendText(summary === undefined ? content : renderSummary(content, summary));
 }
 
-/** Text only: no format takes anything else from a model. */
+/** Sends text only: no format takes other parts from a model. */
 function arrangeAssistant(message: Message, origin: Origin, { ids, nameOf, binding }: Surroundings): ArrangedMessage {
   const { content, toolCalls = [], parts = [] } = message;
   const calls = toolCalls.map((call) => arrangeCall(call, ids, nameOf));
@@ -156,7 +159,7 @@ function arrangeCall(call: ToolCall, ids: CallIds, nameOf: SentTools['nameOf']):
   return { id: ids.sentOf(call.id) ?? call.id, name: nameOf(call.name), ...readCallArguments(call) };
 }
 
-/** A raw item names the provider's id: where another is sent, the item cannot be told from it. */
+/** A raw item holds the provider's id. If another id is sent, the original cannot be restored from the item. */
 function isSameCall(sent: WireCall, call: ToolCall, isRaw: boolean): boolean {
   const isSameId = !isRaw || sent.id === (call.providerId ?? call.id);
   const isSameInput = sent.arguments === call.arguments && !hasBigNumber(call.arguments);

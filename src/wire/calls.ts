@@ -1,22 +1,24 @@
 import type { Message, ToolCall } from '../domain/message.ts';
 import type { WireFormat } from '../domain/raw-items.ts';
 
-/** Stands for arguments that are no JSON object: the model reads back what it wrote, and the request stays legal. */
+/** Key for arguments that are not a JSON object. The model reads back what it wrote, and the request stays legal. */
 const INVALID_KEY = 'invalid_arguments';
 
-/** A surrogate, escaped or not: only then can the parsed strings hold a lone one. */
+/** A surrogate, escaped or not. Without one, no parsed string can hold a lone surrogate. */
 const SURROGATE = /\\u[dD][89a-fA-F]|[\ud800-\udfff]/;
 
-/** Digits, or an exponent, that may be beyond what a double holds. */
+/** Digits or an exponent that may exceed the range of a double. */
 const BIG_NUMBER = /\d{16}|[eE]\+?\d{3}/;
 
 export interface CallArguments {
-  /** numbers that a double would change stand in it as text */
+  /** Parsed arguments. Numbers that a double would change are strings. */
   readonly input: Readonly<Record<string, unknown>>;
   readonly arguments: string;
 }
 
-/** Arguments as a JSON object of well-formed text, whatever the model wrote (X7, X8). Its own text is kept where it is one. */
+/**
+ * Reads arguments as a JSON object of well-formed text, whatever the model wrote (X7, X8). Valid text is kept as it is.
+ */
 export function readCallArguments(call: Pick<ToolCall, 'arguments'>): CallArguments {
   const text = call.arguments;
   const given = parseObject(text);
@@ -29,14 +31,14 @@ export function readCallArguments(call: Pick<ToolCall, 'arguments'>): CallArgume
   return { input, arguments: isWellFormed && text.isWellFormed() ? text : JSON.stringify(input) };
 }
 
-/** Whether arguments hold a number that a double would change: an id of 20 digits would name another thing. */
+/** Tells whether a double would change a number in the arguments. A 20-digit id would name something else. */
 export function hasBigNumber(text: string): boolean {
   return BIG_NUMBER.test(text) && parseObject(text) !== undefined && mendInput(text).hasBigNumber;
 }
 
 interface MendedInput {
   readonly input: Record<string, unknown>;
-  /** no string in it had to change */
+  /** No string had to change. */
   readonly isWellFormed: boolean;
   readonly hasBigNumber: boolean;
 }
@@ -57,7 +59,7 @@ function mendInput(text: string): MendedInput {
   return { input, ...found };
 }
 
-/** A fraction longer than a double's is as near as the tool would read it; a whole number is another. */
+/** Only whole numbers count as changed. A rounded fraction is what the tool would read too. */
 function isChanged(value: number, source: string): boolean {
   return !Number.isFinite(value) || (/^-?\d+$/.test(source) && BigInt(value) !== BigInt(source));
 }
@@ -72,7 +74,7 @@ function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Ids that a format takes. Anthropic's rule is its own; the others are what their servers are known to accept. */
+/** Legal ids of each format. Anthropic documents its rule. The others are what servers are known to accept. */
 const LEGAL_IDS: Readonly<Record<WireFormat, RegExp>> = {
   anthropic: /^[a-zA-Z0-9_-]{1,64}$/,
   'openai-chat': /^[\x21-\x7e]{1,40}$/,
@@ -80,16 +82,18 @@ const LEGAL_IDS: Readonly<Record<WireFormat, RegExp>> = {
 };
 
 /**
- * Ids of calls as they are sent. The provider's own wins, since what it signed may name it; where it is not legal or stands
- * twice in the request, the log's; where that is not free either, one made from it.
+ * Chooses the id under which each call is sent. The first free and legal one wins:
+ * 1. The provider's id, because signed items may refer to it.
+ * 2. The id in the log.
+ * 3. A new id derived from it.
  */
 export class CallIds {
   readonly #legal: RegExp;
-  /** sent → ours */
+  /** Sent id → id in the log. */
   readonly #ours = new Map<string, string>();
-  /** ours → sent */
+  /** Id in the log → sent id. */
   readonly #sent = new Map<string, string>();
-  /** the last number that was tried behind a stem: 10,000 ids with one stem would otherwise try 50,000,000 */
+  /** Last number tried for a stem. Without it, 10,000 ids with one stem would take 50,000,000 attempts. */
   readonly #numbers = new Map<string, number>();
 
   constructor(messages: readonly Message[], format: WireFormat) {
@@ -97,12 +101,11 @@ export class CallIds {
     for (const { toolCalls = [] } of messages) for (const call of toolCalls) this.#choose(call);
   }
 
-  /** sent → ours */
   get map(): ReadonlyMap<string, string> {
     return this.#ours;
   }
 
-  /** The id under which a call of ours is sent; undefined for a call that the messages do not make. */
+  /** Sent id of a call, or undefined if no message makes that call. */
   sentOf(id: string): string | undefined {
     return this.#sent.get(id);
   }

@@ -9,27 +9,24 @@ import { validateResponsesInSlices } from './openai-responses/rules.ts';
 import type { RuleContext } from './rules/rule.ts';
 import type { Rendered, Violation, WireRequest } from './wire-request.ts';
 
-/** A format's own functions. */
 interface FormatFunctions {
   readonly render: (request: WireRequest, options?: object) => Sliced<Rendered<unknown>>;
   readonly validate: (body: unknown, context?: RuleContext, options?: object) => Sliced<Violation[]>;
 }
 
-/** What can be done with a format without knowing which one it is. */
+/** Operations on a format chosen at run time. */
 export interface WireFormatTools {
   /**
-   * @param options the format's own, as the model's adapter put them in its profile
-   * @throws orphan_result, duplicate_call where the messages are no history
+   * @param options options of the format, from the model's profile
+   * @throws orphan_result or duplicate_call if the messages are not a valid history
    */
   readonly render: (request: WireRequest, options?: object) => Rendered<unknown>;
-  /** the same, in slices */
   readonly renderInSlices: FormatFunctions['render'];
   /**
-   * Takes a body of any shape, and never throws: what is no request breaks rules too.
-   * @param options the ones that it was rendered with
+   * Takes a body of any shape and never throws. A value that is not a request breaks rules too.
+   * @param options options that the body was rendered with
    */
   readonly validate: (body: unknown, context?: RuleContext, options?: object) => Violation[];
-  /** the same, in slices */
   readonly validateInSlices: FormatFunctions['validate'];
 }
 

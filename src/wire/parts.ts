@@ -1,26 +1,29 @@
 import type { Message } from '../domain/message.ts';
 import { type Part, readParts } from '../domain/parts.ts';
 
-/** Stands for a text that is empty or blank: providers refuse it (X3). */
+/** Placeholder for an empty or blank text, which providers refuse (X3). */
 export const EMPTY_TEXT = '(empty)';
 
-/** A part that every provider knows how to read. */
+/** A part that every provider takes. */
 export type SentPart = Exclude<Part, { kind: 'other' }>;
 
-/** Pictures that all of them take. */
+/** Picture types that every provider takes. */
 const MEDIA_TYPES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
 
-/** What a provider fetches. */
+/** URLs that providers fetch. */
 const WEB_URL = /^https?:\/\/./i;
 
 export interface SentParts {
-  /** at least one; no text is blank */
+  /** At least one part. No text is blank. */
   readonly parts: readonly SentPart[];
-  /** the parts are the message's own, so that it can be told from them */
+  /** The parts are those of the message, unchanged. */
   readonly isExact: boolean;
 }
 
-/** What of a message can be sent: no blank text (X3), no lone surrogate (X8), a line of text for what no provider takes. */
+/**
+ * Returns the parts that can be sent. Blank texts (X3) are dropped, lone surrogates (X8) replaced, and unsupported
+ * parts become a line of text.
+ */
 export function sendParts(message: Pick<Message, 'content' | 'parts'>): SentParts {
   const given = readParts(message);
   const parts = given.filter((part) => part.kind !== 'text' || !isBlank(part.text)).map(sendPart);
@@ -28,7 +31,7 @@ export function sendParts(message: Pick<Message, 'content' | 'parts'>): SentPart
   return { parts, isExact: parts.length === given.length && parts.every((part, index) => part === given[index]) };
 }
 
-/** A text as it can be sent; never blank. */
+/** Returns a text that is well-formed and not blank. */
 export function sendText(text: string): string {
   return isBlank(text) ? EMPTY_TEXT : text.toWellFormed();
 }
@@ -37,7 +40,7 @@ export function textPart(text: string): SentPart {
   return { kind: 'text', text };
 }
 
-/** Whether a provider's own items have the text of a message. A blank text was sent as the placeholder. */
+/** Tells whether a provider's own items have the text of a message. A blank text is sent as the placeholder. */
 export function isTextOf(said: string, text: string): boolean {
   return isBlank(said) ? text === '' || text === EMPTY_TEXT : text === said;
 }

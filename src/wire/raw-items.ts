@@ -1,20 +1,20 @@
 import type { Message } from '../domain/message.ts';
 import { type RawItem, type RawItems, readRawItems, type WireFormat } from '../domain/raw-items.ts';
 
-/** Items that hold what a model thought, by the provider's own type. */
+/** Types of items that hold a model's thinking. */
 const THINKING_TYPES: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking', 'reasoning']);
 
 export function isThinking(item: { readonly type?: unknown }): boolean {
   return THINKING_TYPES.has(item.type);
 }
 
-/** How many items of thinking came with a message in this format, whichever model wrote them. */
+/** Number of thinking items of a message in this format, from any model. */
 export function countThoughts(message: Message, format: WireFormat): number {
   const raw = readRawItems(message);
   return raw?.format === format ? raw.items.filter(isThinking).length : 0;
 }
 
-/** What a request sends before a message, as far as thinking is bound to it. */
+/** Facts about a request that thinking is bound to. */
 export interface Binding {
   readonly format: WireFormat;
   readonly model: string;
@@ -23,10 +23,9 @@ export interface Binding {
 }
 
 /**
- * The items of a message that this request may send back. Another format's or another model's are dropped whole (R6).
- * Thinking is bound to all that was sent before it (A8): what was written under another version than the one that is sent
- * goes, the rest of the message stays. Stricter than an edit's position would ask for, and right whatever was appended
- * while a pass ran.
+ * Returns the raw items that this request may send back. Items of another format or model are dropped (R6). Thinking is
+ * bound to everything before it (A8), so thinking of another version is dropped and the rest is kept. Comparing
+ * versions drops more than comparing positions would, but stays correct while a pass runs.
  */
 export function keptRawItems(message: Message, binding: Binding): readonly RawItem[] | undefined {
   const raw = readRawItems(message);
@@ -34,7 +33,7 @@ export function keptRawItems(message: Message, binding: Binding): readonly RawIt
   return holdsUnder(raw, binding) ? raw.items : raw.items.filter((item) => !isThinking(item));
 }
 
-/** What was not recorded cannot have changed: a log that was imported, a format that binds to no prefix. */
+/** Facts that were not recorded count as unchanged: an imported log, a format without a prefix. */
 function holdsUnder(raw: RawItems, { version, prefix }: Binding): boolean {
   const isSameVersion = version === undefined || raw.version === undefined || raw.version === version;
   return isSameVersion && (raw.prefix === undefined || raw.prefix === prefix);

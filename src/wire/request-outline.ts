@@ -1,6 +1,6 @@
 import { isMapping } from '../domain/parse.ts';
 
-/** Fields that say what an item is, and nothing of what was said. */
+/** Keys whose values describe an item without its contents. */
 const FORM_KEYS: ReadonlySet<string> = new Set([
   'type',
   'role',
@@ -13,18 +13,18 @@ const FORM_KEYS: ReadonlySet<string> = new Set([
   'status',
   'media_type',
 ]);
-/** The two lists that a request's messages stand in: Anthropic and Chat, Responses. */
+/** Lists of messages: `messages` in Anthropic and Chat, `input` in Responses. */
 const LISTS = ['messages', 'input'] as const;
 const NEIGHBOURS = 2;
 const SHOWN_WITHOUT_PLACE = 6;
 const MAX_CHARS = 8_000;
 
 /**
- * A refused request's form as JSON: roles, kinds, ids and sizes, no contents. Cut to the neighbours of the message that the
- * refusal names, or to the last ones where it names none: the least that shows the refusal again.
- * @param refusal the provider's words, or the path of a rule that is broken
+ * Describes a refused request as JSON: roles, types, ids and sizes, without contents. Only the neighbours of the
+ * message that the refusal names are shown, or the last messages if it names none.
+ * @param refusal the provider's message, or the path of a violation
  */
-export function describeForm(body: unknown, refusal: string): string {
+export function outlineRequest(body: unknown, refusal: string): string {
   if (!isMapping(body)) return JSON.stringify(sizeOf(body));
   const form = Object.entries(body).map(([key, value]): [string, unknown] => {
     const isList = LISTS.some((list) => list === key);
@@ -45,7 +45,7 @@ function formOf(value: unknown, key: string): unknown {
   if (typeof value === 'string') return FORM_KEYS.has(key) ? value : sizeOf(value);
   if (Array.isArray(value)) return value.map((item) => formOf(item, ''));
   if (!isMapping(value)) return value;
-  // Arguments and schemas are somebody's words, keys included.
+  // Arguments and schemas are contents, including their keys.
   if (key === 'input' || key === 'parameters' || key === 'input_schema') return sizeOf(value);
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, formOf(inner, name)]));
 }

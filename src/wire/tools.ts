@@ -5,30 +5,31 @@ import type { WireFormat } from '../domain/raw-items.ts';
 import { type Binding, countThoughts, isThinking, keptRawItems } from './raw-items.ts';
 import type { Origin, WireRequest } from './wire-request.ts';
 
-/** Tool names that every provider takes. */
+/** Characters that some provider refuses in tool names. */
 const ILLEGAL_IN_NAMES = /[^a-zA-Z0-9_-]/g;
 const MAX_NAME_LENGTH = 64;
 
-/** Tools of one request, the least that a provider takes. */
+/** Most tools of one request. OpenAI has the smallest limit. */
 export const OPENAI_MAX_TOOLS = 128;
 
-/** Names that get a stub of their own; those that came later share one. */
+/** Names that get a stub of their own. Later names share one. */
 const MAX_OWN_STUBS = 15;
 const SHARED_STUB = 'unknown_tool';
 
 export interface SentTools {
   readonly tools: readonly ToolDescription[];
-  /** names of those that were put in */
+  /** Names of the added stubs. */
   readonly stubs: ReadonlySet<string>;
-  /** a call's name as it is sent */
+  /** Sent name of a tool. */
   readonly nameOf: (name: string) => string;
 }
 
 /**
- * The tools of a request, and a stub for each that is gone while calls of it remain: providers refuse tool blocks that no
- * tool names (X6). A name that the model made up is made legal; a registered one is never touched, since the model's answer
- * has to name it. Who came first has a stub of its own, so that no later name changes what an earlier call is sent as.
- * @param end of the messages whose calls get stubs: an index; absent: all of them
+ * Returns the tools of a request, and a stub for each called tool that no longer exists. Providers refuse calls of
+ * undescribed tools (X6). A name that the model invented is made legal. A registered name never changes, because the
+ * answer has to use it. The first names get stubs of their own, so that a later name never changes how an earlier call
+ * is sent.
+ * @param end number of messages whose calls get stubs. Default all.
  */
 function sendTools(tools: readonly ToolDescription[], messages: readonly Message[], end = messages.length): SentTools {
   const known = new Set(tools.map((tool) => tool.name));
@@ -59,21 +60,21 @@ function makeStub(name: string): ToolDescription {
 }
 
 export interface DescribedTools extends SentTools {
-  /** fingerprint of the system texts and of these tools (A8) */
+  /** Fingerprint of the system texts and of these tools (A8). */
   readonly prefix: string;
 }
 
 export interface ToolPlace {
   readonly format: WireFormat;
   readonly system: readonly string[];
-  /** origins of the messages as they are sent: results behind their call */
+  /** Origins in the order of sending: results behind their call. */
   readonly order: readonly Origin[];
 }
 
 /**
- * The tools of a request with their stubs. A stub that comes in the middle of a tool loop would stand before all that the model
- * thought in it, and cost it those thoughts (A7, A8): where thinking is bound to the tools, names that were made up since the
- * loop's first thought wait for theirs until the loop has ended. Their provider itself takes a name that nobody describes.
+ * Adds stubs to the tools of a request. Anthropic binds thinking to the tools (A7, A8). A stub added in the middle of a
+ * tool loop would drop the loop's thinking. Names first called after the loop's first thinking therefore get their stub
+ * when the loop has ended. Anthropic itself takes undescribed names.
  */
 export function describeTools(request: WireRequest, { format, system, order }: ToolPlace): DescribedTools {
   const { tools, messages, model, version } = request;
@@ -89,7 +90,7 @@ export function describeTools(request: WireRequest, { format, system, order }: T
   return all;
 }
 
-/** The assistant's messages since the user last spoke; what a user says behind results does not end the loop. */
+/** Origins of assistant messages since the last user message. User text behind results does not end the loop. */
 function findLoop(messages: readonly Message[], order: readonly Origin[]): Origin[] {
   let loop: Origin[] = [];
   let isBehindResults = false;
@@ -107,8 +108,8 @@ function keepsThought(message: Message, binding: Binding): boolean {
 }
 
 /**
- * Fingerprint of what stands before every message. Newer models bind their thinking to it as well (A8): an agent whose
- * prompt or tools changed keeps its version number, and must send no older thinking all the same.
+ * Fingerprint of the system texts and tools. Newer models bind their thinking to both (A8). An agent whose prompt or
+ * tools changed keeps its version number, but must not send older thinking.
  */
 function fingerprintPrefix(system: readonly string[], tools: readonly ToolDescription[]): string {
   return createHash('sha256')

@@ -124,8 +124,8 @@ describe('a stream is what the SDK makes of it', () => {
     const texts: string[] = [];
     const counts: unknown[] = [];
     const ours = await readMessageStream(await client.messages.create({ ...asked, stream: true }), {
-      tell: (text) => void texts.push(text),
-      tellUsage: (counted) => void counts.push(counted),
+      onText: (text) => void texts.push(text),
+      onUsage: (counted) => void counts.push(counted),
     });
     expect(counts.at(-1), 'told before the end').toEqual(ours.usage);
     expect(counts).toHaveLength(2);

@@ -34,7 +34,7 @@ it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)(
     const server = await serveRaw({ body: {} });
     await server[Symbol.asyncDispose]();
     const error = await failureOf(connect(format, server).generate(ask([{ role: 'user', content: 'Hi' }])));
-    expect(error).toMatchObject({ kind: 'retry', message: 'no whole answer' });
+    expect(error).toMatchObject({ kind: 'retry', message: 'the answer did not arrive completely' });
   },
 );
 

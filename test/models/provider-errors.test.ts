@@ -357,7 +357,7 @@ describe('Responses, in a stream', () => {
   it.each(Object.entries(responseFailures))('%s is %s', async (code, kind) => {
     const failed = await fail({ type: 'response.failed', response: { error: { code, message: 'No.' } } });
     expect(failed).toMatchObject({ kind, code });
-    expect(failed.message).not.toContain('no whole answer');
+    expect(failed.message).not.toContain('the answer did not arrive completely');
     expect(await fail({ type: 'error', code, message: 'No.' })).toMatchObject({ kind, code });
   });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Message } from '../../src/domain/message.ts';
 import { ModelError } from '../../src/domain/model.ts';
 import { WIRE_FORMATS } from '../../src/domain/raw-items.ts';
-import { codeFailures } from '../../src/models/answer-stream.ts';
+import { mapStreamErrors } from '../../src/models/answer-stream.ts';
 import { startProvider } from '../provider/provider.ts';
 import { ask, connect } from './fixture.ts';
 import { failureOf, serveRaw } from './raw-server.ts';
@@ -87,7 +87,7 @@ it.each(['openai-chat', 'openai-responses'] as const)(
 );
 
 describe('a stream that fails', () => {
-  const coded = new ModelError('retry', 'no whole answer');
+  const coded = new ModelError('retry', 'the answer did not arrive completely');
   const { signal } = new AbortController();
 
   async function* breakOff(): AsyncGenerator<number> {
@@ -98,7 +98,7 @@ describe('a stream that fails', () => {
   it('fails in our words where the provider or the network did', async () => {
     const read: number[] = [];
     const reading = (async () => {
-      for await (const event of codeFailures(breakOff(), signal, () => coded)) read.push(event);
+      for await (const event of mapStreamErrors(breakOff(), signal, () => coded)) read.push(event);
     })();
     await expect(reading).rejects.toBe(coded);
     expect(read).toEqual([1]);
@@ -107,7 +107,7 @@ describe('a stream that fails', () => {
   it('fails as it is where its reader has a bug', async () => {
     const bug = new TypeError('x is not a function');
     const reading = (async () => {
-      for await (const _ of codeFailures(breakOff(), signal, () => coded)) throw bug;
+      for await (const _ of mapStreamErrors(breakOff(), signal, () => coded)) throw bug;
     })();
     await expect(reading).rejects.toBe(bug);
   });
@@ -118,7 +118,7 @@ describe('a stream that fails', () => {
       yield await Promise.resolve(1);
     }
     const reading = (async () => {
-      for await (const _ of codeFailures(endQuietly(), stop.signal, () => coded))
+      for await (const _ of mapStreamErrors(endQuietly(), stop.signal, () => coded))
         stop.abort(new Error('the lease is lost'));
     })();
     await expect(reading).rejects.toThrow('the lease is lost');

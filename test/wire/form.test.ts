@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { describeForm } from '../../src/wire/request-outline.ts';
+import { outlineRequest } from '../../src/wire/request-outline.ts';
 
 const secret = 'the launch code is 4711';
 
@@ -20,7 +20,7 @@ function bodyOf(count: number) {
 
 describe('the form of a refused request', () => {
   test('keeps roles, kinds, ids and sizes, and no contents', () => {
-    const form = describeForm(bodyOf(4), 'no place');
+    const form = outlineRequest(bodyOf(4), 'no place');
     expect(form).not.toContain(secret);
     expect(JSON.parse(form)).toMatchObject({
       model: 'm',
@@ -50,19 +50,19 @@ describe('the form of a refused request', () => {
     (refusal) => {
       const list = refusal.includes('input') ? 'input' : 'messages';
       const { messages, ...rest } = bodyOf(20);
-      const form = JSON.parse(describeForm({ ...rest, [list]: messages }, refusal)) as Record<string, unknown>;
+      const form = JSON.parse(outlineRequest({ ...rest, [list]: messages }, refusal)) as Record<string, unknown>;
       expect(form[list]).toMatchObject({ of: 20, from: 8, items: { length: 5 } });
     },
   );
 
   test('is cut to the last ones where no place is named', () => {
-    expect(JSON.parse(describeForm(bodyOf(20), 'bad request'))).toMatchObject({
+    expect(JSON.parse(outlineRequest(bodyOf(20), 'bad request'))).toMatchObject({
       messages: { of: 20, from: 14, items: { length: 6 } },
     });
   });
 
   test.each([null, 'text', [1]])('of %j is its size', (body) => {
-    expect(describeForm(body, '')).not.toContain('text"text');
-    expect(JSON.parse(describeForm(body, ''))).toEqual(expect.any(String));
+    expect(outlineRequest(body, '')).not.toContain('text"text');
+    expect(JSON.parse(outlineRequest(body, ''))).toEqual(expect.any(String));
   });
 });

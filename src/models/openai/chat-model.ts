@@ -3,18 +3,18 @@ import { type Model, type ModelAnswer, ModelError, type ModelProfile, type Model
 import { readChatAnswer } from '../../wire/openai-chat/answer.ts';
 import { type ChatOptions, renderChatInSlices } from '../../wire/openai-chat/render.ts';
 import { validateChatInSlices } from '../../wire/openai-chat/rules.ts';
-import { codeFailures, tellEvents, tellTo, type WatchedRequest } from '../answer-stream.ts';
+import { mapStreamErrors, notifyEvents, textNotifier, type WatchedRequest } from '../answer-stream.ts';
 import { callOptions, renderChecked, sizeContext, toWireRequest } from '../provider-call.ts';
-import { codeOpenAiFailure, type OpenAiOptions, openOpenAiClient } from './client.ts';
+import { classifyOpenAiError, type OpenAiOptions, openOpenAiClient } from './client.ts';
 
 export type { ChatOptions };
 
 export interface ChatModelOptions extends OpenAiOptions {
-  /** what a compatible server wants otherwise */
+  /** Settings for a compatible server. */
   readonly chat?: ChatOptions;
 }
 
-/** A model of Chat Completions: OpenAI's own, and every server that speaks the same. */
+/** A model of Chat Completions, by OpenAI or a compatible server. */
 export function chatModel({ profile: given, chat = {}, ...connection }: ChatModelOptions): Model {
   const profile: ModelProfile = { ...given, format: 'openai-chat', renderOptions: chat };
   const client = openOpenAiClient(connection);
@@ -28,19 +28,19 @@ export function chatModel({ profile: given, chat = {}, ...connection }: ChatMode
       );
       const { signal, version } = request;
       const streamed = { ...body, stream: true as const, stream_options: { include_usage: true } };
-      const code = (error: unknown): ModelError => codeOpenAiFailure(error, { signal, describe });
+      const code = (error: unknown): ModelError => classifyOpenAiError(error, { signal, describe });
       const chunks = await client.chat.completions
         .create(streamed, callOptions(request, body))
         .catch((error: unknown) => Promise.reject(code(error)));
-      const events = codeFailures(tellEvents(chunks, request.onEvent), signal, code);
-      const answer = await readChatStream(events, tellTo(request.onText));
+      const events = mapStreamErrors(notifyEvents(chunks, request.onEvent), signal, code);
+      const answer = await readChatStream(events, textNotifier(request.onText));
       const raw = { format: 'openai-chat', model: profile.id, ...(version === undefined ? {} : { version }) };
       return finishAnswer(answer, raw);
     },
   };
 }
 
-/** @throws ModelError where the stream broke off, or brought something that is no answer */
+/** @throws ModelError if the stream broke off, or brought no answer */
 function finishAnswer({ message, finishReason, usage }: StreamedAnswer, raw: Record<string, unknown>): ModelAnswer {
   if (finishReason === null) throw new ModelError('retry', 'the answer broke off');
   const { items, end, ...said } = readChatAnswer({ finish_reason: finishReason, message });
@@ -52,7 +52,7 @@ function finishAnswer({ message, finishReason, usage }: StreamedAnswer, raw: Rec
   };
 }
 
-/** C7: the thinking of an open model goes back inside of its tool loop; any other stays with the provider. */
+/** C7: reasoning of an open model goes back inside its tool loop. Other reasoning stays with the provider. */
 function isThoughtKept({ tool_calls, ...message }: StreamedChatMessage): boolean {
   return tool_calls !== undefined && ('reasoning_content' in message || 'reasoning' in message);
 }
@@ -76,7 +76,7 @@ interface StreamedCall {
   id: string;
   readonly type: 'function';
   readonly function: { name: string; arguments: string };
-  /** the server's own, such as a signature that it wants to see again */
+  /** Fields of the server, such as a signature that it requires back. */
   readonly [field: string]: unknown;
 }
 
@@ -89,19 +89,19 @@ export interface StreamedChatMessage {
 
 export interface StreamedAnswer {
   readonly message: StreamedChatMessage;
-  /** null: the stream broke off */
+  /** Null if the stream broke off. */
   readonly finishReason: string | null;
   readonly usage: OpenAI.CompletionUsage | undefined;
 }
 
 /**
- * A streamed answer, whole. Put together here: the client's own helper keeps only the last piece of an open model's
- * `reasoning_content`, and trusts the numbers that a compatible server gives its calls.
- * @param tell is told the text as it comes
+ * Assembles a streamed answer. The SDK's helper is not used: it keeps only the last piece of `reasoning_content`, and
+ * trusts the call indexes of compatible servers.
+ * @param onText called with each piece of text
  */
 async function readChatStream(
   chunks: AsyncIterable<OpenAI.ChatCompletionChunk>,
-  tell: (piece: string) => void,
+  onText: (piece: string) => void,
 ): Promise<StreamedAnswer> {
   const fields: Record<string, unknown> = {};
   const calls: OpenCall[] = [];
@@ -114,9 +114,9 @@ async function readChatStream(
     finishReason = choice.finish_reason ?? finishReason;
     const { tool_calls, role: _, ...said } = choice.delta ?? {};
     addFields(fields, said);
-    // A refusal's own words are the text where there is no other.
+    // A refusal's words are the text if there is no other.
     const text = isEmpty(fields['content']) ? said.refusal : said.content;
-    if (typeof text === 'string') tell(text);
+    if (typeof text === 'string') onText(text);
     for (const delta of tool_calls ?? []) addToCall(calls, delta);
   }
   const made = calls.map(({ call }) => call);
@@ -124,7 +124,7 @@ async function readChatStream(
     role: 'assistant',
     content: null,
     ...fields,
-    // Every stream begins with an empty text, which would stand in a refusal's place.
+    // Every stream starts with an empty text, which would hide a refusal.
     ...(isEmpty(fields['content']) && !isEmpty(fields['refusal']) ? { content: null } : {}),
     ...(made.length === 0 ? {} : { tool_calls: made }),
   };
@@ -135,7 +135,9 @@ function isEmpty(text: unknown): boolean {
   return typeof text !== 'string' || text === '';
 }
 
-/** Texts go on; an object is said at once. Lists that come in pieces have no known way to be joined, and may stay away (C7). */
+/**
+ * Strings are appended, objects replaced. Lists are dropped, because no way to join their pieces is documented (C7).
+ */
 function addFields(fields: Record<string, unknown>, said: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(said)) {
     const before = fields[name];
@@ -155,14 +157,14 @@ function addToCall(calls: OpenCall[], { index, id, type: _, function: said, ...o
   const call = findCall(calls, { number, id, name }) ?? startCall(calls, number);
   Object.assign(call, own);
   call.id ||= id ?? '';
-  // Some servers say the whole name with every piece.
+  // Some servers repeat the whole name with every piece.
   if (name !== call.function.name) call.function.name += name;
   call.function.arguments += said?.arguments ?? '';
 }
 
 /**
- * The call that a piece goes on with; undefined where it begins one. Compatible servers number no calls, or give all of a
- * batch the same number: another id beside a name is another call.
+ * Returns the call that a piece continues, or undefined if the piece starts one. Compatible servers send no index, or
+ * one index for a whole batch. A piece with a name and a new id starts a new call.
  */
 function findCall(
   calls: readonly OpenCall[],

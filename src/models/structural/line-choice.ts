@@ -2,28 +2,28 @@ import { type Line, type OutlineSection, sectionNames } from './outline.ts';
 
 /** A line that may be chosen. */
 export interface Candidate extends Line {
-  /** with its line end */
+  /** Tokens of the line with its line end. */
   readonly tokens: number;
-  /** the literals that it names */
+  /** Literals that the line names. */
   readonly literals: ReadonlySet<string>;
 }
 
 export interface LineBudget {
   readonly maxTokens: number;
-  /** what each section may take before the rest is given to the best lines of all */
+  /** Tokens of each section before the rest goes to the best lines of all sections. */
   readonly shareTokens: Readonly<Record<OutlineSection, number>>;
   readonly headingTokens: Readonly<Record<OutlineSection, number>>;
   readonly weightOf: (literal: string) => number;
 }
 
-/** A line goes back into the queue when the lines taken meanwhile took more than this of its gain. */
+/** A line is queued again if its gain fell below this share of its former gain. */
 const STALE = 0.7;
 const MAX_ROUNDS = 6;
 
 /**
- * Chooses the lines of most gain for their tokens: first each section from its share, so that none is crowded out, then all
- * sections from what is left. Gain is the line's worth and the weight of the literals that no chosen line names yet; a
- * literal's own line gains nothing once another line names it.
+ * Chooses the lines with the most gain per token. Each section first fills its own share, then all sections compete for
+ * the rest. Gain is the line's worth plus the weight of literals that no chosen line names. A literal's own line gains
+ * nothing once another line names it.
  */
 export class LineChoice {
   readonly #budget: LineBudget;
@@ -51,14 +51,14 @@ export class LineChoice {
     this.#fill(candidates, maxTokens);
   }
 
-  /** Takes the line of least gain for its tokens out again. */
+  /** Removes the line with the least gain per token. */
   dropLeast(): void {
     const density = (line: Candidate): number => (line.worth + this.#weigh(line, 1)) / line.tokens;
     const least = this.lines.reduce((a, b) => (density(b) < density(a) ? b : a));
     this.#remove(least);
   }
 
-  /** One walk along the lines by their gain as it was; those whose gain has shrunk since wait for the next walk. */
+  /** Goes through the lines by their former gain. Lines whose gain fell wait for the next round. */
   #fill(candidates: readonly Candidate[], upTo: number): void {
     let queue = candidates.filter((line) => !this.#chosen.has(line));
     for (let round = 0; round < MAX_ROUNDS && queue.length > 0; round += 1) {
@@ -89,7 +89,7 @@ export class LineChoice {
     return line.worth + this.#weigh(line, 0);
   }
 
-  /** The weight of its literals that at most so many chosen lines name. */
+  /** Weight of the line's literals that at most `namedAtMost` chosen lines name. */
   #weigh(line: Candidate, namedAtMost: number): number {
     let weight = 0;
     for (const text of line.literals) if (this.#namedCount(text) <= namedAtMost) weight += this.#budget.weightOf(text);

@@ -4,7 +4,7 @@ import type { EarlierSummary } from '../../domain/ports/summarizer.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import { fairShare } from '../structural/text.ts';
 
-/** A message as data. Only `body` is ever clipped, so that no message can lose its end. */
+/** A message as data. Only `body` is clipped, so that every message keeps its closing tag. */
 export interface TranscriptMessage {
   readonly seq: number;
   readonly open: string;
@@ -12,10 +12,10 @@ export interface TranscriptMessage {
   readonly close: string;
 }
 
-/** The tags of ours: data that holds one shows it broken, and can neither end nor open a message, a transcript or a record. */
+/** Our own tags. They are escaped in data, which therefore cannot open or close a message, a transcript or a record. */
 const OWN_TAG = /<(?=[\s/]*(?:transcript|message|call|record|asked)\b)/gi;
 
-/** @param firstSeq of the first message; they have no gap */
+/** @param firstSeq sequence number of the first message. Numbers have no gap. */
 function renderMessages(messages: readonly Message[], firstSeq: number): TranscriptMessage[] {
   const callNames = new Map(messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id, name }) => [id, name])));
   return messages.map((message, position) => {
@@ -64,10 +64,10 @@ function breakTags(text: string): string {
   return text.replace(OWN_TAG, '&lt;');
 }
 
-/** What is sent in one call. */
+/** Messages of one call. */
 export interface TranscriptPart {
   readonly messages: readonly TranscriptMessage[];
-  /** without the transcript's own tags */
+  /** Tokens without the transcript's own tags. */
   readonly tokens: number;
 }
 
@@ -76,16 +76,16 @@ interface Counted {
   readonly tokens: number;
 }
 
-/** Line breaks between a message's tags and its body, and what joined texts may count more than apart. */
+/** Line breaks around a body, and the extra tokens of joined texts. */
 const SEAM_TOKENS = 4;
-/** Of what is kept of a clipped message its head gets this share: results say most at their start, errors at their end. */
+/** Share of a clipped message for its start. Results say most at their start, errors at their end. */
 const HEAD_SHARE = 0.6;
 const OMISSION = '\n[… left out …]\n';
 const OMISSION_TOKENS = 10;
 
 /**
- * Splits a transcript into parts of at most `maxTokens`, between groups: a call and its results lie in one part. A group that is
- * larger by itself has its largest messages clipped.
+ * Splits a transcript between groups into parts of at most `maxTokens`. A call and its results stay in one part. The
+ * largest messages of a larger group are clipped.
  */
 export async function splitTranscript(
   counter: TokenCounter,
@@ -112,7 +112,7 @@ export async function splitTranscript(
   return parts;
 }
 
-/** Where a part may begin: no call before it has its result behind it. Results without a call may stand anywhere. */
+/** True where a part may start: every earlier call has its result before. Results without a call may stand anywhere. */
 function findBorders(messages: readonly Message[]): boolean[] {
   const resultAt = new Map(messages.map(({ toolCallId }, position) => [toolCallId, position]));
   let reach = -1;

@@ -3,7 +3,7 @@ import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import { hasBigNumber } from '../calls.ts';
 import { EMPTY_TEXT, isBlank, isTextOf, type SentPart, textPart } from '../parts.ts';
 import { isThinking } from '../raw-items.ts';
-import type { ArrangedItem, AssistantItem, Origin, ResultItem, WireCall } from '../wire-request.ts';
+import type { ArrangedAssistant, ArrangedItem, ArrangedResult, Origin, WireCall } from '../wire-request.ts';
 import type {
   AnthropicBlock,
   AnthropicMessage,
@@ -15,27 +15,27 @@ import type {
   ToolUseBlock,
 } from './body.ts';
 
-/** A message of the body in the making: neighbours of one role share it (A3). */
+/** A message of the body under construction. Neighbours of one role share a message (A3). */
 export interface Turn {
   readonly role: AnthropicMessage['role'];
   readonly blocks: AnthropicBlock[];
-  /** of each block */
+  /** Origin of each block. */
   readonly origins: Origin[];
 }
 
 export interface LaidTurns {
   readonly turns: readonly Turn[];
-  /** messages whose raw items were not sent after all */
+  /** Messages whose raw items were not sent. */
   readonly withoutRaw: ReadonlySet<Origin>;
-  /** messages that lost something of their own here */
+  /** Messages that lost content here. */
   readonly altered: ReadonlySet<Origin>;
-  /** messages of which the model thought more than is sent */
+  /** Messages sent with less thinking than the model wrote. */
   readonly withoutThinking: ReadonlySet<Origin>;
 }
 
 /**
- * Lays arranged messages out as turns that alternate (A2, A3). Results stand behind their call and before what the user said
- * since, because they were arranged so (A4).
+ * Lays arranged messages out as alternating turns (A2, A3). The arrangement already puts results behind their call and
+ * before later user text (A4).
  */
 export function* layTurns(items: readonly ArrangedItem[]): Sliced<LaidTurns> {
   const turns: Turn[] = [];
@@ -60,7 +60,7 @@ export function* layTurns(items: readonly ArrangedItem[]): Sliced<LaidTurns> {
   return { turns, withoutRaw, altered, withoutThinking };
 }
 
-/** A7: a turn that holds thinking begins with it; a message that is merged behind another (A3) leaves its own out. */
+/** A7: a turn with thinking starts with it. A message that is merged behind another one (A3) loses its thinking. */
 function beginsOtherwise({ role, blocks: [first] }: Turn): boolean {
   return role === 'assistant' && first !== undefined && !isThinking(first);
 }
@@ -68,9 +68,9 @@ function beginsOtherwise({ role, blocks: [first] }: Turn): boolean {
 interface WrittenItem {
   readonly role: Turn['role'];
   readonly blocks: readonly AnthropicBlock[];
-  /** they are its raw items, all of them and untouched */
+  /** The blocks are all raw items, unchanged. */
   readonly isVerbatim: boolean;
-  /** they leave out something of its own */
+  /** The blocks leave out content of the message. */
   readonly isAltered: boolean;
 }
 
@@ -86,7 +86,7 @@ function writeItem(item: ArrangedItem, isFirst: boolean): WrittenItem {
     case 'result':
       return { role: 'user', blocks: [writeResult(item)], ...ours, isAltered: hidesPicture(item) };
     case 'user': {
-      // A10: the API takes its own compaction only as the very first block, and as the assistant's.
+      // A10: the API takes its own compaction only as the very first block, from the assistant.
       const compaction = isFirst ? findCompactionBlock(item.raw) : undefined;
       return compaction === undefined
         ? { role: 'user', blocks: item.parts.map(writePart), ...ours }
@@ -96,7 +96,7 @@ function writeItem(item: ArrangedItem, isFirst: boolean): WrittenItem {
 }
 
 /**
- * A6: a text at the very end may not end blank, since the model would go on with it.
+ * A6: a final assistant text may not end with white space, because the model would continue it.
  * @returns the origin of a text that was cut
  */
 function trimEnd(turn: Turn | undefined): Origin | undefined {
@@ -107,9 +107,9 @@ function trimEnd(turn: Turn | undefined): Origin | undefined {
 }
 
 /**
- * A7: with thinking on, the API wants all that the model thought in the current tool loop; and where every answer begins with
- * thinking, so does every turn with calls. A model that may choose has lost nothing where it called without a thought. The loop
- * is what the model did since the last turn that is all the user's own; text behind results does not end it.
+ * A7: with thinking on, the API requires all thinking of the current tool loop. With `enabled` thinking, every turn
+ * with calls must start with it. An adaptive model may call without thinking. The tool loop starts behind the last turn
+ * without results. User text behind results does not end it.
  */
 export function hasLostThinking(
   { turns, withoutThinking }: LaidTurns,
@@ -129,7 +129,7 @@ function hasCall(blocks: readonly AnthropicBlock[]): boolean {
   return blocks.some(({ type }) => type === 'tool_use');
 }
 
-/** The provider's own summary of what came before; its text stands in our summary too. */
+/** The provider's own summary. Our summary holds the same text. */
 const COMPACTION = 'compaction';
 
 function writePart(part: SentPart): TextBlock | ImageBlock {
@@ -139,19 +139,19 @@ function writePart(part: SentPart): TextBlock | ImageBlock {
     case 'image_url':
       return { type: 'image', source: { type: 'url', url: part.url } };
     case 'image': {
-      const media_type = part.mediaType as ImageMediaType; // `sendParts` lets no other through
+      const media_type = part.mediaType as ImageMediaType; // `sendParts` replaces all other media types
       return { type: 'image', source: { type: 'base64', media_type, data: part.base64 } };
     }
   }
 }
 
-function writeResult(item: ResultItem): ToolResultBlock {
+function writeResult(item: ArrangedResult): ToolResultBlock {
   const content = (hidesPicture(item) ? item.parts.map(hidePicture) : item.parts).map(writePart);
   return { type: 'tool_result', tool_use_id: item.callId, content, ...(item.isError ? { is_error: true } : {}) };
 }
 
-/** A12: of an error the API takes the words alone. */
-function hidesPicture({ parts, isError }: ResultItem): boolean {
+/** A12: an error result may hold text only. */
+function hidesPicture({ parts, isError }: ArrangedResult): boolean {
   return isError && parts.some(({ kind }) => kind !== 'text');
 }
 
@@ -159,25 +159,27 @@ function hidePicture(part: SentPart): SentPart {
   return part.kind === 'text' ? part : textPart('(a picture of the failed call is not shown)');
 }
 
-/** An assistant message that is sent as our parts of it. */
-function writeAssistant({ text, calls }: AssistantItem): AnthropicBlock[] {
+/** Writes an assistant message from our own fields. */
+function writeAssistant({ text, calls }: ArrangedAssistant): AnthropicBlock[] {
   return [...(text === '' ? [] : [textBlock(text)]), ...calls.map(writeCall)];
 }
 
 export interface OwnBlocks {
   readonly blocks: readonly AnthropicBlock[];
-  /** the blocks are the raw items, all of them and untouched */
+  /** The blocks are all raw items, unchanged. */
   readonly isVerbatim: boolean;
 }
 
 /**
- * An assistant message that is sent as its provider wrote it: verbatim and in order, but for ids that had to change and for
- * what the API writes and refuses to read: blank texts, thinking that was cut off before it was signed or stands where no turn
- * may have it (A7), a server tool's call without its result (A11), a compaction that does not stand first (A10; the messages
- * before it say the same).
- * Undefined where the items say something else than the message: it was edited since.
+ * Writes an assistant message as its provider wrote it: verbatim and in order. Call ids may change. Blocks that the API
+ * would refuse are left out:
+ * - blank texts
+ * - thinking without a signature or in an illegal place (A7)
+ * - a server tool's call without its result (A11)
+ * - a compaction that is not first (A10), because earlier messages hold the same content
+ * @returns undefined if the message was edited and no longer matches its raw items
  */
-function writeOwnBlocks(item: AssistantItem): OwnBlocks | undefined {
+function writeOwnBlocks(item: ArrangedAssistant): OwnBlocks | undefined {
   const { raw = [], calls } = item;
   if (!saysTheSame(raw, item)) return undefined;
   const uses = raw.filter(isToolUse);
@@ -187,14 +189,14 @@ function writeOwnBlocks(item: AssistantItem): OwnBlocks | undefined {
     const call = callOf.get(given);
     return call === undefined ? given : fitUse(given, call);
   });
-  // A message may neither be empty nor end with thinking.
+  // A message may be neither empty nor thinking only.
   const blocks = [...kept.map(asBlock), ...(kept.every(isThinking) ? [textBlock(EMPTY_TEXT)] : [])];
   return { blocks, isVerbatim: blocks.length === raw.length && kept.every((given, index) => given === raw[index]) };
 }
 
 /**
- * A7: a turn that has thinking begins with it and ends otherwise. A cap that cuts an answer off leaves it last; a server's
- * tool, or a model that speaks first, leaves it in the middle.
+ * A7: a turn with thinking starts with it and ends with something else. An output cap can leave thinking last. Server
+ * tools can leave it in the middle.
  */
 function placeThinking(items: readonly RawItem[]): readonly RawItem[] {
   const last = items.findLastIndex((item) => !isThinking(item));
@@ -203,7 +205,7 @@ function placeThinking(items: readonly RawItem[]): readonly RawItem[] {
   return isThinking(kept[0] ?? {}) ? kept : kept.filter((item) => !isThinking(item));
 }
 
-function saysTheSame(raw: readonly RawItem[], { text, calls }: AssistantItem): boolean {
+function saysTheSame(raw: readonly RawItem[], { text, calls }: ArrangedAssistant): boolean {
   const said = joinTextBlocks(raw);
   const inputs = raw.filter(isToolUse).map((use) => JSON.stringify(use.input));
   const areSameCalls =
@@ -211,18 +213,17 @@ function saysTheSame(raw: readonly RawItem[], { text, calls }: AssistantItem): b
   return isTextOf(said, text) && areSameCalls;
 }
 
-/** As the provider's client read them: big numbers changed. */
+/** Serializes arguments as the SDK parsed them. Long numbers lose digits. */
 function rewrite(given: string): string {
   return JSON.stringify(JSON.parse(given));
 }
 
-/** With the id, name and big numbers that are sent; itself where nothing has to change. */
+/** Sets the sent id, name and long numbers. Returns the same object if nothing changes. */
 function fitUse(use: RawItem, { id, name, input, arguments: given }: WireCall): RawItem {
   const isSame = use.id === id && use.name === name && !hasBigNumber(given);
   return isSame ? use : { ...use, id, name, input };
 }
 
-/** All that the blocks of an answer say, as one text. */
 export function joinTextBlocks(items: readonly RawItem[]): string {
   return items.map((item) => (item.type === 'text' && typeof item.text === 'string' ? item.text : '')).join('');
 }
@@ -231,13 +232,12 @@ export function isToolUse(item: RawItem): boolean {
   return item.type === 'tool_use';
 }
 
-/** The provider's compaction, where a summary has it. */
 function findCompactionBlock(raw: readonly RawItem[] = []): AnthropicBlock | undefined {
   const block = raw.findLast((item) => item.type === COMPACTION && item.content !== null);
   return block === undefined ? undefined : asBlock(block);
 }
 
-/** @param answered calls that have their result in the same answer */
+/** @param answered ids of calls that have their result in the same answer */
 function isReadable(item: RawItem, answered: ReadonlySet<unknown>): boolean {
   switch (item.type) {
     case 'text':
@@ -252,7 +252,7 @@ function isReadable(item: RawItem, answered: ReadonlySet<unknown>): boolean {
   }
 }
 
-/** Verbatim: the provider wrote it, and its kind may be none of ours. */
+/** The cast is safe: the provider wrote the item, and unknown types go back unchanged. */
 function asBlock(item: RawItem): AnthropicBlock {
   return item as unknown as AnthropicBlock;
 }

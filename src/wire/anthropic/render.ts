@@ -6,18 +6,18 @@ import type { AnthropicBlock, AnthropicBody, AnthropicThinking, AnthropicTool, C
 import { hasLostThinking, type LaidTurns, layTurns, type Turn } from './layout.ts';
 
 export interface AnthropicOptions {
-  /** absent: off */
+  /** Off if absent. */
   readonly thinking?: AnthropicThinking;
-  /** marks for the provider's prompt cache (A9); true by default */
+  /** Sets marks for the provider's prompt cache (A9). Default true. */
   readonly hasCacheMarks?: boolean;
 }
 
-/** The API's least; a request whose output cap leaves no room for it goes without thinking. */
+/** Minimum of the API. A request whose output cap leaves less room goes without thinking. */
 const MIN_THINKING_TOKENS = 1_024;
 
 /**
- * A request as the Messages API takes it: A1–A12 of the wire rules, with the marks that undo it.
- * @throws orphan_result, duplicate_call where the messages are no history
+ * Renders a Messages request by rules A1–A12.
+ * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
 export function* renderAnthropicInSlices(
   request: WireRequest,
@@ -45,7 +45,7 @@ export function* renderAnthropicInSlices(
   return { body, marks };
 }
 
-/** Tools and system texts, with one cache mark at the end of both: the API reads the tools first. */
+/** Writes tools and system texts, with one cache mark at their end. The API reads the tools first. */
 function writeHead(
   { system, tools }: ArrangedRequest,
   { hasCacheMarks = true }: AnthropicOptions,
@@ -63,7 +63,10 @@ function writeTool({ name, description, parameters }: ToolDescription): Anthropi
   return { name, description, input_schema: { ...parameters, type: 'object' } };
 }
 
-/** A7: off to the end of a tool loop that has lost its thinking, which the API would refuse otherwise. */
+/**
+ * A7: turns thinking off for the rest of a tool loop that lost some of its thinking. The API would refuse the request
+ * otherwise.
+ */
 function fitThinking(
   thinking: AnthropicThinking | undefined,
   laid: LaidTurns,
@@ -77,7 +80,7 @@ function fitThinking(
 
 const MARK: { readonly cache_control: CacheControl } = { cache_control: { type: 'ephemeral' } };
 
-/** Kinds that take a mark. Thinking must not bear one, and what only the provider knows goes back as it came. */
+/** Blocks that may carry a cache mark. The API refuses marks on thinking. Unknown blocks go back unchanged. */
 const MARKABLE: ReadonlySet<string> = new Set([
   'text',
   'image',
@@ -86,8 +89,8 @@ const MARKABLE: ReadonlySet<string> = new Set([
 ] satisfies AnthropicBlock['type'][]);
 
 /**
- * A9: marks the tail and the end of the last summary, which outlives what grows behind it. With the one on system or tools
- * that is three of the four that the API takes.
+ * A9: marks the last summary and the last block. The summary stays the same while messages are appended. With the mark
+ * on system or tools that makes three of the four allowed.
  */
 function markMessages(turns: readonly Turn[], isSummary: (origin: number) => boolean): void {
   for (const turn of turns.toReversed()) {
@@ -100,7 +103,6 @@ function markMessages(turns: readonly Turn[], isSummary: (origin: number) => boo
   if (tail !== undefined) markBlock(tail, tail.blocks.findLastIndex(isMarkable));
 }
 
-/** Marks the last of a list of system texts or tools. */
 function markLast<T>(list: readonly T[]): T[] {
   return list.map((entry, index) => (index === list.length - 1 ? { ...entry, ...MARK } : entry));
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { mapInSlices, type Sliced } from '../../domain/sliced.ts';
 import {
-  BodyReading,
+  BodyReader,
   type BodyView,
   NO_POSITION,
   type Position,
@@ -9,7 +9,7 @@ import {
   writeInSlices,
 } from '../rules/body-view.ts';
 
-/** A block with its place. A text in short form is a block too. */
+/** A block with its path. A string content counts as one text block. */
 export type PlacedBlock = Block & { readonly path: string };
 
 export interface AnthropicTurn {
@@ -20,15 +20,15 @@ export interface AnthropicTurn {
 
 export interface AnthropicView extends BodyView {
   readonly turns: readonly AnthropicTurn[];
-  /** where the current tool loop begins: behind the last turn that is all the user's own, since a text behind results ends none */
+  /** Position behind the last user turn without results. User text behind results does not end the tool loop. */
   readonly loopStart: Position;
-  /** of all turns */
+  /** Blocks of all turns. */
   readonly blocks: readonly PlacedBlock[];
-  /** the request makes every answer begin with thinking */
+  /** Thinking is `enabled`: every answer starts with it. */
   readonly requiresThinking: boolean;
-  /** where thinking has a budget, and the output cap that it is a part of */
+  /** Budget of thinking and the output cap that contains it. */
   readonly thinkingBudget?: { readonly tokens: unknown; readonly maxTokens: unknown };
-  /** what carries a cache mark, in the order in which the provider reads it */
+  /** Paths of cache marks, in the order in which the provider reads them. */
   readonly cacheMarks: readonly string[];
 }
 
@@ -46,7 +46,7 @@ const bodySchema = z.object({
 const toolSchema = z.object({ name: z.string().optional(), cache_control: z.unknown().optional() });
 const messageSchema = z.object({ role: z.enum(['user', 'assistant', 'system']), content: contentSchema });
 
-/** Reads a body of any shape; what cannot be read is told, and the rest is seen. */
+/** Reads a body of any shape. Unreadable parts are reported as malformed, and the rest is read. */
 export function* viewAnthropic(body: unknown): Sliced<AnthropicView> {
   const reading = new AnthropicReading();
   const read = reading.read(bodySchema, body, '');
@@ -84,7 +84,7 @@ export function* viewAnthropic(body: unknown): Sliced<AnthropicView> {
   };
 }
 
-class AnthropicReading extends BodyReading {
+class AnthropicReading extends BodyReader {
   readonly cacheMarks: string[] = [];
 
   readTurn(value: unknown, position: Position): AnthropicTurn {
@@ -97,12 +97,12 @@ class AnthropicReading extends BodyReading {
     return { path, role, blocks };
   }
 
-  /** Blocks of one list, whatever they are; texts and cache marks are seen wherever they stand. */
+  /** Reads the blocks of one list, with their texts and cache marks. */
   readBlocks(content: string | readonly unknown[], path: string, position: Position): PlacedBlock[] {
     const blocks: PlacedBlock[] = typeof content === 'string' ? [{ type: 'text', text: content, path }] : [];
     this.readContent(content, { path, position }, (value, at) => {
       const block = readBlock(value);
-      if (block === undefined) return this.tell(at, 'no block of the kind that its type says');
+      if (block === undefined) return this.report(at, 'the block does not match its type');
       if (block.type === 'text') this.texts.push({ path: at, text: block.text, position });
       this.seeMark(block, at);
       blocks.push({ ...block, path: at });
@@ -117,12 +117,12 @@ class AnthropicReading extends BodyReading {
   #see(block: PlacedBlock, role: AnthropicTurn['role'], position: Position): void {
     const { path } = block;
     if (block.type === 'tool_use') {
-      if (role !== 'assistant') this.tell(path, `a call in a message of the ${role}`);
+      if (role !== 'assistant') this.report(path, `a call in a ${role} message`);
       const { id, name, input } = block;
       this.calls.push({ path, id, name, input, position, answer: position });
     }
     if (block.type === 'tool_result') {
-      if (role !== 'user') this.tell(path, `a result in a message of the ${role}`);
+      if (role !== 'user') this.report(path, `a result in a ${role} message`);
       this.results.push({ path, callId: block.tool_use_id, position });
       if (block.content !== undefined) this.readBlocks(block.content, `${path}.content`, position);
     }
@@ -142,7 +142,7 @@ function isResult({ type }: PlacedBlock): boolean {
   return type === 'tool_result';
 }
 
-/** Kinds of blocks that rules look into, each with what they need. `unknown` where a rule says what it has to be. */
+/** Schemas of the blocks that rules read. A field is `unknown` where a rule checks its type. */
 const cacheMark = { cache_control: z.unknown().optional() };
 const textSchema = z.object({ type: z.literal('text'), text: z.string(), ...cacheMark });
 const toolUseSchema = z.object({
@@ -181,7 +181,7 @@ const knownSchema = z.discriminatedUnion('type', [
   compactionSchema,
 ]);
 
-/** Any other kind: pictures, documents, the provider's own tools and whatever comes. Kinds are not ours to close. */
+/** Any other block: pictures, documents, the provider's own tools and future types. */
 const otherSchema = z.object({
   type: z.string(),
   id: z.string().optional(),
@@ -191,7 +191,7 @@ const otherSchema = z.object({
 
 type KnownBlock = z.infer<typeof knownSchema>;
 
-/** A kind that is not looked into, under one name, so that `type` tells all kinds apart. */
+/** A block that no rule reads. All such types share one discriminator. */
 export interface OtherBlock extends Omit<z.infer<typeof otherSchema>, 'type'> {
   readonly type: 'other';
   readonly kind: string;
@@ -212,7 +212,7 @@ export function isMarked({ cache_control }: { readonly cache_control?: unknown }
   return cache_control !== undefined && cache_control !== null;
 }
 
-/** @returns undefined where it is no block, or not of the kind that it says */
+/** @returns undefined if the value is no block, or does not match its type */
 export function readBlock(value: unknown): Block | undefined {
   if (isKnownKind(value)) return knownSchema.safeParse(value).data;
   const { type: kind, ...rest } = otherSchema.safeParse(value).data ?? {};

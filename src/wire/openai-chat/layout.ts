@@ -3,31 +3,31 @@ import { z } from 'zod';
 import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import { readCallArguments } from '../calls.ts';
 import { isTextOf, type SentPart } from '../parts.ts';
-import type { ArrangedItem, AssistantItem, Origin, ResultItem, WireCall } from '../wire-request.ts';
+import type { ArrangedAssistant, ArrangedItem, ArrangedResult, Origin, WireCall } from '../wire-request.ts';
 import type { ChatAssistantMessage, ChatImagePart, ChatMessage, ChatTextPart } from './body.ts';
 
-/** A message of the body, and where what it says came from: one origin for each part of it. */
+/** A message of the body with the origin of each of its parts. */
 export interface LaidMessage {
   readonly message: ChatMessage;
   readonly origins: readonly Origin[];
-  /** shows pictures of the results before it, and is no word of the user's */
+  /** Set for a user message that shows pictures of the results before it. */
   readonly isOfResults?: true;
 }
 
 export interface LaidMessages {
   readonly messages: readonly LaidMessage[];
-  /** messages whose raw items were sent */
+  /** Messages sent as their raw item. */
   readonly withRaw: ReadonlySet<Origin>;
-  /** messages that the body does not say as they are */
+  /** Messages that lost content here. */
   readonly altered: ReadonlySet<Origin>;
 }
 
-/** Stands for the text of a result that is a picture: only a user may show one (C6). */
+/** Text of a result that is only a picture. Pictures may stand in user messages only (C6). */
 const PICTURE_TEXT = '(the picture follows)';
 
 /**
- * Lays arranged messages out, each round's results directly behind its calls (C1, C2). Pictures of results follow the round as
- * a user message, since a result holds text only; errors have no field of their own.
+ * Lays arranged messages out, with each round's results directly behind its calls (C1, C2). Results hold text only, so
+ * a user message with their pictures follows the round. Results have no field for errors.
  */
 export function* layMessages(items: readonly ArrangedItem[]): Sliced<LaidMessages> {
   const messages: LaidMessage[] = [];
@@ -61,7 +61,7 @@ export function* layMessages(items: readonly ArrangedItem[]): Sliced<LaidMessage
 
 type Pictures = { readonly origin: Origin; readonly part: ChatImagePart }[];
 
-function writeAssistant({ text, calls }: AssistantItem): ChatAssistantMessage {
+function writeAssistant({ text, calls }: ArrangedAssistant): ChatAssistantMessage {
   const toolCalls = calls.map(({ id, name, arguments: given }) => ({
     id,
     type: 'function' as const,
@@ -74,14 +74,14 @@ function writeAssistant({ text, calls }: AssistantItem): ChatAssistantMessage {
   };
 }
 
-/** One text, which every compatible server takes. */
-function textOf({ parts }: ResultItem): string {
+/** Joins all texts into one string, which every compatible server takes. */
+function textOf({ parts }: ArrangedResult): string {
   const texts = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []));
   return texts.length === 0 ? PICTURE_TEXT : texts.join('\n');
 }
 
-/** Whether one text, and pictures behind it, say all of a result. */
-function isToldByText({ parts: [first, ...rest], isError }: ResultItem): boolean {
+/** Tells whether one text and the pictures behind it hold the whole result. */
+function isToldByText({ parts: [first, ...rest], isError }: ArrangedResult): boolean {
   return !isError && first?.kind === 'text' && rest.every(({ kind }) => kind !== 'text');
 }
 
@@ -93,7 +93,7 @@ function showPictures(pictures: Pictures): LaidMessage {
   };
 }
 
-function picturesOf({ origin, parts }: ResultItem): Pictures {
+function picturesOf({ origin, parts }: ArrangedResult): Pictures {
   return parts.flatMap((part) => {
     const written = writePart(part);
     return written.type === 'image_url' ? [{ origin, part: written }] : [];
@@ -111,16 +111,16 @@ function writePart(part: SentPart): ChatTextPart | ChatImagePart {
   }
 }
 
-/** Text alone is sent as text: it is what every compatible server takes. */
+/** A lone text part becomes a string, which every compatible server takes. */
 export function plainText(parts: readonly (ChatTextPart | ChatImagePart)[]): string | undefined {
   const [only] = parts;
   return parts.length === 1 && only?.type === 'text' ? only.text : undefined;
 }
 
-/** Where servers put what an open model thought. */
+/** Fields in which servers return the reasoning of open models. */
 const REASONING_FIELDS = ['reasoning_content', 'reasoning', 'reasoning_details'] as const;
 
-/** What is looked at of a message as its server wrote it; all else goes back as it came. */
+/** Fields that are compared with the message. All others go back unchanged. */
 const ownSchema = z.object({
   content: z.string().nullish(),
   tool_calls: z
@@ -132,16 +132,16 @@ type OwnCall = NonNullable<z.infer<typeof ownSchema>['tool_calls']>[number];
 
 export interface OwnMessage {
   readonly message: ChatAssistantMessage;
-  /** the message is the raw item, untouched */
+  /** The message is the raw item, unchanged. */
   readonly isVerbatim: boolean;
 }
 
 /**
- * An assistant message that is sent as its server wrote it, with the fields that only the server knows: it may refuse a call
- * that comes back without the signature it put there. Undefined where it says something else than the message: it was edited
- * since.
+ * Writes an assistant message as its server wrote it, with the server's own fields. A server may refuse a call that
+ * comes back without its signature.
+ * @returns undefined if the message was edited and no longer matches its raw item
  */
-function writeOwnMessage(item: AssistantItem): OwnMessage | undefined {
+function writeOwnMessage(item: ArrangedAssistant): OwnMessage | undefined {
   const [given, ...others] = item.raw ?? [];
   const read = ownSchema.safeParse(given);
   if (given === undefined || others.length > 0 || !read.success) return undefined;
@@ -159,7 +159,7 @@ function writeOwnMessage(item: AssistantItem): OwnMessage | undefined {
   return { message, isVerbatim: isDeepStrictEqual(message, given) };
 }
 
-/** The same message without what the model thought; itself where it holds none. */
+/** Returns the same object if the message has no reasoning. */
 export function dropReasoning(message: ChatAssistantMessage): ChatAssistantMessage {
   if (!REASONING_FIELDS.some((field) => field in message)) return message;
   const fields = Object.entries(message).filter(([name]) => !REASONING_FIELDS.some((field) => field === name));
@@ -170,7 +170,7 @@ function areSameCalls(own: readonly OwnCall[], calls: readonly WireCall[]): bool
   return own.length === calls.length && calls.every((call, index) => call.arguments === argumentsOf(own[index]));
 }
 
-/** As they are sent, since what is no JSON object is put into one (X7). */
+/** Arguments in their sent form: text that is not a JSON object is wrapped in one (X7). */
 function argumentsOf(call: OwnCall | undefined): string | undefined {
   return call === undefined ? undefined : readCallArguments(call.function).arguments;
 }

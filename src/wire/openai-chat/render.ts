@@ -6,17 +6,20 @@ import type { ChatBody, ChatMessage, ChatTextPart, ChatTool, ChatUserMessage } f
 import { dropReasoning, type LaidMessage, layMessages, plainText } from './layout.ts';
 
 export interface ChatOptions {
-  /** `developer` is what OpenAI's reasoning models call it (`system` by default, which every server knows) */
+  /**
+   * Role of the system prompt. OpenAI's reasoning models call it `developer`. Default `system`, which every server
+   * knows.
+   */
   readonly systemRole?: 'system' | 'developer';
-  /** the server's template wants user and assistant in turns */
+  /** The server's chat template requires alternating user and assistant messages. Default false. */
   readonly isStrict?: boolean;
-  /** what the server calls the output cap (`max_completion_tokens` by default) */
+  /** Name of the output cap on this server. Default `max_completion_tokens`. */
   readonly outputCapField?: 'max_completion_tokens' | 'max_tokens';
 }
 
 /**
- * A request as Chat Completions takes it: C1–C7 of the wire rules, with the marks that undo it.
- * @throws orphan_result, duplicate_call where the messages are no history
+ * Renders a Chat Completions request by rules C1–C7.
+ * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
 export function* renderChatInSlices(request: WireRequest, options: ChatOptions = {}): Sliced<Rendered<ChatBody>> {
   const { systemRole = 'system', isStrict = false, outputCapField = 'max_completion_tokens' } = options;
@@ -43,7 +46,7 @@ export function* renderChatInSlices(request: WireRequest, options: ChatOptions =
   };
 }
 
-/** One message: strict templates take no second one (C5). */
+/** Writes one system message: strict templates take no second one (C5). */
 function writeSystem(system: readonly ArrangedSystem[], role: 'system' | 'developer'): LaidMessage[] {
   if (system.length === 0) return [];
   const parts = system.map(({ text }): ChatTextPart => ({ type: 'text', text }));
@@ -51,19 +54,19 @@ function writeSystem(system: readonly ArrangedSystem[], role: 'system' | 'develo
   return [{ message: { role, content: plainText(parts) ?? parts }, origins }];
 }
 
-/** A schema without properties is refused, even of a tool that takes none. */
+/** A schema without `properties` is refused, even for a tool without parameters. */
 function writeTool({ name, description, parameters }: ToolDescription): ChatTool {
   const schema = { properties: {}, ...parameters, type: 'object' };
   return { type: 'function', function: { name, description, parameters: schema } };
 }
 
-/** Stand where a template wants another role: between two answers, and between results and what the user said then. */
+/** Placeholders for a missing role: between two answers, and between results and a user message. */
 const BETWEEN_ANSWERS = '(go on)';
 const BEHIND_RESULTS = '(the results are noted)';
 
 /**
- * For servers whose templates want user and assistant in turns, calls and results aside, and no user behind a result (C5):
- * neighbouring user messages become one, placeholders stand where a role is missing.
+ * C5: alternates user and assistant for servers with strict templates. Adjacent user messages are merged, and
+ * placeholders fill missing roles. Calls and results are not counted.
  */
 function alternateRoles(messages: readonly LaidMessage[]): LaidMessage[] {
   const laid: LaidMessage[] = [];
@@ -74,7 +77,7 @@ function alternateRoles(messages: readonly LaidMessage[]): LaidMessage[] {
       laid[laid.length - 1] = mergeUsers(last, last.message, next, next.message);
       continue;
     }
-    // A round that is still open stays so: no answer may stand behind it.
+    // An open round stays open: no answer may follow it.
     if (next.message.role === 'user' && last?.message.role === 'tool' && openCalls === 0) {
       laid.push(placeholder({ role: 'assistant', content: BEHIND_RESULTS }));
     }
@@ -110,13 +113,13 @@ function partsOf(content: ChatUserMessage['content']): Exclude<ChatUserMessage['
 
 export interface LoopMessages {
   readonly messages: readonly LaidMessage[];
-  /** messages that lost what their model thought */
+  /** Messages that lost their reasoning. */
   readonly dropped: ReadonlySet<Origin>;
 }
 
 /**
- * C7: an open model's thinking goes back inside the tool loop that it belongs to, and nowhere else. The loop is what the model
- * did since the user last spoke; pictures of results, which only a user message may show, are no word of the user's.
+ * C7: reasoning of an open model goes back only inside its tool loop. The loop starts at the last user message. A user
+ * message that shows pictures of results does not start a loop.
  */
 function keepReasoningInLoop(laid: readonly LaidMessage[]): LoopMessages {
   const dropped = new Set<Origin>();

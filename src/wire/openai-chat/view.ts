@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { mapInSlices, type Sliced } from '../../domain/sliced.ts';
 import {
-  BodyReading,
+  BodyReader,
   type BodyView,
   type Position,
   parseBodyJson,
@@ -15,25 +15,25 @@ const roleSchema = z.enum(['system', 'developer', 'user', 'assistant', 'tool']);
 export interface ViewedChatMessage {
   readonly path: string;
   readonly role: z.infer<typeof roleSchema>;
-  /** absent content and null are the same; true where it could not be read */
+  /** False for absent content and for null. True if the message could not be read. */
   readonly hasContent: boolean;
-  /** a list, empty or not */
+  /** `tool_calls` is a list, even if empty. */
   readonly hasCalls: boolean;
-  /** paths of its pictures */
+  /** Paths of pictures. */
   readonly images: readonly string[];
-  /** `reasoning_content`, an open model's thinking; undefined where there is none */
+  /** Value of `reasoning_content`. */
   readonly reasoning: unknown;
-  /** in this field or another that servers have for it */
+  /** The message has reasoning, in `reasoning_content` or in another field. */
   readonly hasReasoning: boolean;
 }
 
 export interface ChatView extends BodyView {
   readonly chat: readonly ViewedChatMessage[];
-  /** calls whose arguments are no text, by path */
+  /** Paths of calls whose arguments are not a string. */
   readonly untextedCalls: readonly string[];
 }
 
-/** Of OpenAI's own server; compatible ones take more. */
+/** Limits of OpenAI's own server. Compatible servers take more. */
 const MAX_ID_LENGTH = 40;
 const MAX_NAME_LENGTH = 64;
 const MAX_MESSAGES = 2_048;
@@ -58,7 +58,7 @@ const callSchema = z.union([
 ]);
 const partSchema = z.object({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() });
 
-/** Reads a body of any shape; what cannot be read is told, and the rest is seen. */
+/** Reads a body of any shape. Unreadable parts are reported as malformed, and the rest is read. */
 export function* viewChat(body: unknown): Sliced<ChatView> {
   const reading = new ChatReading();
   const { messages = [], tools } = reading.read(bodySchema, body, '') ?? {};
@@ -85,7 +85,7 @@ export function* viewChat(body: unknown): Sliced<ChatView> {
   };
 }
 
-class ChatReading extends BodyReading {
+class ChatReading extends BodyReader {
   readonly untextedCalls: string[] = [];
 
   readMessage(value: unknown, position: Position): ViewedChatMessage {
@@ -100,7 +100,7 @@ class ChatReading extends BodyReading {
     }
     const hasCalls = tool_calls !== undefined && tool_calls !== null;
     if (hasCalls) this.#readCalls(tool_calls, role, position);
-    if (role === 'tool' && tool_call_id === undefined) this.tell(path, 'a result without tool_call_id');
+    if (role === 'tool' && tool_call_id === undefined) this.report(path, 'the result has no tool_call_id');
     if (role === 'tool' && tool_call_id !== undefined) this.results.push({ path, callId: tool_call_id, position });
     const hasContent = read === undefined || (content !== undefined && content !== null);
     const reasoning = reasoning_content ?? undefined;
@@ -112,14 +112,14 @@ class ChatReading extends BodyReading {
     const part = this.read(partSchema, value, path);
     const text = part?.text ?? part?.refusal;
     if (text !== undefined) this.texts.push({ path, text, position });
-    else if (part?.type === 'text') this.tell(path, 'a text part without text');
+    else if (part?.type === 'text') this.report(path, 'the text part has no text');
     return part?.type;
   }
 
   #readCalls(calls: readonly unknown[], role: ViewedChatMessage['role'], position: Position): void {
     const path = `messages[${position}].tool_calls`;
     if (calls.length === 0) this.emptyLists.push(path);
-    if (role !== 'assistant') return this.tell(path, `calls in a message of the ${role}`);
+    if (role !== 'assistant') return this.report(path, `calls in a ${role} message`);
     for (const [index, value] of calls.entries()) {
       const call = this.read(callSchema, value, `${path}[${index}]`, 'expected a call with id, name and arguments');
       if (call === undefined) continue;

@@ -2,24 +2,26 @@ import type { RawItem } from '../../domain/raw-items.ts';
 import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import { readCallArguments } from '../calls.ts';
 import { EMPTY_TEXT, isBlank, isTextOf, type SentPart } from '../parts.ts';
-import type { ArrangedItem, AssistantItem, Origin, WireCall } from '../wire-request.ts';
+import type { ArrangedAssistant, ArrangedItem, Origin, WireCall } from '../wire-request.ts';
 import type { InputImage, InputText, ResponsesItem } from './body.ts';
 
 export interface LaidItem {
   readonly item: ResponsesItem;
-  /** one for each part of a user's content, else one */
+  /** One origin for each part of a user message, otherwise one. */
   readonly origins: readonly Origin[];
 }
 
 export interface LaidItems {
   readonly items: readonly LaidItem[];
-  /** messages whose raw items were sent */
+  /** Messages sent as their raw items. */
   readonly withRaw: ReadonlySet<Origin>;
-  /** messages that the body does not say as they are */
+  /** Messages that lost content here. */
   readonly altered: ReadonlySet<Origin>;
 }
 
-/** Lays arranged messages out as input items; a round's outputs stand behind its calls, because they were arranged so (R1, R5). */
+/**
+ * Lays arranged messages out as input items. The arrangement already puts a round's outputs behind its calls (R1, R5).
+ */
 export function* layItems(arranged: readonly ArrangedItem[]): Sliced<LaidItems> {
   const items: LaidItem[] = [];
   const withRaw = new Set<Origin>();
@@ -36,7 +38,7 @@ export function* layItems(arranged: readonly ArrangedItem[]): Sliced<LaidItems> 
 
 interface WrittenItem {
   readonly items: readonly LaidItem[];
-  /** what became of its raw items */
+  /** Use of the raw items. */
   readonly raw: 'verbatim' | 'altered' | 'unused';
 }
 
@@ -44,7 +46,7 @@ function writeItem(item: ArrangedItem, isFirst: boolean, ids: Set<unknown>): Wri
   const { origin } = item;
   switch (item.kind) {
     case 'user': {
-      // R8: what precedes a compaction may go, so it is sent where nothing precedes it.
+      // R8: the server may drop items before a compaction, so a compaction is sent only as the first item.
       const compaction = isFirst ? findCompactionItem(item.raw) : undefined;
       if (compaction !== undefined) {
         return { items: compaction.map((sent) => ({ item: sent, origins: [origin] })), raw: 'verbatim' };
@@ -71,7 +73,7 @@ function writeItem(item: ArrangedItem, isFirst: boolean, ids: Set<unknown>): Wri
   }
 }
 
-function writeAssistant({ origin, text, calls }: AssistantItem): LaidItem[] {
+function writeAssistant({ origin, text, calls }: ArrangedAssistant): LaidItem[] {
   const items: ResponsesItem[] = [
     ...(text === '' ? [] : [{ role: 'assistant' as const, content: text }]),
     ...calls.map((call) => ({
@@ -95,23 +97,23 @@ function writePart(part: SentPart): InputText | InputImage {
   }
 }
 
-/** Kinds that a server takes back without the id that it gave them. */
+/** Items that the server takes back without their id. */
 const TAKEN_WITHOUT_ID: ReadonlySet<unknown> = new Set(['message', 'function_call', 'web_search_call']);
 
 export interface OwnItems {
   readonly items: readonly ResponsesItem[];
-  /** the items are the raw ones, all of them and untouched */
+  /** The items are all raw items, unchanged. */
   readonly isVerbatim: boolean;
 }
 
 /**
- * An answer that is sent as its provider wrote it: verbatim and in order, one group (R5), but for call ids that had to change
- * and for what the API writes and refuses to read. Whether an item keeps the server's id is decided item by item (R3): with
- * its reasoning before it, it does; otherwise it goes without the id, or, where its kind needs one, it goes altogether.
- * Undefined where the items say something else than the message: it was edited since.
- * @param taken ids that stand in the request already; those sent here are added (R9)
+ * Writes an answer as its provider wrote it: verbatim, in order, as one group (R5). Call ids may change, and items that
+ * the API would refuse are left out. An item keeps its id only behind its reasoning (R3). Without the reasoning, the
+ * item goes without the id, or is dropped if its type requires one.
+ * @param taken ids already in the request. Ids sent here are added (R9).
+ * @returns undefined if the message was edited and no longer matches its raw items
  */
-function writeOwnItems(item: AssistantItem, taken: Set<unknown>): OwnItems | undefined {
+function writeOwnItems(item: ArrangedAssistant, taken: Set<unknown>): OwnItems | undefined {
   const { raw = [], calls } = item;
   if (!saysTheSame(raw, item)) return undefined;
   const callOf = new Map(raw.filter(isOwnCall).map((given, index) => [given, calls[index] as WireCall]));
@@ -132,11 +134,11 @@ function writeOwnItems(item: AssistantItem, taken: Set<unknown>): OwnItems | und
   const isSaid = items.some(isMessage) || items.some(isOwnCall);
   if (!isSaid) items.push({ role: 'assistant', content: EMPTY_TEXT });
   const isVerbatim = items.length === raw.length && items.every((sent, index) => sent === raw[index]);
-  // Two messages are read back as one text without what stands between them.
+  // The text between two messages cannot be restored from their joined text.
   return { items: items.map(asItem), isVerbatim: isVerbatim && items.filter(isMessage).length < 2 };
 }
 
-/** All that the messages of an answer say, as one text; what it refused to do in its own words. */
+/** Joins the texts and refusals of all messages. */
 export function joinOutputTexts(items: readonly RawItem[]): string {
   return items
     .filter(isMessage)
@@ -150,9 +152,8 @@ export function isOwnCall({ type }: RawItem): boolean {
 }
 
 /**
- * What the provider made of a context, where a summary has it: the users' messages, which it keeps, and the sealed item
- * that stands for all else (R8). Ids are left out: the API takes the items without, and where models reason an id asks for
- * reasoning before it (R3).
+ * Returns the provider's compaction of a summary: the user messages that it keeps, and the sealed item (R8). Ids are
+ * left out, because a reasoning model would require reasoning before them (R3).
  */
 function findCompactionItem(raw: readonly RawItem[] = []): readonly ResponsesItem[] | undefined {
   const sealed = raw.findLast((item) => item.type === 'compaction' && isSealed(item));
@@ -174,7 +175,7 @@ function textOf(part: unknown): string {
   return 'refusal' in part && typeof part.refusal === 'string' ? part.refusal : '';
 }
 
-function saysTheSame(raw: readonly RawItem[], { text, calls }: AssistantItem): boolean {
+function saysTheSame(raw: readonly RawItem[], { text, calls }: ArrangedAssistant): boolean {
   const said = joinOutputTexts(raw);
   const given = raw.filter(isOwnCall).map(argumentsOf);
   return (
@@ -184,7 +185,7 @@ function saysTheSame(raw: readonly RawItem[], { text, calls }: AssistantItem): b
   );
 }
 
-/** As they are sent, since what is no JSON object is put into one (X7). */
+/** Arguments in their sent form: text that is not a JSON object is wrapped in one (X7). */
 function argumentsOf({ arguments: given }: RawItem): string {
   return readCallArguments({ arguments: typeof given === 'string' ? given : '' }).arguments;
 }
@@ -197,7 +198,10 @@ function isMessage({ type, role }: RawItem): boolean {
   return type === 'message' || role === 'assistant';
 }
 
-/** Calls of other kinds and their outputs wait for answers that no log of ours has (R1); a compaction has its place elsewhere (R8). */
+/**
+ * Calls of other types wait for outputs that the log does not have (R1). A compaction is sent only as the first item
+ * (R8).
+ */
 function isReadable(item: RawItem, taken: ReadonlySet<unknown>): boolean {
   if (isReasoning(item)) return isSealed(item) && !taken.has(item['id']);
   if (isMessage(item)) return !isBlank(textOfContent(item.content));
@@ -205,18 +209,18 @@ function isReadable(item: RawItem, taken: ReadonlySet<unknown>): boolean {
   return isOwnCall(item) || !(waits || item.type === 'compaction');
 }
 
-/** Stateless: a server that stores nothing knows reasoning by its content alone (R6). */
+/** A server that stores nothing needs the encrypted content of its reasoning (R6). */
 function isSealed({ encrypted_content: sealed }: RawItem): boolean {
   return typeof sealed === 'string' && sealed !== '';
 }
 
-/** R2, R4: what came next is no reasoning; a message is known as the one that came of it by its id. */
+/** R2, R4: whether an item may follow reasoning. A message belongs to its reasoning only if it has an id. */
 function isCompanion(next: RawItem | undefined, taken: ReadonlySet<unknown>): boolean {
   if (next === undefined || isReasoning(next)) return false;
   return !isMessage(next) || (next['id'] !== undefined && !taken.has(next['id']));
 }
 
-/** With the id, name and arguments that are sent, and without blank texts (X3); itself where nothing has to change. */
+/** Sets the sent id, name and arguments, and drops blank texts (X3). Returns the same object if nothing changes. */
 function fit(item: RawItem, call: WireCall | undefined): RawItem {
   if (call !== undefined) {
     const sent = { call_id: call.id, name: call.name, arguments: call.arguments };
@@ -231,7 +235,7 @@ function withoutId({ id: _, ...item }: RawItem): RawItem {
   return item;
 }
 
-/** Verbatim: the provider wrote it, and its kind may be none of ours. */
+/** The cast is safe: the provider wrote the item, and unknown types go back unchanged. */
 function asItem(item: RawItem): ResponsesItem {
   return item as unknown as ResponsesItem;
 }

@@ -6,17 +6,16 @@ import type { ResponsesBody, ResponsesTool } from './body.ts';
 import { type LaidItem, layItems } from './layout.ts';
 
 export interface ResponsesOptions {
-  /** the model reasons (true by default); one that does not refuses to be asked for its reasoning */
+  /** The model reasons. A model that does not refuses a request for its reasoning. Default true. */
   readonly isReasoning?: boolean;
 }
 
-/** The API's least. */
+/** Minimum of the API. */
 const MIN_OUTPUT_TOKENS = 16;
 
 /**
- * A request as the Responses API takes it: R1–R9 of the wire rules, with the marks that undo it. Stateless: the history is
- * ours (R7), and reasoning comes back sealed (R6).
- * @throws orphan_result, duplicate_call where the messages are no history
+ * Renders a stateless Responses request by rules R1–R9: the whole history is sent (R7), with encrypted reasoning (R6).
+ * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
 export function* renderResponsesInSlices(
   request: WireRequest,
@@ -42,7 +41,7 @@ export function* renderResponsesInSlices(
   };
 }
 
-/** The agent's prompt has a field of its own; what the log says beside it stands in front of the input. */
+/** The agent's prompt goes into `instructions`. System messages of the log go before the input. */
 function splitSystem(system: readonly ArrangedSystem[]): [ArrangedSystem | undefined, readonly ArrangedSystem[]] {
   const [first, ...rest] = system;
   return first?.origin === NO_ORIGIN ? [first, rest] : [undefined, system];
@@ -53,7 +52,10 @@ function writeLogged({ origin, text }: ArrangedSystem): LaidItem {
   return { item: { type: 'message', role: 'developer', content }, origins: [origin] };
 }
 
-/** Strict unless told otherwise; a schema without properties is refused, even of a tool that takes none. */
+/**
+ * `strict` defaults to true on the server. A schema without `properties` is refused, even for a tool without
+ * parameters.
+ */
 function writeTool({ name, description, parameters }: ToolDescription): ResponsesTool {
   const schema = { properties: {}, ...parameters, type: 'object' };
   return { type: 'function', name, description, parameters: schema, strict: false };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { mapInSlices, type Sliced } from '../../domain/sliced.ts';
 import {
   type Author,
-  BodyReading,
+  BodyReader,
   type BodyView,
   NO_POSITION,
   type Position,
@@ -15,9 +15,9 @@ import { OPENAI_MAX_TOOLS } from '../tools.ts';
 
 const contentSchema = z.union([z.string(), z.array(z.unknown())]);
 
-/** An item of any kind, as far as rules look into it. `unknown` where a rule says what it has to be. */
+/** Fields of items that rules read. A field is `unknown` where a rule checks its type. */
 const itemSchema = z.object({
-  /** items that are messages may leave it out */
+  /** Optional for messages. */
   type: z.string().default('message'),
   role: z.enum(['user', 'assistant', 'system', 'developer']).optional(),
   id: z.string().nullish(),
@@ -32,7 +32,10 @@ const itemSchema = z.object({
 
 export type Item = z.infer<typeof itemSchema>;
 
-/** A call that waits for an output of ours. Tools of the provider's own have no `call_id`: they hold their outcome. */
+/**
+ * A call that waits for an output in the input. Calls of the provider's own tools have no `call_id` and hold their
+ * outcome.
+ */
 function isCall({ type, call_id }: Item): boolean {
   return typeof call_id === 'string' && (type.endsWith('_call') || type === 'program');
 }
@@ -41,7 +44,6 @@ function isOutput({ type }: Item): boolean {
   return type.endsWith('_output');
 }
 
-/** What the output of a call is called. */
 export function outputTypeOf(callType: string): string {
   return callType === 'tool_search_call' ? 'tool_search_output' : `${callType}_output`;
 }
@@ -56,16 +58,15 @@ export function isFilled(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
 }
 
-/** An item with its place. */
 export interface PlacedItem extends ViewedMessage, Omit<Item, 'role'> {}
 
 export interface ResponsesView extends BodyView {
   readonly items: readonly PlacedItem[];
-  /** fields that make the server put a history of its own in front */
+  /** Fields that make the server add a stored history. */
   readonly serverHistory: readonly string[];
-  /** the request asks for reasoning, or holds some */
+  /** The request asks for reasoning, or holds some. */
   readonly usesReasoning: boolean;
-  /** nothing is stored: the server knows no item by its id alone */
+  /** Nothing is stored: the server knows no item by its id alone. */
   readonly isStateless: boolean;
 }
 
@@ -86,7 +87,7 @@ const namedSchema = z.object({ name: z.string().optional() });
 const toolSchema = namedSchema.extend({ tools: z.array(namedSchema).default([]) });
 const partSchema = z.object({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() });
 
-/** Reads a body of any shape; what cannot be read is told, and the rest is seen. */
+/** Reads a body of any shape. Unreadable parts are reported as malformed, and the rest is read. */
 export function* viewResponses(body: unknown): Sliced<ResponsesView> {
   const reading = new ResponsesReading();
   const read = reading.read(bodySchema, body, '');
@@ -116,7 +117,7 @@ export function* viewResponses(body: unknown): Sliced<ResponsesView> {
   };
 }
 
-/** A namespace's tools are called by their own names. */
+/** Tools of a namespace are called by their own names. */
 function listTools(tool: z.infer<typeof toolSchema> | undefined, path: string): ViewedTool[] {
   const named = [
     { path, name: tool?.name },
@@ -129,8 +130,8 @@ function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-class ResponsesReading extends BodyReading {
-  /** where the present run of the assistant's items began */
+class ResponsesReading extends BodyReader {
+  /** Position where the current run of assistant items starts. */
   #answer: Position | undefined;
 
   *readInput(input: string | readonly unknown[]): Sliced<PlacedItem[]> {
@@ -147,7 +148,7 @@ class ResponsesReading extends BodyReading {
     const author = authorOf({ ...item, role });
     this.#answer = author === 'assistant' ? (this.#answer ?? position) : undefined;
     if (item.type === 'message') this.#readMessage({ ...item, role }, path, position);
-    if (item.type === 'reasoning' && !Array.isArray(item.summary)) this.tell(path, 'reasoning without summary');
+    if (item.type === 'reasoning' && !Array.isArray(item.summary)) this.report(path, 'reasoning has no summary');
     if (isCall(item)) this.#readCall(item, path, position);
     if (isOutput(item)) this.#readOutput(item, path, position);
     const isCompaction = item.type === 'compaction';
@@ -155,7 +156,7 @@ class ResponsesReading extends BodyReading {
   }
 
   #readMessage({ role, content }: Item, path: string, position: Position): void {
-    if (role === undefined) this.tell(path, 'an item without type and role');
+    if (role === undefined) this.report(path, 'the item has neither type nor role');
     const read = this.read(contentSchema, content ?? [], `${path}.content`);
     if (read !== undefined) this.#readParts(read, `${path}.content`, position);
   }
@@ -164,7 +165,7 @@ class ResponsesReading extends BodyReading {
     const call = { path, id: call_id ?? '', position, answer: this.#answer ?? position };
     if (type !== 'function_call') this.calls.push(name === undefined ? call : { ...call, name });
     else {
-      if (name === undefined) this.tell(path, 'a function_call without name');
+      if (name === undefined) this.report(path, 'the function_call has no name');
       this.calls.push({
         ...call,
         name: name ?? '',
@@ -175,12 +176,12 @@ class ResponsesReading extends BodyReading {
 
   #readOutput({ type, call_id, output }: Item, path: string, position: Position): void {
     if (typeof call_id === 'string') this.results.push({ path, callId: call_id, position });
-    else if (type === 'function_call_output') this.tell(path, 'an output without call_id');
-    // Outputs of other kinds are no content: a screenshot, streams and exit codes.
+    else if (type === 'function_call_output') this.report(path, 'the output has no call_id');
+    // Outputs of other types are no content: screenshots, streams, exit codes.
     const read = contentSchema.safeParse(output);
     const isContent = type === 'function_call_output' || type === 'custom_tool_call_output';
     if (isContent && read.success) this.#readParts(read.data, `${path}.output`, position);
-    else if (isContent) this.tell(path, 'an output without output');
+    else if (isContent) this.report(path, 'the field output is missing or has the wrong type');
   }
 
   #readParts(content: string | readonly unknown[], path: string, position: Position): void {
@@ -188,7 +189,7 @@ class ResponsesReading extends BodyReading {
       const part = this.read(partSchema, value, at);
       const text = part?.text ?? part?.refusal;
       if (text !== undefined) this.texts.push({ path: at, text, position });
-      else if (part?.type.endsWith('_text') === true) this.tell(at, 'a text part without text');
+      else if (part?.type.endsWith('_text') === true) this.report(at, 'the text part has no text');
     });
   }
 }

@@ -2,20 +2,20 @@ import type { z } from 'zod';
 import { endsSlice, type Sliced } from '../../domain/sliced.ts';
 import type { Breach, RuleContext } from './rule.ts';
 
-/** Index into a view's messages. */
+/** Index into the messages of a view. */
 export type Position = number;
-/** Where a text stands that is no message: Anthropic's `system`, Responses' `instructions`. */
+/** Position of a text outside the messages: Anthropic's `system`, Responses' `instructions`. */
 export const NO_POSITION: Position = -1;
 
 export type Author = 'system' | 'user' | 'assistant' | 'result';
 
-/** One message of a body, or one item where the format has items. */
+/** One message of a body, or one item in a format of items. */
 export interface ViewedMessage {
   readonly path: string;
   readonly author: Author;
-  /** of an assistant's: where its answer begins. One answer is one message, or a run of items */
+  /** Position where an assistant answer starts. An answer is one message, or a run of items. */
   readonly answer?: Position;
-  /** a compaction of the provider's own, which stands for all that came before it, the user's first message included */
+  /** A compaction of the provider, which stands for everything before it. */
   readonly isCompaction?: boolean;
 }
 
@@ -23,13 +23,16 @@ export interface ViewedCall {
   readonly path: string;
   readonly id: string;
   readonly position: Position;
-  /** the answer that made it, as its messages name it: its calls are one parallel batch */
+  /** Answer that made the call. The calls of one answer are a parallel batch. */
   readonly answer: Position;
-  /** absent: made by a tool of the provider's that no request describes */
+  /** Absent for a tool of the provider that no request describes. */
   readonly name?: string;
-  /** of the current tool loop, whose thinking would not survive another tool: any that is described will do */
+  /**
+   * The call belongs to the current tool loop. A new stub would drop the loop's thinking, so any described tool is
+   * enough.
+   */
   readonly mayBeUndescribed?: boolean;
-  /** parsed where the format sends text; undefined where that is no JSON. Absent: free text by its kind */
+  /** Arguments, parsed if the format sends text, and undefined if they are not JSON. Absent for free text. */
   readonly input?: unknown;
 }
 
@@ -50,32 +53,31 @@ export interface ViewedText {
   readonly position: Position;
 }
 
-/** What every format's requests have in common: the rules for all formats (X…) are written over this, once. */
+/** Facts about a body that the shared rules (X1–X11) read, the same for all formats. */
 export interface BodyView {
   readonly body: unknown;
-  /** the body as it is sent; undefined where it cannot be written */
+  /** Size of the body as JSON. Undefined if it cannot be serialized. */
   readonly written: WrittenBody | undefined;
   readonly messages: readonly ViewedMessage[];
   readonly calls: readonly ViewedCall[];
   readonly results: readonly ViewedResult[];
-  /** what a model reads, thinking aside */
+  /** Texts that a model reads, without thinking. */
   readonly texts: readonly ViewedText[];
-  /** paths of lists that hold nothing and may not */
+  /** Paths of lists that must not be empty. */
   readonly emptyLists: readonly string[];
-  /** the tools that the request describes, by name */
   readonly tools: readonly ViewedTool[];
-  /** of a call's id, in characters; absent: none that is known */
+  /** Longest call id in characters. Absent if unknown. */
   readonly maxIdLength?: number;
-  /** of a tool's name, in characters; absent: none that is known */
+  /** Longest tool name in characters. Absent if unknown. */
   readonly maxNameLength?: number;
-  /** most that one request may have; absent: no number that is known */
+  /** Most tools and messages of a request. Absent if unknown. */
   readonly maxTools?: number;
   readonly maxMessages?: number;
-  /** what does not have the format's form, and is not in the rest of the view */
+  /** Parts of the body that could not be read. The rest of the view leaves them out. */
   readonly malformed: readonly Breach[];
 }
 
-/** The calls that a probed body may leave without a result: those of the last answer that have none anywhere. */
+/** Calls that a probed body may leave without a result: unanswered calls of the last answer. */
 export function findOpenable(
   { messages, calls, results }: BodyView,
   { isProbed }: RuleContext,
@@ -88,8 +90,8 @@ export function findOpenable(
 
 type Seen = Pick<BodyView, 'calls' | 'results' | 'texts' | 'emptyLists' | 'malformed'>;
 
-/** What one walk over a body of any shape has seen so far. A format's own reading adds what its own rules ask for. */
-export class BodyReading {
+/** Collects the shared facts while a format reads a body of any shape. */
+export class BodyReader {
   readonly calls: ViewedCall[] = [];
   readonly results: ViewedResult[] = [];
   readonly texts: ViewedText[] = [];
@@ -102,23 +104,23 @@ export class BodyReading {
   }
 
   /**
-   * Reads a value, or tells that it is not what has to stand there.
-   * @param expected in words, where the schema's own would not be plain
+   * Reads a value, or reports it as malformed.
+   * @param expected description to use where the schema's own message is unclear
    */
   read<T>(schema: z.ZodType<T>, value: unknown, path: string, expected?: string): T | undefined {
     const read = schema.safeParse(value);
     if (read.success) return read.data;
     const [issue] = read.error.issues;
     const place = expected === undefined ? [path, ...(issue?.path ?? []).map(String)] : [path];
-    this.tell(place.filter((name) => name !== '').join('.'), expected ?? issue?.message ?? 'not readable');
+    this.report(place.filter((name) => name !== '').join('.'), expected ?? issue?.message ?? 'cannot be read');
     return undefined;
   }
 
-  tell(path: string, message: string): void {
+  report(path: string, message: string): void {
     this.#malformed.push({ path, message });
   }
 
-  /** Content as all formats have it: a text, or a list of parts. */
+  /** Reads content that is a string or a list of parts. */
   readContent(
     content: string | readonly unknown[],
     { path, position }: { readonly path: string; readonly position: Position },
@@ -130,7 +132,7 @@ export class BodyReading {
   }
 }
 
-/** @returns undefined where the text is no JSON */
+/** @returns undefined if the text is not JSON */
 export function parseBodyJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -139,22 +141,22 @@ export function parseBodyJson(text: string): unknown {
   }
 }
 
-/** A body as JSON, without the text: that of a long conversation would be written in one go, and may be too long for a string. */
+/** Facts about a body as JSON. The JSON of a long conversation may be too long for one string. */
 export interface WrittenBody {
   readonly bytes: number;
-  /** whether a lone surrogate may stand in it */
+  /** The JSON may hold a lone surrogate. */
   readonly hasEscapedSurrogate: boolean;
 }
 
-/** How JSON writes a lone surrogate; whole pairs stand as they are. */
+/** JSON.stringify escapes lone surrogates. It leaves pairs as they are. */
 const ESCAPED_SURROGATE = '\\ud';
 
 /** Characters written between two yields, about 3 ms. */
 const SLICE_CHARACTERS = 1_000_000;
 
 /**
- * Writes a body item by item of its list of messages.
- * @returns undefined where the body cannot be written: nested too deep, or no JSON at all
+ * Serializes a body, one item of its message list at a time.
+ * @returns undefined if the body cannot be serialized: nested too deep, or not JSON
  */
 export function* writeInSlices(body: unknown, list: 'messages' | 'input'): Sliced<WrittenBody | undefined> {
   const { [list]: given, ...rest } = (isObject(body) ? body : {}) as { [list]?: unknown };

@@ -3,8 +3,8 @@ import { type BodyView, findOpenable, NO_POSITION, type ViewedCall, type ViewedR
 import type { Breach, RuleContext, Rules } from './rule.ts';
 
 /**
- * The rules that hold in every format, as far as a body shows them. X10 and X12 compare two things: `checkOrder`,
- * `checkOpenRound`. `form` is no rule of a provider's own: what it names could not be read, and no other rule saw it.
+ * Rules of every format that a body alone can show. X10, X12 and X13 compare two values and live in
+ * `version-checks.ts`. `form` reports parts that could not be read and that no other rule saw.
  */
 export const sharedRules: Rules<BodyView> = {
   form: ({ malformed }) => malformed,
@@ -20,25 +20,28 @@ export const sharedRules: Rules<BodyView> = {
   X11: keepsSummariesWithUser,
 };
 
-/** X1: every call has exactly one result, later than the call; every result has exactly one call; ids are unique and fit. */
+/**
+ * X1: every call has exactly one later result, and every result has exactly one call. Call ids are unique and within
+ * the length limit.
+ */
 function* pairsCallsAndResults(view: BodyView, context: RuleContext): Generator<Breach | undefined> {
   const { maxIdLength = Number.POSITIVE_INFINITY } = view;
   const calls = new Map<string, ViewedCall>();
   for (const [index, call] of view.calls.entries()) {
     if (endsSlice(index)) yield undefined;
-    if (calls.has(call.id)) yield { path: call.path, message: 'the id of this call stands twice' };
+    if (calls.has(call.id)) yield { path: call.path, message: 'two calls have this id' };
     else calls.set(call.id, call);
     if (call.id.length > maxIdLength) {
-      yield { path: call.path, message: `an id of ${call.id.length} characters: at most ${maxIdLength}` };
+      yield { path: call.path, message: `the id has ${call.id.length} characters, at most ${maxIdLength} are allowed` };
     }
   }
   const answered = new Set<string>();
   for (const [index, { path, callId, position }] of view.results.entries()) {
     if (endsSlice(index)) yield undefined;
     const call = calls.get(callId);
-    if (call === undefined) yield { path, message: 'this result answers no call' };
-    else if (call.position >= position) yield { path, message: 'this result stands before its call' };
-    if (answered.has(callId)) yield { path, message: 'the call of this result is answered twice' };
+    if (call === undefined) yield { path, message: 'no call has the id of this result' };
+    else if (call.position >= position) yield { path, message: 'the result stands before its call' };
+    if (answered.has(callId)) yield { path, message: 'the call has two results' };
     answered.add(callId);
   }
   yield undefined;
@@ -46,12 +49,12 @@ function* pairsCallsAndResults(view: BodyView, context: RuleContext): Generator<
   yield undefined;
   for (const call of calls.values()) {
     if (!answered.has(call.id) && !openable.has(call)) {
-      yield { path: call.path, message: 'this call has no result' };
+      yield { path: call.path, message: 'the call has no result' };
     }
   }
 }
 
-/** X2: the results of a parallel batch stand together or not at all. */
+/** X2: a parallel batch has all of its results or none. */
 function* keepsBatchesWhole(view: BodyView, context: RuleContext): Generator<Breach | undefined> {
   const answered = answeredIds(view.results);
   yield undefined;
@@ -64,28 +67,27 @@ function* keepsBatchesWhole(view: BodyView, context: RuleContext): Generator<Bre
     if (first === undefined || missing.length === batch.length || openable.has(first)) continue;
     yield {
       path: first.path,
-      message: `${missing.length} of the ${batch.length} calls of one answer lack their results`,
+      message: `${missing.length} of the ${batch.length} calls of one answer have no result`,
     };
   }
 }
 
-/** The ids that results name. */
 function answeredIds(results: readonly ViewedResult[]): ReadonlySet<string> {
   return new Set(results.map(({ callId }) => callId));
 }
 
-/** Calls by the answer that made them, in order. */
+/** Calls grouped by the answer that made them, in order. */
 function batches(calls: readonly ViewedCall[]): Iterable<readonly ViewedCall[]> {
   return Map.groupBy(calls, ({ answer }) => answer).values();
 }
 
-/** X3: nothing is empty, neither a text nor a list. */
+/** X3: no text and no list is empty. */
 function* holdsNothingEmpty({ texts, emptyLists }: BodyView): Generator<Breach | undefined> {
   for (const [index, { path, text }] of texts.entries()) {
-    if (text.trim() === '') yield { path, message: 'empty or blank text' };
+    if (text.trim() === '') yield { path, message: 'the text is empty or blank' };
     if (endsSlice(index)) yield undefined;
   }
-  for (const path of emptyLists) yield { path, message: 'empty list' };
+  for (const path of emptyLists) yield { path, message: 'the list is empty' };
 }
 
 interface Place {
@@ -95,9 +97,8 @@ interface Place {
 }
 
 /**
- * X8: no lone surrogate anywhere in the body, names of fields included. The walk that finds the place is taken only where the
- * body as text shows that there may be one (4 ms less for 200,000 tokens), and keeps its own stack: a recursive one would
- * throw at JSON that is nested deep.
+ * X8: no lone surrogate in the body, including field names. The body is walked only if its JSON may hold one, which
+ * saves 4 ms for 200,000 tokens. The walk keeps its own stack, because recursion would overflow on deeply nested JSON.
  */
 function* isWellFormed({ body, written }: Pick<BodyView, 'body' | 'written'>): Generator<Breach | undefined> {
   if (typeof body !== 'object' || body === null || written?.hasEscapedSurrogate === false) return;
@@ -109,13 +110,13 @@ function* isWellFormed({ body, written }: Pick<BodyView, 'body' | 'written'>): G
     for (const key of Object.keys(holder)) {
       const value = holder[key];
       const isBroken = !key.isWellFormed() || (typeof value === 'string' && !value.isWellFormed());
-      if (isBroken) yield { path: pathOf(place, key), message: 'a lone surrogate' };
+      if (isBroken) yield { path: pathOf(place, key), message: 'the text holds a lone surrogate' };
       if (typeof value === 'object' && value !== null) places.push({ value, key, parent: place });
     }
   }
 }
 
-/** Names of fields inside a call's arguments are contents: the path ends before them. */
+/** Field names inside a call's arguments are contents, so the path ends before them. */
 function pathOf(parent: Place, key: string): string {
   const keys = [key];
   for (let place = parent; place.parent !== undefined; place = place.parent) keys.unshift(place.key);
@@ -128,46 +129,46 @@ function pathOf(parent: Place, key: string): string {
     .toWellFormed();
 }
 
-/** X4: the last message is one that the model may answer: a user message, or the complete results of the last round. */
+/** X4: the last message is a user message, or the complete results of the last round. */
 function* endsAnswerable(view: BodyView, { isProbed }: RuleContext): Generator<Breach> {
   const last = view.messages.at(-1);
   if (last === undefined || isProbed === true) return;
   const { path, author } = last;
   if (author === 'assistant' || author === 'system') {
-    yield { path, message: `the last message is of the ${author}: expected the user's or a result` };
+    yield { path, message: `the last message has the role ${author}, expected user or a result` };
   }
   if (author !== 'result') return;
   const answered = answeredIds(view.results);
   const lastBatch = [...batches(view.calls)].at(-1) ?? [];
-  if (lastBatch.some(({ id }) => !answered.has(id))) yield { path, message: 'the last round is not complete' };
+  if (lastBatch.some(({ id }) => !answered.has(id))) yield { path, message: 'a call of the last round has no result' };
 }
 
-/** X5: there is a message besides system, and the first of them is the user's, or stands for it. */
+/** X5: the first message besides system is a user message, or a compaction. */
 function* startsWithUser({ messages }: BodyView): Generator<Breach> {
   const first = messages.find(({ author }) => author !== 'system');
-  if (first === undefined) yield { path: '', message: 'no message besides system' };
+  if (first === undefined) yield { path: '', message: 'no message besides system messages' };
   else if (first.author !== 'user' && first.isCompaction !== true) {
-    yield { path: first.path, message: "the first message besides system is not the user's" };
+    yield { path: first.path, message: 'the first message besides system messages is not a user message' };
   }
 }
 
 const LEGAL_NAME = /^[a-zA-Z0-9_-]+$/;
 
-/** X6: every tool that is called is described in `tools`, under a name that its provider takes, and none of them twice. */
+/** X6: every called tool is described in `tools`, once, under a legal name. */
 function* describesTools(view: BodyView): Generator<Breach> {
   const { calls, tools, maxNameLength = Number.POSITIVE_INFINITY } = view;
   const described = new Set<string>();
   for (const { path, name } of tools) {
-    if (!LEGAL_NAME.test(name)) yield { path, message: 'a name with other characters than a-zA-Z0-9_-' };
+    if (!LEGAL_NAME.test(name)) yield { path, message: 'the tool name has characters other than a-zA-Z0-9_-' };
     if (name.length > maxNameLength) {
-      yield { path, message: `a name of ${name.length} characters: at most ${maxNameLength}` };
+      yield { path, message: `the tool name has ${name.length} characters, at most ${maxNameLength} are allowed` };
     }
-    if (described.has(name)) yield { path, message: 'the name of this tool stands twice' };
+    if (described.has(name)) yield { path, message: 'two tools have this name' };
     described.add(name);
   }
   for (const { path, name, mayBeUndescribed } of calls) {
     if (mayBeUndescribed === true && described.size > 0) continue;
-    if (name !== undefined && !described.has(name)) yield { path, message: 'the tool of this call is not in tools' };
+    if (name !== undefined && !described.has(name)) yield { path, message: 'the called tool is not in tools' };
   }
 }
 
@@ -175,7 +176,7 @@ function* describesTools(view: BodyView): Generator<Breach> {
 function* hasObjectArguments({ calls }: BodyView): Generator<Breach> {
   for (const call of calls) {
     if ('input' in call && !isObject(call.input))
-      yield { path: call.path, message: 'the arguments are no JSON object' };
+      yield { path: call.path, message: 'the arguments are not a JSON object' };
   }
 }
 
@@ -184,36 +185,36 @@ function isObject(value: unknown): boolean {
 }
 
 /**
- * X9: the request fits the window in tokens and the provider's cap in bytes, where the context says them, and holds no more
- * messages and tools than the provider takes.
+ * X9: the request fits the window in tokens, the provider's limit in bytes, and its limits on messages and tools.
+ * Limits that are not given are not checked.
  */
 function* fits(view: BodyView, context: RuleContext): Generator<Breach> {
   const { written } = view;
   const { tokens, usableTokens, maxBytes } = context;
   if (context.isUncapped !== true) yield* countsWithin(view);
   if (tokens !== undefined && usableTokens !== undefined && tokens > usableTokens) {
-    yield { path: '', message: `${tokens} tokens of ${usableTokens} usable` };
+    yield { path: '', message: `${tokens} tokens, at most ${usableTokens} are usable` };
   }
   if (maxBytes === undefined) return;
   const bytes = written?.bytes ?? Number.POSITIVE_INFINITY;
-  if (bytes > maxBytes) yield { path: '', message: `${bytes} bytes of at most ${maxBytes}` };
+  if (bytes > maxBytes) yield { path: '', message: `${bytes} bytes, at most ${maxBytes} are allowed` };
 }
 
 function* countsWithin({ messages, tools, maxMessages, maxTools }: BodyView): Generator<Breach> {
   if (maxMessages !== undefined && messages.length > maxMessages) {
-    yield { path: '', message: `${messages.length} messages of at most ${maxMessages}` };
+    yield { path: '', message: `${messages.length} messages, at most ${maxMessages} are allowed` };
   }
   if (maxTools !== undefined && tools.length > maxTools) {
-    yield { path: '', message: `${tools.length} tools of at most ${maxTools}` };
+    yield { path: '', message: `${tools.length} tools, at most ${maxTools} are allowed` };
   }
 }
 
-/** The opening tag of a summary as it is rendered. */
+/** Opening tag of a rendered summary. */
 const SUMMARY = /^\s*<summary\s[^<>]*\bmessages="\d+-\d+"/;
 
 /**
- * X11: a summary is the user's, never system's, and neither first nor last as assistant. One that an assistant quotes
- * between them is no breach: a model may well repeat what it read.
+ * X11: a summary is a user message, never a system message, and never a first or last assistant message. An assistant
+ * may quote one in between.
  */
 function* keepsSummariesWithUser(view: BodyView, { isProbed }: RuleContext): Generator<Breach> {
   const { messages, texts } = view;
@@ -223,6 +224,6 @@ function* keepsSummariesWithUser(view: BodyView, { isProbed }: RuleContext): Gen
     const author = position === NO_POSITION ? 'system' : messages[position]?.author;
     const isEnd = position === first || position === last;
     if (author !== 'system' && !(author === 'assistant' && isEnd)) continue;
-    if (SUMMARY.test(text)) yield { path, message: `a summary in a message of the ${author}: expected the user's` };
+    if (SUMMARY.test(text)) yield { path, message: `a summary in a message with the role ${author}, expected user` };
   }
 }

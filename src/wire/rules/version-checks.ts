@@ -16,9 +16,9 @@ import {
 } from '../wire-request.ts';
 
 /**
- * X10: what is sent is the request's messages, each of them, in their order; a result alone moves, directly behind its call.
- * System messages are not asked: formats gather them in front.
- * @param rendered what a renderer made of the request; its marks say what came from where
+ * X10: the request's messages are all sent, in their order. Only a result moves, to directly behind its call. System
+ * messages are skipped, because formats gather them in front.
+ * @param rendered the rendered request, whose marks name the origins
  */
 export function* checkOrder(
   { messages }: Pick<WireRequest, 'messages'>,
@@ -49,7 +49,7 @@ export function* checkOrder(
   return violations;
 }
 
-/** The message that makes a call, by the call's id. */
+/** Origin of the message that makes each call, by call id. */
 function* findCallers(messages: readonly Message[]): Sliced<Map<string, Origin>> {
   const callers = new Map<string, Origin>();
   yield* forEachInSlices(messages, ({ toolCalls = [] }, origin) => {
@@ -63,8 +63,8 @@ function pathOf({ format }: Marks, index: number): string {
 }
 
 /**
- * X12: a round that is still open is the same before and after a pass, in every message of it. Paths are of `before`.
- * @throws orphan_result, duplicate_call where `before` is no history
+ * X12: a pass changes no message of an open round. Paths refer to `before`.
+ * @throws orphan_result or duplicate_call if `before` is not a valid history
  */
 export function* checkOpenRound(before: readonly Message[], after: readonly Message[]): Sliced<Violation[]> {
   const kept = new Map<string, Message>();
@@ -76,32 +76,32 @@ export function* checkOpenRound(before: readonly Message[], after: readonly Mess
     .flatMap(({ positions }) => positions)
     .filter((position) => {
       const message = before[position] as Message;
-      // All calls of a message are found in one: it is compared once, not once for each of 10,000.
+      // One message holds many calls. It is compared once, not once for each of 10,000 calls.
       const found = new Set(keysOf(message).map((key) => kept.get(key)));
       return ![...found].every((one) => isDeepStrictEqual(one, message));
     })
     .map((position) => ({
       rule: 'X12',
       path: `messages[${position}]`,
-      message: 'a message of a round that is still open was removed or changed',
+      message: 'a message of an open round was removed or changed',
     }));
 }
 
-/** What a round's messages are found by. Calls and results share their ids, so a letter tells them apart. */
+/** Keys of a message of a round. Calls and results share ids, so a prefix separates them. */
 function keysOf({ toolCalls = [], toolCallId }: Message): string[] {
   return toolCallId === undefined ? toolCalls.map(({ id }) => `c${id}`) : [`r${toolCallId}`];
 }
 
 /**
- * A8: thinking is sent under the version, system texts and tools that it was written under, and to the model that wrote it. No
- * body shows that; the marks tell whose it is, and its message what it was written under.
+ * A8: thinking is sent only to the model that wrote it, under the same version, system texts and tools. A body does not
+ * show this. The marks name the message, and the message holds the facts.
  */
 export function* checkThinking(
   request: Pick<WireRequest, 'messages' | 'model' | 'version'>,
   { body, marks }: Rendered<unknown>,
 ): Sliced<Violation[]> {
   const violations: Violation[] = [];
-  const look = (block: { readonly type?: unknown }, { path, place, index }: Place): void => {
+  const checkBlock = (block: { readonly type?: unknown }, { path, place, index }: Place): void => {
     if (!isThinking(block)) return;
     const origins = marks.origins[place] ?? [];
     const message = request.messages[origins[index] ?? origins[0] ?? NO_ORIGIN];
@@ -112,20 +112,22 @@ export function* checkThinking(
       message: 'thinking that was written under another version, prefix or model',
     });
   };
-  // Of Anthropic the blocks of each message, of Responses the items.
+  // Anthropic has blocks in messages. Responses has items.
   const { messages = [], input = [] } = body as { messages?: { content: unknown }[]; input?: object[] };
   yield* forEachInSlices(messages, ({ content }, place) => {
     const blocks: readonly object[] = Array.isArray(content) ? content : [];
     for (const [index, block] of blocks.entries()) {
-      look(block, { path: () => `messages[${place}].content[${index}]`, place, index });
+      checkBlock(block, { path: () => `messages[${place}].content[${index}]`, place, index });
     }
   });
-  yield* forEachInSlices(input, (block, place) => look(block, { path: () => `input[${place}]`, place, index: 0 }));
+  yield* forEachInSlices(input, (block, place) =>
+    checkBlock(block, { path: () => `input[${place}]`, place, index: 0 }),
+  );
   return violations;
 }
 
 interface Place {
-  /** written for a violation alone */
+  /** Called only for a violation. */
   readonly path: () => string;
   readonly place: number;
   readonly index: number;
@@ -144,10 +146,10 @@ function isItsOwn(
 
 /** Characters searched between two yields, below 5 ms. */
 const SLICE_CHARACTERS = 1_000_000;
-/** What a search in a short text costs, in characters. */
+/** Cost of a search in a short text, in characters. */
 const MIN_SEARCHED = 50;
 
-/** X13: a pinned message is the same before and after a pass. Paths are of `before`. */
+/** X13: a pass changes no pinned message. Paths refer to `before`. */
 export function* checkPinned(before: readonly Message[], after: readonly Message[]): Sliced<Violation[]> {
   const kept = new Set<Message>();
   const byContent = new Map<string, Message[]>();
@@ -168,9 +170,9 @@ export function* checkPinned(before: readonly Message[], after: readonly Message
 }
 
 /**
- * X13: the pins of the policy, and the texts of pinned messages, are sent letter by letter.
+ * X13: the policy's pins and the texts of pinned messages are sent byte for byte.
  * @param pins texts of the policy
- * @param rendered what a renderer made of the request
+ * @param rendered the rendered request
  */
 export function* checkPins(
   { messages }: Pick<WireRequest, 'messages'>,
@@ -179,16 +181,14 @@ export function* checkPins(
 ): Sliced<Violation[]> {
   const sought = pins.map((text, index) => ({ path: `pins[${index}]`, text }));
   yield* forEachInSlices(messages, (message, origin) => {
-    // What its provider wrote goes back in the provider's own blocks, of which one or the other may be left out; a summary
-    // goes inside a tag that its text must not close.
+    // A provider's own blocks may be left out. A summary is wrapped in a tag, which escapes its text.
     if (message.pinned !== true || message.raw !== undefined || message.role === 'summary') return;
     for (const text of textsOf(message)) sought.push({ path: `messages[${origin}]`, text: text.toWellFormed() });
   });
   if (sought.length === 0) return [];
-  // Nearly all pinned texts are sent by themselves. Only the others are looked for in the whole body, each once over all of it.
+  // Nearly all pinned texts are sent as a whole text. Only the others are searched for in the whole body.
   const whole = yield* collectTexts(body);
   const others = sought.filter(({ text }) => !whole.has(text));
-  // Each stands inside of one text of the body, or nowhere.
   const lost = new Set(others);
   let searched = 0;
   for (const sent of lost.size === 0 ? [] : whole) {
@@ -200,10 +200,10 @@ export function* checkPins(
       yield;
     }
   }
-  return [...lost].map(({ path }) => breach(path, 'a pinned text is not sent letter by letter'));
+  return [...lost].map(({ path }) => breach(path, 'a pinned text is not sent byte for byte'));
 }
 
-/** Every text of a body, wherever it stands. */
+/** All texts of a body, at any depth. */
 function* collectTexts(body: unknown): Sliced<ReadonlySet<string>> {
   const texts = new Set<string>();
   const values = [body];
@@ -218,7 +218,7 @@ function* collectTexts(body: unknown): Sliced<ReadonlySet<string>> {
   return texts;
 }
 
-/** Those that every format sends: of what a model or the system says, the text alone. */
+/** Texts that every format sends. Models and the system send text only. */
 function textsOf(message: Message): string[] {
   const { role, content } = message;
   const isTextOnly = role === 'assistant' || role === 'system';

@@ -184,7 +184,7 @@ describe('its size', () => {
   ])('refuses $name', async ({ messages }) => {
     expect(await fixture.summarize({ messages })).toEqual({
       status: 'refused',
-      why: expect.stringMatching(/^\d+ tokens are too few to say anything$/),
+      why: expect.stringMatching(/^\d+ tokens are too few for a summary$/),
     });
   });
 

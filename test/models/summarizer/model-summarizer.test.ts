@@ -145,24 +145,24 @@ describe('an earlier summary', () => {
 describe('a bad answer is refused', () => {
   const transcript = HISTORY.map(({ content }) => content).join('\n');
   it.each([
-    ['empty', { content: ' \n' }, 'empty'],
-    ['cut off', { content: RECORD, end: 'cut_off' }, 'cut off'],
-    ['declined by its provider', { content: RECORD, end: 'refusal' }, 'declined'],
-    ['a tool call', { content: RECORD, toolCalls: [{ name: 'delete_all', arguments: {} }] }, 'called a tool'],
-    ['a refusal', { content: 'I’m sorry, but I can’t help with that.' }, 'declined'],
-    ['a refusal under a heading', { content: '## Goal\nI cannot summarize this conversation.' }, 'declined'],
-    ['a German refusal', { content: '## Goal\nEs tut mir leid, das geht nicht.' }, 'declined'],
-    ['a Chinese refusal', { content: '抱歉，我无法总结。' }, 'declined'],
-    ['an echo', { content: `## State\n${transcript.slice(0, 1_500)}` }, 'repeats the transcript'],
+    ['empty', { content: ' \n' }, 'the answer was empty'],
+    ['cut off', { content: RECORD, end: 'cut_off' }, 'the answer was cut off'],
+    ['declined by its provider', { content: RECORD, end: 'refusal' }, 'the model declined'],
+    ['a tool call', { content: RECORD, toolCalls: [{ name: 'delete_all', arguments: {} }] }, 'the model called a tool'],
+    ['a refusal', { content: 'I’m sorry, but I can’t help with that.' }, 'the model declined'],
+    ['a refusal under a heading', { content: '## Goal\nI cannot summarize this conversation.' }, 'the model declined'],
+    ['a German refusal', { content: '## Goal\nEs tut mir leid, das geht nicht.' }, 'the model declined'],
+    ['a Chinese refusal', { content: '抱歉，我无法总结。' }, 'the model declined'],
+    ['an echo', { content: `## State\n${transcript.slice(0, 1_500)}` }, 'the answer repeats the transcript'],
     [
       'an answer to the conversation',
       { content: 'Sure, the wagon is booked. Anything else?' },
-      'none of the sections asked for',
+      'the answer has none of the requested sections',
     ],
     [
       'longer than its source',
       { content: `## State\n${prose(4_000, 9)}` },
-      expect.stringMatching(/not smaller than its source/),
+      expect.stringMatching(/not smaller than the source/),
     ],
   ] as const)('%s', async (_, answer, why) => {
     const world = await openWorld({ decide: () => answer });
@@ -381,7 +381,10 @@ describe('a sequence larger than the window', () => {
       profile,
       decide: ({ messages: [one] }) => ({ content: one?.content.includes('seq="11"') ? RECORD : '' }),
     });
-    expect(await world.summarize({ messages, maxTokens: 1_000 })).toEqual({ status: 'refused', why: 'empty' });
+    expect(await world.summarize({ messages, maxTokens: 1_000 })).toEqual({
+      status: 'refused',
+      why: 'the answer was empty',
+    });
   });
 
   it('is split smaller where the provider’s window is smaller than its profile says', async () => {
