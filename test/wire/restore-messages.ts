@@ -6,38 +6,38 @@ import { type Marks, NO_ORIGIN, type Origin } from '../../src/wire/wire-request.
 
 /** Contents of a body in the form of a request. */
 export interface WireMessages {
-  /** the agent's prompt; '' where there is none */
+  /** The agent's prompt, or ''. */
   readonly system: string;
   readonly tools: readonly ToolDescription[];
   readonly messages: readonly Message[];
 }
 
-/** One block or item of a body, as a format's reader found it. */
+/** One block or item of a body. */
 export interface Piece {
-  /** number of the message that it stands in: without marks, the pieces of one place are one message, but for results */
+  /** Number of its message. Without marks, the pieces of one place form one message, except results. */
   readonly place: number;
-  /** of a body with marks: from `marks.origins` (`marks.system` for system texts) */
+  /** Origin from `marks.origins`, or from `marks.system` for system texts. */
   readonly origin?: Origin;
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
   readonly parts?: readonly Part[];
-  /** with its id as it was sent */
+  /** Call with its sent id. */
   readonly call?: ToolCall;
   readonly result?: { readonly callId: string; readonly isError: boolean };
-  /** of a provider's own message, verbatim; with neither parts nor call it has no other form, and is kept as a raw item */
+  /** Raw item of the provider. Without parts and call it has no other form. */
   readonly item?: RawItem;
 }
 
 export interface PieceSource {
   readonly format: WireFormat;
   readonly model: string;
-  /** absent: the body is another's */
+  /** Absent for a body from elsewhere. */
   readonly marks?: Marks | undefined;
 }
 
 /**
- * Puts messages together from what a reader found. With marks, what rendering did is undone: placeholders go, merged
- * messages part, hoisted ones return to their places, ids are ours again. What was never sent (pins, provider ids, the items
- * of other models) cannot come back. Without marks, system texts in front become the prompt.
+ * Restores messages from the pieces of a body. With marks, it undoes the rendering: it drops placeholders, splits
+ * merged messages, and restores places and ids. Pins, provider ids and items of other models were never sent, so they
+ * are lost. Without marks, leading system texts become the prompt.
  */
 export function restoreMessages(
   pieces: readonly Piece[],
@@ -70,7 +70,10 @@ function addTo(drafts: Map<string, Piece[]>, key: string, piece: Piece): void {
   else draft.push(piece);
 }
 
-/** By origin, since a round's results were moved behind their call; a message that the body does not say comes back whole. */
+/**
+ * Sorts by origin, because results were moved behind their call. A message that the body does not hold completely comes
+ * from the marks.
+ */
 function inOrder(restored: readonly { origin: Origin; message: Message }[], marks: Marks | undefined): Message[] {
   if (marks === undefined) return restored.map(({ message }) => message);
   const byOrigin = new Map([...restored.map(({ origin, message }) => [origin, message] as const), ...marks.replaced]);
@@ -106,7 +109,7 @@ function textOf(parts: readonly Part[] = []): string {
   return parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
 }
 
-/** A part as our files have it: OpenAI's form, which `readParts` reads. */
+/** Writes a part in OpenAI's form, which `readParts` reads. */
 function writePart(part: Part): unknown {
   switch (part.kind) {
     case 'text':

@@ -15,16 +15,16 @@ import type { Provider } from '../provider/provider.ts';
 import type { Strictness } from '../provider/refusal.ts';
 import { renderAnthropic, renderChat, renderResponses } from './whole.ts';
 
-/** One way in which a request of ours reaches a provider. */
+/** One way for a request to reach a provider. */
 export interface Route {
   readonly name: string;
   readonly format: WireFormat;
   readonly dialect: Dialect;
   readonly strict: Partial<Strictness>;
-  /** what an unanswered call breaks */
+  /** Rule that an unanswered call breaks. */
   readonly openRoundRule: string;
   readonly render: (request: WireRequest) => unknown;
-  /** through the provider's own SDK; resolves to the answer as a turn worker records it */
+  /** Uses the provider's own SDK, and resolves to the answer as a turn worker records it. */
   readonly ask: (provider: Pick<Provider, 'url'>, request: WireRequest) => Promise<Message>;
 }
 

@@ -11,7 +11,7 @@ import { validateResponsesInSlices } from '../../src/wire/openai-responses/rules
 import type { RuleContext } from '../../src/wire/rules/rule.ts';
 import type { Rendered, Violation, WireRequest } from '../../src/wire/wire-request.ts';
 
-/** The renderers and the rules, each in one slice. */
+/** The renderers and rules without slices. */
 export function renderAnthropic(request: WireRequest, options?: AnthropicOptions): Rendered<AnthropicBody> {
   return runToEnd(renderAnthropicInSlices(request, options));
 }

@@ -5,7 +5,7 @@ import type { RawItem } from '../../../src/domain/raw-items.ts';
 import { type Marks, NO_ORIGIN, type Origin } from '../../../src/wire/wire-request.ts';
 import { type Piece, restoreMessages, type WireMessages } from '../restore-messages.ts';
 
-/** Blocks stay as they are; only what is read of them is checked. */
+/** Blocks are kept as they are. Only fields that are read are checked. */
 const blockSchema = z.custom<RawItem & { type: string }>(
   (value) => typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string',
   'expected a block with a type',
@@ -36,15 +36,15 @@ const bodySchema = z.object({
 
 interface ReadBlock {
   readonly block: RawItem;
-  /** of the block, in the body */
+  /** Path of the block in the body. */
   readonly path: string;
   readonly place: number;
   readonly origin?: Origin;
 }
 
 /**
- * Reads a Messages body, ours with its marks or another's without.
- * @throws invalid_input, with the field
+ * Reads a Messages body, with the marks of our renderer or from elsewhere.
+ * @throws invalid_input with the field
  */
 export function readAnthropic(body: unknown, marks?: Marks): WireMessages {
   const { model, system, messages, tools } = parseInput(bodySchema, body);
@@ -69,7 +69,7 @@ export function readAnthropic(body: unknown, marks?: Marks): WireMessages {
   return { ...restoreMessages(pieces, { format: 'anthropic', model, marks }), tools: described };
 }
 
-/** A block of the model's. What is no text, picture or call has no form but its own. */
+/** Reads an assistant block. A block other than text, picture or call is kept as a raw item. */
 function readOwnBlock(given: ReadBlock): Piece {
   const { cache_control: _ours, ...item } = given.block;
   const own = { ...placeOf(given), role: 'assistant' as const, item };
@@ -81,7 +81,7 @@ function readOwnBlock(given: ReadBlock): Piece {
   return parts.length === 0 ? own : { ...own, parts };
 }
 
-/** A block that the model was given. */
+/** Reads a block of a user or system message. */
 function readGivenBlock(given: ReadBlock, role: 'user' | 'system'): Piece {
   if (given.block.type !== 'tool_result') return { ...placeOf(given), role, parts: partsOf([given.block]) };
   const { tool_use_id, content, is_error } = parseInput(toolResultSchema, given.block, given.path);

@@ -34,8 +34,8 @@ const bodySchema = z.object({
 type ReadMessage = z.infer<typeof messageSchema>;
 
 /**
- * Reads a Chat Completions body, ours with its marks or another's without.
- * @throws invalid_input, with the field
+ * Reads a Chat Completions body, with the marks of our renderer or from elsewhere.
+ * @throws invalid_input with the field
  */
 export function readChat(body: unknown, marks?: Marks): WireMessages {
   const { model, messages, tools } = parseInput(bodySchema, body);
@@ -62,7 +62,7 @@ function readMessage(message: ReadMessage, place: number, marks: Marks | undefin
   }
 }
 
-/** A message is its own item. Another's is kept as one where it has fields that no form of ours knows. */
+/** A message is its own raw item. A message from elsewhere is kept as one only if it has unknown fields. */
 function readAssistant(message: ReadMessage, at: Pick<Piece, 'place' | 'origin'>, isForeign: boolean): Piece[] {
   const { content, refusal, tool_calls } = message;
   const own = { ...at, role: 'assistant' as const };
@@ -78,7 +78,7 @@ function partsOf(content: ReadMessage['content']): Part[] {
   return readParts({ content: '', parts: content ?? [] });
 }
 
-/** Whether a message has fields of its server's own: they have no other form. */
+/** True if a message has fields of its server, which have no other form. */
 function hasOwnFields(message: RawItem): boolean {
   const { role: _role, content: _content, tool_calls: _calls, ...own } = message;
   return Object.values(own).some((value) => value !== null && value !== undefined);

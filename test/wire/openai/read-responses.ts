@@ -34,8 +34,8 @@ const bodySchema = z.object({
 });
 
 /**
- * Reads a Responses body, ours with its marks or another's without.
- * @throws invalid_input, with the field
+ * Reads a Responses body, with the marks of our renderer or from elsewhere.
+ * @throws invalid_input with the field
  */
 export function readResponses(body: unknown, marks?: Marks): WireMessages {
   const { model, instructions, input, tools } = parseInput(bodySchema, body);
@@ -65,7 +65,7 @@ export function readResponses(body: unknown, marks?: Marks): WireMessages {
   return { ...restoreMessages([...prompt, ...pieces], { format: 'openai-responses', model, marks }), tools: described };
 }
 
-/** Without marks: the items of one answer, from its reasoning to its last call, are one message (R5). */
+/** Without marks, the items of one answer form one message, from its reasoning to its last call (R5). */
 function placesOf(input: readonly RawItem[]): number[] {
   let place = 0;
   let hasCalls = false;
@@ -86,7 +86,7 @@ function isOfAnswer({ type, role }: RawItem): boolean {
   return role === 'assistant' || (typeof type === 'string' && type !== 'message' && !type.endsWith('_output'));
 }
 
-/** Behind a call, an answer has nothing but more calls. */
+/** Behind a call, an answer has only more calls. */
 function startsAnswer({ type }: RawItem, hasCalls: boolean): boolean {
   return hasCalls && type !== 'function_call';
 }
@@ -109,7 +109,7 @@ function readItem(item: RawItem, path: string): ReadPiece[] {
   return parts.map((part) => ({ role: role === 'user' ? role : 'system', parts: [part] }));
 }
 
-/** A compaction stands for what the user and the model said; it is a summary of ours by its mark alone. */
+/** A compaction is a user message here. Only its mark makes it a summary. */
 function roleOf({ type }: RawItem): 'user' | 'assistant' {
   return type === 'compaction' ? 'user' : 'assistant';
 }

@@ -39,7 +39,7 @@ test.each([
   expect(nameViolations(runToEnd(checkOrder({ messages }, { marks })))).toStrictEqual(expected);
 });
 
-test('X10 names items of Responses by their place in input', () => {
+test('X10: names items of Responses by their place in input', () => {
   const marks = { format: 'openai-responses', origins: [[1], [0]] } as unknown as Marks;
   expect(nameViolations(runToEnd(checkOrder({ messages: [ask, says] }, { marks })))).toStrictEqual(['X10 input[1]']);
 });
@@ -56,7 +56,7 @@ test.each([
   expect(nameViolations(runToEnd(checkOpenRound(before, after)))).toStrictEqual(expected);
 });
 
-test('X12 asks for nothing where no round is open', () => {
+test('X12: passes if no round is open', () => {
   expect(runToEnd(checkOpenRound([ask, calls('a'), result('a'), says], [ask]))).toStrictEqual([]);
 });
 

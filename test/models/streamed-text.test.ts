@@ -11,7 +11,7 @@ const user: Message = { role: 'user', content: 'Which files?' };
 const text = 'A sentence in several pieces, as a model says it.';
 
 describe.each(WIRE_FORMATS)('%s', (format) => {
-  it('tells the answer’s text as it comes, and nothing else', async () => {
+  it('streams the answer’s text as it comes, and nothing else', async () => {
     const calls = [{ name: 'read', arguments: { path: 'secret' } }];
     await using provider = await startProvider({ answers: [{ thinking: 'Hm, hidden.', text, calls }] });
     const told: string[] = [];
@@ -23,7 +23,7 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
     expect(told).not.toContain('');
   });
 
-  it('tells several texts as the answer holds them', async () => {
+  it('streams several texts as the answer holds them', async () => {
     const parts = [{ text: 'One.' }, { call: { name: 'read', arguments: {} } }, { text: 'Two.' }];
     await using provider = await startProvider({ answers: [{ parts }] });
     let told = '';
@@ -33,7 +33,7 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
     expect(told).toMatch(/^One\..*Two\.$/s);
   });
 
-  it('tells what it refuses', async () => {
+  it('streams the words of a refusal', async () => {
     await using provider = await startProvider({ answers: [{ text: 'I cannot do that.', end: 'refusal' }] });
     let told = '';
     const onText = (piece: string): void => void (told += piece);
@@ -50,7 +50,7 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('the listener’s own'))],
-  ])('goes on where the listener %s', async (_, fail) => {
+  ])('continues if the listener %s', async (_, fail) => {
     await using provider = await startProvider({ answers: [{ text }] });
     let pieces = 0;
     const onText = (): void => {
@@ -61,7 +61,7 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
     expect(pieces).toBeGreaterThan(2);
   });
 
-  it('has told of what breaks off', async () => {
+  it('has streamed the text of an answer that breaks off', async () => {
     const fault = { fault: 'cut', answer: { text }, afterEvents: 5 } as const;
     await using provider = await startProvider({ answers: [fault] });
     let told = '';
@@ -73,18 +73,15 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
   });
 });
 
-it.each(['openai-chat', 'openai-responses'] as const)(
-  '%s: an event that says nothing is passed over',
-  async (format) => {
-    const response = {
-      output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'So.' }] }],
-    };
-    const said = { id: 'c', choices: [{ index: 0, delta: { content: 'So.' }, finish_reason: 'stop' }] };
-    const body = ['null', {}, format === 'openai-chat' ? said : { type: 'response.completed', response }];
-    await using server = await serveRaw({ body });
-    expect(await connect(format, server).generate(ask([user]))).toMatchObject({ content: 'So.' });
-  },
-);
+it.each(['openai-chat', 'openai-responses'] as const)('%s: passes over an event without contents', async (format) => {
+  const response = {
+    output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'So.' }] }],
+  };
+  const said = { id: 'c', choices: [{ index: 0, delta: { content: 'So.' }, finish_reason: 'stop' }] };
+  const body = ['null', {}, format === 'openai-chat' ? said : { type: 'response.completed', response }];
+  await using server = await serveRaw({ body });
+  expect(await connect(format, server).generate(ask([user]))).toMatchObject({ content: 'So.' });
+});
 
 describe('a stream that fails', () => {
   const coded = new ModelError('retry', 'the answer did not arrive completely');
@@ -95,7 +92,7 @@ describe('a stream that fails', () => {
     throw new TypeError('terminated');
   }
 
-  it('fails in our words where the provider or the network did', async () => {
+  it('fails with a coded error if the provider or the network failed', async () => {
     const read: number[] = [];
     const reading = (async () => {
       for await (const event of mapStreamErrors(breakOff(), signal, () => coded)) read.push(event);
@@ -104,7 +101,7 @@ describe('a stream that fails', () => {
     expect(read).toEqual([1]);
   });
 
-  it('fails as it is where its reader has a bug', async () => {
+  it('fails with the original error if its consumer has a bug', async () => {
     const bug = new TypeError('x is not a function');
     const reading = (async () => {
       for await (const _ of mapStreamErrors(breakOff(), signal, () => coded)) throw bug;
@@ -112,7 +109,7 @@ describe('a stream that fails', () => {
     await expect(reading).rejects.toBe(bug);
   });
 
-  it('has not ended by itself where its caller ended it', async () => {
+  it('fails with the reason of its caller, not as a complete answer', async () => {
     const stop = new AbortController();
     async function* endQuietly(): AsyncGenerator<number> {
       yield await Promise.resolve(1);

@@ -18,8 +18,8 @@ function bodyOf(count: number) {
   };
 }
 
-describe('the form of a refused request', () => {
-  test('keeps roles, kinds, ids and sizes, and no contents', () => {
+describe('the outline of a refused request', () => {
+  test('keeps roles, types, ids and sizes, and no contents', () => {
     const form = outlineRequest(bodyOf(4), 'no place');
     expect(form).not.toContain(secret);
     expect(JSON.parse(form)).toMatchObject({
@@ -46,7 +46,7 @@ describe('the form of a refused request', () => {
   });
 
   test.each(['messages.10.content.1: unexpected', 'messages[10].content: wrong', "Invalid 'input[10].id'"])(
-    'is cut to the neighbours of what is named: %s',
+    'shows only the neighbours of the named message: %s',
     (refusal) => {
       const list = refusal.includes('input') ? 'input' : 'messages';
       const { messages, ...rest } = bodyOf(20);
@@ -55,13 +55,13 @@ describe('the form of a refused request', () => {
     },
   );
 
-  test('is cut to the last ones where no place is named', () => {
+  test('shows the last messages if the refusal names none', () => {
     expect(JSON.parse(outlineRequest(bodyOf(20), 'bad request'))).toMatchObject({
       messages: { of: 20, from: 14, items: { length: 6 } },
     });
   });
 
-  test.each([null, 'text', [1]])('of %j is its size', (body) => {
+  test.each([null, 'text', [1]])('is the size of a body that is no object: %j', (body) => {
     expect(outlineRequest(body, '')).not.toContain('text"text');
     expect(JSON.parse(outlineRequest(body, ''))).toEqual(expect.any(String));
   });
