@@ -54,7 +54,7 @@ export interface ScriptedModelOptions {
 export interface ScriptedModel extends Model {
   /** Calls so far. */
   readonly callCount: number;
-  /** @throws Error if steps were not used */
+  /** Throws an error if steps were not used. */
   assertDone(): void;
 }
 

@@ -91,7 +91,7 @@ export interface Rendered<Body> {
 
 /** A rule that a request breaks. */
 export interface Violation {
-  /** Code as in docs/wire.md: X1, A4, C1, R2 … */
+  /** Code as in docs/reference/wire.md: X1, A4, C1, R2 … */
   readonly rule: string;
   /** Path in the body, such as `messages[3].content[0]`. */
   readonly path: string;

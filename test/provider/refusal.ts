@@ -3,7 +3,7 @@ import type { JsonObject } from './json.ts';
 
 /** Response to a request that a provider would refuse. */
 export interface Refusal {
-  /** Rule as in docs/wire.md: A4, C1, R2 … `request` for a malformed request. */
+  /** Rule as in docs/reference/wire.md: A4, C1, R2 … `request` for a malformed request. */
   readonly rule: string;
   readonly status: number;
   /** `invalid_request_error` … */

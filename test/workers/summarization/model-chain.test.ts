@@ -88,7 +88,11 @@ describe('a model in the chain', () => {
   it('that is refused is told of, though another wrote', async () => {
     const world = await openWorld(() => ({ content: '' }));
     await world.runPass();
-    const ended = { outcome: 'written', written: { by: 'structural', isFallback: true }, why: 'small: the answer was empty' };
+    const ended = {
+      outcome: 'written',
+      written: { by: 'structural', isFallback: true },
+      why: 'small: the answer was empty',
+    };
     expect(world.eventsOf('summary_ended')).toMatchObject([ended, ended]);
   });
 
