@@ -2,7 +2,7 @@ import type { Agent } from '../domain/agent.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import type { ToolDescription } from '../domain/model.ts';
 import { RECALL } from '../domain/recall.ts';
-import { OPENAI_MAX_TOOLS } from '../wire/sent-tools.ts';
+import { OPENAI_MAX_TOOLS } from '../wire/tools.ts';
 
 /** What every provider takes as a tool's name. */
 const LEGAL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;

@@ -1,7 +1,7 @@
 import { hasHardReason, type Reason } from '../domain/compaction/thresholds.ts';
 import type { Message } from '../domain/message.ts';
 import { readRawItems } from '../domain/raw-items.ts';
-import { isThinking } from '../wire/kept-items.ts';
+import { isThinking } from '../wire/raw-items.ts';
 
 /**
  * Whether a turn is between its calls and its answer, and the model has thought in it. An edit would cost it those thoughts:

@@ -7,11 +7,8 @@ import { upperBoundTokens } from '../../domain/size.ts';
 import type { Sliced } from '../../domain/sliced.ts';
 import type { Summary } from '../../domain/version.ts';
 import { wireFormats } from '../../wire/formats.ts';
-import { checkOpenRound } from '../../wire/rules/open-round.ts';
-import { checkOrder } from '../../wire/rules/order.ts';
-import { checkPinned, checkPins } from '../../wire/rules/pins.ts';
 import type { RuleContext } from '../../wire/rules/rule.ts';
-import { checkThinking } from '../../wire/rules/thinking.ts';
+import { checkOpenRound, checkOrder, checkPinned, checkPins, checkThinking } from '../../wire/rules/version-checks.ts';
 import type { Violation } from '../../wire/wire-request.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 

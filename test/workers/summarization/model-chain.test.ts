@@ -88,7 +88,11 @@ describe('a model in the chain', () => {
   it('that is refused is told of, though another wrote', async () => {
     const world = await openWorld(() => ({ content: '' }));
     await world.runPass();
-    const ended = { outcome: 'written', written: { by: 'structural', isFallback: true }, why: 'small: empty' };
+    const ended = {
+      outcome: 'written',
+      written: { by: 'structural', isFallback: true },
+      why: 'small: the answer was empty',
+    };
     expect(world.eventsOf('summary_ended')).toMatchObject([ended, ended]);
   });
 
@@ -96,7 +100,7 @@ describe('a model in the chain', () => {
     const world = await openWorld(() => ({ content: 'I cannot help with that.' }));
     world.summarizers = world.summarizers.slice(0, 1);
     await world.runPass();
-    const ended = { outcome: 'refused', why: 'small: declined' };
+    const ended = { outcome: 'refused', why: 'small: the model declined' };
     expect(world.eventsOf('summary_ended')).toMatchObject([ended, ended]);
   });
 
