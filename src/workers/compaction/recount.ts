@@ -7,9 +7,9 @@ import { prepareAsLastTurn } from '../prepared-agent.ts';
 import { summaryPolicy } from '../summary-policy.ts';
 import type { PassAsked, Recount } from '../turn/turn-dependencies.ts';
 import { findFirstUser } from '../user-messages.ts';
-import { readAccepted } from './accepted-summaries.ts';
-import { planRequest } from './pass-findings.ts';
+import { planRequest } from './pass-snapshot.ts';
 import type { CompactionPorts } from './ports.ts';
+import { readAccepted } from './sequence-summaries.ts';
 import { tryPass } from './trial-pass.ts';
 
 /**

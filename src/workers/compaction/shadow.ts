@@ -10,12 +10,12 @@ import type { Segment } from '../../domain/version.ts';
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { type PreparedAgent, type PreparedAgents, prepareAsLastTurn } from '../prepared-agent.ts';
 import type { SummarizationPorts } from '../summarization/ports.ts';
-import type { PassLook } from './pass-look.ts';
+import type { PassSnapshot } from './pass-snapshot.ts';
 import { type TrialOutcome, tryPass } from './trial-pass.ts';
 import { TrialSummaries } from './trial-summaries.ts';
 
 /** A pass of the live policy that ended or waits to be approved, and what it had found. */
-export interface MeasuredPass extends PassLook {
+export interface MeasuredPass extends PassSnapshot {
   readonly conversation: ConversationRef;
   readonly passId: string;
   readonly source: ContextSource;

@@ -9,8 +9,7 @@ import { Shutdown } from '../shutdown.ts';
 import type { SummarizationPorts } from '../summarization/ports.ts';
 import { createSummarizationHandler } from '../summarization/summarization-delivery.ts';
 import { summaryPolicy } from '../summary-policy.ts';
-import { type AcceptedSummaries, readAccepted } from './accepted-summaries.ts';
-import { summaryKey } from './summary-key.ts';
+import { type AcceptedSummaries, readAccepted, summaryKey } from './sequence-summaries.ts';
 
 /** The one pass that there is at a time. */
 const TRIAL_PASS = 'trial';

@@ -4,7 +4,7 @@ import { nameConversation } from '../../domain/ids.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { SummarizationDelivery, SummarizationHandler, SummarizationResult } from '../../domain/ports/handlers.ts';
 import type { SummaryLease, SummaryRecord } from '../../domain/ports/summary-store.ts';
-import { summaryKey } from '../compaction/summary-key.ts';
+import { summaryKey } from '../compaction/sequence-summaries.ts';
 import { holdWrite } from '../hold-write.ts';
 import { StoppedWork, unlessAborted } from '../shutdown.ts';
 import { isRolledBack, summaryPolicy } from '../summary-policy.ts';

@@ -3,7 +3,7 @@ import type { Reason } from '../../../src/domain/compaction/thresholds.ts';
 import { type ConversationState, NO_BACKOFF } from '../../../src/domain/conversation.ts';
 import { NO_WEIGHT } from '../../../src/domain/message.ts';
 import { completePolicy, type PolicyInput } from '../../../src/domain/policy.ts';
-import { evaluateRequest } from '../../../src/workers/compaction/evaluate.ts';
+import { evaluateRequest } from '../../../src/workers/compaction/pass-snapshot.ts';
 import type { PreparedAgent } from '../../../src/workers/prepared-agent.ts';
 import { Fixture } from './fixture.ts';
 

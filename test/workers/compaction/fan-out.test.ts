@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
-import { summaryKey } from '../../../src/workers/compaction/summary-key.ts';
+import { summaryKey } from '../../../src/workers/compaction/sequence-summaries.ts';
 import { FIVE_SEQUENCES, Fixture, type FixtureOptions, ref } from './fixture.ts';
 
 async function openPass(options: FixtureOptions = {}): Promise<Fixture> {

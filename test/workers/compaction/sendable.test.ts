@@ -47,7 +47,7 @@ describe('a settled version that its provider would refuse', () => {
 
   it('is not made where that one would be refused, too', () => {
     const { settled, refusals } = settle(() => true);
-    expect(settled).toEqual({ kind: 'refused' });
+    expect(settled).toEqual({ kind: 'refused', refusal: refusals.at(-1) });
     expect(refusals).toHaveLength(2);
   });
 

@@ -3,16 +3,41 @@ import type { AcceptedSummary } from '../../domain/compaction/settle.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { SummaryStore } from '../../domain/ports/summary-store.ts';
-import type { Summary } from '../../domain/version.ts';
-import { summaryKey, summaryTextKey } from './summary-key.ts';
+import type { SeqRange, Summary } from '../../domain/version.ts';
+import { hashOf } from '../fixed-texts.ts';
+
+/**
+ * Key of a sequence's summary: its range, its size and its summarizer. The log is append-only, so a range names its content,
+ * and any later pass over the same range finds the paid summary again. The size in the context bounds the summary's size.
+ */
+export function summaryKey(
+  sequence: SeqRange & { readonly tokens: number },
+  policy: Pick<Policy, 'summarizer'>,
+): string {
+  const { from, to, tokens } = sequence;
+  return hashOf(JSON.stringify([from, to, tokens, policy.summarizer]));
+}
+
+/**
+ * Key under which versions name a summary's text: the hash of all its fields. A range may get another text after its summary
+ * has expired, or in a fork, while a kept version still shows the first one (I15).
+ */
+export function summaryTextKey(summary: Summary): string {
+  return hashOf(JSON.stringify(summary));
+}
+
+/** Id of a child job, unique per delivery. A parent job with a known child id would fail. */
+export function childId(passId: string, owner: string, key: string): string {
+  return `s-${hashOf(`${passId} ${owner} ${key}`)}`;
+}
 
 export interface AcceptedSummaries {
   readonly summaries: readonly AcceptedSummary[];
-  /** by the key under which a version names the text */
+  /** Texts by `summaryTextKey`. */
   readonly texts: ReadonlyMap<string, Summary>;
 }
 
-/** The summaries of a plan's sequences that were accepted, by this pass or an earlier one. */
+/** The accepted summaries of a plan's sequences, from this pass or an earlier one. */
 export async function readAccepted(
   store: Pick<SummaryStore, 'readSummaries'>,
   conversation: ConversationRef,
