@@ -2,7 +2,6 @@ import { hasHardReason } from '../../domain/compaction/thresholds.ts';
 import { buildInSlices, messagesOf } from '../../domain/context.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
-import { summaryPolicy } from '../summary-policy.ts';
 import { waitsForAnswer } from '../thinking-loop.ts';
 import { checkApproval } from './approval.ts';
 import { readSnapshot } from './pass-snapshot.ts';
@@ -18,7 +17,7 @@ import {
   scopeOf,
 } from './pass-writes.ts';
 import { planContext, settleContext } from './plan-and-settle.ts';
-import { childId, readAccepted, summaryKey } from './sequence-summaries.ts';
+import { childId, readAccepted, summaryKey, summaryPolicy } from './sequence-summaries.ts';
 
 /** Does what the state asks for, and answers the facts that `nextStep` decides by. */
 export async function act<Step extends WorkStep>(run: PassRun, state: PassState<Step>): Promise<Facts[Step]> {

@@ -4,12 +4,11 @@ import { buildInSlices } from '../../domain/context.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { prepareAsLastTurn } from '../prepared-agent.ts';
-import { summaryPolicy } from '../summary-policy.ts';
 import type { PassAsked, Recount } from '../turn/turn-dependencies.ts';
 import { findFirstUser } from '../user-messages.ts';
 import { planRequest } from './pass-snapshot.ts';
 import type { CompactionPorts } from './ports.ts';
-import { readAccepted } from './sequence-summaries.ts';
+import { readAccepted, summaryPolicy } from './sequence-summaries.ts';
 import { tryPass } from './trial-pass.ts';
 
 /**

@@ -1,10 +1,24 @@
 import type { PassPlan } from '../../domain/compaction/plan.ts';
 import type { AcceptedSummary } from '../../domain/compaction/settle.ts';
+import type { ConversationState } from '../../domain/conversation.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { SummaryStore } from '../../domain/ports/summary-store.ts';
 import type { SeqRange, Summary } from '../../domain/version.ts';
-import { hashOf } from '../fixed-texts.ts';
+import { hashOf } from '../content-hash.ts';
+
+/**
+ * The policy that summarizes a conversation's sequences. A version that replaced a refused one is summarized without a model:
+ * the same log then gives the same text, and never the text that the provider refused.
+ */
+export function summaryPolicy(policy: Policy, state: ConversationState): Policy {
+  return isRolledBack(state) ? { ...policy, summarizer: 'structural' } : policy;
+}
+
+/** Whether the live version replaced a refused one. */
+export function isRolledBack({ quarantine, size }: Pick<ConversationState, 'quarantine' | 'size'>): boolean {
+  return quarantine?.version === size.version;
+}
 
 /**
  * Key of a sequence's summary: its range, its size and its summarizer. The log is append-only, so a range names its content,

@@ -7,7 +7,7 @@ import {
 import type { Quarantine } from '../../domain/conversation.ts';
 import type { Sliced } from '../../domain/sliced.ts';
 import type { Violation } from '../../wire/wire-request.ts';
-import { hashSegments } from '../segments-hash.ts';
+import { hashSegments } from '../content-hash.ts';
 
 /** Why a settled version may not be committed. */
 export interface Refusal {

@@ -8,8 +8,7 @@ import type { PreparedAgent } from '../prepared-agent.ts';
 import { Shutdown } from '../shutdown.ts';
 import type { SummarizationPorts } from '../summarization/ports.ts';
 import { createSummarizationHandler } from '../summarization/summarization-delivery.ts';
-import { summaryPolicy } from '../summary-policy.ts';
-import { type AcceptedSummaries, readAccepted, summaryKey } from './sequence-summaries.ts';
+import { type AcceptedSummaries, readAccepted, summaryKey, summaryPolicy } from './sequence-summaries.ts';
 
 /** The one pass that there is at a time. */
 const TRIAL_PASS = 'trial';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
 import type { Verdict } from '../../../src/domain/proposal.ts';
-import { hashSegments } from '../../../src/workers/segments-hash.ts';
+import { hashSegments } from '../../../src/workers/content-hash.ts';
 import { type AllPorts, FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words } from './fixture.ts';
 
 const WEEK_MS = 604_800_000;

@@ -6,7 +6,7 @@ import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
 import { runToEnd } from '../../../src/domain/sliced.ts';
 import { START_VERSION, type Version } from '../../../src/domain/version.ts';
 import { type Refusal, settleSendable } from '../../../src/workers/compaction/settle-sendable.ts';
-import { hashSegments } from '../../../src/workers/segments-hash.ts';
+import { hashSegments } from '../../../src/workers/content-hash.ts';
 import { contextOf } from '../../domain/alphabet.ts';
 import { acceptedSummary, requestOver } from '../../domain/passes.ts';
 import { brief, FIVE_SEQUENCES, Fixture, ref } from './fixture.ts';
