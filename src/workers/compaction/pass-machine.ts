@@ -3,37 +3,40 @@
  * the action of this state read or wrote. `pass-states.ts` has the types of states and facts. `pass-actions.ts` has one
  * action per state. `pass-delivery.ts` claims a pass and runs the loop: act, next step, act, until a final state.
  *
- *   first delivery                                                            second delivery
- *        │                                                                          │ (recorded plan)
- *        ▼                                                                          ▼
- *    evaluate ──► plan ──► record_plan ──► fan_out ──► park ══► children run ══► fan_out
- *        ▲         │                          │                                     │
- *        │         │ evict, trim              │ no summary is missing               │ no job was lost
- *      replan      ▼                          ▼                                     │
- *        │◄───── rebase ◄─────────────────────┴─────────────────────────────────────┘
- *        │         │
- *        │◄───── settle
- *        │         │
- *        └◄───── commit | propose | end
+ * ```
+ * first delivery                                                            second delivery
+ *      │                                                                          │ (recorded plan)
+ *      ▼                                                                          ▼
+ *  evaluate ──► plan ──► record_plan ──► fan_out ──► park ══► children run ══► fan_out
+ *      ▲         │                          │                                     │
+ *      │         │ evict, trim              │ no summary is missing               │ no job was lost
+ *    replan      ▼                          ▼                                     │
+ *      │◄───── rebase ◄─────────────────────┴─────────────────────────────────────┘
+ *      │         │
+ *      │◄───── settle
+ *      │         │
+ *      └◄───── commit | propose | end
+ * ```
  *
- *   evaluate     Do the reasons still hold? If not: end.
- *   plan         What is to be done? If nothing: end.
- *   record_plan  Nothing is spent on a plan that is not recorded.
- *   fan_out      Which sequences have no summary yet? They become children of the queue job.
- *   park         Gives the lease back until the children have ended.
- *   rebase       Does the plan fit the live version? If not: replan.
- *   settle       Plan and summaries make the context of the new version. If a rule refuses it: fail.
- *   commit       Writes the version. propose: writes a proposal instead, for a person to review. end: no version.
- *   replan       Another version went live, or reasons were added, before a write. Nothing was written.
+ * - `evaluate`: Do the reasons still hold? If not: `end`.
+ * - `plan`: What is to be done? If nothing: `end`.
+ * - `record_plan`: Nothing is spent on a plan that is not recorded.
+ * - `fan_out`: Which sequences have no summary yet? They become children of the queue job.
+ * - `park`: The lease is given back until the children have ended.
+ * - `rebase`: Does the plan fit the live version? If not: replan.
+ * - `settle`: Plan and summaries make the next context. If a rule refuses it: `fail`.
+ * - `commit` writes the version, `propose` a proposal for a person to review, `end` neither.
+ * - Replan: another version went live, or reasons were added, so the write changed nothing. After five replans: `fail`.
  *
  * The second delivery, and a turn that takes the pass over, only start elsewhere and fan out less (`Fanning`).
- * A pass with a proposal starts at `review`:
+ * A pass with a proposal starts at `review`. A hard reason or a new live version drops the proposal, and the pass goes on at
+ * `evaluate`.
  *
- *   review ──► end (rejected, expired)
- *      └─────► check_approval ──► commit_approved
- *                     └─────────► refuse_approval (the proposal waits on)
- *
- * A hard reason or a new live version drops the proposal, and the pass goes on at `evaluate`.
+ * ```
+ * review ──► end (rejected, expired)
+ *    └─────► check_approval ──► commit_approved
+ *                   └─────────► refuse_approval (the proposal waits on)
+ * ```
  *
  * Final states: `ended`, `parked` on children, `waiting` for a person, `lost`. Four words have one meaning each:
  * reject: a person said no. Refuse: a provider or a rule would not accept. Fail: an attempt ended with an error.
@@ -178,7 +181,7 @@ const TRANSITIONS: {
 
 function decideReview(progress: Progress, { proposal, verdict }: PassReview, snapshot: PassSnapshot): PassState {
   const { state, requested } = snapshot;
-  // A turn waits for a hard pass, so no person is waited for. A new version leaves nothing to apply the proposal to.
+  // A turn waits for a hard pass, so it does not wait for a person. A new version has other segments than the proposal.
   if (hasHardReason(requested) || state.size.version !== proposal.version.parent) return dropProposal(progress);
   const evaluated = { progress, snapshot, reasons: joinReasons(proposal.version.reasons, requested) };
   if (verdict?.kind === 'approve') return { step: 'check_approval', ...evaluated, proposal, edits: verdict.edits };

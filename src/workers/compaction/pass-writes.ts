@@ -50,7 +50,7 @@ export async function endPass(run: Run, state: PassState<'end'>): Promise<PassEn
 }
 
 /**
- * Ends the pass as failed, whichever reasons were added, and leaves the backoff as it was.
+ * Ends the pass as failed, even if reasons were added, and leaves the backoff as it was.
  * @param policy unknown if the agent is unknown
  */
 export async function failPass(

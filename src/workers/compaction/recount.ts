@@ -12,7 +12,7 @@ import { readAccepted, summaryPolicy } from './sequence-summaries.ts';
 import { tryPass } from './trial-pass.ts';
 
 /**
- * Plans and settles over a fresh snapshot, with the summaries that are there, and writes nothing: would a pass make room now?
+ * Tries a pass over a fresh snapshot with the summaries that exist, and writes nothing (I14).
  * @returns undefined if the conversation or its agent is gone
  */
 export async function recountContext(

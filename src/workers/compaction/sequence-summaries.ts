@@ -8,14 +8,14 @@ import type { SeqRange, Summary } from '../../domain/version.ts';
 import { hashOf } from '../content-hash.ts';
 
 /**
- * The policy that summarizes a conversation's sequences. A version that replaced a refused one is summarized without a model:
- * the same log then gives the same text, and never the text that the provider refused.
+ * The policy that summarizes a conversation's sequences. A version that replaced a refused one is summarized without a model.
+ * The same log then gives the same text, and never the refused one.
  */
 export function summaryPolicy(policy: Policy, state: ConversationState): Policy {
   return isRolledBack(state) ? { ...policy, summarizer: 'structural' } : policy;
 }
 
-/** Whether the live version replaced a refused one. */
+/** Tells if the live version replaced a refused one. */
 export function isRolledBack({ quarantine, size }: Pick<ConversationState, 'quarantine' | 'size'>): boolean {
   return quarantine?.version === size.version;
 }

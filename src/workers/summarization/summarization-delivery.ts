@@ -80,7 +80,7 @@ async function runTask(ports: SummarizationPorts, delivery: SummarizationDeliver
   }
 }
 
-/** Whether the task is older than a rollback. Only code summarizes since, and its text would be kept under a model's key. */
+/** Tells if the task is older than a rollback. Only code summarizes since, and its text would be kept under a model's key. */
 function isOutdated({ sequence, hash }: SummarizationDelivery['task'], state: ConversationState): boolean {
   return isRolledBack(state) && hash !== summaryKey(sequence, { summarizer: 'structural' });
 }
@@ -100,10 +100,10 @@ async function runClaimed(
     const prepared = ports.agents.find(state.agent);
     const policy = prepared && summaryPolicy(prepared.policy, state);
     const summarizing = policy && { prepared: { ...prepared, policy }, state };
-    const attended = attendChain(holding, delivery, lease);
+    const chain = prepareChain(holding, delivery, lease);
     const summarized =
       summarizing &&
-      (await unlessAborted(ports.shutdown.workEnds, () => summarizeSequence(attended, summarizing, delivery)));
+      (await unlessAborted(ports.shutdown.workEnds, () => summarizeSequence(chain, summarizing, delivery)));
     if (summarized?.record === undefined) {
       await ports.summaries.releaseSummary(conversation, hash, owner);
       return endedAs('failed', reportRefusals(summarized));
@@ -150,7 +150,7 @@ function handBack(ports: SummarizationPorts, { conversation, passId }: SummaryLe
 }
 
 /** The chain as one job asks it. Parts that were paid for are kept for the next attempt. */
-function attendChain(
+function prepareChain(
   ports: SummarizationPorts,
   { askedAt }: SummarizationDelivery,
   lease: SummaryLease,
@@ -164,12 +164,12 @@ function attendChain(
   return {
     ...ports,
     summarizers: (policy, agent) =>
-      ports.summarizers(policy, agent).map((summarizer) => attendSummarizer(summarizer, parts, waitUntil)),
+      ports.summarizers(policy, agent).map((summarizer) => prepareSummarizer(summarizer, parts, waitUntil)),
   };
 }
 
 /** A limit that ends after `waitUntil` counts as a failure, so that the next summarizer is asked at once. */
-function attendSummarizer(summarizer: Summarizer, parts: SummaryParts, waitUntil: number): Summarizer {
+function prepareSummarizer(summarizer: Summarizer, parts: SummaryParts, waitUntil: number): Summarizer {
   return {
     id: summarizer.id,
     summarize: async (request) => {

@@ -22,7 +22,7 @@ export interface SummarizedConversation {
 export interface ChainResult {
   /** Absent if no text was accepted and a summarizer failed. A later pass may ask again. */
   readonly record?: SummaryRecord;
-  /** Whether an earlier summarizer of the chain was asked in vain. */
+  /** An earlier summarizer of the chain was asked in vain. */
   readonly isFallback: boolean;
   /** Refusals with their summarizers, without failures. */
   readonly refusals: readonly string[];

@@ -9,7 +9,7 @@ import type { EarlierSummary, SummaryRequest } from '../../domain/ports/summariz
 import { renderWidestSummary } from '../../domain/summary.ts';
 import type { Summary, Version } from '../../domain/version.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
-import { findAsked } from '../user-messages.ts';
+import { findUserTextBefore } from '../user-messages.ts';
 import type { SummarizationPorts } from './ports.ts';
 import { copyUserTexts, withoutUserTexts } from './user-texts.ts';
 
@@ -88,8 +88,8 @@ interface FoundSummary {
 
 /**
  * Updating summaries costs only the reading of the new messages. The log is read again if the result would be too far from
- * the log, or if code wrote one of the summaries: its outline holds less than a model finds. Native summaries have no depth
- * limit. Providers compact their own items again, and the log behind them may exceed the window.
+ * the log. It is read again, too, if code wrote one of the summaries: the outline of code holds less than a model finds.
+ * Native summaries have no depth limit. Providers compact their own items again, and the log behind them may exceed the window.
  */
 function chooseEarlier(found: readonly FoundSummary[], policy: Policy): EarlierSummaries | undefined {
   const depth = 1 + Math.max(0, ...found.map(({ summary }) => summary.depth));
@@ -129,7 +129,7 @@ export async function createRequest(
   const restTokens = Math.max(cap - userTokens, Math.ceil(cap * (1 - USER_TEXTS_SHARE)));
   const maxTokens = Math.min(restTokens, room - userTokens);
   if (maxTokens < 1) return refuse(`${sequence.tokens} tokens are too small to be summarized`);
-  const asked = await findAsked(contexts, conversation, sequence.from);
+  const asked = await findUserTextBefore(contexts, conversation, sequence.from);
   const { earlier, opensVersion } = place;
   const scope = { purpose: 'summary', ...nameConversation(conversation), passId } as const;
   const request: SummaryRequest = {

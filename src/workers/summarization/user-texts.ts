@@ -10,8 +10,8 @@ const OWN_TAG = /<(?=[\s/]*(?:user_messages|message)\b)/gi;
 const MIN_CLIPPED_TOKENS = 16;
 
 /**
- * Copies the users' words of a range, so that no summarizer can lose or change them: the first text, which sets the topic, then
- * the newest that fit.
+ * Copies the users' words of a range, so that no summarizer can lose or change them. The first text sets the topic, so it comes
+ * first. The newest texts that fit follow.
  * @returns '' if the users said nothing, undefined if none of their texts fits
  */
 export async function copyUserTexts(
