@@ -465,17 +465,11 @@ describe('startPass', () => {
   });
 
   it.each([
-    ['any plan at the first delivery', 1, false, false, { plans: 'any', job: 'job' }],
-    ['a new plan alone once the children of this job have ended', 1, true, true, { plans: 'new', job: 'job' }],
-    [
-      'any plan if the ended children belong to another owner of the pass',
-      1,
-      false,
-      true,
-      { plans: 'any', job: 'job' },
-    ],
-    ['no plan at the third attempt', 3, true, true, { plans: 'none' }],
-  ] as const)('asks for children of %s', (_, attempt, isResumed, haveChildrenEnded, fanning) => {
-    expect(chooseFanning({ attempt, isResumed }, 'job', haveChildrenEnded)).toEqual(fanning);
+    ['any plan at the first delivery', { attempt: 1, isResumed: false }, false, ANY],
+    ['a new plan alone once the children of this job have ended', { attempt: 1, isResumed: true }, true, NEW],
+    ['any plan if the ended children are not its own', { attempt: 1, isResumed: false }, true, ANY],
+    ['no plan at the third attempt', { attempt: 3, isResumed: true }, true, NEVER],
+  ] as const)('asks for children of %s', (...[, claim, haveChildrenEnded, fanning]) => {
+    expect(chooseFanning(claim, 'job', haveChildrenEnded)).toEqual(fanning);
   });
 });
