@@ -87,27 +87,41 @@ const read = { status: 'read', snapshot } as const;
 const details = { max: 1, fixed: 1, pinned: 1, open: 1, floor: 1 };
 const refusal = { code: 'proposal_stale', field: 'proposal', message: '' } as const;
 
+const at = {
+  evaluate: { step: 'evaluate', progress, why: 'claimed' },
+  plan: { step: 'plan', ...evaluated },
+  fanOut: { step: 'fan_out', progress, plan: PLAN, conversation: STATE },
+  rebase: { step: 'rebase', progress, plan: PLAN },
+  settle: { step: 'settle', ...settling },
+  propose: { step: 'propose', ...made },
+  commit: { step: 'commit', ...made },
+  fail: { step: 'fail', ...evaluated, code: 'conflict' },
+  review: { step: 'review', progress: reviewing, review: approving },
+  check: { step: 'check_approval', ...reviewed, edits: {} },
+  commitApproved: { step: 'commit_approved', ...reviewed },
+  refuse: { step: 'refuse_approval', progress, refusal },
+} as const;
+
+function replanned(why: 'reasons_added' | 'version_changed') {
+  return { step: 'evaluate', why, progress: { tries: 1 } };
+}
+
 /** A transition: from a state and its facts to what the next state holds. */
 type Row<Step extends WorkStep = WorkStep> = {
   [Each in Step]: readonly [string, PassState<Each>, Facts[Each], object];
 }[Step];
 
 const ROWS: readonly Row[] = [
-  [
-    'evaluate plans for the reasons that hold',
-    { step: 'evaluate', progress, why: 'claimed' },
-    read,
-    { step: 'plan', reasons },
-  ],
+  ['evaluate plans for the reasons that hold', at.evaluate, read, { step: 'plan', reasons }],
   [
     'evaluate ends a pass whose reasons no longer hold',
-    { step: 'evaluate', progress, why: 'claimed' },
+    at.evaluate,
     { status: 'read', snapshot: snapshotOf(SMALL) },
     { step: 'end', reasons: [], outcome: { kind: 'no_reason' } },
   ],
   [
     'plan records a plan with sequences',
-    { step: 'plan', ...evaluated },
+    at.plan,
     { status: 'planned', plan: PLAN, source: SOURCE },
     { step: 'record_plan', plan: PLAN, conversation: STATE },
   ],
@@ -116,7 +130,7 @@ const ROWS: readonly Row[] = [
     const title = `plan goes on to rebase with a plan of kind ${kind}, which needs no summaries`;
     return [
       title,
-      { step: 'plan', ...evaluated },
+      at.plan,
       { status: 'planned', plan, source: SOURCE },
       { step: 'rebase', plan, progress: { ...progress, head: 7 } },
     ];
@@ -124,23 +138,18 @@ const ROWS: readonly Row[] = [
   ...(['none', 'infeasible'] as const).map(
     (kind): Row => [
       `plan ends a pass whose plan is ${kind}, and keeps the context for the shadow`,
-      { step: 'plan', ...evaluated },
+      at.plan,
       { status: 'planned', plan: { ...PLAN, kind }, source: SOURCE },
       { step: 'end', outcome: { kind }, measured: { source: SOURCE, settled: undefined } },
     ],
   ),
   [
     'plan ends a pass in an open thinking loop',
-    { step: 'plan', ...evaluated },
+    at.plan,
     { status: 'thinking' },
     { step: 'end', outcome: { kind: 'thinking' }, reasons },
   ],
-  [
-    'plan loses an erased conversation',
-    { step: 'plan', ...evaluated },
-    { status: 'gone' },
-    { step: 'lost', why: 'gone' },
-  ],
+  ['plan loses an erased conversation', at.plan, { status: 'gone' }, { step: 'lost', why: 'gone' }],
   ...(
     [
       [ANY, 'fan_out'],
@@ -148,27 +157,22 @@ const ROWS: readonly Row[] = [
       [NEVER, 'rebase'],
     ] as const
   ).map(([fanning, step]): Row => {
-    const held = { ...progress, fanning };
+    const carried = { ...progress, fanning };
     const title = `record_plan goes on to ${step} if children of ${fanning.plans} plans may be asked for`;
     return [
       title,
-      { step: 'record_plan', progress: held, plan: PLAN, conversation: STATE },
+      { step: 'record_plan', progress: carried, plan: PLAN, conversation: STATE },
       { status: 'recorded' },
-      { step, plan: PLAN, progress: { ...held, head: 7 } },
+      { step, plan: PLAN, progress: { ...carried, head: 7 } },
     ];
   }),
   [
     'fan_out parks on the missing summaries',
-    { step: 'fan_out', progress, plan: PLAN, conversation: STATE },
+    at.fanOut,
     { missing: [CHILD] },
     { step: 'park', job: 'job', children: [CHILD], sequences: 1 },
   ],
-  [
-    'fan_out goes on to rebase if no summary is missing',
-    { step: 'fan_out', progress, plan: PLAN, conversation: STATE },
-    { missing: [] },
-    { step: 'rebase', plan: PLAN },
-  ],
+  ['fan_out goes on to rebase if no summary is missing', at.fanOut, { missing: [] }, { step: 'rebase', plan: PLAN }],
   [
     'park hands the children to the queue',
     { step: 'park', progress, job: 'job', children: [CHILD], sequences: 1 },
@@ -177,55 +181,55 @@ const ROWS: readonly Row[] = [
   ],
   [
     'rebase settles over the planned version, also for the reasons that were added',
-    { step: 'rebase', progress, plan: PLAN },
+    at.rebase,
     { status: 'read', snapshot: snapshotOf(STATE, ['manual']), live: SOURCE, planned: START_VERSION },
     { step: 'settle', plan: PLAN, live: SOURCE, reasons: ['token_threshold', 'manual'] },
   ],
   [
     'rebase keeps a plan whose ranges are unchanged in the live version',
-    { step: 'rebase', progress, plan: PLAN },
+    at.rebase,
     { ...read, live: { ...SOURCE, version: { ...START_VERSION, number: 1 } }, planned: START_VERSION },
     { step: 'settle', plan: PLAN },
   ],
   [
     'rebase replans over a live version with a later base',
-    { step: 'rebase', progress, plan: PLAN },
+    at.rebase,
     { ...read, live: { ...SOURCE, version: { ...START_VERSION, number: 1, base: 8 } }, planned: START_VERSION },
-    { step: 'evaluate', why: 'version_changed', progress: { ...progress, tries: 1 } },
+    replanned('version_changed'),
   ],
   [
     'rebase replans if the planned version is no longer kept',
-    { step: 'rebase', progress, plan: PLAN },
+    at.rebase,
     { ...read, live: { ...SOURCE, version: { ...START_VERSION, number: 1 } }, planned: undefined },
-    { step: 'evaluate', why: 'version_changed' },
+    replanned('version_changed'),
   ],
   [
     'settle commits a version, covered up to the head of its context',
-    { step: 'settle', ...settling },
+    at.settle,
     settled,
     { step: 'commit', settled: SETTLED, source: SOURCE, progress: { head: 8 } },
   ],
   [
     'settle proposes the version of a soft pass under review',
-    { step: 'settle', ...settling, snapshot: snapshotOf(STATE, reasons, 'review') },
+    { ...at.settle, snapshot: snapshotOf(STATE, reasons, 'review') },
     settled,
     { step: 'propose', settled: SETTLED },
   ],
   [
     'settle commits the version of a hard pass under review',
-    { step: 'settle', ...settling, snapshot: snapshotOf(STATE, reasons, 'review'), reasons: ['hard_limit'] },
+    { ...at.settle, snapshot: snapshotOf(STATE, reasons, 'review'), reasons: ['hard_limit'] },
     settled,
     { step: 'commit', settled: SETTLED },
   ],
   [
     'settle fails if a rule refuses the version',
-    { step: 'settle', ...settling },
+    at.settle,
     { ...settled, settled: { kind: 'refused', refusal: { codes: ['A4'], message: '' } } },
     { step: 'fail', code: 'invalid_context', reasons },
   ],
   [
     'settle ends a pass that finds nothing to do',
-    { step: 'settle', ...settling },
+    at.settle,
     { ...settled, settled: { kind: 'none' } },
     {
       step: 'end',
@@ -236,64 +240,54 @@ const ROWS: readonly Row[] = [
   ],
   [
     'settle ends a pass without gain, with its sizes',
-    { step: 'settle', ...settling },
+    at.settle,
     { ...settled, settled: { kind: 'no_gain', tokensBefore: 2_000, tokensAfter: 1_990 } },
     { step: 'end', outcome: { kind: 'no_gain' }, sizes: { sequences: 1, tokensBefore: 2_000, tokensAfter: 1_990 } },
   ],
   [
     'settle ends a pass whose budget is infeasible',
-    { step: 'settle', ...settling },
+    at.settle,
     { ...settled, settled: { kind: 'infeasible', details } },
     { step: 'end', outcome: { kind: 'infeasible' } },
   ],
   [
     'settle ends a pass in a thinking loop that opened since the plan',
-    { step: 'settle', ...settling },
+    at.settle,
     { status: 'thinking' },
     { step: 'end', outcome: { kind: 'thinking' }, progress },
   ],
   [
     'settle replans over a version that is gone at its head',
-    { step: 'settle', ...settling },
+    at.settle,
     { status: 'version_changed' },
-    { step: 'evaluate', why: 'version_changed' },
+    replanned('version_changed'),
   ],
   [
     'propose waits for a person, and keeps the proposal for the shadow',
-    { step: 'propose', ...made },
+    at.propose,
     { status: 'proposed' },
     { step: 'waiting', proposed: { snapshot, source: SOURCE, settled: SETTLED } },
   ],
   [
     'propose replans over a changed version',
-    { step: 'propose', ...made },
+    at.propose,
     { status: 'version_changed', version: 1 },
-    { step: 'evaluate', why: 'version_changed' },
+    replanned('version_changed'),
   ],
   [
     'commit ends the pass, and keeps the version for the shadow',
-    { step: 'commit', ...made },
+    at.commit,
     { status: 'ended' },
     { step: 'ended', outcome: 'committed', measured: { source: SOURCE, settled: SETTLED } },
   ],
   [
     'commit replans over a changed version',
-    { step: 'commit', ...made },
+    at.commit,
     { status: 'version_changed', version: 1 },
-    { step: 'evaluate', why: 'version_changed', progress: { tries: 1 } },
+    replanned('version_changed'),
   ],
-  [
-    'commit replans for added reasons',
-    { step: 'commit', ...made },
-    { status: 'reasons_added' },
-    { step: 'evaluate', why: 'reasons_added', progress: { tries: 1 } },
-  ],
-  [
-    'propose replans for added reasons',
-    { step: 'propose', ...made },
-    { status: 'reasons_added' },
-    { step: 'evaluate', why: 'reasons_added', progress: { tries: 1 } },
-  ],
+  ['commit replans for added reasons', at.commit, { status: 'reasons_added' }, replanned('reasons_added')],
+  ['propose replans for added reasons', at.propose, { status: 'reasons_added' }, replanned('reasons_added')],
   [
     'commit fails as a conflict after five replans',
     { step: 'commit', ...made, progress: { ...progress, tries: 4 } },
@@ -310,7 +304,7 @@ const ROWS: readonly Row[] = [
     'end replans for added reasons',
     { step: 'end', ...evaluated, outcome: { kind: 'no_reason' }, sizes: {} },
     { status: 'reasons_added' },
-    { step: 'evaluate', why: 'reasons_added' },
+    replanned('reasons_added'),
   ],
   [
     'end reads a rejected proposal again for added reasons',
@@ -318,24 +312,9 @@ const ROWS: readonly Row[] = [
     { status: 'reasons_added' },
     { step: 'review', review: approving, progress: { tries: 1 } },
   ],
-  [
-    'fail ends the pass as failed',
-    { step: 'fail', ...evaluated, code: 'conflict' },
-    { status: 'ended' },
-    { step: 'ended', outcome: 'failed' },
-  ],
-  [
-    'fail never replans',
-    { step: 'fail', ...evaluated, code: 'conflict' },
-    { status: 'reasons_added' },
-    { step: 'lost', why: 'superseded' },
-  ],
-  [
-    'review checks an approval',
-    { step: 'review', progress: reviewing, review: approving },
-    read,
-    { step: 'check_approval', proposal: PROPOSAL, edits: {}, reasons },
-  ],
+  ['fail ends the pass as failed', at.fail, { status: 'ended' }, { step: 'ended', outcome: 'failed' }],
+  ['fail never replans', at.fail, { status: 'reasons_added' }, { step: 'lost', why: 'superseded' }],
+  ['review checks an approval', at.review, read, { step: 'check_approval', proposal: PROPOSAL, edits: {}, reasons }],
   [
     'review ends a pass whose proposal a person rejected',
     { step: 'review', progress: reviewing, review: { proposal: PROPOSAL, verdict: { kind: 'reject' } } },
@@ -356,55 +335,45 @@ const ROWS: readonly Row[] = [
   ],
   [
     'review drops the proposal for a new live version',
-    { step: 'review', progress: reviewing, review: approving },
+    at.review,
     { status: 'read', snapshot: snapshotOf({ ...STATE, size: { ...STATE.size, version: 1 } }) },
     { step: 'evaluate', why: 'proposal_dropped' },
   ],
   [
     'check_approval commits the approved text',
-    { step: 'check_approval', ...reviewed, edits: {} },
+    at.check,
     { status: 'accepted', proposal: PROPOSAL },
     { step: 'commit_approved', proposal: PROPOSAL },
   ],
   [
     'check_approval refuses an approval that breaks a rule',
-    { step: 'check_approval', ...reviewed, edits: {} },
+    at.check,
     { status: 'refused', refusal },
     { step: 'refuse_approval', refusal },
   ],
   [
     'check_approval reads the proposal again over a changed version',
-    { step: 'check_approval', ...reviewed, edits: {} },
+    at.check,
     { status: 'version_changed' },
     { step: 'review', progress: { tries: 1 } },
   ],
-  [
-    'check_approval loses an erased conversation',
-    { step: 'check_approval', ...reviewed, edits: {} },
-    { status: 'gone' },
-    { step: 'lost', why: 'gone' },
-  ],
+  ['check_approval loses an erased conversation', at.check, { status: 'gone' }, { step: 'lost', why: 'gone' }],
   [
     'commit_approved ends the pass as approved, covered up to the base of the version',
-    { step: 'commit_approved', ...reviewed },
+    at.commitApproved,
     { status: 'ended' },
     { step: 'ended', outcome: 'approved', progress: { head: 6 } },
   ],
   [
     'commit_approved reads the proposal again for added reasons',
-    { step: 'commit_approved', ...reviewed },
+    at.commitApproved,
     { status: 'reasons_added' },
     { step: 'review', review: approving, progress: { tries: 1 } },
   ],
-  [
-    'refuse_approval lets the proposal wait on',
-    { step: 'refuse_approval', progress, refusal },
-    { status: 'refused' },
-    { step: 'waiting' },
-  ],
+  ['refuse_approval lets the proposal wait on', at.refuse, { status: 'refused' }, { step: 'waiting' }],
   [
     'refuse_approval goes on without a proposal that was dropped meanwhile',
-    { step: 'refuse_approval', progress, refusal },
+    at.refuse,
     { status: 'dropped' },
     { step: 'evaluate', why: 'proposal_dropped' },
   ],
