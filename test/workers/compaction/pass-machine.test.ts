@@ -180,9 +180,9 @@ const ROWS: readonly Row[] = [
     { step: 'parked', children: [CHILD] },
   ],
   [
-    'rebase settles over the planned version, also for the reasons that were added',
+    'rebase settles for the reasons of the plan and those that were added',
     at.rebase,
-    { status: 'read', snapshot: snapshotOf(STATE, ['manual']), live: SOURCE, planned: START_VERSION },
+    { status: 'read', snapshot: snapshotOf(SMALL, ['manual']), live: SOURCE, planned: START_VERSION },
     { step: 'settle', plan: PLAN, live: SOURCE, reasons: ['token_threshold', 'manual'] },
   ],
   [
