@@ -44,7 +44,7 @@ function findNameFault(name: string, names: ReadonlySet<string>, hasRecall: bool
  * Describes tools to a model.
  * @throws invalid_config for an input that has no JSON Schema of one object, which providers require
  */
-export function describeTools(
+export function describeAgentTools(
   agent: string,
   tools: readonly Pick<Tool, 'name' | 'description' | 'input'>[],
 ): ToolDescription[] {

@@ -8,7 +8,7 @@ import type { ContextReader } from '../domain/ports/context-store.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
 import type { RequestOverhead } from '../domain/size.ts';
 import { bytesOfMessage, countMessage, countMessageSync } from '../tokens/message-tokens.ts';
-import { checkTools, describeTools } from './agent-tools.ts';
+import { checkTools, describeAgentTools } from './agent-tools.ts';
 import { hashOf } from './content-hash.ts';
 import { Recall } from './turn/recall.ts';
 import { TOOL_RESULT_MAX_TOKENS } from './turn/tool-result-clip.ts';
@@ -76,7 +76,7 @@ export async function prepareAgent(
   const limits = resolveLimits(policy, agent.model.profile);
   const { toolResultMaxTokens = TOOL_RESULT_MAX_TOKENS } = agent;
   const recall = agent.recall === true ? new Recall(counter, toolResultMaxTokens) : undefined;
-  const tools = describeTools(agent.name, [...agent.tools, ...(recall === undefined ? [] : [recall])]);
+  const tools = describeAgentTools(agent.name, [...agent.tools, ...(recall === undefined ? [] : [recall])]);
   const parts = { agent, policy, limits, tools, counter, factorOf, ...(recall && { recall }) };
   const prompts = new Map<string, Promise<PreparedAgent>>();
   const withSystem = async (prompt: string): Promise<PreparedAgent> => {

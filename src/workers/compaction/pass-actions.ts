@@ -7,13 +7,13 @@ import { checkApproval } from './approval.ts';
 import { readSnapshot } from './pass-snapshot.ts';
 import type { Facts, PassState, WorkStep } from './pass-states.ts';
 import {
+  answerRefusal,
   commitApproved,
   commitSettled,
-  endPass,
+  endWithoutVersion,
   failPass,
   type PassRun,
   proposeSettled,
-  refuseApproval,
   scopeOf,
 } from './pass-writes.ts';
 import { planContext, settleContext } from './plan-and-settle.ts';
@@ -30,7 +30,7 @@ const ACTIONS: {
   review: readFresh,
   check_approval: compareAndCheck,
   commit_approved: commitApproved,
-  refuse_approval: refuseApproval,
+  refuse_approval: answerRefusal,
   evaluate: readFresh,
   plan: planLive,
   record_plan: ({ ports, pass }, { plan }) => ports.passes.recordPlan(pass.lease, plan),
@@ -40,7 +40,7 @@ const ACTIONS: {
   settle: settleLive,
   propose: proposeSettled,
   commit: commitSettled,
-  end: endPass,
+  end: endWithoutVersion,
   fail: (run, state) => failPass(run, state, run.prepared.policy),
 };
 

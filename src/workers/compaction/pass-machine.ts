@@ -56,9 +56,9 @@ import type {
   Fanning,
   FinalState,
   Measured,
+  PassProgress,
   PassReview,
   PassState,
-  Progress,
   ReplanCause,
   WorkStep,
 } from './pass-states.ts';
@@ -179,7 +179,7 @@ const TRANSITIONS: {
     facts.status === 'reasons_added' ? lose({ status: 'superseded' }) : afterWrite(state, 'failed', facts),
 };
 
-function decideReview(progress: Progress, { proposal, verdict }: PassReview, snapshot: PassSnapshot): PassState {
+function decideReview(progress: PassProgress, { proposal, verdict }: PassReview, snapshot: PassSnapshot): PassState {
   const { state, requested } = snapshot;
   // A turn waits for a hard pass, so it does not wait for a person. A new version has other segments than the proposal.
   if (hasHardReason(requested) || state.size.version !== proposal.version.parent) return dropProposal(progress);
@@ -190,7 +190,7 @@ function decideReview(progress: Progress, { proposal, verdict }: PassReview, sna
 }
 
 /** Goes on as a pass without a proposal. */
-function dropProposal(progress: Progress): PassState {
+function dropProposal(progress: PassProgress): PassState {
   return { step: 'evaluate', progress: { ...progress, tries: 0, review: undefined }, why: 'proposal_dropped' };
 }
 
@@ -201,7 +201,7 @@ function fanOut({ progress, plan, conversation }: FannedOut, mayAsk: boolean): P
   return { step: 'fan_out', progress: covered, plan, conversation };
 }
 
-function mayAskForNew({ fanning }: Progress): boolean {
+function mayAskForNew({ fanning }: PassProgress): boolean {
   return fanning.plans !== 'none';
 }
 

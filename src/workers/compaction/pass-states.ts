@@ -32,7 +32,7 @@ export type PassReview = NonNullable<ClaimedPass['review']>;
 type Children = Extract<PassDeliveryResult, { readonly status: 'parked' }>['children'];
 
 /** State that every step of one delivery carries on. */
-export interface Progress {
+export interface PassProgress {
   readonly fanning: Fanning;
   /** Reasons at the claim. */
   readonly claimed: readonly Reason[];
@@ -45,7 +45,7 @@ export interface Progress {
 }
 
 interface Working {
-  readonly progress: Progress;
+  readonly progress: PassProgress;
 }
 
 export interface Evaluated extends Working {

@@ -35,7 +35,7 @@ export function scopeOf({ pass: { lease } }: Run): EventScope {
 }
 
 /** Ends the pass without a version, unless reasons were added since the snapshot. */
-export async function endPass(run: Run, state: PassState<'end'>): Promise<PassEndResult> {
+export async function endWithoutVersion(run: Run, state: PassState<'end'>): Promise<PassEndResult> {
   const { outcome, snapshot, reasons, sizes } = state;
   const end = describeEnd(run, outcome, snapshot);
   const result = await run.ports.passes.endPass(run.pass.lease, end);
@@ -106,7 +106,7 @@ export async function proposeSettled(run: Run, state: PassState<'propose'>): Pro
 }
 
 /** Answers an approval that cannot be carried out. Its proposal waits on. */
-export async function refuseApproval(
+export async function answerRefusal(
   run: Run,
   { refusal }: PassState<'refuse_approval'>,
 ): Promise<Facts['refuse_approval']> {

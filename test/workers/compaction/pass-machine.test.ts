@@ -11,7 +11,7 @@ import type { Proposal } from '../../../src/domain/proposal.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
 import { chooseFanning, isFinal, nextStep, startPass } from '../../../src/workers/compaction/pass-machine.ts';
 import type { PassSnapshot } from '../../../src/workers/compaction/pass-snapshot.ts';
-import type { Facts, Fanning, PassState, Progress, WorkStep } from '../../../src/workers/compaction/pass-states.ts';
+import type { Facts, Fanning, PassProgress, PassState, WorkStep } from '../../../src/workers/compaction/pass-states.ts';
 import { Fixture, ref } from './fixture.ts';
 
 const { agent } = await Fixture.open();
@@ -73,9 +73,9 @@ const ANY: Fanning = { plans: 'any', job: 'job' };
 const NEW: Fanning = { plans: 'new', job: 'job' };
 const NEVER: Fanning = { plans: 'none' };
 
-const progress: Progress = { fanning: ANY, claimed: ['token_threshold'], tries: 0, head: 5, review: undefined };
+const progress: PassProgress = { fanning: ANY, claimed: ['token_threshold'], tries: 0, head: 5, review: undefined };
 const approving = { proposal: PROPOSAL, verdict: { kind: 'approve', edits: {} } } as const;
-const reviewing: Progress = { ...progress, review: approving };
+const reviewing: PassProgress = { ...progress, review: approving };
 const snapshot = snapshotOf();
 const reasons = ['token_threshold'] as const;
 const evaluated = { progress, snapshot, reasons };
