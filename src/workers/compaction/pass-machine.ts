@@ -4,14 +4,14 @@
  * action per state. `pass-delivery.ts` claims a pass and runs the loop: act, next step, act, until a final state.
  *
  * ```
- * first delivery                                                            second delivery
- *      │                                                                          │ (recorded plan)
- *      ▼                                                                          ▼
- *  evaluate ──► plan ──► record_plan ──► fan_out ──► park ══► children run ══► fan_out
- *      ▲         │                          │                                     │
- *      │         │ evict, trim              │ no summary is missing               │ no job was lost
- *    replan      ▼                          ▼                                     │
- *      │◄───── rebase ◄─────────────────────┴─────────────────────────────────────┘
+ * first delivery                                                   second delivery
+ *      │                                                                 │
+ *      ▼                                                                 │
+ *  evaluate ──► plan ──► record_plan ──► fan_out ──► park ══► children   │
+ *      ▲         │                          │                            │ recorded plan
+ *      │         │ evict, trim              │ no summary is missing      │
+ *    replan      ▼                          ▼                            ▼
+ *      │◄───── rebase ◄─────────────────────┴────────────────────────────┘
  *      │         │
  *      │◄───── settle
  *      │         │
@@ -28,7 +28,8 @@
  * - `commit` writes the version, `propose` a proposal for a person to review, `end` neither.
  * - Replan: another version went live, or reasons were added, so the write changed nothing. After five replans: `fail`.
  *
- * The second delivery, and a turn that takes the pass over, only start elsewhere and fan out less (`Fanning`).
+ * The second delivery only starts elsewhere, and so does a turn that takes the pass over, without any `fan_out`. A job whose
+ * children are not this pass's starts at `fan_out` with the recorded plan: children may have been lost.
  * A pass with a proposal starts at `review`. A hard reason or a new live version drops the proposal, and the pass goes on at
  * `evaluate`.
  *
