@@ -3,7 +3,7 @@ import type { Reason } from '../../../src/domain/compaction/thresholds.ts';
 import { type ConversationState, NO_BACKOFF } from '../../../src/domain/conversation.ts';
 import { NO_WEIGHT } from '../../../src/domain/message.ts';
 import { completePolicy, type PolicyInput } from '../../../src/domain/policy.ts';
-import { evaluateRequest } from '../../../src/workers/compaction/evaluate.ts';
+import { evaluateRequest } from '../../../src/workers/compaction/pass-snapshot.ts';
 import type { PreparedAgent } from '../../../src/workers/prepared-agent.ts';
 import { Fixture } from './fixture.ts';
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
   prepared = (await Fixture.open({ profile, policy: { tokenThreshold: 5_000, turnThreshold: 10 } })).agent;
 });
 
-/** A conversation of so many tokens. */
+/** State of a conversation of this many tokens. */
 function stateOf(tokens: number, changes: Partial<ConversationState> = {}): ConversationState {
   return {
     agent: 'guide',
@@ -33,30 +33,33 @@ function evaluate(state: ConversationState, requested: readonly Reason[], policy
   return evaluateRequest({ ...prepared, policy: completePolicy({ ...prepared.policy, ...policy }) }, state, requested);
 }
 
-describe('the reasons of a pass, on fresh state', () => {
-  it('are those that hold now: one that was true when it was asked for may be so no longer', () => {
+describe('evaluateRequest', () => {
+  it('returns the reasons that hold now, not those that held at the request', () => {
     expect(evaluate(stateOf(1_000), ['token_threshold', 'ratio', 'turn_threshold', 'hard_limit'])).toEqual([]);
     expect(evaluate(stateOf(6_000), ['ratio'])).toEqual(['token_threshold']);
     expect(evaluate(stateOf(9_500), [])).toEqual(['token_threshold', 'ratio', 'hard_limit']);
   });
 
-  it('count turns and messages from the end of the last pass', () => {
+  it('counts turns and messages from the end of the last pass', () => {
     const state = stateOf(100, { head: 60, turns: 25, passed: { head: 50, turns: 16 } });
     expect(evaluate(state, ['turn_threshold'])).toEqual([]);
     expect(evaluate(stateOf(100, { turns: 26, passed: { head: 0, turns: 16 } }), [])).toEqual(['turn_threshold']);
     expect(evaluate(state, [], { messageThreshold: 10 })).toEqual(['message_threshold']);
   });
 
-  it.each(['turn_end', 'overflow', 'manual'] as const)('keep %s: no state can contradict it', (reason) => {
-    expect(evaluate(stateOf(100), [reason], { onTurnEnd: true })).toEqual([reason]);
-  });
+  it.each(['turn_end', 'overflow', 'manual'] as const)(
+    'keeps the reason %s, which no state can contradict',
+    (reason) => {
+      expect(evaluate(stateOf(100), [reason], { onTurnEnd: true })).toEqual([reason]);
+    },
+  );
 
-  it('leave out the end of a turn where the policy does not want passes then', () => {
+  it('drops the end of a turn if the policy does not compact then', () => {
     expect(evaluate(stateOf(100), ['turn_end'])).toEqual([]);
     expect(evaluate(stateOf(100), ['turn_end'], { onTurnEnd: true, mode: 'manual' })).toEqual([]);
   });
 
-  it('stand in one order and once each', () => {
+  it('returns each reason once, in a fixed order', () => {
     expect(evaluate(stateOf(6_000), ['manual', 'token_threshold', 'turn_end'], { onTurnEnd: true })).toEqual([
       'token_threshold',
       'turn_end',
@@ -65,9 +68,9 @@ describe('the reasons of a pass, on fresh state', () => {
   });
 
   it.each([
-    ['nothing was to be done at this size', { nothingBelowTokens: 6_100 }],
-    ['the breaker is open', { noGainBelowTokens: 6_100, gainlessPasses: 3 }],
-  ])('are none but hard ones while %s', (_, changes) => {
+    ['a pass found nothing to do at this size', { nothingBelowTokens: 6_100 }],
+    ['passes without gain hold a backoff', { noGainBelowTokens: 6_100, gainlessPasses: 3 }],
+  ])('returns only hard reasons while %s', (_, changes) => {
     const backoff = { ...NO_BACKOFF, ...changes };
     const overhead = prepared.overhead.tokens + 3;
     expect(evaluate(stateOf(6_000, { backoff }), ['token_threshold', 'turn_end'], { onTurnEnd: true })).toEqual([]);
@@ -76,12 +79,12 @@ describe('the reasons of a pass, on fresh state', () => {
     expect(evaluate(stateOf(6_100 - overhead, { backoff }), [])).toEqual(['token_threshold']);
   });
 
-  it('of mode manual leave out soft ones', () => {
+  it('returns no soft reason in mode manual', () => {
     expect(evaluate(stateOf(6_000), ['token_threshold'], { mode: 'manual' })).toEqual([]);
     expect(evaluate(stateOf(9_500), ['manual'], { mode: 'manual' })).toEqual(['hard_limit', 'manual']);
   });
 
-  it('are none where compaction is off, whoever asks', () => {
+  it('returns no reason if compaction is disabled, even for a manual request', () => {
     expect(evaluate(stateOf(9_500), ['manual', 'overflow'], { enabled: false })).toEqual([]);
   });
 });
