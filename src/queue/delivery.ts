@@ -1,6 +1,6 @@
 import { DelayedError, type Job } from 'bullmq';
-import { LOWEST_PRIORITY, NEWER_PAYLOAD_TRIES, QUEUE_TIMES } from '../jobs/names.ts';
 import { isNewerPayload } from '../jobs/payloads.ts';
+import { LOWEST_PRIORITY, NEWER_PAYLOAD_TRIES, QUEUE_TIMES } from '../jobs/queues.ts';
 
 /**
  * Leaves a job to whoever takes it from then on.
@@ -15,15 +15,15 @@ export async function deliverAgain(job: Job<unknown>, token: string, at: number)
 /** Answers one job of a queue. What it returns is the job's value; what it throws fails the attempt. */
 export type Delivery = (job: Job<unknown>, token: string) => Promise<unknown>;
 
-export type Report = (error: unknown) => void;
+export type ReportError = (error: unknown) => void;
 
 /** Told of a job that was removed because it cannot be read. */
-export type Drop = (job: string, error: unknown) => void;
+export type DropListener = (job: string, error: unknown) => void;
 
 /** Takes jobs of one queue. */
 export interface JobReader<T> {
   readonly read: (data: unknown) => T;
-  readonly drop: Drop;
+  readonly drop: DropListener;
 }
 
 /**

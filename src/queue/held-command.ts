@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PASS_LIMITS } from '../domain/pass.ts';
 import { findWriteRefusal, nameRedisError } from '../domain/redis-errors.ts';
-import type { Report } from './delivery.ts';
+import type { ReportError } from './delivery.ts';
 
 /** ms between two tries of a command that Redis refuses. */
 const TRY_AGAIN_MS = 250;
@@ -12,7 +12,7 @@ const TRY_AGAIN_MS = 250;
  * @param report called once, at the first refusal
  * @param send adds nothing twice
  */
-export async function holdCommand<T>(report: Report, send: () => Promise<T>): Promise<T> {
+export async function retryRefused<T>(report: ReportError, send: () => Promise<T>): Promise<T> {
   const until = performance.now() + PASS_LIMITS.parkMs;
   let isHeld = false;
   for (;;) {

@@ -1,4 +1,4 @@
-import type { QueueName } from '../jobs/names.ts';
+import type { QueueName } from '../jobs/queues.ts';
 import type { Delivery } from './delivery.ts';
 
 /** Which jobs are counted: of one shard of one queue, in this process. */

@@ -1,4 +1,4 @@
-import type { QueueName } from '../jobs/names.ts';
+import type { QueueName } from '../jobs/queues.ts';
 import type { QueueSet } from './queue-set.ts';
 
 export const STATES = ['waiting', 'prioritized', 'delayed', 'active', 'waiting-children', 'failed'] as const;

@@ -1,7 +1,7 @@
 import type { Worker } from 'bullmq';
 import { describeThrown, isError, readSafely } from '../domain/thrown.ts';
-import { QUEUE_TIMES, type QueueName, queuePrefix } from '../jobs/names.ts';
-import type { Delivery, Drop } from './delivery.ts';
+import { QUEUE_TIMES, type QueueName, queuePrefix } from '../jobs/queues.ts';
+import type { Delivery, DropListener } from './delivery.ts';
 import type { QueueConnection, QueueErrorListener } from './queue-connection.ts';
 import { reportErrors } from './queue-set.ts';
 import { SteadyWorker } from './steady-worker.ts';
@@ -15,7 +15,7 @@ export interface QueueWorkerOptions {
   readonly concurrency: number;
   readonly deliver: Delivery;
   readonly onError: QueueErrorListener;
-  readonly onDrop: Drop;
+  readonly onDrop: DropListener;
   /**
    * a job's lock had lapsed, and it waits again: its worker died, froze, lost Redis or stopped before it was done. Told to one
    * worker of the queue

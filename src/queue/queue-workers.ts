@@ -1,10 +1,10 @@
 import type { Worker } from 'bullmq';
 import type { PassHandler, SummarizationHandler, TurnHandler } from '../domain/ports/handlers.ts';
 import type { RedisLocation } from '../domain/redis-tls.ts';
-import { QUEUES, type QueueName } from '../jobs/names.ts';
-import type { Delivery, Drop, Report } from './delivery.ts';
+import { QUEUES, type QueueName } from '../jobs/queues.ts';
+import type { Delivery, DropListener, ReportError } from './delivery.ts';
+import { deliverPasses } from './fan-out.ts';
 import { Intake } from './intake.ts';
-import { deliverPasses } from './pass-deliveries.ts';
 import { openQueueConnection, type QueueConnection, type QueueErrorListener } from './queue-connection.ts';
 import { QueueSet } from './queue-set.ts';
 import { openQueueWorker } from './queue-worker.ts';
@@ -90,7 +90,7 @@ function openWorkers(options: QueueWorkersOptions, connection: QueueConnection):
   const { roles, shards, namespace, onError, onReclaim, onDrop } = options;
   const { turn, compaction, summarization } = roles;
   const first = Math.floor(Math.random() * shards);
-  const listenersOf = (name: QueueName): { report: Report; drop: Drop } => ({
+  const listenersOf = (name: QueueName): { report: ReportError; drop: DropListener } => ({
     report: (error) => onError(error, name),
     drop: (job, error) => onDrop?.(name, job, error),
   });

@@ -1,6 +1,6 @@
 import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import type { QueueName } from '../jobs/names.ts';
+import type { QueueName } from '../jobs/queues.ts';
 import { type Arrivals, readArrivals } from './arrivals.ts';
 import type { QueueSet } from './queue-set.ts';
 

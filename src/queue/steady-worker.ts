@@ -1,6 +1,6 @@
 import { type Job, type JobJson, Worker, type WorkerOptions } from 'bullmq';
 import { TurnfoldError } from '../domain/errors.ts';
-import type { Drop } from './delivery.ts';
+import type { DropListener } from './delivery.ts';
 import type { QueueConnection } from './queue-connection.ts';
 
 const NO_JSON = 'null';
@@ -13,9 +13,14 @@ type Processor = (job: Job<unknown>, token?: string) => Promise<unknown>;
  */
 export class SteadyWorker extends Worker<unknown> {
   readonly #connection: QueueConnection;
-  readonly #drop: Drop;
+  readonly #drop: DropListener;
 
-  constructor(name: string, process: Processor, options: WorkerOptions & { connection: QueueConnection }, drop: Drop) {
+  constructor(
+    name: string,
+    process: Processor,
+    options: WorkerOptions & { connection: QueueConnection },
+    drop: DropListener,
+  ) {
     super(name, process, options);
     this.#connection = options.connection;
     this.#drop = drop;

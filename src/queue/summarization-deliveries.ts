@@ -1,7 +1,7 @@
 import type { SummarizationDelivery, SummarizationHandler, SummarizationResult } from '../domain/ports/handlers.ts';
-import { QUEUE_TIMES, SUMMARIZATION_ATTEMPTS } from '../jobs/names.ts';
 import { readSummarizationTask } from '../jobs/payloads.ts';
-import { type Delivery, type Drop, deliverAgain, type Report, readJob } from './delivery.ts';
+import { QUEUE_TIMES, SUMMARIZATION_ATTEMPTS } from '../jobs/queues.ts';
+import { type Delivery, type DropListener, deliverAgain, type ReportError, readJob } from './delivery.ts';
 
 type Outcome = Extract<SummarizationResult, { status: 'ended' }>['outcome'];
 
@@ -11,7 +11,7 @@ type Outcome = Extract<SummarizationResult, { status: 'ended' }>['outcome'];
  */
 export function deliverSummarizations(
   handler: SummarizationHandler,
-  { report, drop }: { readonly report: Report; readonly drop: Drop },
+  { report, drop }: { readonly report: ReportError; readonly drop: DropListener },
 ): Delivery {
   return async (job, token): Promise<Outcome> => {
     const task = await readJob({ read: readSummarizationTask, drop }, job, token);
@@ -34,7 +34,7 @@ function dueAgainAt(result: Exclude<SummarizationResult, { status: 'ended' }>): 
 async function handleOrFail(
   handler: SummarizationHandler,
   delivery: SummarizationDelivery,
-  report: Report,
+  report: ReportError,
 ): Promise<SummarizationResult> {
   try {
     return await handler(delivery);

@@ -1,9 +1,9 @@
 import type { TurnHandler } from '../domain/ports/handlers.ts';
 import { readWake } from '../jobs/payloads.ts';
-import { type Delivery, type Drop, deliverAgain, readJob } from './delivery.ts';
+import { type Delivery, type DropListener, deliverAgain, readJob } from './delivery.ts';
 
 /** Wakes of turns. One that fails is not tried again: the sweeper wakes what is still due. */
-export function deliverTurns(handler: TurnHandler, drop: Drop): Delivery {
+export function deliverTurns(handler: TurnHandler, drop: DropListener): Delivery {
   return async (job, token) => {
     const conversation = await readJob({ read: readWake, drop }, job, token);
     if (conversation === undefined) return;

@@ -8,7 +8,7 @@ import { printPrometheusRule } from '../../deploy/kubernetes/prometheus-rule.ts'
 import { listVariables } from '../../src/config/check-settings.ts';
 import { readConfig } from '../../src/config.ts';
 import { listNodes, readRedisAddress } from '../../src/domain/redis-address.ts';
-import { QUEUES } from '../../src/jobs/names.ts';
+import { QUEUES } from '../../src/jobs/queues.ts';
 import { STATES } from '../../src/queue/job-counts.ts';
 import { ROLES } from '../../src/runtime/start-workers.ts';
 import { GAUGES, METRICS } from '../../src/telemetry/metric-catalogue.ts';

@@ -2,8 +2,8 @@ import { Queue } from 'bullmq';
 import { type Arbitrary, constantFrom, integer, record } from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { QUEUES, type QueueName, queuePrefix } from '../../src/jobs/names.ts';
 import { isNewerPayload, readAskedIn, readSummarizationTask, readWake } from '../../src/jobs/payloads.ts';
+import { QUEUES, type QueueName, queuePrefix } from '../../src/jobs/queues.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
 import { badJson, codedError, countCases, type Make, spoiled, tryBatch } from './cases.ts';
 

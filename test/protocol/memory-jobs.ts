@@ -1,13 +1,13 @@
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { WakeKind } from '../../src/domain/ports/queue.ts';
+import { wakePayload } from '../../src/jobs/payloads.ts';
 import {
   QUEUE_TIMES,
   QUEUES,
   type QueueName,
   SUMMARIZATION_ATTEMPTS,
   SUMMARIZATION_BACKOFF_MS,
-} from '../../src/jobs/names.ts';
-import { wakePayload } from '../../src/jobs/payloads.ts';
+} from '../../src/jobs/queues.ts';
 
 type JobState = 'waiting' | 'active' | 'delayed' | 'waiting-children';
 

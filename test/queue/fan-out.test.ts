@@ -7,7 +7,7 @@ import type {
   SummarizationDelivery,
   SummarizationHandler,
 } from '../../src/domain/ports/handlers.ts';
-import { QUEUE_TIMES, queuePrefix, SUMMARIZATION_ATTEMPTS } from '../../src/jobs/names.ts';
+import { QUEUE_TIMES, queuePrefix, SUMMARIZATION_ATTEMPTS } from '../../src/jobs/queues.ts';
 import { childOf, conversation, countAll, type Fixture, useFixture, writesSummary } from './fixture.ts';
 
 const SOON = { timeout: 60_000, interval: 20 };

@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import { inject, onTestFinished, type TestContext } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { SummarizationHandler } from '../../src/domain/ports/handlers.ts';
-import { type QueueName, queuePrefix } from '../../src/jobs/names.ts';
+import { type QueueName, queuePrefix } from '../../src/jobs/queues.ts';
 import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { openQueueWorkers, type QueueWorkers, type QueueWorkersOptions } from '../../src/queue/queue-workers.ts';

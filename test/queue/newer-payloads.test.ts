@@ -2,8 +2,8 @@ import { Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import { DEFAULT_PRIORITY, NEWER_PAYLOAD_TRIES, queuePrefix } from '../../src/jobs/names.ts';
 import { PAYLOAD_VERSION, wakePayload } from '../../src/jobs/payloads.ts';
+import { DEFAULT_PRIORITY, NEWER_PAYLOAD_TRIES, queuePrefix } from '../../src/jobs/queues.ts';
 import { conversation, type Fixture, useFixture } from './fixture.ts';
 
 /** What a later program may write: a wake that this one does not know. */

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
-import { DEFAULT_PRIORITY } from '../../src/jobs/names.ts';
 import { wakePayload } from '../../src/jobs/payloads.ts';
+import { DEFAULT_PRIORITY } from '../../src/jobs/queues.ts';
 import { conversation, useFixture } from './fixture.ts';
 
 const OPTIONS = { jobId: 'w-bad', priority: DEFAULT_PRIORITY };

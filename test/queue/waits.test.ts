@@ -1,8 +1,8 @@
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import type { PassHandler, SummarizationHandler, TurnHandler } from '../../src/domain/ports/handlers.ts';
-import { type QueueName, queuePrefix } from '../../src/jobs/names.ts';
 import { summarizationPayload } from '../../src/jobs/payloads.ts';
+import { type QueueName, queuePrefix } from '../../src/jobs/queues.ts';
 import type { OpenWakeQueue } from '../../src/queue/wake-queue.ts';
 import { childOf, conversation, countAll, type Fixture, startOwnRedis, useFixture, writesSummary } from './fixture.ts';
 

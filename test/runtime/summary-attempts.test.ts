@@ -3,7 +3,7 @@ import type { Agent } from '../../src/domain/agent.ts';
 import type { WorkerEvent } from '../../src/domain/events.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { ModelProfile } from '../../src/domain/model.ts';
-import { SUMMARIZATION_ATTEMPTS } from '../../src/jobs/names.ts';
+import { SUMMARIZATION_ATTEMPTS } from '../../src/jobs/queues.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { connect, PROFILE } from '../models/fixture.ts';
 import { prose, RECORD, say } from '../models/summarizer/fixture.ts';

@@ -5,7 +5,7 @@ import type { ConversationRef } from '../../domain/ids.ts';
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { prepareAsLastTurn } from '../prepared-agent.ts';
 import { summaryPolicy } from '../summary-policy.ts';
-import type { PassAsked, Recount } from '../turn/turn-dependencies.ts';
+import type { PassAsked, Recount } from '../turn/turn-ports.ts';
 import { findFirstUser } from '../user-messages.ts';
 import { readAccepted } from './accepted-summaries.ts';
 import { planRequest } from './pass-findings.ts';

@@ -5,7 +5,7 @@ import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { SummarizationDelivery, SummarizationHandler, SummarizationResult } from '../../domain/ports/handlers.ts';
 import type { SummaryLease, SummaryRecord } from '../../domain/ports/summary-store.ts';
 import { summaryKey } from '../compaction/summary-key.ts';
-import { holdWrite } from '../hold-write.ts';
+import { deferWrite } from '../deferred-write.ts';
 import { StoppedWork, unlessAborted } from '../shutdown.ts';
 import { isRolledBack, summaryPolicy } from '../summary-policy.ts';
 import { postpone } from '../work-place.ts';
@@ -129,8 +129,8 @@ function holdRecords(ports: SummarizationPorts, { task }: SummarizationDelivery)
     ...ports,
     summaries: {
       ...summaries,
-      recordSummary: (lease, record) => holdWrite(ports, about, () => summaries.recordSummary(lease, record)),
-      recordPart: (lease, key, text) => holdWrite(ports, about, () => summaries.recordPart(lease, key, text)),
+      recordSummary: (lease, record) => deferWrite(ports, about, () => summaries.recordSummary(lease, record)),
+      recordPart: (lease, key, text) => deferWrite(ports, about, () => summaries.recordPart(lease, key, text)),
     },
   };
 }

@@ -4,9 +4,9 @@ import type { ConversationRef } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { LostTurn } from './lost-turn.ts';
-import type { TurnDependencies } from './turn-dependencies.ts';
+import type { TurnPorts } from './turn-ports.ts';
 
-type Contexts = Pick<TurnDependencies['contexts'], 'readContext' | 'readLog'>;
+type Contexts = Pick<TurnPorts['contexts'], 'readContext' | 'readLog'>;
 
 export interface SentContext {
   readonly version: number;

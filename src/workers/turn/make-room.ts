@@ -2,13 +2,13 @@ import type { Reason } from '../../domain/compaction/thresholds.ts';
 import type { PassIntake } from '../../domain/ports/pass-store.ts';
 import { upperBoundTokens } from '../../domain/size.ts';
 import { requestPass } from '../pass-request.ts';
-import { holdTurnWrite } from './held-write.ts';
+import { writeUnderLease } from './held-write.ts';
 import { LostTurn } from './lost-turn.ts';
 import type { ModelFailure } from './model-call.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { countUnsettled, countWaits, nextWaitMark } from './step-keys.ts';
-import type { Recount } from './turn-dependencies.ts';
 import { failTurn, type TurnEnd } from './turn-end.ts';
+import type { Recount } from './turn-ports.ts';
 import { waitForPass, waitForRetry } from './waiting.ts';
 
 /** Passes that may end without having settled the size before the turn settles the context itself. */
@@ -80,7 +80,7 @@ export async function askForPass({ keeper, ports, prepared }: RunningTurn, room:
   keeper.signal.throwIfAborted();
   const { calibration } = prepared.overhead;
   const passes: PassIntake = {
-    requestPass: (request) => holdTurnWrite({ ...ports, keeper }, 'request', () => ports.passes.requestPass(request)),
+    requestPass: (request) => writeUnderLease({ ...ports, keeper }, 'request', () => ports.passes.requestPass(request)),
   };
   const passId = await requestPass({ ...ports, passes }, keeper.lease.conversation, { ...room, calibration });
   if (passId === undefined) throw new LostTurn('gone');

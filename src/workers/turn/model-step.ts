@@ -11,7 +11,7 @@ import { callModel, type ModelCallResult, type ModelFailure } from './model-call
 import { rollBackRefused } from './refused-version.ts';
 import { idempotencyKey, mustHandBack, type RunningTurn } from './running-turn.ts';
 import { countModelSteps, countSteps, countWaits, mayWaitForPass, modelKey, overflowKey } from './step-keys.ts';
-import { TextTeller } from './text-teller.ts';
+import { TextStream } from './text-stream.ts';
 import { decideStep, type SoftPass } from './threshold-check.ts';
 import { failTurn, HANDED_BACK, type TurnEnd } from './turn-end.ts';
 import { waitForRetry } from './waiting.ts';
@@ -85,7 +85,7 @@ async function sendRequest(
 ): Promise<ModelCallResult> {
   const { prepared, keeper, ports, settings } = run;
   const { texts, timers, clock, onEvent, onContent, tracing, shutdown } = ports;
-  const teller = new TextTeller({ texts, timers, lease: keeper.lease, step: number, onEvent });
+  const teller = new TextStream({ texts, timers, lease: keeper.lease, step: number, onEvent });
   try {
     return await callModel({
       lease: keeper.lease,

@@ -4,7 +4,7 @@ import { isLost } from '../../domain/ports/turn-store.ts';
 import { contextSize } from '../../domain/size.ts';
 import { START_VERSION, type Version } from '../../domain/version.ts';
 import { hashSegments } from '../segments-hash.ts';
-import { holdTurnWrite } from './held-write.ts';
+import { writeUnderLease } from './held-write.ts';
 import { LostTurn } from './lost-turn.ts';
 import type { ModelFailure } from './model-call.ts';
 import type { RunningTurn } from './running-turn.ts';
@@ -52,7 +52,7 @@ export async function rollBackRefused(
     refusedSegments: hashSegments(shown.segments),
     keepVersions: PASS_LIMITS.keepVersions,
   };
-  const result = await holdTurnWrite({ ...ports, keeper }, 'rollback', () =>
+  const result = await writeUnderLease({ ...ports, keeper }, 'rollback', () =>
     ports.turns.rollBackVersion(keeper.lease, rollback),
   );
   if (isLost(result)) throw new LostTurn(result.status);

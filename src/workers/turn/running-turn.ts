@@ -3,8 +3,8 @@ import type { TurnContext } from '../../domain/turn-context.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import type { ContextCache } from './context-cache.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
-import type { TurnDependencies, TurnSettings } from './turn-dependencies.ts';
 import type { TurnJournal } from './turn-journal.ts';
+import type { TurnPorts, TurnSettings } from './turn-ports.ts';
 
 /** One claimed turn at work: from its claim to the write that settles or suspends it. */
 export interface RunningTurn {
@@ -12,11 +12,11 @@ export interface RunningTurn {
   /** with the system prompt of this turn */
   readonly prepared: PreparedAgent;
   /** what the caller gave; `{}` where it gave nothing */
-  readonly given: TurnContext;
+  readonly turnContext: TurnContext;
   readonly journal: TurnJournal;
   readonly context: ContextCache;
   readonly keeper: LeaseKeeper;
-  readonly ports: TurnDependencies;
+  readonly ports: TurnPorts;
   readonly settings: TurnSettings;
 }
 

@@ -28,7 +28,7 @@ export async function runTool(
     tenant: conversation.tenant,
     conversation: conversation.id,
     turn,
-    context: structuredClone(run.given),
+    context: structuredClone(run.turnContext),
     idempotencyKey: idempotencyKey(run, call.id),
   };
   try {

@@ -31,7 +31,7 @@ export async function briefTurn(run: RunningTurn): Promise<RunningTurn | TurnEnd
 }
 
 async function writeSystem(
-  { given, keeper, ports, settings }: RunningTurn & { readonly given: TurnContext },
+  { turnContext: given, keeper, ports, settings }: RunningTurn & { readonly given: TurnContext },
   write: SystemFunction,
 ): Promise<string | { readonly why: string }> {
   const stop = ports.shutdown.callsEnd;

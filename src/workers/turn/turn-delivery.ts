@@ -15,10 +15,10 @@ import { LostTurn } from './lost-turn.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { decideTurnEnd } from './threshold-check.ts';
 import { briefTurn } from './turn-briefing.ts';
-import { TURN_SETTINGS, type TurnDependencies, type TurnSettings } from './turn-dependencies.ts';
 import { endTurn, failTurn, HANDED_BACK } from './turn-end.ts';
 import { TurnJournal } from './turn-journal.ts';
 import { runTurn } from './turn-loop.ts';
+import { TURN_SETTINGS, type TurnPorts, type TurnSettings } from './turn-ports.ts';
 import { runInTime } from './turn-time.ts';
 
 /**
@@ -31,7 +31,7 @@ export type DeliveryOutcome = 'done' | 'lost' | 'postponed';
 const ALONE_WAIT_MS = 60_000;
 
 /** Answers the wakes of turns. */
-export function createTurnHandler(ports: TurnDependencies): TurnHandler {
+export function createTurnHandler(ports: TurnPorts): TurnHandler {
   return async (conversation) => {
     const outcome = await new TurnDelivery(ports, conversation).run();
     return outcome === 'postponed' ? postpone(ports) : undefined;
@@ -43,7 +43,7 @@ export function createTurnHandler(ports: TurnDependencies): TurnHandler {
  * then the last settle records the next wake. Owns the owner id and the context read so far.
  */
 export class TurnDelivery {
-  readonly #ports: TurnDependencies;
+  readonly #ports: TurnPorts;
   readonly #settings: TurnSettings;
   readonly #conversation: ConversationRef;
   readonly #context: ContextCache;
@@ -52,7 +52,7 @@ export class TurnDelivery {
   #claims = 0;
   #hold: SoloHold | undefined;
 
-  constructor(ports: TurnDependencies, conversation: ConversationRef) {
+  constructor(ports: TurnPorts, conversation: ConversationRef) {
     this.#ports = ports;
     this.#settings = { ...TURN_SETTINGS, ...ports.settings };
     this.#conversation = conversation;
@@ -169,7 +169,7 @@ export class TurnDelivery {
     // A turn that has come on by an outcome has shown that it does not kill its worker at once.
     const onOutcome = (): void => this.#hold?.admitOthers();
     const journal = new TurnJournal({ ...ports, claimed, keeper, context, onOutcome });
-    return { claimed, prepared, given: {}, journal, context, keeper, ports, settings: this.#settings };
+    return { claimed, prepared, turnContext: {}, journal, context, keeper, ports, settings: this.#settings };
   }
 
   /**

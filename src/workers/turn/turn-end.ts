@@ -4,10 +4,10 @@ import { nameConversation } from '../../domain/ids.ts';
 import { type ClaimedTurn, isLost, type TurnSettlement } from '../../domain/ports/turn-store.ts';
 import { findWriteRefusal } from '../../domain/redis-errors.ts';
 import type { AnswerEnd, TurnFailure, WaitRequest } from '../../domain/turn.ts';
-import { holdTurnWrite } from './held-write.ts';
+import { writeUnderLease } from './held-write.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
 import { LostTurn } from './lost-turn.ts';
-import type { TurnDependencies } from './turn-dependencies.ts';
+import type { TurnPorts } from './turn-ports.ts';
 
 /** Why the work on a claimed turn stops. Decided where it is found, written in one place. */
 export type TurnEnd =
@@ -30,10 +30,7 @@ export function failTurn(code: ErrorCode, message: string, details?: TurnFailure
   return { kind: 'failed', failure: { code, message, ...(details === undefined ? {} : { details }) } };
 }
 
-type EndingPorts = Pick<
-  TurnDependencies,
-  'turns' | 'agents' | 'wakes' | 'clock' | 'ids' | 'timers' | 'onEvent' | 'tracing'
->;
+type EndingPorts = Pick<TurnPorts, 'turns' | 'agents' | 'wakes' | 'clock' | 'ids' | 'timers' | 'onEvent' | 'tracing'>;
 
 /** The work on a claimed turn, once it has stopped. */
 export interface EndedWork {
@@ -61,7 +58,7 @@ export async function endTurn(ports: EndingPorts, work: EndedWork): Promise<Clai
     const { lease } = claimed;
     const { wait } = end;
     const request = { ...wait, suspendedIn: ports.tracing.current() };
-    const suspended = await holdTurnWrite({ ...ports, keeper }, 'suspend', () => ports.turns.suspend(lease, request));
+    const suspended = await writeUnderLease({ ...ports, keeper }, 'suspend', () => ports.turns.suspend(lease, request));
     if (isLost(suspended)) throw new LostTurn(suspended.status);
     if (suspended.status === 'exhausted') return endTurn(ports, { ...work, end: exhausted(end) });
     const { conversation, turn } = lease;
@@ -111,7 +108,7 @@ async function writeSettlement(
   const rest = idleTtlOf(agents.find(agent)?.policy);
   const wake = mayClaimNext ? undefined : ids.next();
   const settle = () => turns.settle(lease, { ...settlement, ...rest }, wake);
-  const result = await holdTurnWrite({ ...ports, keeper }, 'settle', settle);
+  const result = await writeUnderLease({ ...ports, keeper }, 'settle', settle);
   if (isLost(result)) throw new LostTurn(result.status);
   onEvent({
     type: 'turn_settled',

@@ -8,10 +8,10 @@ import {
 } from '../../domain/ports/turn-store.ts';
 import type { StepRecord } from '../../domain/turn.ts';
 import type { ContextCache } from './context-cache.ts';
-import { holdTurnWrite, type TurnHoldPorts } from './held-write.ts';
+import { type LeaseWritePorts, writeUnderLease } from './held-write.ts';
 import { LostTurn } from './lost-turn.ts';
 
-export interface JournalOptions extends TurnHoldPorts {
+export interface JournalOptions extends LeaseWritePorts {
   readonly turns: Pick<TurnStore, 'startSteps' | 'recordStep'>;
   readonly claimed: Pick<ClaimedTurn, 'conversation' | 'steps'>;
   readonly context: ContextCache;
@@ -60,7 +60,7 @@ export class TurnJournal {
   async start(keys: readonly string[]): Promise<void> {
     const { turns, keeper, clock } = this.#options;
     keeper.signal.throwIfAborted();
-    this.#held(await holdTurnWrite(this.#options, 'start', () => turns.startSteps(keeper.lease, keys)));
+    this.#held(await writeUnderLease(this.#options, 'start', () => turns.startSteps(keeper.lease, keys)));
     for (const key of keys) {
       if (!this.#steps.has(key)) this.#steps.set(key, { status: 'started', at: clock.now() });
     }
@@ -70,7 +70,7 @@ export class TurnJournal {
   async record(outcome: StepOutcome): Promise<StepState> {
     const { turns, keeper, context, clock, onOutcome } = this.#options;
     keeper.signal.throwIfAborted();
-    const recorded = await holdTurnWrite(this.#options, 'step', () => turns.recordStep(keeper.lease, outcome));
+    const recorded = await writeUnderLease(this.#options, 'step', () => turns.recordStep(keeper.lease, outcome));
     const { conversation } = this.#held(recorded);
     onOutcome?.();
     this.#steps.set(outcome.key, { status: 'done', at: clock.now() });

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { scriptedModel } from '../../../src/models/scripted.ts';
 import type { SoloHold } from '../../../src/workers/solo-lock.ts';
-import type { TurnDependencies } from '../../../src/workers/turn/turn-dependencies.ts';
+import type { TurnPorts } from '../../../src/workers/turn/turn-ports.ts';
 import { Fixture, ref } from './fixture.ts';
 import { settleTasks } from './manual-timers.ts';
 
 const NEVER = new AbortController().signal;
 
 /** A turn that two claims died of. */
-async function openSuspect(wrap?: (ports: TurnDependencies) => TurnDependencies): Promise<Fixture> {
+async function openSuspect(wrap?: (ports: TurnPorts) => TurnPorts): Promise<Fixture> {
   const model = scriptedModel({ decide: () => ({ content: 'done' }) });
   const world = await Fixture.open({ model, ...(wrap && { wrap }) });
   await world.accept('t1', 'Hi');

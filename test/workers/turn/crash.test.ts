@@ -4,7 +4,7 @@ import { defineTool, type Tool } from '../../../src/domain/agent.ts';
 import type { Message } from '../../../src/domain/message.ts';
 import { type ModelRequest } from '../../../src/domain/model.ts';
 import { type ScriptedAnswer, scriptedModel } from '../../../src/models/scripted.ts';
-import type { TurnDependencies } from '../../../src/workers/turn/turn-dependencies.ts';
+import type { TurnPorts } from '../../../src/workers/turn/turn-ports.ts';
 import { bindRoom, Fate, ignoreCrash, type When } from '../fate.ts';
 import { Fixture } from './fixture.ts';
 
@@ -33,7 +33,7 @@ function decide({ messages, idempotencyKey }: ModelRequest): ScriptedAnswer {
   return rounds[step - 1] ?? { content: 'too many steps' };
 }
 
-function bindToFate(fate: () => Fate): (ports: TurnDependencies) => TurnDependencies {
+function bindToFate(fate: () => Fate): (ports: TurnPorts) => TurnPorts {
   return (ports) => ({
     ...ports,
     turns: bindRoom(ports.turns, fate),

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineTool, type Tool } from '../../../src/domain/agent.ts';
 import { nameConversation } from '../../../src/domain/ids.ts';
 import { scriptedModel } from '../../../src/models/scripted.ts';
-import type { TurnDependencies } from '../../../src/workers/turn/turn-dependencies.ts';
+import type { TurnPorts } from '../../../src/workers/turn/turn-ports.ts';
 import { Fixture, ref } from './fixture.ts';
 import { settleTasks } from './manual-timers.ts';
 
@@ -16,8 +16,8 @@ async function takeOver(world: Fixture): Promise<void> {
 }
 
 /** Notes what the worker writes once it is armed. */
-function forbidWrites(ports: TurnDependencies): {
-  readonly ports: TurnDependencies;
+function forbidWrites(ports: TurnPorts): {
+  readonly ports: TurnPorts;
   readonly writes: string[];
   arm(): void;
 } {
@@ -113,9 +113,9 @@ describe('a lost lease', () => {
         ...ports,
         turns: {
           ...ports.turns,
-          [name]: async (...args: Parameters<TurnDependencies['turns']['settle']>) => {
+          [name]: async (...args: Parameters<TurnPorts['turns']['settle']>) => {
             await takeOver(world);
-            return (ports.turns[name] as TurnDependencies['turns']['settle'])(...args);
+            return (ports.turns[name] as TurnPorts['turns']['settle'])(...args);
           },
         },
       }),

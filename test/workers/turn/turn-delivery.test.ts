@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { nameConversation } from '../../../src/domain/ids.ts';
 import { scriptedModel } from '../../../src/models/scripted.ts';
-import type { TurnDependencies } from '../../../src/workers/turn/turn-dependencies.ts';
+import type { TurnPorts } from '../../../src/workers/turn/turn-ports.ts';
 import { openMemorySweepStore } from '../../fakes/store/sweep-store.ts';
 import { Fixture, ref } from './fixture.ts';
 
@@ -13,7 +13,7 @@ function echo() {
 }
 
 /** Notes what the worker asks of the stores. */
-function noteCalls(ports: TurnDependencies, asked: string[]): TurnDependencies {
+function noteCalls(ports: TurnPorts, asked: string[]): TurnPorts {
   const watch = <Room extends object>(room: Room): Room =>
     new Proxy(room, {
       get(target, name) {

@@ -6,7 +6,12 @@ import { type Model, ModelError } from '../../../src/domain/model.ts';
 import type { TextDelta } from '../../../src/domain/ports/text-deltas.ts';
 import { modelChain } from '../../../src/models/chain.ts';
 import { type ScriptedAnswer, scriptedModel } from '../../../src/models/scripted.ts';
-import { MOST_UNDER_WAY, TELL_CHARACTERS, TELL_EVERY_MS, TextTeller } from '../../../src/workers/turn/text-teller.ts';
+import {
+  MAX_IN_FLIGHT,
+  PUBLISH_CHARACTERS,
+  PUBLISH_EVERY_MS,
+  TextStream,
+} from '../../../src/workers/turn/text-stream.ts';
 import { Fixture, ref } from './fixture.ts';
 import { ManualTimers, settleTasks } from './manual-timers.ts';
 
@@ -21,7 +26,7 @@ function openTeller(publish: () => Promise<void> = async () => undefined) {
     return publish();
   };
   const onEvent = (event: WorkerEvent): void => void events.push(event);
-  const teller = new TextTeller({ texts: { publishText }, timers, lease, step: 2, onEvent });
+  const teller = new TextStream({ texts: { publishText }, timers, lease, step: 2, onEvent });
   onTestFinished(() => expect(timers.pending, 'timers left behind').toBe(0));
   return { teller, timers, told, events, pieces: () => told.map(({ piece }) => piece) };
 }
@@ -46,11 +51,11 @@ describe('a text that is told while it is written', () => {
     teller.add('a');
     expect(pieces()).toEqual(['a']);
     for (const piece of ['b', '', 'c']) teller.add(piece);
-    await timers.advance(TELL_EVERY_MS - 1);
+    await timers.advance(PUBLISH_EVERY_MS - 1);
     expect(pieces()).toEqual(['a']);
     await timers.advance(1);
     expect(pieces()).toEqual(['a', 'bc']);
-    await timers.advance(10 * TELL_EVERY_MS);
+    await timers.advance(10 * PUBLISH_EVERY_MS);
     expect(pieces(), 'nothing new, nothing told').toEqual(['a', 'bc']);
     teller.add('d');
     expect(pieces(), 'after a rest at once').toEqual(['a', 'bc', 'd']);
@@ -72,10 +77,10 @@ describe('a text that is told while it is written', () => {
   it('goes as soon as it is long', () => {
     const { teller, pieces } = openTeller();
     teller.add('a');
-    teller.add('x'.repeat(TELL_CHARACTERS - 1));
+    teller.add('x'.repeat(PUBLISH_CHARACTERS - 1));
     expect(pieces()).toHaveLength(1);
     teller.add('yz');
-    expect(pieces()).toEqual(['a', `${'x'.repeat(TELL_CHARACTERS - 1)}yz`]);
+    expect(pieces()).toEqual(['a', `${'x'.repeat(PUBLISH_CHARACTERS - 1)}yz`]);
     teller.end();
   });
 
@@ -85,7 +90,7 @@ describe('a text that is told while it is written', () => {
     teller.add('deleted');
     teller.restart();
     teller.add('Nothing');
-    await timers.advance(TELL_EVERY_MS);
+    await timers.advance(PUBLISH_EVERY_MS);
     teller.end();
     expect(told.map(({ offset, piece }) => [offset, piece])).toEqual([
       [0, 'I have '],
@@ -108,14 +113,14 @@ describe('a text that is told while it is written', () => {
     const { teller, timers, told } = openTeller(() => answered.promise);
     const tell = async (): Promise<void> => {
       teller.add('x');
-      await timers.advance(TELL_EVERY_MS);
+      await timers.advance(PUBLISH_EVERY_MS);
     };
-    for (let count = 0; count < 2 * MOST_UNDER_WAY; count += 1) await tell();
-    expect(told).toHaveLength(MOST_UNDER_WAY);
+    for (let count = 0; count < 2 * MAX_IN_FLIGHT; count += 1) await tell();
+    expect(told).toHaveLength(MAX_IN_FLIGHT);
     answered.resolve();
     await settleTasks();
     await tell();
-    expect(told.at(-1)).toMatchObject({ offset: 2 * MOST_UNDER_WAY });
+    expect(told.at(-1)).toMatchObject({ offset: 2 * MAX_IN_FLIGHT });
     teller.end();
   });
 
@@ -123,11 +128,11 @@ describe('a text that is told while it is written', () => {
     const error = new Error('NOPERM');
     const { teller, timers, told, events } = openTeller(() => Promise.reject(error));
     teller.add('x');
-    teller.add('x'.repeat(TELL_CHARACTERS));
+    teller.add('x'.repeat(PUBLISH_CHARACTERS));
     if (when === 'after') teller.end();
     await settleTasks();
     teller.add('y');
-    await timers.advance(TELL_EVERY_MS);
+    await timers.advance(PUBLISH_EVERY_MS);
     teller.end();
     expect(told).toHaveLength(2);
     expect(events).toEqual([{ type: 'worker_failed', where: 'text', ...nameConversation(ref), turn: 't1', error }]);

@@ -1,4 +1,4 @@
-import type { EventListener, EventScope, HeldWrite } from '../domain/events.ts';
+import type { DeferredWrite, EventListener, EventScope } from '../domain/events.ts';
 import type { Clock } from '../domain/ports/clock.ts';
 import { findWriteRefusal } from '../domain/redis-errors.ts';
 import type { Timers } from './timers.ts';
@@ -6,14 +6,14 @@ import type { Timers } from './timers.ts';
 /** ms between two tries of a write that Redis refuses. */
 const TRY_AGAIN_MS = 250;
 
-export interface HoldPorts {
+export interface DeferredWritePorts {
   readonly timers: Timers;
   readonly clock: Clock;
   readonly onEvent: EventListener;
 }
 
 export interface Held {
-  readonly write: HeldWrite;
+  readonly write: DeferredWrite;
   /** whose write it is */
   readonly scope: EventScope;
   /** ends the hold */
@@ -26,7 +26,7 @@ export interface Held {
  * @param send the same operation each time, under the same ids
  * @throws what the store throws otherwise; the signal's reason
  */
-export async function holdWrite<T>(ports: HoldPorts, held: Held, send: () => Promise<T>): Promise<T> {
+export async function deferWrite<T>(ports: DeferredWritePorts, held: Held, send: () => Promise<T>): Promise<T> {
   const { clock, onEvent } = ports;
   const { write, scope, signal } = held;
   let heldSince: number | undefined;
@@ -47,7 +47,7 @@ export async function holdWrite<T>(ports: HoldPorts, held: Held, send: () => Pro
   }
 }
 
-async function pause({ timers }: HoldPorts, signal: AbortSignal): Promise<void> {
+async function pause({ timers }: DeferredWritePorts, signal: AbortSignal): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const timer = timers.after(TRY_AGAIN_MS, resolve);
   const stop = (): void => reject(signal.reason);

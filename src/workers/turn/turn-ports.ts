@@ -65,7 +65,7 @@ export const TURN_SETTINGS: TurnSettings = {
 };
 
 /** All that a turn worker touches. */
-export interface TurnDependencies {
+export interface TurnPorts {
   readonly turns: TurnStore;
   readonly contexts: Pick<ContextStore, 'readConversation' | 'readContext' | 'readLog' | 'readText' | 'readVersion'>;
   readonly passes: PassIntake;

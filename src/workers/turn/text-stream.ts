@@ -6,15 +6,15 @@ import type { TurnLease } from '../../domain/ports/turn-store.ts';
 import type { Timers } from '../timers.ts';
 
 /** Pieces that come within this time of each other are told as one. */
-export const TELL_EVERY_MS = 50;
+export const PUBLISH_EVERY_MS = 50;
 /** This much is told at once. */
-export const TELL_CHARACTERS = 4_096;
+export const PUBLISH_CHARACTERS = 4_096;
 /** A Redis that does not answer holds so many deltas of a turn in this process; what comes then is dropped. */
-export const MOST_UNDER_WAY = 16;
+export const MAX_IN_FLIGHT = 16;
 /** Characters of one delta, at most: a larger piece is published in several. */
 const MOST_CHARACTERS = 64 * 1024;
 
-export interface TextTellerOptions {
+export interface TextStreamOptions {
   readonly texts: TextPublisher;
   readonly timers: Timers;
   readonly lease: TurnLease;
@@ -27,8 +27,8 @@ export interface TextTellerOptions {
  * Tells a model's text to whoever listens, while one call of one step is under way. Nothing waits for it and no failure of
  * it reaches the turn; the first one is reported and ends the telling.
  */
-export class TextTeller {
-  readonly #options: TextTellerOptions;
+export class TextStream {
+  readonly #options: TextStreamOptions;
   #text = '';
   #told = 0;
   #underWay = 0;
@@ -36,7 +36,7 @@ export class TextTeller {
   #hasFailed = false;
   #rest: { stop(): void } | undefined;
 
-  constructor(options: TextTellerOptions) {
+  constructor(options: TextStreamOptions) {
     this.#options = options;
   }
 
@@ -47,7 +47,7 @@ export class TextTeller {
     if (this.#isEnded || piece === '' || isTooMuch) return;
     this.#text += piece;
     // The first piece goes at once: somebody waits for it.
-    if (this.#rest === undefined || this.#text.length >= TELL_CHARACTERS) this.#tell();
+    if (this.#rest === undefined || this.#text.length >= PUBLISH_CHARACTERS) this.#tell();
   }
 
   /**
@@ -78,14 +78,14 @@ export class TextTeller {
       this.#text = this.#text.slice(piece.length);
     } while (this.#text !== '');
     this.#rest?.stop();
-    this.#rest = timers.after(TELL_EVERY_MS, () => {
+    this.#rest = timers.after(PUBLISH_EVERY_MS, () => {
       this.#rest = undefined;
       if (this.#text !== '') this.#tell();
     });
   }
 
   async #publish(delta: TextDelta): Promise<void> {
-    if (this.#underWay >= MOST_UNDER_WAY) return;
+    if (this.#underWay >= MAX_IN_FLIGHT) return;
     this.#underWay += 1;
     try {
       const { texts, lease } = this.#options;

@@ -1,9 +1,9 @@
 import { type Job, type Queue, WaitingChildrenError } from 'bullmq';
 import type { PassDeliveryResult, PassHandler } from '../domain/ports/handlers.ts';
-import { DEFAULT_PRIORITY, QUEUES, SUMMARIZATION_ATTEMPTS, SUMMARIZATION_BACKOFF_MS } from '../jobs/names.ts';
 import { readAskedIn, readWake, summarizationPayload } from '../jobs/payloads.ts';
-import { type Delivery, type Drop, deliverAgain, type Report, readJob } from './delivery.ts';
-import { holdCommand } from './held-command.ts';
+import { DEFAULT_PRIORITY, QUEUES, SUMMARIZATION_ATTEMPTS, SUMMARIZATION_BACKOFF_MS } from '../jobs/queues.ts';
+import { type Delivery, type DropListener, deliverAgain, type ReportError, readJob } from './delivery.ts';
+import { retryRefused } from './held-command.ts';
 import type { QueueSet } from './queue-set.ts';
 
 /**
@@ -21,7 +21,7 @@ type Child = Extract<PassDeliveryResult, { status: 'parked' }>['children'][numbe
 export function deliverPasses(
   handler: PassHandler,
   queues: QueueSet,
-  { drop, report }: { readonly drop: Drop; readonly report: Report },
+  { drop, report }: { readonly drop: DropListener; readonly report: ReportError },
 ): Delivery {
   return async (job, token) => {
     const conversation = await readJob({ read: readWake, drop }, job, token);
@@ -36,9 +36,9 @@ export function deliverPasses(
       const queue = queues.of(QUEUES.summarization, conversation);
       for (let from = 0; from < result.children.length; from += CHILDREN_AT_ONCE) {
         const children = result.children.slice(from, from + CHILDREN_AT_ONCE);
-        await holdCommand(report, () => addChildren(queue, job, children));
+        await retryRefused(report, () => addChildren(queue, job, children));
       }
-      if (await holdCommand(report, () => job.moveToWaitingChildren(token))) throw new WaitingChildrenError();
+      if (await retryRefused(report, () => job.moveToWaitingChildren(token))) throw new WaitingChildrenError();
       // None is pending: there were none, or all of them were quicker than this line.
       haveChildrenEnded = true;
     }

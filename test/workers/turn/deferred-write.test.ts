@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../../src/domain/agent.ts';
-import { HELD_WRITES, type HeldWrite } from '../../../src/domain/events.ts';
+import { DEFERRED_WRITES, type DeferredWrite } from '../../../src/domain/events.ts';
 import { nameRedisError } from '../../../src/domain/redis-errors.ts';
 import { scriptedModel } from '../../../src/models/scripted.ts';
-import type { TurnDependencies } from '../../../src/workers/turn/turn-dependencies.ts';
+import type { TurnPorts } from '../../../src/workers/turn/turn-ports.ts';
 import { Fixture, ref } from './fixture.ts';
 import { settleTasks } from './manual-timers.ts';
 
@@ -15,7 +15,7 @@ const WRITES = {
   recordStep: 'step',
   suspend: 'suspend',
   settle: 'settle',
-} as const satisfies Partial<Record<keyof TurnDependencies['turns'], HeldWrite>>;
+} as const satisfies Partial<Record<keyof TurnPorts['turns'], DeferredWrite>>;
 
 interface World {
   readonly world: Fixture;
@@ -160,5 +160,5 @@ describe('a write that a full Redis refuses', () => {
 });
 
 it('every write that may be held has a name for metrics', () => {
-  expect(HELD_WRITES).toEqual(expect.arrayContaining(Object.values(WRITES)));
+  expect(DEFERRED_WRITES).toEqual(expect.arrayContaining(Object.values(WRITES)));
 });
