@@ -4,7 +4,7 @@
  */
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
-import { PAYLOAD_VERSION } from '../src/jobs/payloads.ts';
+import { PAYLOAD_VERSION } from '../src/jobs/job.ts';
 import { DEFAULT_PRIORITY, queuePrefix } from '../src/jobs/queues.ts';
 import { openQueueWorkers } from '../src/queue/queue-workers.ts';
 import { openWakeQueue } from '../src/queue/wake-queue.ts';

@@ -9,7 +9,7 @@ import { listVariables } from '../../src/config/check-settings.ts';
 import { readConfig } from '../../src/config.ts';
 import { listNodes, readRedisAddress } from '../../src/domain/redis-address.ts';
 import { QUEUES } from '../../src/jobs/queues.ts';
-import { STATES } from '../../src/queue/job-counts.ts';
+import { STATES } from '../../src/queue/queue-reports.ts';
 import { ROLES } from '../../src/runtime/start-workers.ts';
 import { GAUGES, METRICS } from '../../src/telemetry/metric-catalogue.ts';
 import { readSelectors } from './promql-names.ts';

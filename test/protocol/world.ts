@@ -10,10 +10,9 @@ import type { Summarizer } from '../../src/domain/ports/summarizer.ts';
 import { noTracing } from '../../src/domain/ports/tracing.ts';
 import { QUEUES, type QueueName } from '../../src/jobs/queues.ts';
 import type { Delivery } from '../../src/queue/delivery.ts';
-import { deliverPasses } from '../../src/queue/fan-out.ts';
+import { deliverTurns } from '../../src/queue/delivery.ts';
+import { deliverPasses, deliverSummarizations } from '../../src/queue/fan-out.ts';
 import type { QueueSet } from '../../src/queue/queue-set.ts';
-import { deliverSummarizations } from '../../src/queue/summarization-deliveries.ts';
-import { deliverTurns } from '../../src/queue/turn-deliveries.ts';
 import { createPassHandler, takeOverPass } from '../../src/workers/compaction/pass-delivery.ts';
 import type { CompactionPorts } from '../../src/workers/compaction/ports.ts';
 import { recountContext } from '../../src/workers/compaction/recount.ts';
@@ -227,7 +226,7 @@ export class World {
   #deliveryOf(queue: QueueName, actor: Actor, ports: Ports): Delivery {
     const drop = (_job: string, error: unknown) => this.#note(error);
     const listeners = { report: () => undefined, drop };
-    if (queue === QUEUES.turn) return deliverTurns(createTurnHandler(ports), drop);
+    if (queue === QUEUES.turn) return deliverTurns(createTurnHandler(ports), listeners);
     if (queue === QUEUES.summarization) {
       return deliverSummarizations(createSummarizationHandler(ports), listeners);
     }

@@ -7,7 +7,8 @@ import type {
   SummarizationDelivery,
   SummarizationHandler,
 } from '../../src/domain/ports/handlers.ts';
-import { QUEUE_TIMES, queuePrefix, SUMMARIZATION_ATTEMPTS } from '../../src/jobs/queues.ts';
+import { queuePrefix } from '../../src/jobs/queues.ts';
+import { IN_FLIGHT_DELAY_MS, summarizeJob } from '../../src/jobs/summarize.ts';
 import { childOf, conversation, countAll, type Fixture, useFixture, writesSummary } from './fixture.ts';
 
 const SOON = { timeout: 60_000, interval: 20 };
@@ -124,7 +125,7 @@ test('one of five fails on every attempt and ends as a value: the other four and
   expect(attempts).toEqual([false, false, true]);
   // The last one is a handler's bug: handlers answer a failure on the last attempt.
   expect(fixture.errors).toEqual(
-    Array.from({ length: SUMMARIZATION_ATTEMPTS }, () => ({ where: 'summarization', error: failure })),
+    Array.from({ length: summarizeJob.attempts }, () => ({ where: 'summarization', error: failure })),
   );
   expect(await countKeys(fixture)).toBe(0);
 });
@@ -290,7 +291,7 @@ test('a source in other hands delays the child by a second each time, at no cost
   const startedAt = Date.now();
   const summarize: SummarizationHandler = async ({ isLastAttempt }) => {
     isLast.push(isLastAttempt);
-    if (isLast.length <= SUMMARIZATION_ATTEMPTS) return { status: 'in_flight' };
+    if (isLast.length <= summarizeJob.attempts) return { status: 'in_flight' };
     return { status: 'ended', outcome: 'written' };
   };
   await startRoles(fixture, handler, summarize);
@@ -299,7 +300,7 @@ test('a source in other hands delays the child by a second each time, at no cost
   await expect.poll(() => deliveries.length, SOON).toBe(2);
   expect(isLast).toEqual([false, false, false, false]);
   // No more than the delays that were asked for: three of them fit in between.
-  expect(Date.now() - startedAt).toBeGreaterThanOrEqual(SUMMARIZATION_ATTEMPTS * QUEUE_TIMES.inFlightDelayMs);
+  expect(Date.now() - startedAt).toBeGreaterThanOrEqual(summarizeJob.attempts * IN_FLIGHT_DELAY_MS);
   expect(fixture.errors).toEqual([]);
 });
 
@@ -325,7 +326,7 @@ test('a limit delays the child until its end, and never to less than a second fr
   // No more than the delays that were asked for.
   const gaps = asked.slice(1).map(({ at }, index) => at - (asked[index]?.at ?? 0));
   expect(gaps[0]).toBeGreaterThanOrEqual(1_500);
-  for (const gap of gaps) expect(gap).toBeGreaterThanOrEqual(QUEUE_TIMES.inFlightDelayMs);
+  for (const gap of gaps) expect(gap).toBeGreaterThanOrEqual(IN_FLIGHT_DELAY_MS);
   expect(fixture.errors).toEqual([]);
 });
 

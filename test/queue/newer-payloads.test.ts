@@ -2,8 +2,8 @@ import { Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import { PAYLOAD_VERSION, wakePayload } from '../../src/jobs/payloads.ts';
-import { DEFAULT_PRIORITY, NEWER_PAYLOAD_TRIES, queuePrefix } from '../../src/jobs/queues.ts';
+import { NEWER_PAYLOAD_TRIES, PAYLOAD_VERSION, writeWake } from '../../src/jobs/job.ts';
+import { DEFAULT_PRIORITY, queuePrefix } from '../../src/jobs/queues.ts';
 import { conversation, type Fixture, useFixture } from './fixture.ts';
 
 /** What a later program may write: a wake that this one does not know. */
@@ -60,7 +60,9 @@ test('a field that this program does not know is read over', async () => {
   const fixture = useFixture();
   const seen: string[] = [];
   await fixture.openWorkers({ turn: { handler: async ({ id }) => void seen.push(id), concurrency: 1 } }).start();
-  await fixture.openRaw('turn').add('turn', { ...wakePayload(conversation('c1')), trace: 'later' }, OPTIONS);
+  await fixture
+    .openRaw('turn')
+    .add('turn', { ...writeWake({ conversation: conversation('c1') }), trace: 'later' }, OPTIONS);
   await expect.poll(() => seen, { timeout: 60_000 }).toEqual(['c1']);
   expect(fixture.errors).toEqual([]);
 });

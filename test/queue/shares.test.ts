@@ -1,7 +1,7 @@
 import { assert, integer, nat, property, record } from 'fast-check';
 import { expect, test } from 'vitest';
 import type { TurnHandler } from '../../src/domain/ports/handlers.ts';
-import { shareOut, totalConcurrency } from '../../src/queue/shares.ts';
+import { shareOut, totalConcurrency } from '../../src/queue/queue-workers.ts';
 import { conversation, useFixture } from './fixture.ts';
 
 test('all that there is is shared out, evenly, and no shard goes without', () => {

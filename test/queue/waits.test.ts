@@ -1,8 +1,8 @@
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import type { PassHandler, SummarizationHandler, TurnHandler } from '../../src/domain/ports/handlers.ts';
-import { summarizationPayload } from '../../src/jobs/payloads.ts';
 import { type QueueName, queuePrefix } from '../../src/jobs/queues.ts';
+import { summarizeJob } from '../../src/jobs/summarize.ts';
 import type { OpenWakeQueue } from '../../src/queue/wake-queue.ts';
 import { childOf, conversation, countAll, type Fixture, startOwnRedis, useFixture, writesSummary } from './fixture.ts';
 
@@ -95,7 +95,7 @@ test('a job that is tried again has waited since it came back, not since it was 
     const { child: jobId, ...task } = childOf('p1', index);
     const backoff = { type: 'fixed', delay: 100 };
     const options = { jobId, priority: 10, attempts: 3, backoff, timestamp: Date.now() - HOUR_MS };
-    await raw.add('summarization', summarizationPayload(task), options);
+    await raw.add('summarization', summarizeJob.write(task), options);
   }
   const fails: SummarizationHandler = () => Promise.reject(new Error('no model answers'));
   const failing = fixture.openWorkers({ summarization: { handler: fails, concurrency: 2 } });
