@@ -12,36 +12,39 @@ export interface DeferredWritePorts {
   readonly onEvent: EventListener;
 }
 
-export interface Held {
+export interface DeferredWriteOptions {
   readonly write: DeferredWrite;
-  /** whose write it is */
+  /** Owner of the write. */
   readonly scope: EventScope;
-  /** ends the hold */
+  /** Ends the retries. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Sends a write, and repeats it while Redis takes no writes, until the signal aborts. What a model or a tool has answered is paid
- * for, and may have taken effect: a refused record must not lose it (I11).
+ * Sends a write and repeats it while Redis refuses writes, until the signal aborts. An answer of a model or a tool is paid for
+ * and may have taken effect, so a refused record must not lose it (I11).
  * @param send the same operation each time, under the same ids
- * @throws what the store throws otherwise; the signal's reason
+ * @throws other errors of the store, and the signal's reason
  */
-export async function deferWrite<T>(ports: DeferredWritePorts, held: Held, send: () => Promise<T>): Promise<T> {
+export async function deferWrite<T>(
+  ports: DeferredWritePorts,
+  { write, scope, signal }: DeferredWriteOptions,
+  send: () => Promise<T>,
+): Promise<T> {
   const { clock, onEvent } = ports;
-  const { write, scope, signal } = held;
-  let heldSince: number | undefined;
+  let refusedAt: number | undefined;
   for (;;) {
     try {
       const answer = await send();
-      if (heldSince !== undefined) {
-        onEvent({ type: 'write_taken', ...scope, write, heldMs: clock.now() - heldSince });
+      if (refusedAt !== undefined) {
+        onEvent({ type: 'write_taken', ...scope, write, heldMs: clock.now() - refusedAt });
       }
       return answer;
     } catch (error) {
       const code = findWriteRefusal(error);
       if (code === undefined || signal.aborted) throw error;
-      if (heldSince === undefined) onEvent({ type: 'write_held', ...scope, write, code });
-      heldSince ??= clock.now();
+      if (refusedAt === undefined) onEvent({ type: 'write_held', ...scope, write, code });
+      refusedAt ??= clock.now();
       await pause(ports, signal);
     }
   }

@@ -1,4 +1,4 @@
-import { BrokenDelivery } from '../../src/workers/turn/broken-delivery.ts';
+import { BrokenDelivery } from '../../src/workers/turn/turn-errors.ts';
 
 /** What a worker's death looks like from inside: from here on nothing that it asks for happens. */
 class Crash extends Error {}

@@ -5,95 +5,95 @@ import type { TextDelta, TextPublisher } from '../../domain/ports/text-deltas.ts
 import type { TurnLease } from '../../domain/ports/turn-store.ts';
 import type { Timers } from '../timers.ts';
 
-/** Pieces that come within this time of each other are told as one. */
+/** Pieces within this time are published as one delta. */
 export const PUBLISH_EVERY_MS = 50;
-/** This much is told at once. */
+/** Text of this length is published without a delay. */
 export const PUBLISH_CHARACTERS = 4_096;
-/** A Redis that does not answer holds so many deltas of a turn in this process; what comes then is dropped. */
+/** Deltas of a turn in flight while Redis does not answer. Further ones are dropped. */
 export const MAX_IN_FLIGHT = 16;
-/** Characters of one delta, at most: a larger piece is published in several. */
-const MOST_CHARACTERS = 64 * 1024;
+/** Characters of one delta. A larger piece is split. */
+const MAX_CHARACTERS = 64 * 1024;
 
 export interface TextStreamOptions {
   readonly texts: TextPublisher;
   readonly timers: Timers;
   readonly lease: TurnLease;
-  /** number of the model step, from 1 */
+  /** Number of the model step, from 1. */
   readonly step: number;
   readonly onEvent: EventListener;
 }
 
 /**
- * Tells a model's text to whoever listens, while one call of one step is under way. Nothing waits for it and no failure of
- * it reaches the turn; the first one is reported and ends the telling.
+ * Publishes a model's text while one call of one step runs. Nothing waits for a publication, and its failure does not reach
+ * the turn. The first failure is reported and ends the stream.
  */
 export class TextStream {
   readonly #options: TextStreamOptions;
   #text = '';
-  #told = 0;
-  #underWay = 0;
+  #published = 0;
+  #inFlight = 0;
   #isEnded = false;
   #hasFailed = false;
-  #rest: { stop(): void } | undefined;
+  #pause: { stop(): void } | undefined;
 
   constructor(options: TextStreamOptions) {
     this.#options = options;
   }
 
-  /** Never throws. After the end it does nothing: a call that ignores its signal may still speak. */
+  /** Never throws. Does nothing after the end, because a call that ignores its signal may still send text. */
   add(piece: string): void {
-    // A longer answer is refused when it is whole, so nobody needs more of its text.
-    const isTooMuch = this.#told + this.#text.length + piece.length > MAX_MESSAGE_BYTES;
+    // A longer answer is refused at its end, so no listener needs more of its text.
+    const isTooMuch = this.#published + this.#text.length + piece.length > MAX_MESSAGE_BYTES;
     if (this.#isEnded || piece === '' || isTooMuch) return;
     this.#text += piece;
-    // The first piece goes at once: somebody waits for it.
-    if (this.#rest === undefined || this.#text.length >= PUBLISH_CHARACTERS) this.#tell();
+    // The first piece goes out without a delay, because a person may wait for it.
+    if (this.#pause === undefined || this.#text.length >= PUBLISH_CHARACTERS) this.#flush();
   }
 
   /**
-   * Another model of a chain answers in the place of the one that was heard: its text begins at 0. That is told at once, since
-   * it may have none.
+   * Another model of a chain answers in place of the first, so the text begins at 0 again. This is published at once, because
+   * the other model may send no text.
    */
   restart(): void {
     if (this.#isEnded) return;
-    const wasHeard = this.#told > 0;
+    const hasPublished = this.#published > 0;
     this.#text = '';
-    this.#told = 0;
-    if (wasHeard) this.#tell();
+    this.#published = 0;
+    if (hasPublished) this.#flush();
   }
 
-  /** Tells what is left. */
+  /** Publishes the remaining text. */
   end(): void {
-    if (!this.#isEnded && this.#text !== '') this.#tell();
+    if (!this.#isEnded && this.#text !== '') this.#flush();
     this.#stop();
   }
 
-  #tell(): void {
+  #flush(): void {
     const { lease, step, timers } = this.#options;
     const { turn, epoch } = lease;
     do {
-      const piece = this.#text.slice(0, MOST_CHARACTERS);
-      void this.#publish({ turn, step, epoch, offset: this.#told, piece });
-      this.#told += piece.length;
+      const piece = this.#text.slice(0, MAX_CHARACTERS);
+      void this.#publish({ turn, step, epoch, offset: this.#published, piece });
+      this.#published += piece.length;
       this.#text = this.#text.slice(piece.length);
     } while (this.#text !== '');
-    this.#rest?.stop();
-    this.#rest = timers.after(PUBLISH_EVERY_MS, () => {
-      this.#rest = undefined;
-      if (this.#text !== '') this.#tell();
+    this.#pause?.stop();
+    this.#pause = timers.after(PUBLISH_EVERY_MS, () => {
+      this.#pause = undefined;
+      if (this.#text !== '') this.#flush();
     });
   }
 
   async #publish(delta: TextDelta): Promise<void> {
-    if (this.#underWay >= MAX_IN_FLIGHT) return;
-    this.#underWay += 1;
+    if (this.#inFlight >= MAX_IN_FLIGHT) return;
+    this.#inFlight += 1;
     try {
       const { texts, lease } = this.#options;
       await texts.publishText(lease.conversation, delta);
     } catch (error) {
       this.#fail(error);
     } finally {
-      this.#underWay -= 1;
+      this.#inFlight -= 1;
     }
   }
 
@@ -108,6 +108,6 @@ export class TextStream {
 
   #stop(): void {
     this.#isEnded = true;
-    this.#rest?.stop();
+    this.#pause?.stop();
   }
 }

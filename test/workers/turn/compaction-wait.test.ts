@@ -433,7 +433,7 @@ describe('a wait at the backoff and one for what the provider refused', () => {
     }
     const { failure } = (await world.view('t1')) ?? {};
     expect(failure).toMatchObject({ code: 'budget_infeasible', details: { code: 'context_length_exceeded' } });
-    expect(failure?.message).toMatch(/= \d+ tokens, .*; the provider refused the size \(context_length_exceeded\)/);
+    expect(failure?.message).toMatch(/= \d+ tokens, .*\. The provider refused the size \(context_length_exceeded\)/);
     expect(world.passRequests).toHaveLength(2);
   });
 

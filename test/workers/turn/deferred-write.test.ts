@@ -146,7 +146,7 @@ describe('a write that a full Redis refuses', () => {
     const broken = await open('WRONGTYPE Operation against a key holding the wrong kind of value');
     await broken.world.accept('t1', 'go');
     broken.full.add('recordStep');
-    await expect(broken.world.deliver()).rejects.toThrow('broke off');
+    await expect(broken.world.deliver()).rejects.toThrow('the delivery failed');
   });
 
   it('is held where a turn asks for a pass', async () => {

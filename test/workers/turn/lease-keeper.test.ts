@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Lost, TurnLease } from '../../../src/domain/ports/turn-store.ts';
 import { StoppedWork } from '../../../src/workers/shutdown.ts';
 import { LeaseKeeper } from '../../../src/workers/turn/lease-keeper.ts';
-import { LostTurn } from '../../../src/workers/turn/lost-turn.ts';
 import { callWithin, StepTimeout } from '../../../src/workers/turn/step-deadline.ts';
+import { LostTurn } from '../../../src/workers/turn/turn-errors.ts';
 import { ManualTimers, settleTasks } from './manual-timers.ts';
 
 const lease: TurnLease = { conversation: { tenant: '_', id: 'c' }, turn: 't', owner: 'o', epoch: 1 };

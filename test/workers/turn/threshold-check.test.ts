@@ -99,7 +99,7 @@ describe('the backoff after a turn', () => {
   it('asks for nothing where a pass is in progress or the backoff is shut', () => {
     expect(decideTurnEnd(agentWith({ onTurnEnd: true }), stateOf(100, { passId: 'p' }))).toEqual({ reasons: [] });
     const shut = { backoff: { ...NO_BACKOFF, nothingBelowTokens: 9_000 } };
-    expect(decideTurnEnd(agentWith(), stateOf(8_500, shut))).toEqual({ reasons: [], hold: 'nothing_to_do' });
+    expect(decideTurnEnd(agentWith(), stateOf(8_500, shut))).toEqual({ reasons: [], backoff: 'nothing_to_do' });
     const open = { backoff: { ...NO_BACKOFF, nothingBelowTokens: 9_000, noGainBelowTokens: 8_600 } };
     expect(decideTurnEnd(agentWith(), stateOf(8_500, open))).toEqual({ reasons: [], hold: 'no_gain' });
     expect(decideTurnEnd(agentWith(), stateOf(100, shut)), 'without a reason nothing is held').toEqual({ reasons: [] });

@@ -36,7 +36,7 @@ describe('an open call', () => {
 
   it('of an unknown tool is answered with the tools that there are', () => {
     expect(decide('write')).toMatchObject(refused('unknown_tool', /^unknown_tool: .*"write".*read, pay, remove, ask/));
-    expect(decide('write', { tools: [] })).toMatchObject(refused('unknown_tool', /there are: none/));
+    expect(decide('write', { tools: [] })).toMatchObject(refused('unknown_tool', /The tools are: none/));
   });
 
   it.each([
