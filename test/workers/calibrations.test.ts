@@ -18,11 +18,11 @@ describe('a ratio', () => {
     [1_100, 1_000, 1.1],
     [5_000, 1_000, 2],
     [500, 1_000, 0.5],
-  ])('of %i to %i is %d', (provider, counted, ratio) => {
+  ])('from %i to %i tokens is %d', (provider, counted, ratio) => {
     expect(calibrationRatio(provider, counted)).toBe(ratio);
   });
 
-  it('says nothing of a small request, or of none', () => {
+  it('ignores small and empty requests', () => {
     expect(calibrationRatio(500, 255)).toBeUndefined();
     expect(calibrationRatio(0, 1_000)).toBeUndefined();
     expect(calibrationRatio(499, 1_000)).toBeUndefined();
@@ -39,7 +39,7 @@ describe('calibrations', () => {
     expect(calibrations.factorOf('other')).toBe(1);
   });
 
-  it('of a chain are the largest of its models', async () => {
+  it('take the largest of the models for a chain', async () => {
     const { store, calibrations } = open();
     await calibrations.start(store);
     expect(calibrations.factorOf('m|n')).toBe(1);
@@ -61,7 +61,7 @@ describe('calibrations', () => {
     expect(other.factorOf('m')).toBe(1.2);
   });
 
-  it('are told once a second for each model, however many answers come', async () => {
+  it('are written once a second for each model, however many answers come', async () => {
     const { store, timers, calibrations } = open();
     await calibrations.start(store);
     for (const provider of [1_200, 1_400, 1_600]) await calibrations.observe('m', provider, 1_000);
@@ -75,7 +75,7 @@ describe('calibrations', () => {
     expect(calibrations.factorOf('m')).toBe(1.3);
   });
 
-  it('stay as they are while the store fails, and say so', async () => {
+  it('stay as they are while the store fails, and report the failure', async () => {
     const { store, timers, events, calibrations } = open();
     await calibrations.start(store);
     await calibrations.observe('m', 1_200, 1_000);

@@ -46,7 +46,7 @@ test.each<[string, z.ZodType, string]>([
   ['a text', z.string(), 'string'],
   ['a list', z.array(add), 'array'],
 ])(
-  'a tool whose input is %s is refused when the agent is loaded: every request would be',
+  'a tool whose input is %s is refused when the agent is loaded, because every request would be',
   async (_case, input, word) => {
     const field = 'agents.guide.tools[1].input';
     const refused = prepareInputs(z.object({}), input);
@@ -73,7 +73,7 @@ test('an object may hold a union, refer to itself, or be read into something els
   ]);
 });
 
-test('pins of the policy stand behind the system prompt, weigh, and are refused where they leave no room', async () => {
+test('pins of the policy follow the system prompt, have weight, and are refused if they leave no room', async () => {
   const prepareWithPins = (system: string, policy: PolicyInput) => {
     const agent = { name: 'guide', system, tools: [], policy, model: scriptedModel({ steps: [] }) };
     return prepareAgent(agent, {}, { loadCounter: loadTokenCounter });
@@ -96,7 +96,7 @@ test('pins of the policy stand behind the system prompt, weigh, and are refused 
   await expect(tooLarge).rejects.toThrow(/pins 3\d = /);
 });
 
-test('more tools than OpenAI takes are refused when the agent is loaded; one place is for those that are gone', async () => {
+test('an agent with more tools than OpenAI accepts is refused, one place being reserved for removed tools', async () => {
   const prepareFor = (format: WireFormat | undefined, count: number, recall = false) => {
     const tools = Array.from({ length: count }, (_, index) =>
       defineTool({ name: `t${index}`, description: '', input: z.object({}) }),
@@ -115,7 +115,7 @@ test('more tools than OpenAI takes are refused when the agent is loaded; one pla
   await expect(prepareFor(undefined, 200)).resolves.toBeDefined();
 });
 
-test('the built-in tool is described and weighed only to the agent that has it, and shares its name with none', async () => {
+test('the built-in tool is described and weighed only for the agent that has it, and its name is reserved', async () => {
   const without = await prepareWith({}, 'read', 'recall');
   expect(without.tools.map(({ name }) => name)).toEqual(['read', 'recall']);
   expect(without.recall).toBeUndefined();

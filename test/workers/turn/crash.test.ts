@@ -49,7 +49,7 @@ interface Run {
   readonly hasCrashed: boolean;
 }
 
-/** Two turns from acceptance to their end; every worker that dies is followed by one that lives. */
+/** Two turns from acceptance to their end. Every worker that dies is followed by one that lives. */
 async function play(at: number, when: When): Promise<Run> {
   let fate = new Fate(at, when);
   let hasCrashed = false;
@@ -96,7 +96,7 @@ async function bringWhatIsAwaited(world: Fixture): Promise<void> {
   }
 }
 
-/** A log without ids and times; results of one round stand in the order of their calls. */
+/** A log without ids and times. Results of one round are in the order of their calls. */
 function normalize(log: readonly Message[]): unknown[] {
   const byCall = new Map(log.flatMap((message) => (message.role === 'tool' ? [[message.toolCallId, message]] : [])));
   return log
@@ -134,7 +134,7 @@ describe('a worker that dies', () => {
   });
 });
 
-/** A worker dies inside a call; the next one goes on. */
+/** A worker dies inside a call, and the next one goes on. */
 async function crashInside(retry: 'safe' | 'never'): Promise<{ world: Fixture; keys: string[] }> {
   const keys: string[] = [];
   let fate = new Fate();
@@ -164,14 +164,14 @@ async function crashInside(retry: 'safe' | 'never'): Promise<{ world: Fixture; k
   return { world, keys };
 }
 
-describe('a call found started after a crash', () => {
-  it('is run again under the same key', async () => {
+describe('a call that was started before a crash', () => {
+  it('is run again under the same idempotency key', async () => {
     const { world, keys } = await crashInside('safe');
     expect(keys).toEqual(['_/talk/t1/1700000000000/c2_0', '_/talk/t1/1700000000000/c2_0']);
     expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'paid' } });
   });
 
-  it('is answered as unknown where its tool must not run twice', async () => {
+  it('is answered as unknown if its tool must not run twice', async () => {
     const { world, keys } = await crashInside('never');
     expect(keys).toHaveLength(1);
     expect(await world.view('t1')).toMatchObject({

@@ -38,7 +38,7 @@ export interface FixtureOptions {
   readonly recall?: boolean;
   readonly system?: Agent['system'];
   readonly settings?: TurnPorts['settings'];
-  /** messages that a taken over pass leaves in the context; all, unless given */
+  /** Messages that a takeover leaves in the context. Default: all. */
   readonly takeoverKeeps?: number;
   /** puts something between the worker and its ports */
   readonly wrap?: (ports: TurnPorts) => TurnPorts;
@@ -58,9 +58,9 @@ export class Fixture {
   readonly agent: PreparedAgent;
   takeovers = 0;
   recounts = 0;
-  /** what was told of providers' counts */
+  /** Observed counts of providers. */
   readonly observed: { readonly model: string; readonly providerTokens: number; readonly counted: number }[] = [];
-  /** what was told of answers while they were written */
+  /** Published text deltas. */
   readonly told: TextDelta[] = [];
   readonly ports: TurnPorts;
   #ids = 0;
@@ -180,7 +180,7 @@ export class Fixture {
     return this.events.filter((event): event is Extract<WorkerEvent, { type: Type }> => event.type === type);
   }
 
-  /** Ends the pass in progress; what waited for it goes on. `keep`: it evicts all but the last messages. */
+  /** Ends the pass in progress, and the turns that wait for it continue. `keep`: it evicts all but the last messages. */
   async endPass(keep?: number): Promise<void> {
     const claim = await this.#passes.claimPass(ref, this.nextId(), 'job', this.nextId());
     if (claim.status === 'claimed') await this.#endClaimed(claim.pass.lease, keep);

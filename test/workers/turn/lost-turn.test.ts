@@ -80,7 +80,7 @@ describe('a lost lease', () => {
     expect(await world.countTimers()).toBe(0);
   });
 
-  it('found when a result is recorded aborts the calls beside it', async () => {
+  it('aborts the calls beside a result that could not be recorded', async () => {
     const gate = Promise.withResolvers<string>();
     const signals: AbortSignal[] = [];
     const tool = defineTool({
@@ -128,7 +128,7 @@ describe('a lost lease', () => {
     expect(await world.countTimers()).toBe(0);
   });
 
-  it('of an erased conversation is quiet too', async () => {
+  it('is quiet, too, after an erase of its conversation', async () => {
     const gate = Promise.withResolvers<{ content: string }>();
     const world = await Fixture.open({ model: scriptedModel({ decide: () => gate.promise }) });
     await world.accept('t1', 'Hi');
@@ -142,7 +142,7 @@ describe('a lost lease', () => {
     expect(await world.countTimers()).toBe(0);
   });
 
-  it('of a turn canceled under its model call goes to nobody', async () => {
+  it('drops the answer of a model call if the turn was canceled during the call', async () => {
     const gate = Promise.withResolvers<{ content: string }>();
     const world = await Fixture.open({ model: scriptedModel({ decide: () => gate.promise }) });
     await world.accept('t1', 'Hi');
@@ -157,7 +157,7 @@ describe('a lost lease', () => {
     expect(world.eventsOf('turn_settled')).toEqual([]);
   });
 
-  it('does not come from heartbeats that are not answered while the lease stands', async () => {
+  it('does not follow from unanswered heartbeats while the lease runs', async () => {
     const gate = Promise.withResolvers<{ content: string }>();
     const world = await Fixture.open({
       model: scriptedModel({ decide: () => gate.promise }),
@@ -178,7 +178,7 @@ describe('a lost lease', () => {
   it.each([
     ['ECONNREFUSED', undefined],
     ['WRONGTYPE', { scope: nameConversation(ref) }],
-  ])('is not what a claim without an answer means: %s is thrown', async (said, told) => {
+  ])('does not follow from a claim without an answer, and %s is thrown', async (said, told) => {
     const failed = new Error(said);
     const world = await Fixture.open({
       model: scriptedModel({ decide: () => ({ content: 'ok' }) }),
@@ -189,7 +189,7 @@ describe('a lost lease', () => {
     else expect(thrown).toMatchObject({ ...told, cause: failed });
   });
 
-  it('is not what a failing store means: that is thrown, and the sweeper wakes what is still due', async () => {
+  it('does not follow from a failing store: its error is thrown, and the sweeper wakes due turns', async () => {
     const away = new Error('redis is away');
     const world = await Fixture.open({
       model: scriptedModel({ decide: () => ({ content: 'ok' }) }),

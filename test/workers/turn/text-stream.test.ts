@@ -36,7 +36,7 @@ async function* breakOff(): AsyncGenerator<string> {
   throw new ModelError('retry', 'the answer broke off');
 }
 
-/** What a listener gets of one turn. */
+/** Deltas of one turn, as a listener gets them. */
 async function hearTurn(world: Fixture): Promise<HeardPart[]> {
   await world.accept('t1', 'hello');
   await world.deliver();
@@ -45,8 +45,8 @@ async function hearTurn(world: Fixture): Promise<HeardPart[]> {
   return heard.take();
 }
 
-describe('a text that is told while it is written', () => {
-  it('goes at once, then together every 50 ms, and to its end', async () => {
+describe('a text stream', () => {
+  it('is published at once, then every 50 ms, and at its end', async () => {
     const { teller, timers, told, pieces } = openTeller();
     teller.add('a');
     expect(pieces()).toEqual(['a']);
@@ -74,7 +74,7 @@ describe('a text that is told while it is written', () => {
     );
   });
 
-  it('goes as soon as it is long', () => {
+  it('is published as soon as it is long', () => {
     const { teller, pieces } = openTeller();
     teller.add('a');
     teller.add('x'.repeat(PUBLISH_CHARACTERS - 1));
@@ -84,7 +84,7 @@ describe('a text that is told while it is written', () => {
     teller.end();
   });
 
-  it('begins again where another model answers: what was not told yet never is', async () => {
+  it('begins again if another model answers, and unpublished text of the first is dropped', async () => {
     const { teller, timers, told } = openTeller();
     teller.add('I have ');
     teller.add('deleted');
@@ -99,7 +99,7 @@ describe('a text that is told while it is written', () => {
     ]);
   });
 
-  it('that nobody was told of is not taken back, nor is one that is at its end', () => {
+  it('is not withdrawn if none was published or if the stream has ended', () => {
     const { teller, pieces } = openTeller();
     teller.restart();
     teller.add('a');
@@ -108,7 +108,7 @@ describe('a text that is told while it is written', () => {
     expect(pieces()).toEqual(['a']);
   });
 
-  it('is dropped where Redis does not answer, and its places show it', async () => {
+  it('is dropped if Redis does not answer, and the offsets show the gap', async () => {
     const answered = Promise.withResolvers<void>();
     const { teller, timers, told } = openTeller(() => answered.promise);
     const tell = async (): Promise<void> => {
@@ -144,7 +144,7 @@ async function* piecesOf(...pieces: readonly string[]): AsyncGenerator<string> {
 }
 
 describe('a turn', () => {
-  it('tells the text of each of its model steps', async () => {
+  it('streams the text of each of its model steps', async () => {
     const world = await Fixture.open({
       model: scriptedModel({
         steps: [
@@ -165,7 +165,7 @@ describe('a turn', () => {
     expect(await world.countTimers()).toBe(0);
   });
 
-  it('is answered though its text cannot be told', async () => {
+  it('is answered though its text cannot be published', async () => {
     const world = await Fixture.open({
       model: scriptedModel({ decide: () => ({ content: 'It is blue.' }) }),
       wrap: (ports) => ({ ...ports, texts: { publishText: () => Promise.reject(new Error('NOPERM')) } }),
@@ -176,7 +176,7 @@ describe('a turn', () => {
     expect(world.eventsOf('worker_failed')).toHaveLength(1);
   });
 
-  it('does not wait for who is told', async () => {
+  it('does not wait for listeners', async () => {
     const world = await Fixture.open({
       model: scriptedModel({ decide: () => ({ content: 'It is blue.' }) }),
       wrap: (ports) => ({ ...ports, texts: { publishText: () => new Promise<void>(() => undefined) } }),
@@ -186,7 +186,7 @@ describe('a turn', () => {
     expect(await world.view('t1')).toMatchObject({ state: 'completed' });
   });
 
-  it('that begins a step again tells it from its beginning, under a higher epoch', async () => {
+  it('streams a repeated step from its beginning, under a higher epoch', async () => {
     let calls = 0;
     async function* cutOff(): AsyncGenerator<string> {
       yield 'It is bl';
@@ -211,7 +211,7 @@ describe('a turn', () => {
     ]);
   });
 
-  it('that another model of its chain goes on with without a word takes the text of the one before back at once', async () => {
+  it('withdraws the text of the first model at once if another model of the chain answers without text', async () => {
     const busy = new ModelError('retry', 'busy');
     const first = scriptedModel({ steps: [{ answer: { content: breakOff() } }, { answer: busy }] });
     const call = { name: 'nothing', arguments: {} };
@@ -226,7 +226,7 @@ describe('a turn', () => {
     ]);
   });
 
-  it('that another model of its chain answers takes the text of the one before back', async () => {
+  it('withdraws the text of the first model if another model of the chain answers', async () => {
     const [first, second] = [{ content: breakOff() }, { content: 'Nothing was deleted.' }].map((answer) =>
       scriptedModel({ decide: () => answer }),
     );
