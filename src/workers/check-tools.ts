@@ -28,7 +28,11 @@ export function checkTools({ name: agent, tools, recall, model }: Agent): void {
     }
     names.add(name);
   }
-  const count = tools.length + (recall === true ? 1 : 0);
+  checkCount(agent, tools.length + (recall === true ? 1 : 0), model);
+}
+
+/** @throws invalid_config */
+function checkCount(agent: string, count: number, model: Agent['model']): void {
   const isOpenai = model.profile.format?.startsWith('openai') === true;
   if (!isOpenai || count < OPENAI_MAX_TOOLS) return;
   const field = `agents.${agent}.tools`;

@@ -34,9 +34,10 @@ export interface AnsweredStep {
 /** Turns a model's answer into the outcome of its step: with call ids of the log, weighed, to be recorded behind `head`. */
 export async function readAnswer(
   answer: ModelAnswer,
-  { key, head, version, setup, countedTokens, pictureTokens }: AnsweredStep,
+  step: AnsweredStep,
   prepared: Pick<PreparedAgent, 'weigh'>,
 ): Promise<ReadAnswer> {
+  const { key, head, version } = step;
   let message: Message;
   try {
     message = adoptAnswer(answer, head);
@@ -64,14 +65,16 @@ export async function readAnswer(
     return { status: 'read', message, outcome: { ...recorded, messages: [weighed, ...results], opens: [] } };
   }
   const opens = toolCalls.map(({ id, providerId }) => ({ id, providerId }));
-  // A provider may count a picture as a twentieth of our count. Without pictures its count still has to be whole.
-  const anchor = usage !== undefined &&
-    isWholeCount(usage.inputTotal, countedTokens - pictureTokens) && {
-      tokens: usage.inputTotal + usage.outputKept,
-      version,
-      ...(setup !== undefined && { setup }),
-    };
+  const anchor = readAnchor(usage, step);
   return { status: 'read', message, outcome: { ...recorded, messages: [weighed], opens, ...(anchor && { anchor }) } };
+}
+
+/** The provider's count as the anchor of later sizes. Undefined: there is none, or it covers a part of the request. */
+function readAnchor(usage: ReturnType<typeof checkUsage>, step: AnsweredStep): StepOutcome['anchor'] {
+  const { version, setup, countedTokens, pictureTokens } = step;
+  // A provider may count a picture as a twentieth of our count. Without pictures its count still has to be whole.
+  if (usage === undefined || !isWholeCount(usage.inputTotal, countedTokens - pictureTokens)) return undefined;
+  return { tokens: usage.inputTotal + usage.outputKept, version, ...(setup !== undefined && { setup }) };
 }
 
 const UNFINISHED: Readonly<Record<AnswerEnd, string>> = {

@@ -154,7 +154,6 @@ function reportCall(
 ): void {
   const now = clock.now();
   const failure = isModelError(error) ? error : undefined;
-  const retryAt = failure?.retryAt;
   onEvent({
     type: 'model_called',
     ...nameConversation(conversation),
@@ -165,9 +164,16 @@ function reportCall(
     tokens: request.tokens,
     durationMs: now - startedAt,
     ...(firstTextAt !== undefined && { firstTextMs: firstTextAt - startedAt }),
-    ...(failure && { why: failure.message, ...(failure.code !== undefined && { code: failure.code }) }),
-    ...(retryAt !== undefined && { retryAfterMs: Math.max(0, retryAt - now) }),
+    ...(failure && describeError(failure, now)),
     isOverLimit: limits.usable !== undefined && request.tokens > limits.usable,
     ...describeUsage(model.profile, answer?.usage ?? failure?.usage ?? usage),
   });
+}
+
+function describeError({ message, code, retryAt }: ModelError, now: number) {
+  return {
+    why: message,
+    ...(code !== undefined && { code }),
+    ...(retryAt !== undefined && { retryAfterMs: Math.max(0, retryAt - now) }),
+  };
 }
