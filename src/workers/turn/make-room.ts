@@ -116,16 +116,22 @@ function failAsTooLarge({ prepared }: RunningTurn, { tokens, refusal, recount }:
   };
   const sum = `system and tools ${overhead.tokens} + messages ${tokens - overhead.tokens} = ${tokens} tokens`;
   const count = `${sum}, at most ${upperBound} (× ${upperBoundFactor}), usable ${usable ?? 'unknown'}`;
-  const left = parts === undefined ? '' : `. ${explain(parts)}`;
-  const word = `. The provider refused the size${code === undefined ? '' : ` (${code})`}: ${refusal?.message}`;
-  const why = refusal === undefined ? count + left : count + left + word;
+  const why = `${count}${explainParts(parts)}${explainRefusal(refusal)}`;
   return policy.enabled
     ? failTurn('budget_infeasible', `the request stays too large: ${why}`, details)
     : failTurn('context_overflow', `the request is too large and compaction is off: ${why}`, details);
 }
 
-function explain({ details, rules }: Extract<Recount, { fits: false }>): string {
+function explainRefusal(refusal: ModelFailure | undefined): string {
+  if (refusal === undefined) return '';
+  const { code, message } = refusal;
+  return `. The provider refused the size${code === undefined ? '' : ` (${code})`}: ${message}`;
+}
+
+function explainParts(recount: Extract<Recount, { fits: false }> | undefined): string {
+  if (recount === undefined) return '';
+  const { details, rules } = recount;
   const { fixed, pinned, open, floor, max } = details;
-  const parts = `Nothing more may be removed: fixed ${fixed} + pinned ${pinned} + open ${open} + floor ${floor}, maxTokens ${max}`;
+  const parts = `. Nothing more may be removed: fixed ${fixed} + pinned ${pinned} + open ${open} + floor ${floor}, maxTokens ${max}`;
   return rules.length === 0 ? parts : `${parts}. A smaller context breaks ${rules.join(', ')}`;
 }

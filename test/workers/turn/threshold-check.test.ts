@@ -101,7 +101,7 @@ describe('the threshold check after a turn', () => {
     const shut = { backoff: { ...NO_BACKOFF, nothingBelowTokens: 9_000 } };
     expect(decideTurnEnd(agentWith(), stateOf(8_500, shut))).toEqual({ reasons: [], backoff: 'nothing_to_do' });
     const open = { backoff: { ...NO_BACKOFF, nothingBelowTokens: 9_000, noGainBelowTokens: 8_600 } };
-    expect(decideTurnEnd(agentWith(), stateOf(8_500, open))).toEqual({ reasons: [], hold: 'no_gain' });
+    expect(decideTurnEnd(agentWith(), stateOf(8_500, open))).toEqual({ reasons: [], backoff: 'no_gain' });
     expect(decideTurnEnd(agentWith(), stateOf(100, shut)), 'without a reason nothing is held').toEqual({ reasons: [] });
   });
 });
