@@ -12,9 +12,9 @@ export type { Reason } from './domain/compaction/thresholds.ts';
 export type { ContentEvent, ContentListener } from './domain/contents.ts';
 export { type ErrorCode, type ErrorContext, isTurnfoldError, TurnfoldError } from './domain/errors.ts';
 export type {
+  DeferredWrite,
   EventListener,
   EventScope,
-  HeldWrite,
   ModelOutcome,
   ToolOutcome,
   WorkerEvent,

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../../src/domain/agent.ts';
-import { HELD_WRITES, type HeldWrite } from '../../../src/domain/events.ts';
+import { DEFERRED_WRITES, type DeferredWrite } from '../../../src/domain/events.ts';
 import { scriptedModel } from '../../../src/models/scripted.ts';
 import { nameRedisError } from '../../../src/redis/errors.ts';
-import type { TurnDependencies } from '../../../src/workers/turn/turn-dependencies.ts';
+import type { TurnPorts } from '../../../src/workers/turn/turn-ports.ts';
 import { Fixture, ref } from './fixture.ts';
 import { settleTasks } from './manual-timers.ts';
 
@@ -15,7 +15,7 @@ const WRITES = {
   recordStep: 'step',
   suspend: 'suspend',
   settle: 'settle',
-} as const satisfies Partial<Record<keyof TurnDependencies['turns'], HeldWrite>>;
+} as const satisfies Partial<Record<keyof TurnPorts['turns'], DeferredWrite>>;
 
 interface World {
   readonly world: Fixture;
@@ -69,7 +69,7 @@ async function open(said: string = OOM): Promise<World> {
   return { world, runs, full };
 }
 
-/** Delivers; `free` is called once the write has been held for longer than a lease. */
+/** Delivers. Redis takes the write after it was deferred for longer than a lease. */
 async function deliverWhileFull({ world, full }: World, operation: string): Promise<void> {
   full.add(operation);
   const delivery = world.deliver();
@@ -92,7 +92,7 @@ async function finish({ world }: World): Promise<void> {
 
 describe('a write that a full Redis refuses', () => {
   it.each(Object.entries(WRITES))(
-    'is held until Redis takes it, and nothing runs twice: %s',
+    'is deferred until Redis takes it, and nothing runs twice: %s',
     async (operation, write) => {
       const open1 = await open();
       const { world, runs } = open1;
@@ -117,7 +117,7 @@ describe('a write that a full Redis refuses', () => {
     },
   );
 
-  it('is not held beyond the lease', async () => {
+  it('is not retried beyond the lease', async () => {
     const lost = await open();
     const { world, full, runs } = lost;
     await world.accept('t1', 'go');
@@ -136,7 +136,7 @@ describe('a write that a full Redis refuses', () => {
     expect(await world.countTimers()).toBe(0);
   });
 
-  it('is held also where its disk is full, and not where the error says nothing of Redis', async () => {
+  it('is deferred if the disk is full, and not for an error that is no refusal of Redis', async () => {
     const misconf = await open(
       'MISCONF Redis is configured to save RDB snapshots, but it is unable to persist to disk.',
     );
@@ -146,10 +146,10 @@ describe('a write that a full Redis refuses', () => {
     const broken = await open('WRONGTYPE Operation against a key holding the wrong kind of value');
     await broken.world.accept('t1', 'go');
     broken.full.add('recordStep');
-    await expect(broken.world.deliver()).rejects.toThrow('broke off');
+    await expect(broken.world.deliver()).rejects.toThrow('the delivery failed');
   });
 
-  it('is held where a turn asks for a pass', async () => {
+  it('is deferred when a turn asks for a pass', async () => {
     const asking = await open();
     const { world } = asking;
     await world.accept('t0', ' word'.repeat(1_950));
@@ -159,6 +159,6 @@ describe('a write that a full Redis refuses', () => {
   });
 });
 
-it('every write that may be held has a name for metrics', () => {
-  expect(HELD_WRITES).toEqual(expect.arrayContaining(Object.values(WRITES)));
+it('every write that may be deferred has a name for metrics', () => {
+  expect(DEFERRED_WRITES).toEqual(expect.arrayContaining(Object.values(WRITES)));
 });

@@ -1,53 +1,56 @@
 import { findWriteRefusal } from '../domain/errors.ts';
-import type { EventListener, EventScope, HeldWrite } from '../domain/events.ts';
+import type { DeferredWrite, EventListener, EventScope } from '../domain/events.ts';
 import type { Clock } from '../domain/ports/clock.ts';
 import type { Timers } from './timers.ts';
 
 /** ms between two tries of a write that Redis refuses. */
 const TRY_AGAIN_MS = 250;
 
-export interface HoldPorts {
+export interface DeferredWritePorts {
   readonly timers: Timers;
   readonly clock: Clock;
   readonly onEvent: EventListener;
 }
 
-export interface Held {
-  readonly write: HeldWrite;
-  /** whose write it is */
+export interface DeferredWriteOptions {
+  readonly write: DeferredWrite;
+  /** Owner of the write. */
   readonly scope: EventScope;
-  /** ends the hold */
+  /** Ends the retries. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Sends a write, and repeats it while Redis takes no writes, until the signal aborts. What a model or a tool has answered is paid
- * for, and may have taken effect: a refused record must not lose it (I11).
+ * Sends a write and repeats it while Redis refuses writes, until the signal aborts. An answer of a model or a tool is paid for
+ * and may have taken effect, so a refused record must not lose it (I11).
  * @param send the same operation each time, under the same ids
- * @throws what the store throws otherwise; the signal's reason
+ * @throws other errors of the store, and the signal's reason
  */
-export async function holdWrite<T>(ports: HoldPorts, held: Held, send: () => Promise<T>): Promise<T> {
+export async function deferWrite<T>(
+  ports: DeferredWritePorts,
+  { write, scope, signal }: DeferredWriteOptions,
+  send: () => Promise<T>,
+): Promise<T> {
   const { clock, onEvent } = ports;
-  const { write, scope, signal } = held;
-  let heldSince: number | undefined;
+  let refusedAt: number | undefined;
   for (;;) {
     try {
       const answer = await send();
-      if (heldSince !== undefined) {
-        onEvent({ type: 'write_taken', ...scope, write, heldMs: clock.now() - heldSince });
+      if (refusedAt !== undefined) {
+        onEvent({ type: 'write_taken', ...scope, write, heldMs: clock.now() - refusedAt });
       }
       return answer;
     } catch (error) {
       const code = findWriteRefusal(error);
       if (code === undefined || signal.aborted) throw error;
-      if (heldSince === undefined) onEvent({ type: 'write_held', ...scope, write, code });
-      heldSince ??= clock.now();
+      if (refusedAt === undefined) onEvent({ type: 'write_held', ...scope, write, code });
+      refusedAt ??= clock.now();
       await pause(ports, signal);
     }
   }
 }
 
-async function pause({ timers }: HoldPorts, signal: AbortSignal): Promise<void> {
+async function pause({ timers }: DeferredWritePorts, signal: AbortSignal): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const timer = timers.after(TRY_AGAIN_MS, resolve);
   const stop = (): void => reject(signal.reason);

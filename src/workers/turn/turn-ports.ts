@@ -18,38 +18,38 @@ import type { Shutdown } from '../shutdown.ts';
 import type { SoloLock } from '../solo-lock.ts';
 import type { Timers } from '../timers.ts';
 
-/** Why a pass is asked for. */
+/** Why a turn needs a smaller context. */
 export interface PassAsked {
   readonly reasons: readonly Reason[];
-  /** upper bound of the request that a provider refused as too long */
+  /** Upper bound of the request that a provider refused as too long. */
   readonly refusedTokens?: number | undefined;
 }
 
-/** Whether a pass could make the context small enough now. If not: what has to stay. */
+/** The answer to "could a pass make the context small enough now?". If not, the parts that have to stay. */
 export type Recount =
   | { readonly fits: true }
   | {
       readonly fits: false;
       readonly details: BudgetInfeasible;
-      /** rules of the model's format that a smaller context would break; often empty */
+      /** Rules of the model's format that a smaller context would break. Often empty. */
       readonly rules: readonly string[];
     };
 
-/** What a turn does itself if no pass settles the context's size for it. */
+/** The means of a turn to compact its context itself, if no pass settles the size for it. */
 export interface PassTakeover {
   /**
-   * Takes the open pass over and settles it without the summaries that are missing.
-   * @returns how that pass ended; undefined if no pass was open, or its new owner lost it
+   * Takes the open pass over and settles it without the missing summaries.
+   * @returns the end of that pass. Undefined: no pass was open, or the takeover lost it
    */
   settleNow(conversation: ConversationRef): Promise<PassOutcome['kind'] | undefined>;
-  /** Counts on a fresh snapshot and writes nothing. Undefined: the conversation is gone. */
+  /** Counts on a fresh snapshot and writes nothing. Undefined: the conversation was erased. */
   recount(conversation: ConversationRef, asked: PassAsked): Promise<Recount | undefined>;
 }
 
 export interface TurnSettings {
-  /** turns that one delivery answers; the next one gets a wake of its own, so that one conversation cannot hold a worker */
+  /** Turns per delivery. The next one gets a wake of its own, so that one conversation cannot occupy a worker. */
   readonly maxTurns: number;
-  /** from this age on a delivery claims no further turn */
+  /** Age from which on a delivery claims no further turn. */
   readonly maxDeliveryMs: number;
   readonly stepTimeoutMs: number;
   readonly heartbeatMs: number;
@@ -64,8 +64,7 @@ export const TURN_SETTINGS: TurnSettings = {
   leaseMs: TURN_LIMITS.leaseMs,
 };
 
-/** All that a turn worker touches. */
-export interface TurnDependencies {
+export interface TurnPorts {
   readonly turns: TurnStore;
   readonly contexts: Pick<ContextStore, 'readConversation' | 'readContext' | 'readLog' | 'readText' | 'readVersion'>;
   readonly passes: PassIntake;
@@ -78,7 +77,7 @@ export interface TurnDependencies {
   readonly ids: IdSource;
   readonly timers: Timers;
   readonly onEvent: EventListener;
-  /** told what was said, where somebody has asked for that */
+  /** Called with the contents of requests and answers, if a caller asked for them. */
   readonly onContent?: ContentListener | undefined;
   readonly tracing: Tracing;
   readonly shutdown: Shutdown;

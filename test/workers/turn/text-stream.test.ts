@@ -6,7 +6,12 @@ import { type Model, ModelError } from '../../../src/domain/model.ts';
 import type { TextDelta } from '../../../src/domain/ports/text-deltas.ts';
 import { modelChain } from '../../../src/models/chain.ts';
 import { type ScriptedAnswer, scriptedModel } from '../../../src/models/scripted.ts';
-import { MOST_UNDER_WAY, TELL_CHARACTERS, TELL_EVERY_MS, TextTeller } from '../../../src/workers/turn/text-teller.ts';
+import {
+  MAX_IN_FLIGHT,
+  PUBLISH_CHARACTERS,
+  PUBLISH_EVERY_MS,
+  TextStream,
+} from '../../../src/workers/turn/text-stream.ts';
 import { Fixture, ref } from './fixture.ts';
 import { ManualTimers, settleTasks } from './manual-timers.ts';
 
@@ -21,7 +26,7 @@ function openTeller(publish: () => Promise<void> = async () => undefined) {
     return publish();
   };
   const onEvent = (event: WorkerEvent): void => void events.push(event);
-  const teller = new TextTeller({ texts: { publishText }, timers, lease, step: 2, onEvent });
+  const teller = new TextStream({ texts: { publishText }, timers, lease, step: 2, onEvent });
   onTestFinished(() => expect(timers.pending, 'timers left behind').toBe(0));
   return { teller, timers, told, events, pieces: () => told.map(({ piece }) => piece) };
 }
@@ -31,7 +36,7 @@ async function* breakOff(): AsyncGenerator<string> {
   throw new ModelError('retry', 'the answer broke off');
 }
 
-/** What a listener gets of one turn. */
+/** Deltas of one turn, as a listener gets them. */
 async function hearTurn(world: Fixture): Promise<HeardPart[]> {
   await world.accept('t1', 'hello');
   await world.deliver();
@@ -40,17 +45,17 @@ async function hearTurn(world: Fixture): Promise<HeardPart[]> {
   return heard.take();
 }
 
-describe('a text that is told while it is written', () => {
-  it('goes at once, then together every 50 ms, and to its end', async () => {
+describe('a text stream', () => {
+  it('is published at once, then every 50 ms, and at its end', async () => {
     const { teller, timers, told, pieces } = openTeller();
     teller.add('a');
     expect(pieces()).toEqual(['a']);
     for (const piece of ['b', '', 'c']) teller.add(piece);
-    await timers.advance(TELL_EVERY_MS - 1);
+    await timers.advance(PUBLISH_EVERY_MS - 1);
     expect(pieces()).toEqual(['a']);
     await timers.advance(1);
     expect(pieces()).toEqual(['a', 'bc']);
-    await timers.advance(10 * TELL_EVERY_MS);
+    await timers.advance(10 * PUBLISH_EVERY_MS);
     expect(pieces(), 'nothing new, nothing told').toEqual(['a', 'bc']);
     teller.add('d');
     expect(pieces(), 'after a rest at once').toEqual(['a', 'bc', 'd']);
@@ -69,23 +74,23 @@ describe('a text that is told while it is written', () => {
     );
   });
 
-  it('goes as soon as it is long', () => {
+  it('is published as soon as it is long', () => {
     const { teller, pieces } = openTeller();
     teller.add('a');
-    teller.add('x'.repeat(TELL_CHARACTERS - 1));
+    teller.add('x'.repeat(PUBLISH_CHARACTERS - 1));
     expect(pieces()).toHaveLength(1);
     teller.add('yz');
-    expect(pieces()).toEqual(['a', `${'x'.repeat(TELL_CHARACTERS - 1)}yz`]);
+    expect(pieces()).toEqual(['a', `${'x'.repeat(PUBLISH_CHARACTERS - 1)}yz`]);
     teller.end();
   });
 
-  it('begins again where another model answers: what was not told yet never is', async () => {
+  it('begins again if another model answers, and unpublished text of the first is dropped', async () => {
     const { teller, timers, told } = openTeller();
     teller.add('I have ');
     teller.add('deleted');
     teller.restart();
     teller.add('Nothing');
-    await timers.advance(TELL_EVERY_MS);
+    await timers.advance(PUBLISH_EVERY_MS);
     teller.end();
     expect(told.map(({ offset, piece }) => [offset, piece])).toEqual([
       [0, 'I have '],
@@ -94,7 +99,7 @@ describe('a text that is told while it is written', () => {
     ]);
   });
 
-  it('that nobody was told of is not taken back, nor is one that is at its end', () => {
+  it('is not withdrawn if none was published or if the stream has ended', () => {
     const { teller, pieces } = openTeller();
     teller.restart();
     teller.add('a');
@@ -103,19 +108,19 @@ describe('a text that is told while it is written', () => {
     expect(pieces()).toEqual(['a']);
   });
 
-  it('is dropped where Redis does not answer, and its places show it', async () => {
+  it('is dropped if Redis does not answer, and the offsets show the gap', async () => {
     const answered = Promise.withResolvers<void>();
     const { teller, timers, told } = openTeller(() => answered.promise);
     const tell = async (): Promise<void> => {
       teller.add('x');
-      await timers.advance(TELL_EVERY_MS);
+      await timers.advance(PUBLISH_EVERY_MS);
     };
-    for (let count = 0; count < 2 * MOST_UNDER_WAY; count += 1) await tell();
-    expect(told).toHaveLength(MOST_UNDER_WAY);
+    for (let count = 0; count < 2 * MAX_IN_FLIGHT; count += 1) await tell();
+    expect(told).toHaveLength(MAX_IN_FLIGHT);
     answered.resolve();
     await settleTasks();
     await tell();
-    expect(told.at(-1)).toMatchObject({ offset: 2 * MOST_UNDER_WAY });
+    expect(told.at(-1)).toMatchObject({ offset: 2 * MAX_IN_FLIGHT });
     teller.end();
   });
 
@@ -123,11 +128,11 @@ describe('a text that is told while it is written', () => {
     const error = new Error('NOPERM');
     const { teller, timers, told, events } = openTeller(() => Promise.reject(error));
     teller.add('x');
-    teller.add('x'.repeat(TELL_CHARACTERS));
+    teller.add('x'.repeat(PUBLISH_CHARACTERS));
     if (when === 'after') teller.end();
     await settleTasks();
     teller.add('y');
-    await timers.advance(TELL_EVERY_MS);
+    await timers.advance(PUBLISH_EVERY_MS);
     teller.end();
     expect(told).toHaveLength(2);
     expect(events).toEqual([{ type: 'worker_failed', where: 'text', ...nameConversation(ref), turn: 't1', error }]);
@@ -139,7 +144,7 @@ async function* piecesOf(...pieces: readonly string[]): AsyncGenerator<string> {
 }
 
 describe('a turn', () => {
-  it('tells the text of each of its model steps', async () => {
+  it('streams the text of each of its model steps', async () => {
     const world = await Fixture.open({
       model: scriptedModel({
         steps: [
@@ -160,7 +165,7 @@ describe('a turn', () => {
     expect(await world.countTimers()).toBe(0);
   });
 
-  it('is answered though its text cannot be told', async () => {
+  it('is answered though its text cannot be published', async () => {
     const world = await Fixture.open({
       model: scriptedModel({ decide: () => ({ content: 'It is blue.' }) }),
       wrap: (ports) => ({ ...ports, texts: { publishText: () => Promise.reject(new Error('NOPERM')) } }),
@@ -171,7 +176,7 @@ describe('a turn', () => {
     expect(world.eventsOf('worker_failed')).toHaveLength(1);
   });
 
-  it('does not wait for who is told', async () => {
+  it('does not wait for listeners', async () => {
     const world = await Fixture.open({
       model: scriptedModel({ decide: () => ({ content: 'It is blue.' }) }),
       wrap: (ports) => ({ ...ports, texts: { publishText: () => new Promise<void>(() => undefined) } }),
@@ -181,7 +186,7 @@ describe('a turn', () => {
     expect(await world.view('t1')).toMatchObject({ state: 'completed' });
   });
 
-  it('that begins a step again tells it from its beginning, under a higher epoch', async () => {
+  it('streams a repeated step from its beginning, under a higher epoch', async () => {
     let calls = 0;
     async function* cutOff(): AsyncGenerator<string> {
       yield 'It is bl';
@@ -206,7 +211,7 @@ describe('a turn', () => {
     ]);
   });
 
-  it('that another model of its chain goes on with without a word takes the text of the one before back at once', async () => {
+  it('withdraws the text of the first model at once if another model of the chain answers without text', async () => {
     const busy = new ModelError('retry', 'busy');
     const first = scriptedModel({ steps: [{ answer: { content: breakOff() } }, { answer: busy }] });
     const call = { name: 'nothing', arguments: {} };
@@ -221,7 +226,7 @@ describe('a turn', () => {
     ]);
   });
 
-  it('that another model of its chain answers takes the text of the one before back', async () => {
+  it('withdraws the text of the first model if another model of the chain answers', async () => {
     const [first, second] = [{ content: breakOff() }, { content: 'Nothing was deleted.' }].map((answer) =>
       scriptedModel({ decide: () => answer }),
     );
