@@ -4,8 +4,8 @@
  */
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
-import { DEFAULT_PRIORITY, queuePrefix } from '../src/jobs/names.ts';
-import { PAYLOAD_VERSION } from '../src/jobs/payloads.ts';
+import { PAYLOAD_VERSION } from '../src/jobs/job.ts';
+import { DEFAULT_PRIORITY, queuePrefix } from '../src/jobs/queues.ts';
 import { openQueueWorkers } from '../src/queue/queue-workers.ts';
 import { openWakeQueue } from '../src/queue/wake-queue.ts';
 import { openBenchRedis } from './redis.ts';

@@ -141,15 +141,15 @@ type LossEvent = {
 };
 
 /** Writes that are held while Redis takes no writes: of a claimed turn, and the summaries of a pass. */
-export const HELD_WRITES = ['start', 'step', 'suspend', 'settle', 'rollback', 'request', 'summary'] as const;
-export type HeldWrite = (typeof HELD_WRITES)[number];
+export const DEFERRED_WRITES = ['start', 'step', 'suspend', 'settle', 'rollback', 'request', 'summary'] as const;
+export type DeferredWrite = (typeof DEFERRED_WRITES)[number];
 
 type HoldEvent =
   /** Redis refused a write. The worker holds what it finished and repeats the write while the work is its own */
   | {
       readonly type: 'write_held';
       /** which write */
-      readonly write: HeldWrite;
+      readonly write: DeferredWrite;
       /** why Redis refused it */
       readonly code: 'redis_full' | 'redis_unavailable';
     }
@@ -157,7 +157,7 @@ type HoldEvent =
   | {
       readonly type: 'write_taken';
       /** which write */
-      readonly write: HeldWrite;
+      readonly write: DeferredWrite;
       /** ms from its first refusal */
       readonly heldMs: number;
     };

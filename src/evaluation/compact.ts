@@ -7,7 +7,7 @@ import { weighItems } from '../domain/context.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import type { Message, WeighedMessage } from '../domain/message.ts';
 import { arrangeRequest } from '../wire/arrange.ts';
-import type { SentPart } from '../wire/sent-parts.ts';
+import type { SentPart } from '../wire/parts.ts';
 import type { ArrangedItem } from '../wire/wire-request.ts';
 import type { Refusal } from '../workers/compaction/settle-sendable.ts';
 import type { PreparedAgent } from '../workers/prepared-agent.ts';

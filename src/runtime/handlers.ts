@@ -18,7 +18,7 @@ import { createSummarizationHandler } from '../workers/summarization/summarizati
 import { createSweeper, type Sweeper } from '../workers/sweeper/sweeper.ts';
 import { systemTimers } from '../workers/timers.ts';
 import { createTurnHandler } from '../workers/turn/turn-delivery.ts';
-import type { PassTakeover } from '../workers/turn/turn-dependencies.ts';
+import type { PassTakeover } from '../workers/turn/turn-ports.ts';
 import { besideOthers } from '../workers/work-place.ts';
 import { createIdSource, processLock, systemClock } from './system.ts';
 

@@ -1,4 +1,4 @@
-import { QUEUES } from '../jobs/names.ts';
+import { QUEUES } from '../jobs/queues.ts';
 import type { JobCount, SharedMeasures } from './measures.ts';
 import type { LabelSet, SHARED_GAUGES } from './metric-catalogue.ts';
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { PassDeliveryResult, Postponed } from '../domain/ports/handlers.ts';
 import type { WakeKind, WakeQueue } from '../domain/ports/queue.ts';
-import { SUMMARIZATION_ATTEMPTS, SUMMARIZATION_BACKOFF_MS } from '../jobs/names.ts';
+import { summarizeJob } from '../jobs/summarize.ts';
 import type { Handlers } from '../runtime/handlers.ts';
 
 type Child = Extract<PassDeliveryResult, { status: 'parked' }>['children'][number];
@@ -104,7 +104,7 @@ export class InProcessQueue implements WakeQueue {
   async #summarize({ child: _child, ...task }: Child): Promise<void> {
     const askedAt = Date.now();
     for (let attempt = 1; ; ) {
-      const isLastAttempt = attempt >= SUMMARIZATION_ATTEMPTS;
+      const isLastAttempt = attempt >= summarizeJob.attempts;
       try {
         const result = await this.#connected.summarization({ task, askedAt, isLastAttempt });
         if (result.status === 'ended') return;
@@ -113,7 +113,7 @@ export class InProcessQueue implements WakeQueue {
       } catch (error) {
         if (isLastAttempt || this.#closed.signal.aborted) throw error;
         attempt += 1;
-        await this.#pause(SUMMARIZATION_BACKOFF_MS);
+        await this.#pause(summarizeJob.backoffMs);
       }
     }
   }

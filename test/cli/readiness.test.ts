@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { openClient } from '../../src/client/index.ts';
 import type { Finding } from '../../src/health/finding.ts';
-import { QUEUES, queuePrefix } from '../../src/jobs/names.ts';
+import { QUEUES, queuePrefix } from '../../src/jobs/queues.ts';
 import { findClosedPort } from '../local-redis/fixture.ts';
 import { openHeldModel } from './held-model.ts';
 import { openOwnRedis } from './own-redis.ts';

@@ -8,8 +8,7 @@ import { runToEnd } from '../../src/domain/sliced.ts';
 import { eventLoopShare } from '../../src/tokens/event-loop-share.ts';
 import { bytesOfMessage } from '../../src/tokens/message-tokens.ts';
 import { wireFormats } from '../../src/wire/formats.ts';
-import { checkOpenRound } from '../../src/wire/rules/open-round.ts';
-import { checkPins } from '../../src/wire/rules/pins.ts';
+import { checkOpenRound, checkPins } from '../../src/wire/rules/version-checks.ts';
 import { holdsShortly } from '../setup/held-loop.ts';
 
 const PARTS = 200_000;
@@ -22,7 +21,7 @@ test(`${PARTS} empty parts of one message are read below the limit of the event 
   expect(await holdsShortly(() => messageSchema.parse(message))).toMatchObject({ isShort: true });
 });
 
-/** A round of one message; `idOf` gives ids that a provider takes as they are, or ids that have to be made anew. */
+/** A round of one message. `idOf` returns ids that a provider accepts, or ids that have to be replaced. */
 function roundOf(idOf: (index: number) => string): Message[] {
   const ids = Array.from({ length: CALLS }, (_, index) => idOf(index));
   return [

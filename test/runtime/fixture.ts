@@ -10,7 +10,7 @@ import type { Agent } from '../../src/domain/agent.ts';
 import type { WorkerEvent } from '../../src/domain/events.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
 import { isSettled, type TurnView } from '../../src/domain/turn.ts';
-import { type QueueName, queuePrefix } from '../../src/jobs/names.ts';
+import { type QueueName, queuePrefix } from '../../src/jobs/queues.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { ROLES, startWorkers, type WorkerRole, type Workers } from '../../src/runtime/start-workers.ts';
 import { readRedisSource } from '../setup/redis-source.ts';

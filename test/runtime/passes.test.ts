@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Agent } from '../../src/domain/agent.ts';
 import type { ModelRequest } from '../../src/domain/model.ts';
-import { QUEUES } from '../../src/jobs/names.ts';
+import { QUEUES } from '../../src/jobs/queues.ts';
 import { agentOf, words } from './agents.ts';
 import { eventsOf, eventually, type Fixture, openFixture, type RunningWorkers, settled } from './fixture.ts';
 import { writeVersion } from './write-version.ts';

@@ -3,7 +3,7 @@ import type { Agent } from '../../src/domain/agent.ts';
 import type { WorkerEvent } from '../../src/domain/events.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { ModelProfile } from '../../src/domain/model.ts';
-import { SUMMARIZATION_ATTEMPTS } from '../../src/jobs/names.ts';
+import { summarizeJob } from '../../src/jobs/summarize.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { connect, PROFILE } from '../models/fixture.ts';
 import { prose, RECORD, say } from '../models/summarizer/fixture.ts';
@@ -63,7 +63,7 @@ async function compact({ provider, conversation, messages, profile = {} }: Compa
 
 it('a rate limit is waited for by its own time, more often than there are attempts', async () => {
   const limit = { fault: 'rate_limit', retryAfterMs: 1_000 } as const;
-  const limits = Array.from({ length: SUMMARIZATION_ATTEMPTS }, () => limit);
+  const limits = Array.from({ length: summarizeJob.attempts }, () => limit);
   await using provider = await startProvider({ answers: [...limits, { text: RECORD }] });
   const { by, outcomes } = await compact({
     provider,

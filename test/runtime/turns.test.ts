@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type ToolContext } from '../../src/domain/agent.ts';
 import { ModelError, type ModelRequest } from '../../src/domain/model.ts';
-import { QUEUES } from '../../src/jobs/names.ts';
+import { QUEUES } from '../../src/jobs/queues.ts';
 import { agentOf, countSteps, toolOf, words } from './agents.ts';
 import { eventsOf, eventually, type Fixture, openFixture, type RunningWorkers, settled } from './fixture.ts';
 

@@ -1,6 +1,6 @@
-import { HELD_WRITES } from '../../domain/events.ts';
+import { DEFERRED_WRITES } from '../../domain/events.ts';
 import { QUARANTINE_SETS } from '../../domain/ports/sweep-store.ts';
-import { QUEUES } from '../../jobs/names.ts';
+import { QUEUES } from '../../jobs/queues.ts';
 import { cross, type MetricSpec, ONE } from './metric-spec.ts';
 
 /** Those that have names of their own: a summarizer and a measure come with their first failure, which no rate sees. */
@@ -38,7 +38,7 @@ export const WORKER_METRICS = {
     name: 'turnfold_writes_held_total',
     help: 'Results and other writes that a worker held and repeated because Redis took no writes, each counted once.',
     labels: ['write'],
-    start: cross({ write: HELD_WRITES }),
+    start: cross({ write: DEFERRED_WRITES }),
   },
   leasesReturned: {
     type: 'counter',
