@@ -1,6 +1,6 @@
 import { encodeToldCalls, nameCalls } from '../domain/event-record.ts';
 import type { Lost, SettleResult, TurnLease, TurnSettlement } from '../domain/ports/turn-store.ts';
-import { type CallToWaitFor, TURN_LIMITS, type WaitRequest } from '../domain/turn.ts';
+import { TURN_LIMITS, type WaitRequest } from '../domain/turn.ts';
 import type { Keyspace } from './keys.ts';
 import { RecordFields } from './records.ts';
 import type { ScriptDefinition } from './script.ts';
