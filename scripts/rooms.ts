@@ -15,7 +15,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   queue: ['redis', 'jobs', 'wire', 'tokens', 'domain'],
   models: ['jobs', 'wire', 'tokens', 'domain'],
   telemetry: ['jobs', 'wire', 'tokens', 'domain'],
-  health: ['telemetry', 'domain'],
+  health: ['redis', 'store', 'queue', 'models', 'telemetry', 'config', 'jobs', 'wire', 'tokens', 'domain'],
   client: ['store', 'queue', 'telemetry', 'jobs', 'tokens', 'domain'],
   config: ['redis', 'domain', 'jobs', 'tokens'],
   'local-redis': ['redis', 'domain'],

@@ -1,9 +1,8 @@
 import { TurnfoldError } from '../domain/errors.ts';
-import type { ResumeResult } from '../domain/ports/brought-answers.ts';
+import type { AnswerResult } from '../domain/ports/turn-answers.ts';
+import { checkDurability, noTurn } from './client-errors.ts';
 import { type CallAnswer, type ConversationName, readAnswers, readConversationName, readTurnId } from './input.ts';
-import { noTurn } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
-import { checkHeld } from './unsure.ts';
 
 /**
  * Brings what a waiting turn waits for: results of tools that run elsewhere, or approvals, by call id. All of them are taken,
@@ -13,27 +12,27 @@ import { checkHeld } from './unsure.ts';
  * whatever the turn waits for by then, and after its end
  * @throws invalid_input, message_too_large, not_found, accepted_unsure, conflict
  */
-export async function bringAnswers(
+export async function answerTurn(
   ports: ClientPorts,
   name: ConversationName,
   turn: string,
   answers: Readonly<Record<string, CallAnswer>>,
-): Promise<'going_on' | 'still_waiting'> {
+): Promise<'answered' | 'still_waiting'> {
   const conversation = readConversationName(name);
   const { agent = '' } = (await ports.contexts.readConversation(conversation)) ?? {};
-  const result = await ports.turns.resume({
+  const result = await ports.turns.answerTurn({
     conversation,
     turn: readTurnId(turn),
     answers: await readAnswers(await ports.counterFor(agent), answers),
     wake: ports.ids.next(),
   });
   switch (result.status) {
-    case 'fulfilled':
+    case 'answered':
       if (result.wake !== undefined) await ports.wakes.wake('turn', conversation, result.wake);
-      checkHeld(result, { field: 'turn', id: turn });
-      return 'going_on';
-    case 'partial':
-      checkHeld(result, { field: 'turn', id: turn });
+      checkDurability(result, { field: 'turn', id: turn });
+      return 'answered';
+    case 'still_waiting':
+      checkDurability(result, { field: 'turn', id: turn });
       return 'still_waiting';
     case 'not_waiting':
     case 'other_kind':
@@ -43,7 +42,7 @@ export async function bringAnswers(
   }
 }
 
-type Refused = Extract<ResumeResult, { readonly call: string }>;
+type Refused = Extract<AnswerResult, { readonly call: string }>;
 
 function refuseAnswer(turn: string, refused: Refused): TurnfoldError {
   const field = `answers.${refused.call}`;

@@ -5,12 +5,10 @@ import type { ConversationRef } from '../domain/ids.ts';
 import type { Message } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { AppendResult } from '../domain/ports/context-store.ts';
-import { agentConflict } from './agent-conflict.ts';
+import { agentConflict, beingCopied, checkDurability, nameRepeatable } from './client-errors.ts';
+import { requestEvaluation } from './compaction.ts';
 import { type AppendInput, appendSchema, weighMessage } from './input.ts';
-import { askForEvaluation } from './passes.ts';
 import type { ClientPorts } from './ports.ts';
-import { beingCopied } from './refusals.ts';
-import { checkHeld, nameUnanswered } from './unsure.ts';
 
 /** Seqs that the messages got. */
 export interface Appended {
@@ -34,7 +32,7 @@ export async function appendMessages(ports: ClientPorts, input: AppendInput): Pr
   const { conversation: id, tenant, operation = ports.ids.next(), ...rest } = parseInput(appendSchema, input);
   const append = { ...rest, conversation: { tenant, id }, operation };
   const run = (): Promise<Told<AppendResult>> =>
-    nameUnanswered({ field: 'operation', id: operation }, () => tryAppend(ports, append));
+    nameRepeatable({ field: 'operation', id: operation }, () => tryAppend(ports, append));
   let result = await run();
   for (let tries = 1; isWorthAnother(result, append) && tries < APPEND_TRIES; tries += 1) result = await run();
   return await concludeAppend(ports, append, result);
@@ -110,7 +108,7 @@ async function concludeAppend(
     });
   }
   // The messages are in the log: what comes behind them must not tell the caller to append them again.
-  await askForEvaluation(ports, conversation).catch(ports.onError);
-  checkHeld(result, { field: 'operation', id: operation });
+  await requestEvaluation(ports, conversation).catch(ports.onError);
+  checkDurability(result, { field: 'operation', id: operation });
   return { from: result.from, to: result.to };
 }

@@ -4,31 +4,33 @@ import type { FailedTurn, OpenTurns } from '../domain/ports/turn-store.ts';
 import type { TurnState, TurnView } from '../domain/turn.ts';
 import type { Version } from '../domain/version.ts';
 import type { AnyAgents, AppendFor, ConversationsFor, EnqueueFor } from './agent-types.ts';
-import { bringAnswers } from './answers.ts';
+import { answerTurn } from './answers.ts';
 import { type Appended, appendMessages } from './appends.ts';
+import { requestCompaction } from './compaction.ts';
 import {
   type ContextView,
   type ConversationView,
+  describeConversation,
   diff,
   eraseConversation,
   listVersions,
   readContextView,
-  readWholeLog,
+  readLog,
   showVersion,
-  viewConversation,
 } from './contexts.ts';
 import { type EventOptions, type EventOrLoss, followEvents } from './events.ts';
+import { type FailedInput, listFailedTurns, type RedriveInput, redriveTurn } from './failed-turns.ts';
 import { type Fork, type ForkInput, forkConversation } from './forks.ts';
 import { type CallAnswer, type ContextPoint, type ConversationName, readConversationName } from './input.ts';
 import {
   type ConversationPage,
   listConversations,
+  listOpenTurns,
   listWaiting,
+  type OpenTurnsInput,
   type WaitingInput,
   type WaitingPage,
 } from './listings.ts';
-import { listOpenTurns, type OpenTurnsInput } from './open-turns.ts';
-import { requestCompaction } from './passes.ts';
 import type { ClientPorts } from './ports.ts';
 import {
   type ApprovalInput,
@@ -39,7 +41,6 @@ import {
   readProposal,
   rejectProposal,
 } from './proposals.ts';
-import { type FailedInput, listFailedTurns, type RedriveInput, redriveTurn } from './redrive.ts';
 import { type StreamOptions, streamTurn, type TurnProgress } from './stream.ts';
 import { cancelTurn, type EnqueuedTurn, enqueueTurn, readResult } from './turns.ts';
 import { type RestoreInput, type RollbackInput, restoreConversation, rollBackTurn } from './versions.ts';
@@ -91,7 +92,7 @@ export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents> {
     conversation: ConversationName,
     turn: string,
     answers: Readonly<Record<string, CallAnswer>>,
-  ): Promise<'going_on' | 'still_waiting'>;
+  ): Promise<'answered' | 'still_waiting'>;
   /** adds messages without a turn, for callers with a loop of their own */
   append(input: AppendFor<Agents>): Promise<Appended>;
   /** what the agent still knows: the live context, or a kept version's at a head */
@@ -141,15 +142,15 @@ export function createClient(ports: ClientPorts): TurnfoldClient {
     waiting: (input) => listWaiting(ports, input),
     failedTurns: (input) => listFailedTurns(ports, input),
     redrive: (conversation, turn, input) => redriveTurn(ports, conversation, turn, input),
-    answer: (conversation, turn, answers) => bringAnswers(ports, conversation, turn, answers),
+    answer: (conversation, turn, answers) => answerTurn(ports, conversation, turn, answers),
     append: (input) => appendMessages(ports, input),
     context: (conversation, at) => readContextView(ports, conversation, at),
     show: (conversation, version) => showVersion(ports, conversation, version),
     versions: (conversation) => listVersions(ports, conversation),
     diff: (conversation, before, after) => diff(ports, conversation, before, after),
-    log: (conversation) => readWholeLog(ports, conversation),
+    log: (conversation) => readLog(ports, conversation),
     events: (conversation, options) => followEvents(ports, conversation, options),
-    describe: (conversation) => viewConversation(ports, conversation),
+    describe: (conversation) => describeConversation(ports, conversation),
     restore: (conversation, input) => restoreConversation(ports, conversation, input),
     rollBackTurn: (conversation, turn, input) => rollBackTurn(ports, conversation, turn, input),
     fork: (from, to, input) => forkConversation(ports, from, to, input),

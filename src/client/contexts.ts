@@ -10,6 +10,7 @@ import type { ToolDescription } from '../domain/model.ts';
 import { parseInput } from '../domain/parse.ts';
 import { START_VERSION, type Version } from '../domain/version.ts';
 import { eventLoopShare } from '../tokens/event-loop-share.ts';
+import { checkDurability, noConversation, noVersion, versionGone } from './client-errors.ts';
 import {
   type ContextPoint,
   type ConversationName,
@@ -17,10 +18,7 @@ import {
   readConversationName,
   versionNumberSchema,
 } from './input.ts';
-import { noConversation, noVersion } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
-import { versionGone } from './refusals.ts';
-import { checkHeld } from './unsure.ts';
 
 /** What every request of an agent holds before the messages. */
 export interface AgentSetup {
@@ -56,7 +54,7 @@ export interface ContextView extends NamedConversation {
 }
 
 /** Head, size and the pass in progress, without messages. @throws not_found */
-export async function describeConversation(
+export async function readConversationState(
   ports: ClientPorts,
   conversation: ConversationRef,
 ): Promise<ConversationState> {
@@ -80,9 +78,9 @@ export interface ConversationView extends Omit<ConversationState, 'openCalls'> {
 }
 
 /** Head, size, open calls and the pass in progress, without messages. @throws not_found */
-export async function viewConversation(ports: ClientPorts, name: ConversationName): Promise<ConversationView> {
+export async function describeConversation(ports: ClientPorts, name: ConversationName): Promise<ConversationView> {
   const conversation = readConversationName(name);
-  const { openCalls, ...state } = await describeConversation(ports, conversation);
+  const { openCalls, ...state } = await readConversationState(ports, conversation);
   const seqs = [...new Set(openCalls.map(({ id }) => seqOfCallId(id)))];
   const ranges = seqs.map((seq) => ({ from: seq, to: seq }));
   const entries = seqs.length === 0 ? [] : await ports.contexts.readLog(conversation, ranges);
@@ -106,7 +104,7 @@ export async function readContextView(
   const source = await ports.contexts.readContext(conversation, at);
   if (source === undefined) {
     // A version that is not there, of a conversation that is?
-    const { size } = await describeConversation(ports, conversation);
+    const { size } = await readConversationState(ports, conversation);
     throw at.version === undefined
       ? noConversation(conversation)
       : missingVersion(conversation, size, { number: at.version, field: 'version' });
@@ -157,16 +155,16 @@ export async function showVersion(ports: ClientPorts, name: ConversationName, nu
 }
 
 /** The whole log, archived messages included, oldest first. @throws not_found */
-export async function readWholeLog(ports: ClientPorts, name: ConversationName): Promise<LogEntry[]> {
+export async function readLog(ports: ClientPorts, name: ConversationName): Promise<LogEntry[]> {
   const conversation = readConversationName(name);
-  const { head } = await describeConversation(ports, conversation);
+  const { head } = await readConversationState(ports, conversation);
   return head === 0 ? [] : await ports.contexts.readLog(conversation, [{ from: 1, to: head }]);
 }
 
 /** Kept versions, oldest first. @throws not_found */
 export async function listVersions(ports: ClientPorts, name: ConversationName): Promise<Version[]> {
   const conversation = readConversationName(name);
-  await describeConversation(ports, conversation);
+  await readConversationState(ports, conversation);
   return await ports.contexts.listVersions(conversation);
 }
 
@@ -180,7 +178,7 @@ export async function diff(
   const conversation = readConversationName(name);
   parseInput(versionNumberSchema, before, 'before');
   parseInput(versionNumberSchema, after, 'after');
-  const { size } = await describeConversation(ports, conversation);
+  const { size } = await readConversationState(ports, conversation);
   const read = async (number: number, field: string): Promise<Version> => {
     if (number === START_VERSION.number) return START_VERSION;
     const version = await ports.contexts.readVersion(conversation, number);
@@ -198,6 +196,6 @@ export async function eraseConversation(
 ): Promise<{ readonly removedKeys: number }> {
   const conversation = readConversationName(name);
   const erased = await contexts.erase(conversation);
-  checkHeld(erased, { field: 'conversation', id: conversation.id });
+  checkDurability(erased, { field: 'conversation', id: conversation.id });
   return { removedKeys: erased.removedKeys };
 }

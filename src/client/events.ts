@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { type ConversationEvent, EVENT_LIMITS } from '../domain/conversation-event.ts';
 import { parseInput } from '../domain/parse.ts';
 import { type EventPage, FIRST_POSITION } from '../domain/ports/event-store.ts';
+import { cancelable } from './cancelable.ts';
+import { noConversation } from './client-errors.ts';
 import { type ConversationName, readConversationName } from './input.ts';
-import { followUntilLeft } from './leaving.ts';
-import { noConversation } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
-import { LOOK_MS, waitSchema } from './turns.ts';
+import { POLL_MS, waitSchema } from './turns.ts';
 
 /**
  * An event; or that some may be missing here, because they are no longer kept or the conversation was made anew: what the
@@ -54,7 +54,7 @@ export function followEvents(
   name: ConversationName,
   options: EventOptions = {},
 ): AsyncGenerator<EventOrLoss, void, void> {
-  return followUntilLeft((left) => readOn(ports, name, options, left));
+  return cancelable((left) => readOn(ports, name, options, left));
 }
 
 async function* readOn(
@@ -81,7 +81,7 @@ async function* readOn(
     if (page.events.length === PAGE) continue;
     const leftMs = until - ports.now();
     if (leftMs <= 0) return;
-    await ports.notices.wait(conversation, Math.min(leftMs, LOOK_MS), ended);
+    await ports.notices.wait(conversation, Math.min(leftMs, POLL_MS), ended);
     if (left.aborted) return;
   }
 }

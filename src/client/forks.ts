@@ -14,12 +14,10 @@ import type { LogEntry } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { ForkBatch, ForkEndResult, ForkLost, ForkPlan, KeptTexts } from '../domain/ports/version-store.ts';
 import { START_VERSION, type Version } from '../domain/version.ts';
-import { describeConversation } from './contexts.ts';
+import { beingCopied, checkDurability, noVersion, versionGone } from './client-errors.ts';
+import { readConversationState } from './contexts.ts';
 import { type ConversationName, contextPointSchema, readConversationName } from './input.ts';
-import { noVersion } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
-import { beingCopied, versionGone } from './refusals.ts';
-import { checkHeld } from './unsure.ts';
 
 const forkSchema = contextPointSchema.extend({
   /** the same again goes on where it was cut off, and answers the same once it is done */
@@ -55,7 +53,7 @@ export async function forkConversation(
   const source = readConversationName(from);
   const conversation = readConversationName(to, 'to');
   const { operation = ports.ids.next(), ...at } = parseInput(forkSchema, input);
-  const { agent, conversationTtl, isForking = false } = await describeConversation(ports, source);
+  const { agent, conversationTtl, isForking = false } = await readConversationState(ports, source);
   if (isForking) throw beingCopied(source, { isAbandoned: false }, 'from');
   await ports.versions.startIdleTtl(source);
   const wanted = await planFork(ports, source, at);
@@ -66,7 +64,7 @@ export async function forkConversation(
   if (begun.status === 'forking') throw beingCopied(conversation, begun, 'to');
   const { plan } = begun;
   const done = begun.status === 'done' ? begun : await copy(ports, { conversation, operation, plan }, begun.copied);
-  checkHeld(done, { field: 'operation', id: operation });
+  checkDurability(done, { field: 'operation', id: operation });
   return { ...nameConversation(conversation), head: plan.head };
 }
 
@@ -96,7 +94,7 @@ async function planFork(
   source: ConversationRef,
   at: { readonly version?: number | undefined; readonly head?: number | undefined },
 ): Promise<ForkPlan> {
-  const { head: last, size } = await describeConversation(ports, source);
+  const { head: last, size } = await readConversationState(ports, source);
   const { head = last } = at;
   const versions = await ports.contexts.listVersions(source);
   const wanted = at.version ?? (at.head === undefined ? size.version : undefined);

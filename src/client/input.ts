@@ -4,8 +4,8 @@ import { TurnfoldError } from '../domain/errors.ts';
 import { type ConversationRef, DEFAULT_TENANT, idSchema } from '../domain/ids.ts';
 import { boundedList, MAX_MESSAGE_BYTES, type Message, messageSchema, type WeighedMessage } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
-import type { BroughtAnswer } from '../domain/ports/brought-answers.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
+import type { StoredAnswer } from '../domain/ports/turn-answers.ts';
 import type { TurnContext } from '../domain/turn-context.ts';
 import { bytesOfMessage, countMessage } from '../tokens/message-tokens.ts';
 
@@ -170,8 +170,8 @@ const answersSchema = z
 export async function readAnswers(
   counter: TokenCounter,
   answers: Readonly<Record<string, CallAnswer>>,
-): Promise<Map<string, BroughtAnswer>> {
-  const brought = new Map<string, BroughtAnswer>();
+): Promise<Map<string, StoredAnswer>> {
+  const brought = new Map<string, StoredAnswer>();
   for (const [call, answer] of Object.entries(parseInput(answersSchema, answers, 'answers'))) {
     const json = JSON.stringify(answer);
     checkBytes(json, `answers.${call}`);

@@ -9,13 +9,11 @@ import type { DecisionAnswer, DecisionResult, WaitingProposal } from '../domain/
 import { rangeName, type Verdict } from '../domain/proposal.ts';
 import { START_VERSION } from '../domain/version.ts';
 import { eventLoopShare } from '../tokens/event-loop-share.ts';
-import { describeConversation } from './contexts.ts';
+import { beingCopied, checkDurability, nameRepeatable, noConversation } from './client-errors.ts';
+import { readConversationState } from './contexts.ts';
 import { type ConversationName, readConversationName } from './input.ts';
-import { noConversation } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
-import { beingCopied } from './refusals.ts';
-import { LOOK_MS, waitSchema } from './turns.ts';
-import { checkHeld, nameUnanswered } from './unsure.ts';
+import { POLL_MS, waitSchema } from './turns.ts';
 
 const editSchema = z
   .string()
@@ -98,7 +96,7 @@ export async function readProposal(ports: ClientPorts, name: ConversationName): 
   const conversation = readConversationName(name);
   const waiting = await ports.proposals.readProposal(conversation);
   if (waiting !== undefined) return await describeProposal(ports, conversation, waiting);
-  await describeConversation(ports, conversation);
+  await readConversationState(ports, conversation);
   return undefined;
 }
 
@@ -199,11 +197,11 @@ async function decide(
   parseInput(idSchema, proposal, 'proposal');
   const wake = ports.ids.next();
   const called = { field: 'operation', id: operation, others: { proposal } } as const;
-  const result = await nameUnanswered(called, () =>
+  const result = await nameRepeatable(called, () =>
     ports.proposals.decideProposal({ conversation, operation, wake, ...decision }),
   );
   if (result.status === 'decided' && result.needsWake) await ports.wakes.wake('pass', conversation, wake);
-  checkHeld(result, called);
+  checkDurability(result, called);
   if (result.status === 'concluded') return conclude(operation, proposal, result.answer);
   if (result.status !== 'decided') throw refusalOf(conversation, proposal, result);
   const until = ports.now() + waitMs;
@@ -213,7 +211,7 @@ async function decide(
     const answer = await ports.proposals.readDecision(conversation, operation);
     if (answer === undefined) throw goneMeanwhile(conversation);
     if (answer.status !== 'pending') return conclude(operation, proposal, answer);
-    await ports.notices.wait(conversation, Math.min(leftMs, LOOK_MS));
+    await ports.notices.wait(conversation, Math.min(leftMs, POLL_MS));
   }
 }
 

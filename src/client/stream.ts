@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { parseInput } from '../domain/parse.ts';
 import type { TurnView, Waiting } from '../domain/turn.ts';
-import { type HeardPart, HeardText } from './heard-text.ts';
+import { cancelable } from './cancelable.ts';
 import { type ConversationName, readConversationName, readTurnId } from './input.ts';
-import { followUntilLeft } from './leaving.ts';
 import type { ClientPorts } from './ports.ts';
+import { TextAssembler, type TextProgress } from './text-assembler.ts';
 import { untilSettled, waitSchema } from './turns.ts';
 
 /** Parts of the text and waits, then the result. */
 export type TurnProgress =
-  | HeardPart
+  | TextProgress
   | {
       /** the turn waits; told once for each wait. Text follows once it goes on */
       readonly type: 'waiting';
@@ -40,7 +40,7 @@ export function streamTurn(
   turn: string,
   options: StreamOptions = {},
 ): AsyncGenerator<TurnProgress, void, void> {
-  return followUntilLeft((left) => listenOn(ports, { name, turn, options }, left));
+  return cancelable((left) => listenOn(ports, { name, turn, options }, left));
 }
 
 interface Followed {
@@ -60,14 +60,14 @@ async function* listenOn(
   left: AbortSignal,
 ): AsyncGenerator<TurnProgress, void, void> {
   const conversation = readConversationName(name);
-  const heard = new HeardText(readTurnId(turn));
+  const heard = new TextAssembler(readTurnId(turn));
   const { waitMs: timeMs = Number.POSITIVE_INFINITY, signal } = parseInput(streamSchema, options);
   signal?.throwIfAborted();
   const looking = new AbortController();
   let news = Promise.withResolvers<void>();
   const tell = (): void => news.resolve();
   const listening = ports.texts.listen(conversation, (delta) => {
-    heard.hear(delta);
+    heard.add(delta);
     tell();
   });
   signal?.addEventListener('abort', tell);

@@ -6,7 +6,7 @@ import { parseInput } from '../domain/parse.ts';
 import type { AcceptRequest, AcceptResult } from '../domain/ports/turn-store.ts';
 import { isSettled, TURN_LIMITS, type TurnState, type TurnView } from '../domain/turn.ts';
 import { writeContext } from '../domain/turn-context.ts';
-import { agentConflict } from './agent-conflict.ts';
+import { agentConflict, beingCopied, checkDurability, nameRepeatable, noTurn, notFailed } from './client-errors.ts';
 import {
   type ConversationName,
   type EnqueueInput,
@@ -15,10 +15,7 @@ import {
   readTurnId,
   weighMessage,
 } from './input.ts';
-import { noTurn } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
-import { beingCopied, notFailed } from './refusals.ts';
-import { checkHeld, nameUnanswered } from './unsure.ts';
 
 export interface EnqueuedTurn extends NamedConversation {
   /** id of the turn: the caller's, or a new one */
@@ -30,7 +27,7 @@ export interface EnqueuedTurn extends NamedConversation {
 }
 
 /** How often a waiting caller looks for itself, in ms: a notice may be lost. */
-export const LOOK_MS = 1_000;
+export const POLL_MS = 1_000;
 /** how long a caller waits, in ms */
 export const waitSchema = z.number().min(0);
 const resultSchema = z.object({ waitMs: waitSchema.optional() });
@@ -69,12 +66,12 @@ export async function acceptTurn(ports: ClientPorts, { priority, ...request }: T
   const { conversation, turn } = request;
   const wake = ports.ids.next();
   const name = { field: 'turn', id: turn } as const;
-  const result = await nameUnanswered(name, () =>
+  const result = await nameRepeatable(name, () =>
     ports.turns.accept({ ...request, wake, askedIn: ports.currentTrace() }),
   );
   if (!('needsWake' in result)) throw refuseTurn(request, result);
   if (result.needsWake) await ports.wakes.wake('turn', conversation, wake, priority === undefined ? {} : { priority });
-  checkHeld(result, name);
+  checkDurability(result, name);
   return { ...nameConversation(conversation), turn, state: result.state, isNew: result.status === 'accepted' };
 }
 
@@ -150,7 +147,7 @@ export async function untilSettled(
     look?.(view);
     const leftMs = until - ports.now();
     if (isSettled(view.state) || leftMs <= 0) return view;
-    await ports.notices.wait(conversation, Math.min(leftMs, LOOK_MS), signal);
+    await ports.notices.wait(conversation, Math.min(leftMs, POLL_MS), signal);
   }
 }
 
@@ -167,6 +164,6 @@ export async function cancelTurn(ports: ClientPorts, name: ConversationName, tur
   if (result.status === 'canceled' && result.wake !== undefined) {
     await ports.wakes.wake('turn', conversation, result.wake);
   }
-  checkHeld(result, { field: 'turn', id: turn });
+  checkDurability(result, { field: 'turn', id: turn });
   return result.status === 'settled' ? result.state : 'canceled';
 }

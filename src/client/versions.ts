@@ -19,12 +19,18 @@ import type { VersionReplacementResult } from '../domain/ports/version-store.ts'
 import { isSettled } from '../domain/turn.ts';
 import { type Segment, type SeqRange, START_VERSION, type Version } from '../domain/version.ts';
 import { eventLoopShare } from '../tokens/event-loop-share.ts';
-import { describeConversation } from './contexts.ts';
+import {
+  beingCopied,
+  checkDurability,
+  nameRepeatable,
+  noConversation,
+  noTurn,
+  noVersion,
+  versionGone,
+} from './client-errors.ts';
+import { readConversationState } from './contexts.ts';
 import { type ConversationName, readConversationName, readTurnId } from './input.ts';
-import { noConversation, noTurn, noVersion } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
-import { beingCopied, versionGone } from './refusals.ts';
-import { checkHeld, nameUnanswered } from './unsure.ts';
 
 const rollbackSchema = z.strictObject({
   /** the same operation again changes nothing */
@@ -131,7 +137,7 @@ async function replaceLive(
   }
   if (result.status !== 'replaced' && result.status !== 'known') throw refusalOf(conversation, result);
   if (result.wakeTurn !== undefined) await ports.wakes.wake('turn', conversation, result.wakeTurn);
-  checkHeld(result, { field: 'operation', id: operation });
+  checkDurability(result, { field: 'operation', id: operation });
   const version = await ports.contexts.readVersion(conversation, result.version);
   if (version === undefined) throw noVersion(conversation, result.version);
   return version;
@@ -142,7 +148,7 @@ async function tryReplace(
   conversation: ConversationRef,
   { operation, hardTokens, keepsNewer, change }: ReplaceOptions & { readonly operation: string },
 ): Promise<Told<VersionReplacementResult>> {
-  const state = await describeConversation(ports, conversation);
+  const state = await readConversationState(ports, conversation);
   const versions = await ports.contexts.listVersions(conversation);
   const live = versions.find(({ number }) => number === state.size.version) ?? START_VERSION;
   const outside = weighOutside(versions);
@@ -161,7 +167,7 @@ async function tryReplace(
     wakeTurn: ports.ids.next(),
     keepVersions: PASS_LIMITS.keepVersions,
   };
-  return await nameUnanswered({ field: 'operation', id: operation }, () => ports.versions.replaceVersion(replacement));
+  return await nameRepeatable({ field: 'operation', id: operation }, () => ports.versions.replaceVersion(replacement));
 }
 
 function findKept({ conversation, state, versions }: Readings, number: number): Version {

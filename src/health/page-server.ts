@@ -78,14 +78,14 @@ async function answer(
   const [path = ''] = (request.url ?? '').split('?', 1);
   const page = READING.has(request.method ?? '') ? pages.get(path) : undefined;
   try {
-    send(response, page === undefined ? tell(404, 'not found') : await page());
+    send(response, page === undefined ? textPage(404, 'not found') : await page());
   } catch {
-    send(response, tell(500, 'the page could not be rendered'));
+    send(response, textPage(500, 'the page could not be rendered'));
   }
 }
 
 /** A page of one line. */
-export function tell(status: number, line: string): PageContent {
+export function textPage(status: number, line: string): PageContent {
   return { status, contentType: 'text/plain; charset=utf-8', body: `${line}\n` };
 }
 

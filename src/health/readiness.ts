@@ -1,12 +1,12 @@
 import { isTurnfoldError } from '../domain/errors.ts';
-import { createReading } from '../telemetry/reading.ts';
+import { shareMeasurement } from '../telemetry/shared-measurement.ts';
 import { type Finding, findWrong } from './finding.ts';
 
 /** Something that a worker needs to do its work. */
 export interface Check {
   readonly name: string;
   /** what throws, or does not answer in time, is wrong */
-  readonly look: () => Finding | Promise<Finding>;
+  readonly run: () => Finding | Promise<Finding>;
   /** what to do where it throws */
   readonly remedy: string;
 }
@@ -20,8 +20,8 @@ export function createReadiness(checks: readonly Check[], deadlineMs = DEADLINE_
   return async () => await Promise.all(looks.map((look) => look()));
 }
 
-function watch({ name, look, remedy }: Check, deadlineMs: number): () => Promise<Finding> {
-  const read = createReading({
+function watch({ name, run: look, remedy }: Check, deadlineMs: number): () => Promise<Finding> {
+  const read = shareMeasurement({
     async measure() {
       try {
         return await look();

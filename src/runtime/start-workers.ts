@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventListener } from '../domain/events.ts';
-import { LoopWatch } from '../health/loop-watch.ts';
+import { EventLoopMonitor } from '../health/event-loop-monitor.ts';
+import { listWorkerChecks } from '../health/worker-checks.ts';
+import { openWorkerPages, type WorkerPages } from '../health/worker-pages.ts';
 import type { QueueErrorListener } from '../queue/queue-connection.ts';
 import { openQueueWorkers, type QueueWorkers } from '../queue/queue-workers.ts';
 import type { CloseOutcome } from '../queue/running-workers.ts';
@@ -18,14 +20,11 @@ import { BrokenDelivery } from '../workers/turn/broken-delivery.ts';
 import { prepareAgents } from './agents.ts';
 import { Closers } from './closers.ts';
 import { createHandlers, type HandlerParts, type Handlers } from './handlers.ts';
-import { type Listening, type ListeningOptions, openListening } from './listening.ts';
-import { createMeasures } from './measures.ts';
-import { MeasuringLease } from './measuring-lease.ts';
+import { createListeners, type ListenerOptions, type Listeners } from './listeners.ts';
+import { createMeasures, MeasuringLease } from './measures.ts';
 import { prepareShadow } from './shadow.ts';
 import { createSummarizers } from './summarizers.ts';
 import { createIdSource, systemClock } from './system.ts';
-import { listWorkerChecks } from './worker-checks.ts';
-import { openWorkerPages, type WorkerPages } from './worker-pages.ts';
 import {
   ROLES,
   readWorkersOptions,
@@ -55,7 +54,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const settings = readWorkersOptions(options);
   const { signal, warnings, metrics: pagesAt, ...others } = settings;
   signal?.throwIfAborted();
-  const listening = openListening(settings);
+  const listening = createListeners(settings);
   const metrics = createMetrics({ concurrency: concurrencyByRole(settings), onEvent: listening.onEvent });
   const onEvent = combineListeners(metrics.listener, listening.onEvent);
   for (const message of warnings) onEvent({ type: 'policy_warned', message });
@@ -85,8 +84,8 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefine
   }
 }
 
-type OpeningParts = Omit<WorkersSettings, 'metrics' | 'warnings' | keyof ListeningOptions> &
-  Listening & {
+type OpeningParts = Omit<WorkersSettings, 'metrics' | 'warnings' | keyof ListenerOptions> &
+  Listeners & {
     readonly metrics: Metrics;
     readonly pagesAt: WorkersSettings['metrics'];
     readonly closers: Closers;
@@ -145,7 +144,7 @@ async function startRoles(parts: RoleParts): Promise<Workers> {
   const { store, wakes, calibrations, metrics, measures, checkServer, pages, closers, stuckMs, onEvent } = parts;
   const shutdown = new Shutdown();
   const { sweeper, ...handlers } = createHandlers({ ...parts, shutdown });
-  const loop = new LoopWatch();
+  const loop = new EventLoopMonitor();
   closers.add(() => loop.stop());
   const owner = createIdSource().next();
   const presence = openPresence(owner, parts);

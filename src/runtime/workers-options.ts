@@ -13,13 +13,13 @@ import {
 } from '../domain/process-options.ts';
 import type { RedisTls } from '../domain/redis-tls.ts';
 import { modelSchema, readAgents } from './agent-schema.ts';
-import type { ListeningOptions } from './listening.ts';
+import type { ListenerOptions } from './listeners.ts';
 
 export const ROLES = ['turn', 'compaction', 'summarization'] as const;
 export type WorkerRole = (typeof ROLES)[number];
 
 /** The first two are needed. Without `metrics` there are no pages; any other that is absent is as the command line has it. */
-export interface WorkersOptions extends ListeningOptions {
+export interface WorkersOptions extends ListenerOptions {
   /** address of one server, of Sentinels or of a Cluster; with the login where Redis asks for one */
   readonly redisUrl: string;
   /** whose turns these workers answer */
@@ -56,7 +56,7 @@ export interface WorkersOptions extends ListeningOptions {
 }
 
 /** The options with what is absent from them, and policies as the schema has them. */
-export interface WorkersSettings extends ListeningOptions {
+export interface WorkersSettings extends ListenerOptions {
   readonly redisUrl: string;
   readonly redisTls: RedisTls | undefined;
   readonly agents: readonly Agent[];

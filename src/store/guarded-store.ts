@@ -48,7 +48,7 @@ export function guardStore(store: Store, barrier: Barrier, keyspace: Keyspace): 
     ...store,
     accept: guard(acceptTurnScript, 'accepted', 'known'),
     append: guard(appendLog, 'appended', 'known'),
-    resume: guard(resumeTurn, 'fulfilled', 'partial'),
+    answerTurn: guard(resumeTurn, 'answered', 'still_waiting'),
     cancel: (conversation, turn, wake) => cancel({ conversation, turn, wake }),
     replaceVersion: guard(replaceVersion, 'replaced', 'known'),
     beginFork: guard(beginFork, 'done'),

@@ -5,7 +5,6 @@ import type { EventListener } from '../domain/events.ts';
 import { escapeActing } from '../domain/visible-text.ts';
 import { describeError } from './error-description.ts';
 import { describeContentLine, describeEvent } from './log-catalogue.ts';
-import { prettyLines } from './pretty-lines.ts';
 import { createRedaction, REDACTED, SECRET_PATHS } from './secrets.ts';
 
 export interface LoggerOptions {
@@ -67,4 +66,31 @@ export function logContents(logger: Logger): ContentListener {
     const { message, fields } = describeContentLine(event);
     logger.info(fields, message);
   };
+}
+
+/** A line as createLogger writes it. */
+interface Line extends Readonly<Record<string, unknown>> {
+  readonly level: string;
+  readonly time: number;
+  readonly msg?: string;
+}
+
+/** On every line alike: nothing that a person at a terminal reads for. */
+const HIDDEN = new Set(['level', 'time', 'pid', 'hostname', 'msg', 'event']);
+
+/** Log lines for a terminal: `12:00:00.000 INFO  turn completed conversation=c1 turn=t1 durationMs=12`. */
+function prettyLines(destination: DestinationStream): DestinationStream {
+  return { write: (line) => destination.write(`${escapeActing(formatLine(JSON.parse(line) as Line))}\n`) };
+}
+
+function formatLine(line: Line): string {
+  const time = new Date(line.time).toISOString().slice(11, 23);
+  const fields = Object.entries(line).filter(([key]) => !HIDDEN.has(key));
+  const shown = fields.map(([key, value]) => ` ${key}=${formatValue(value)}`).join('');
+  return `${time} ${line.level.toUpperCase().padEnd(5)} ${line.msg ?? ''}${shown}`;
+}
+
+/** Quoted where its end could not be seen. */
+function formatValue(value: unknown): string {
+  return typeof value === 'string' && /^[\w.:@/-]+$/.test(value) ? value : JSON.stringify(value);
 }

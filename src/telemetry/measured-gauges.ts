@@ -1,9 +1,8 @@
 import type { Gauge, Registry } from 'prom-client';
+import { QUEUES } from '../jobs/names.ts';
 import { createGauge } from './instruments.ts';
-import type { Measures, SharedMeasures } from './measures.ts';
-import { type MetricSpec, SHARED_GAUGES, WORKER_GAUGES } from './metric-catalogue.ts';
-import { createReading, type Reading } from './reading.ts';
-import { type Series, SHOWN } from './shown-measures.ts';
+import { type LabelSet, type MetricSpec, SHARED_GAUGES, WORKER_GAUGES } from './metric-catalogue.ts';
+import { type SharedMeasurement, shareMeasurement } from './shared-measurement.ts';
 
 export interface MeasureTerms {
   readonly deadlineMs: number;
@@ -15,8 +14,8 @@ export interface MeasureTerms {
 export function createMeasuredGauges(registry: Registry, measures: Measures, terms: MeasureTerms): void {
   createRedisGauges(registry, measures, terms);
   const isOurs = createLeaseGauge(registry, measures, terms);
-  const readings = new Map<keyof SharedMeasures, Reading<unknown>>();
-  for (const [key, { measure: name, list }] of Object.entries(SHOWN)) {
+  const readings = new Map<keyof SharedMeasures, SharedMeasurement<unknown>>();
+  for (const [key, { measure: name, list }] of Object.entries(GAUGE_SOURCES)) {
     const measure: (() => Promise<unknown>) | undefined = measures[name];
     if (measure === undefined) continue;
     const read = readings.get(name) ?? readWith(terms, name, measure);
@@ -25,12 +24,12 @@ export function createMeasuredGauges(registry: Registry, measures: Measures, ter
     createGauge(spec, registry, async (gauge) => {
       const value = (await isOurs()) === true ? await read() : undefined;
       // The table pairs each list with the value of its own measure, which an index by the union cannot express.
-      show(gauge, spec, value === undefined ? [] : (list as (value: unknown) => readonly Series[])(value));
+      setSeries(gauge, spec, value === undefined ? [] : (list as (value: unknown) => readonly Series[])(value));
     });
   }
 }
 
-function createLeaseGauge(registry: Registry, measures: Measures, terms: MeasureTerms): Reading<boolean> {
+function createLeaseGauge(registry: Registry, measures: Measures, terms: MeasureTerms): SharedMeasurement<boolean> {
   const { isMeasuring } = measures;
   if (isMeasuring === undefined) return async () => true;
   const read = readWith(terms, 'isMeasuring', isMeasuring);
@@ -48,7 +47,7 @@ function createRedisGauges(registry: Registry, { ping }: Measures, terms: Measur
   createGauge(WORKER_GAUGES.redisUp, registry, async (gauge) => gauge.set((await read()) === undefined ? 0 : 1));
   createGauge(WORKER_GAUGES.redisPing, registry, async (gauge) => {
     const seconds = await read();
-    show(gauge, WORKER_GAUGES.redisPing, seconds === undefined ? [] : [[{}, seconds]]);
+    setSeries(gauge, WORKER_GAUGES.redisPing, seconds === undefined ? [] : [[{}, seconds]]);
   });
 }
 
@@ -56,13 +55,119 @@ function readWith<Value>(
   { deadlineMs, onFailure }: MeasureTerms,
   name: keyof Measures,
   measure: () => Promise<Value>,
-): Reading<Value> {
-  return createReading({ measure, deadlineMs, onFailure: (error) => onFailure(name, error) });
+): SharedMeasurement<Value> {
+  return shareMeasurement({ measure, deadlineMs, onFailure: (error) => onFailure(name, error) });
 }
 
 /** Absent rather than 0 or its last value: an alert on absence fires, an alert on a wrong 0 never does. */
-function show(gauge: Gauge, { labels }: MetricSpec, series: readonly Series[]): void {
+function setSeries(gauge: Gauge, { labels }: MetricSpec, series: readonly Series[]): void {
   if (labels.length > 0) gauge.reset();
   else gauge.remove();
   for (const [own, value] of series) gauge.set(own, value);
+}
+
+type Series = readonly [labels: LabelSet, value: number];
+
+type MeasuredValue<Name extends keyof SharedMeasures> = NonNullable<
+  Awaited<ReturnType<NonNullable<SharedMeasures[Name]>>>
+>;
+
+interface GaugeSource {
+  readonly measure: keyof SharedMeasures;
+  readonly list: (value: never) => readonly Series[];
+}
+
+/** Every shared gauge has its entry, or this does not compile. */
+const GAUGE_SOURCES: { readonly [Key in keyof typeof SHARED_GAUGES]: GaugeSource } = {
+  waitingTurns: from('countJobs', (counts) => one(countWaitingTurns(counts))),
+  oldestWaitingTurn: from('measureWaits', (waits) => one(toSeconds(waits.get(QUEUES.turn) ?? 0))),
+  oldestWaitingJob: from('measureWaits', (waits) =>
+    [...waits].map(([queue, waitMs]) => [{ queue }, toSeconds(waitMs)]),
+  ),
+  openPasses: from('measureShards', ({ openPasses }) => one(openPasses)),
+  oldestOpenPass: from('measureShards', ({ oldestOpenPassMs }) => one(toSeconds(oldestOpenPassMs))),
+  failedTurns: from('measureShards', ({ failedTurns }) => one(failedTurns)),
+  overdueEntries: from('measureShards', ({ overdue }) =>
+    Object.entries(overdue).map(([kind, count]) => [{ kind }, count]),
+  ),
+  oldestOverdueEntry: from('measureShards', ({ oldestOverdueMs }) => one(toSeconds(oldestOverdueMs))),
+  oldestOverdueErase: from('measureShards', ({ oldestIdleMs }) => one(toSeconds(oldestIdleMs))),
+  quarantinedRecords: from('measureShards', ({ quarantined }) => one(quarantined)),
+  modelCalibration: from('readCalibrations', (factors) => [...factors].map(([model, factor]) => [{ model }, factor])),
+  redisMemory: from('measureServers', ({ usedRatio }) => (usedRatio === undefined ? [] : one(usedRatio))),
+  redisMemoryBytes: from('measureServers', ({ usedBytes }) => one(usedBytes)),
+  redisEvictedKeys: from('measureServers', ({ evictedKeys }) => one(evictedKeys)),
+  jobs: from('countJobs', (counts) => counts.map(({ queue, state, count }) => [{ queue, state }, count])),
+};
+
+function from<Name extends keyof SharedMeasures>(
+  measure: Name,
+  list: (value: MeasuredValue<Name>) => Series[],
+): GaugeSource {
+  return { measure, list };
+}
+
+/**
+ * A conversation whose turns wait for a worker has one wake in the turn queue, however many turns it has: those behind the
+ * first could not be taken by another worker. To count them, too, every accept and every end of a turn would have to.
+ */
+function countWaitingTurns(counts: readonly JobCount[]): number {
+  return counts
+    .filter(({ queue, state }) => queue === QUEUES.turn && state !== 'active' && state !== 'failed')
+    .reduce((sum, { count }) => sum + count, 0);
+}
+
+function one(value: number): Series[] {
+  return [[{}, value]];
+}
+
+function toSeconds(ms: number): number {
+  return ms / 1_000;
+}
+
+/** Where the gauges' figures come from. Ages in ms, 0 where there is nothing. What has no measure has no gauge. */
+export interface Measures extends SharedMeasures {
+  /** whether the shared state is this worker's to measure; absent: it is */
+  readonly isMeasuring?: () => Promise<boolean>;
+  /** ends when Redis has answered */
+  readonly ping?: () => Promise<void>;
+}
+
+/** Of the state that all workers share. */
+export interface SharedMeasures {
+  /** jobs by queue and state */
+  readonly countJobs?: () => Promise<readonly JobCount[]>;
+  /** queue → how long the job that has waited longest has; 0 where none waits */
+  readonly measureWaits?: () => Promise<ReadonlyMap<string, number>>;
+  /** what is past its time, which passes are open, which turns have failed, what should have been erased */
+  readonly measureShards?: () => Promise<ShardFigures>;
+  /** model → how far counts are off for it */
+  readonly readCalibrations?: () => Promise<ReadonlyMap<string, number>>;
+  /** undefined where Redis may not be asked */
+  readonly measureServers?: () => Promise<ServerFigures | undefined>;
+}
+
+export interface JobCount {
+  readonly queue: string;
+  readonly state: string;
+  readonly count: number;
+}
+
+export interface ShardFigures {
+  readonly overdue: Readonly<Record<string, number>>;
+  readonly oldestOverdueMs: number;
+  readonly openPasses: number;
+  readonly oldestOpenPassMs: number;
+  readonly failedTurns: number;
+  /** for how long the oldest idle conversation should have been erased */
+  readonly oldestIdleMs: number;
+  /** records that are set aside */
+  readonly quarantined: number;
+}
+
+export interface ServerFigures {
+  readonly usedBytes: number;
+  /** absent where Redis has no limit */
+  readonly usedRatio?: number;
+  readonly evictedKeys: number;
 }

@@ -1,9 +1,6 @@
-import { MODEL_METRICS } from './catalogue/model-metrics.ts';
-import { PASS_METRICS } from './catalogue/pass-metrics.ts';
-import { SHADOW_METRICS } from './catalogue/shadow-metrics.ts';
+import { PASS_METRICS, SHADOW_METRICS, SUMMARY_METRICS } from './catalogue/pass-metrics.ts';
 import { SHARED_GAUGES } from './catalogue/shared-gauges.ts';
-import { SUMMARY_METRICS } from './catalogue/summary-metrics.ts';
-import { TURN_METRICS } from './catalogue/turn-metrics.ts';
+import { MODEL_METRICS, TURN_METRICS } from './catalogue/turn-metrics.ts';
 import { WORKER_GAUGES, WORKER_METRICS } from './catalogue/worker-metrics.ts';
 
 export type { LabelSet, MetricSpec } from './catalogue/metric-spec.ts';

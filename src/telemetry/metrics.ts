@@ -3,8 +3,8 @@ import type { EventListener } from '../domain/events.ts';
 import { recordEvents } from './event-metrics.ts';
 import { createGauge, createInstruments } from './instruments.ts';
 import { combineListeners } from './listeners.ts';
+import type { Measures } from './measured-gauges.ts';
 import { createMeasuredGauges } from './measured-gauges.ts';
-import type { Measures } from './measures.ts';
 import { WORKER_GAUGES } from './metric-catalogue.ts';
 
 /** Well below the 10 s that Prometheus waits for a page. */

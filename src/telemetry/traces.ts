@@ -3,10 +3,12 @@ import {
   type Context,
   context,
   createContextKey,
+  ProxyTracerProvider,
   ROOT_CONTEXT,
   type Span,
   SpanStatusCode,
   type Tracer,
+  type TracerProvider,
   trace,
 } from '@opentelemetry/api';
 import type { ContentListener } from '../domain/contents.ts';
@@ -15,11 +17,10 @@ import type { EventListener } from '../domain/events.ts';
 import type { Traced, Tracing } from '../domain/ports/tracing.ts';
 import { describeThrown, isError } from '../domain/thrown.ts';
 import { createRedaction } from './secrets.ts';
+import { describeNews, describeStart } from './span-descriptions.ts';
 import { describeContentSpan } from './trace-contents.ts';
-import { describeNews } from './trace-ends.ts';
 import { ERROR_TYPE } from './trace-names.ts';
 import { parseTraceParent, readCurrentTrace } from './trace-parent.ts';
-import { describeStart } from './trace-starts.ts';
 
 /** A span of ours while its work runs; found again by the events that come inside it. */
 interface OpenSpan {
@@ -123,4 +124,29 @@ function markError(span: Span, type: string): void {
 function nameError(error: unknown): string {
   if (isTurnfoldError(error)) return error.code;
   return isError(error) ? describeThrown(error).name : '_OTHER';
+}
+
+/** An exporter whose server is gone must not keep a process that was told to stop. */
+const DEADLINE_MS = 2_000;
+
+/**
+ * Has the SDK that the process registered send what it still holds: they send in batches, and a process that ends takes the
+ * last one with it. Not a shutdown: the SDK belongs to whoever registered it. The interface alone knows no flush; every SDK
+ * of OpenTelemetry's has one by this name, and one without is left alone.
+ */
+export async function flushSpans(): Promise<void> {
+  const { promise: deadline, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, DEADLINE_MS);
+  try {
+    await Promise.race([findProvider().forceFlush?.(), deadline]);
+  } catch {
+    // The SDK tells of it by its own diagnostics.
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function findProvider(): TracerProvider & { forceFlush?: () => Promise<void> } {
+  const provider = trace.getTracerProvider();
+  return provider instanceof ProxyTracerProvider ? provider.getDelegate() : provider;
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type NamedConversation, type OpenClient, openClient, type TurnfoldClient } from '../../src/client/index.ts';
-import { retryStore } from '../../src/client/retries.ts';
+import { retryStore } from '../../src/client/open-client.ts';
 import { TurnfoldError } from '../../src/domain/errors.ts';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import { type ConnectedStore, connectStore } from '../../src/store/connect-store.ts';
@@ -165,7 +165,7 @@ const WRITES: Readonly<Record<string, Write>> = {
   answer: {
     of: 'waiting',
     call: (name, by) => by.answer(name, 't1', { c2_0: { content: 'blue' } }),
-    answers: 'going_on',
+    answers: 'answered',
     read: async (name) => (await client.waiting({ tenant: name.tenant })).turns,
     leaves: [],
   },

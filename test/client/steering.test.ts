@@ -112,7 +112,7 @@ describe('answers to calls', () => {
     // What came first counts.
     expect(await fixture.client.answer('a-tools', 't1', { [first]: { content: 'no' } })).toBe('still_waiting');
     const answers = { [second]: { content: 'broken', isError: true } };
-    expect(await fixture.client.answer('a-tools', 't1', answers)).toBe('going_on');
+    expect(await fixture.client.answer('a-tools', 't1', answers)).toBe('answered');
     const view = await inState('a-tools', 't1', 'completed');
     expect(view.answer?.content).toBe('yes | broken');
   });
@@ -124,7 +124,7 @@ describe('answers to calls', () => {
     await ask(conversation, 'call risk', 't1');
     const { waiting } = await inState(conversation, 't1', 'waiting');
     expect(waiting?.for).toBe('approval');
-    expect(await fixture.client.answer(conversation, 't1', { [waiting?.calls[0]?.id ?? '']: answer })).toBe('going_on');
+    expect(await fixture.client.answer(conversation, 't1', { [waiting?.calls[0]?.id ?? '']: answer })).toBe('answered');
     expect((await inState(conversation, 't1', 'completed')).answer?.content).toMatch(heard);
   });
 
@@ -161,9 +161,9 @@ describe('answers to calls', () => {
     const bring = (answers: Record<string, CallAnswer>) => fixture.client.answer('a-mixed', 't1', answers);
     const both = bring({ [risk]: { approved: true }, [asked]: { content: 'blue' } });
     await expect(both).rejects.toMatchObject({ code: 'conflict', field: `answers.${asked}` });
-    expect(await bring({ [risk]: { approved: true } })).toBe('going_on');
+    expect(await bring({ [risk]: { approved: true } })).toBe('answered');
     await expect.poll(async () => (await inState('a-mixed', 't1', 'waiting')).waiting?.for).toBe('tools');
-    expect(await bring({ [risk]: { approved: true }, [asked]: { content: 'blue' } })).toBe('going_on');
+    expect(await bring({ [risk]: { approved: true }, [asked]: { content: 'blue' } })).toBe('answered');
     expect((await inState('a-mixed', 't1', 'completed')).answer?.content).toBe('risked | blue');
   });
 
@@ -177,7 +177,7 @@ describe('answers to calls', () => {
     const call = waiting?.calls[0]?.id ?? '';
     const refused = fixture.client.answer(conversation, 't1', { [call]: wrong });
     await expect(refused).rejects.toMatchObject({ code: 'invalid_input', field: `answers.${call}` });
-    expect(await fixture.client.answer(conversation, 't1', { [call]: right })).toBe('going_on');
+    expect(await fixture.client.answer(conversation, 't1', { [call]: right })).toBe('answered');
     expect((await inState(conversation, 't1', 'completed')).answer?.content).toBe(heard);
   });
 
@@ -231,7 +231,7 @@ describe('openTurns', () => {
     const [first, ...others] = turns;
     const answers = (first?.waiting?.calls ?? []).map(({ id }) => [id, { content: 'told' }] as const);
     for (const { turn } of others) expect(await client.cancel('o-lost', turn)).toBe('canceled');
-    expect(await client.answer('o-lost', first?.turn ?? '', Object.fromEntries(answers))).toBe('going_on');
+    expect(await client.answer('o-lost', first?.turn ?? '', Object.fromEntries(answers))).toBe('answered');
     expect(await inState('o-lost', 'asks', 'completed')).toMatchObject({ answer: { content: 'told' } });
     expect(await client.openTurns('o-lost')).toEqual({ turns: [], mailbox: 0, scheduled: 0 });
   });

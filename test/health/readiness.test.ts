@@ -1,12 +1,12 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { TurnfoldError } from '../../src/domain/errors.ts';
+import { EventLoopMonitor } from '../../src/health/event-loop-monitor.ts';
 import { findOk, findWarning, worstState } from '../../src/health/finding.ts';
-import { createHealthPages } from '../../src/health/health-pages.ts';
-import { LoopWatch } from '../../src/health/loop-watch.ts';
 import { type Check, createReadiness } from '../../src/health/readiness.ts';
+import { createHealthPages } from '../../src/health/worker-pages.ts';
 
-function checkOf(name: string, look: Check['look']): Check {
-  return { name, look, remedy: `mend ${name}` };
+function checkOf(name: string, look: Check['run']): Check {
+  return { name, run: look, remedy: `mend ${name}` };
 }
 
 test('all checks are told of, in their order, whatever becomes of each', async () => {
@@ -58,7 +58,7 @@ test('a warning is no reason to be taken out', async () => {
 });
 
 test('a loop that was held is remembered once it is free again', async () => {
-  const loop = new LoopWatch();
+  const loop = new EventLoopMonitor();
   onTestFinished(() => loop.stop());
   const until = performance.now() + 700;
   while (performance.now() < until);

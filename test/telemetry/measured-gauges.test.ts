@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { WorkerEvent } from '../../src/domain/events.ts';
-import type { JobCount, ShardFigures } from '../../src/telemetry/measures.ts';
+import type { JobCount, ShardFigures } from '../../src/telemetry/measured-gauges.ts';
 import { GAUGES } from '../../src/telemetry/metric-catalogue.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 import { listSeries, parseExposition } from './exposition.ts';

@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { REASONS } from '../../src/domain/compaction/thresholds.ts';
 import type { WorkerEvent } from '../../src/domain/events.ts';
+import { findTrigger } from '../../src/telemetry/event-metrics.ts';
 import { METRICS, type MetricSpec } from '../../src/telemetry/metric-catalogue.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
-import { findTrigger } from '../../src/telemetry/pass-trigger.ts';
 import { listSeries, parseExposition } from './exposition.ts';
 import { samples, scope } from './sample-events.ts';
 

@@ -1,14 +1,14 @@
-import type { BroughtAnswer, ResumeRequest, ResumeResult } from '../../domain/ports/brought-answers.ts';
+import type { AnswerRequest, AnswerResult, StoredAnswer } from '../../domain/ports/turn-answers.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
 
 type Reply =
-  | ['fulfilled', number]
-  | ['partial' | 'not_found' | 'gone']
+  | ['answered', number]
+  | ['still_waiting' | 'not_found' | 'gone']
   | ['not_waiting', string]
-  | ['other_kind', string, BroughtAnswer['for']];
+  | ['other_kind', string, StoredAnswer['for']];
 
-export function resumeTurn(keyspace: Keyspace): ScriptDefinition<ResumeRequest, ResumeResult> {
+export function resumeTurn(keyspace: Keyspace): ScriptDefinition<AnswerRequest, AnswerResult> {
   return {
     file: 'resume-turn',
     keys: ({ conversation }) => keyspace.conversation(conversation),
@@ -25,7 +25,7 @@ export function resumeTurn(keyspace: Keyspace): ScriptDefinition<ResumeRequest, 
     decode: (reply, { wake }) => {
       const answer = reply as Reply;
       switch (answer[0]) {
-        case 'fulfilled':
+        case 'answered':
           return { status: answer[0], ...(answer[1] === 1 && { wake }) };
         case 'not_waiting':
           return { status: answer[0], call: answer[1] };

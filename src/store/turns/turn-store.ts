@@ -35,7 +35,7 @@ export function openTurnStore(redis: Redis, keyspace: Keyspace): TurnStore & Tur
   const cancel = bindScript(redis, cancelTurnScript(keyspace));
   return {
     accept,
-    resume,
+    answerTurn: resume,
     heartbeat: heartbeat,
     startAlone: bindScript(redis, startAlone(keyspace)),
     release: (lease, wake) => release({ lease, wake }),

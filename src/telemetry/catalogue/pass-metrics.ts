@@ -1,7 +1,7 @@
 import { REASONS } from '../../domain/compaction/thresholds.ts';
-import { BACKOFF_CAUSES, PASS_FALLBACKS } from '../../domain/pass-events.ts';
+import { BACKOFF_CAUSES, PASS_FALLBACKS, SUMMARY_OUTCOMES } from '../../domain/pass-events.ts';
 import type { ApprovalRefusal } from '../../domain/proposal.ts';
-import { CALL_SECONDS, CONTEXT_TOKENS, COUNTS, cross, type MetricSpec, ONE } from './metric-spec.ts';
+import { CALL_SECONDS, CONTEXT_TOKENS, COUNTS, cross, type MetricSpec, ONE, SUMMARY_TOKENS } from './metric-spec.ts';
 
 const MADE = ['trim', 'summarize', 'evict'] as const;
 const TRIGGERS = ['none', ...REASONS] as const;
@@ -139,5 +139,83 @@ export const PASS_METRICS = {
     help: 'Versions whose form was refused, by our own check before the commit or by the provider (then rolled back).',
     labels: ['by'],
     start: cross({ by: ['check', 'provider'] }),
+  },
+} as const satisfies Record<string, MetricSpec>;
+
+/** Are summaries written, by whom, and how much smaller are they? What they cost is with the models. */
+export const SUMMARY_METRICS = {
+  summarizationJobs: {
+    type: 'counter',
+    name: 'turnfold_summarization_jobs_total',
+    help: 'Ended summarization jobs, by outcome (known: the summary was there already).',
+    labels: ['outcome'],
+    start: cross({ outcome: SUMMARY_OUTCOMES }),
+  },
+  summarizationDuration: {
+    type: 'histogram',
+    name: 'turnfold_summarization_job_duration_seconds',
+    help: 'Time that the last run of a summarization job took.',
+    labels: ['outcome'],
+    buckets: CALL_SECONDS,
+    start: cross({ outcome: SUMMARY_OUTCOMES }),
+  },
+  summariesWritten: {
+    type: 'counter',
+    name: 'turnfold_summaries_written_total',
+    help: 'Summaries written, by who wrote them: the first of the chain that takes such a sequence or, where that failed or was refused, a fallback.',
+    labels: ['summarizer', 'choice'],
+  },
+  summarySourceTokens: {
+    type: 'histogram',
+    name: 'turnfold_summarization_source_tokens',
+    help: 'Size of the sequences that written summaries stand for.',
+    labels: [],
+    buckets: CONTEXT_TOKENS,
+    start: ONE,
+  },
+  summaryTokens: {
+    type: 'histogram',
+    name: 'turnfold_summarization_result_tokens',
+    help: 'Size of the summaries written.',
+    labels: [],
+    buckets: SUMMARY_TOKENS,
+    start: ONE,
+  },
+} as const satisfies Record<string, MetricSpec>;
+
+/** What would another policy make of the same passes? There only while one is measured. */
+export const SHADOW_METRICS = {
+  shadowPasses: {
+    type: 'counter',
+    name: 'turnfold_shadow_passes_total',
+    help: 'Passes at which a shadow policy was measured, as each of the two ended or would have (error: it could not be).',
+    labels: ['policy', 'strategy', 'outcome'],
+  },
+  shadowTokensBefore: {
+    type: 'histogram',
+    name: 'turnfold_shadow_before_tokens',
+    help: 'Size of the contexts that live and shadow policy were measured over.',
+    labels: ['policy'],
+    buckets: CONTEXT_TOKENS,
+  },
+  shadowTokensAfter: {
+    type: 'histogram',
+    name: 'turnfold_shadow_after_tokens',
+    help: 'Size of the contexts that the policies left, or would have; as before where there is no version.',
+    labels: ['policy'],
+    buckets: CONTEXT_TOKENS,
+  },
+  shadowSummaries: {
+    type: 'histogram',
+    name: 'turnfold_shadow_summaries',
+    help: 'Summaries in the contexts that the policies left, or would have.',
+    labels: ['policy'],
+    buckets: COUNTS,
+  },
+  shadowEvictedTokens: {
+    type: 'counter',
+    name: 'turnfold_shadow_evicted_tokens_total',
+    help: 'Tokens that the policies took out of contexts with nothing in their place, or would have.',
+    labels: ['policy'],
   },
 } as const satisfies Record<string, MetricSpec>;

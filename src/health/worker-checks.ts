@@ -1,16 +1,16 @@
 import { isTurnfoldError } from '../domain/errors.ts';
-import { type Finding, findOk, findWrong } from '../health/finding.ts';
-import type { LoopWatch } from '../health/loop-watch.ts';
-import type { Check } from '../health/readiness.ts';
 import type { QueueWorkers } from '../queue/queue-workers.ts';
 import type { OpenWakeQueue } from '../queue/wake-queue.ts';
 import type { ConnectedStore } from '../store/connect-store.ts';
+import type { EventLoopMonitor } from './event-loop-monitor.ts';
+import { type Finding, findOk, findWrong } from './finding.ts';
+import type { Check } from './readiness.ts';
 
 export interface CheckedParts {
   readonly checkServer: ConnectedStore['checkServer'];
   readonly wakes: Pick<OpenWakeQueue, 'readShardWaits'>;
   readonly workers: Pick<QueueWorkers, 'isRunning' | 'intakes'>;
-  readonly loop: Pick<LoopWatch, 'worstMs'>;
+  readonly loop: Pick<EventLoopMonitor, 'worstMs'>;
   /** how long work may wait for a worker that could take it */
   readonly stuckMs: number;
 }
@@ -23,12 +23,12 @@ export function listWorkerChecks({ checkServer, wakes, workers, loop, stuckMs }:
   return [
     {
       name: 'redis',
-      look: () => lookAtRedis(checkServer),
+      run: () => lookAtRedis(checkServer),
       remedy: 'Look at Redis and at the way to it; the worker goes on by itself when it is back.',
     },
     {
       name: 'queues',
-      look: () =>
+      run: () =>
         workers.isRunning()
           ? findOk('queues', 'its queue workers are running')
           : findWrong('queues', 'its queue workers are not running', 'Its log says why. Restart it.'),
@@ -36,12 +36,12 @@ export function listWorkerChecks({ checkServer, wakes, workers, loop, stuckMs }:
     },
     {
       name: 'intake',
-      look: () => lookAtIntake(wakes, workers, stuckMs),
+      run: () => lookAtIntake(wakes, workers, stuckMs),
       remedy: 'Look at Redis: how long work has waited cannot be read.',
     },
     {
       name: 'event loop',
-      look: () =>
+      run: () =>
         loop.worstMs < BLOCKED_MS
           ? findOk('event loop', `held for ${Math.round(loop.worstMs)} ms at most in the last ten seconds`)
           : findWrong(

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { examineQueues } from '../../src/health/database-checks.ts';
+import { examineNode } from '../../src/health/environment-checks.ts';
 import type { QueueReport } from '../../src/queue/queue-reports.ts';
-import { examineNode } from '../../src/runtime/doctor/machine.ts';
-import { examineQueues } from '../../src/runtime/doctor/queues.ts';
 
 test('a Node that is too old is wrong, and the one that is needed is named', () => {
   expect(examineNode(process.version.slice(1))).toMatchObject({ state: 'ok' });

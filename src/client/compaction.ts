@@ -1,12 +1,10 @@
 import type { ConversationRef } from '../domain/ids.ts';
 import { contextSize, NO_OVERHEAD } from '../domain/size.ts';
-import { noConversation } from './not-found.ts';
+import { beingCopied, checkDurability, noConversation } from './client-errors.ts';
 import type { ClientPorts } from './ports.ts';
-import { beingCopied } from './refusals.ts';
-import { checkHeld } from './unsure.ts';
 
 /** Nobody runs a backoff for appended messages: the compaction worker looks, unless the last look says that it need not. */
-export async function askForEvaluation(ports: ClientPorts, conversation: ConversationRef): Promise<void> {
+export async function requestEvaluation(ports: ClientPorts, conversation: ConversationRef): Promise<void> {
   const state = await ports.contexts.readConversation(conversation);
   if (state === undefined) return;
   const { appendsBelowMessageTokens = 0 } = state.backoff;
@@ -34,6 +32,6 @@ export async function requestCompaction(
   if (result.status === 'forking') throw beingCopied(conversation, result);
   if (!('passId' in result)) throw noConversation(conversation);
   if (result.needsWake) await ports.wakes.wake('pass', conversation, wake, { askedIn: ports.currentTrace() });
-  checkHeld(result, { field: 'conversation', id: conversation.id });
+  checkDurability(result, { field: 'conversation', id: conversation.id });
   return result.passId;
 }

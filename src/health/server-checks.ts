@@ -1,9 +1,12 @@
-import type { Durability } from '../../domain/durability.ts';
-import { isAtLeast, LEAST_REDIS } from '../../domain/version-number.ts';
-import { type Finding, findOk, findWarning, findWrong } from '../../health/finding.ts';
-import type { Inspection } from '../../store/inspection/open-inspection.ts';
-import type { ServerFacts } from '../../store/inspection/server-facts.ts';
-import type { MasterAnswers } from '../../store/server-info.ts';
+import { stat, statfs } from 'node:fs/promises';
+import type { Durability } from '../domain/durability.ts';
+import type { RedisLocation } from '../domain/redis-tls.ts';
+import { isAtLeast, LEAST_REDIS } from '../domain/version-number.ts';
+import { type CertificateTerm, readCertificateTerms } from '../redis/certificate-terms.ts';
+import type { Inspection } from '../store/inspection/open-inspection.ts';
+import type { ServerFacts } from '../store/inspection/server-facts.ts';
+import type { MasterAnswers } from '../store/server-info.ts';
+import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
 
 /** What has to be right about every Redis that takes our writes. */
 export async function examineServers(
@@ -81,13 +84,13 @@ const FULL = 0.95;
 
 function examineMemory({ usedBytes, limitBytes }: ServerFacts): Finding {
   const name = 'memory';
-  const used = tellBytes(usedBytes);
+  const used = formatBytes(usedBytes);
   if (limitBytes === 0) {
     const remedy = 'Set maxmemory below what its machine has: then writes are refused before the system kills it.';
     return findWarning(name, `${used} used, without a limit`, remedy);
   }
   const share = usedBytes / limitBytes;
-  const what = `${used} of ${tellBytes(limitBytes)} used (${Math.round(share * 100)} %)`;
+  const what = `${used} of ${formatBytes(limitBytes)} used (${Math.round(share * 100)} %)`;
   const remedy = 'Raise maxmemory, or erase conversations that nobody needs.';
   if (share >= FULL) return findWrong(name, what, remedy);
   return share >= NEARLY_FULL ? findWarning(name, what, remedy) : findOk(name, what);
@@ -141,7 +144,61 @@ async function examineDisks(inspection: Inspection, durability: Durability | und
   );
 }
 
-export function tellBytes(bytes: number): string {
+function formatBytes(bytes: number): string {
   const mebibytes = bytes / 1_048_576;
   return mebibytes < 1_024 ? `${mebibytes.toFixed(1)} MiB` : `${(mebibytes / 1_024).toFixed(1)} GiB`;
 }
+
+/** A rewrite writes a second file beside the first, and the first goes on growing. */
+const REWRITE_FACTOR = 3;
+const LEAST_BYTES = 1_073_741_824;
+
+/** Room for the append-only files that lie on this very machine; nobody tells it of another one. */
+export async function examineDisk(servers: readonly ServerFacts[]): Promise<Finding[]> {
+  return await Promise.all(
+    servers.filter(({ appendOnly }) => appendOnly.isOn).map(({ appendOnly }) => examineFolder(appendOnly)),
+  );
+}
+
+async function examineFolder({ folder, bytes }: { folder: string | undefined; bytes: number }): Promise<Finding> {
+  const name = 'disk';
+  const freeBytes = folder === undefined ? undefined : await readFreeBytes(folder);
+  if (freeBytes === undefined)
+    return findOk(name, `${formatBytes(bytes)} written; what is free cannot be seen from here`);
+  const what = `${formatBytes(bytes)} written, ${formatBytes(freeBytes)} free`;
+  if (freeBytes >= Math.max(LEAST_BYTES, REWRITE_FACTOR * bytes)) return findOk(name, what);
+  const remedy = 'Make room: a rewrite of the file needs its size once more, and Redis refuses writes on a full disk.';
+  return findWarning(name, what, remedy);
+}
+
+async function readFreeBytes(folder: string): Promise<number | undefined> {
+  try {
+    await stat(folder); // the path is the server's; it is ours only where it is there
+    const { bavail, bsize } = await statfs(folder);
+    return bavail * bsize;
+  } catch {
+    return undefined;
+  }
+}
+
+const DAY_MS = 86_400_000;
+/** Connections that stand go on past the end; nobody notices before each worker that starts, or a failover, is refused. */
+const NOTICE_DAYS = 14;
+
+/** Until when TLS to Redis goes on, of those that the address names. */
+export async function examineCertificates(location: RedisLocation, now = Date.now()): Promise<Finding[]> {
+  const terms = await readCertificateTerms(location);
+  return terms.map((term) => examineTerm(term, now));
+}
+
+function examineTerm({ whose, until }: CertificateTerm, now: number): Finding {
+  const name = 'certificate';
+  const days = Math.floor((until.getTime() - now) / DAY_MS);
+  const what = `${whose}: until ${until.toISOString().slice(0, 10)}`;
+  const remedy = whose === 'ours' ? RENEW_OURS : 'Renew it there. Workers need nothing.';
+  if (until.getTime() <= now) return findWrong(name, `${what}: it has expired`, remedy);
+  if (days >= NOTICE_DAYS) return findOk(name, what);
+  return findWarning(name, `${what}: ${days === 1 ? '1 day is left' : `${days} days are left`}`, remedy);
+}
+
+const RENEW_OURS = 'Renew it (REDIS_CERT_FILE, REDIS_KEY_FILE) and restart the workers: they read it at their start.';

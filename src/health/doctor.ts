@@ -1,20 +1,16 @@
-import { checkSettings } from '../../config/check-settings.ts';
-import type { SettingSource } from '../../config/read-setting.ts';
-import { type Config, DEFAULT_REDIS_URL, readConfig, readProviderSettings } from '../../config.ts';
-import { isTurnfoldError, type TurnfoldError } from '../../domain/errors.ts';
-import type { RedisLocation } from '../../domain/redis-tls.ts';
-import { describeThrown } from '../../domain/thrown.ts';
-import { type Finding, findOk, findWarning, findWrong } from '../../health/finding.ts';
-import { openWakeQueue } from '../../queue/wake-queue.ts';
-import { findRefusal } from '../../redis/refusal.ts';
-import { type Inspection, openInspection } from '../../store/inspection/open-inspection.ts';
-import { examineCertificates } from './certificates.ts';
-import { examineDatabase } from './database.ts';
-import { examineDisk } from './disk.ts';
-import { examineMachine } from './machine.ts';
-import { examineProviders } from './providers.ts';
-import { examineQueues } from './queues.ts';
-import { examineServers } from './server.ts';
+import { checkSettings } from '../config/check-settings.ts';
+import type { SettingSource } from '../config/read-setting.ts';
+import { type Config, DEFAULT_REDIS_URL, readConfig, readProviderSettings } from '../config.ts';
+import { isTurnfoldError, type TurnfoldError } from '../domain/errors.ts';
+import type { RedisLocation } from '../domain/redis-tls.ts';
+import { describeThrown } from '../domain/thrown.ts';
+import { openWakeQueue } from '../queue/wake-queue.ts';
+import { findRefusal } from '../redis/refusal.ts';
+import { type Inspection, openInspection } from '../store/inspection/open-inspection.ts';
+import { examineDatabase, examineQueues } from './database-checks.ts';
+import { examineMachine, examineProviders } from './environment-checks.ts';
+import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
+import { examineCertificates, examineDisk, examineServers } from './server-checks.ts';
 
 export interface DoctorOptions {
   readonly source: SettingSource;
@@ -27,7 +23,7 @@ export interface DoctorOptions {
 }
 
 /** Looks at all that turnfold stands on, and writes nothing. Never throws for what it finds. */
-export async function examine({ source, redisUrl, asksProviders, explain }: DoctorOptions): Promise<Finding[]> {
+export async function runDoctorChecks({ source, redisUrl, asksProviders, explain }: DoctorOptions): Promise<Finding[]> {
   const isTold = redisUrl !== undefined;
   const env = isTold ? { ...source.env, REDIS_URL: redisUrl, REDIS_URL_FILE: undefined } : source.env;
   const settings = examineSettings({ ...source, env }, isTold ? '--redis' : 'REDIS_URL');

@@ -1,7 +1,7 @@
 import type { TextDelta } from '../domain/ports/text-deltas.ts';
 
 /** What a listener is told of a turn's text. A turn has a text for each of its model steps; the last one's is the answer. */
-export type HeardPart =
+export type TextProgress =
   | {
       readonly type: 'text';
       /** the model step whose text this is, from 1 */
@@ -31,20 +31,20 @@ const MOST_CHARACTERS = 1_048_576;
  * Puts the deltas of one turn together. Deltas come in the order in which their owner told them; those of an owner that lost
  * the turn and does not know it yet are passed over.
  */
-export class HeardText {
+export class TextAssembler {
   readonly #turn: string;
   #epoch = 0;
   #step = 0;
   /** of the step's text, heard or known to be lost */
   #offset = 0;
-  #parts: HeardPart[] = [];
+  #parts: TextProgress[] = [];
   #characters = 0;
 
   constructor(turn: string) {
     this.#turn = turn;
   }
 
-  hear({ turn, epoch, step, offset, piece }: TextDelta): void {
+  add({ turn, epoch, step, offset, piece }: TextDelta): void {
     const isOld = epoch < this.#epoch || (epoch === this.#epoch && step < this.#step);
     // What is dropped here shows as a gap before the next that is not.
     if (turn !== this.#turn || isOld || this.#characters >= MOST_CHARACTERS) return;
@@ -59,7 +59,7 @@ export class HeardText {
   }
 
   /** What was heard since the last call. */
-  take(): HeardPart[] {
+  take(): TextProgress[] {
     const parts = this.#parts;
     this.#parts = [];
     this.#characters = 0;

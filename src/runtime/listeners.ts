@@ -4,7 +4,7 @@ import type { Tracing } from '../domain/ports/tracing.ts';
 import { combineContentListeners, combineListeners } from '../telemetry/listeners.ts';
 import { createTraces } from '../telemetry/traces.ts';
 
-export interface ListeningOptions {
+export interface ListenerOptions {
   /** told what the workers do */
   readonly onEvent?: EventListener;
   /** told what was said to models and tools, and by them. Nobody is, unless given: contents are in no event */
@@ -16,14 +16,14 @@ export interface ListeningOptions {
 }
 
 /** Whom the workers of a process tell. */
-export interface Listening {
+export interface Listeners {
   readonly onEvent: EventListener;
   readonly onContent: ContentListener | undefined;
   readonly tracing: Tracing;
 }
 
 /** Spans hear of events as everybody does who listens: what they began they also end. */
-export function openListening(options: ListeningOptions): Listening {
+export function createListeners(options: ListenerOptions): Listeners {
   const { tracing, listener, contentListener } = createTraces(options);
   const onEvent = combineListeners(listener, options.onEvent ?? (() => undefined));
   const asked = [options.onContent, options.tracesContent === true ? contentListener : undefined];

@@ -1,4 +1,4 @@
-export interface MeasureSource<Value> {
+export interface MeasurementOptions<Value> {
   readonly measure: () => Promise<Value>;
   readonly deadlineMs: number;
   /** the measure threw, or its deadline passed */
@@ -6,13 +6,13 @@ export interface MeasureSource<Value> {
 }
 
 /** Measures, or answers undefined where that failed. Never rejects. */
-export type Reading<Value> = () => Promise<Value | undefined>;
+export type SharedMeasurement<Value> = () => Promise<Value | undefined>;
 
 /**
  * One measure for everyone who asks while it runs: the gauges that show parts of it, and scrapes that overlap. A measure
  * that hangs (a client that waits for its Redis) is not begun again until it has ended: else every scrape would add one.
  */
-export function createReading<Value>(source: MeasureSource<Value>): Reading<Value> {
+export function shareMeasurement<Value>(source: MeasurementOptions<Value>): SharedMeasurement<Value> {
   let running: Promise<Value | undefined> | undefined;
   const clear = (): void => {
     running = undefined;
@@ -28,7 +28,7 @@ export function createReading<Value>(source: MeasureSource<Value>): Reading<Valu
   };
 }
 
-async function waitFor<Value>(measured: Promise<Value>, source: MeasureSource<Value>): Promise<Value | undefined> {
+async function waitFor<Value>(measured: Promise<Value>, source: MeasurementOptions<Value>): Promise<Value | undefined> {
   const { deadlineMs, onFailure } = source;
   const { promise: passed, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`took more than ${deadlineMs} ms`)), deadlineMs);

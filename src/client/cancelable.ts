@@ -3,7 +3,7 @@
  * nothing may ever come: a loop that is left, or a node stream that is destroyed (it throws), would be followed for ever.
  * @param follow ends its waiting, and itself, once the signal aborts
  */
-export function followUntilLeft<Item>(
+export function cancelable<Item>(
   follow: (left: AbortSignal) => AsyncGenerator<Item, void, void>,
 ): AsyncGenerator<Item, void, void> {
   const leaving = new AbortController();

@@ -1,15 +1,15 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type HeardPart, HeardText } from '../../src/client/heard-text.ts';
+import { TextAssembler, type TextProgress } from '../../src/client/text-assembler.ts';
 import type { TextDelta } from '../../src/domain/ports/text-deltas.ts';
 
 function delta(change: Partial<TextDelta>): TextDelta {
   return { turn: 't1', step: 1, epoch: 1, offset: 0, piece: 'x', ...change };
 }
 
-function partsOf(...deltas: readonly Partial<TextDelta>[]): HeardPart[] {
-  const heard = new HeardText('t1');
-  for (const change of deltas) heard.hear(delta(change));
+function partsOf(...deltas: readonly Partial<TextDelta>[]): TextProgress[] {
+  const heard = new TextAssembler('t1');
+  for (const change of deltas) heard.add(delta(change));
   return heard.take();
 }
 
@@ -71,13 +71,13 @@ describe('what is heard of a text', () => {
   });
 
   test('is bounded while nobody takes it; the gap shows once somebody does', () => {
-    const heard = new HeardText('t1');
+    const heard = new TextAssembler('t1');
     const piece = 'x'.repeat(300_000);
-    for (let count = 0; count < 20; count += 1) heard.hear(delta({ offset: count * piece.length, piece }));
+    for (let count = 0; count < 20; count += 1) heard.add(delta({ offset: count * piece.length, piece }));
     const [first, ...others] = heard.take();
     expect(others).toEqual([]);
     expect(first?.type === 'text' && first.piece.length).toBe(4 * piece.length);
-    heard.hear(delta({ offset: 20 * piece.length, piece: 'end' }));
+    heard.add(delta({ offset: 20 * piece.length, piece: 'end' }));
     expect(heard.take()).toEqual([
       { type: 'lost', step: 1 },
       { type: 'text', step: 1, piece: 'end' },
@@ -114,7 +114,7 @@ const told = fc
   });
 
 /** What a listener shows of a step: its text since it last began, and whether it knows that something is missing. */
-function show(parts: readonly HeardPart[]): Map<number, { text: string; hasGaps: boolean }> {
+function show(parts: readonly TextProgress[]): Map<number, { text: string; hasGaps: boolean }> {
   const shown = new Map<number, { text: string; hasGaps: boolean }>();
   for (const part of parts) {
     const { text = '', hasGaps = false } = part.type === 'restart' ? {} : (shown.get(part.step) ?? {});
@@ -129,11 +129,11 @@ function show(parts: readonly HeardPart[]): Map<number, { text: string; hasGaps:
 test('whatever is lost, a listener shows the beginning of a step’s newest text that it heard, or knows of the gap', () => {
   fc.assert(
     fc.property(told, ({ deltas, isLost, taken }) => {
-      const heard = new HeardText('t1');
-      const parts: HeardPart[] = [];
+      const heard = new TextAssembler('t1');
+      const parts: TextProgress[] = [];
       const arrived = deltas.filter((_, index) => !isLost[index]);
       for (const [index, one] of arrived.entries()) {
-        heard.hear(one);
+        heard.add(one);
         if (taken.includes(index)) parts.push(...heard.take());
       }
       parts.push(...heard.take());

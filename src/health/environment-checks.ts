@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import type { Config, ProviderSettings } from '../../config.ts';
-import { isAtLeast } from '../../domain/version-number.ts';
-import { type Finding, findOk, findWarning, findWrong } from '../../health/finding.ts';
+import type { Config, ProviderSettings } from '../config.ts';
+import { isAtLeast } from '../domain/version-number.ts';
+import { type ProbeOutcome, probeProvider } from '../models/probe-provider.ts';
+import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
 
 /** What can be said of this machine without a Redis. */
 export async function examineMachine(config: Config, providers: ProviderSettings): Promise<Finding[]> {
@@ -19,7 +20,7 @@ export function examineNode(version: string): Finding {
 }
 
 function readLeastNode(): string {
-  const manifest = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
+  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
   const { engines } = JSON.parse(manifest) as { readonly engines: { readonly node: string } };
   return engines.node.replace(/^>=/, '');
 }
@@ -62,4 +63,33 @@ function examineKeys(providers: ProviderSettings): Finding {
     ({ keyVariable, apiKey }) => `${keyVariable} ${apiKey === undefined ? 'is not set' : 'is set'}`,
   );
   return findOk('provider keys', told.join(', '));
+}
+
+/** Asks every provider that has a key. */
+export async function examineProviders(providers: ProviderSettings): Promise<Finding[]> {
+  const findings = await Promise.all(
+    (['anthropic', 'openai'] as const).map(async (maker) => {
+      const { apiKey, baseUrl, keyVariable } = providers[maker];
+      if (apiKey === undefined) return [];
+      return [judge(maker, keyVariable, await probeProvider({ maker, apiKey, baseUrl }))];
+    }),
+  );
+  return findings.flat();
+}
+
+function judge(maker: string, keyVariable: string, outcome: ProbeOutcome): Finding {
+  if (outcome.kind === 'answered') return findOk(maker, 'it answers, and takes the key');
+  const address = keyVariable.replace('API_KEY', 'BASE_URL');
+  if (outcome.kind === 'unreachable') {
+    return findWrong(maker, 'it does not answer', `Look at the network, a proxy, and ${address}.`);
+  }
+  const { status } = outcome;
+  if (status === 401 || status === 403) {
+    return findWrong(maker, `it refuses the key (${status})`, `Correct ${keyVariable}, or its file.`);
+  }
+  if (status === 404) {
+    const remedy = `Nothing where ${address} is a compatible server that lists no models; else correct it.`;
+    return findWarning(maker, 'it answers, and lists no models (404)', remedy);
+  }
+  return findWarning(maker, `it answers with ${status}`, 'Try again later; its status page may know more.');
 }

@@ -3,7 +3,7 @@ const TICK_MS = 250;
 const MEMORY_MS = 10_000;
 
 /** Remembers how late timers were: a blocked event loop answers nobody, and as soon as it answers it looks well again. */
-export class LoopWatch {
+export class EventLoopMonitor {
   #lates: { readonly at: number; readonly lateMs: number }[] = [];
   #expectedAt = performance.now() + TICK_MS;
   readonly #timer: NodeJS.Timeout;

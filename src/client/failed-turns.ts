@@ -5,10 +5,9 @@ import { parseInput } from '../domain/parse.ts';
 import type { FailedTurn } from '../domain/ports/turn-store.ts';
 import { TURN_LIMITS } from '../domain/turn.ts';
 import { writeContext } from '../domain/turn-context.ts';
+import { noTurn, notFailed } from './client-errors.ts';
 import { type ConversationName, readConversationName, readTurnId } from './input.ts';
-import { noTurn } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
-import { notFailed } from './refusals.ts';
 import { acceptTurn, type EnqueuedTurn, hashPayload } from './turns.ts';
 
 const redriveSchema = z.strictObject({

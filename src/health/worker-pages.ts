@@ -1,8 +1,7 @@
-import { type Finding, findWrong } from '../health/finding.ts';
-import { createHealthPages } from '../health/health-pages.ts';
-import { type Page, servePages, tell } from '../health/page-server.ts';
-import { type Check, createReadiness } from '../health/readiness.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { type Finding, findWrong, worstState } from './finding.ts';
+import { type Page, type PageContent, servePages, textPage } from './page-server.ts';
+import { type Check, createReadiness } from './readiness.ts';
 
 /** `/metrics`, `/health` and `/ready` of a worker process: there before Redis is, and until the last job is done. */
 export interface WorkerPages {
@@ -30,7 +29,7 @@ const NO_PAGES: WorkerPages = {
   close: async () => undefined,
 };
 
-const tellToWait: Page = () => tell(503, 'not started yet');
+const tellToWait: Page = () => textPage(503, 'not started yet');
 const tellStarting = async (): Promise<Finding[]> => [STARTING];
 const tellStopping = async (): Promise<Finding[]> => [STOPPING];
 
@@ -54,4 +53,23 @@ export async function openWorkerPages(
     },
     close: () => server.close(),
   };
+}
+
+/**
+ * `/health`: the process is alive, which is said by its answering at all. Whatever Redis does, another process would do no
+ * better, so nothing else counts. `/ready`: what it needs to take work, each with its state; 503 where one is wrong.
+ */
+export function createHealthPages(look: () => Promise<readonly Finding[]>): Readonly<Record<string, Page>> {
+  return {
+    '/health': () => toJson(200, { status: 'ok' }),
+    '/ready': async () => {
+      const checks = await look();
+      const isReady = worstState(checks) !== 'wrong';
+      return toJson(isReady ? 200 : 503, { status: isReady ? 'ready' : 'not_ready', checks });
+    },
+  };
+}
+
+function toJson(status: number, value: unknown): PageContent {
+  return { status, contentType: 'application/json; charset=utf-8', body: `${JSON.stringify(value)}\n` };
 }

@@ -4,7 +4,7 @@ import { openWakeQueue } from '../queue/wake-queue.ts';
 import { openInspection } from '../store/inspection/open-inspection.ts';
 
 /** Whose work a Redis holds already. */
-export interface OthersAtWork {
+export interface ActiveWork {
   /** workers that are connected and take turns; 0 where the server does not list its clients */
   readonly turnWorkers: number;
   /** of conversations that a worker has to look at, one for each agent */
@@ -12,7 +12,7 @@ export interface OthersAtWork {
 }
 
 /** Looks before workers take anything from it; writes nothing. @throws invalid_config, redis_unavailable */
-export async function findOthersAtWork(location: RedisLocation, queueShards: number): Promise<OthersAtWork> {
+export async function findActiveWork(location: RedisLocation, queueShards: number): Promise<ActiveWork> {
   const inspection = await openInspection(location);
   const wakes = openWakeQueue({ ...location, shards: queueShards, onError: () => undefined, failsFast: true });
   try {

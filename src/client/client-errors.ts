@@ -1,0 +1,100 @@
+import type { Shortfall, Told } from '../domain/durability.ts';
+import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
+import type { ConversationRef } from '../domain/ids.ts';
+import type { Forking } from '../domain/ports/version-store.ts';
+import { isRefusal } from '../domain/redis-refusal.ts';
+import type { TurnState } from '../domain/turn.ts';
+
+/** What makes the same call again the same. */
+export interface RepeatableCall {
+  readonly field: 'turn' | 'operation' | 'conversation';
+  readonly id: string;
+  /** what else it has to name, where the caller may have looked it up for this call */
+  readonly others?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Lets pass what is held as was asked for. Called once the wakes are added: what is written goes on, sure or unsure.
+ * @throws accepted_unsure
+ */
+export function checkDurability({ shortfall }: Told<unknown>, { field, id, others }: RepeatableCall): void {
+  if (shortfall === undefined) return;
+  throw new TurnfoldError(
+    'accepted_unsure',
+    `${field}: ${id}: what was asked for is written, but ${explain(shortfall)} in time. The same call again, with this ` +
+      `${field} where it named none, is safe, and answers once it is held.`,
+    { field, details: { ...others, [field]: id, ...shortfall } },
+  );
+}
+
+/**
+ * Runs a write whose id the caller may not know. Where Redis goes away nobody knows whether it wrote, and the caller may find out
+ * by the same call under that id: the error names it.
+ */
+export async function nameRepeatable<T>({ field, id, others }: RepeatableCall, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    if (!isTurnfoldError(error, 'redis_unavailable') || isRefusal(error)) throw error;
+    const again = `Whether it wrote ${field} ${id} is not known. The same call with this ${field} is safe`;
+    throw new TurnfoldError('redis_unavailable', `${error.message}. ${again}`, {
+      details: { ...others, [field]: id },
+      cause: error.cause ?? error,
+    });
+  }
+}
+
+function explain({ wanted, reached }: Shortfall): string {
+  if (reached === undefined) return 'nobody could say who holds it';
+  const replicas = `${reached.replicas} of ${wanted.replicas} replicas hold it`;
+  return wanted.fsynced === undefined || reached.fsynced === undefined || reached.fsynced >= wanted.fsynced
+    ? replicas
+    : `${replicas}, and the master's disk does not`;
+}
+
+export function noConversation({ id }: ConversationRef): TurnfoldError {
+  return new TurnfoldError('not_found', `conversation: no conversation ${id}`, { field: 'conversation' });
+}
+
+export function noTurn({ id }: ConversationRef, turn: string): TurnfoldError {
+  return new TurnfoldError('not_found', `turn: no turn ${turn} in ${id}`, { field: 'turn' });
+}
+
+export function noVersion({ id }: ConversationRef, version: number, field = 'version'): TurnfoldError {
+  return new TurnfoldError('not_found', `${field}: no version ${version} of ${id}`, { field });
+}
+
+/** Whether to wait or to do something about it depends on whether anybody is still copying. */
+export function beingCopied(
+  { id }: ConversationRef,
+  { isAbandoned }: Pick<Forking, 'isAbandoned'>,
+  field = 'conversation',
+): TurnfoldError {
+  if (!isAbandoned) {
+    const why = 'is being copied: it can be used once that is done';
+    return new TurnfoldError('conversation_forking', `${field}: ${id} ${why}`, { field });
+  }
+  const remedy = 'fork again (the same operation goes on where it stopped, another begins anew), or erase it';
+  return new TurnfoldError('fork_abandoned', `${field}: whoever copied ${id} has stopped before the end; ${remedy}`, {
+    field,
+  });
+}
+
+export function versionGone({ id }: ConversationRef, version: number, field = 'version'): TurnfoldError {
+  return new TurnfoldError('version_gone', `${field}: version ${version} of ${id} is no longer kept`, { field });
+}
+
+export function notFailed(turn: string, state: TurnState): TurnfoldError {
+  return new TurnfoldError('turn_not_failed', `turn: ${turn} is ${state}; only a failed turn is re-driven`, {
+    field: 'turn',
+    details: { state },
+  });
+}
+
+/** A conversation is one agent's history: another one's turns would run under one policy and be compacted under another. */
+export function agentConflict({ id }: ConversationRef, agent: string): TurnfoldError {
+  return new TurnfoldError('agent_conflict', `agent: ${id} is a conversation of ${agent}`, {
+    field: 'agent',
+    details: { agent },
+  });
+}
