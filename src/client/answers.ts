@@ -5,12 +5,13 @@ import { type CallAnswer, type ConversationName, readAnswers, readConversationNa
 import type { ClientPorts } from './ports.ts';
 
 /**
- * Brings what a waiting turn waits for: results of tools that run elsewhere, or approvals, by call id. All of them are taken,
- * or none: with `answers.<call>` as field, one that the turn does not wait for is a conflict, one of the other kind than it waits
- * for invalid input.
- * @returns `going_on` once nothing more of these calls' wait is awaited; brought again they change nothing and say `going_on`,
- * whatever the turn waits for by then, and after its end
- * @throws invalid_input, message_too_large, not_found, accepted_unsure, conflict
+ * Answers calls of a waiting turn: results of tools that run elsewhere, or approvals, by call id. All answers are
+ * stored, or none.
+ * @returns `answered` if no call of this wait is open any more, else `still_waiting`. The same answers sent again
+ * change nothing and return `answered`, also after the turn has settled.
+ * @throws invalid_input, with field `answers.<call>`, if an answer is of the wrong kind
+ * @throws conflict if the turn does not wait for a call
+ * @throws message_too_large, not_found, accepted_unsure
  */
 export async function answerTurn(
   ports: ClientPorts,

@@ -5,16 +5,17 @@ import type { Forking } from '../domain/ports/version-store.ts';
 import { isRefusal } from '../domain/redis-refusal.ts';
 import type { TurnState } from '../domain/turn.ts';
 
-/** What makes the same call again the same. */
+/** The id under which a call can be repeated safely. */
 export interface RepeatableCall {
   readonly field: 'turn' | 'operation' | 'conversation';
   readonly id: string;
-  /** what else it has to name, where the caller may have looked it up for this call */
+  /** Other ids that a repeated call must name. */
   readonly others?: Readonly<Record<string, string>>;
 }
 
 /**
- * Lets pass what is held as was asked for. Called once the wakes are added: what is written goes on, sure or unsure.
+ * Checks that a write reached the durability that the caller asked for. Call this after the wakes are added: the
+ * write goes on in both cases.
  * @throws accepted_unsure
  */
 export function checkDurability({ shortfall }: Told<unknown>, { field, id, others }: RepeatableCall): void {
@@ -28,8 +29,9 @@ export function checkDurability({ shortfall }: Told<unknown>, { field, id, other
 }
 
 /**
- * Runs a write whose id the caller may not know. Where Redis goes away nobody knows whether it wrote, and the caller may find out
- * by the same call under that id: the error names it.
+ * Runs a write and names its id in the error if Redis goes away. The caller cannot know whether Redis wrote, and can
+ * find out by the same call under that id.
+ * @throws redis_unavailable with the id in `details`
  */
 export async function nameRepeatable<T>({ field, id, others }: RepeatableCall, write: () => Promise<T>): Promise<T> {
   try {
@@ -64,7 +66,10 @@ export function noVersion({ id }: ConversationRef, version: number, field = 'ver
   return new TurnfoldError('not_found', `${field}: no version ${version} of ${id}`, { field });
 }
 
-/** Whether to wait or to do something about it depends on whether anybody is still copying. */
+/**
+ * Error for a conversation that is still being copied. `conversation_forking`: wait. `fork_abandoned`: the copy has
+ * stopped, so fork again or erase.
+ */
 export function beingCopied(
   { id }: ConversationRef,
   { isAbandoned }: Pick<Forking, 'isAbandoned'>,
@@ -91,7 +96,10 @@ export function notFailed(turn: string, state: TurnState): TurnfoldError {
   });
 }
 
-/** A conversation is one agent's history: another one's turns would run under one policy and be compacted under another. */
+/**
+ * Error for an agent that is not the conversation's. Another agent would run and compact the history under another
+ * policy.
+ */
 export function agentConflict({ id }: ConversationRef, agent: string): TurnfoldError {
   return new TurnfoldError('agent_conflict', `agent: ${id} is a conversation of ${agent}`, {
     field: 'agent',

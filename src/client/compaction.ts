@@ -3,7 +3,10 @@ import { contextSize, NO_OVERHEAD } from '../domain/size.ts';
 import { beingCopied, checkDurability, noConversation } from './client-errors.ts';
 import type { ClientPorts } from './ports.ts';
 
-/** Nobody runs a backoff for appended messages: the compaction worker looks, unless the last look says that it need not. */
+/**
+ * Requests an evaluation after an append. Skipped if the last evaluation stored a size that the context has not
+ * reached.
+ */
 export async function requestEvaluation(ports: ClientPorts, conversation: ConversationRef): Promise<void> {
   const state = await ports.contexts.readConversation(conversation);
   if (state === undefined) return;
@@ -13,9 +16,10 @@ export async function requestEvaluation(ports: ClientPorts, conversation: Conver
 }
 
 /**
- * Asks for a pass. `isManual` states the reason itself; otherwise the compaction worker looks whether a threshold is met.
- * @returns the pass's id
- * @throws not_found, conversation_forking, accepted_unsure: asked again, it joins the pass that it asked for, if that goes on
+ * Requests a pass. `isManual` adds the reason `manual`. Otherwise the compaction worker evaluates the thresholds. A
+ * repeated request joins the open pass.
+ * @returns the id of the pass
+ * @throws not_found, conversation_forking, fork_abandoned, accepted_unsure
  */
 export async function requestCompaction(
   ports: ClientPorts,

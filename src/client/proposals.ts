@@ -22,72 +22,72 @@ const editSchema = z
   .refine((text) => Buffer.byteLength(text) <= MAX_MESSAGE_BYTES, `expected at most ${MAX_MESSAGE_BYTES} bytes`);
 
 const decisionSchema = z.strictObject({
-  /** the same operation again changes nothing, and answers what became of it */
+  /** Id under which a repeated call changes nothing and returns the outcome. */
   operation: idSchema.optional(),
-  /** ms to wait until a worker has acted on it; 0: stored is enough */
+  /** How long to wait for a worker to act, in ms (0: return once the decision is stored). */
   waitMs: waitSchema.optional(),
 });
 
 export const approvalSchema = decisionSchema.extend({
-  /** other texts, by the ranges of the summaries whose they are: `{"5-9": "…"}` */
+  /** Replacement texts by range of the summary: `{"5-9": "…"}`. */
   edits: z.record(z.string(), editSchema).optional(),
 });
 
 export const rejectionSchema = decisionSchema.extend({
-  /** why, for people */ reason: z.string().min(1).max(2_000).optional(),
+  /** Reason, for people. */ reason: z.string().min(1).max(2_000).optional(),
 });
 
 export type ApprovalInput = z.input<typeof approvalSchema>;
 export type RejectionInput = z.input<typeof rejectionSchema>;
 
-/** What a pass under review would commit. Sizes in tokens, times in ms since epoch. */
+/** The version that a pass under review would commit. Sizes are tokens, times ms since epoch. */
 export interface ProposalView extends NamedConversation {
-  /** its id, by which it is approved or rejected */
+  /** Id of the proposal, for `approve` and `reject`. */
   readonly proposal: string;
-  /** those included that came while it waits */
+  /** Reasons of the pass, also those added while the proposal waits. */
   readonly reasons: readonly Reason[];
-  /** what the pass would do: summarize, evict, … */
+  /** Strategy of the pass: summarize, evict, … */
   readonly strategy: string;
-  /** the live version that it was made over, and the last seq that it covers */
+  /** Number of the live version that the proposal would replace. */
   readonly over: number;
-  /** the last seq that the proposal covers */
+  /** Last seq that the proposal covers. */
   readonly head: number;
-  /** size of the context now */
+  /** Tokens of the context now. */
   readonly tokensBefore: number;
-  /** size of the context under the proposal */
+  /** Tokens of the context under the proposal. */
   readonly tokensAfter: number;
-  /** messages that it would take out of the context */
+  /** Messages that the proposal would archive. */
   readonly archived: number;
-  /** why it is as it is, by code */
+  /** Codes that explain the result. */
   readonly explained: readonly string[];
-  /** what it would write */
+  /** Summaries in the proposal. */
   readonly summaries: readonly {
-    /** `from-to`: the seqs that the summary stands for */
+    /** Seqs that the summary stands for: `from-to`. */
     readonly range: string;
-    /** size of the summary */
+    /** Tokens of the summary. */
     readonly tokens: number;
-    /** who wrote it */
+    /** Model that wrote the summary. */
     readonly model: string;
-    /** the summary */
+    /** Text of the summary. */
     readonly text: string;
   }[];
-  /** what it would change in the context */
+  /** Changes of the context. */
   readonly changes: readonly VersionChange[];
-  /** ms since epoch, by the store's clock */
+  /** Time of the proposal, in ms since epoch by the clock of Redis. */
   readonly proposedAt: number;
-  /** ms since epoch, by the store's clock: undecided, it goes then */
+  /** Time at which an undecided proposal expires, in ms since epoch by the clock of Redis. */
   readonly expiresAt: number;
-  /** somebody has decided, and no worker has acted on it yet */
+  /** True if a decision is stored that no worker has carried out yet. */
   readonly isDecided: boolean;
 }
 
-/** What became of a decision so far. */
+/** Outcome of a decision so far. */
 export interface DecisionView {
-  /** sent again under this id, it changes nothing and answers anew */
+  /** Id under which the decision can be sent again to read its outcome. */
   readonly operation: string;
-  /** `pending`: stored; a compaction worker acts on it */
+  /** `pending`: stored, and a compaction worker will act on the decision. */
   readonly state: 'pending' | 'approved' | 'rejected';
-  /** the version that was approved, once it is the live one */
+  /** Number of the approved version, once it is live. */
   readonly version?: number;
 }
 
@@ -101,10 +101,11 @@ export async function readProposal(ports: ClientPorts, name: ConversationName): 
 }
 
 /**
- * Has the very texts of a proposal committed, or others in the places of some. A worker checks again what it checked then, over
- * what was appended since; where that fails the proposal waits on.
- * @throws invalid_input, not_found, gone, conversation_forking, proposal_stale where that proposal does not wait any more or no
- * longer fits, conversation_busy where a model thinks over the context, accepted_unsure
+ * Approves a proposal, with optional edits. A worker repeats all checks over the current log. If a check fails, the
+ * proposal keeps waiting.
+ * @throws invalid_input, not_found, gone, conversation_forking, accepted_unsure
+ * @throws proposal_stale if the proposal no longer waits or fits
+ * @throws conversation_busy if a model has an open thinking loop over the context
  */
 export async function approveProposal(
   ports: ClientPorts,
@@ -120,7 +121,10 @@ export async function approveProposal(
   return await decide(ports, conversation, { proposal, verdict: { kind: 'approve', edits }, ...options });
 }
 
-/** @throws invalid_input, not_found, gone, conversation_forking, accepted_unsure, proposal_stale where that proposal does not wait any more */
+/**
+ * @throws invalid_input, not_found, gone, conversation_forking, accepted_unsure
+ * @throws proposal_stale if the proposal no longer waits
+ */
 export async function rejectProposal(
   ports: ClientPorts,
   name: ConversationName,
@@ -169,7 +173,7 @@ async function describeProposal(
   };
 }
 
-/** Where the proposal is known, an edit of what it does not write is refused before anything is stored. */
+/** Rejects edits of unknown ranges before anything is stored, if the proposal is still readable. */
 function checkRanges({ proposal }: WaitingProposal, edited: readonly string[]): void {
   const ranges = Object.values(proposal.summaries).map(rangeName);
   const wrong = edited.find((range) => !ranges.includes(range));
@@ -215,7 +219,7 @@ async function decide(
   }
 }
 
-/** @throws what the approval was refused for; proposal_stale where something else came first */
+/** @throws proposal_stale if the pass ended another way, or the error of a refused approval */
 function conclude(operation: string, proposal: string, answer: DecisionAnswer): DecisionView {
   switch (answer.status) {
     case 'approved':

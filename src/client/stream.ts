@@ -7,31 +7,31 @@ import type { ClientPorts } from './ports.ts';
 import { TextAssembler, type TextProgress } from './text-assembler.ts';
 import { untilSettled, waitSchema } from './turns.ts';
 
-/** Parts of the text and waits, then the result. */
+/** Text progress and waits, then the result. */
 export type TurnProgress =
   | TextProgress
   | {
-      /** the turn waits; told once for each wait. Text follows once it goes on */
+      /** The turn waits. Sent once for each wait. Text follows when the turn continues. */
       readonly type: 'waiting';
-      /** what it waits for, and until when */
+      /** Awaited calls or event, with the deadline. */
       readonly waiting: Waiting;
     }
   | {
       readonly type: 'result';
-      /** the settled turn, or the turn as it stands when the time is up */
+      /** The settled turn, or its current state when the time is up. */
       readonly view: TurnView;
     };
 
 export interface StreamOptions {
-  /** ms; absent: until the turn is settled */
+  /** How long to follow the turn, in ms. Absent: until the turn settles. */
   readonly waitMs?: number;
-  /** ends the stream with its reason */
+  /** Ends the stream with its reason. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Follows a turn. Its result is read from Redis as `result` reads it: it is right, whatever was heard. Nothing is listened to
- * before the first call for a part, nor after the last.
+ * Follows a turn. The result is read from Redis as by `result`, so lost text does not affect it. The subscription
+ * begins with the first read and ends with the last.
  * @throws invalid_input, not_found, the signal's reason
  */
 export function streamTurn(
@@ -97,7 +97,7 @@ async function* listenOn(
       if (waiting !== undefined) {
         const told = waiting;
         waiting = undefined;
-        // The text before the wait comes first.
+        // Text from before the wait comes first.
         await listening.catchUp();
         yield* heard.take();
         yield { type: 'waiting', waiting: told };

@@ -33,30 +33,30 @@ import { type ConversationName, readConversationName, readTurnId } from './input
 import type { ClientPorts } from './ports.ts';
 
 const rollbackSchema = z.strictObject({
-  /** the same operation again changes nothing */
+  /** Id under which a repeated call changes nothing. */
   operation: idSchema.optional(),
-  /** the agent's hard limit in tokens: what is not below it is refused */
+  /** Hard limit of the agent in tokens. A larger result is refused. */
   hardTokens: z.number().positive().optional(),
 });
 
 export const restoreSchema = rollbackSchema.extend({
-  /** a kept version; 0 is the whole log */
+  /** Number of a kept version. 0 is the whole log. */
   version: z.number().int().min(0),
-  /** whether what came after that version stays, as it is, or goes */
+  /** `keep`: messages after that version stay. `drop`: they are archived, except for pins. */
   newer: z.enum(['keep', 'drop']),
 });
 
 export type RestoreInput = z.input<typeof restoreSchema>;
 export type RollbackInput = z.input<typeof rollbackSchema>;
 
-/** Another version or message may come in between; then it is worked out anew. */
+/** A concurrent commit or append makes the replacement stale. Then it is computed again. */
 const TRIES = 5;
 
-/** What a new version is made of, as it was read. */
+/** Snapshot that a replacement is computed from. */
 interface Readings {
   readonly conversation: ConversationRef;
   readonly state: ConversationState;
-  /** kept ones, oldest first */
+  /** Kept versions, oldest first. */
   readonly versions: readonly Version[];
   readonly live: Version;
 }
@@ -64,8 +64,8 @@ interface Readings {
 type Changes = Pick<RestoredParts, 'cause' | 'target' | 'newer' | 'explained'>;
 
 /**
- * Shows an old version again: its segments, then everything newer as it is, or archived but for pins. Ends a pass in
- * progress; the next soft one waits until the context has grown by 15 %. The log keeps all.
+ * Makes an old version live again: its segments, then newer messages, raw or archived except for pins. Ends a pass in
+ * progress. The next soft pass waits until the context has grown by 15 %. The log is unchanged.
  * @throws invalid_input, not_found, version_gone, over_hard_limit, conversation_busy, conversation_forking, conflict,
  * accepted_unsure
  */
@@ -87,10 +87,11 @@ export async function restoreConversation(
 }
 
 /**
- * The context as it was before a settled turn: the version that was live then, and all from the turn's first message on
- * archived but for pins, later turns too.
+ * Restores the version that was live before a settled turn, and archives everything from the turn's first message on,
+ * except pins. Later turns are archived too.
  * @throws invalid_input, not_found, turn_running, version_gone, over_hard_limit, conversation_busy,
- * conversation_forking, accepted_unsure, conflict where the turn never began
+ * conversation_forking, accepted_unsure
+ * @throws conflict if the turn never began
  */
 export async function rollBackTurn(
   ports: ClientPorts,

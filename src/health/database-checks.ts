@@ -6,11 +6,11 @@ import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
 
 export interface DatabaseTerms {
   readonly shards: number;
-  /** an entry that is overdue for so long is nobody's */
+  /** Age in ms at which an overdue entry counts as stuck. */
   readonly stuckMs: number;
 }
 
-/** What lies in the Redis, and how quickly it is got. */
+/** Checks settings, shards, scripts and latency of the database. */
 export async function examineDatabase(inspection: Inspection, terms: DatabaseTerms): Promise<Finding[]> {
   return [
     ...(await examineSettings(inspection, terms)),
@@ -43,7 +43,7 @@ function examineSchema(found: number, known: number): Finding {
   return findWrong(name, `${found}, and this program knows up to ${known}: workers refuse it`, 'Update turnfold here.');
 }
 
-/** Each sweep pushes out what is due, so that nothing is overdue for long while any worker runs. */
+/** A sweep moves due entries on, so nothing stays overdue for long while any worker runs. */
 function examineShards(measure: ShardMeasure, stuckMs: number): Finding[] {
   const { overdue, oldestOverdueMs, openPasses, oldestOpenPassMs, failedTurns, oldestIdleMs } = measure;
   const due = tellAge(overdue.turn + overdue.pass + overdue.scheduled, oldestOverdueMs);
@@ -75,7 +75,7 @@ function examineShards(measure: ShardMeasure, stuckMs: number): Finding[] {
 
 const NAMED_RECORDS = 3;
 
-/** Their conversations stand still until somebody repairs them. */
+/** A conversation with a corrupt record makes no progress until the record is repaired or dropped. */
 function examineQuarantined(records: readonly QuarantinedRecord[]): Finding {
   const name = 'corrupt records';
   if (records.length === 0) return findOk(name, 'none is set aside');
@@ -92,9 +92,9 @@ function tellAge(count: number, oldestMs: number): string {
 }
 
 const ASKED = 100;
-/** A turn makes some five calls a step, one after the other. */
+/** A turn makes about five Redis calls a step, in sequence. */
 const SLOW_MS = 20;
-/** A heartbeat is due every two seconds, and a lease ends after eight. */
+/** A heartbeat is due every two seconds, and a lease lapses after eight. */
 const TOO_SLOW_MS = 1_000;
 const SKEWED_MS = 1_000;
 
@@ -118,7 +118,7 @@ async function examineAnswers(inspection: Inspection): Promise<Finding[]> {
   ];
 }
 
-/** What the queues hold, and who takes it. */
+/** Checks that queues are not paused, drained in time, and have workers. */
 export function examineQueues(reports: readonly QueueReport[], stuckMs: number): Finding[] {
   const byQueue = Map.groupBy(reports, ({ queue }) => queue);
   return [...byQueue].flatMap(([queue, shards]) => [

@@ -14,20 +14,20 @@ import { examineCertificates, examineDisk, examineServers } from './server-check
 
 export interface DoctorOptions {
   readonly source: SettingSource;
-  /** over REDIS_URL */
+  /** Replaces REDIS_URL. */
   readonly redisUrl?: string | undefined;
-  /** ask the providers, too */
+  /** Also calls the providers. */
   readonly asksProviders: boolean;
-  /** an outage in words that say more, where there are any */
+  /** Adds a likely cause to an outage, if one can be found. */
   readonly explain: (error: unknown, location: RedisLocation) => Promise<unknown>;
 }
 
-/** Looks at all that turnfold stands on, and writes nothing. Never throws for what it finds. */
+/** Runs all checks of `turnfold doctor`. Writes nothing, and reports every failure as a finding. */
 export async function runDoctorChecks({ source, redisUrl, asksProviders, explain }: DoctorOptions): Promise<Finding[]> {
   const isTold = redisUrl !== undefined;
   const env = isTold ? { ...source.env, REDIS_URL: redisUrl, REDIS_URL_FILE: undefined } : source.env;
   const settings = examineSettings({ ...source, env }, isTold ? '--redis' : 'REDIS_URL');
-  // Half of the settings would be a guess at the rest.
+  // Further checks would use guessed settings.
   if (settings.some(({ state }) => state === 'wrong')) return settings;
   const config = readConfig(env, source.readFile);
   const providers = readProviderSettings(env, source.readFile);
@@ -39,7 +39,7 @@ export async function runDoctorChecks({ source, redisUrl, asksProviders, explain
   ];
 }
 
-/** @param address what the Redis was told as */
+/** @param address name of the setting or flag that gave the address */
 function examineSettings(source: SettingSource, address: string): Finding[] {
   const name = 'settings';
   const { errors, warnings } = checkSettings(source);
@@ -91,7 +91,7 @@ async function examineAccess(inspection: Inspection): Promise<Finding[]> {
   return [findOk('access', 'its ACL allows all that a worker does')];
 }
 
-/** One look that fails is a finding, and the others go on. */
+/** A check that throws becomes a finding, and the other checks still run. */
 async function look(name: string, examineOne: () => Promise<Finding[]>): Promise<Finding[]> {
   try {
     return await examineOne();
@@ -109,7 +109,7 @@ const REMEDIES: Partial<Record<TurnfoldError['code'], string>> = {
 function describe(name: string, error: unknown): Finding {
   if (isTurnfoldError(error))
     return findWrong(name, error.message, REMEDIES[error.code] ?? 'See docs/how-to/run-in-production.md.');
-  // What Redis says of a command that is refused (NOPERM, NOAUTH) holds no secret.
+  // Messages of refused commands (NOPERM, NOAUTH) hold no secret.
   const what = describeThrown(error).message;
   return findWrong(name, what, 'See that this user may run it: an ACL of Redis, or a managed one that hides it.');
 }

@@ -6,12 +6,12 @@ import { isAtLeast } from '../domain/version-number.ts';
 import { type ProbeOutcome, probeProvider } from '../models/probe-provider.ts';
 import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
 
-/** What can be said of this machine without a Redis. */
+/** Checks of this machine that need no Redis. */
 export async function examineMachine(config: Config, providers: ProviderSettings): Promise<Finding[]> {
   return [examineNode(process.version.slice(1)), await examinePort(config.metrics), examineKeys(providers)];
 }
 
-/** @param version as `24.1.0` */
+/** @param version e.g. `24.1.0` */
 export function examineNode(version: string): Finding {
   const least = readLeastNode();
   return isAtLeast(version, least)
@@ -57,7 +57,7 @@ async function isWorkerAt(host: string, port: number): Promise<boolean> {
   }
 }
 
-/** Whether one is needed, the agents alone know. */
+/** Only the agents know which keys are needed. */
 function examineKeys(providers: ProviderSettings): Finding {
   const told = Object.values(providers).map(
     ({ keyVariable, apiKey }) => `${keyVariable} ${apiKey === undefined ? 'is not set' : 'is set'}`,
@@ -65,7 +65,7 @@ function examineKeys(providers: ProviderSettings): Finding {
   return findOk('provider keys', told.join(', '));
 }
 
-/** Asks every provider that has a key. */
+/** Calls every provider that has a key. */
 export async function examineProviders(providers: ProviderSettings): Promise<Finding[]> {
   const findings = await Promise.all(
     (['anthropic', 'openai'] as const).map(async (maker) => {

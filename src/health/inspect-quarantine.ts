@@ -4,11 +4,11 @@ import { type Inspection, openInspection } from '../store/inspection/open-inspec
 import type { DoctorOptions } from './doctor.ts';
 
 export interface QuarantineAccess extends Pick<DoctorOptions, 'explain'> {
-  /** opens the connection, and may wait for Redis */
+  /** Opens the connection, and may wait for Redis. */
   readonly wait: (location: RedisLocation, open: () => Promise<Inspection>) => Promise<Inspection>;
 }
 
-/** Asks the database of the environment for what is set aside in it. */
+/** Runs a query over the quarantined records of the configured database. @throws the explained error of an outage */
 export async function inspectQuarantine<T>(
   ask: (inspection: Inspection, shards: number) => Promise<T>,
   { explain, wait }: QuarantineAccess,

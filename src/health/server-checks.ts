@@ -8,7 +8,7 @@ import type { ServerFacts } from '../store/inspection/server-facts.ts';
 import type { MasterAnswers } from '../store/server-info.ts';
 import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
 
-/** What has to be right about every Redis that takes our writes. */
+/** Checks every master that takes writes. */
 export async function examineServers(
   { answers: servers, silent }: MasterAnswers<ServerFacts>,
   inspection: Inspection,
@@ -32,14 +32,14 @@ export async function examineServers(
   return [...missing, ...found, await examineDisks(inspection, durability)];
 }
 
-/** Of a Cluster a master that has slots, or slots that no master has. */
+/** @param missing a master of a Cluster that has slots, or slots without a master */
 function tellSilent(whoever: string): Finding {
   const remedy =
     'Start it, or a replica of it, or see the network between here and there. Of slots without one: redis-cli --cluster fix.';
   return findWrong('redis', `nobody answers for ${whoever}: conversations that lie there wait`, remedy);
 }
 
-/** Told once where all masters of a Cluster are alike, else of each by its name. */
+/** Reports one finding if all masters of a Cluster agree, else one per master. */
 function lookAtEach(servers: readonly ServerFacts[], look: (server: ServerFacts) => Finding): Finding[] {
   const findings = servers.map(look);
   if (new Set(findings.map(({ what }) => what)).size === 1) return findings.slice(0, 1);
@@ -48,7 +48,7 @@ function lookAtEach(servers: readonly ServerFacts[], look: (server: ServerFacts)
 
 function examineVersion({ name, version, redisVersion }: ServerFacts): Finding {
   const what = `${name} ${version}`;
-  // The queues ask for less.
+  // The queues need less.
   return isAtLeast(redisVersion, LEAST_REDIS)
     ? findOk('redis', what)
     : findWrong('redis', `${what}; turnfold needs ${LEAST_REDIS}`, UPGRADE);
@@ -78,7 +78,7 @@ function examineEviction({ evictionPolicy: policy, evictedKeys }: ServerFacts): 
   return findWarning(name, `noeviction now, but ${evictedKeys} keys were thrown away since it started`, remedy);
 }
 
-/** Of its limit: writes will be refused soon, and very soon. */
+/** Fractions of `maxmemory` above which the doctor warns, and above which writes will soon fail. */
 const NEARLY_FULL = 0.8;
 const FULL = 0.95;
 
@@ -149,11 +149,11 @@ function formatBytes(bytes: number): string {
   return mebibytes < 1_024 ? `${mebibytes.toFixed(1)} MiB` : `${(mebibytes / 1_024).toFixed(1)} GiB`;
 }
 
-/** A rewrite writes a second file beside the first, and the first goes on growing. */
+/** A rewrite writes a second file while the first one grows. */
 const REWRITE_FACTOR = 3;
 const LEAST_BYTES = 1_073_741_824;
 
-/** Room for the append-only files that lie on this very machine; nobody tells it of another one. */
+/** Checks free space for append-only files on this machine. Disks of other machines cannot be read. */
 export async function examineDisk(servers: readonly ServerFacts[]): Promise<Finding[]> {
   return await Promise.all(
     servers.filter(({ appendOnly }) => appendOnly.isOn).map(({ appendOnly }) => examineFolder(appendOnly)),
@@ -173,7 +173,7 @@ async function examineFolder({ folder, bytes }: { folder: string | undefined; by
 
 async function readFreeBytes(folder: string): Promise<number | undefined> {
   try {
-    await stat(folder); // the path is the server's; it is ours only where it is there
+    await stat(folder); // the path is the server's, and exists here only if Redis runs on this machine
     const { bavail, bsize } = await statfs(folder);
     return bavail * bsize;
   } catch {
@@ -182,10 +182,10 @@ async function readFreeBytes(folder: string): Promise<number | undefined> {
 }
 
 const DAY_MS = 86_400_000;
-/** Connections that stand go on past the end; nobody notices before each worker that starts, or a failover, is refused. */
+/** Open connections outlive their certificate. The end shows only when a worker starts or fails over. */
 const NOTICE_DAYS = 14;
 
-/** Until when TLS to Redis goes on, of those that the address names. */
+/** Checks when the certificates of the configured address expire. */
 export async function examineCertificates(location: RedisLocation, now = Date.now()): Promise<Finding[]> {
   const terms = await readCertificateTerms(location);
   return terms.map((term) => examineTerm(term, now));

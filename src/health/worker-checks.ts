@@ -11,14 +11,14 @@ export interface CheckedParts {
   readonly wakes: Pick<OpenWakeQueue, 'readShardWaits'>;
   readonly workers: Pick<QueueWorkers, 'isRunning' | 'intakes'>;
   readonly loop: Pick<EventLoopMonitor, 'worstMs'>;
-  /** how long work may wait for a worker that could take it */
+  /** How long a job may wait for this worker, in ms. */
   readonly stuckMs: number;
 }
 
-/** Half of a lease: two of its heartbeats were missed. */
+/** Half of a lease, so two heartbeats were missed. */
 const BLOCKED_MS = 4_000;
 
-/** What a worker needs to do its work. */
+/** Conditions for the readiness of a worker. */
 export function listWorkerChecks({ checkServer, wakes, workers, loop, stuckMs }: CheckedParts): Check[] {
   return [
     {
@@ -68,7 +68,7 @@ async function lookAtRedis(checkServer: CheckedParts['checkServer']): Promise<Fi
   }
 }
 
-/** To be at full concurrency is no fault: more workers are what helps then. */
+/** Full concurrency is no fault: more workers help then. */
 async function lookAtIntake(
   wakes: CheckedParts['wakes'],
   { intakes }: CheckedParts['workers'],

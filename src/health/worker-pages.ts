@@ -3,13 +3,16 @@ import { type Finding, findWrong, worstState } from './finding.ts';
 import { type Page, type PageContent, servePages, textPage } from './page-server.ts';
 import { type Check, createReadiness } from './readiness.ts';
 
-/** `/metrics`, `/health` and `/ready` of a worker process: there before Redis is, and until the last job is done. */
+/**
+ * `/metrics`, `/health` and `/ready` of a worker process. The pages open before Redis is reachable, and stay until
+ * the last job is done.
+ */
 export interface WorkerPages {
-  /** undefined where no pages are served */
+  /** Undefined if no pages are served. */
   readonly metricsUrl: string | undefined;
-  /** shows what is measured from now on, and judges by these checks */
+  /** Serves these metrics and runs these checks from now on. */
   begin(work: { readonly metrics: Pick<Metrics, 'render'>; readonly checks: readonly Check[] }): void;
-  /** not ready from now on, whatever the checks say */
+  /** Reports not ready from now on. */
   stop(): void;
   close(): Promise<void>;
 }
@@ -33,7 +36,10 @@ const tellToWait: Page = () => textPage(503, 'not started yet');
 const tellStarting = async (): Promise<Finding[]> => [STARTING];
 const tellStopping = async (): Promise<Finding[]> => [STOPPING];
 
-/** @param address absent: none are served. @throws invalid_config (`metrics.port`, `metrics.host`) where it cannot be bound */
+/**
+ * @param address absent: no pages. @throws invalid_config (`metrics.port`, `metrics.host`) if the address cannot be
+ * bound
+ */
 export async function openWorkerPages(
   address: { readonly host: string; readonly port: number } | undefined,
 ): Promise<WorkerPages> {
@@ -56,8 +62,8 @@ export async function openWorkerPages(
 }
 
 /**
- * `/health`: the process is alive, which is said by its answering at all. Whatever Redis does, another process would do no
- * better, so nothing else counts. `/ready`: what it needs to take work, each with its state; 503 where one is wrong.
+ * `/health` answers 200 while the process is alive. It checks nothing else: a restart would not cure an outage of
+ * Redis. `/ready` lists the readiness checks, with 503 if one is wrong.
  */
 export function createHealthPages(look: () => Promise<readonly Finding[]>): Readonly<Record<string, Page>> {
   return {

@@ -26,14 +26,14 @@ export interface HandlerParts {
   readonly wakes: WakeQueue;
   readonly agents: PreparedAgents;
   readonly calibrations: Calibrations;
-  /** the chain for a policy: tried in order, the structural summarizer last */
+  /** Summarizers of a policy in order of trial, the structural one last. */
   readonly summarizers: (policy: Policy, agent: string) => readonly Summarizer[];
   readonly onEvent: EventListener;
-  /** told what was said; absent: nobody has asked for that */
+  /** Receives contents. Absent: contents are not collected. */
   readonly onContent?: ContentListener | undefined;
   readonly tracing: Tracing;
   readonly shutdown: Shutdown;
-  /** the agents under a second policy, to be measured beside the live one */
+  /** The agents under the shadow policy, if there is one. */
   readonly shadowed?: PreparedAgents | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface Handlers {
   readonly sweeper: Sweeper;
 }
 
-/** Gives every worker its ports, and nothing else of what a caller has: what a role does, independent of who calls it. */
+/** Composes the handler of each role from its ports. */
 export function createHandlers(parts: HandlerParts): Handlers {
   const { store, summarizers, shadowed, wakes, agents, calibrations, onEvent, onContent, tracing, shutdown } = parts;
   const told = { onEvent, onContent, tracing };
@@ -57,7 +57,7 @@ export function createHandlers(parts: HandlerParts): Handlers {
     settleNow: (conversation) => takeOverPass(compaction, conversation),
     recount: (conversation, asked) => recountContext(compaction, conversation, asked),
   };
-  // A turn that ends a pass itself does not wait for a measure.
+  // A turn that ends a pass itself does not measure the shadow policy.
   const shadow = shadowed && createShadow({ ...shared, agents: shadowed, summarizers });
   return {
     turn: withQuarantine(

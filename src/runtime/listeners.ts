@@ -5,24 +5,24 @@ import { combineContentListeners, combineListeners } from '../telemetry/listener
 import { createTraces } from '../telemetry/traces.ts';
 
 export interface ListenerOptions {
-  /** told what the workers do */
+  /** Receives what the workers do. */
   readonly onEvent?: EventListener;
-  /** told what was said to models and tools, and by them. Nobody is, unless given: contents are in no event */
+  /** Receives messages to and from models and tools, which no event holds. Absent: contents are not collected. */
   readonly onContent?: ContentListener;
-  /** puts the same into spans (default: not) */
+  /** Adds contents to spans (false). */
   readonly tracesContent?: boolean;
-  /** of the process: taken out of what was said */
+  /** Secrets of the process, redacted from contents. */
   readonly secrets?: readonly string[];
 }
 
-/** Whom the workers of a process tell. */
+/** Listeners of the workers of a process. */
 export interface Listeners {
   readonly onEvent: EventListener;
   readonly onContent: ContentListener | undefined;
   readonly tracing: Tracing;
 }
 
-/** Spans hear of events as everybody does who listens: what they began they also end. */
+/** The tracing listener receives all events, because it ends the spans. */
 export function createListeners(options: ListenerOptions): Listeners {
   const { tracing, listener, contentListener } = createTraces(options);
   const onEvent = combineListeners(listener, options.onEvent ?? (() => undefined));

@@ -14,7 +14,7 @@ export interface MeasureParts {
   readonly lease: Pick<MeasuringLease, 'ask'>;
 }
 
-/** Where the gauges' figures come from. */
+/** Connects the gauges to their sources. */
 export function createMeasures({ store, measures, wakes, calibrations, lease }: MeasureParts): Measures {
   return {
     isMeasuring: () => lease.ask(),
@@ -27,31 +27,30 @@ export function createMeasures({ store, measures, wakes, calibrations, lease }: 
   };
 }
 
-/** Of each queue the longest of all shards. */
+/** Longest wait over all shards, by queue. */
 async function measureWaits(wakes: MeasureParts['wakes']): Promise<ReadonlyMap<string, number>> {
   const byQueue = Map.groupBy(await wakes.readShardWaits(), ({ queue }) => queue);
   return new Map([...byQueue].map(([queue, shards]) => [queue, Math.max(...shards.map(({ waitMs = 0 }) => waitMs))]));
 }
 
-/** What the shared state is without a holder for: a worker that held it died, and the others have not looked yet. */
+/** Time without shared gauges after the holder has died. */
 const LEASE_MS = 10_000;
 const BEAT_MS = 3_000;
-/** Two scrapes of a minute, and some. A worker whose page nobody reads must not keep the lease from those that are read. */
+/** Two scrapes a minute apart, plus slack. A worker whose page is never read must not keep the lease. */
 const READ_LATELY_MS = 150_000;
 
 export interface MeasuringLeasePorts {
   readonly measures: Pick<StoreMeasures, 'holdMeasuring'>;
   readonly timers: Timers;
   readonly clock: Clock;
-  /** of this process */
+  /** Id of this process. */
   readonly owner: string;
 }
 
 /**
- * Which worker measures the shared state, and shows its gauges. It was "all of them, take the max": then Redis is asked as
- * often as there are replicas (each time one script a shard, 256 of them), and whatever adds the series up, as the dashboards of
- * others do, multiplies them. So one of the workers whose pages are read holds a lease, and renews it whether it is read
- * just then or not. What it costs: after a crash of the holder some seconds without these gauges.
+ * Lease of the worker that measures the shared state and shows its gauges. Without a lease every replica would run
+ * one script for each of 256 shards, and dashboards that sum the series would count them several times. Only workers
+ * whose pages are read take the lease. After a crash of the holder the gauges are missing for some seconds.
  */
 export class MeasuringLease {
   readonly #ports: MeasuringLeasePorts;
@@ -66,14 +65,14 @@ export class MeasuringLease {
     });
   }
 
-  /** Somebody reads the page: whether the shared state is this worker's to show. */
+  /** Called at each scrape. @returns whether this worker shows the shared gauges */
   async ask(): Promise<boolean> {
     if (this.#isEnded) return false;
     this.#readAt = this.#ports.clock.now();
     return await this.#hold(LEASE_MS);
   }
 
-  /** Gives it back. Nobody waits for that, since Redis may be away; then it lapses. */
+  /** Returns the lease without waiting, since Redis may be away. The lease lapses then. */
   end(): void {
     this.#isEnded = true;
     this.#heartbeat.stop();

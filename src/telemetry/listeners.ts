@@ -2,8 +2,8 @@ import type { ContentEvent, ContentListener } from '../domain/contents.ts';
 import type { EventListener, WorkerEvent } from '../domain/events.ts';
 
 /**
- * One listener for several. A listener that throws breaks neither the core nor the others: they are told of it, as of any
- * other failure of the worker. Where none is left to tell, it is dropped, since telemetry must not stop a turn.
+ * Combines listeners. If a listener throws, the others receive a `worker_failed` event. If no other listener exists,
+ * the error is dropped: telemetry must not stop a turn.
  */
 export function combineListeners(...listeners: readonly EventListener[]): EventListener {
   const fail = (failed: Listener<WorkerEvent>, error: unknown): void => {
@@ -14,8 +14,8 @@ export function combineListeners(...listeners: readonly EventListener[]): EventL
 }
 
 /**
- * One listener for all that asked for contents; undefined: nobody did, and nothing is told.
- * @param onEvent told of one that throws
+ * Combines content listeners. Undefined if there are none, so that contents are not collected.
+ * @param onEvent receives the failure of a listener
  */
 export function combineContentListeners(
   listeners: readonly (ContentListener | undefined)[],
@@ -32,7 +32,7 @@ export function combineContentListeners(
 
 type Listener<Event> = (event: Event) => unknown;
 
-/** @param fail told of each listener that throws, at once, or whose promise is rejected, later */
+/** @param fail called for each listener that throws or whose promise rejects */
 function tellAll<Event>(
   listeners: readonly Listener<Event>[],
   event: Event,
@@ -41,7 +41,7 @@ function tellAll<Event>(
   const failures = listeners.flatMap((listener) => {
     try {
       const given = listener(event);
-      // An async listener is none of ours to wait for, but its rejection would end the process.
+      // Async listeners are not awaited, but an unhandled rejection would end the process.
       if (typeof given === 'object' && given !== null)
         void settle(given).catch((error: unknown) => fail(listener, error));
       return [];

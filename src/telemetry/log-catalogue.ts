@@ -8,15 +8,15 @@ type EventOf<Type extends WorkerEvent['type']> = Extract<WorkerEvent, { type: Ty
 export interface LogLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly message: string;
-  /** named one by one, never spread from an event: what is added to an event later does not reach the logs unseen */
+  /** Named one by one, never spread from an event: a new field of an event must not reach the logs by accident. */
   readonly fields: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
-  /** told without its message where that could quote contents */
+  /** Logged without its message if the message could quote contents. */
   readonly error?: unknown;
 }
 
 type LogLines = { readonly [Type in WorkerEvent['type']]: (event: EventOf<Type>) => LogLine };
 
-/** Every line that workers write. What happens for each step is `debug`, what ends a turn or a pass `info` or worse. */
+/** All log lines of workers. Single steps are `debug`. The end of a turn or pass is `info` or above. */
 const LOG_LINES: LogLines = {
   turn_claimed: ({ agent, attempt, waitMs }) => ({
     level: attempt > 1 ? 'warn' : 'debug',
@@ -151,16 +151,16 @@ const LOG_LINES: LogLines = {
   worker_failed: ({ where, error }) => ({ level: 'error', message: 'worker failed', fields: { where }, error }),
 };
 
-/** A name from a corrupt set may have any length. */
+/** A name in a corrupt set may have any length. */
 const MOST_CHARS = 300;
 
 function clip(text: string): string {
   return text.length <= MOST_CHARS ? text : `${text.slice(0, MOST_CHARS)}…`;
 }
 
-/** The line of an event, with the ids of what it is about. */
+/** Log line of an event, with the ids of its subject. */
 export function describeEvent(event: WorkerEvent): LogLine {
-  // The table pairs each entry with its own type, which an index by the union cannot express.
+  // Each entry is typed by its own event, which an index by the union cannot express.
   const describe = LOG_LINES[event.type] as (event: WorkerEvent) => LogLine;
   const line = describe(event);
   return { ...line, fields: { event: event.type, ...readScope(event), ...line.fields } };
@@ -170,7 +170,7 @@ function readScope({ tenant, conversation, turn, passId }: Partial<EventScope>):
   return { tenant, conversation, turn, pass: passId };
 }
 
-/** Nothing is wrong with a model whose call ended so. */
+/** Outcomes that are no fault of the model. */
 const QUIET: ReadonlySet<ModelOutcome> = new Set(['answered', 'lost', 'stopped']);
 
 function describeCall(event: EventOf<'model_called'>): LogLine {
@@ -209,7 +209,7 @@ const PASS_LEVELS: Readonly<Record<EventOf<'pass_ended'>['outcome'], LogLine['le
   superseded: 'info',
 };
 
-/** Both in one line: `liveTokensAfter` beside `shadowTokensAfter`. */
+/** Prefixes the fields of both policies, for one line: `liveTokensAfter`, `shadowTokensAfter`. */
 function describeMeasure(
   policy: 'live' | 'shadow',
   { outcome, strategy, tokensBefore, tokensAfter, summaries, evictedTokens }: PassMeasure,
@@ -249,7 +249,7 @@ type ContentOf<Type extends ContentEvent['type']> = Extract<ContentEvent, { type
 type ContentLine = Pick<LogLine, 'message'> & { readonly fields: Readonly<Record<string, unknown>> };
 type ContentLines = { readonly [Type in ContentEvent['type']]: (event: ContentOf<Type>) => ContentLine };
 
-/** Every line that says what was said: written only where contents are asked for. */
+/** Log lines with contents, written only if the operator asked for contents. */
 const CONTENT_LINES: ContentLines = {
   model_asked: ({ system, messages }) => ({ message: 'model asked', fields: { system, messages } }),
   model_answered: ({ content, toolCalls }) => ({ message: 'model answered', fields: { content, toolCalls } }),

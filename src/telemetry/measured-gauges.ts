@@ -6,11 +6,14 @@ import { type SharedMeasurement, shareMeasurement } from './shared-measurement.t
 
 export interface MeasureTerms {
   readonly deadlineMs: number;
-  /** must not throw */
+  /** Must not throw. */
   readonly onFailure: (measure: keyof Measures, error: unknown) => void;
 }
 
-/** Measured when somebody reads the page: an unread gauge costs Redis nothing. A measure that failed leaves its gauges out. */
+/**
+ * Gauges that are measured at each scrape, so an unread gauge costs Redis nothing. If a measurement fails, its gauges
+ * are absent.
+ */
 export function createMeasuredGauges(registry: Registry, measures: Measures, terms: MeasureTerms): void {
   createRedisGauges(registry, measures, terms);
   const isOurs = createLeaseGauge(registry, measures, terms);
@@ -23,7 +26,7 @@ export function createMeasuredGauges(registry: Registry, measures: Measures, ter
     const spec: MetricSpec = SHARED_GAUGES[key as keyof typeof SHARED_GAUGES];
     createGauge(spec, registry, async (gauge) => {
       const value = (await isOurs()) === true ? await read() : undefined;
-      // The table pairs each list with the value of its own measure, which an index by the union cannot express.
+      // Each list is typed by its own measure, which an index by the union cannot express.
       setSeries(gauge, spec, value === undefined ? [] : (list as (value: unknown) => readonly Series[])(value));
     });
   }
@@ -59,7 +62,7 @@ function readWith<Value>(
   return shareMeasurement({ measure, deadlineMs, onFailure: (error) => onFailure(name, error) });
 }
 
-/** Absent rather than 0 or its last value: an alert on absence fires, an alert on a wrong 0 never does. */
+/** A gauge without a value is absent, not 0 or stale: an alert on absence fires, an alert on a wrong 0 never does. */
 function setSeries(gauge: Gauge, { labels }: MetricSpec, series: readonly Series[]): void {
   if (labels.length > 0) gauge.reset();
   else gauge.remove();
@@ -77,7 +80,7 @@ interface GaugeSource {
   readonly list: (value: never) => readonly Series[];
 }
 
-/** Every shared gauge has its entry, or this does not compile. */
+/** Source of each shared gauge. The type requires an entry for every gauge. */
 const GAUGE_SOURCES: { readonly [Key in keyof typeof SHARED_GAUGES]: GaugeSource } = {
   waitingTurns: from('countJobs', (counts) => one(countWaitingTurns(counts))),
   oldestWaitingTurn: from('measureWaits', (waits) => one(toSeconds(waits.get(QUEUES.turn) ?? 0))),
@@ -108,8 +111,8 @@ function from<Name extends keyof SharedMeasures>(
 }
 
 /**
- * A conversation whose turns wait for a worker has one wake in the turn queue, however many turns it has: those behind the
- * first could not be taken by another worker. To count them, too, every accept and every end of a turn would have to.
+ * A conversation with waiting turns has one wake in the turn queue. Turns behind the first cannot be taken by another
+ * worker, so they are not counted. Counting them would cost every accept and settlement a write.
  */
 function countWaitingTurns(counts: readonly JobCount[]): number {
   return counts
@@ -125,25 +128,25 @@ function toSeconds(ms: number): number {
   return ms / 1_000;
 }
 
-/** Where the gauges' figures come from. Ages in ms, 0 where there is nothing. What has no measure has no gauge. */
+/** Sources of the gauges. Ages are in ms, 0 for an empty set. A missing source means a missing gauge. */
 export interface Measures extends SharedMeasures {
-  /** whether the shared state is this worker's to measure; absent: it is */
+  /** True if this worker holds the lease to measure shared state. Absent: always. */
   readonly isMeasuring?: () => Promise<boolean>;
-  /** ends when Redis has answered */
+  /** Resolves when Redis has answered. */
   readonly ping?: () => Promise<void>;
 }
 
-/** Of the state that all workers share. */
+/** Measurements of the state that all workers share. */
 export interface SharedMeasures {
-  /** jobs by queue and state */
+  /** Jobs by queue and state. */
   readonly countJobs?: () => Promise<readonly JobCount[]>;
-  /** queue → how long the job that has waited longest has; 0 where none waits */
+  /** Wait of the oldest job by queue, 0 for an empty queue. */
   readonly measureWaits?: () => Promise<ReadonlyMap<string, number>>;
-  /** what is past its time, which passes are open, which turns have failed, what should have been erased */
+  /** Counts and ages of overdue entries, open passes, failed turns and overdue erases. */
   readonly measureShards?: () => Promise<ShardFigures>;
-  /** model → how far counts are off for it */
+  /** Calibration by model: the provider's count divided by ours. */
   readonly readCalibrations?: () => Promise<ReadonlyMap<string, number>>;
-  /** undefined where Redis may not be asked */
+  /** Undefined if Redis denies INFO. */
   readonly measureServers?: () => Promise<ServerFigures | undefined>;
 }
 
@@ -159,15 +162,15 @@ export interface ShardFigures {
   readonly openPasses: number;
   readonly oldestOpenPassMs: number;
   readonly failedTurns: number;
-  /** for how long the oldest idle conversation should have been erased */
+  /** Time since the oldest idle conversation should have been erased. */
   readonly oldestIdleMs: number;
-  /** records that are set aside */
+  /** Records that are set aside. */
   readonly quarantined: number;
 }
 
 export interface ServerFigures {
   readonly usedBytes: number;
-  /** absent where Redis has no limit */
+  /** Absent without `maxmemory`. */
   readonly usedRatio?: number;
   readonly evictedKeys: number;
 }

@@ -6,7 +6,7 @@ import { WORKER_GAUGES, WORKER_METRICS } from './catalogue/worker-metrics.ts';
 export type { LabelSet, MetricSpec } from './catalogue/metric-spec.ts';
 export { SHARED_GAUGES, WORKER_GAUGES };
 
-/** What events move. */
+/** Metrics that events move. */
 export const METRICS = {
   ...TURN_METRICS,
   ...MODEL_METRICS,
@@ -16,5 +16,5 @@ export const METRICS = {
   ...WORKER_METRICS,
 } as const;
 
-/** What is measured when somebody reads the page. */
+/** Gauges that are measured at each scrape. */
 export const GAUGES = { ...SHARED_GAUGES, ...WORKER_GAUGES } as const;

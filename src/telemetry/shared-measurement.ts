@@ -1,16 +1,16 @@
 export interface MeasurementOptions<Value> {
   readonly measure: () => Promise<Value>;
   readonly deadlineMs: number;
-  /** the measure threw, or its deadline passed */
+  /** Receives the error of the measurement, or a timeout. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Measures, or answers undefined where that failed. Never rejects. */
+/** Resolves with the measured value, or undefined after a failure. Never rejects. */
 export type SharedMeasurement<Value> = () => Promise<Value | undefined>;
 
 /**
- * One measure for everyone who asks while it runs: the gauges that show parts of it, and scrapes that overlap. A measure
- * that hangs (a client that waits for its Redis) is not begun again until it has ended: else every scrape would add one.
+ * Shares one running measurement among concurrent callers: gauges with the same source, and overlapping scrapes. A
+ * measurement that hangs, e.g. on a lost Redis, is not started again. Otherwise every scrape would add another one.
  */
 export function shareMeasurement<Value>(source: MeasurementOptions<Value>): SharedMeasurement<Value> {
   let running: Promise<Value | undefined> | undefined;

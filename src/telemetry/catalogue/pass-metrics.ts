@@ -5,7 +5,7 @@ import { CALL_SECONDS, CONTEXT_TOKENS, COUNTS, cross, type MetricSpec, ONE, SUMM
 
 const MADE = ['trim', 'summarize', 'evict'] as const;
 const TRIGGERS = ['none', ...REASONS] as const;
-/** Without a version a pass has no strategy. */
+/** A pass without a version has no strategy. */
 const FRUITLESS = [
   'rejected',
   'expired',
@@ -24,7 +24,7 @@ const REFUSALS = [
   'conversation_busy',
 ] as const satisfies readonly ApprovalRefusal['code'][];
 
-/** Is compaction asked for, does it get through, what does it save, and where does it fall back? */
+/** Metrics of passes: requests, outcomes, savings. */
 export const PASS_METRICS = {
   passRequests: {
     type: 'counter',
@@ -142,7 +142,7 @@ export const PASS_METRICS = {
   },
 } as const satisfies Record<string, MetricSpec>;
 
-/** Are summaries written, by whom, and how much smaller are they? What they cost is with the models. */
+/** Metrics of summaries: outcomes, authors, sizes. Their cost is among the model metrics. */
 export const SUMMARY_METRICS = {
   summarizationJobs: {
     type: 'counter',
@@ -183,7 +183,7 @@ export const SUMMARY_METRICS = {
   },
 } as const satisfies Record<string, MetricSpec>;
 
-/** What would another policy make of the same passes? There only while one is measured. */
+/** Metrics of a shadow policy, present only while one is measured. */
 export const SHADOW_METRICS = {
   shadowPasses: {
     type: 'counter',

@@ -1,9 +1,9 @@
 import type { MetricSpec } from './metric-spec.ts';
 
 /**
- * Gauges of the state that all workers share. One worker at a time measures and shows them, whoever holds the lease for that
- * (`gauge-lease`): however many replicas there are, each series is there once, and Redis is asked once. While the lease
- * passes on two workers may show them, or for some seconds none: queries take their max, over a minute where it is an alert.
+ * Gauges of the state that all workers share. One worker at a time holds the `gauge-lease`, measures and shows them.
+ * So each series exists once and Redis is asked once, for any number of replicas. While the lease moves, two workers
+ * or none may show them for some seconds. Queries take the max, and alerts the max over a minute.
  */
 export const SHARED_GAUGES = {
   waitingTurns: {
@@ -90,7 +90,7 @@ export const SHARED_GAUGES = {
     help: 'Keys that Redis has thrown away for want of memory since it started: any is lost data.',
     labels: [],
   },
-  /** named as by BullMQ's own exporter, whose dashboards then work as they are */
+  /** Named as in BullMQ's own exporter, so that its dashboards work. */
   jobs: {
     type: 'gauge',
     name: 'bullmq_job_count',

@@ -5,7 +5,7 @@ import { CALL_SECONDS, cross, type MetricSpec, ONE, RATIOS, TURN_SECONDS } from 
 
 const FAILURE_CODES = Object.entries(ERROR_CODES).flatMap(([code, whose]) => (whose === 'turn' ? [code] : []));
 
-/** Do turns get through, and how fast? */
+/** Metrics of turns and tool calls: outcomes, durations, waits. */
 export const TURN_METRICS = {
   turns: {
     type: 'counter',
@@ -69,11 +69,7 @@ export const TURN_METRICS = {
   },
 } as const satisfies Record<string, MetricSpec>;
 
-/**
- * Do models answer, how fast, at what price, and as large as we took the request for? `model` is what was asked, of a chain its
- * own id (`a|b`), so that what fails has the same name as what is answered; of tokens, cost and estimates who answered. Nobody of
- * a chain answered what failed: what was paid for that is the chain's.
- */
+/** Metrics of model calls: outcomes, durations, tokens, cost, and the quality of our size estimates. */
 export const MODEL_METRICS = {
   modelRequests: {
     type: 'counter',

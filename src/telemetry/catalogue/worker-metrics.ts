@@ -3,7 +3,7 @@ import { QUARANTINE_SETS } from '../../domain/ports/sweep-store.ts';
 import { QUEUES } from '../../jobs/names.ts';
 import { cross, type MetricSpec, ONE } from './metric-spec.ts';
 
-/** Those that have names of their own: a summarizer and a measure come with their first failure, which no rate sees. */
+/** Places with fixed names. Summarizers and measures add a place at their first failure, which no rate sees. */
 const FAILURE_PLACES = [
   'store',
   'connection',
@@ -21,7 +21,7 @@ const FAILURE_PLACES = [
   'content listener',
 ];
 
-/** Do workers keep what they hold, and what fails around them? */
+/** Metrics of workers: leases, held writes, failures. */
 export const WORKER_METRICS = {
   leasesLost: {
     type: 'counter',
@@ -52,7 +52,7 @@ export const WORKER_METRICS = {
     name: 'turnfold_job_reclaims_total',
     help: 'Jobs that wait again because the worker that had them died, froze, lost Redis or stopped before it was done, by its role.',
     labels: ['role'],
-    start: cross({ role: Object.values(QUEUES) }), // each role has the queue of its name
+    start: cross({ role: Object.values(QUEUES) }), // each role has the queue of the same name
   },
   workersLost: {
     type: 'counter',
@@ -97,7 +97,7 @@ export const WORKER_METRICS = {
   },
 } as const satisfies Record<string, MetricSpec>;
 
-/** What a worker says of itself: every page has them, and their sum over the workers means something. */
+/** Gauges that every worker shows about itself. Their sum over the workers is meaningful. */
 export const WORKER_GAUGES = {
   concurrency: {
     type: 'gauge',
