@@ -37,7 +37,7 @@ function numbersFrom(seed: number): (below: number) => number {
   };
 }
 
-/** Turns of text and tool rounds, one to four calls in parallel; every tenth result comes far behind its call. */
+/** Turns of text and tool rounds, with one to four calls in parallel. Every tenth result comes far behind its call. */
 function mixedHistory(): WeighedMessage[] {
   const below = numbersFrom(7);
   const messages: Message[] = [{ role: 'system', content: '' }];

@@ -14,7 +14,7 @@ const FOLDER = new URL('../../shared/traces/', import.meta.url);
 const BUDGETS = [4_000, 8_000, 16_000];
 const THRESHOLD_SHARE = 1.3;
 const TARGET_PER_SECOND = 2_000;
-/** of a measured run */
+/** Figures of one measured run. */
 const MIN_MESSAGES = 2_000;
 
 interface Row {
@@ -42,7 +42,7 @@ interface Sums {
   readonly evicted: number;
 }
 
-/** One run over a file, from its text on; nothing that another run counted is known. */
+/** One run over a file, from its text on, without counts of another run. */
 async function replayFile(text: string, maxTokens: number): Promise<Sums> {
   const policy = { maxTokens, tokenThreshold: Math.round(maxTokens * THRESHOLD_SHARE) };
   const counts = new RememberedCounts();

@@ -37,7 +37,7 @@ interface Measured {
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
-  /** of the busiest server; there is one but in a Cluster */
+  /** Figures of the busiest server. Only a Cluster has several. */
   readonly redis: number;
   readonly workers: number;
   /** provider and producers */

@@ -124,7 +124,7 @@ async function enqueue(client: OpenClient, conversation: string, index: number):
   await client.enqueueTurn({ conversation, agent: noOpAgent.name, input: `turn ${index}` });
 }
 
-/** Keeps at most so many calls under way. */
+/** Limits the calls in flight. */
 async function runInFlight(count: number, call: (index: number) => Promise<unknown>): Promise<void> {
   let next = 0;
   const lane = async (): Promise<void> => {

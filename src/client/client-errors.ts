@@ -22,8 +22,8 @@ export function checkDurability({ shortfall }: Told<unknown>, { field, id, other
   if (shortfall === undefined) return;
   throw new TurnfoldError(
     'accepted_unsure',
-    `${field}: ${id}: what was asked for is written, but ${explain(shortfall)} in time. The same call again, with this ` +
-      `${field} where it named none, is safe, and answers once it is held.`,
+    `${field}: ${id}: the write is in Redis, but ${explain(shortfall)} in time. The same call again, with this ` +
+      `${field} if it had none, is safe, and returns once the copies exist.`,
     { field, details: { ...others, [field]: id, ...shortfall } },
   );
 }
@@ -38,7 +38,7 @@ export async function nameRepeatable<T>({ field, id, others }: RepeatableCall, w
     return await write();
   } catch (error) {
     if (!isTurnfoldError(error, 'redis_unavailable') || isRefusal(error)) throw error;
-    const again = `Whether it wrote ${field} ${id} is not known. The same call with this ${field} is safe`;
+    const again = `${field} ${id} may have been written. The same call with this ${field} is safe`;
     throw new TurnfoldError('redis_unavailable', `${error.message}. ${again}`, {
       details: { ...others, [field]: id },
       cause: error.cause ?? error,
@@ -47,7 +47,7 @@ export async function nameRepeatable<T>({ field, id, others }: RepeatableCall, w
 }
 
 function explain({ wanted, reached }: Shortfall): string {
-  if (reached === undefined) return 'nobody could say who holds it';
+  if (reached === undefined) return 'the number of copies is unknown';
   const replicas = `${reached.replicas} of ${wanted.replicas} replicas hold it`;
   return wanted.fsynced === undefined || reached.fsynced === undefined || reached.fsynced >= wanted.fsynced
     ? replicas
@@ -76,11 +76,11 @@ export function beingCopied(
   field = 'conversation',
 ): TurnfoldError {
   if (!isAbandoned) {
-    const why = 'is being copied: it can be used once that is done';
+    const why = 'is being copied. Wait until the copy is complete';
     return new TurnfoldError('conversation_forking', `${field}: ${id} ${why}`, { field });
   }
-  const remedy = 'fork again (the same operation goes on where it stopped, another begins anew), or erase it';
-  return new TurnfoldError('fork_abandoned', `${field}: whoever copied ${id} has stopped before the end; ${remedy}`, {
+  const remedy = 'Fork again (the same operation resumes, another starts over), or erase it';
+  return new TurnfoldError('fork_abandoned', `${field}: the copy to ${id} has stopped before its end. ${remedy}`, {
     field,
   });
 }
@@ -90,7 +90,7 @@ export function versionGone({ id }: ConversationRef, version: number, field = 'v
 }
 
 export function notFailed(turn: string, state: TurnState): TurnfoldError {
-  return new TurnfoldError('turn_not_failed', `turn: ${turn} is ${state}; only a failed turn is re-driven`, {
+  return new TurnfoldError('turn_not_failed', `turn: ${turn} is ${state}, and only a failed turn can be re-driven`, {
     field: 'turn',
     details: { state },
   });

@@ -61,7 +61,7 @@ export async function forkConversation(
   const wanted = await planFork(ports, source, at);
   const begun = await ports.versions.beginFork({ conversation, operation, agent, plan: wanted, conversationTtl });
   if (begun.status === 'exists') {
-    throw new TurnfoldError('conflict', `to: ${conversation.id} is there already`, { field: 'to' });
+    throw new TurnfoldError('conflict', `to: ${conversation.id} exists already`, { field: 'to' });
   }
   if (begun.status === 'forking') throw beingCopied(conversation, begun, 'to');
   const { plan } = begun;
@@ -111,7 +111,7 @@ async function planFork(
   if (head >= version.base && head <= last) return { source, version: version.number, head };
   const { number, base } = version;
   const range = base === last ? `${base} alone` : `${base}…${last}`;
-  const why = `head: version ${number} says what becomes of the messages up to ${base}: it can be copied at ${range}`;
+  const why = `head: version ${number} covers the messages up to ${base}. Choose a head at ${range}`;
   throw new TurnfoldError('invalid_input', why, { field: 'head', details: { head, base, last } });
 }
 
@@ -216,5 +216,6 @@ function callsOf(entries: readonly LogEntry[]): { readonly opens: OpenCall[]; re
 
 function checkOwned({ id }: ConversationRef, { status }: { readonly status: string } | ForkLost): void {
   if (status === 'gone') throw new TurnfoldError('gone', `to: ${id} was erased`, { field: 'to' });
-  if (status === 'superseded') throw new TurnfoldError('conflict', `to: ${id} is another's by now`, { field: 'to' });
+  if (status === 'superseded')
+    throw new TurnfoldError('conflict', `to: ${id} belongs to another operation now`, { field: 'to' });
 }

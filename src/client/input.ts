@@ -27,7 +27,7 @@ export const enqueueSchema = z
   })
   .refine(({ delayMs = 0, priority }) => delayMs === 0 || priority === undefined, {
     path: ['priority'],
-    message: 'a turn with a delay takes none',
+    message: 'a turn with a delay cannot have a priority',
   });
 
 export const appendSchema = z.strictObject({
@@ -134,7 +134,7 @@ export function readTurnId(turn: string): string {
 export type CallAnswer =
   | ToolOutput
   | {
-      /** Whether the call may run. */ readonly approved: boolean;
+      /** True if the call may run. */ readonly approved: boolean;
       /** Reason of a denial, shown to the model. */
 
       readonly why?: string;
@@ -183,7 +183,7 @@ function describeUnused({
   readonly why?: string | undefined;
 }): ToolOutput {
   const content = approved
-    ? 'No result: the call was approved, and the conversation went on before it was answered. Whether it took effect is unknown.'
+    ? 'No result: the call was approved, and the conversation continued before the result arrived. The outcome is unknown.'
     : `denied: ${why ?? 'the call was not approved'}`;
   return { content, isError: true };
 }

@@ -80,7 +80,7 @@ async function open(settings: ClientSettings, openingMs: number): Promise<OpenCl
 async function inTime<T extends { close(): Promise<void> }>(opening: Promise<T>): Promise<T> {
   const { promise: deadline, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
-    reject(new TurnfoldError('redis_unavailable', `Redis does not answer: there was no answer within ${OPEN_MS} ms`));
+    reject(new TurnfoldError('redis_unavailable', `Redis does not answer: no answer within ${OPEN_MS} ms`));
   }, OPEN_MS);
   try {
     return await Promise.race([opening, deadline]);

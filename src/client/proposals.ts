@@ -17,8 +17,8 @@ import { POLL_MS, waitSchema } from './turns.ts';
 
 const editSchema = z
   .string()
-  .refine((text) => text.trim() !== '', 'a summary has to say something')
-  .refine((text) => text.isWellFormed(), 'expected whole characters: half of a surrogate pair cannot be sent')
+  .refine((text) => text.trim() !== '', 'expected a text that is not blank')
+  .refine((text) => text.isWellFormed(), 'expected well-formed text: half of a surrogate pair cannot be sent')
   .refine((text) => Buffer.byteLength(text) <= MAX_MESSAGE_BYTES, `expected at most ${MAX_MESSAGE_BYTES} bytes`);
 
 const decisionSchema = z.strictObject({
@@ -179,8 +179,8 @@ function checkRanges({ proposal }: WaitingProposal, edited: readonly string[]): 
   const wrong = edited.find((range) => !ranges.includes(range));
   if (wrong === undefined) return;
   const field = `edits.${wrong}`;
-  const known = ranges.length === 0 ? 'it writes none' : `it writes ${ranges.join(', ')}`;
-  throw new TurnfoldError('invalid_input', `${field}: no summary of the proposal has this range; ${known}`, {
+  const known = ranges.length === 0 ? 'the proposal has no summaries' : `known ranges are ${ranges.join(', ')}`;
+  throw new TurnfoldError('invalid_input', `${field}: no summary of the proposal has this range: ${known}`, {
     field,
   });
 }
@@ -232,17 +232,17 @@ function conclude(operation: string, proposal: string, answer: DecisionAnswer): 
       throw new TurnfoldError(code, `${field}: ${message}`, { field });
     }
     case 'superseded':
-      throw staleProposal(proposal, 'its pass went on without it before a worker acted on the decision');
+      throw staleProposal(proposal, 'its pass ended another way before a worker acted on the decision');
   }
 }
 
 type Refusal = Exclude<DecisionResult, { readonly status: 'decided' | 'concluded' }>;
 
 const STALE: Readonly<Record<Extract<Refusal, { status: 'stale' }>['why'], string>> = {
-  unknown: 'nothing waits under this id: it was superseded, decided on or has expired, or never was there',
-  decided: 'somebody has decided on it already',
-  expired: 'nobody decided on it in time',
-  version_changed: 'another version has become the live one',
+  unknown: 'no proposal waits under this id. It was superseded, decided or expired, or never existed',
+  decided: 'it is already decided',
+  expired: 'it expired without a decision',
+  version_changed: 'another version is live now',
 };
 
 function refusalOf(conversation: ConversationRef, proposal: string, refusal: Refusal): TurnfoldError {

@@ -212,14 +212,14 @@ function refusalOf(conversation: ConversationRef, refusal: Refusal): TurnfoldErr
   const field = 'conversation';
   switch (refusal.status) {
     case 'busy':
-      return new TurnfoldError('conversation_busy', `${field}: a turn of ${conversation.id} is under way`, { field });
+      return new TurnfoldError('conversation_busy', `${field}: a turn of ${conversation.id} is in flight`, { field });
     case 'changed': {
       const { version, head } = refusal;
       const details = { version, head };
-      return new TurnfoldError('conflict', `${field}: it goes on all the time`, { field, details });
+      return new TurnfoldError('conflict', `${field}: it kept changing during the call. Try again`, { field, details });
     }
     case 'text_gone':
-      return new TurnfoldError('version_gone', 'version: a text of it is gone', { field: 'version' });
+      return new TurnfoldError('version_gone', 'version: one of its texts is no longer kept', { field: 'version' });
     case 'forking':
       return beingCopied(conversation, refusal);
     default:

@@ -14,21 +14,21 @@ export interface DatabaseTerms {
 export async function examineDatabase(inspection: Inspection, terms: DatabaseTerms): Promise<Finding[]> {
   return [
     ...(await examineSettings(inspection, terms)),
-    findOk('scripts', `all ${await inspection.loadScripts()} are understood`),
+    findOk('scripts', `all ${await inspection.loadScripts()} can be loaded`),
     ...(await examineAnswers(inspection)),
   ];
 }
 
 async function examineSettings(inspection: Inspection, { shards, stuckMs }: DatabaseTerms): Promise<Finding[]> {
   const found = await inspection.readDatabase();
-  if (found === undefined) return [findOk('database', `new: the first worker makes it, with ${shards} shards`)];
+  if (found === undefined) return [findOk('database', `empty: the first worker creates it with ${shards} shards`)];
   return [
     examineSchema(found.schema, found.knownSchema),
     found.shards === shards
-      ? findOk('shards', `${shards}, as it was made with`)
+      ? findOk('shards', `${shards}, as in the database`)
       : findWrong(
           'shards',
-          `it was made with ${found.shards}, and TURNFOLD_SHARDS says ${shards}: workers refuse it`,
+          `the database has ${found.shards}, but TURNFOLD_SHARDS is ${shards}: workers refuse to start`,
           `Set TURNFOLD_SHARDS to ${found.shards}, or use another database.`,
         ),
     ...examineShards(await inspection.measureShards(found.shards), stuckMs),
@@ -38,9 +38,13 @@ async function examineSettings(inspection: Inspection, { shards, stuckMs }: Data
 
 function examineSchema(found: number, known: number): Finding {
   const name = 'schema';
-  if (found === known) return findOk(name, `${found}, this program's own`);
-  if (found < known) return findOk(name, `${found}; the first worker of this program raises it to ${known}`);
-  return findWrong(name, `${found}, and this program knows up to ${known}: workers refuse it`, 'Update turnfold here.');
+  if (found === known) return findOk(name, `${found}, as this program expects`);
+  if (found < known) return findOk(name, `${found}, and the first worker of this program migrates it to ${known}`);
+  return findWrong(
+    name,
+    `${found}, but this program supports at most ${known}: workers refuse to start`,
+    'Update turnfold here.',
+  );
 }
 
 /** A sweep moves due entries on, so nothing stays overdue for long while any worker runs. */
@@ -52,23 +56,23 @@ function examineShards(measure: ShardMeasure, stuckMs: number): Finding[] {
   return [
     oldestOverdueMs <= stuckMs
       ? findOk('overdue entries', due)
-      : findWrong('overdue entries', `${due}: no worker sweeps`, 'Start a worker; if one runs, see its log.'),
+      : findWrong('overdue entries', `${due}: no worker sweeps them`, 'Start a worker. If one runs, see its log.'),
     oldestOpenPassMs <= stuckMs
       ? findOk('open passes', passes)
-      : findWarning('open passes', passes, 'More compaction or summarization workers, or see what their log says.'),
+      : findWarning('open passes', passes, 'Start more compaction or summarization workers, or see their logs.'),
     oldestIdleMs <= stuckMs
       ? findOk('conversations to erase', rested)
       : findWarning(
           'conversations to erase',
-          `${rested}: they have been idle for longer than their policy lets them`,
-          'Start a worker; if one runs, see its log. Very many that end together take their time.',
+          `${rested}: their idle TTL has passed`,
+          'Start a worker. If one runs, see its log. Erasing very many conversations takes time.',
         ),
     failedTurns === 0
-      ? findOk('failed turns', 'none is kept')
+      ? findOk('failed turns', 'no failed turn is kept')
       : findWarning(
           'failed turns',
           `${failedTurns} are kept`,
-          'turnfold failed says why; turnfold redrive brings one again.',
+          'turnfold failed lists them with their errors. turnfold redrive runs one again.',
         ),
   ];
 }
@@ -78,13 +82,13 @@ const NAMED_RECORDS = 3;
 /** A conversation with a corrupt record makes no progress until the record is repaired or dropped. */
 function examineQuarantined(records: readonly QuarantinedRecord[]): Finding {
   const name = 'corrupt records';
-  if (records.length === 0) return findOk(name, 'none is set aside');
+  if (records.length === 0) return findOk(name, 'no record is set aside');
   const first = records.slice(0, NAMED_RECORDS).map((record) => {
     return `${JSON.stringify(record.name)} in shard ${record.shard} (${record.why})`;
   });
   const more = records.length > NAMED_RECORDS ? ' …' : '';
-  const what = `${records.length} set aside because they cannot be read: ${first.join(', ')}${more}`;
-  return findWrong(name, what, 'turnfold quarantine lists them; docs/runbook.md says how to repair or drop each.');
+  const what = `${records.length} unreadable and set aside: ${first.join(', ')}${more}`;
+  return findWrong(name, what, 'turnfold quarantine lists them. docs/runbook.md explains how to repair or drop each.');
 }
 
 function tellAge(count: number, oldestMs: number): string {
@@ -100,8 +104,8 @@ const SKEWED_MS = 1_000;
 
 async function examineAnswers(inspection: Inspection): Promise<Finding[]> {
   const { p50Ms, p99Ms, skewMs } = await inspection.measureAnswers(ASKED);
-  const what = `p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms of ${ASKED} questions`;
-  const remedy = 'Bring workers and Redis together; see SLOWLOG, its CPU and its disk.';
+  const what = `p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms of ${ASKED} pings`;
+  const remedy = 'Run workers near Redis. Check its SLOWLOG, CPU and disk.';
   const latency =
     p99Ms > TOO_SLOW_MS
       ? findWrong('latency', what, remedy)
@@ -109,12 +113,16 @@ async function examineAnswers(inspection: Inspection): Promise<Finding[]> {
         ? findWarning('latency', what, remedy)
         : findOk('latency', what);
   const isSkewed = Math.abs(skewMs) > SKEWED_MS;
-  const skew = `${Math.abs(Math.round(skewMs))} ms ${skewMs < 0 ? 'behind' : 'before'} this machine's`;
+  const skew = `${Math.abs(Math.round(skewMs))} ms ${skewMs < 0 ? 'behind' : 'ahead of'} this machine`;
   return [
     latency,
     isSkewed
-      ? findWarning('clock', `that of Redis is ${skew}: leases are right, measured waits are not`, 'Use NTP on both.')
-      : findOk('clock', `that of Redis is ${skew}`),
+      ? findWarning(
+          'clock',
+          `Redis is ${skew}: leases are correct, but measured waits are not`,
+          'Use NTP on both machines.',
+        )
+      : findOk('clock', `Redis is ${skew}`),
   ];
 }
 
@@ -131,25 +139,25 @@ function examineIntake(queue: string, shards: readonly QueueReport[], stuckMs: n
   const name = `queue ${queue}`;
   const paused = shards.filter(({ isPaused }) => isPaused).map(({ shard }) => shard);
   if (paused.length > 0) {
-    const remedy = 'Resume it as it was paused: with resume() of its BullMQ queue, or a board for it.';
-    return findWrong(name, `paused (shard ${paused.join(', ')}): nothing is taken from it`, remedy);
+    const remedy = 'Resume the BullMQ queue with resume() or a queue dashboard.';
+    return findWrong(name, `paused (shard ${paused.join(', ')}): workers take no jobs from it`, remedy);
   }
   const waits = shards.flatMap(({ waitMs }) => (waitMs === undefined ? [] : [waitMs]));
-  if (waits.length === 0) return findOk(name, 'nothing waits');
+  if (waits.length === 0) return findOk(name, 'no job waits');
   const waitMs = Math.max(...waits);
-  if (waitMs <= stuckMs) return findOk(name, `waits ${Math.round(waitMs)} ms`);
-  const remedy = `More workers for it: turnfold worker --roles ${queue}.`;
-  return findWarning(name, `what has waited longest has for ${Math.round(waitMs / 1_000)} s`, remedy);
+  if (waitMs <= stuckMs) return findOk(name, `oldest job waits ${Math.round(waitMs)} ms`);
+  const remedy = `Start more workers: turnfold worker --roles ${queue}.`;
+  return findWarning(name, `oldest job waits ${Math.round(waitMs / 1_000)} s`, remedy);
 }
 
 function examineWorkers(queue: string, shards: readonly QueueReport[]): Finding {
   const name = `${queue} workers`;
   const counts = shards.flatMap(({ workers }) => (workers === undefined ? [] : [workers]));
-  if (counts.length < shards.length) return findOk(name, 'this Redis does not list its clients');
+  if (counts.length < shards.length) return findOk(name, 'unknown: this Redis does not list its clients');
   const least = Math.min(...counts);
   if (least > 0) return findOk(name, `${least} connected`);
   const remedy = `turnfold worker --roles ${queue} --agents <file>`;
   return shards.some(({ waitMs }) => waitMs !== undefined)
-    ? findWrong(name, 'none is connected, and work waits', remedy)
-    : findWarning(name, 'none is connected', remedy);
+    ? findWrong(name, 'no worker is connected, and work waits', remedy)
+    : findWarning(name, 'no worker is connected', remedy);
 }

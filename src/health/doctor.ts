@@ -50,12 +50,12 @@ function examineSettings(source: SettingSource, address: string): Finding[] {
       return findWrong(
         name,
         tell(message),
-        isElsewhere ? 'Correct it.' : 'Correct it; turnfold config print shows all of them.',
+        isElsewhere ? 'Correct it.' : 'Correct it. turnfold config print shows all settings.',
       );
     }),
-    ...warnings.map((warning) => findWarning(name, tell(warning), 'turnfold config schema names all there are.')),
+    ...warnings.map((warning) => findWarning(name, tell(warning), 'turnfold config schema lists all settings.')),
   ];
-  return findings.length > 0 ? findings : [findOk(name, 'all of them can be read')];
+  return findings.length > 0 ? findings : [findOk(name, 'all settings are valid')];
 }
 
 async function examineRedis(config: Config, explain: DoctorOptions['explain']): Promise<Finding[]> {
@@ -88,7 +88,7 @@ async function examineRedis(config: Config, explain: DoctorOptions['explain']): 
 
 async function examineAccess(inspection: Inspection): Promise<Finding[]> {
   await inspection.checkAccess();
-  return [findOk('access', 'its ACL allows all that a worker does')];
+  return [findOk('access', 'the ACL allows all commands of a worker')];
 }
 
 /** A check that throws becomes a finding, and the other checks still run. */
@@ -111,5 +111,5 @@ function describe(name: string, error: unknown): Finding {
     return findWrong(name, error.message, REMEDIES[error.code] ?? 'See docs/how-to/run-in-production.md.');
   // Messages of refused commands (NOPERM, NOAUTH) hold no secret.
   const what = describeThrown(error).message;
-  return findWrong(name, what, 'See that this user may run it: an ACL of Redis, or a managed one that hides it.');
+  return findWrong(name, what, 'Allow the command to this user. Managed Redis may hide it.');
 }

@@ -16,7 +16,7 @@ export function examineNode(version: string): Finding {
   const least = readLeastNode();
   return isAtLeast(version, least)
     ? findOk('node', version)
-    : findWrong('node', `${version}; turnfold needs ${least}`, `Install Node.js ${least} or later.`);
+    : findWrong('node', `${version}, but turnfold needs ${least}`, `Install Node.js ${least} or later.`);
 }
 
 function readLeastNode(): string {
@@ -27,7 +27,7 @@ function readLeastNode(): string {
 
 async function examinePort({ host, port }: Config['metrics']): Promise<Finding> {
   const name = 'metrics port';
-  if (port === 0) return findOk(name, 'any free one');
+  if (port === 0) return findOk(name, 'any free port');
   const server = createServer();
   try {
     server.listen(port, host);
@@ -37,10 +37,10 @@ async function examinePort({ host, port }: Config['metrics']): Promise<Finding> 
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     const isServed = code === 'EADDRINUSE' && (await isWorkerAt(host, port));
-    if (isServed) return findOk(name, `${host}:${port} is held by a worker that is alive`);
+    if (isServed) return findOk(name, `${host}:${port} is in use by a live worker`);
     return findWarning(
       name,
-      `${host}:${port} cannot be bound (${code}): a worker could not start here`,
+      `${host}:${port} cannot be bound (${code}), so a worker could not start here`,
       'Free it, or set TURNFOLD_METRICS_PORT or TURNFOLD_METRICS_HOST.',
     );
   }
@@ -78,18 +78,18 @@ export async function examineProviders(providers: ProviderSettings): Promise<Fin
 }
 
 function judge(maker: string, keyVariable: string, outcome: ProbeOutcome): Finding {
-  if (outcome.kind === 'answered') return findOk(maker, 'it answers, and takes the key');
+  if (outcome.kind === 'answered') return findOk(maker, 'it accepts the key');
   const address = keyVariable.replace('API_KEY', 'BASE_URL');
   if (outcome.kind === 'unreachable') {
-    return findWrong(maker, 'it does not answer', `Look at the network, a proxy, and ${address}.`);
+    return findWrong(maker, 'it does not answer', `Check the network, a proxy, and ${address}.`);
   }
   const { status } = outcome;
   if (status === 401 || status === 403) {
     return findWrong(maker, `it refuses the key (${status})`, `Correct ${keyVariable}, or its file.`);
   }
   if (status === 404) {
-    const remedy = `Nothing where ${address} is a compatible server that lists no models; else correct it.`;
-    return findWarning(maker, 'it answers, and lists no models (404)', remedy);
+    const remedy = `Correct ${address}, unless it names a compatible server that lists no models.`;
+    return findWarning(maker, 'it lists no models (404)', remedy);
   }
-  return findWarning(maker, `it answers with ${status}`, 'Try again later; its status page may know more.');
+  return findWarning(maker, `it answers with ${status}`, 'Try again later, or see its status page.');
 }

@@ -53,7 +53,7 @@ export async function servePages({ port, host = '127.0.0.1', pages }: PageServer
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     const field = WRONG_HOST.test(why) ? 'metrics.host' : 'metrics.port';
-    throw new TurnfoldError('invalid_config', `${field}: nothing can be served there: ${why}`, { field, cause });
+    throw new TurnfoldError('invalid_config', `${field}: the address cannot be bound: ${why}`, { field, cause });
   }
   // E.g. no file descriptors left. A failing page must not end the worker.
   server.on('error', () => undefined);

@@ -37,5 +37,5 @@ function watch({ name, run: look, remedy }: Check, deadlineMs: number): () => Pr
 
 /** The page is public. Only our own errors are known to hold no secret. */
 function describe(error: unknown): string {
-  return isTurnfoldError(error) ? `${error.code}: ${error.message}` : 'it failed';
+  return isTurnfoldError(error) ? `${error.code}: ${error.message}` : 'the check failed';
 }

@@ -14,10 +14,10 @@ export async function examineServers(
   inspection: Inspection,
   durability: Durability | undefined,
 ): Promise<Finding[]> {
-  const missing = silent.map(tellSilent);
+  const missing = silent.map(reportSilent);
   if (servers.length === 0) {
-    const remedy = 'Allow INFO to this user: without it nobody knows whether Redis throws turns away.';
-    return [...missing, findWarning('redis', 'it answers, and may not be asked about itself', remedy)];
+    const remedy = 'Allow INFO to this user. Without INFO, an eviction of turns goes unnoticed.';
+    return [...missing, findWarning('redis', 'it answers, but denies INFO', remedy)];
   }
   const looks: ((server: ServerFacts) => Finding)[] = [
     examineVersion,
@@ -33,10 +33,10 @@ export async function examineServers(
 }
 
 /** @param missing a master of a Cluster that has slots, or slots without a master */
-function tellSilent(whoever: string): Finding {
+function reportSilent(missing: string): Finding {
   const remedy =
-    'Start it, or a replica of it, or see the network between here and there. Of slots without one: redis-cli --cluster fix.';
-  return findWrong('redis', `nobody answers for ${whoever}: conversations that lie there wait`, remedy);
+    'Start it or one of its replicas, or check the network. For slots without a master: redis-cli --cluster fix.';
+  return findWrong('redis', `${missing}: no answer, so conversations there wait`, remedy);
 }
 
 /** Reports one finding if all masters of a Cluster agree, else one per master. */
@@ -51,31 +51,32 @@ function examineVersion({ name, version, redisVersion }: ServerFacts): Finding {
   // The queues need less.
   return isAtLeast(redisVersion, LEAST_REDIS)
     ? findOk('redis', what)
-    : findWrong('redis', `${what}; turnfold needs ${LEAST_REDIS}`, UPGRADE);
+    : findWrong('redis', `${what}, but turnfold needs ${LEAST_REDIS}`, UPGRADE);
 }
 
-const UPGRADE = 'Upgrade it: 7.2 or later can wait for disks as well.';
+const UPGRADE = 'Upgrade Redis. 7.2 or later can also wait for disks.';
 
 function examineWrites({ writeRefusal }: ServerFacts): Finding {
   const name = 'writes';
-  if (writeRefusal === undefined) return findOk(name, 'it takes them');
-  const remedy = 'See its disk, its memory and its replicas; NOPERM: allow EVAL and EVALSHA to this user.';
-  return findWrong(name, `it refuses them: ${writeRefusal}`, remedy);
+  if (writeRefusal === undefined) return findOk(name, 'accepted');
+  const remedy = 'Check its disk, memory and replicas. For NOPERM, allow EVAL and EVALSHA to this user.';
+  return findWrong(name, `refused: ${writeRefusal}`, remedy);
 }
 
 function examineEviction({ evictionPolicy: policy, evictedKeys }: ServerFacts): Finding {
   const name = 'eviction';
-  if (policy === undefined) return findWarning(name, 'it does not say', 'See that maxmemory-policy is noeviction.');
+  if (policy === undefined)
+    return findWarning(name, 'unknown: Redis does not report it', 'Check that maxmemory-policy is noeviction.');
   if (policy !== 'noeviction') {
     return findWrong(
       name,
-      `maxmemory-policy is ${policy}: once full, Redis would throw accepted turns away; workers refuse it`,
+      `maxmemory-policy is ${policy}: a full Redis would evict accepted turns, so workers refuse to start`,
       'CONFIG SET maxmemory-policy noeviction, and the same in its configuration.',
     );
   }
   if (evictedKeys === 0) return findOk(name, 'maxmemory-policy is noeviction');
-  const remedy = 'Look for conversations that are gone (turnfold show), and clear it with CONFIG RESETSTAT.';
-  return findWarning(name, `noeviction now, but ${evictedKeys} keys were thrown away since it started`, remedy);
+  const remedy = 'Look for lost conversations (turnfold show), then reset the count with CONFIG RESETSTAT.';
+  return findWarning(name, `noeviction now, but ${evictedKeys} keys were evicted since the start of Redis`, remedy);
 }
 
 /** Fractions of `maxmemory` above which the doctor warns, and above which writes will soon fail. */
@@ -86,12 +87,13 @@ function examineMemory({ usedBytes, limitBytes }: ServerFacts): Finding {
   const name = 'memory';
   const used = formatBytes(usedBytes);
   if (limitBytes === 0) {
-    const remedy = 'Set maxmemory below what its machine has: then writes are refused before the system kills it.';
+    const remedy =
+      'Set maxmemory below the memory of its machine. Then Redis refuses writes before the system kills it.';
     return findWarning(name, `${used} used, without a limit`, remedy);
   }
   const share = usedBytes / limitBytes;
   const what = `${used} of ${formatBytes(limitBytes)} used (${Math.round(share * 100)} %)`;
-  const remedy = 'Raise maxmemory, or erase conversations that nobody needs.';
+  const remedy = 'Raise maxmemory, or erase conversations.';
   if (share >= FULL) return findWrong(name, what, remedy);
   return share >= NEARLY_FULL ? findWarning(name, what, remedy) : findOk(name, what);
 }
@@ -100,31 +102,34 @@ function examineAppendOnly({ appendOnly: { isOn, hasFailed, fsync } }: ServerFac
   const name = 'append-only file';
   if (!isOn) {
     const remedy = 'CONFIG SET appendonly yes, and the same in its configuration.';
-    return findWrong(name, 'off: a restart of Redis loses what was acknowledged since its last snapshot', remedy);
+    return findWrong(name, 'off: a restart of Redis loses acknowledged writes since its last snapshot', remedy);
   }
-  if (hasFailed) return findWrong(name, 'its last write or rewrite failed', 'See the log of Redis, and its disk.');
-  if (fsync === undefined) return findOk(name, 'on; how often it reaches the disk may not be asked');
+  if (hasFailed) return findWrong(name, 'its last write or rewrite failed', 'Check the log and the disk of Redis.');
+  if (fsync === undefined) return findOk(name, 'on, but appendfsync cannot be read');
   if (fsync === 'no') {
     const remedy = 'CONFIG SET appendfsync everysec.';
-    return findWarning(name, 'on, but appendfsync is no: a power loss takes half a minute with it', remedy);
+    return findWarning(name, 'on, but appendfsync is no: a power loss loses up to 30 s of writes', remedy);
   }
-  return findOk(name, fsync === 'always' ? 'on, at each write' : 'on, each second: a power loss takes that with it');
+  return findOk(
+    name,
+    fsync === 'always' ? 'on, synced at each write' : 'on, synced each second: a power loss loses up to 1 s of writes',
+  );
 }
 
 function examineKeyspaceEvents({ keyspaceEvents = '' }: ServerFacts): Finding {
   const name = 'keyspace notifications';
-  if (keyspaceEvents === '') return findOk(name, 'off; turnfold needs none');
+  if (keyspaceEvents === '') return findOk(name, 'off, and turnfold needs none');
   const remedy = "CONFIG SET notify-keyspace-events '', unless another program listens.";
-  return findWarning(name, `on (${keyspaceEvents}): each write costs more, and turnfold needs none`, remedy);
+  return findWarning(name, `on (${keyspaceEvents}): they slow down each write, and turnfold needs none`, remedy);
 }
 
 function examineReplicas({ replicas }: ServerFacts, durability: Durability | undefined): Finding {
   const name = 'replicas';
   const wanted = durability?.replicas ?? 0;
-  if (replicas >= wanted) return findOk(name, `${replicas} online, ${wanted} have to hold a write`);
+  if (replicas >= wanted) return findOk(name, `${replicas} online, ${wanted} must acknowledge a write`);
   return findWrong(
     name,
-    `${replicas} online, and ${wanted} have to hold a write: each accept is answered accepted_unsure`,
+    `${replicas} online, but ${wanted} must acknowledge a write: every accept fails with accepted_unsure`,
     'Bring the replicas back, or lower TURNFOLD_DURABLE_REPLICAS.',
   );
 }
@@ -134,14 +139,10 @@ async function examineDisks(inspection: Inspection, durability: Durability | und
   const isAsked = durability?.fsync !== undefined;
   const knows = await inspection.canWaitForDisks();
   if (knows === true)
-    return findOk(name, isAsked ? 'asked for, and known (WAITAOF)' : 'known (WAITAOF), not asked for');
-  if (!isAsked) return findOk(name, 'not asked for (TURNFOLD_DURABLE_FSYNC)');
-  if (knows === undefined) return findWarning(name, 'asked for; whether it is known may not be asked', UPGRADE);
-  return findWrong(
-    name,
-    'asked for, and this Redis does not know WAITAOF',
-    `${UPGRADE} Or: TURNFOLD_DURABLE_FSYNC=none.`,
-  );
+    return findOk(name, isAsked ? 'requested and supported (WAITAOF)' : 'supported (WAITAOF), not requested');
+  if (!isAsked) return findOk(name, 'not requested (TURNFOLD_DURABLE_FSYNC)');
+  if (knows === undefined) return findWarning(name, 'requested, but support cannot be read', UPGRADE);
+  return findWrong(name, 'requested, but this Redis has no WAITAOF', `${UPGRADE} Or: TURNFOLD_DURABLE_FSYNC=none.`);
 }
 
 function formatBytes(bytes: number): string {
@@ -164,10 +165,11 @@ async function examineFolder({ folder, bytes }: { folder: string | undefined; by
   const name = 'disk';
   const freeBytes = folder === undefined ? undefined : await readFreeBytes(folder);
   if (freeBytes === undefined)
-    return findOk(name, `${formatBytes(bytes)} written; what is free cannot be seen from here`);
+    return findOk(name, `${formatBytes(bytes)} written, free space cannot be read from here`);
   const what = `${formatBytes(bytes)} written, ${formatBytes(freeBytes)} free`;
   if (freeBytes >= Math.max(LEAST_BYTES, REWRITE_FACTOR * bytes)) return findOk(name, what);
-  const remedy = 'Make room: a rewrite of the file needs its size once more, and Redis refuses writes on a full disk.';
+  const remedy =
+    'Free space on the disk. A rewrite needs the size of the file again, and Redis refuses writes on a full disk.';
   return findWarning(name, what, remedy);
 }
 
@@ -195,10 +197,10 @@ function examineTerm({ whose, until }: CertificateTerm, now: number): Finding {
   const name = 'certificate';
   const days = Math.floor((until.getTime() - now) / DAY_MS);
   const what = `${whose}: until ${until.toISOString().slice(0, 10)}`;
-  const remedy = whose === 'ours' ? RENEW_OURS : 'Renew it there. Workers need nothing.';
+  const remedy = whose === 'ours' ? RENEW_OURS : 'Renew it on the server. Workers need no change.';
   if (until.getTime() <= now) return findWrong(name, `${what}: it has expired`, remedy);
   if (days >= NOTICE_DAYS) return findOk(name, what);
   return findWarning(name, `${what}: ${days === 1 ? '1 day is left' : `${days} days are left`}`, remedy);
 }
 
-const RENEW_OURS = 'Renew it (REDIS_CERT_FILE, REDIS_KEY_FILE) and restart the workers: they read it at their start.';
+const RENEW_OURS = 'Renew it (REDIS_CERT_FILE, REDIS_KEY_FILE) and restart the workers, which read it at their start.';

@@ -24,30 +24,30 @@ export function listWorkerChecks({ checkServer, wakes, workers, loop, stuckMs }:
     {
       name: 'redis',
       run: () => lookAtRedis(checkServer),
-      remedy: 'Look at Redis and at the way to it; the worker goes on by itself when it is back.',
+      remedy: 'Check Redis and the network. The worker resumes by itself when Redis is back.',
     },
     {
       name: 'queues',
       run: () =>
         workers.isRunning()
-          ? findOk('queues', 'its queue workers are running')
-          : findWrong('queues', 'its queue workers are not running', 'Its log says why. Restart it.'),
+          ? findOk('queues', 'all queue workers run')
+          : findWrong('queues', 'a queue worker has stopped', 'See the log. Restart the worker.'),
       remedy: 'Restart it.',
     },
     {
       name: 'intake',
       run: () => lookAtIntake(wakes, workers, stuckMs),
-      remedy: 'Look at Redis: how long work has waited cannot be read.',
+      remedy: 'Check Redis: the waits of jobs cannot be read.',
     },
     {
       name: 'event loop',
       run: () =>
         loop.worstMs < BLOCKED_MS
-          ? findOk('event loop', `held for ${Math.round(loop.worstMs)} ms at most in the last ten seconds`)
+          ? findOk('event loop', `blocked for at most ${Math.round(loop.worstMs)} ms in the last ten seconds`)
           : findWrong(
               'event loop',
-              `held for ${Math.round(loop.worstMs)} ms: leases are lost so`,
-              'Look for tools that compute for long, and for a machine without CPU to give.',
+              `blocked for ${Math.round(loop.worstMs)} ms: leases can lapse`,
+              'Look for tools that compute for long, and for a lack of CPU.',
             ),
       remedy: 'Restart it.',
     },
@@ -57,7 +57,7 @@ export function listWorkerChecks({ checkServer, wakes, workers, loop, stuckMs }:
 async function lookAtRedis(checkServer: CheckedParts['checkServer']): Promise<Finding> {
   try {
     await checkServer();
-    return findOk('redis', 'it takes writes, and throws nothing away');
+    return findOk('redis', 'it accepts writes and evicts nothing');
   } catch (error) {
     if (!isTurnfoldError(error, 'incompatible_store')) throw error;
     return findWrong(
@@ -76,16 +76,16 @@ async function lookAtIntake(
 ): Promise<Finding> {
   const name = 'intake';
   const idle = intakes.filter(({ couldTakeMore, idleMs }) => couldTakeMore && idleMs > stuckMs);
-  if (idle.length === 0) return findOk(name, 'it takes what comes');
+  if (idle.length === 0) return findOk(name, 'this worker takes jobs');
   const waits = await wakes.readShardWaits();
   const left = waits.find(
     ({ queue, shard, waitMs = 0 }) =>
       waitMs > stuckMs && idle.some((intake) => intake.queue === queue && intake.shard === shard),
   );
-  if (left?.waitMs === undefined) return findOk(name, 'nothing waits for it');
+  if (left?.waitMs === undefined) return findOk(name, 'no job waits for this worker');
   return findWrong(
     name,
-    `a job of the queue ${left.queue} has waited for ${Math.round(left.waitMs / 1_000)} s, and this worker could take it`,
-    'Resume the queue if it is paused (turnfold doctor says so); else restart the worker.',
+    `a job of the queue ${left.queue} has waited ${Math.round(left.waitMs / 1_000)} s, though this worker has free capacity`,
+    'Resume the queue if turnfold doctor reports it as paused. Otherwise restart the worker.',
   );
 }

@@ -19,11 +19,15 @@ export interface WorkerPages {
 
 const STARTING = findWrong(
   'start',
-  'it has not started: it waits for Redis',
-  'Start Redis, or correct REDIS_URL. The worker waits for it, however long.',
+  'the worker waits for Redis to start',
+  'Start Redis, or correct REDIS_URL. The worker waits without a limit.',
 );
 
-const STOPPING = findWrong('stop', 'it was told to stop, and finishes what it holds', 'Nothing: others take over.');
+const STOPPING = findWrong(
+  'stop',
+  'the worker is stopping, and finishes its work',
+  'Nothing to do: other workers take over.',
+);
 
 const NO_PAGES: WorkerPages = {
   metricsUrl: undefined,

@@ -64,7 +64,7 @@ const toolSchema = z
     ({ answerWithinMs, run, needsApproval }) => answerWithinMs === undefined || run === undefined || needsApproval,
     {
       path: ['answerWithinMs'],
-      message: 'a tool that runs without approval waits for nobody: remove it, or set needsApproval',
+      message: 'a tool that runs without approval has no wait. Remove this, or set needsApproval',
     },
   );
 

@@ -37,7 +37,7 @@ export function resolveModel(name: string, options: ResolveOptions = {}): Model 
   const { thinking } = options;
   if (thinking !== undefined && provider !== 'anthropic') {
     const field = 'thinking';
-    throw new TurnfoldError('invalid_config', `${field}: only anthropic/… takes it; other models think as they do`, {
+    throw new TurnfoldError('invalid_config', `${field}: only anthropic/… models have this option`, {
       field,
     });
   }
@@ -45,7 +45,7 @@ export function resolveModel(name: string, options: ResolveOptions = {}): Model 
   const { apiKey, baseUrl, keyVariable } = settings[maker];
   if (apiKey === undefined) {
     const field = keyVariable;
-    throw new TurnfoldError('invalid_config', `${field}: is not set, nor ${field}_FILE; ${name} needs a key`, {
+    throw new TurnfoldError('invalid_config', `${field}: set this or ${field}_FILE. ${name} needs a key`, {
       field,
     });
   }

@@ -73,7 +73,7 @@ function nativeSummarizer(
     throw new TurnfoldError('invalid_policy', `${field}: native: ${why}`, { field });
   }
   if (policy.scope !== 'prefix') {
-    const why = 'what a provider compacts has to open the context: set scope to prefix';
+    const why = 'a provider can compact only the start of the context. Set scope to prefix';
     throw new TurnfoldError('invalid_policy', `${field}: native: ${why}`, { field });
   }
   return createNativeSummarizer({ model, system, tools, counter, clock: systemClock, tracing, fallback });
@@ -86,7 +86,7 @@ function hasCompaction(model: Model): model is NativeSummarizerOptions['model'] 
 /** A missing key is refused at the start. Otherwise every summary would silently be structural. */
 function resolveNamed(name: string, field: string): Model {
   if (!name.includes('/')) {
-    const why = 'no such model: give it to the workers as one of `summarizers`, or name it provider/model';
+    const why = 'unknown model. Pass it to the workers in `summarizers`, or name it provider/model';
     throw new TurnfoldError('invalid_policy', `${field}: ${name}: ${why}`, { field });
   }
   try {

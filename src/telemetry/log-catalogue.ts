@@ -20,7 +20,7 @@ type LogLines = { readonly [Type in WorkerEvent['type']]: (event: EventOf<Type>)
 const LOG_LINES: LogLines = {
   turn_claimed: ({ agent, attempt, waitMs }) => ({
     level: attempt > 1 ? 'warn' : 'debug',
-    message: attempt > 1 ? 'turn claimed again, its last claim had no outcome' : 'turn claimed',
+    message: attempt > 1 ? 'turn claimed again: its last claim had no outcome' : 'turn claimed',
     fields: { agent, attempt, waitMs },
   }),
   turn_settled: ({ outcome, code, durationMs }) => ({
@@ -41,22 +41,22 @@ const LOG_LINES: LogLines = {
   model_called: describeCall,
   pass_requested: ({ reasons, isJoined }) => ({
     level: 'debug',
-    message: isJoined ? 'reasons added to the pass in progress' : 'pass requested',
+    message: isJoined ? 'reasons added to the open pass' : 'pass requested',
     fields: { reasons },
   }),
   model_passed_over: ({ purpose, model, outcome }) => ({
     level: 'warn',
-    message: 'model passed over for the next of its chain',
+    message: 'model failed, next model of the chain called',
     fields: { purpose, model, outcome },
   }),
   pass_backed_off: ({ why }) => ({
     level: 'debug',
-    message: 'no pass asked for: none would gain anything now',
+    message: 'pass not requested: it would gain nothing now',
     fields: { why },
   }),
   pass_taken_over: () => ({
     level: 'warn',
-    message: 'pass taken over by the turn that needs it',
+    message: 'pass taken over by a waiting turn',
     fields: {},
   }),
   pass_fanned_out: ({ jobs, sequences }) => ({
@@ -71,7 +71,7 @@ const LOG_LINES: LogLines = {
   }),
   approval_refused: ({ code, field, message }) => ({
     level: 'warn',
-    message: 'approval not carried out',
+    message: 'approval could not be carried out',
     fields: { code, field, why: message },
   }),
   pass_ended: describePass,
@@ -88,64 +88,62 @@ const LOG_LINES: LogLines = {
   version_rejected: ({ by, version, codes, message, form }) => ({
     level: 'error',
     message:
-      by === 'provider' ? 'version rolled back: the provider refused it' : 'version not made: no provider takes it',
+      by === 'provider' ? 'version rolled back: the provider refused it' : 'version not committed: its form is invalid',
     fields: { version, codes, why: message, form },
   }),
   lease_lost: ({ what, why }) =>
     why === 'canceled'
-      ? { level: 'info', message: `${what} was canceled while it was worked on`, fields: { why } }
-      : { level: 'warn', message: `${what} is another owner's, or erased`, fields: { why } },
+      ? { level: 'info', message: `${what} was canceled during its work`, fields: { why } }
+      : { level: 'warn', message: `lease lost: ${what} is owned by another worker, or was erased`, fields: { why } },
   write_held: ({ write, code }) => ({
     level: 'warn',
-    message: 'write held and repeated: redis takes no writes',
+    message: 'write held for retry: redis refuses writes',
     fields: { write, code },
   }),
   write_taken: ({ write, heldMs }) => ({
     level: 'info',
-    message: 'held write taken',
+    message: 'held write succeeded',
     fields: { write, heldMs },
   }),
   lease_returned: ({ what, isCutOff }) => ({
     level: 'info',
-    message: isCutOff
-      ? `${what} handed back: the deadline of the stop cut it off`
-      : `${what} handed back between two steps`,
+    message: isCutOff ? `${what} returned: cut off by the deadline of the stop` : `${what} returned between two steps`,
     fields: { isCutOff },
   }),
   job_reclaimed: ({ queue }) => ({
     level: 'warn',
-    message: 'job waits again: its worker died, froze, lost redis or stopped before it was done',
+    message: 'job queued again: its worker died, froze, lost redis or stopped',
     fields: { queue },
   }),
   worker_lost: ({ worker, roles, livedMs }) => ({
     level: 'warn',
-    message: 'worker lost: it went silent without having stopped',
+    message: 'worker lost: it went silent without a stop',
     fields: { worker, roles, livedMs },
   }),
   conversation_expired: ({ removedKeys }) => ({
     level: 'info',
-    message: 'conversation erased: it had rested for as long as its policy lets it',
+    message: 'conversation erased: its idle TTL passed',
     fields: { removedKeys },
   }),
   record_quarantined: ({ shard, set, name, why }) => ({
     level: 'error',
-    message: 'record set aside because it cannot be read; the others of its shard go on',
+    message: 'unreadable record set aside, other records of its shard are not affected',
     fields: { shard, set, name: clip(name), why: clip(why) },
   }),
   job_dropped: ({ queue, job, error }) => ({
     level: 'error',
-    message: 'job removed because its data cannot be read',
+    message: 'unreadable job removed',
     fields: { queue, job: clip(job) },
     error,
   }),
   redis_nearly_full: ({ usedBytes, limitBytes }) => ({
     level: 'warn',
-    message: 'memory of Redis is nearly used up: at its maxmemory no turn is accepted, and none goes on',
+    message: 'memory of redis is nearly full: at maxmemory all turns stop',
     fields: { usedBytes, limitBytes },
   }),
   policy_warned: ({ message }) => ({
     level: 'warn',
-    message: 'policy taken, but not all of it',
+    message: 'policy loaded with warnings',
     fields: { why: message },
   }),
   worker_failed: ({ where, error }) => ({ level: 'error', message: 'worker failed', fields: { where }, error }),

@@ -13,8 +13,8 @@ function partsOf(...deltas: readonly Partial<TextDelta>[]): TextProgress[] {
   return heard.take();
 }
 
-describe('what is heard of a text', () => {
-  test('joins on; what came together is told together, steps apart', () => {
+describe('text assembled from deltas', () => {
+  test('joins pieces of one step, and separates steps', () => {
     const deltas = [{ piece: 'ab' }, { offset: 2, piece: 'c' }, { step: 2, piece: 'd' }];
     expect(partsOf(...deltas)).toEqual([
       { type: 'text', step: 1, piece: 'abc' },
@@ -22,7 +22,7 @@ describe('what is heard of a text', () => {
     ]);
   });
 
-  test('says where pieces are missing: before the first, in between, in a later step', () => {
+  test('reports gaps at the start, in between and in a later step', () => {
     const deltas = [
       { offset: 5, piece: 'ab' },
       { offset: 8, piece: 'c' },
@@ -38,7 +38,7 @@ describe('what is heard of a text', () => {
     ]);
   });
 
-  test('begins again with a new owner, or where the same one does; an old one is heard no more', () => {
+  test('restarts with a new owner or a repeated step, and ignores the earlier owner', () => {
     const again = { type: 'restart', step: 1 };
     const said = (piece: string): unknown => ({ type: 'text', step: 1, piece });
     const deltas = [{ piece: 'ab' }, { epoch: 2, piece: 'c' }, { offset: 2, piece: 'old' }];
@@ -46,7 +46,7 @@ describe('what is heard of a text', () => {
     expect(partsOf({ piece: 'ab' }, { piece: 'c' })).toEqual([said('ab'), again, said('c')]);
   });
 
-  test('begins again with a gap where the beginning of the new text was lost', () => {
+  test('restarts with a gap if the start of the new text was lost', () => {
     expect(partsOf({ piece: 'ab' }, { epoch: 2, offset: 2, piece: 'c' })).toEqual([
       { type: 'text', step: 1, piece: 'ab' },
       { type: 'restart', step: 1 },
@@ -55,7 +55,7 @@ describe('what is heard of a text', () => {
     ]);
   });
 
-  test('is taken back by an empty piece at its beginning, whatever comes of the step then; once', () => {
+  test('restarts once at an empty first piece', () => {
     const again = { type: 'restart', step: 1 };
     const said = (piece: string): unknown => ({ type: 'text', step: 1, piece });
     const taken = [{ piece: 'ab' }, { piece: '' }];
@@ -64,13 +64,13 @@ describe('what is heard of a text', () => {
     expect(partsOf({ piece: '' }, { piece: 'c' }), 'nothing was heard of it').toEqual([said('c')]);
   });
 
-  test('is of one turn, and of no step that is over', () => {
+  test('ignores other turns and finished steps', () => {
     expect(partsOf({ turn: 't2' }, { step: 2 }, { step: 1, offset: 0 })).toEqual([
       { type: 'text', step: 2, piece: 'x' },
     ]);
   });
 
-  test('is bounded while nobody takes it; the gap shows once somebody does', () => {
+  test('is bounded while it is not read, and shows the gap afterwards', () => {
     const heard = new TextAssembler('t1');
     const piece = 'x'.repeat(300_000);
     for (let count = 0; count < 20; count += 1) heard.add(delta({ offset: count * piece.length, piece }));
@@ -113,7 +113,7 @@ const told = fc
     return fc.record({ deltas: fc.constant(deltas), isLost, taken: fc.array(fc.nat(deltas.length)) });
   });
 
-/** What a listener shows of a step: its text since it last began, and whether it knows that something is missing. */
+/** Text of a step since its last restart, and whether pieces are missing. */
 function show(parts: readonly TextProgress[]): Map<number, { text: string; hasGaps: boolean }> {
   const shown = new Map<number, { text: string; hasGaps: boolean }>();
   for (const part of parts) {
@@ -126,7 +126,7 @@ function show(parts: readonly TextProgress[]): Map<number, { text: string; hasGa
   return shown;
 }
 
-test('whatever is lost, a listener shows the beginning of a step’s newest text that it heard, or knows of the gap', () => {
+test('shows after any losses the start of the newest text of a step, or a gap', () => {
   fc.assert(
     fc.property(told, ({ deltas, isLost, taken }) => {
       const heard = new TextAssembler('t1');
