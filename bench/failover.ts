@@ -135,7 +135,7 @@ function report({ waitsMs, orphans, settled }: Observer, where: string): void {
     process.stdout.write(`${KILLS} SIGKILLs among ${WORKERS} workers, ${CONVERSATIONS} conversations, ${where}\n`);
     process.stdout.write(
       `from the kill to the next claim, ms: p50 ${figures.p50}, p99 ${figures.p99}, max ${figures.max} ` +
-        `(${figures.turns} turns; bound ${BOUND_MS}); ${figures.stuck} stuck, ${settled} settled\n`,
+        `(${figures.turns} turns, bound ${BOUND_MS}), ${figures.stuck} stuck, ${settled} settled\n`,
     );
   }
   if (figures.p99 > BOUND_MS || figures.stuck > 0) process.exitCode = 1;

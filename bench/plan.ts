@@ -131,7 +131,9 @@ const rows = [
 if (process.argv.includes('--json'))
   console.log(JSON.stringify({ messages: MESSAGES, runs: RUNS, targetMs: TARGET_MS, rows }));
 else {
-  console.log(`plan and settle over ${MESSAGES} messages, ${RUNS} runs, ms: median (min–max); a plan has ${TARGET_MS}`);
+  console.log(
+    `plan and settle over ${MESSAGES} messages, ${RUNS} runs, ms: median (min–max), target of a plan ${TARGET_MS}`,
+  );
   console.table(
     rows.map((row) => ({ ...row, planMs: describeSpread(row.planMs), settleMs: describeSpread(row.settleMs) })),
   );

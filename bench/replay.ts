@@ -1,6 +1,6 @@
 /**
  * Replay of the recorded conversations beside the checkout: `node bench/replay.ts [--json]`. Target: 2,000 messages a second over
- * each of them, reading and counting included; budgets from tight to wide, in a window of twice the budget.
+ * each of them, reading and counting included. Budgets go from tight to wide, in a window of twice the budget.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { prepareOfflineAgent, suggestUsableTokens } from '../src/runtime/offline/offline-agent.ts';
@@ -105,7 +105,7 @@ else if (process.argv.includes('--json'))
 else {
   const least = `${slowest?.messagesPerSecond} on ${slowest?.file} at ${slowest?.maxTokens}`;
   console.log(
-    `${messagesPerSecond} messages/s over all files and budgets, least ${least}; target ${TARGET_PER_SECOND}`,
+    `${messagesPerSecond} messages/s over all files and budgets, least ${least}, target ${TARGET_PER_SECOND}`,
   );
   console.table(rows);
 }

@@ -24,8 +24,8 @@ const noOpAgent: Agent = {
 };
 
 /**
- * Turns per second, from the first accept to the last settled turn, over raw BullMQ jobs per second, from the first add to
- * the last completed job: same Redis (AOF everysec), same process, same concurrency, runs in turns.
+ * Turns per second divided by raw BullMQ jobs per second. Turns count from the first accept to the last settlement, jobs from the first add to
+ * the last completion. Both use the same Redis (AOF everysec), process and concurrency, and alternate.
  */
 async function main(): Promise<void> {
   const redis = await openBenchRedis();

@@ -132,7 +132,7 @@ describe('gauges of shared state', () => {
     expect(countJobs).toHaveBeenCalledTimes(1);
   });
 
-  test("is nobody's to show where that cannot be told", async () => {
+  test('is not shown if the lease cannot be read', async () => {
     const isMeasuring = (): Promise<boolean> => Promise.reject(new Error('Redis is away'));
     expect(await readGauges(createMetrics({ measures: { ...measures, isMeasuring } }))).toEqual({
       turnfold_worker_measures_shared_state: 0,
