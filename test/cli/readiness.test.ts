@@ -156,7 +156,7 @@ test('SIGTERM with a turn in hand: not ready at once, and the turn is finished',
   await model.untilCalled(1);
   expect(await ask(`${pages}/ready`)).toMatchObject(READY);
   worker.kill('SIGTERM');
-  await untilReady(pages, notReady('stop', expect.stringContaining('told to stop')));
+  await untilReady(pages, notReady('stop', expect.stringContaining('is stopping')));
   expect(await ask(`${pages}/health`)).toEqual(ALIVE);
   expect(await client.result('c1', 't1')).toMatchObject({ state: 'running' });
   model.release();

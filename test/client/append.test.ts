@@ -85,7 +85,7 @@ describe('tool results in an append', () => {
       { id: 'c2_1', providerId: 'mine-2' },
     ]);
     expect(results.map(({ toolCallId }) => toolCallId)).toStrictEqual(['c2_1', 'c2_0']);
-    expect((await fixture.client.describe('tool rounds in an append')).openCalls).toStrictEqual([]);
+    expect((await fixture.client.describe('rounds')).openCalls).toStrictEqual([]);
   });
 
   test('may reuse a call id once that call is answered', async () => {

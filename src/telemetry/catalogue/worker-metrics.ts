@@ -108,13 +108,13 @@ export const WORKER_GAUGES = {
   isMeasuring: {
     type: 'gauge',
     name: 'turnfold_worker_measures_shared_state',
-    help: '1 if this worker measures the shared state and shows its gauges, else 0.',
+    help: 'Set to 1 if this worker measures the shared state and shows its gauges, else 0.',
     labels: [],
   },
   redisUp: {
     type: 'gauge',
     name: 'turnfold_redis_up',
-    help: '1 if Redis answered this worker just now, else 0. For a Cluster, every master with slots.',
+    help: 'Set to 1 if Redis answered this worker just now, else 0. For a Cluster, every master with slots.',
     labels: [],
   },
   redisPing: {
