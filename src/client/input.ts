@@ -44,7 +44,9 @@ export const appendSchema = z.strictObject({
 export const versionNumberSchema = z.number().int().min(0);
 
 export const contextPointSchema = z.strictObject({
+  /** Number of a kept version. 0 is the whole log. */
   version: versionNumberSchema.optional(),
+  /** Last seq of the log. */
   head: z.number().int().min(0).optional(),
 });
 
