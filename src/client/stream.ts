@@ -60,33 +60,33 @@ async function* listenOn(
   left: AbortSignal,
 ): AsyncGenerator<TurnProgress, void, void> {
   const conversation = readConversationName(name);
-  const heard = new TextAssembler(readTurnId(turn));
+  const text = new TextAssembler(readTurnId(turn));
   const { waitMs: timeMs = Number.POSITIVE_INFINITY, signal } = parseInput(streamSchema, options);
   signal?.throwIfAborted();
-  const looking = new AbortController();
+  const polling = new AbortController();
   let news = Promise.withResolvers<void>();
-  const tell = (): void => news.resolve();
+  const notify = (): void => news.resolve();
   const listening = ports.texts.listen(conversation, (delta) => {
-    heard.add(delta);
-    tell();
+    text.add(delta);
+    notify();
   });
-  signal?.addEventListener('abort', tell);
-  left.addEventListener('abort', tell);
+  signal?.addEventListener('abort', notify);
+  left.addEventListener('abort', notify);
   try {
     let isOver = false;
     const end = (): void => {
       isOver = true;
-      tell();
+      notify();
     };
     let waiting: Waiting | undefined;
-    let toldSince: number | undefined;
-    const look = (view: TurnView): void => {
-      if (view.waiting === undefined || view.waiting.since === toldSince) return;
-      toldSince = view.waiting.since;
+    let reportedSince: number | undefined;
+    const onSnapshot = (view: TurnView): void => {
+      if (view.waiting === undefined || view.waiting.since === reportedSince) return;
+      reportedSince = view.waiting.since;
       waiting = view.waiting;
-      tell();
+      notify();
     };
-    const settled = untilSettled(ports, conversation, turn, { waitMs: timeMs, signal: looking.signal, look });
+    const settled = untilSettled(ports, conversation, turn, { waitMs: timeMs, signal: polling.signal, onSnapshot });
     settled.then(end, end);
     for (;;) {
       await news.promise;
@@ -95,22 +95,22 @@ async function* listenOn(
       signal?.throwIfAborted();
       if (isOver) break;
       if (waiting !== undefined) {
-        const told = waiting;
+        const current = waiting;
         waiting = undefined;
         // Text from before the wait comes first.
         await listening.catchUp();
-        yield* heard.take();
-        yield { type: 'waiting', waiting: told };
+        yield* text.take();
+        yield { type: 'waiting', waiting: current };
       }
-      yield* heard.take();
+      yield* text.take();
     }
     const view = await settled;
     await listening.catchUp();
-    yield* heard.take();
+    yield* text.take();
     yield { type: 'result', view };
   } finally {
-    signal?.removeEventListener('abort', tell);
+    signal?.removeEventListener('abort', notify);
     listening.stop();
-    looking.abort();
+    polling.abort();
   }
 }

@@ -126,7 +126,7 @@ interface SettleWait {
   readonly waitMs: number;
   readonly signal?: AbortSignal;
   /** Called with each snapshot of the turn. */
-  readonly look?: (view: TurnView) => void;
+  readonly onSnapshot?: (view: TurnView) => void;
 }
 
 /**
@@ -137,14 +137,14 @@ export async function untilSettled(
   ports: ClientPorts,
   conversation: ConversationRef,
   turn: string,
-  { waitMs, signal, look }: SettleWait,
+  { waitMs, signal, onSnapshot }: SettleWait,
 ): Promise<TurnView> {
   const until = ports.now() + waitMs;
   for (;;) {
     signal?.throwIfAborted();
     const view = await ports.turns.readTurn(conversation, turn);
     if (view === undefined) throw noTurn(conversation, turn);
-    look?.(view);
+    onSnapshot?.(view);
     const leftMs = until - ports.now();
     if (isSettled(view.state) || leftMs <= 0) return view;
     await ports.notices.wait(conversation, Math.min(leftMs, POLL_MS), signal);

@@ -50,9 +50,9 @@ function examineSchema(found: number, known: number): Finding {
 /** A sweep moves due entries on, so nothing stays overdue for long while any worker runs. */
 function examineShards(measure: ShardMeasure, stuckMs: number): Finding[] {
   const { overdue, oldestOverdueMs, openPasses, oldestOpenPassMs, failedTurns, oldestIdleMs } = measure;
-  const due = tellAge(overdue.turn + overdue.pass + overdue.scheduled, oldestOverdueMs);
-  const passes = tellAge(openPasses, oldestOpenPassMs);
-  const rested = tellAge(overdue.idle, oldestIdleMs);
+  const due = formatAge(overdue.turn + overdue.pass + overdue.scheduled, oldestOverdueMs);
+  const passes = formatAge(openPasses, oldestOpenPassMs);
+  const idle = formatAge(overdue.idle, oldestIdleMs);
   return [
     oldestOverdueMs <= stuckMs
       ? findOk('overdue entries', due)
@@ -61,10 +61,10 @@ function examineShards(measure: ShardMeasure, stuckMs: number): Finding[] {
       ? findOk('open passes', passes)
       : findWarning('open passes', passes, 'Start more compaction or summarization workers, or see their logs.'),
     oldestIdleMs <= stuckMs
-      ? findOk('conversations to erase', rested)
+      ? findOk('conversations to erase', idle)
       : findWarning(
           'conversations to erase',
-          `${rested}: their idle TTL has passed`,
+          `${idle}: their idle TTL has passed`,
           'Start a worker. If one runs, see its log. Erasing very many conversations takes time.',
         ),
     failedTurns === 0
@@ -91,7 +91,7 @@ function examineQuarantined(records: readonly QuarantinedRecord[]): Finding {
   return findWrong(name, what, 'turnfold quarantine lists them. docs/runbook.md explains how to repair or drop each.');
 }
 
-function tellAge(count: number, oldestMs: number): string {
+function formatAge(count: number, oldestMs: number): string {
   return count === 0 ? 'none' : `${count}, the oldest for ${Math.round(oldestMs / 1_000)} s`;
 }
 

@@ -24,9 +24,9 @@ export interface DoctorOptions {
 
 /** Runs all checks of `turnfold doctor`. Writes nothing, and reports every failure as a finding. */
 export async function runDoctorChecks({ source, redisUrl, asksProviders, explain }: DoctorOptions): Promise<Finding[]> {
-  const isTold = redisUrl !== undefined;
-  const env = isTold ? { ...source.env, REDIS_URL: redisUrl, REDIS_URL_FILE: undefined } : source.env;
-  const settings = examineSettings({ ...source, env }, isTold ? '--redis' : 'REDIS_URL');
+  const hasAddress = redisUrl !== undefined;
+  const env = hasAddress ? { ...source.env, REDIS_URL: redisUrl, REDIS_URL_FILE: undefined } : source.env;
+  const settings = examineSettings({ ...source, env }, hasAddress ? '--redis' : 'REDIS_URL');
   // Further checks would use guessed settings.
   if (settings.some(({ state }) => state === 'wrong')) return settings;
   const config = readConfig(env, source.readFile);
@@ -43,17 +43,17 @@ export async function runDoctorChecks({ source, redisUrl, asksProviders, explain
 function examineSettings(source: SettingSource, address: string): Finding[] {
   const name = 'settings';
   const { errors, warnings } = checkSettings(source);
-  const tell = (message: string): string => message.replaceAll(/\bREDIS_URL\b/g, address);
+  const nameAddress = (message: string): string => message.replaceAll(/\bREDIS_URL\b/g, address);
   const findings = [
     ...errors.map(({ message, field }) => {
       const isElsewhere = field === 'REDIS_URL' && address !== field;
       return findWrong(
         name,
-        tell(message),
+        nameAddress(message),
         isElsewhere ? 'Correct it.' : 'Correct it. turnfold config print shows all settings.',
       );
     }),
-    ...warnings.map((warning) => findWarning(name, tell(warning), 'turnfold config schema lists all settings.')),
+    ...warnings.map((warning) => findWarning(name, nameAddress(warning), 'turnfold config schema lists all settings.')),
   ];
   return findings.length > 0 ? findings : [findOk(name, 'all settings are valid')];
 }
@@ -72,12 +72,12 @@ async function examineRedis(config: Config, explain: DoctorOptions['explain']): 
   try {
     const servers = inspection.readServers();
     const groups = [
-      await look('redis', async () => examineServers(await servers, inspection, durability)),
-      await look('access', () => examineAccess(inspection)),
-      await look('certificate', () => examineCertificates({ url, tls })),
-      await look('disk', async () => examineDisk((await servers).answers)),
-      await look('database', () => examineDatabase(inspection, { shards, stuckMs })),
-      await look('queues', async () => examineQueues(await wakes.reportQueues(), stuckMs)),
+      await runGroup('redis', async () => examineServers(await servers, inspection, durability)),
+      await runGroup('access', () => examineAccess(inspection)),
+      await runGroup('certificate', () => examineCertificates({ url, tls })),
+      await runGroup('disk', async () => examineDisk((await servers).answers)),
+      await runGroup('database', () => examineDatabase(inspection, { shards, stuckMs })),
+      await runGroup('queues', async () => examineQueues(await wakes.reportQueues(), stuckMs)),
     ];
     return groups.flat();
   } finally {
@@ -92,7 +92,7 @@ async function examineAccess(inspection: Inspection): Promise<Finding[]> {
 }
 
 /** A check that throws becomes a finding, and the other checks still run. */
-async function look(name: string, examineOne: () => Promise<Finding[]>): Promise<Finding[]> {
+async function runGroup(name: string, examineOne: () => Promise<Finding[]>): Promise<Finding[]> {
   try {
     return await examineOne();
   } catch (error) {

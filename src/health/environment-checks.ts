@@ -59,10 +59,10 @@ async function isWorkerAt(host: string, port: number): Promise<boolean> {
 
 /** Only the agents know which keys are needed. */
 function examineKeys(providers: ProviderSettings): Finding {
-  const told = Object.values(providers).map(
+  const keys = Object.values(providers).map(
     ({ keyVariable, apiKey }) => `${keyVariable} ${apiKey === undefined ? 'is not set' : 'is set'}`,
   );
-  return findOk('provider keys', told.join(', '));
+  return findOk('provider keys', keys.join(', '));
 }
 
 /** Calls every provider that has a key. */

@@ -16,15 +16,15 @@ const DEADLINE_MS = 800;
 
 /** Runs all checks in parallel, each with a deadline. Concurrent requests share one run. Never rejects. */
 export function createReadiness(checks: readonly Check[], deadlineMs = DEADLINE_MS): () => Promise<Finding[]> {
-  const looks = checks.map((check) => watch(check, deadlineMs));
-  return async () => await Promise.all(looks.map((look) => look()));
+  const runs = checks.map((check) => watch(check, deadlineMs));
+  return async () => await Promise.all(runs.map((run) => run()));
 }
 
-function watch({ name, run: look, remedy }: Check, deadlineMs: number): () => Promise<Finding> {
+function watch({ name, run, remedy }: Check, deadlineMs: number): () => Promise<Finding> {
   const read = shareMeasurement({
     async measure() {
       try {
-        return await look();
+        return await run();
       } catch (error) {
         return findWrong(name, describe(error), remedy);
       }

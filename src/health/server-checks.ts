@@ -19,7 +19,7 @@ export async function examineServers(
     const remedy = 'Allow INFO to this user. Without INFO, an eviction of turns goes unnoticed.';
     return [...missing, findWarning('redis', 'it answers, but denies INFO', remedy)];
   }
-  const looks: ((server: ServerFacts) => Finding)[] = [
+  const checks: ((server: ServerFacts) => Finding)[] = [
     examineVersion,
     examineWrites,
     examineEviction,
@@ -28,7 +28,7 @@ export async function examineServers(
     examineKeyspaceEvents,
     (server) => examineReplicas(server, durability),
   ];
-  const found = looks.flatMap((look) => lookAtEach(servers, look));
+  const found = checks.flatMap((check) => checkEach(servers, check));
   return [...missing, ...found, await examineDisks(inspection, durability)];
 }
 
@@ -40,8 +40,8 @@ function reportSilent(missing: string): Finding {
 }
 
 /** Reports one finding if all masters of a Cluster agree, else one per master. */
-function lookAtEach(servers: readonly ServerFacts[], look: (server: ServerFacts) => Finding): Finding[] {
-  const findings = servers.map(look);
+function checkEach(servers: readonly ServerFacts[], check: (server: ServerFacts) => Finding): Finding[] {
+  const findings = servers.map(check);
   if (new Set(findings.map(({ what }) => what)).size === 1) return findings.slice(0, 1);
   return findings.map((finding, index) => ({ ...finding, what: `${servers[index]?.node}: ${finding.what}` }));
 }

@@ -23,7 +23,7 @@ export function listWorkerChecks({ checkServer, wakes, workers, loop, stuckMs }:
   return [
     {
       name: 'redis',
-      run: () => lookAtRedis(checkServer),
+      run: () => checkRedis(checkServer),
       remedy: 'Check Redis and the network. The worker resumes by itself when Redis is back.',
     },
     {
@@ -36,7 +36,7 @@ export function listWorkerChecks({ checkServer, wakes, workers, loop, stuckMs }:
     },
     {
       name: 'intake',
-      run: () => lookAtIntake(wakes, workers, stuckMs),
+      run: () => checkIntake(wakes, workers, stuckMs),
       remedy: 'Check Redis: the waits of jobs cannot be read.',
     },
     {
@@ -54,7 +54,7 @@ export function listWorkerChecks({ checkServer, wakes, workers, loop, stuckMs }:
   ];
 }
 
-async function lookAtRedis(checkServer: CheckedParts['checkServer']): Promise<Finding> {
+async function checkRedis(checkServer: CheckedParts['checkServer']): Promise<Finding> {
   try {
     await checkServer();
     return findOk('redis', 'it accepts writes and evicts nothing');
@@ -69,7 +69,7 @@ async function lookAtRedis(checkServer: CheckedParts['checkServer']): Promise<Fi
 }
 
 /** Full concurrency is no fault: more workers help then. */
-async function lookAtIntake(
+async function checkIntake(
   wakes: CheckedParts['wakes'],
   { intakes }: CheckedParts['workers'],
   stuckMs: number,

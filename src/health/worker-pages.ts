@@ -36,9 +36,9 @@ const NO_PAGES: WorkerPages = {
   close: async () => undefined,
 };
 
-const tellToWait: Page = () => textPage(503, 'not started yet');
-const tellStarting = async (): Promise<Finding[]> => [STARTING];
-const tellStopping = async (): Promise<Finding[]> => [STOPPING];
+const notStartedPage: Page = () => textPage(503, 'not started yet');
+const reportStarting = async (): Promise<Finding[]> => [STARTING];
+const reportStopping = async (): Promise<Finding[]> => [STOPPING];
 
 /**
  * @param address absent: no pages. @throws invalid_config (`metrics.port`, `metrics.host`) if the address cannot be
@@ -48,18 +48,18 @@ export async function openWorkerPages(
   address: { readonly host: string; readonly port: number } | undefined,
 ): Promise<WorkerPages> {
   if (address === undefined) return NO_PAGES;
-  let render: Page = tellToWait;
-  let look: () => Promise<readonly Finding[]> = tellStarting;
-  const pages = { '/metrics': () => render(), ...createHealthPages(() => look()) };
+  let render: Page = notStartedPage;
+  let check: () => Promise<readonly Finding[]> = reportStarting;
+  const pages = { '/metrics': () => render(), ...createHealthPages(() => check()) };
   const server = await servePages({ ...address, pages });
   return {
     metricsUrl: `http://${server.host}:${server.port}/metrics`,
     begin({ metrics, checks }) {
       render = () => metrics.render();
-      look = createReadiness(checks);
+      check = createReadiness(checks);
     },
     stop() {
-      look = tellStopping;
+      check = reportStopping;
     },
     close: () => server.close(),
   };
@@ -69,11 +69,11 @@ export async function openWorkerPages(
  * `/health` answers 200 while the process is alive. It checks nothing else: a restart would not cure an outage of
  * Redis. `/ready` lists the readiness checks, with 503 if one is wrong.
  */
-export function createHealthPages(look: () => Promise<readonly Finding[]>): Readonly<Record<string, Page>> {
+export function createHealthPages(runChecks: () => Promise<readonly Finding[]>): Readonly<Record<string, Page>> {
   return {
     '/health': () => toJson(200, { status: 'ok' }),
     '/ready': async () => {
-      const checks = await look();
+      const checks = await runChecks();
       const isReady = worstState(checks) !== 'wrong';
       return toJson(isReady ? 200 : 503, { status: isReady ? 'ready' : 'not_ready', checks });
     },

@@ -47,11 +47,11 @@ export interface Handlers {
 /** Composes the handler of each role from its ports. */
 export function createHandlers(parts: HandlerParts): Handlers {
   const { store, summarizers, shadowed, wakes, agents, calibrations, onEvent, onContent, tracing, shutdown } = parts;
-  const told = { onEvent, onContent, tracing };
+  const listeners = { onEvent, onContent, tracing };
   const system = { clock: systemClock, ids: createIdSource(), timers: systemTimers, shutdown, solo: processLock };
-  const shared = { contexts: store, wakes, agents, calibrations, ...told, ...system };
-  const aside = { ...shared, sweep: store };
-  const summaries = withReadableSummaries(store, aside);
+  const shared = { contexts: store, wakes, agents, calibrations, ...listeners, ...system };
+  const sweepPorts = { ...shared, sweep: store };
+  const summaries = withReadableSummaries(store, sweepPorts);
   const compaction = { ...shared, passes: store, summaries };
   const takeover: PassTakeover = {
     settleNow: (conversation) => takeOverPass(compaction, conversation),
@@ -61,19 +61,19 @@ export function createHandlers(parts: HandlerParts): Handlers {
   const shadow = shadowed && createShadow({ ...shared, agents: shadowed, summarizers });
   return {
     turn: withQuarantine(
-      aside,
+      sweepPorts,
       (conversation) => ({ kind: 'turn', conversation }),
       createTurnHandler({ ...shared, turns: store, passes: store, texts: store, takeover }),
     ),
     compaction: besideOthers(
       system,
       withQuarantine(
-        aside,
+        sweepPorts,
         ({ conversation }) => ({ kind: 'pass', conversation }),
         createPassHandler({ ...compaction, ...(shadow && { shadow }) }),
       ),
     ),
     summarization: besideOthers(system, createSummarizationHandler({ ...shared, summaries, summarizers })),
-    sweeper: createSweeper(aside),
+    sweeper: createSweeper(sweepPorts),
   };
 }

@@ -108,7 +108,7 @@ async function openWorkers(parts: OpeningParts): Promise<Workers> {
   closers.add(connected.close);
   const wakes = openWakeQueue({ url, tls, shards: queueShards, onError });
   closers.add(() => wakes.close());
-  await tellOfMemory(connected.readMemory, onEvent);
+  await reportMemory(connected.readMemory, onEvent);
   await calibrations.start(connected.store);
   closers.add(() => calibrations.stop());
   return await startRoles({ ...parts, ...connected, ...prepared, wakes, pages, calibrations });
@@ -225,7 +225,7 @@ function openRoles(
 /** Fraction of `maxmemory` above which a start warns: Redis may be full within hours. */
 const NEARLY_FULL = 0.8;
 
-async function tellOfMemory(readMemory: ConnectedStore['readMemory'], onEvent: EventListener): Promise<void> {
+async function reportMemory(readMemory: ConnectedStore['readMemory'], onEvent: EventListener): Promise<void> {
   const use = await readMemory();
   if (use === undefined || use.usedBytes < NEARLY_FULL * use.limitBytes) return;
   onEvent({ type: 'redis_nearly_full', ...use });
@@ -233,7 +233,7 @@ async function tellOfMemory(readMemory: ConnectedStore['readMemory'], onEvent: E
 
 function reportTo(onEvent: EventListener): QueueErrorListener {
   return (error, where) => {
-    const told = error instanceof BrokenDelivery ? { ...error.scope, error: error.cause } : { error };
-    onEvent({ type: 'worker_failed', where, ...told });
+    const details = error instanceof BrokenDelivery ? { ...error.scope, error: error.cause } : { error };
+    onEvent({ type: 'worker_failed', where, ...details });
   };
 }

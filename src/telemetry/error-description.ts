@@ -21,7 +21,7 @@ export function describeError(error: unknown, isVerbose: boolean, depth = 0): Re
   const { name, message, code } = describeThrown(error);
   if (!isError(error)) return { name, message: isVerbose ? message : undefined };
   const stack = readSafely(error, 'stack');
-  const told = isTurnfoldError(error)
+  const facts = isTurnfoldError(error)
     ? { code, message, ...describeFault(error) }
     : {
         name,
@@ -32,7 +32,7 @@ export function describeError(error: unknown, isVerbose: boolean, depth = 0): Re
   const reason = readSafely(error, 'cause');
   const cause = reason === undefined || depth === MAX_CAUSES ? undefined : describeError(reason, isVerbose, depth + 1);
   return {
-    ...told,
+    ...facts,
     stack: isVerbose && typeof stack === 'string' ? clipText(stack, STACK_CHARACTERS) : undefined,
     cause,
   };

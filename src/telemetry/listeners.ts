@@ -8,9 +8,9 @@ import type { EventListener, WorkerEvent } from '../domain/events.ts';
 export function combineListeners(...listeners: readonly EventListener[]): EventListener {
   const fail = (failed: Listener<WorkerEvent>, error: unknown): void => {
     const others = listeners.filter((listener) => listener !== failed);
-    tellAll<WorkerEvent>(others, { type: 'worker_failed', where: 'listener', error }, () => undefined);
+    notifyAll<WorkerEvent>(others, { type: 'worker_failed', where: 'listener', error }, () => undefined);
   };
-  return (event) => tellAll<WorkerEvent>(listeners, event, fail);
+  return (event) => notifyAll<WorkerEvent>(listeners, event, fail);
 }
 
 /**
@@ -24,7 +24,7 @@ export function combineContentListeners(
   const asked = listeners.filter((listener) => listener !== undefined);
   if (asked.length === 0) return undefined;
   return (event) => {
-    tellAll<ContentEvent>(asked, event, (_, error) => {
+    notifyAll<ContentEvent>(asked, event, (_, error) => {
       onEvent({ type: 'worker_failed', where: 'content listener', error });
     });
   };
@@ -33,7 +33,7 @@ export function combineContentListeners(
 type Listener<Event> = (event: Event) => unknown;
 
 /** @param fail called for each listener that throws or whose promise rejects */
-function tellAll<Event>(
+function notifyAll<Event>(
   listeners: readonly Listener<Event>[],
   event: Event,
   fail: (failed: Listener<Event>, error: unknown) => void,

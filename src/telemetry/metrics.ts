@@ -42,13 +42,13 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
   const registry = new Registry();
   const instruments = createInstruments(registry);
   const listener = recordEvents(instruments);
-  const tell = combineListeners(listener, ...(options.onEvent === undefined ? [] : [options.onEvent]));
+  const report = combineListeners(listener, ...(options.onEvent === undefined ? [] : [options.onEvent]));
   const measure = (given: Measures): void =>
     createMeasuredGauges(registry, given, {
       deadlineMs: measureDeadlineMs,
       onFailure: (name, error) => {
         instruments.measureFailures.inc({ measure: name });
-        tell({ type: 'worker_failed', where: `measure ${name}`, error });
+        report({ type: 'worker_failed', where: `measure ${name}`, error });
       },
     });
   if (measures !== undefined) measure(measures);

@@ -46,7 +46,7 @@ export function foldOutages({ logger, listener, explain, untilBack, onDenied }: 
     logger.info({ awayMs }, `redis is back after ${Math.round(awayMs / MS_A_SECOND)} s`);
   }
   return (event) => {
-    if (!tellsOfOutage(event)) return listener(event);
+    if (!isOutage(event)) return listener(event);
     if (isAway) return;
     isAway = true;
     watch(event).catch((error: unknown) => {
@@ -58,7 +58,7 @@ export function foldOutages({ logger, listener, explain, untilBack, onDenied }: 
 
 type Failure = Extract<WorkerEvent, { type: 'worker_failed' }>;
 
-function tellsOfOutage(event: WorkerEvent): event is Failure {
+function isOutage(event: WorkerEvent): event is Failure {
   if (event.type !== 'worker_failed') return false;
   return isTurnfoldError(event.error, 'redis_unavailable') || isTurnfoldError(event.error, 'redis_denied');
 }
