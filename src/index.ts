@@ -68,7 +68,7 @@ export {
   scriptedModel,
 } from './models/scripted.ts';
 export type { RedisTls } from './redis/address.ts';
-export type { ListeningOptions } from './runtime/listening.ts';
+export type { ListenerOptions } from './runtime/listeners.ts';
 export { parsePolicy } from './runtime/policy-text.ts';
 export { type ResolveOptions, resolveModel } from './runtime/resolve-model.ts';
 export { ROLES, startWorkers, type WorkerRole, type Workers, type WorkersOptions } from './runtime/start-workers.ts';

@@ -37,7 +37,7 @@ export function emitWait(
   });
 }
 
-/** Mirrors lua/resume-turn.lua: the wait ends at the earliest deadline of an open call. */
+/** Mirrors lua/answer-turn.lua: the wait ends at the earliest deadline of an open call. */
 export function shortenWait(record: MemoryTurn): void {
   const { waiting, answers } = record;
   if (waiting === undefined || !isAnswerKind(waiting.for)) return;

@@ -40,7 +40,7 @@ function longHistory(): Message[] {
       const id = `c${messages.length + 1}_0`;
       const toolCalls = [{ id, name: 'read', arguments: '{"path":"src/a.ts"}' }];
       messages.push({ role: 'assistant', content: '', toolCalls });
-      messages.push({ role: 'tool', content: 'what the file holds', toolCallId: id });
+      messages.push({ role: 'tool', content: 'content of the file', toolCallId: id });
     }
     messages.push({ role: 'assistant', content: `answer ${turn}` });
   }

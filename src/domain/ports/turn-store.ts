@@ -8,7 +8,7 @@ import type { SizeAnchor } from '../size.ts';
 import type { TraceParent } from '../trace-parent.ts';
 import type { AnswerEnd, StepRecord, TurnFailure, TurnState, TurnView, Waiting, WaitRequest } from '../turn.ts';
 import type { Version } from '../version.ts';
-import type { ResumeRequest, ResumeResult } from './brought-answers.ts';
+import type { AnswerRequest, AnswerResult } from './turn-answers.ts';
 import type { Forking } from './version-store.ts';
 
 /** Proof of ownership that every write of a turn worker carries. */
@@ -230,7 +230,7 @@ export type CancelResult =
 /** What services need: turns in, turns out. */
 export interface TurnIntake {
   accept(request: AcceptRequest): Promise<Told<AcceptResult>>;
-  resume(request: ResumeRequest): Promise<Told<ResumeResult>>;
+  answerTurn(request: AnswerRequest): Promise<Told<AnswerResult>>;
   cancel(conversation: ConversationRef, turn: string, wake: string): Promise<Told<CancelResult>>;
   readTurn(conversation: ConversationRef, turn: string): Promise<TurnView | undefined>;
   /** of all conversations, newest first */

@@ -165,7 +165,7 @@ export class Fixture {
   /** Brings answers of calls, by id, as a caller would. */
   async resume(turn: string, answers: Readonly<Record<string, CallAnswer>>): Promise<void> {
     const brought = await readAnswers(this.agent.counter, answers);
-    await this.store.resume({ conversation: ref, turn, answers: brought, wake: this.nextId() });
+    await this.store.answerTurn({ conversation: ref, turn, answers: brought, wake: this.nextId() });
   }
 
   async view(turn: string): Promise<TurnView | undefined> {

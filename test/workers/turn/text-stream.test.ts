@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type HeardPart, HeardText } from '../../../src/client/heard-text.ts';
+import { TextAssembler, type TextProgress } from '../../../src/client/text-assembler.ts';
 import type { WorkerEvent } from '../../../src/domain/events.ts';
 import { nameConversation } from '../../../src/domain/ids.ts';
 import { type Model, ModelError } from '../../../src/domain/model.ts';
@@ -37,11 +37,11 @@ async function* breakOff(): AsyncGenerator<string> {
 }
 
 /** Deltas of one turn, as a listener gets them. */
-async function hearTurn(world: Fixture): Promise<HeardPart[]> {
+async function hearTurn(world: Fixture): Promise<TextProgress[]> {
   await world.accept('t1', 'hello');
   await world.deliver();
-  const heard = new HeardText('t1');
-  for (const delta of world.told) heard.hear(delta);
+  const heard = new TextAssembler('t1');
+  for (const delta of world.told) heard.add(delta);
   return heard.take();
 }
 

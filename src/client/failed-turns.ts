@@ -5,29 +5,28 @@ import { parseInput } from '../domain/parse.ts';
 import type { FailedTurn } from '../domain/ports/turn-store.ts';
 import { TURN_LIMITS } from '../domain/turn.ts';
 import { writeContext } from '../domain/turn-context.ts';
+import { noTurn, notFailed } from './client-errors.ts';
 import { type ConversationName, readConversationName, readTurnId } from './input.ts';
-import { noTurn } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
-import { notFailed } from './refusals.ts';
 import { acceptTurn, type EnqueuedTurn, hashPayload } from './turns.ts';
 
 const redriveSchema = z.strictObject({
-  /** the same one again makes no second turn; without it a turn is re-driven once */
+  /** Id under which a repeated call creates no second turn. Without an id, a turn is re-driven once. */
   operation: idSchema.optional(),
-  /** for the new turn: that of the failed one was erased when it failed */
+  /** Context of the new turn. The context of the failed turn was erased when it settled. */
   context: z.unknown().optional(),
-  /** orders conversations, never the turns of one; 1 is first */
+  /** Priority of the conversation: 1 is first. Turns of one conversation keep their order. */
   priority: z.number().int().min(1).max(2_097_151).optional(),
 });
 
 const failedSchema = z.strictObject({
-  /** ms since epoch: failed then or later */
+  /** Earliest time of failure, in ms since epoch. */
   since: z.number().min(0).default(0),
-  /** of this tenant alone */
+  /** Tenant of the turns (all). */
   tenant: idSchema.optional(),
-  /** why they failed, e.g. `poison` */
+  /** Error code of the turns, e.g. `poison`. */
   code: z.string().min(1).optional(),
-  /** so many at most (default 100) */
+  /** Most turns to return (100). */
   limit: z.number().int().min(1).max(10_000).default(100),
 });
 
@@ -35,9 +34,9 @@ export type RedriveInput = z.input<typeof redriveSchema>;
 export type FailedInput = z.input<typeof failedSchema>;
 
 /**
- * Brings the input of a failed turn again, word for word as the log has it, as a new turn at the tail. The log keeps the
- * failed attempt, and the agent sees it, as it sees all that was said.
- * @throws not_found, turn_not_failed, and what enqueueTurn throws
+ * Enqueues the input of a failed turn again, byte for byte, as a new turn at the tail. The log keeps the failed
+ * attempt, and the agent sees it.
+ * @throws not_found, turn_not_failed, gone, and the errors of enqueueTurn
  */
 export async function redriveTurn(
   ports: ClientPorts,
@@ -51,7 +50,7 @@ export async function redriveTurn(
   const failed = await ports.turns.readTurn(conversation, readTurnId(turn));
   if (failed === undefined) throw noTurn(conversation, turn);
   const { state, agent, inputSeq: seq } = failed;
-  // Said again by the script, which alone decides. A failed turn was claimed, so that its input is in the log.
+  // The script checks the state again and decides. A failed turn was claimed, so its input is in the log.
   if (state !== 'failed' || seq === undefined) throw notFailed(turn, state);
   const [entry] = await ports.contexts.readLog(conversation, [{ from: seq, to: seq }]);
   if (entry === undefined) throw new TurnfoldError('gone', `turn: the input of ${turn} was erased`, { field: 'turn' });

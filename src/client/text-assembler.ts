@@ -1,52 +1,55 @@
 import type { TextDelta } from '../domain/ports/text-deltas.ts';
 
-/** What a listener is told of a turn's text. A turn has a text for each of its model steps; the last one's is the answer. */
-export type HeardPart =
+/** Progress of a turn's text. Each model step has a text, and the last one is the answer. */
+export type TextProgress =
   | {
       readonly type: 'text';
-      /** the model step whose text this is, from 1 */
+      /** Number of the model step, from 1. */
 
       readonly step: number;
-      /** the next piece of the text */
+      /** Next piece of the step's text. */
 
       readonly piece: string;
     }
-  /** the step is taken again, or by another model: what was told of its text does not hold */
+  /** The step runs again, or with another model. Its earlier text is void. */
   | {
       readonly type: 'restart';
-      /** the model step that begins again */
+      /** Number of the model step that restarts. */
       readonly step: number;
     }
-  /** pieces of the step's text are missing here */
+  /** Pieces of the step's text are missing here. */
   | {
       readonly type: 'lost';
-      /** the model step whose text has a gap here */
+      /** Number of the model step with the gap. */
       readonly step: number;
     };
 
-/** The largest answer there is: a listener that lags behind by so much loses pieces, and nobody's memory. */
+/**
+ * Length of the longest possible answer. A listener that lags further behind loses pieces, so its memory stays
+ * bounded.
+ */
 const MOST_CHARACTERS = 1_048_576;
 
 /**
- * Puts the deltas of one turn together. Deltas come in the order in which their owner told them; those of an owner that lost
- * the turn and does not know it yet are passed over.
+ * Assembles the text deltas of one turn. Deltas arrive in the order that their owner sent them. Deltas of an earlier
+ * epoch or step are ignored.
  */
-export class HeardText {
+export class TextAssembler {
   readonly #turn: string;
   #epoch = 0;
   #step = 0;
-  /** of the step's text, heard or known to be lost */
+  /** Characters of the step's text that were received or are known to be lost. */
   #offset = 0;
-  #parts: HeardPart[] = [];
+  #parts: TextProgress[] = [];
   #characters = 0;
 
   constructor(turn: string) {
     this.#turn = turn;
   }
 
-  hear({ turn, epoch, step, offset, piece }: TextDelta): void {
+  add({ turn, epoch, step, offset, piece }: TextDelta): void {
     const isOld = epoch < this.#epoch || (epoch === this.#epoch && step < this.#step);
-    // What is dropped here shows as a gap before the next that is not.
+    // A dropped delta shows as a gap before the next delta that is kept.
     if (turn !== this.#turn || isOld || this.#characters >= MOST_CHARACTERS) return;
     const isAgain = step <= this.#step && (epoch > this.#epoch || offset < this.#offset);
     if (isAgain) this.#parts.push({ type: 'restart', step });
@@ -58,8 +61,8 @@ export class HeardText {
     this.#offset = offset + piece.length;
   }
 
-  /** What was heard since the last call. */
-  take(): HeardPart[] {
+  /** Returns the progress since the last call. */
+  take(): TextProgress[] {
     const parts = this.#parts;
     this.#parts = [];
     this.#characters = 0;

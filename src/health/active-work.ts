@@ -3,16 +3,18 @@ import { openWakeQueue } from '../queue/wake-queue.ts';
 import type { RedisLocation } from '../redis/address.ts';
 import { openInspection } from '../store/inspection.ts';
 
-/** Whose work a Redis holds already. */
-export interface OthersAtWork {
-  /** workers that are connected and take turns; 0 where the server does not list its clients */
+/** Work that a database already has. */
+export interface ActiveWork {
+  /** Connected turn workers. 0 if the server does not list its clients. */
   readonly turnWorkers: number;
-  /** of conversations that a worker has to look at, one for each agent */
+  /** One conversation with pending work for each agent. */
   readonly agents: ReadonlyMap<string, ConversationRef>;
 }
 
-/** Looks before workers take anything from it; writes nothing. @throws invalid_config, redis_unavailable */
-export async function findOthersAtWork(location: RedisLocation, queueShards: number): Promise<OthersAtWork> {
+/**
+ * Reads the database before workers take anything from it. Writes nothing. @throws invalid_config, redis_unavailable
+ */
+export async function findActiveWork(location: RedisLocation, queueShards: number): Promise<ActiveWork> {
   const inspection = await openInspection(location);
   const wakes = openWakeQueue({ ...location, shards: queueShards, onError: () => undefined, failsFast: true });
   try {

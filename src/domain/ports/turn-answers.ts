@@ -9,7 +9,7 @@ export interface UnusedAnswer extends Weight {
 }
 
 /** What was brought for one call. */
-export interface BroughtAnswer {
+export interface StoredAnswer {
   /** the wait that it is meant for */
   readonly for: AnswerKind;
   /** a tool output `{content, isError?}`, or a decision */
@@ -18,21 +18,21 @@ export interface BroughtAnswer {
   readonly unused: UnusedAnswer;
 }
 
-export interface ResumeRequest {
+export interface AnswerRequest {
   readonly conversation: ConversationRef;
   readonly turn: string;
   /** by call id, at least one: all of them are taken, or none */
-  readonly answers: ReadonlyMap<string, BroughtAnswer>;
+  readonly answers: ReadonlyMap<string, StoredAnswer>;
   readonly wake: string;
 }
 
-export type ResumeResult =
+export type AnswerResult =
   /** nothing more of these calls' wait is awaited; also of answers that were brought before, whatever the turn does by now */
-  | { readonly status: 'fulfilled'; readonly wake?: string }
+  | { readonly status: 'answered'; readonly wake?: string }
   /** recorded; other calls are still awaited */
-  | { readonly status: 'partial' }
+  | { readonly status: 'still_waiting' }
   /** this call is not awaited, and was not answered before; nothing was written */
   | { readonly status: 'not_waiting'; readonly call: string }
   /** this call is awaited for something else than was brought; nothing was written */
-  | { readonly status: 'other_kind'; readonly call: string; readonly for: BroughtAnswer['for'] }
+  | { readonly status: 'other_kind'; readonly call: string; readonly for: StoredAnswer['for'] }
   | { readonly status: 'not_found' | 'gone' };

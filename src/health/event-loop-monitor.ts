@@ -1,9 +1,11 @@
-/** How often it looks, and for how long it remembers what it saw. */
+/** Sampling interval, and how long samples are kept. */
 const TICK_MS = 250;
 const MEMORY_MS = 10_000;
 
-/** Remembers how late timers were: a blocked event loop answers nobody, and as soon as it answers it looks well again. */
-export class LoopWatch {
+/**
+ * Records how late timers fire. A blocked event loop answers no probe, and looks healthy as soon as it answers again.
+ */
+export class EventLoopMonitor {
   #lates: { readonly at: number; readonly lateMs: number }[] = [];
   #expectedAt = performance.now() + TICK_MS;
   readonly #timer: NodeJS.Timeout;
@@ -13,7 +15,7 @@ export class LoopWatch {
     this.#timer.unref();
   }
 
-  /** the longest that the loop was held in the last ten seconds, in ms */
+  /** Longest block of the event loop in the last ten seconds, in ms. */
   get worstMs(): number {
     return Math.max(0, ...this.#lates.map(({ lateMs }) => lateMs));
   }

@@ -1,18 +1,18 @@
-export interface MeasureSource<Value> {
+export interface MeasurementOptions<Value> {
   readonly measure: () => Promise<Value>;
   readonly deadlineMs: number;
-  /** the measure threw, or its deadline passed */
+  /** Receives the error of the measurement, or a timeout. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Measures, or answers undefined where that failed. Never rejects. */
-export type Reading<Value> = () => Promise<Value | undefined>;
+/** Resolves with the measured value, or undefined after a failure. Never rejects. */
+export type SharedMeasurement<Value> = () => Promise<Value | undefined>;
 
 /**
- * One measure for everyone who asks while it runs: the gauges that show parts of it, and scrapes that overlap. A measure
- * that hangs (a client that waits for its Redis) is not begun again until it has ended: else every scrape would add one.
+ * Shares one running measurement among concurrent callers: gauges with the same source, and overlapping scrapes. A
+ * measurement that hangs, e.g. on a lost Redis, is not started again. Otherwise every scrape would add another one.
  */
-export function createReading<Value>(source: MeasureSource<Value>): Reading<Value> {
+export function shareMeasurement<Value>(source: MeasurementOptions<Value>): SharedMeasurement<Value> {
   let running: Promise<Value | undefined> | undefined;
   const clear = (): void => {
     running = undefined;
@@ -28,7 +28,7 @@ export function createReading<Value>(source: MeasureSource<Value>): Reading<Valu
   };
 }
 
-async function waitFor<Value>(measured: Promise<Value>, source: MeasureSource<Value>): Promise<Value | undefined> {
+async function waitFor<Value>(measured: Promise<Value>, source: MeasurementOptions<Value>): Promise<Value | undefined> {
   const { deadlineMs, onFailure } = source;
   const { promise: passed, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`took more than ${deadlineMs} ms`)), deadlineMs);

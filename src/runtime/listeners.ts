@@ -4,26 +4,26 @@ import type { Tracing } from '../domain/ports/tracing.ts';
 import { combineContentListeners, combineListeners } from '../telemetry/listeners.ts';
 import { createTraces } from '../telemetry/traces.ts';
 
-export interface ListeningOptions {
-  /** told what the workers do */
+export interface ListenerOptions {
+  /** Receives what the workers do. */
   readonly onEvent?: EventListener;
-  /** told what was said to models and tools, and by them. Nobody is, unless given: contents are in no event */
+  /** Receives messages to and from models and tools, which no event holds. Absent: contents are not collected. */
   readonly onContent?: ContentListener;
-  /** puts the same into spans (default: not) */
+  /** Adds contents to spans (false). */
   readonly tracesContent?: boolean;
-  /** of the process: taken out of what was said */
+  /** Secrets of the process, redacted from contents. */
   readonly secrets?: readonly string[];
 }
 
-/** Whom the workers of a process tell. */
-export interface Listening {
+/** Listeners of the workers of a process. */
+export interface Listeners {
   readonly onEvent: EventListener;
   readonly onContent: ContentListener | undefined;
   readonly tracing: Tracing;
 }
 
-/** Spans hear of events as everybody does who listens: what they began they also end. */
-export function openListening(options: ListeningOptions): Listening {
+/** The tracing listener receives all events, because it ends the spans. */
+export function createListeners(options: ListenerOptions): Listeners {
   const { tracing, listener, contentListener } = createTraces(options);
   const onEvent = combineListeners(listener, options.onEvent ?? (() => undefined));
   const asked = [options.onContent, options.tracesContent === true ? contentListener : undefined];

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
+import { examineQueues } from '../../src/health/database-checks.ts';
+import { examineNode } from '../../src/health/environment-checks.ts';
 import type { QueueReport } from '../../src/queue/queue-reports.ts';
-import { examineNode } from '../../src/runtime/doctor/machine.ts';
-import { examineQueues } from '../../src/runtime/doctor/queues.ts';
 
-test('a Node that is too old is wrong, and the one that is needed is named', () => {
+test('an outdated Node is wrong, and the required version is named', () => {
   expect(examineNode(process.version.slice(1))).toMatchObject({ state: 'ok' });
   expect(examineNode('22.21.9')).toMatchObject({ state: 'wrong', remedy: expect.stringContaining('22.22.0') });
 });
@@ -26,7 +26,7 @@ test.each<[string, Partial<QueueReport>, string, string]>([
   ['nobody is there, and work waits', { workers: 0, waitMs: 900 }, 'ok', 'wrong'],
   ['nobody is there, and work waits since now', { workers: 0, waitMs: 0 }, 'ok', 'wrong'],
   ['nobody may say who is there', { workers: undefined, waitMs: 900 }, 'ok', 'ok'],
-])('of two shards the worse is told: %s', (_, of, intake, workers) => {
+])('a queue reports the worse of two shards: %s', (_, of, intake, workers) => {
   const findings = examineQueues([report({}), report({ shard: 1, ...of })], 60_000);
   expect(findings.map(({ name, state }) => [name, state])).toEqual([
     ['queue turn', intake],

@@ -1,18 +1,18 @@
-import type { Attributes } from '@opentelemetry/api';
+import { type Attributes, SpanKind } from '@opentelemetry/api';
 import type { WorkerEvent } from '../domain/events.ts';
 import type { Traced } from '../domain/ports/tracing.ts';
-import { ERROR_TYPE, GEN_AI, SPAN_EVENTS, TURNFOLD } from './trace-names.ts';
+import { ERROR_TYPE, GEN_AI, OTHER_PROVIDER, PROVIDERS, SPAN_EVENTS, SPAN_NAMES, TURNFOLD } from './trace-names.ts';
 
 type EventOf<Type extends WorkerEvent['type']> = Extract<WorkerEvent, { type: Type }>;
 
-/** What an event says of the span that it comes inside. */
+/** Data that an event adds to the surrounding span. */
 export interface SpanNews {
-  /** of which kinds of span; of another the event says nothing */
+  /** Kinds of span that the event belongs to. */
   readonly of: readonly Traced['kind'][];
   readonly attributes: Attributes;
-  /** `error.type`: the span has ended as an error; null: it has ended as none, whatever is thrown behind it */
+  /** Value of `error.type`, which marks the span as failed. Null: the span is not failed, whatever is thrown later. */
   readonly error?: string | null | undefined;
-  /** something that happened on the way: the attributes are the happening's */
+  /** Name of a span event. The attributes are then those of the span event. */
   readonly happening?: string;
 }
 
@@ -21,8 +21,8 @@ type News = { readonly [Type in WorkerEvent['type']]?: (event: EventOf<Type>) =>
 const MS_A_SECOND = 1_000;
 
 /**
- * Suspensions, cancels, known summaries and passes that another has superseded are no errors; nor is work that was handed back, nor are
- * the calls of a lost turn, whose own span tells why.
+ * Suspensions, cancels, known summaries, superseded passes and returned work are no errors. Calls of a lost turn are
+ * none either: the turn's span has the reason.
  */
 const NEWS: News = {
   turn_settled: ({ outcome, code }) => ({
@@ -116,8 +116,74 @@ const NEWS: News = {
   }),
 };
 
-/** Undefined: the event says nothing of any span. */
+/** @returns undefined if the event belongs to no span */
 export function describeNews(event: WorkerEvent): SpanNews | undefined {
   const describe = NEWS[event.type] as ((event: WorkerEvent) => SpanNews) | undefined;
   return describe?.(event);
+}
+
+type TracedOf<Kind extends Traced['kind']> = Extract<Traced, { kind: Kind }>;
+
+export interface SpanStart {
+  readonly name: string;
+  readonly kind: SpanKind;
+  /** Attributes of the span alone. */
+  readonly attributes: Attributes;
+  /** Attributes of the span and its children. */
+  readonly shared?: Attributes;
+}
+
+type Starts = { readonly [Kind in Traced['kind']]: (about: TracedOf<Kind>) => SpanStart };
+
+/** Name and attributes of each kind of span. Names hold no ids, so there are few. */
+const STARTS: Starts = {
+  turn: ({ conversation, turn, agent, attempt }) => ({
+    name: `${SPAN_NAMES.turn} ${agent}`,
+    kind: SpanKind.INTERNAL,
+    attributes: { [GEN_AI.operation]: SPAN_NAMES.turn, [TURNFOLD.attempt]: attempt },
+    shared: { ...describeConversation(conversation), [GEN_AI.agent]: agent, [TURNFOLD.turn]: turn },
+  }),
+  model_call: ({ profile: { id, format }, maxOutputTokens, isCompacted }) => ({
+    name: `${SPAN_NAMES.model_call} ${id}`,
+    kind: SpanKind.CLIENT,
+    attributes: {
+      [GEN_AI.operation]: SPAN_NAMES.model_call,
+      [GEN_AI.provider]: format === undefined ? OTHER_PROVIDER : PROVIDERS[format],
+      [GEN_AI.requestModel]: id,
+      [GEN_AI.maxOutputTokens]: maxOutputTokens,
+      [GEN_AI.isCompacted]: isCompacted || undefined,
+    },
+  }),
+  tool_call: ({ name, call }) => ({
+    name: `${SPAN_NAMES.tool_call} ${name}`,
+    kind: SpanKind.INTERNAL,
+    attributes: {
+      [GEN_AI.operation]: SPAN_NAMES.tool_call,
+      [GEN_AI.tool]: name,
+      [GEN_AI.toolType]: 'function',
+      [GEN_AI.toolCall]: call,
+    },
+  }),
+  pass: ({ conversation, passId, agent, attempt, reasons }) => ({
+    name: SPAN_NAMES.pass,
+    kind: SpanKind.CONSUMER,
+    attributes: { [TURNFOLD.attempt]: attempt, [TURNFOLD.reasons]: [...reasons] },
+    shared: { ...describeConversation(conversation), [GEN_AI.agent]: agent, [TURNFOLD.pass]: passId },
+  }),
+  summary: ({ conversation, passId, sourceTokens }) => ({
+    name: SPAN_NAMES.summary,
+    kind: SpanKind.CONSUMER,
+    attributes: { [TURNFOLD.sourceTokens]: sourceTokens },
+    shared: { ...describeConversation(conversation), [TURNFOLD.pass]: passId },
+  }),
+};
+
+export function describeStart(about: Traced): SpanStart {
+  // Each entry is typed by its own kind, which an index by the union cannot express.
+  const describe = STARTS[about.kind] as (about: Traced) => SpanStart;
+  return describe(about);
+}
+
+function describeConversation({ tenant, id }: TracedOf<'turn'>['conversation']): Attributes {
+  return { [GEN_AI.conversation]: id, [TURNFOLD.tenant]: tenant };
 }

@@ -1,12 +1,13 @@
 import type { ConversationRef } from '../domain/ids.ts';
 import { contextSize, NO_OVERHEAD } from '../domain/size.ts';
-import { noConversation } from './not-found.ts';
+import { beingCopied, checkDurability, noConversation } from './client-errors.ts';
 import type { ClientPorts } from './ports.ts';
-import { beingCopied } from './refusals.ts';
-import { checkHeld } from './unsure.ts';
 
-/** Nobody runs a backoff for appended messages: the compaction worker looks, unless the last look says that it need not. */
-export async function askForEvaluation(ports: ClientPorts, conversation: ConversationRef): Promise<void> {
+/**
+ * Requests an evaluation after an append. Skipped if the last evaluation stored a size that the context has not
+ * reached.
+ */
+export async function requestEvaluation(ports: ClientPorts, conversation: ConversationRef): Promise<void> {
   const state = await ports.contexts.readConversation(conversation);
   if (state === undefined) return;
   const { appendsBelowMessageTokens = 0 } = state.backoff;
@@ -15,9 +16,10 @@ export async function askForEvaluation(ports: ClientPorts, conversation: Convers
 }
 
 /**
- * Asks for a pass. `isManual` states the reason itself; otherwise the compaction worker looks whether a threshold is met.
- * @returns the pass's id
- * @throws not_found, conversation_forking, accepted_unsure: asked again, it joins the pass that it asked for, if that goes on
+ * Requests a pass. `isManual` adds the reason `manual`. Otherwise the compaction worker evaluates the thresholds. A
+ * repeated request joins the open pass.
+ * @returns the id of the pass
+ * @throws not_found, conversation_forking, fork_abandoned, accepted_unsure
  */
 export async function requestCompaction(
   ports: ClientPorts,
@@ -34,6 +36,6 @@ export async function requestCompaction(
   if (result.status === 'forking') throw beingCopied(conversation, result);
   if (!('passId' in result)) throw noConversation(conversation);
   if (result.needsWake) await ports.wakes.wake('pass', conversation, wake, { askedIn: ports.currentTrace() });
-  checkHeld(result, { field: 'conversation', id: conversation.id });
+  checkDurability(result, { field: 'conversation', id: conversation.id });
   return result.passId;
 }

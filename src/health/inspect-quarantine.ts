@@ -1,14 +1,14 @@
-import { DEFAULT_REDIS_URL, readConfig, readEnvironment } from '../../config.ts';
-import type { RedisLocation } from '../../redis/address.ts';
-import { type Inspection, openInspection } from '../../store/inspection.ts';
+import { DEFAULT_REDIS_URL, readConfig, readEnvironment } from '../config.ts';
+import type { RedisLocation } from '../redis/address.ts';
+import { type Inspection, openInspection } from '../store/inspection.ts';
 import type { DoctorOptions } from './doctor.ts';
 
 export interface QuarantineAccess extends Pick<DoctorOptions, 'explain'> {
-  /** opens the connection, and may wait for Redis */
+  /** Opens the connection, and may wait for Redis. */
   readonly wait: (location: RedisLocation, open: () => Promise<Inspection>) => Promise<Inspection>;
 }
 
-/** Asks the database of the environment for what is set aside in it. */
+/** Runs a query over the quarantined records of the configured database. @throws the explained error of an outage */
 export async function inspectQuarantine<T>(
   ask: (inspection: Inspection, shards: number) => Promise<T>,
   { explain, wait }: QuarantineAccess,

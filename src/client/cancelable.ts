@@ -1,9 +1,9 @@
 /**
- * What is followed for as long as somebody listens. A generator answers `return` and `throw` behind what it waits for, and
- * nothing may ever come: a loop that is left, or a node stream that is destroyed (it throws), would be followed for ever.
- * @param follow ends its waiting, and itself, once the signal aborts
+ * Makes `return` and `throw` of a generator abort its current wait. A plain generator queues both behind the wait, so
+ * a loop that the caller left would be followed forever.
+ * @param follow creates the generator, which must end once the signal aborts
  */
-export function followUntilLeft<Item>(
+export function cancelable<Item>(
   follow: (left: AbortSignal) => AsyncGenerator<Item, void, void>,
 ): AsyncGenerator<Item, void, void> {
   const leaving = new AbortController();

@@ -1,20 +1,20 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type HeardPart, HeardText } from '../../src/client/heard-text.ts';
+import { TextAssembler, type TextProgress } from '../../src/client/text-assembler.ts';
 import type { TextDelta } from '../../src/domain/ports/text-deltas.ts';
 
 function delta(change: Partial<TextDelta>): TextDelta {
   return { turn: 't1', step: 1, epoch: 1, offset: 0, piece: 'x', ...change };
 }
 
-function partsOf(...deltas: readonly Partial<TextDelta>[]): HeardPart[] {
-  const heard = new HeardText('t1');
-  for (const change of deltas) heard.hear(delta(change));
+function partsOf(...deltas: readonly Partial<TextDelta>[]): TextProgress[] {
+  const heard = new TextAssembler('t1');
+  for (const change of deltas) heard.add(delta(change));
   return heard.take();
 }
 
-describe('what is heard of a text', () => {
-  test('joins on; what came together is told together, steps apart', () => {
+describe('text assembled from deltas', () => {
+  test('joins pieces of one step, and separates steps', () => {
     const deltas = [{ piece: 'ab' }, { offset: 2, piece: 'c' }, { step: 2, piece: 'd' }];
     expect(partsOf(...deltas)).toEqual([
       { type: 'text', step: 1, piece: 'abc' },
@@ -22,7 +22,7 @@ describe('what is heard of a text', () => {
     ]);
   });
 
-  test('says where pieces are missing: before the first, in between, in a later step', () => {
+  test('reports gaps at the start, in between and in a later step', () => {
     const deltas = [
       { offset: 5, piece: 'ab' },
       { offset: 8, piece: 'c' },
@@ -38,7 +38,7 @@ describe('what is heard of a text', () => {
     ]);
   });
 
-  test('begins again with a new owner, or where the same one does; an old one is heard no more', () => {
+  test('restarts with a new owner or a repeated step, and ignores the earlier owner', () => {
     const again = { type: 'restart', step: 1 };
     const said = (piece: string): unknown => ({ type: 'text', step: 1, piece });
     const deltas = [{ piece: 'ab' }, { epoch: 2, piece: 'c' }, { offset: 2, piece: 'old' }];
@@ -46,7 +46,7 @@ describe('what is heard of a text', () => {
     expect(partsOf({ piece: 'ab' }, { piece: 'c' })).toEqual([said('ab'), again, said('c')]);
   });
 
-  test('begins again with a gap where the beginning of the new text was lost', () => {
+  test('restarts with a gap if the start of the new text was lost', () => {
     expect(partsOf({ piece: 'ab' }, { epoch: 2, offset: 2, piece: 'c' })).toEqual([
       { type: 'text', step: 1, piece: 'ab' },
       { type: 'restart', step: 1 },
@@ -55,7 +55,7 @@ describe('what is heard of a text', () => {
     ]);
   });
 
-  test('is taken back by an empty piece at its beginning, whatever comes of the step then; once', () => {
+  test('restarts once at an empty first piece', () => {
     const again = { type: 'restart', step: 1 };
     const said = (piece: string): unknown => ({ type: 'text', step: 1, piece });
     const taken = [{ piece: 'ab' }, { piece: '' }];
@@ -64,20 +64,20 @@ describe('what is heard of a text', () => {
     expect(partsOf({ piece: '' }, { piece: 'c' }), 'nothing was heard of it').toEqual([said('c')]);
   });
 
-  test('is of one turn, and of no step that is over', () => {
+  test('ignores other turns and finished steps', () => {
     expect(partsOf({ turn: 't2' }, { step: 2 }, { step: 1, offset: 0 })).toEqual([
       { type: 'text', step: 2, piece: 'x' },
     ]);
   });
 
-  test('is bounded while nobody takes it; the gap shows once somebody does', () => {
-    const heard = new HeardText('t1');
+  test('is bounded while it is not read, and shows the gap afterwards', () => {
+    const heard = new TextAssembler('t1');
     const piece = 'x'.repeat(300_000);
-    for (let count = 0; count < 20; count += 1) heard.hear(delta({ offset: count * piece.length, piece }));
+    for (let count = 0; count < 20; count += 1) heard.add(delta({ offset: count * piece.length, piece }));
     const [first, ...others] = heard.take();
     expect(others).toEqual([]);
     expect(first?.type === 'text' && first.piece.length).toBe(4 * piece.length);
-    heard.hear(delta({ offset: 20 * piece.length, piece: 'end' }));
+    heard.add(delta({ offset: 20 * piece.length, piece: 'end' }));
     expect(heard.take()).toEqual([
       { type: 'lost', step: 1 },
       { type: 'text', step: 1, piece: 'end' },
@@ -113,8 +113,8 @@ const told = fc
     return fc.record({ deltas: fc.constant(deltas), isLost, taken: fc.array(fc.nat(deltas.length)) });
   });
 
-/** What a listener shows of a step: its text since it last began, and whether it knows that something is missing. */
-function show(parts: readonly HeardPart[]): Map<number, { text: string; hasGaps: boolean }> {
+/** Text of a step since its last restart, and whether pieces are missing. */
+function show(parts: readonly TextProgress[]): Map<number, { text: string; hasGaps: boolean }> {
   const shown = new Map<number, { text: string; hasGaps: boolean }>();
   for (const part of parts) {
     const { text = '', hasGaps = false } = part.type === 'restart' ? {} : (shown.get(part.step) ?? {});
@@ -126,14 +126,14 @@ function show(parts: readonly HeardPart[]): Map<number, { text: string; hasGaps:
   return shown;
 }
 
-test('whatever is lost, a listener shows the beginning of a step’s newest text that it heard, or knows of the gap', () => {
+test('shows after any losses the start of the newest text of a step, or a gap', () => {
   fc.assert(
     fc.property(told, ({ deltas, isLost, taken }) => {
-      const heard = new HeardText('t1');
-      const parts: HeardPart[] = [];
+      const heard = new TextAssembler('t1');
+      const parts: TextProgress[] = [];
       const arrived = deltas.filter((_, index) => !isLost[index]);
       for (const [index, one] of arrived.entries()) {
-        heard.hear(one);
+        heard.add(one);
         if (taken.includes(index)) parts.push(...heard.take());
       }
       parts.push(...heard.take());

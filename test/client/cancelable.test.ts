@@ -9,7 +9,7 @@ import type { TurnView } from '../../src/domain/turn.ts';
 const view: TurnView = { turn: 't1', state: 'running', agent: 'a', acceptedAt: 1, requestTokens: [] };
 const BROKEN = new Error('broken');
 
-/** A world in which nothing happens. `open`: listeners and waits that nobody has ended; `waits` resolves at the first wait */
+/** `listening` and `waiting` count open subscriptions and waits. `entered` resolves at the first wait. */
 class QuietWorld {
   open = 0;
   readonly #waiting = Promise.withResolvers<void>();
@@ -48,8 +48,8 @@ class QuietWorld {
 describe.each<[string, (ports: ClientPorts) => AsyncGenerator<unknown, void, void>]>([
   ['events', (ports) => followEvents(ports, 'c1')],
   ['a stream', (ports) => streamTurn(ports, 'c1', 't1')],
-])('who follows %s and leaves while nothing happens', (_, follow) => {
-  test('is let go by return, and what was asked for before ends', async () => {
+])('a follower of %s that ends while nothing happens', (_, follow) => {
+  test('is released by return, and its pending read ends', async () => {
     const world = new QuietWorld();
     const items = follow(world.ports);
     const next = items.next();
@@ -59,7 +59,7 @@ describe.each<[string, (ports: ClientPorts) => AsyncGenerator<unknown, void, voi
     expect(world.open).toBe(0);
   });
 
-  test('is let go by throw, and is told its error', async () => {
+  test('is released by throw, which rethrows the error', async () => {
     const world = new QuietWorld();
     const items = follow(world.ports);
     const next = items.next();
@@ -69,7 +69,7 @@ describe.each<[string, (ports: ClientPorts) => AsyncGenerator<unknown, void, voi
     expect(world.open).toBe(0);
   });
 
-  test('is let go where the browser behind a pipeline goes away', async () => {
+  test('is released when the browser behind a pipeline disconnects', async () => {
     const world = new QuietWorld();
     const readable = Readable.from(follow(world.ports));
     const closed = new Promise((resolve) => readable.once('close', resolve));
@@ -83,7 +83,7 @@ describe.each<[string, (ports: ClientPorts) => AsyncGenerator<unknown, void, voi
     expect(world.open).toBe(0);
   });
 
-  test('has asked for nothing where it leaves before the first', async () => {
+  test('has subscribed to nothing if it ends before the first read', async () => {
     const world = new QuietWorld();
     await follow(world.ports).return();
     await expect(follow(world.ports).throw(BROKEN)).rejects.toBe(BROKEN);

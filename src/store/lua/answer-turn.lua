@@ -1,8 +1,8 @@
 -- Accepts answers and approvals for calls that a turn waits for: all of them, or none. The first answer to a call counts.
 -- ARGV: turn, wake; then per answer call id, kind of wait, JSON, and the result for the log if the answer is never used:
 -- `tokens bytes`, then its JSON on the next line, or nothing for the answer's own
--- Reply: {'fulfilled', 1 if the wake is to be added} | {'not_waiting', call} | {'other_kind', call, kind of the wait} |
--- {'partial'|'not_found'|'gone'}
+-- Reply: {'answered', 1 if the wake is to be added} | {'not_waiting', call} | {'other_kind', call, kind of the wait} |
+-- {'still_waiting'|'not_found'|'gone'}
 -- @include keys
 -- @include ready
 -- @include wake
@@ -38,7 +38,7 @@ for at = 3, #ARGV, 4 do
   end
 end
 -- Sent again: the turn has used all of these answers, so none of them is awaited now.
-if #taken == 0 then return { 'fulfilled', 0 } end
+if #taken == 0 then return { 'answered', 0 } end
 for _, at in ipairs(taken) do
   if redis.call('HSETNX', key, 'a:' .. ARGV[at], ARGV[at + 2]) == 1 then
     redis.call('HSET', key, 'wa:' .. ARGV[at], ARGV[at + 3])
@@ -54,10 +54,10 @@ if untilMs < math.huge then
     redis.call('HSET', key, 'wuntil', string.format('%.0f', untilMs))
     schedule(turn_member, untilMs)
   end
-  return { 'partial' }
+  return { 'still_waiting' }
 end
 if is_waiting then
   end_wait(kind, wake, true)
   forget_waiting(turn)
 end
-return { 'fulfilled', is_waiting and redis.call('HGET', c, 'wake') == wake and 1 or 0 }
+return { 'answered', is_waiting and redis.call('HGET', c, 'wake') == wake and 1 or 0 }
