@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { readDurability } from './config/durability.ts';
+import { readDurability, readRedisTls } from './config/combined-settings.ts';
 import { readSetting, type SettingSource } from './config/read-setting.ts';
-import { readRedisTls } from './config/redis-tls.ts';
 import type { SettingName, SettingValue } from './config/settings.ts';
 import type { Durability } from './domain/durability.ts';
 import type { RedisTls } from './domain/redis-tls.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { ALL_ROLES } from './command-options.ts';
-import type { CheckOptions } from './commands/config-check.ts';
+import type { CheckOptions } from './commands/config.ts';
 import type { DoctorCommandOptions } from './commands/doctor.ts';
 import type { Output } from './output.ts';
 import { runCommand } from './run-command.ts';
@@ -28,8 +28,8 @@ interface QuarantineOptions {
 }
 
 function addQuarantineCommands(quarantine: Command, output: Output): void {
-  const run = (command: Command, act: (commands: typeof import('./commands/quarantine.ts')) => Promise<number>) =>
-    runCommand({ command, output }, async () => await act(await import('./commands/quarantine.ts')));
+  const run = (command: Command, act: (commands: typeof import('./commands/doctor.ts')) => Promise<number>) =>
+    runCommand({ command, output }, async () => await act(await import('./commands/doctor.ts')));
   quarantine
     .description('list records of Redis that could not be read and were set aside, or release one of them')
     .option('--json', 'print JSON lines, failures too')
@@ -62,9 +62,7 @@ function addConfigCommands(config: Command, output: Output): void {
     .option('--roles <list>', 'of those workers, separated by commas: only summarization needs summarizers', ALL_ROLES)
     .option('--json', 'print JSON, failures too')
     .action((options: CheckOptions, command: Command) =>
-      runCommand({ command, output }, async () =>
-        (await import('./commands/config-check.ts')).checkConfig(options, output),
-      ),
+      runCommand({ command, output }, async () => (await import('./commands/config.ts')).checkConfig(options, output)),
     );
   config
     .command('print')

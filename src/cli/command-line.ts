@@ -1,12 +1,16 @@
 import tab from '@bomb.sh/tab/commander';
+import { type Command, CommanderError } from 'commander';
+import { TurnfoldError } from '../domain/errors.ts';
 import { addCheckCommands } from './check-commands.ts';
+import { addConversationCommands } from './conversation-commands.ts';
 import { addOfflineCommands } from './offline-commands.ts';
-import type { Output } from './output.ts';
+import { type Output, reportError } from './output.ts';
 import { readPackageFacts } from './package-facts.ts';
 import { addProcessCommands } from './process-commands.ts';
-import { addRedisCommands } from './redis-commands.ts';
-import { asksJson, reportUsage } from './report-usage.ts';
 import { Program } from './run-command.ts';
+import { addTurnCommands } from './turn-commands.ts';
+import { addVersionCommands } from './version-commands.ts';
+import { createWithClient } from './with-client.ts';
 
 const MORE_HELP = `
 To begin:
@@ -59,4 +63,32 @@ export async function runCommandLine(args: readonly string[], output: Output): P
     return reportUsage(output, error, isJson);
   }
   return program.exitCode;
+}
+
+/** Commands that talk to the Redis of `REDIS_URL`. */
+export function addRedisCommands(program: Command, output: Output): void {
+  const withClient = createWithClient(output);
+  addTurnCommands(program, withClient);
+  addVersionCommands(program, withClient);
+  addConversationCommands(program, withClient);
+}
+
+/** Whether JSON is asked for: known before the command line is understood, and where it cannot be. */
+export function asksJson(args: readonly string[]): boolean {
+  const end = args.indexOf('--');
+  return args.slice(0, end === -1 ? undefined : end).includes('--json');
+}
+
+/** Tells what is wrong with a command line, where nobody has yet: to people commander does. @returns the exit code */
+export function reportUsage(output: Output, error: unknown, isJson: boolean): number {
+  if (!(error instanceof CommanderError)) return reportError(output, error, isJson);
+  if (isJson && error.exitCode !== 0) {
+    // Help that was not asked for: a command is missing, or unknown.
+    const said = error.code === 'commander.help' ? 'expected a command: turnfold help lists them' : error.message;
+    const message = said.replace(/^error: /, '');
+    const [, option, argument] = /option '(--[\w-]+)|argument '(\w+)'/.exec(message) ?? [];
+    const field = option ?? argument;
+    reportError(output, new TurnfoldError('invalid_input', message, field === undefined ? {} : { field }), isJson);
+  }
+  return error.exitCode;
 }

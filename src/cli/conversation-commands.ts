@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import { type ConversationOptions, readNumber, withConversationOptions } from './command-options.ts';
-import type { ConversationsOptions } from './commands/conversations.ts';
+import type { ConversationsOptions, WaitingOptions } from './commands/conversations.ts';
 import type { EventsOptions } from './commands/events.ts';
-import type { WaitingOptions } from './commands/waiting.ts';
 import type { WithClient } from './with-client.ts';
 
 /** Commands about a conversation as a whole. */
@@ -13,7 +12,9 @@ export function addConversationCommands(program: Command, withClient: WithClient
       'show its agent, how long it is, what of it is sent, its open calls and the pass in progress; no messages',
     )
     .action((id: string, options: ConversationOptions, command: Command) =>
-      withClient(command, async (context) => (await import('./commands/describe.ts')).describe(context, id, options)),
+      withClient(command, async (context) =>
+        (await import('./commands/conversation.ts')).describe(context, id, options),
+      ),
     );
   withConversationOptions(program.command('events <conversation>'))
     .description('list what was settled, waited for, committed, proposed and decided within the last day, oldest first')
@@ -41,7 +42,7 @@ export function addConversationCommands(program: Command, withClient: WithClient
     .description('remove it for good: log, versions, turns, summaries')
     .requiredOption('--yes', 'nothing brings it back (required)')
     .action((id: string, options: ConversationOptions, command: Command) =>
-      withClient(command, async (context) => (await import('./commands/erase.ts')).erase(context, id, options)),
+      withClient(command, async (context) => (await import('./commands/conversation.ts')).erase(context, id, options)),
     );
 }
 
@@ -60,7 +61,9 @@ function addListCommands(program: Command, withClient: WithClient): void {
     .description('list turns of all conversations that wait for a result from outside or for a decision')
     .option('--for <kind>', 'only those that wait for tools, or for approval')
     .action((options: WaitingOptions, command: Command) =>
-      withClient(command, async (context) => (await import('./commands/waiting.ts')).showWaiting(context, options)),
+      withClient(command, async (context) =>
+        (await import('./commands/conversations.ts')).showWaiting(context, options),
+      ),
     );
 }
 

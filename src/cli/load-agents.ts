@@ -5,9 +5,9 @@ import type { Agent } from '../domain/agent.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import { describeThrown, readSafely } from '../domain/thrown.ts';
 import { type ReadAgents, readAgents } from '../runtime/agent-schema.ts';
-import { rememberLoaded } from './loaded-file.ts';
-import { renameField } from './name-typed.ts';
 import { type Output, processOutput } from './output.ts';
+import { rememberLoaded } from './process-exit.ts';
+import { renameField } from './typed-errors.ts';
 
 /** A module may fetch its settings. One that takes longer than this waits for something that does not come. */
 const LOAD_MS = 30_000;

@@ -1,9 +1,8 @@
 #!/usr/bin/env node
-import { runCommandLine } from './command-line.ts';
-import { endBehindLoaded } from './loaded-file.ts';
+import { asksJson, runCommandLine } from './command-line.ts';
 import { processOutput, reportError } from './output.ts';
 import { explainOldNode, readPackageFacts } from './package-facts.ts';
-import { asksJson } from './report-usage.ts';
+import { endBehindLoaded } from './process-exit.ts';
 
 // A reader that has seen enough (`| head`) closes the pipe: that is no failure.
 for (const stream of [process.stdout, process.stderr]) {

@@ -59,7 +59,7 @@ function addWireCommands(program: Command, output: Output): void {
     .option('--json', 'print JSON')
     .action((file: string, options: { encoding: string; json?: boolean }, command: Command) =>
       runCommand({ command, output }, async () =>
-        (await import('./commands/tokens.ts')).countFile(file, options, output),
+        (await import('./commands/wire.ts')).countFile(file, options, output),
       ),
     );
   program
@@ -70,7 +70,7 @@ function addWireCommands(program: Command, output: Output): void {
     .option('--system <text>', "the agent's prompt")
     .action((file: string, options: { format: string; model?: string; system?: string }, command: Command) =>
       runCommand({ command, output }, async () =>
-        (await import('./commands/render.ts')).renderFile(file, options, output),
+        (await import('./commands/wire.ts')).renderFile(file, options, output),
       ),
     );
   program
@@ -80,7 +80,7 @@ function addWireCommands(program: Command, output: Output): void {
     .option('--json', 'print JSON')
     .action((file: string, options: { format: string; json?: boolean }, command: Command) =>
       runCommand({ command, output }, async () =>
-        (await import('./commands/validate.ts')).validateFile(file, options, output),
+        (await import('./commands/wire.ts')).validateFile(file, options, output),
       ),
     );
 }

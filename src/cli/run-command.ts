@@ -1,8 +1,7 @@
 import { Command } from 'commander';
-import { nameCommandAgain } from './command-again.ts';
 import { Interruption } from './interruption.ts';
-import { nameTyped, type TypedNames } from './name-typed.ts';
 import { type Output, reportError } from './output.ts';
+import { nameCommandAgain, nameTyped, type TypedNames } from './typed-errors.ts';
 
 /** A command as it was called. */
 export interface Call {

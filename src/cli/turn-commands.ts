@@ -6,9 +6,8 @@ import {
   withContextOption,
   withConversationOptions,
 } from './command-options.ts';
-import type { EnqueueOptions } from './commands/enqueue.ts';
 import type { FailedOptions, RedriveOptions } from './commands/failures.ts';
-import type { AnswerOptions, OpenOptions } from './commands/turns.ts';
+import type { AnswerOptions, EnqueueOptions, OpenOptions } from './commands/turns.ts';
 import type { WithClient } from './with-client.ts';
 
 /** Commands about turns. */
@@ -41,7 +40,7 @@ function addEnqueueCommand(program: Command, withClient: WithClient): void {
         withClient(
           command,
           async (context) =>
-            (await import('./commands/enqueue.ts')).enqueue(context, id, text, { ...options, waitMs: wait * 1_000 }),
+            (await import('./commands/turns.ts')).enqueue(context, id, text, { ...options, waitMs: wait * 1_000 }),
           { input: 'text' },
         ),
     );

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type ConversationOptions, readNumber, readSeconds, withConversationOptions } from './command-options.ts';
-import type { ForkOptions } from './commands/fork.ts';
+import type { ForkOptions } from './commands/conversation.ts';
 import type { DecisionOptions } from './commands/proposals.ts';
 import type { ReplacementOptions, RestoreOptions } from './commands/restore.ts';
 import type { WithClient } from './with-client.ts';
@@ -61,10 +61,14 @@ function addReplacingCommands(program: Command, withClient: WithClient): void {
     .option('--version <n>', 'as a kept version shows it, instead of the live one', readNumber)
     .option('--head <seq>', 'up to this message, instead of the last', readNumber)
     .action((id: string, newId: string, options: ForkOptions, command: Command) =>
-      withClient(command, async (context) => (await import('./commands/fork.ts')).fork(context, id, newId, options), {
-        from: 'conversation',
-        to: 'new',
-      }),
+      withClient(
+        command,
+        async (context) => (await import('./commands/conversation.ts')).fork(context, id, newId, options),
+        {
+          from: 'conversation',
+          to: 'new',
+        },
+      ),
     );
 }
 

@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
+import type { TurnfoldClient } from '../client/index.ts';
 import { DEFAULT_REDIS_URL, readConfig } from '../config.ts';
-import type { CommandContext } from './command-context.ts';
-import { explainError } from './explain-outage.ts';
-import type { TypedNames } from './name-typed.ts';
 import type { Output } from './output.ts';
+import { COMMAND_WAIT_MS, explainError, waitForRedis } from './redis-outage.ts';
 import { runCommand } from './run-command.ts';
-import { COMMAND_WAIT_MS, waitForRedis } from './wait-for-redis.ts';
+import type { TypedNames } from './typed-errors.ts';
 
 /**
  * Runs a command with a client of the Redis of `REDIS_URL`, which is closed afterwards.
@@ -35,4 +34,10 @@ export function createWithClient(output: Output): WithClient {
         await client.close();
       }
     });
+}
+
+/** What a command that talks to Redis is given. */
+export interface CommandContext {
+  readonly client: TurnfoldClient;
+  readonly output: Output;
 }

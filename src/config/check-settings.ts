@@ -1,8 +1,7 @@
 import { isTurnfoldError, type TurnfoldError } from '../domain/errors.ts';
 import { readRedisAddress, usesTls } from '../domain/redis-address.ts';
-import { readDurability } from './durability.ts';
+import { readDurability, readRedisTls, TLS_SETTINGS } from './combined-settings.ts';
 import { fileVariable, findText, readSetting, type SettingSource } from './read-setting.ts';
-import { readRedisTls, TLS_SETTINGS } from './redis-tls.ts';
 import { SETTING_NAMES, settingOf } from './settings.ts';
 
 export interface SettingsReport {

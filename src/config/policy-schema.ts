@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { POLICY_DEFAULTS, policyInputSchema } from '../domain/policy.ts';
-import type { JsonSchema } from './settings-schema.ts';
+import type { JsonSchema } from './describe-settings.ts';
 
 /** JSON Schema of a policy file as `readPolicy` takes it, in both spellings and with or without `compact`: for editors. */
 export function describePolicySchema(): JsonSchema {

@@ -10,7 +10,7 @@ import { readConversationLine } from '../wire/conversation-line.ts';
 import { type DemoScript, maxResultTokens, TARGET_SHARE, THRESHOLD_SHARE } from './demo-agent.ts';
 import { type Playback, playBack } from './playback.ts';
 import { type CodeFolder, writeQuestions } from './questions.ts';
-import { workspaceTools } from './workspace-tools.ts';
+import { workspaceTools } from './workspace-agent.ts';
 
 const QUESTION_USABLE_TOKENS = 13_000;
 const MAX_USABLE_TOKENS = 27_904;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Tool } from '../domain/agent.ts';
 import type { Message, ToolCall } from '../domain/message.ts';
 import type { ConversationLine } from '../wire/conversation-line.ts';
-import type { ScriptedTurn } from './script.ts';
+import type { ScriptedTurn } from './demo-agent.ts';
 
 /** A recorded conversation, ready to be lived through again: same questions, same calls, same results. */
 export interface Playback {

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { ScriptedTurn } from './script.ts';
+import type { ScriptedTurn } from './demo-agent.ts';
 
 /** Where the code lies: the sources in a checkout, what was built from them in an installed package. */
 export interface CodeFolder {

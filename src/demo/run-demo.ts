@@ -1,9 +1,8 @@
 import type { TurnfoldClient } from '../client/index.ts';
 import type { Agent } from '../domain/agent.ts';
 import { isSettled, type TurnView } from '../domain/turn.ts';
-import type { DemoScript } from './demo-agent.ts';
+import { type DemoScript, turnIdOf } from './demo-agent.ts';
 import type { DemoRun, SizedRequest } from './report.ts';
-import { turnIdOf } from './script.ts';
 
 /** ms that one turn of the demo may take, and that its last pass may take. */
 const TURN_WAIT_MS = 60_000;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { enqueue } from '../../src/cli/commands/enqueue.ts';
+import { enqueue } from '../../src/cli/commands/turns.ts';
 import type { StreamOptions, TurnfoldClient, TurnProgress } from '../../src/client/index.ts';
 import type { TurnView } from '../../src/domain/turn.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { waitForRedis } from '../../src/cli/wait-for-redis.ts';
+import { waitForRedis } from '../../src/cli/redis-outage.ts';
 import { openClient } from '../../src/client/index.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { findClosedPort } from '../local-redis/fixture.ts';

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { nameTyped } from '../../src/cli/name-typed.ts';
+import { nameTyped } from '../../src/cli/typed-errors.ts';
 import type { Agent } from '../../src/domain/agent.ts';
 import { TurnfoldError } from '../../src/domain/errors.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';

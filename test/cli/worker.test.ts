@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { identifyServer, withConnection } from '../../src/local-redis/connection.ts';
 import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
-import { findOnPath } from '../../src/local-redis/path.ts';
+import { findOnPath } from '../../src/local-redis/local-server.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { isGone } from '../local-redis/fixture.ts';
 import { readRedisSource } from '../setup/redis-source.ts';

@@ -2,12 +2,15 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { checkSettings } from '../../src/config/check-settings.ts';
+import {
+  describeSettings,
+  type JsonSchema,
+  showSettings,
+  tabulateSettings,
+} from '../../src/config/describe-settings.ts';
 import { describePolicySchema } from '../../src/config/policy-schema.ts';
 import type { SettingSource } from '../../src/config/read-setting.ts';
 import { SETTING_NAMES } from '../../src/config/settings.ts';
-import { describeSettings, type JsonSchema } from '../../src/config/settings-schema.ts';
-import { tabulateSettings } from '../../src/config/settings-table.ts';
-import { showSettings } from '../../src/config/shown-settings.ts';
 import { readConfig, readProviderSettings } from '../../src/config.ts';
 import { POLICY_DEFAULTS, policyInputSchema } from '../../src/domain/policy.ts';
 import { examinePolicy } from '../../src/domain/policy-input.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { checkSettings } from '../../src/config/check-settings.ts';
+import { showSettings } from '../../src/config/describe-settings.ts';
 import { listSecrets } from '../../src/config/list-secrets.ts';
 import type { SettingSource } from '../../src/config/read-setting.ts';
-import { showSettings } from '../../src/config/shown-settings.ts';
 import { readConfig } from '../../src/config.ts';
 import { createAuthority, findOpensslObstacle } from '../redis-modes/certificates.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { describeVersions } from '../../src/cli/version-table.ts';
+import { describeVersions } from '../../src/cli/commands/show.ts';
 import { type DemoRun, describeRuns, plotRuns, summarizeRun } from '../../src/demo/report.ts';
 import { START_VERSION, type Version } from '../../src/domain/version.ts';
 

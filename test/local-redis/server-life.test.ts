@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
-import { findOnPath } from '../../src/local-redis/path.ts';
+import { findOnPath } from '../../src/local-redis/local-server.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { findServerFolder, isAlive, isGone, makeEnv, makeFolder, removeFolder, spawnHolder } from './fixture.ts';
 

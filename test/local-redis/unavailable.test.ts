@@ -1,9 +1,8 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { describeInstallation } from '../../src/local-redis/install-hint.ts';
-import { findOnPath } from '../../src/local-redis/path.ts';
-import { provideRedis } from '../../src/local-redis/provide-redis.ts';
+import { findOnPath } from '../../src/local-redis/local-server.ts';
+import { describeInstallation, provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { makeEnv, makeFolder, removeFolder } from './fixture.ts';
 
 let folder: string;

@@ -7,14 +7,14 @@ import { isCheckout, loadPlaybackScript, loadQuestionScript } from '../../demo/l
 import { type DemoRun, describeRuns, plotRuns, summarizeRun } from '../../demo/report.ts';
 import { type DemoProgress, runConversation } from '../../demo/run-demo.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
-import { redactUrl } from '../../local-redis/given.ts';
+import { redactUrl } from '../../local-redis/configured-redis.ts';
 import type { LocalRedis } from '../../local-redis/local-redis.ts';
 import { resolveModel } from '../../runtime/resolve-model.ts';
 import { withAllInOne } from '../all-in-one.ts';
 import { readLines } from '../files.ts';
 import { forwardInterrupt } from '../interruption.ts';
 import { type Output, writeJson } from '../output.ts';
-import { describeVersions } from '../version-table.ts';
+import { describeVersions } from './show.ts';
 
 export interface DemoOptions {
   readonly file?: string;

@@ -11,13 +11,13 @@ import { resolveModel } from '../../runtime/resolve-model.ts';
 import { combineListeners } from '../../telemetry/listeners.ts';
 import { createLogger, logEvents } from '../../telemetry/logs.ts';
 import { withAllInOne } from '../all-in-one.ts';
-import { HELP, LEAVE } from '../dev/inside.ts';
 import { Prompt } from '../dev/prompt.ts';
+import { HELP, LEAVE } from '../dev/slash-commands.ts';
 import { Talk } from '../dev/talk.ts';
 import { loadAgents } from '../load-agents.ts';
+import { readTurnContext } from '../option-values.ts';
 import type { Output } from '../output.ts';
 import { readPolicySources } from '../policy-file.ts';
-import { readTurnContext } from '../read-turn-context.ts';
 
 export interface DevOptions {
   readonly agents?: string;

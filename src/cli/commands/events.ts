@@ -1,7 +1,7 @@
 import type { ConversationEvent, ToldVersion } from '../../client/index.ts';
-import type { CommandContext } from '../command-context.ts';
 import type { ConversationOptions } from '../command-options.ts';
 import { writeJson } from '../output.ts';
+import type { CommandContext } from '../with-client.ts';
 
 export interface EventsOptions extends ConversationOptions {
   /** id of an event; absent: all that are kept */

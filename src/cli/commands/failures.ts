@@ -1,9 +1,9 @@
 import { TurnfoldError } from '../../domain/errors.ts';
 import { DEFAULT_TENANT } from '../../domain/ids.ts';
-import type { CommandContext } from '../command-context.ts';
 import type { ConversationOptions } from '../command-options.ts';
+import { readTurnContext } from '../option-values.ts';
 import { writeJson } from '../output.ts';
-import { readTurnContext } from '../read-turn-context.ts';
+import type { CommandContext } from '../with-client.ts';
 import { tellTurn } from './follow-turn.ts';
 
 export interface FailedOptions {

@@ -1,11 +1,10 @@
 import type { TurnProgress } from '../../client/index.ts';
 import { DEFAULT_TENANT, type NamedConversation } from '../../domain/ids.ts';
 import { isSettled, type TurnView } from '../../domain/turn.ts';
-import type { CommandContext } from '../command-context.ts';
 import type { ConversationOptions } from '../command-options.ts';
-import { adviseAnswer, describeCalls, describeState, describeTurn } from '../describe-turn.ts';
 import { writeJson } from '../output.ts';
-import { TurnPage } from '../turn-page.ts';
+import { adviseAnswer, describeCalls, describeState, describeTurn, TurnPage } from '../turn-text.ts';
+import type { CommandContext } from '../with-client.ts';
 
 export interface TellOptions extends ConversationOptions {
   /** ms to wait for the answer; 0 tells how the turn stands, or streams until it is settled */

@@ -3,11 +3,11 @@ import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
 import type { NamedConversation } from '../../domain/ids.ts';
 import { isMapping } from '../../domain/parse.ts';
 import { parseYaml } from '../../runtime/yaml-document.ts';
-import type { CommandContext } from '../command-context.ts';
 import type { ConversationOptions } from '../command-options.ts';
 import { nameFile, readTextFile } from '../files.ts';
-import { renameField } from '../name-typed.ts';
 import { writeJson } from '../output.ts';
+import { renameField } from '../typed-errors.ts';
+import type { CommandContext } from '../with-client.ts';
 
 export interface DecisionOptions extends ConversationOptions {
   /** id of the proposal that was looked at; absent: the one that waits now */

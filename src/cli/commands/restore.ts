@@ -3,11 +3,11 @@ import { TurnfoldError } from '../../domain/errors.ts';
 import type { NamedConversation } from '../../domain/ids.ts';
 import { resolveLimits } from '../../domain/limits.ts';
 import { completePolicy, mergePolicies } from '../../domain/policy.ts';
-import type { CommandContext } from '../command-context.ts';
 import type { ConversationOptions } from '../command-options.ts';
 import { loadAgents } from '../load-agents.ts';
 import { writeJson } from '../output.ts';
 import { readPolicyFile } from '../policy-file.ts';
+import type { CommandContext } from '../with-client.ts';
 
 export interface ReplacementOptions extends ConversationOptions {
   /** the same one again changes nothing */

@@ -1,9 +1,9 @@
 import type { VersionChange } from '../../domain/diff.ts';
-import type { CommandContext } from '../command-context.ts';
+import type { Version } from '../../domain/version.ts';
 import type { ConversationOptions } from '../command-options.ts';
 import { writeJson } from '../output.ts';
-import { writeTable } from '../table.ts';
-import { describeVersions } from '../version-table.ts';
+import { formatTable, writeTable } from '../table.ts';
+import type { CommandContext } from '../with-client.ts';
 
 const PREVIEW_CHARACTERS = 160;
 
@@ -74,4 +74,22 @@ function describeChange({ from, to, before, after }: VersionChange): string {
 function preview(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim();
   return line.length <= PREVIEW_CHARACTERS ? line : `${line.slice(0, PREVIEW_CHARACTERS - 1).toWellFormed()}…`;
+}
+
+const HEADER = ['version', 'strategy', 'reasons', 'archived', 'tokens before → after', 'took', 'notes'];
+
+/** A table of versions, in their order, as lines of text. */
+export function describeVersions(versions: readonly Version[]): string[] {
+  const rows = versions.map((version) => [
+    String(version.number),
+    version.strategy,
+    version.reasons.join(', '),
+    String(version.archived),
+    `${version.tokensBefore} → ${version.tokensAfter}`,
+    `${version.durationMs} ms`,
+    [...version.explained, ...(version.floorRelaxed ? ['floor_relaxed'] : [])].join(', '),
+  ]);
+  const table = [HEADER, ...rows];
+  const isNoted = rows.some((row) => row.at(-1) !== '');
+  return formatTable(isNoted ? table : table.map((row) => row.slice(0, -1)));
 }

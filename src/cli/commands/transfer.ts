@@ -7,10 +7,10 @@ import { idSchema } from '../../domain/ids.ts';
 import { type Message, messageSchema } from '../../domain/message.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { openConversationLine, writeConversationLine } from '../../wire/conversation-line.ts';
-import type { CommandContext } from '../command-context.ts';
 import { nameFile, readLines } from '../files.ts';
 import { reportRefusal, writeJson } from '../output.ts';
 import { nameAsTyped } from '../run-command.ts';
+import type { CommandContext } from '../with-client.ts';
 
 export interface ImportOptions {
   readonly agent: string;

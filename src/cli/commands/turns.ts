@@ -1,11 +1,13 @@
 import type { CallAnswer, OpenTurn } from '../../client/index.ts';
 import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
-import type { CommandContext } from '../command-context.ts';
 import type { ConversationOptions } from '../command-options.ts';
-import { adviseAnswer, describeCalls, describeState } from '../describe-turn.ts';
 import { readTextFile } from '../files.ts';
-import { renameField } from '../name-typed.ts';
+import { readTurnContext } from '../option-values.ts';
 import { writeJson } from '../output.ts';
+import { adviseAnswer, describeCalls, describeState } from '../turn-text.ts';
+import { renameField } from '../typed-errors.ts';
+import type { CommandContext } from '../with-client.ts';
+import { type TellOptions, tellTurn } from './follow-turn.ts';
 
 export interface OpenOptions extends ConversationOptions {
   readonly limit: number;
@@ -119,4 +121,29 @@ export async function cancel(
   if (json) writeJson(output, { tenant, conversation: id, turn, state });
   else output.line(`${turn}  ${state}`);
   return state === 'canceled' ? 0 : 1;
+}
+
+export interface EnqueueOptions extends TellOptions {
+  readonly agent: string;
+  readonly turn?: string;
+  /** as it was typed */
+  readonly context?: string;
+}
+
+/** Enqueues one turn and, where asked to, waits for its answer. @returns the exit code: 1 where it waited and there is none */
+export async function enqueue(
+  context: CommandContext,
+  id: string,
+  text: string,
+  options: EnqueueOptions,
+): Promise<number> {
+  const { client, output } = context;
+  const { agent, tenant, turn, waitMs, stream = false, json } = options;
+  const given = { ...(turn !== undefined && { turn }), ...(await readTurnContext(options.context)) };
+  const asked = { conversation: id, tenant, agent, input: text, ...given };
+  const accepted = await client.enqueueTurn(asked);
+  if (waitMs > 0 || stream) return await tellTurn(context, id, accepted.turn, options);
+  if (json) writeJson(output, accepted);
+  else output.line(`${accepted.turn}  ${accepted.state}`);
+  return 0;
 }

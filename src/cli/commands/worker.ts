@@ -4,17 +4,17 @@ import { readConfig, readEnvironment } from '../../config.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
 import { readRedisAddress } from '../../domain/redis-address.ts';
 import type { RedisLocation } from '../../domain/redis-tls.ts';
-import { untilAnswer } from '../../local-redis/until-answer.ts';
+import { untilAnswer } from '../../local-redis/connection.ts';
 import { startWorkers, type Workers } from '../../runtime/start-workers.ts';
 import { flushSpans } from '../../telemetry/flush-spans.ts';
 import { createLogger, logContents, logEvents } from '../../telemetry/logs.ts';
 import { foldOutages } from '../../telemetry/outages.ts';
-import { explainError, explainRefusal } from '../explain-outage.ts';
 import { listenForSignals } from '../interruption.ts';
 import { loadAgents } from '../load-agents.ts';
+import { readRoles } from '../option-values.ts';
 import { MISCONFIGURED, type Output, reportError } from '../output.ts';
 import { placeAgentError, readPolicySources } from '../policy-file.ts';
-import { readRoles } from '../read-roles.ts';
+import { explainError, explainRefusal } from '../redis-outage.ts';
 
 export interface WorkerOptions {
   /** separated by commas */

@@ -1,12 +1,11 @@
 import type { CallAnswer, TurnContext, TurnProgress, Waiting, WaitingCall } from '../../client/index.ts';
 import { isTurnfoldError } from '../../domain/errors.ts';
 import { isAnswerKind } from '../../domain/turn.ts';
-import type { CommandContext } from '../command-context.ts';
-import { describeCall, describeState } from '../describe-turn.ts';
 import { type Output, reportError } from '../output.ts';
-import { TurnPage } from '../turn-page.ts';
-import { findInside, HELP, LEAVE } from './inside.ts';
+import { describeCall, describeState, TurnPage } from '../turn-text.ts';
+import type { CommandContext } from '../with-client.ts';
 import type { Prompt } from './prompt.ts';
+import { findInside, HELP, LEAVE } from './slash-commands.ts';
 
 export interface TalkOptions extends CommandContext {
   readonly agent: string;

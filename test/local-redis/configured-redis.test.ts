@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { redactUrl } from '../../src/local-redis/given.ts';
+import { redactUrl } from '../../src/local-redis/configured-redis.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { findClosedPort, findServerFolder, listenSilently, makeEnv, makeFolder, removeFolder } from './fixture.ts';
 

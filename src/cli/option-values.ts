@@ -1,6 +1,26 @@
+import { z } from 'zod';
 import { TurnfoldError } from '../domain/errors.ts';
+import { parseInput } from '../domain/parse.ts';
+import { WIRE_FORMATS, type WireFormat } from '../domain/raw-items.ts';
 import { readContext, type TurnContext, writeContext } from '../domain/turn-context.ts';
+import { ROLES, type WorkerRole } from '../runtime/workers-options.ts';
 import { nameFile, readTextFile } from './files.ts';
+
+/** What `--format` says. @throws invalid_input */
+export function readFormat(name: string): WireFormat {
+  return parseInput(z.enum(WIRE_FORMATS), name, '--format');
+}
+
+/** @param list separated by commas @throws invalid_config */
+export function readRoles(list: string): WorkerRole[] {
+  return list.split(',').map((name) => {
+    const role = ROLES.find((known) => known === name.trim());
+    if (role !== undefined) return role;
+    throw new TurnfoldError('invalid_config', `--roles: '${name}' is no role: ${ROLES.join(', ')}`, {
+      field: '--roles',
+    });
+  });
+}
 
 const OPTION = '--context';
 /** Before the path of a file that has the context. */

@@ -1,8 +1,9 @@
+import { createHash } from 'node:crypto';
 import type { OpenCallView, OpenTurns } from '../../client/index.ts';
-import type { CommandContext } from '../command-context.ts';
 import type { ConversationOptions } from '../command-options.ts';
-import { describeCall } from '../describe-turn.ts';
 import { writeJson } from '../output.ts';
+import { describeCall } from '../turn-text.ts';
+import type { CommandContext } from '../with-client.ts';
 import { describeOpen } from './turns.ts';
 
 /** Prints what one read of a conversation tells. @returns the exit code */
@@ -54,4 +55,50 @@ function tellOpen({ turns: [first], mailbox, scheduled }: OpenTurns): [string, s
 function tellCall(call: OpenCallView, { turns: [first] }: OpenTurns): string {
   const whose = first?.state === 'running' || first?.state === 'waiting' ? `, made by ${first.turn}` : '';
   return `${call.id}  ${describeCall(call)}${whose}`;
+}
+
+export interface ForkOptions extends ConversationOptions {
+  readonly version?: number;
+  readonly head?: number;
+}
+
+/** Copies a conversation into a new one. Called again after it was cut off, it goes on. @returns the exit code */
+export async function fork(
+  { client, output }: CommandContext,
+  id: string,
+  newId: string,
+  { tenant, json, ...at }: ForkOptions,
+): Promise<number> {
+  const point = {
+    ...(at.version === undefined ? {} : { version: at.version }),
+    ...(at.head === undefined ? {} : { head: at.head }),
+  };
+  const hash = createHash('sha256')
+    .update(JSON.stringify([id, point]))
+    .digest('hex')
+    .slice(0, 32);
+  const made = await client.fork(
+    { tenant, conversation: id },
+    { tenant, conversation: newId },
+    { ...point, operation: `fork-${hash}` },
+  );
+  if (json) writeJson(output, made);
+  else output.line(`${made.conversation}  ${made.head} messages, copied from ${id}`);
+  return 0;
+}
+
+/**
+ * Removes a conversation for good. Where none is there it says so and has not failed: an erase that is made again must not.
+ * @returns the exit code
+ */
+export async function erase(
+  { client, output }: CommandContext,
+  id: string,
+  { tenant, json }: ConversationOptions,
+): Promise<number> {
+  const { removedKeys } = await client.erase({ tenant, conversation: id });
+  if (json) writeJson(output, { tenant, conversation: id, removedKeys });
+  else if (removedKeys > 0) output.line(`${id}  erased, ${removedKeys} keys of Redis`);
+  else output.note(`nothing was there as ${id} of tenant ${tenant}; --tenant looks in another`);
+  return 0;
 }

@@ -1,5 +1,5 @@
-import type { CommandContext } from '../command-context.ts';
 import { showContext, showVersions } from '../commands/show.ts';
+import type { CommandContext } from '../with-client.ts';
 
 type Look = (context: CommandContext, conversation: string) => Promise<unknown>;
 

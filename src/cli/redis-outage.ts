@@ -1,12 +1,32 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isTurnfoldError } from '../domain/errors.ts';
+import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
+import { readRedisAddress, showAddress } from '../domain/redis-address.ts';
 import { nameRedisError } from '../domain/redis-errors.ts';
-import { isRefusal } from '../domain/redis-refusal.ts';
+import { isRefusal, refusalError } from '../domain/redis-refusal.ts';
 import type { RedisLocation } from '../domain/redis-tls.ts';
+import { redactUrl } from '../local-redis/configured-redis.ts';
 import { LocalRedisError } from '../local-redis/errors.ts';
-import { redactUrl } from '../local-redis/given.ts';
 import { findRefusal } from '../redis/refusal.ts';
 import type { Output } from './output.ts';
+
+/** The error of a Redis that is there and refuses us, with what to do; undefined where it is no such. */
+export async function explainRefusal(location: RedisLocation): Promise<TurnfoldError | undefined> {
+  const refusal = await findRefusal(location);
+  return refusal && refusalError(refusal);
+}
+
+/** An outage that is a refusal comes back as one, that of several nodes with their names; any other error as it is. */
+export async function explainError(error: unknown, location: RedisLocation): Promise<unknown> {
+  if (!isTurnfoldError(error, 'redis_unavailable')) return error;
+  return (await explainRefusal(location)) ?? nameNodes(error, location.url);
+}
+
+/** What one server did is no news of the others, and Sentinels or a Cluster are known by several. */
+function nameNodes(error: TurnfoldError, url: string): TurnfoldError {
+  const address = readRedisAddress(url);
+  if (address === undefined || address.kind === 'single') return error;
+  return new TurnfoldError('redis_unavailable', `${error.message} (${showAddress(address)})`, { cause: error });
+}
 
 /** As long as a client tries: a restart of Redis takes a second or two. */
 export const COMMAND_WAIT_MS = 5_000;

@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { isTurnfoldError } from '../domain/errors.ts';
+import { listVariables } from './check-settings.ts';
+import { fileVariable, findText, readSetting, type SettingOrigin, type SettingSource } from './read-setting.ts';
+import { SETTING_NAMES, type SettingName, settingOf } from './settings.ts';
+
+export type JsonSchema = z.core.JSONSchema.BaseSchema;
+
+/** JSON Schema of a mapping of variables, as an `environment` of compose or the `data` of a ConfigMap: for editors. */
+export function describeSettings(): JsonSchema {
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'Environment of turnfold',
+    type: 'object',
+    properties: Object.fromEntries(SETTING_NAMES.flatMap(describeVariables)),
+    // Others are none of ours; one of ours that is not known is a slip of the pen.
+    propertyNames: { pattern: `^(?!TURNFOLD_)|^(?:${listVariables().join('|')})$` },
+  };
+}
+
+function describeVariables(name: SettingName): [string, JsonSchema][] {
+  const { about, hasFile } = settingOf(name);
+  const described: [string, JsonSchema][] = [[name, describeVariable(name)]];
+  if (hasFile) described.push([fileVariable(name), { type: 'string', description: `File that holds it. ${about}` }]);
+  return described;
+}
+
+/** A number may be written as one, or as the text that it is in an environment. */
+function describeVariable(name: SettingName): JsonSchema {
+  const { schema, about: description } = settingOf(name);
+  const { $schema: _, default: fallback, ...value } = z.toJSONSchema(schema);
+  const isNumber = value.type === 'integer' || value.type === 'number';
+  return {
+    description,
+    ...(fallback !== undefined && { default: fallback }),
+    ...(isNumber ? { anyOf: [value, { type: 'string', pattern: '^[0-9]+$' }] } : value),
+  };
+}
+
+/** The settings as a table of Markdown, for docs/configuration.md. */
+export function tabulateSettings(): string {
+  const rows = SETTING_NAMES.map((name) => {
+    const { about, hasFile } = settingOf(name);
+    const variable = hasFile ? `\`${name}\` (\`_FILE\`)` : `\`${name}\``;
+    return `| ${variable} | ${tellValues(name)} | ${about.replaceAll('|', '\\|')} |`;
+  });
+  return ['| variable | values (default) | what it says |', '|---|---|---|', ...rows].join('\n');
+}
+
+function tellValues(name: SettingName): string {
+  const { type, enum: values, minimum, maximum, default: fallback } = z.toJSONSchema(settingOf(name).schema);
+  const range = type === 'integer' ? `${minimum} to ${maximum}` : (values?.join(', ') ?? 'text');
+  return fallback === undefined ? `${range} (none)` : `${range} (${fallback as string | number})`;
+}
+
+/** A setting as it takes effect. Secrets are masked. */
+export interface ShownSetting {
+  readonly name: SettingName;
+  /** absent where it is not set and has no default, or cannot be read */
+  readonly value?: string;
+  readonly origin: SettingOrigin;
+  readonly problem?: string;
+}
+
+export function showSettings(source: SettingSource): ShownSetting[] {
+  return SETTING_NAMES.map((name) => {
+    try {
+      const value = readSetting(source, name);
+      const { text, origin } = findText(source, name);
+      if (value === undefined) return { name, origin };
+      const { show } = settingOf(name);
+      return { name, value: show && text !== undefined ? show(text) : String(value), origin };
+    } catch (error) {
+      if (!isTurnfoldError(error)) throw error;
+      return { name, origin: error.field === name ? 'env' : 'file', problem: error.message };
+    }
+  });
+}
