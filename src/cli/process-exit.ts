@@ -1,33 +1,30 @@
 import type { Output } from './output.ts';
 
-/** The module that this process has loaded for its command. */
-interface LoadedFile {
+interface AgentsModule {
   readonly path: string;
   readonly isUsable: boolean;
 }
 
-let loaded: LoadedFile | undefined;
+let loaded: AgentsModule | undefined;
 
-/** Remembers a module of a user: it may have left timers, servers or a promise that never settles. */
-export function rememberLoaded(path: string, isUsable: boolean): void {
+/** Records the user's agents module, which may leave timers, servers or open promises behind. */
+export function recordAgentsModule(path: string, isUsable: boolean): void {
   loaded = { path, isUsable };
 }
 
-/** After this time nothing of ours is open any more. */
+/** Time after which the command itself has closed everything. */
 const GRACE_MS = 200;
 
-/**
- * Ends the process behind its command, also where a loaded module keeps the event loop alive. The exit code is set already.
- */
-export function endBehindLoaded(output: Output): void {
+/** Ends the process after its command, even if an agents module keeps the event loop alive. */
+export function exitAfterCommand(output: Output): void {
   if (loaded === undefined) return;
   const { path, isUsable } = loaded;
-  // Its command has said what is wrong.
+  // The command has reported its error already.
   if (!isUsable || process.exitCode !== 0) process.exit();
   const end = (): void => {
-    output.note(`turnfold: ${path} keeps the process running (an open timer, server or connection); stopped`);
+    output.note(`turnfold: ${path} left a timer, server or connection open. The process was stopped.`);
     process.exit();
   };
-  // Fires only where something else keeps the process.
+  // The timer fires only if another handle keeps the process alive.
   setTimeout(end, GRACE_MS).unref();
 }

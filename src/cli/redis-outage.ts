@@ -9,28 +9,28 @@ import { LocalRedisError } from '../local-redis/errors.ts';
 import { findRefusal } from '../redis/refusal.ts';
 import type { Output } from './output.ts';
 
-/** The error of a Redis that is there and refuses us, with what to do; undefined where it is no such. */
+/** The error of a Redis that answers and refuses this client, with its remedy. */
 export async function explainRefusal(location: RedisLocation): Promise<TurnfoldError | undefined> {
   const refusal = await findRefusal(location);
   return refusal && refusalError(refusal);
 }
 
-/** An outage that is a refusal comes back as one, that of several nodes with their names; any other error as it is. */
+/** Turns an outage into the refusal behind it, or adds the names of the nodes. Other errors stay unchanged. */
 export async function explainError(error: unknown, location: RedisLocation): Promise<unknown> {
   if (!isTurnfoldError(error, 'redis_unavailable')) return error;
   return (await explainRefusal(location)) ?? nameNodes(error, location.url);
 }
 
-/** What one server did is no news of the others, and Sentinels or a Cluster are known by several. */
+/** One unreachable node says nothing about the others, so the error lists the whole address. */
 function nameNodes(error: TurnfoldError, url: string): TurnfoldError {
   const address = readRedisAddress(url);
   if (address === undefined || address.kind === 'single') return error;
   return new TurnfoldError('redis_unavailable', `${error.message} (${showAddress(address)})`, { cause: error });
 }
 
-/** As long as a client tries: a restart of Redis takes a second or two. */
+/** Default deadline of a client. A restart of Redis takes a second or two. */
 export const COMMAND_WAIT_MS = 5_000;
-/** For a process that goes on for long. Sentinels may take this long to replace a master. */
+/** Wait of a long-running process. Sentinels may take this long to replace a master. */
 export const PROCESS_WAIT_MS = 30_000;
 const PAUSE_MS = 250;
 
@@ -38,15 +38,14 @@ export interface RedisWait {
   readonly location: RedisLocation;
   readonly waitMs: number;
   readonly output: Output;
-  /** ends the wait with its reason */
+  /** Ends the wait with the reason of the signal. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Opens something over Redis, again and again while Redis is away, and says once that it waits. A Redis that refuses us (password,
- * ACL, TLS, protected mode) is not waited for.
- * @param open leaves nothing open when it fails
- * @throws what `open` threw last
+ * Retries `open` while Redis is unreachable, and says so once. A refusal (password, ACL, TLS, protected mode) is not retried.
+ * @param open must leave no connection open when it fails
+ * @throws the last error of `open`
  */
 export async function waitForRedis<T>(
   { location, waitMs, output, signal }: RedisWait,
@@ -60,9 +59,7 @@ export async function waitForRedis<T>(
       if (!isAway(error) || performance.now() >= until) throw error;
       if (isFirst) {
         if ((await findRefusal(location)) !== undefined) throw error;
-        output.note(
-          `waiting up to ${waitMs / 1_000} s for the Redis at ${redactUrl(location.url)}, which does not answer`,
-        );
+        output.note(`the Redis at ${redactUrl(location.url)} does not answer, retrying for up to ${waitMs / 1_000} s`);
       }
       await delay(PAUSE_MS, undefined, signal && { signal }).catch(() => signal?.throwIfAborted());
     }

@@ -3,21 +3,20 @@ import { DEFAULT_TENANT, type NamedConversation } from '../domain/ids.ts';
 import { isAnswerKind, type TurnView, type Waiting, type WaitingCall } from '../domain/turn.ts';
 import type { Output } from './output.ts';
 
-type Described = Pick<TurnView, 'turn' | 'state' | 'failure' | 'waiting'>;
+type DescribedTurn = Pick<TurnView, 'turn' | 'state' | 'failure' | 'waiting'>;
 
-/** A turn without an answer: its state in one line, then a line for each call that it waits for. */
-export function describeTurn(view: Described): string {
+/** State of a turn without an answer, then one line per call that the turn waits for. */
+export function describeTurn(view: DescribedTurn): string {
   return [describeState(view), ...describeCalls(view.waiting)].join('\n');
 }
 
-/** The state of a turn in one line. */
-export function describeState({ turn, state, failure, waiting }: Described): string {
+export function describeState({ turn, state, failure, waiting }: DescribedTurn): string {
   if (failure !== undefined) return `${turn}  ${state}  ${failure.code}: ${failure.message}`;
   if (waiting === undefined) return `${turn}  ${state}`;
   return `${turn}  ${state}  for ${waiting.for}, until ${new Date(waiting.until).toISOString()}`;
 }
 
-/** A line for each call of a wait; the deadlines only where they differ. */
+/** One line per call of a wait. A call shows its deadline only if it differs from that of the wait. */
 export function describeCalls(waiting: Waiting | undefined): string[] {
   if (waiting === undefined) return [];
   const { calls, until } = waiting;
@@ -35,15 +34,15 @@ interface TurnName extends NamedConversation {
   readonly turn: string;
 }
 
-/** The commands that bring what a turn waits for; what comes by itself needs none. */
+/** The commands that answer the calls of a wait. Other waits end by themselves. */
 export function adviseAnswer({ tenant, conversation, turn }: TurnName, waiting: Waiting | undefined): string[] {
   if (waiting === undefined || !isAnswerKind(waiting.for)) return [];
   const whose = tenant === DEFAULT_TENANT ? '' : ` --tenant ${tenant}`;
-  const brings = waiting.for === 'tools' ? '--content <text>' : '--approve (or --deny)';
-  return waiting.calls.map((call) => `turnfold answer ${conversation} ${turn} ${call.id}${whose} ${brings}`);
+  const options = waiting.for === 'tools' ? '--content <text>' : '--approve (or --deny)';
+  return waiting.calls.map((call) => `turnfold answer ${conversation} ${turn} ${call.id}${whose} ${options}`);
 }
 
-/** The text of a turn as it is written, each step's in a paragraph of its own. Knows what stands on the screen of the step. */
+/** Prints the text of a turn while the model writes it, one paragraph per step. Remembers what the screen shows of a step. */
 export class TurnPage {
   readonly #output: Output;
   #step = 0;
@@ -56,7 +55,7 @@ export class TurnPage {
   add(part: HeardPart): void {
     if (part.type !== 'text') {
       this.breakLine();
-      this.#output.note(part.type === 'restart' ? '(begins again)' : '(a piece was lost)');
+      this.#output.note(part.type === 'restart' ? '(the step starts again)' : '(a piece of text was lost)');
       return;
     }
     if (part.step !== this.#step) this.breakLine();
@@ -65,16 +64,16 @@ export class TurnPage {
     this.#output.text(part.piece);
   }
 
-  /** The whole answer, unless it stands there already. */
+  /** Prints the whole answer unless the screen shows it already. */
   end(view: TurnView): void {
     const result = view.answer?.content ?? describeTurn(view);
-    const isThere = this.#shown === result;
+    const isShown = this.#shown === result;
     this.breakLine();
-    if (!isThere) this.#output.line(result);
-    if (view.answer?.end !== undefined) this.#output.note(`(not complete: ${view.answer.end})`);
+    if (!isShown) this.#output.line(result);
+    if (view.answer?.end !== undefined) this.#output.note(`(answer is incomplete: ${view.answer.end})`);
   }
 
-  /** What comes next begins on a line of its own. */
+  /** Starts a new line if the current one holds text. */
   breakLine(): void {
     if (this.#shown !== '') this.#output.line('');
     this.#shown = '';

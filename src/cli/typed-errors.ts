@@ -1,21 +1,74 @@
 import type { Command, Option } from 'commander';
+import type { Shortfall } from '../domain/durability.ts';
 import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
 
+/** API field to the name that a person typed for it. */
+export type TypedNames = Readonly<Record<string, string>>;
+
+/** Client options that the command line reads from the environment. */
+const VARIABLES: TypedNames = {
+  redisUrl: 'REDIS_URL',
+  shards: 'TURNFOLD_SHARDS',
+  'metrics.host': 'TURNFOLD_METRICS_HOST',
+  'metrics.port': 'TURNFOLD_METRICS_PORT',
+  'durability.fsync': 'TURNFOLD_DURABLE_FSYNC',
+};
+
 /**
- * What was accepted unsurely can be asked for again: a person is told the whole command that does, and the id of what was
- * asked for where it was typed.
+ * Words an API error for the person who typed the command: fields get their option's name, an unconfirmed write gets the
+ * command that repeats it.
  */
-export function nameCommandAgain(error: unknown, command: Command): unknown {
-  if (!isTurnfoldError(error, 'accepted_unsure')) return error;
-  const { code, field = '', message, details = {} } = error;
-  // Behind the first sentence it says to a program what the command says to a person.
-  const [what = ''] = message.split('. ');
-  const again = `This command answers once it is held: ${commandAgain(command, details)}`;
-  if (isTyped(command, field, details[field])) {
-    return new TurnfoldError(code, `${what}. ${again}`, { field, details, cause: error });
+export function wordTypedError(error: unknown, command: Command, names?: TypedNames): unknown {
+  return nameTypedField(isUnconfirmed(error) ? wordUnconfirmedWrite(error, command) : error, command, names);
+}
+
+/** @param others fields that the command names differently than the API */
+export function nameTypedField(error: unknown, command: Command, others: TypedNames = {}): unknown {
+  if (!isTurnfoldError(error) || error.field === undefined) return error;
+  const typed = new Map([...Object.entries(VARIABLES), ...listOptions(command), ...Object.entries(others)]);
+  const name = typed.get(error.field);
+  return name === undefined ? error : renameField(error, name);
+}
+
+/** The same error under another field name. An error whose message does not begin with its field stays unchanged. */
+export function renameField(error: TurnfoldError, name: string): TurnfoldError {
+  const { code, reason, message, details } = error;
+  if (reason === message) return error;
+  return new TurnfoldError(code, `${name}: ${reason}`, {
+    field: name,
+    cause: error,
+    ...(details !== undefined && { details }),
+  });
+}
+
+/** Options that were typed or have a default. An error must not name an option that the person cannot see. */
+function listOptions(command: Command): [string, string][] {
+  return command.options
+    .filter((option) => command.getOptionValueSource(option.attributeName()) !== undefined)
+    .map((option) => [option.attributeName(), option.long ?? option.flags]);
+}
+
+function isUnconfirmed(error: unknown): error is TurnfoldError {
+  return isTurnfoldError(error, 'accepted_unsure');
+}
+
+/** Names the command that asks again under the same id, and the id itself only if the person typed it. */
+function wordUnconfirmedWrite(error: TurnfoldError, command: Command): TurnfoldError {
+  const { code, field = '', details = {} } = error;
+  const id = details[field];
+  const repeat = `${describeShortfall(details as Partial<Shortfall>)}. To check again, run: ${repeatCommand(command, details)}`;
+  return isTyped(command, field, id)
+    ? new TurnfoldError(code, `${field}: ${String(id)}: ${repeat}`, { field, details, cause: error })
+    : new TurnfoldError(code, repeat, { details, cause: error });
+}
+
+function describeShortfall({ wanted, reached }: Partial<Shortfall>): string {
+  if (wanted === undefined || reached === undefined) {
+    return 'the write succeeded, but Redis did not confirm its durability in time';
   }
-  const written = what.slice(`${field}: ${String(details[field])}: `.length);
-  return new TurnfoldError(code, `${written}. ${again}`, { details, cause: error });
+  const replicas = `the write succeeded, but ${reached.replicas} of ${wanted.replicas} replicas confirmed it in time`;
+  const isMasterLate = wanted.fsynced !== undefined && (reached.fsynced ?? wanted.fsynced) < wanted.fsynced;
+  return isMasterLate ? `${replicas}, and the master has not synced it to disk` : replicas;
 }
 
 function isTyped(command: Command, field: string, id: unknown): boolean {
@@ -26,17 +79,17 @@ function isTyped(command: Command, field: string, id: unknown): boolean {
 }
 
 /**
- * The command as it would be typed again, with the ids under which what it asked for is known by now.
- * @param known by the name of the option that says it; where a command has none, the same command is the same call
+ * The command with the ids under which its write is stored. A command without an option for an id repeats the call by itself.
+ * @param ids by option name
  */
-function commandAgain(command: Command, known: Readonly<Record<string, unknown>>): string {
+function repeatCommand(command: Command, ids: Readonly<Record<string, unknown>>): string {
   const typed = command.options.filter((option) => wasTyped(command, option));
   const added = command.options.filter(
-    (option) => !typed.includes(option) && known[option.attributeName()] !== undefined,
+    (option) => !typed.includes(option) && ids[option.attributeName()] !== undefined,
   );
   const options = [
-    ...typed.map((option) => typeOption(option, command.getOptionValue(option.attributeName()))),
-    ...added.map((option) => typeOption(option, known[option.attributeName()])),
+    ...typed.map((option) => formatOption(option, command.getOptionValue(option.attributeName()))),
+    ...added.map((option) => formatOption(option, ids[option.attributeName()])),
   ];
   const args = command.args.map(quote);
   const isDashed = command.args.some((arg) => arg.startsWith('-'));
@@ -48,61 +101,17 @@ function wasTyped(command: Command, option: Option): boolean {
   return command.getOptionValueSource(option.attributeName()) === 'cli';
 }
 
-/** A context may hold what nobody should log. One in a file is named by its path. */
+/** A context may hold secrets, so only the path of a context file is repeated. */
 const CONTEXT = '--context';
 
-function typeOption({ long, flags }: Option, value: unknown): string {
+function formatOption({ long, flags }: Option, value: unknown): string {
   if (value === true) return long ?? flags;
   if (long === CONTEXT && !String(value).startsWith('@')) return `${CONTEXT} …`;
   const text = String(value);
   return `${long}${text.startsWith('-') ? '=' : ' '}${quote(text)}`;
 }
 
-/** As a shell takes it for one word. */
+/** One word for a POSIX shell. */
 function quote(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
-}
-
-/** What the API calls a thing, and what it is called where a person says it. */
-export type TypedNames = Readonly<Record<string, string>>;
-
-/** What a program gives as an option comes from the environment here. */
-const VARIABLES: TypedNames = {
-  redisUrl: 'REDIS_URL',
-  shards: 'TURNFOLD_SHARDS',
-  'metrics.host': 'TURNFOLD_METRICS_HOST',
-  'metrics.port': 'TURNFOLD_METRICS_PORT',
-  'durability.fsync': 'TURNFOLD_DURABLE_FSYNC',
-};
-
-/**
- * An error names the API's field; a person looks for what they typed, or set. An option has the API's word for it, and so has
- * an argument.
- * @param others of what the command calls otherwise
- */
-export function nameTyped(error: unknown, command: Command, others: TypedNames = {}): unknown {
-  if (!isTurnfoldError(error)) return error;
-  const { field } = error;
-  const typed = new Map([...Object.entries(VARIABLES), ...listOptions(command), ...Object.entries(others)]);
-  const name = field === undefined ? undefined : typed.get(field);
-  return name === undefined ? error : renameField(error, name);
-}
-
-/** The same error, of a field that is called otherwise; as it is where its message is of something else. */
-export function renameField(error: TurnfoldError, name: string): TurnfoldError {
-  const { code, field, message, details } = error;
-  const said = `${field}: `;
-  if (!message.startsWith(said)) return error;
-  return new TurnfoldError(code, `${name}: ${message.slice(said.length)}`, {
-    field: name,
-    cause: error,
-    ...(details !== undefined && { details }),
-  });
-}
-
-/** Those that were typed, or have a value all the same: nobody looks for one that is not there. */
-function listOptions(command: Command): [string, string][] {
-  return command.options
-    .filter((option) => command.getOptionValueSource(option.attributeName()) !== undefined)
-    .map((option) => [option.attributeName(), option.long ?? option.flags]);
 }

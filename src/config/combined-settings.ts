@@ -4,7 +4,7 @@ import type { RedisTls } from '../domain/redis-tls.ts';
 import { findMisfit } from '../redis/tls-options.ts';
 import { findText, readSetting, type SettingSource } from './read-setting.ts';
 
-/** Undefined where neither replicas nor disks are asked for. @throws invalid_config, with the variable's name */
+/** @returns undefined if neither replicas nor disks are required @throws invalid_config */
 export function readDurability(source: SettingSource): Durability | undefined {
   const replicas = readSetting(source, 'TURNFOLD_DURABLE_REPLICAS');
   const timeoutMs = readSetting(source, 'TURNFOLD_DURABLE_TIMEOUT_MS');
@@ -12,7 +12,7 @@ export function readDurability(source: SettingSource): Durability | undefined {
   if (replicas === 0 && fsync === 'none') return undefined;
   if (replicas === 0 && fsync === 'replica') {
     const field = 'TURNFOLD_DURABLE_REPLICAS';
-    throw new TurnfoldError('invalid_config', `${field}: must be 1 or more where TURNFOLD_DURABLE_FSYNC is replica`, {
+    throw new TurnfoldError('invalid_config', `${field}: must be 1 or more if TURNFOLD_DURABLE_FSYNC is replica`, {
       field,
     });
   }
@@ -26,7 +26,7 @@ export const TLS_SETTINGS = {
   serverName: 'REDIS_SERVER_NAME',
 } as const satisfies Record<keyof RedisTls, string>;
 
-/** Undefined where nothing is said of it. @throws invalid_config, with the variable's name */
+/** @returns undefined without any TLS setting @throws invalid_config */
 export function readRedisTls(source: SettingSource): RedisTls | undefined {
   const entries = Object.entries(TLS_SETTINGS)
     .map(([field, name]) => [field, readSetting(source, name)] as const)

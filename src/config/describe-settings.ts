@@ -6,14 +6,14 @@ import { SETTING_NAMES, type SettingName, settingOf } from './settings.ts';
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/** JSON Schema of a mapping of variables, as an `environment` of compose or the `data` of a ConfigMap: for editors. */
+/** JSON Schema of the environment for editors, such as `environment` of compose or `data` of a ConfigMap. */
 export function describeSettings(): JsonSchema {
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Environment of turnfold',
     type: 'object',
     properties: Object.fromEntries(SETTING_NAMES.flatMap(describeVariables)),
-    // Others are none of ours; one of ours that is not known is a slip of the pen.
+    // An unknown TURNFOLD_ variable is a spelling error. Other variables belong to other programs.
     propertyNames: { pattern: `^(?!TURNFOLD_)|^(?:${listVariables().join('|')})$` },
   };
 }
@@ -21,11 +21,11 @@ export function describeSettings(): JsonSchema {
 function describeVariables(name: SettingName): [string, JsonSchema][] {
   const { about, hasFile } = settingOf(name);
   const described: [string, JsonSchema][] = [[name, describeVariable(name)]];
-  if (hasFile) described.push([fileVariable(name), { type: 'string', description: `File that holds it. ${about}` }]);
+  if (hasFile) described.push([fileVariable(name), { type: 'string', description: `File with the value. ${about}` }]);
   return described;
 }
 
-/** A number may be written as one, or as the text that it is in an environment. */
+/** A number may be a JSON number, or a text as in an environment. */
 function describeVariable(name: SettingName): JsonSchema {
   const { schema, about: description } = settingOf(name);
   const { $schema: _, default: fallback, ...value } = z.toJSONSchema(schema);
@@ -37,26 +37,26 @@ function describeVariable(name: SettingName): JsonSchema {
   };
 }
 
-/** The settings as a table of Markdown, for docs/configuration.md. */
+/** Markdown table of the settings for docs/reference/configuration.md. */
 export function tabulateSettings(): string {
   const rows = SETTING_NAMES.map((name) => {
     const { about, hasFile } = settingOf(name);
     const variable = hasFile ? `\`${name}\` (\`_FILE\`)` : `\`${name}\``;
-    return `| ${variable} | ${tellValues(name)} | ${about.replaceAll('|', '\\|')} |`;
+    return `| ${variable} | ${describeValues(name)} | ${about.replaceAll('|', '\\|')} |`;
   });
-  return ['| variable | values (default) | what it says |', '|---|---|---|', ...rows].join('\n');
+  return ['| variable | values (default) | meaning |', '|---|---|---|', ...rows].join('\n');
 }
 
-function tellValues(name: SettingName): string {
+function describeValues(name: SettingName): string {
   const { type, enum: values, minimum, maximum, default: fallback } = z.toJSONSchema(settingOf(name).schema);
   const range = type === 'integer' ? `${minimum} to ${maximum}` : (values?.join(', ') ?? 'text');
   return fallback === undefined ? `${range} (none)` : `${range} (${fallback as string | number})`;
 }
 
-/** A setting as it takes effect. Secrets are masked. */
+/** A setting with its effective value. Secrets are masked. */
 export interface ShownSetting {
   readonly name: SettingName;
-  /** absent where it is not set and has no default, or cannot be read */
+  /** Absent if the setting is unset without a default, or unreadable. */
   readonly value?: string;
   readonly origin: SettingOrigin;
   readonly problem?: string;

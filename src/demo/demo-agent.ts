@@ -8,32 +8,32 @@ export interface DemoScript {
   readonly system: string;
   readonly tools: readonly Tool[];
   readonly turns: readonly ScriptedTurn[];
-  /** messages that are there before the first turn */
+  /** Messages before the first turn. */
   readonly opening: readonly Message[];
-  /** window − reserved output, in tokens */
+  /** Window minus reserved output, in tokens. */
   readonly usable: number;
 }
 
-/** Of the names of the demo's agents, and of no agent of anybody else's. */
+/** Prefix of the names of demo agents, reserved for them. */
 export const DEMO_PREFIX = 'turnfold-demo-';
 
 const RESERVE_TOKENS = 1_000;
-/** of the usable window: what a pass is wanted from */
+/** Share of the usable window that starts a pass. */
 export const THRESHOLD_SHARE = 0.65;
-/** of the usable window: what a pass brings the context down to */
+/** Share of the usable window that a pass compacts to. */
 export const TARGET_SHARE = 0.4;
 const RESULT_SHARE = 0.15;
 const MAX_RESULT_TOKENS = 8_000;
-/** recorded turns have hundreds of calls */
+/** Recorded turns have hundreds of calls. */
 const MAX_STEPS = 2_000;
 
 export interface DemoAgentOptions {
   readonly isCompacted: boolean;
-  /** a provider's model in place of the script, with a window so small that it has to be compacted */
+  /** Makes a provider's model that replaces the script, with a window small enough for compaction. */
   readonly makeModel?: ((window: Pick<ModelProfile, 'windowTokens' | 'outputCapTokens'>) => Model) | undefined;
 }
 
-/** The agent of the demo. Its model follows a script, so that no key is needed; everything else is as in production. */
+/** The agent of the demo. Its model follows a script, so no API key is needed. Everything else is as in production. */
 export function createDemoAgent(name: string, script: DemoScript, { isCompacted, makeModel }: DemoAgentOptions): Agent {
   const { usable } = script;
   const policy: PolicyInput = {
@@ -58,34 +58,34 @@ export function createDemoAgent(name: string, script: DemoScript, { isCompacted,
   };
 }
 
-/** A larger result is clipped before it is appended. */
+/** Limit above which a tool result is clipped. */
 export function maxResultTokens(usable: number): number {
   return Math.min(MAX_RESULT_TOKENS, Math.floor(usable * RESULT_SHARE));
 }
 
-/** A call that the demo's model decides on; the arguments are JSON-encoded when it is made. */
+/** A scripted tool call. Its arguments are encoded as JSON when the call is made. */
 export interface ScriptedCall {
   readonly name: string;
   readonly arguments: Readonly<Record<string, unknown>> | string;
 }
 
-/** One turn: what is asked, the rounds of calls that answer it, and the closing text, made from what the tools really said. */
+/** A scripted turn: input, rounds of tool calls, and an answer made from the real tool results. */
 export interface ScriptedTurn {
   readonly ask: string;
   readonly rounds: readonly (readonly ScriptedCall[])[];
-  /** said beside the calls of a round, where there is something to say */
+  /** Text beside the calls of each round. */
   readonly remarks?: readonly string[];
   readonly answer: (results: readonly string[]) => string;
 }
 
-/** Ids of the demo's turns say which one they are: `turn-07`. */
+/** Id of a demo turn, such as `turn-07`. */
 export function turnIdOf(index: number): string {
   return `turn-${String(index + 1).padStart(2, '0')}`;
 }
 
 /**
- * Decides as scripted. Which turn and step a request is for stands in its idempotency key, `…/turn/accepted/model-n`: so
- * a retried step gets the same answer, and the size of the context does not matter.
+ * Follows the script. Turn and step come from the idempotency key (`…/turn/accepted/model-n`), so a retried step gets the
+ * same answer at any context size.
  */
 export function decideFrom(turns: readonly ScriptedTurn[]): (request: ModelRequest) => ModelAnswer {
   return ({ idempotencyKey, messages }) => {

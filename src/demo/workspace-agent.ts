@@ -10,23 +10,20 @@ const HELP =
   'I follow a script and need no key. Ask me: `list <folder>`, `read <file>` or `search <text> in <folder>`.';
 
 export interface WorkspaceAgentOptions {
-  /** over its own, which is small so that passes can be seen */
+  /** Merged over the agent's own policy, which is small to make passes visible. */
   readonly policy?: PolicyInput;
-  /** instead of the script */
+  /** Replaces the script. */
   readonly model?: Model;
 }
 
-/**
- * An agent to try things with: its script understands three commands, and the tools really run them over the files under
- * `root`.
- */
+/** The built-in agent of `dev`. Its script understands three commands, which real tools run on the files under `root`. */
 export function createWorkspaceAgent(
   root: string,
   { policy = {}, model = scriptedModel({ decide }) }: WorkspaceAgentOptions = {},
 ): Agent {
   return {
     name: 'workspace',
-    system: 'You answer questions about the files of a workspace. Use the tools; quote paths.',
+    system: 'You answer questions about the files of a workspace. Use the tools and quote paths.',
     tools: workspaceTools(root),
     policy: mergePolicies({ tokenThreshold: 8_000, maxTokens: 4_000 }, policy),
     toolResultMaxTokens: 2_000,
@@ -57,7 +54,7 @@ function readCommand(text: string): { name: string; arguments: string } | undefi
 const MAX_MATCHES = 60;
 const SKIPPED = new Set(['node_modules', '.git', 'dist', 'coverage']);
 
-/** Tools of the demo's agent: they really read the files under `root`, and nothing outside it. */
+/** Tools that read the files under `root` and nothing outside it. */
 export function workspaceTools(root: string): Tool[] {
   const list = defineTool({
     name: 'list',
@@ -80,17 +77,17 @@ export function workspaceTools(root: string): Tool[] {
   });
   const search = defineTool({
     name: 'search',
-    description: 'Search the text files below a folder for a string; answers path:line: text.',
+    description: 'Search the text files below a folder for a string. Returns lines of path:line: text.',
     input: z.object({ path: z.string(), text: z.string().min(1) }),
     run: async ({ path, text }) => await searchFiles(root, inside(root, path), text),
   });
   return [list, read, search] as Tool[];
 }
 
-/** @throws where the path leads out of the root */
+/** @throws Error for a path outside the root */
 function inside(root: string, path: string): string {
   const full = resolve(root, path);
-  if (full !== root && !full.startsWith(root + sep)) throw new Error(`${path} lies outside the workspace`);
+  if (full !== root && !full.startsWith(root + sep)) throw new Error(`${path} is outside the workspace`);
   return full;
 }
 
@@ -113,7 +110,7 @@ async function searchFiles(root: string, folder: string, text: string): Promise<
     });
     if (matches.length >= MAX_MATCHES) break;
   }
-  return matches.length === 0 ? 'no match' : matches.slice(0, MAX_MATCHES).join('\n');
+  return matches.length === 0 ? 'no matches' : matches.slice(0, MAX_MATCHES).join('\n');
 }
 
 async function* textFiles(folder: string): AsyncGenerator<string> {

@@ -10,16 +10,17 @@ import { findRefusal } from '../redis/refusal.ts';
 
 export interface ServerIdentity {
   readonly name: 'Redis' | 'Valkey';
-  /** "unknown" where INFO is not allowed. */
+  /** "unknown" if an ACL forbids INFO. */
   readonly version: string;
-  /** Which Redis a Valkey is as good as. */
+  /** The Redis version that a Valkey is compatible with. */
   readonly redisVersion: string | undefined;
   readonly pid: number | undefined;
 }
 
 /**
- * Opens one connection to a Redis, to the master where it names Sentinels, runs `use` and closes it, all within `timeoutMs`.
- * Throws what the server or the network said; no retries, because the callers decide about those.
+ * Opens one connection, runs `use` and closes it, all within `timeoutMs`. Sentinels lead to their master. There are no
+ * retries, because each caller has its own.
+ * @throws the error of the server or the network
  */
 export async function withConnection<T>(
   location: RedisLocation,
@@ -27,7 +28,7 @@ export async function withConnection<T>(
   use: (client: Redis | Cluster) => Promise<T>,
 ): Promise<T> {
   const client = openRedis(location, { failsFast: true, isLazy: true, isTriedOnce: true, connectTimeoutMs: timeoutMs });
-  // connect() rejects with "Connection is closed.", or over Sentinels not at all; the reason arrives as an event.
+  // connect() rejects with "Connection is closed.", or over Sentinels never. The reason arrives as an event.
   let reason: Error | undefined;
   client.on('error', (error: Error) => {
     reason = error;
@@ -44,14 +45,14 @@ export async function withConnection<T>(
   }
 }
 
-/** Proves that `client` answers PING and says who it is. INFO may be forbidden by an ACL, PING is what counts. */
+/** Requires an answer to PING. An ACL may forbid INFO, which then leaves the version unknown. */
 export async function identifyServer(client: Redis | Cluster): Promise<ServerIdentity> {
   await client.ping();
   return parseIdentity(await client.info('server').catch(() => ''));
 }
 
-/** Throws unless every master takes writes; a Cluster that has lost one is not even connected to. */
-export async function proveAllWrites(client: Redis | Cluster): Promise<void> {
+/** @throws unless every master accepts writes */
+async function proveAllWrites(client: Redis | Cluster): Promise<void> {
   const masters = client instanceof Cluster ? client.nodes('master') : [client];
   await Promise.all(masters.map(proveWrites));
 }
@@ -73,17 +74,16 @@ const PAUSE_MS = 500;
 const ANSWER_MS = 1_000;
 
 /**
- * Asks a Redis, however it is run, until it takes writes, however long it is away or fails a TLS handshake. The pauses between do
- * not keep a process.
- * @throws redis_denied where Redis answers and refuses our login, or its ACL something that workers do
+ * Polls a Redis without limit until it accepts writes. The pauses do not keep the process alive.
+ * @throws redis_denied if Redis refuses the login, or its ACL a command of workers
  */
-export async function untilAnswer(location: RedisLocation): Promise<void> {
-  // Apart, for ioredis would print at each try that it takes no password.
+export async function waitUntilWritable(location: RedisLocation): Promise<void> {
+  // Checked first: ioredis would print a warning at each attempt to log in.
   while (await findRefusal(location)) await delay(PAUSE_MS, undefined, { ref: false });
-  while (!(await doesAnswer(location))) await delay(PAUSE_MS, undefined, { ref: false });
+  while (!(await isWritable(location))) await delay(PAUSE_MS, undefined, { ref: false });
 }
 
-async function doesAnswer(location: RedisLocation): Promise<boolean> {
+async function isWritable(location: RedisLocation): Promise<boolean> {
   try {
     await withConnection(location, ANSWER_MS, async (client) => {
       await checkAccess(client as Redis);
@@ -93,7 +93,7 @@ async function doesAnswer(location: RedisLocation): Promise<boolean> {
   } catch (cause) {
     const error = nameRedisError(cause);
     if (isTurnfoldError(error, 'redis_denied')) throw error;
-    // A full one is there: that it is full is another failure, with another remedy.
+    // A full Redis is reachable. That it is full is another error with its own remedy.
     return isTurnfoldError(error, 'redis_full');
   }
 }

@@ -25,7 +25,7 @@ export function makeEnv(home: string, path: string): NodeJS.ProcessEnv {
   return { ...process.env, HOME: home, XDG_CACHE_HOME: join(home, 'cache'), PATH: path };
 }
 
-/** Why the package source cannot work here, found out without the code under test; undefined when it can. */
+/** Reason why the package source cannot work here, found without the code under test. Undefined if it can. */
 export async function findPackageObstacle(folder: string): Promise<string | undefined> {
   if (!hasApt()) return 'no apt-get here: not a Debian or Ubuntu system';
   const { stdout } = await run('/usr/bin/apt-get', ['update', '--print-uris']);

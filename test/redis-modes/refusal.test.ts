@@ -125,7 +125,7 @@ describe.skipIf(obstacle !== undefined)(`who refuses whom over TLS (${obstacle ?
     const authority = await createAuthority();
     const { url } = await startTls(authority);
     const given = await provideRedis({ redisUrl: url, redisTls: { ca: authority.cert } });
-    expect(given).toMatchObject({ source: 'given', url });
+    expect(given).toMatchObject({ source: 'configured', url });
     await expect(provideRedis({ redisUrl: url })).rejects.toMatchObject({
       code: 'redis_unreachable',
       message: expect.stringContaining('signed by nobody whom we trust') as string,

@@ -18,7 +18,7 @@ import {
   placeAgentError,
 } from '../policy-file.ts';
 
-/** Prints every setting as it takes effect, and where it is from. @returns 1 where one cannot be read */
+/** Prints every setting with its value and origin. @returns the exit code: 1 if a setting is invalid */
 export function printConfig({ json }: { readonly json?: boolean }, output: Output): number {
   const settings = showSettings(readEnvironment());
   if (json) writeJson(output, settings);
@@ -33,11 +33,11 @@ export function printConfig({ json }: { readonly json?: boolean }, output: Outpu
 
 const SCHEMAS = { settings: describeSettings, policy: describePolicySchema } as const;
 
-/** Prints a JSON Schema, for an editor. @param of `settings` or `policy`. @throws invalid_input */
+/** Prints a JSON Schema for editors. @param of `settings` or `policy` @throws invalid_input */
 export function printSchema(of: string, output: Output): number {
   if (!Object.hasOwn(SCHEMAS, of)) {
     const names = Object.keys(SCHEMAS).join(' or ');
-    throw new TurnfoldError('invalid_input', `what: '${of}' has no schema, expected ${names}`, { field: 'what' });
+    throw new TurnfoldError('invalid_input', `what: expected ${names}, got '${of}'`, { field: 'what' });
   }
   output.line(JSON.stringify(SCHEMAS[of as keyof typeof SCHEMAS](), null, 2));
   return 0;
@@ -47,7 +47,7 @@ export interface CheckOptions {
   readonly policy?: string;
   readonly shadow?: string;
   readonly agents?: string;
-  /** of the workers that will be given these files, separated by commas */
+  /** Comma-separated roles of the workers. */
   readonly roles: string;
   readonly json?: boolean;
 }
@@ -57,21 +57,21 @@ interface Report {
   readonly warnings: readonly string[];
 }
 
-/** Reads the environment, and the files that a worker would be given, and tells of all that is wrong at once. */
+/** Checks the environment and the files of a worker, and prints all problems at once. */
 export async function checkConfig({ json, ...options }: CheckOptions, output: Output): Promise<number> {
   const { policy, shadow, agents } = options;
   const source = readEnvironment();
-  const { errors: wrong, warnings: idle } = checkSettings(source);
-  const isUnread = wrong.some(({ field }) => field?.startsWith('REDIS_URL'));
+  const { errors: settingErrors, warnings: settingWarnings } = checkSettings(source);
+  const isUnread = settingErrors.some(({ field }) => field?.startsWith('REDIS_URL'));
   const missing = agents !== undefined && !isUnread ? listMissing(source) : [];
   const files = await checkFiles(options);
-  const errors = [...wrong, ...files.flatMap(({ problems }) => problems)];
-  const warnings = [...idle, ...missing, ...files.flatMap((file) => file.warnings)];
+  const errors = [...settingErrors, ...files.flatMap(({ problems }) => problems)];
+  const warnings = [...settingWarnings, ...missing, ...files.flatMap((file) => file.warnings)];
   if (json) writeJson(output, { errors, warnings });
   else {
     for (const { code, message } of errors) writeFinding(output, 'wrong', `${code}: ${message}`);
     for (const warning of warnings) writeFinding(output, 'warning', warning);
-    if (errors.length === 0) writeFinding(output, 'ok', `${listRead(policy, shadow, agents)} can be read`);
+    if (errors.length === 0) writeFinding(output, 'ok', `${listRead(policy, shadow, agents)} valid`);
   }
   return errors.length === 0 ? 0 : 1;
 }
@@ -81,17 +81,17 @@ function writeFinding(output: Output, state: 'ok' | 'warning' | 'wrong', what: s
   output.line(`  ${what}`);
 }
 
-/** What a worker does not start without. A check may run where no worker will, so it is not wrong here. */
+/** Only a warning, because a check may run on a machine without workers. */
 function listMissing(source: SettingSource): string[] {
   const { text } = findText(source, 'REDIS_URL');
-  return text === undefined ? ['REDIS_URL: not set, and a worker needs it'] : [];
+  return text === undefined ? ['REDIS_URL: not set, but a worker needs it'] : [];
 }
 
 function listRead(...files: readonly (string | undefined)[]): string {
   return ['the environment', ...files.filter((file) => file !== undefined)].join(', ');
 }
 
-/** What is wrong in each file, then what of them cannot work; not under a policy that is not known. */
+/** Problems of each file, then of the agents under each policy that could be read. */
 async function checkFiles({ policy, shadow, agents, roles }: CheckOptions): Promise<Report[]> {
   const hasSummarizers = readRoles(roles).includes('summarization');
   const base = await examinePolicyFile(policy);
@@ -105,13 +105,13 @@ async function checkFiles({ policy, shadow, agents, roles }: CheckOptions): Prom
   return [base, second, await checkAgents(agents, under)];
 }
 
-/** Limits that no agent's own settings are merged over. */
+/** Checks the limits of a policy without any agent. */
 function checkAlone(source: PolicySource): Report {
   try {
     completeAlone(source);
     return { problems: [], warnings: [] };
   } catch (error) {
-    return { problems: [known(error)], warnings: [] };
+    return { problems: [requireCode(error)], warnings: [] };
   }
 }
 
@@ -121,24 +121,24 @@ interface Policies {
   readonly hasSummarizers: boolean;
 }
 
-/** Each agent, and under those policies that are known, as the worker would prepare it. */
+/** Prepares each agent under each policy as a worker would. */
 async function checkAgents(path: string, { policy, shadow, hasSummarizers }: Policies): Promise<Report> {
   try {
     const { agents, warnings, problems } = await examineModule(path);
     const live = policy === undefined ? [] : await examineAgents(agents, policy.policy, hasSummarizers);
     const shadowed = shadow === undefined ? [] : await examineShadow(agents, shadow.policy);
     const sources = { policy: policy ?? NO_FILE, ...(shadow && { shadow }) };
-    const placed = [...live, ...shadowed].map((error) => known(placeAgentError(error, agents, sources)));
+    const placed = [...live, ...shadowed].map((error) => requireCode(placeAgentError(error, agents, sources)));
     return {
       problems: [...problems, ...placed],
       warnings: warnings.map((warning) => `${path}: ${warning}`),
     };
   } catch (error) {
-    return { problems: [known(error)], warnings: [] };
+    return { problems: [requireCode(error)], warnings: [] };
   }
 }
 
-function known(error: unknown): TurnfoldError {
+function requireCode(error: unknown): TurnfoldError {
   if (isTurnfoldError(error)) return error;
   throw error;
 }

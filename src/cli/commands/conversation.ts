@@ -6,7 +6,7 @@ import { describeCall } from '../turn-text.ts';
 import type { CommandContext } from '../with-client.ts';
 import { describeOpen } from './turns.ts';
 
-/** Prints what one read of a conversation tells. @returns the exit code */
+/** Prints the state of a conversation, without messages. @returns the exit code */
 export async function describe(
   { client, output }: CommandContext,
   id: string,
@@ -22,39 +22,42 @@ export async function describe(
   }
   const { agent, head, turns, size, passed, passId, openCalls, isForking, quarantine, conversationTtl } = state;
   const sent = size.weight.tokens + size.headTotal.tokens - size.baseTotal.tokens;
-  const rest = conversationTtl === undefined ? undefined : `for ${conversationTtl / 1_000} s, then it is erased`;
+  const idleTtl =
+    conversationTtl === undefined
+      ? undefined
+      : `${conversationTtl / 1_000} s without work, then the conversation is erased`;
   const lines: [string, string | undefined][] = [
     ['agent', agent],
-    ['log', `${head} messages, ${turns} of them from users; ${size.headTotal.tokens} tokens`],
-    ['context', `version ${size.version}; ${sent} tokens, system prompt and tools not counted`],
+    ['log', `${head} messages (${turns} from users), ${size.headTotal.tokens} tokens`],
+    ['context', `version ${size.version}, ${sent} tokens without system prompt and tools`],
     ['last pass', passed.head === 0 ? 'none' : `at message ${passed.head}`],
     ['pass', passId === undefined ? 'none in progress' : `${passId}, requested or in progress`],
-    ...tellOpen(open),
-    ...openCalls.map((call): [string, string] => ['open call', tellCall(call, open)]),
-    ['refused', quarantine && `version ${quarantine.version} stands over one that a provider refused`],
-    ['may rest', rest],
-    ['fork', isForking && 'it is being copied: not all of it is there'],
+    ...describeOpenTurns(open),
+    ...openCalls.map((call): [string, string] => ['open call', describeOpenCall(call, open)]),
+    ['refused', quarantine && `a provider refused the version under version ${quarantine.version}`],
+    ['idle TTL', idleTtl],
+    ['fork', isForking && 'copy in progress: the conversation is incomplete'],
   ];
   output.line(id);
   for (const [name, what] of lines) if (what !== undefined) output.line(`  ${name.padEnd(10)}  ${what}`);
   return 0;
 }
 
-/** The turn that all others wait behind, and how many those are. */
-function tellOpen({ turns: [first], mailbox, scheduled }: OpenTurns): [string, string | undefined][] {
-  if (first === undefined) return [['turn', 'none is open']];
+/** The first open turn and the numbers of the others. */
+function describeOpenTurns({ turns: [first], mailbox, scheduled }: OpenTurns): [string, string | undefined][] {
+  if (first === undefined) return [['turn', 'none open']];
   const behind = Math.max(0, mailbox - 1);
   return [
     ['turn', describeOpen(first)],
     ['behind it', behind === 0 ? undefined : `${behind} queued`],
-    ['scheduled', scheduled === 0 ? undefined : `${scheduled}; turnfold turns shows when they are due`],
+    ['scheduled', scheduled === 0 ? undefined : `${scheduled} (turnfold turns shows when they are due)`],
   ];
 }
 
-/** Open calls are those of the turn that is at work or waits; with none they are those of a caller's own loop. */
-function tellCall(call: OpenCallView, { turns: [first] }: OpenTurns): string {
-  const whose = first?.state === 'running' || first?.state === 'waiting' ? `, made by ${first.turn}` : '';
-  return `${call.id}  ${describeCall(call)}${whose}`;
+/** Open calls belong to the running or waiting turn. Without one they belong to the caller's own loop. */
+function describeOpenCall(call: OpenCallView, { turns: [first] }: OpenTurns): string {
+  const owner = first?.state === 'running' || first?.state === 'waiting' ? `, of ${first.turn}` : '';
+  return `${call.id}  ${describeCall(call)}${owner}`;
 }
 
 export interface ForkOptions extends ConversationOptions {
@@ -62,7 +65,7 @@ export interface ForkOptions extends ConversationOptions {
   readonly head?: number;
 }
 
-/** Copies a conversation into a new one. Called again after it was cut off, it goes on. @returns the exit code */
+/** Copies a conversation. The operation id follows from the arguments, so the same command resumes an interrupted copy. */
 export async function fork(
   { client, output }: CommandContext,
   id: string,
@@ -77,20 +80,17 @@ export async function fork(
     .update(JSON.stringify([id, point]))
     .digest('hex')
     .slice(0, 32);
-  const made = await client.fork(
+  const copy = await client.fork(
     { tenant, conversation: id },
     { tenant, conversation: newId },
     { ...point, operation: `fork-${hash}` },
   );
-  if (json) writeJson(output, made);
-  else output.line(`${made.conversation}  ${made.head} messages, copied from ${id}`);
+  if (json) writeJson(output, copy);
+  else output.line(`${copy.conversation}  ${copy.head} messages, copied from ${id}`);
   return 0;
 }
 
-/**
- * Removes a conversation for good. Where none is there it says so and has not failed: an erase that is made again must not.
- * @returns the exit code
- */
+/** Erases a conversation. A missing conversation is no failure, so that an erase can be repeated. @returns the exit code */
 export async function erase(
   { client, output }: CommandContext,
   id: string,
@@ -98,7 +98,7 @@ export async function erase(
 ): Promise<number> {
   const { removedKeys } = await client.erase({ tenant, conversation: id });
   if (json) writeJson(output, { tenant, conversation: id, removedKeys });
-  else if (removedKeys > 0) output.line(`${id}  erased, ${removedKeys} keys of Redis`);
-  else output.note(`nothing was there as ${id} of tenant ${tenant}; --tenant looks in another`);
+  else if (removedKeys > 0) output.line(`${id}  erased (${removedKeys} Redis keys)`);
+  else output.note(`tenant ${tenant} has no conversation ${id} (--tenant names another tenant)`);
   return 0;
 }

@@ -7,14 +7,14 @@ import type { CommandContext } from '../with-client.ts';
 
 export interface ConversationsOptions extends ListOptions {
   readonly agent?: string;
-  /** a state of the list; the client refuses anything else */
+  /** Checked by the client. */
   readonly state?: string;
 }
 
 const HEADER = ['conversation', 'agent', 'state', 'messages', 'open', 'last turn'];
 const AGENT_WIDTH = 16;
 
-/** Lists conversations, by tenant, agent or state. @returns the exit code */
+/** Lists conversations. @returns the exit code */
 export async function showConversations(
   { client, output }: CommandContext,
   { json, limit, ...filter }: ConversationsOptions,
@@ -27,10 +27,10 @@ export async function showConversations(
     found.push(...page.conversations);
     after = page.next;
   } while (after !== undefined && found.length < limit);
-  if (json) for (const one of found) writeJson(output, one);
+  if (json) for (const conversation of found) writeJson(output, conversation);
   else if (found.length > 0) writeTable(output, formatTable([HEADER, ...found.map(describeRow)]));
-  if (found.length === 0) output.note('no conversation');
-  if (after !== undefined) output.note(`more: --after ${after}`);
+  if (found.length === 0) output.note('no conversations');
+  if (after !== undefined) output.note(`For more entries, add: --after ${after}`);
   return 0;
 }
 
@@ -45,24 +45,23 @@ function describeRow({ tenant, conversation, agent, state, head, mailbox, lastTu
   ];
 }
 
-/** What a list over all conversations is asked for. */
 export interface ListOptions {
-  /** absent: all tenants */
+  /** Absent: all tenants. */
   readonly tenant?: string;
-  /** where the list was left */
+  /** Place where an earlier list ended. */
   readonly after?: string;
   readonly limit: number;
   readonly json?: boolean;
 }
 
 export interface WaitingOptions extends ListOptions {
-  /** `tools` or `approval`; the client refuses anything else */
+  /** `tools` or `approval`. Checked by the client. */
   readonly for?: string;
 }
 
 const WIDTH = 100;
 
-/** Lists turns of all conversations that wait for results from outside or for decisions. @returns the exit code */
+/** Lists turns of all conversations that wait for a tool result or an approval. @returns the exit code */
 export async function showWaiting(
   { client, output }: CommandContext,
   { json, limit, ...filter }: WaitingOptions,
@@ -79,9 +78,10 @@ export async function showWaiting(
     left -= page.turns.length;
     after = page.next;
   } while (after !== undefined && left > 0);
-  if (left === limit) output.note('no turn waits for an answer');
-  if (after !== undefined) output.note(`more: --after ${after}`);
-  if (!json && left < limit) output.note('turnfold turns <conversation> shows arguments whole, and how to answer');
+  if (left === limit) output.note('no turns wait for an answer');
+  if (after !== undefined) output.note(`For more entries, add: --after ${after}`);
+  if (!json && left < limit)
+    output.note('For whole arguments and the commands that answer, run: turnfold turns <conversation>');
   return 0;
 }
 

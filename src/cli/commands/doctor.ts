@@ -12,7 +12,7 @@ export interface DoctorCommandOptions {
   readonly json?: boolean;
 }
 
-/** Says how the machine, its Redis and its settings are. @returns 1 where something is wrong; a warning is no failure */
+/** Prints the checks of machine, Redis and settings. @returns the exit code: 1 if a check failed, 0 with warnings only */
 export async function runDoctor(
   { redis, providers = false, json }: DoctorCommandOptions,
   output: Output,
@@ -38,7 +38,7 @@ interface QuarantineOptions {
   readonly json?: boolean;
 }
 
-/** Lists the records that are set aside. */
+/** Lists the records in quarantine. */
 export async function showQuarantined({ json }: QuarantineOptions, output: Output): Promise<number> {
   const records = await inspectQuarantine(
     (inspection, shards) => inspection.listQuarantined(shards),
@@ -48,15 +48,14 @@ export async function showQuarantined({ json }: QuarantineOptions, output: Outpu
     if (json) writeJson(output, record);
     else {
       const at = record.at === undefined ? 'at an unknown time' : new Date(record.at).toISOString();
-      // A corrupt name may hold anything.
       output.line(`shard ${record.shard}  ${JSON.stringify(record.name)}  ${at}  ${record.why}`);
     }
   }
-  if (records.length === 0 && !json) output.note('no record is set aside');
+  if (records.length === 0 && !json) output.note('no records in quarantine');
   return 0;
 }
 
-/** Puts a record back, or drops it. @throws invalid_input, not_found */
+/** Puts a record back or deletes it. @throws invalid_input, not_found */
 export async function releaseRecord(
   given: { readonly shard: string; readonly name: string; readonly isRestored: boolean },
   output: Output,
@@ -65,16 +64,16 @@ export async function releaseRecord(
   const shard = Number(given.shard);
   const isReleased = await inspectQuarantine((inspection, shards) => {
     if (!(Number.isInteger(shard) && shard >= 0 && shard < shards)) {
-      const why = `shard: must be a number from 0 to ${shards - 1}; got '${given.shard}'`;
+      const why = `shard: must be a number from 0 to ${shards - 1}, got '${given.shard}'`;
       throw new TurnfoldError('invalid_input', why, { field: 'shard' });
     }
     return inspection.releaseQuarantined(shards, { shard, name, isRestored });
   }, accessFor(output));
   if (!isReleased) {
-    const why = `name: no record ${JSON.stringify(name)} is set aside in shard ${shard}`;
+    const why = `name: shard ${shard} has no record ${JSON.stringify(name)} in quarantine`;
     throw new TurnfoldError('not_found', why, { field: 'name' });
   }
-  output.line(isRestored ? 'put back: the next sweep looks at it' : 'dropped');
+  output.line(isRestored ? 'put back for the next sweep' : 'deleted');
   return 0;
 }
 

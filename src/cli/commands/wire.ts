@@ -14,20 +14,20 @@ import { type Output, reportError, reportRefusal, writeJson } from '../output.ts
 
 export interface RenderOptions {
   readonly format: string;
-  /** the provider's name of the model; absent: of the one that the conversation was last answered by in this format */
+  /** Provider's name of the model. Absent: the model that answered last in this format. */
   readonly model?: string;
-  /** the agent's prompt, which no log holds */
+  /** System prompt. Logs do not contain it. */
   readonly system?: string;
 }
 
-/** What is reserved for an answer where neither model nor policy says. */
+/** Default reserve for an answer. */
 const MAX_OUTPUT_TOKENS = 8_192;
 
 /**
- * Prints, for each conversation of a file, the body of the request that would be sent with it: one JSON line each. Tools that
- * its calls name are described by stubs, since a file has none.
+ * Prints the provider request for each conversation of a file, one JSON line each. Stubs stand for the tools, because a
+ * file has none.
  * @returns the exit code
- * @throws invalid_input for a format that is not known
+ * @throws invalid_input for an unknown format
  */
 export async function renderFile(path: string, options: RenderOptions, output: Output): Promise<number> {
   const format = readFormat(options.format);
@@ -49,7 +49,7 @@ export async function renderFile(path: string, options: RenderOptions, output: O
   return exitCode;
 }
 
-/** Another model's thinking could not be sent back. */
+/** A request may repeat thinking only to the model that wrote it. */
 function findModel(messages: readonly Message[], format: WireFormat): string {
   const answers = messages.map(readRawItems).filter((raw) => raw?.format === format);
   return answers.at(-1)?.model ?? 'unnamed';
@@ -60,11 +60,11 @@ export interface ValidateOptions {
   readonly json?: boolean;
 }
 
-/** To a script, a request that breaks rules is an answer; a file that holds none is a failure. */
+/** Exit codes: a script tells an invalid request (1) from a file without a request (2). */
 const BROKEN_RULES = 1;
 const BAD_INPUT = 2;
 
-/** Prints the rules of a format that a request body breaks, or that it breaks none. @returns the exit code: 0 where it breaks none */
+/** Prints the format rules that a request body breaks. @returns the exit code: 0 if the body breaks none */
 export async function validateFile(path: string, options: ValidateOptions, output: Output): Promise<number> {
   let violations: readonly Violation[];
   try {
@@ -75,7 +75,7 @@ export async function validateFile(path: string, options: ValidateOptions, outpu
     return isTurnfoldError(error) ? BAD_INPUT : exitCode;
   }
   if (options.json) writeJson(output, { violations });
-  else if (violations.length === 0) output.line(`valid: no rule of ${options.format} is broken`);
+  else if (violations.length === 0) output.line(`valid ${options.format} request`);
   else for (const violation of violations) output.line(describeViolation(violation));
   return violations.length === 0 ? 0 : BROKEN_RULES;
 }
@@ -85,7 +85,7 @@ function parseBody(text: string, path: string): unknown {
   try {
     return JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch (cause) {
-    throw new TurnfoldError('invalid_input', `${nameFile(path)}: not JSON; expected one request body`, {
+    throw new TurnfoldError('invalid_input', `${nameFile(path)}: not JSON, expected one request body`, {
       field: path,
       cause,
     });
@@ -100,7 +100,7 @@ function describeViolation({ rule, path, message }: Violation): string {
 
 const encodingSchema = z.enum(['o200k_base', 'cl100k_base']);
 
-/** Counts the tokens of a file's text. @throws invalid_input for an encoding that is not known */
+/** Counts the tokens of a file. @throws invalid_input for an unknown encoding */
 export async function countFile(
   path: string,
   options: { readonly encoding: string; readonly json?: boolean },
