@@ -115,7 +115,7 @@ describe('turns', () => {
     const described = await turnfold('describe', 'o1');
     expect(described.stdout).toMatch(/^ {2}turn +t1 {2}waiting {2}for approval, until 20/m);
     expect(described.stdout).toMatch(/^ {2}behind it +1 queued$/m);
-    expect(described.stdout).toMatch(/^ {2}scheduled +1; /m);
+    expect(described.stdout).toMatch(/^ {2}scheduled +1 \(/m);
     const { turns } = await own.client.openTurns('o1');
     const json = await turnfold('turns', 'o1', '--json');
     expect(json).toMatchObject({ code: 0, stderr: '' });
