@@ -43,7 +43,7 @@ export const agents = [
   defineAgent({
     name: 'support',
     system: (context: TurnContext) =>
-      `You help customers of a clothes shop. Customer: ${String(context['customer'] ?? 'unknown')}.`,
+      `You help customers of a clothes shop. Customer: ${JSON.stringify(context['customer'] ?? 'unknown')}.`,
     model,
     tools: [findOrder, refund, askPerson] as Tool[],
     policy: { pins: ['Never promise a delivery date.'] },

@@ -11,7 +11,7 @@ import type { RedisLocation } from '../domain/redis-tls.ts';
 import type { LocalRedis } from '../local-redis/local-redis.ts';
 import { provideRedis } from '../local-redis/provide-redis.ts';
 import { findOthersAtWork } from '../runtime/others-at-work.ts';
-import { startWorkers, type Workers, type WorkersOptions } from '../runtime/start-workers.ts';
+import { startWorkers, type Workers } from '../runtime/start-workers.ts';
 import { flushSpans } from '../telemetry/flush-spans.ts';
 import { listenForSignals, unlessInterrupted } from './interruption.ts';
 import { type Output, reportError } from './output.ts';

@@ -56,7 +56,7 @@ function isUnconfirmed(error: unknown): error is TurnfoldError {
 function wordUnconfirmedWrite(error: TurnfoldError, command: Command): TurnfoldError {
   const { code, field = '', details = {} } = error;
   const id = details[field];
-  const repeat = `${describeShortfall(details as Partial<Shortfall>)}. To check again, run: ${repeatCommand(command, details)}`;
+  const repeat = `${describeShortfall(details)}. To check again, run: ${repeatCommand(command, details)}`;
   return isTyped(command, field, id)
     ? new TurnfoldError(code, `${field}: ${String(id)}: ${repeat}`, { field, details, cause: error })
     : new TurnfoldError(code, repeat, { details, cause: error });

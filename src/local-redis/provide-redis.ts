@@ -103,17 +103,17 @@ const INSTALL_COMMANDS: readonly (readonly [ids: readonly string[], command: str
 ];
 
 /** Tells a person how to get a Redis on this system. @param osRelease text of /etc/os-release, or "" */
-export function describeInstallation(platform: NodeJS.Platform, osRelease: string): string {
+export function describeInstallation(system: NodeJS.Platform, osRelease: string): string {
   const others = 'start Docker, or set REDIS_URL=redis://host:6379.';
-  const command = findCommand(platform, osRelease);
+  const command = findCommand(system, osRelease);
   if (command !== undefined) return `Install Redis with: ${command}. Or ${others}`;
-  if (platform === 'win32') return `Run this in WSL with Redis installed, or ${others}`;
+  if (system === 'win32') return `Run this in WSL with Redis installed, or ${others}`;
   return `Install Redis 7 or newer so that redis-server is on PATH, or ${others}`;
 }
 
-function findCommand(platform: NodeJS.Platform, osRelease: string): string | undefined {
-  if (platform === 'darwin') return 'brew install redis';
-  if (platform !== 'linux') return undefined;
+function findCommand(system: NodeJS.Platform, osRelease: string): string | undefined {
+  if (system === 'darwin') return 'brew install redis';
+  if (system !== 'linux') return undefined;
   const ids = [...osRelease.matchAll(/^ID(?:_LIKE)?=(.+)$/gm)].flatMap(([, value]) => value?.match(/[\w-]+/g) ?? []);
   return INSTALL_COMMANDS.find(([known]) => known.some((id) => ids.includes(id)))?.[1];
 }
