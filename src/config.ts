@@ -3,7 +3,7 @@ import { readDurability, readRedisTls } from './config/combined-settings.ts';
 import { readSetting, type SettingSource } from './config/read-setting.ts';
 import type { SettingName, SettingValue } from './config/settings.ts';
 import type { Durability } from './domain/durability.ts';
-import type { RedisTls } from './domain/redis-tls.ts';
+import type { RedisTls } from './redis/address.ts';
 
 export interface Config {
   readonly redisUrl: string | undefined;

@@ -1,12 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
-import { readRedisAddress, showAddress } from '../domain/redis-address.ts';
-import { nameRedisError } from '../domain/redis-errors.ts';
-import { isRefusal, refusalError } from '../domain/redis-refusal.ts';
-import type { RedisLocation } from '../domain/redis-tls.ts';
 import { redactUrl } from '../local-redis/configured-redis.ts';
 import { LocalRedisError } from '../local-redis/errors.ts';
-import { findRefusal } from '../redis/refusal.ts';
+import type { RedisLocation } from '../redis/address.ts';
+import { readRedisAddress, showAddress } from '../redis/address.ts';
+import { isRefusal, nameRedisError, refusalError } from '../redis/errors.ts';
+import { findRefusal } from '../redis/find-refusal.ts';
 import type { Output } from './output.ts';
 
 /** The error of a Redis that answers and refuses this client, with its remedy. */

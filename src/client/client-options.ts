@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { type Durability, durabilitySchema } from '../domain/durability.ts';
 import { ENCODINGS } from '../domain/model.ts';
 import { parseInput } from '../domain/parse.ts';
-import { functionSchema, redisOptions } from '../domain/process-options.ts';
-import type { RedisTls } from '../domain/redis-tls.ts';
+import { functionSchema } from '../domain/process-options.ts';
+import { type RedisTls, redisOptions } from '../redis/address.ts';
 import type { Encoding } from '../tokens/encoding.ts';
 
 export interface ClientOptions {

@@ -1,5 +1,5 @@
 import { isTurnfoldError, type TurnfoldError } from '../domain/errors.ts';
-import { readRedisAddress, usesTls } from '../domain/redis-address.ts';
+import { readRedisAddress, usesTls } from '../redis/address.ts';
 import { readDurability, readRedisTls, TLS_SETTINGS } from './combined-settings.ts';
 import { fileVariable, findText, readSetting, type SettingSource } from './read-setting.ts';
 import { SETTING_NAMES, settingOf } from './settings.ts';

@@ -1,7 +1,7 @@
 import type { Durability } from '../domain/durability.ts';
 import { TurnfoldError } from '../domain/errors.ts';
-import type { RedisTls } from '../domain/redis-tls.ts';
-import { findMisfit } from '../redis/tls-options.ts';
+import type { RedisTls } from '../redis/address.ts';
+import { findMisfit } from '../redis/tls.ts';
 import { findText, readSetting, type SettingSource } from './read-setting.ts';
 
 /** @returns undefined if neither replicas nor disks are required @throws invalid_config */

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster, type Redis } from 'ioredis';
 import { isTurnfoldError } from '../domain/errors.ts';
-import { nameRedisError } from '../domain/redis-errors.ts';
-import type { RedisLocation } from '../domain/redis-tls.ts';
 import { checkAccess } from '../redis/access.ts';
+import type { RedisLocation } from '../redis/address.ts';
+import { nameRedisError } from '../redis/errors.ts';
+import { findRefusal } from '../redis/find-refusal.ts';
 import { openRedis } from '../redis/open-redis.ts';
-import { proveWrites } from '../redis/prove-writes.ts';
-import { findRefusal } from '../redis/refusal.ts';
+import { proveWrites } from '../redis/server-checks.ts';
 
 export interface ServerIdentity {
   readonly name: 'Redis' | 'Valkey';

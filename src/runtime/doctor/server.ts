@@ -1,9 +1,9 @@
 import type { Durability } from '../../domain/durability.ts';
-import { isAtLeast, LEAST_REDIS } from '../../domain/version-number.ts';
 import { type Finding, findOk, findWarning, findWrong } from '../../health/finding.ts';
-import type { Inspection } from '../../store/inspection/open-inspection.ts';
-import type { ServerFacts } from '../../store/inspection/server-facts.ts';
-import type { MasterAnswers } from '../../store/server-info.ts';
+import { isAtLeast, LEAST_REDIS } from '../../redis/server-checks.ts';
+import type { ServerFacts } from '../../redis/server-facts.ts';
+import type { MasterAnswers } from '../../redis/servers.ts';
+import type { Inspection } from '../../store/inspection.ts';
 
 /** What has to be right about every Redis that takes our writes. */
 export async function examineServers(
