@@ -2,8 +2,8 @@ import { isTurnfoldError } from '../domain/errors.ts';
 import { type EvaluatedAgent, type OfflineWindow, prepareOfflineAgent } from '../evaluation/offline-agent.ts';
 import type { RememberedCounts } from '../evaluation/remembered-counts.ts';
 import { createSummarizers } from '../runtime/summarizers.ts';
-import { renameField } from './name-typed.ts';
 import { completeAlone, type PolicySource } from './policy-file.ts';
+import { renameField } from './typed-errors.ts';
 
 export interface TrialPolicy extends PolicySource {
   /** the option that says the window it is tried in, where one does */

@@ -31,7 +31,7 @@ const conversation = fc
     isBehind ? [...toolTurns(turns), ...odd] : [...odd, ...toolTurns(turns)],
   );
 
-test('a compacted history fits the budget or says why not, is valid in every format, and is the same twice', async () => {
+test('compacts any history within the budget or explains the sum, validly for every format, and deterministically', async () => {
   await fc.assert(
     fc.asyncProperty(
       conversation,

@@ -39,7 +39,7 @@ function violationsOf(messages: readonly Message[]): unknown[] {
 }
 
 describe('a compacted conversation in JSON', () => {
-  test('summaries replace their sequences, and the report counts them', async () => {
+  test('puts summaries in place of sequences and reports what was done', async () => {
     const { id, messages, report } = await compactOne([system, ...toolTurns(6)], 'max_tokens: 2200');
     expect(id).toBe('talk');
     expect(report).toStrictEqual({
@@ -83,7 +83,7 @@ describe('a compacted conversation in JSON', () => {
     expect(violationsOf(line.messages)).toStrictEqual([]);
   });
 
-  test('the messages start with a user message, none is empty, and results follow their calls', async () => {
+  test('sent as it has to be: a placeholder first, nothing empty, results behind their call', async () => {
     const messages = [
       says('hello'),
       user(''),
@@ -108,7 +108,7 @@ describe('a compacted conversation in JSON', () => {
     expect(violationsOf(line.messages)).toStrictEqual([]);
   });
 
-  test('a disabled policy changes nothing, and the report says none', async () => {
+  test('compaction off: nothing is done, and that is said', async () => {
     const line = await compactOne([system, ...toolTurns(3)], 'enabled: false\nmax_tokens: 100');
     expect(line.messages).toHaveLength(13);
     expect(line.report).toMatchObject({ kind: 'none', reasons: [], archived: 0, steps: [] });
@@ -123,8 +123,8 @@ describe('a compacted conversation in JSON', () => {
   });
 });
 
-describe('a refused conversation', () => {
-  test('without a context that is small enough, the error has the arithmetic and the other lines continue', async () => {
+describe('refused input', () => {
+  test('explains the sum and the remedy if no context is small enough, and goes on with other lines', async () => {
     const large = { id: 'large', messages: [{ role: 'system', content: 'rule '.repeat(500) }, user('go')] };
     const small = { id: 'small', messages: [system, user('go')] };
     const { code, stdout, stderr } = await compact([large, small], 'max_tokens: 200', '--json');
@@ -142,13 +142,13 @@ describe('a refused conversation', () => {
     expect(done).toMatchObject({ id: 'small', report: { kind: 'none' } });
   });
 
-  test('messages that are no valid history are refused', async () => {
+  test('messages that are no history', async () => {
     const { code, stdout } = await compact([{ id: 'odd', messages: [result('none')] }], '', '--json');
     expect(code).toBe(1);
     expect(readJsonLines(stdout)[0]).toMatchObject({ id: 'odd', error: { code: 'orphan_result' } });
   });
 
-  test('an unknown summarizer is refused', async () => {
+  test('a summarizer that is none', async () => {
     const run = await compact([], '', '--summarizer', 'magic');
     expect(run).toMatchObject({
       code: 1,
@@ -173,7 +173,7 @@ function byteLength({ content, toolCalls = [] }: Message): number {
   return Buffer.byteLength(content + called + widened);
 }
 
-test('pins of the policy are sent byte for byte, and are counted', async () => {
+test('sends pins byte for byte and counts them', async () => {
   const pin = 'Answer in French.\n"Always".';
   const plain = await compactOne([system, ...toolTurns(6)], 'max_tokens: 2200');
   const pinned = await compactOne([system, ...toolTurns(6)], `max_tokens: 2200\npins: [${JSON.stringify(pin)}]`);

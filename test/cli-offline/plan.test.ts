@@ -49,7 +49,7 @@ describe('a plan in JSON', () => {
     });
   });
 
-  test('evicts if no sequence can be summarized', async () => {
+  test('evicts where there is nothing to summarize', async () => {
     const messages = [
       system,
       ...Array.from({ length: 20 }, (_, index) => [user(`q${index}`), says(`a${index}`)]).flat(),
@@ -121,7 +121,7 @@ test('a conversation that is refused leaves the others alone', async () => {
   expect(stderr).toContain('turnfold: orphan: orphan_result: messages[1].toolCallId:');
 });
 
-test('a line for people gives the plan and its reasons, and refusals go to standard error', async () => {
+test('prints plan and reasons in one line, and errors to standard error', async () => {
   const lines = [{ id: 'talk', messages: toolTurns(4) }, 5];
   const { code, stdout, stderr } = await plan(lines, 'token_threshold: 1000\nmax_tokens: 800');
   expect(code).toBe(1);
@@ -178,7 +178,7 @@ describe('a policy', () => {
   });
 });
 
-test('a missing file is reported without a stack', async () => {
+test('reports a missing file without a stack', async () => {
   const file = await writeTemporary('talks.jsonl', [{ messages: [] }]);
   for (const args of [
     ['plan', '/nowhere/talks.jsonl'],

@@ -8,7 +8,7 @@ import {
 import { Replay } from '../../src/evaluation/replay.ts';
 import { hasTraces, readConversationFiles } from '../wire/traces.ts';
 
-/** Budgets in tokens. The threshold is 1.3 budgets, the window 2. */
+/** Tokens. The threshold is 1.3 times as large, the window twice as large. */
 const BUDGETS = [4_000, 8_000, 16_000];
 
 async function replayUnder(maxTokens: number) {

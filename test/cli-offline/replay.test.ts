@@ -25,7 +25,7 @@ async function replayOne(messages: readonly unknown[], policy: string, ...args: 
 }
 
 describe('a replay in JSON', () => {
-  test('counts the requests, and none exceeds the window', async () => {
+  test('reports the requests, which stay within the window', async () => {
     const line = await replayOne([system, ...toolTurns(12)], POLICY);
     expect(line).toStrictEqual({
       id: 'talk',
@@ -44,7 +44,7 @@ describe('a replay in JSON', () => {
     expect(line['tokensSent']).toBeLessThan(24 * 3000);
   });
 
-  test('a disabled policy sends everything, and requests above the window are counted', async () => {
+  test('with compaction off everything is sent, and what no longer fits is counted', async () => {
     const policy = `${POLICY}\nenabled: false`;
     const line = await replayOne([system, ...toolTurns(12)], policy, '--window', '3000');
     expect(line).toMatchObject({ compactions: 0 });
@@ -57,7 +57,7 @@ describe('a replay in JSON', () => {
     expect(await replayOne(messages, POLICY)).toMatchObject({ requests: 3, invalid: 2, compactions: 0 });
   });
 
-  test('a compacted context keeps literals of later calls that a window of equal size loses', async () => {
+  test('keeps literals that later calls need, which a window of equal size loses', async () => {
     const path = 'src/billing/invoice-9913.ts';
     const messages = [
       system,
@@ -75,7 +75,7 @@ describe('a replay in JSON', () => {
     expect(line['recall']).toStrictEqual({ compacted: 1, evicted: 0, literals: 1 });
   });
 
-  test('compares two policies in the same window', async () => {
+  test('another policy beside it, in the same window', async () => {
     const against = await writeTemporary('other.yaml', 'max_tokens: 4000\ntoken_threshold: 5200');
     const line = await replayOne([system, ...toolTurns(12)], POLICY, '--against', against);
     const other = line['against'] as Record<string, number>;
@@ -84,7 +84,7 @@ describe('a replay in JSON', () => {
     expect(other['compactions']).toBeLessThan(line['compactions'] as number);
   });
 
-  test("prices a repeated prefix by the provider's cache", async () => {
+  test("prices: the provider's cache makes what is sent again cheap", async () => {
     const line = await replayOne([system, ...toolTurns(12)], POLICY, '--model', 'anthropic/claude-haiku-4-5');
     const { withCache, withoutCache } = line['cost'] as Record<string, number>;
     expect(withCache).toBeGreaterThan(0);
@@ -110,11 +110,11 @@ test('without --json: a table with a sum and a plot for each policy, and no prog
   expect(stdout.match(/^ +0 [┤┼]/gm)).toHaveLength(2);
 });
 
-test('calls no model, and says so', async () => {
+test('says that a policy on trial calls no model', async () => {
   const policy = `${POLICY}\nsummarizer:\n  models: [anthropic/claude-haiku-4-5]`;
   const { code, stderr } = await replay([{ id: 'talk', messages: toolTurns(1) }], policy, '--json');
   expect(code).toBe(0);
-  expect(stderr).toContain('no model is called to try it');
+  expect(stderr).toContain('a policy on trial calls no model');
 });
 
 test.skipIf(!existsSync(tracePath('tau_airline')))(
