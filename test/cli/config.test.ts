@@ -112,7 +112,7 @@ describe('config check', () => {
     const told = run.stdout.split('\n').filter((line) => line.startsWith('wrong'));
     expect(told).toEqual([
       expect.stringContaining(
-        'invalid_policy: agents.agent-0.policy.summarizer.models[0]: ANTHROPIC_API_KEY: is not set',
+        'invalid_policy: agents.agent-0.policy.summarizer.models[0]: ANTHROPIC_API_KEY: set this or ANTHROPIC_API_KEY_FILE',
       ),
       expect.stringContaining('invalid_policy: agents.agent-1.policy.summarizer: native: '),
       ...[0, 1, 2].map(

@@ -39,14 +39,14 @@ describe('enqueue', () => {
   test('waits for the answer', async () => {
     const run = await turnfold('enqueue', 'e2', 'list src/jobs', '--agent', 'workspace', '--wait', '20');
     expect(run).toMatchObject({ code: 0, stderr: '' });
-    expect(run.stdout).toContain('names.ts');
+    expect(run.stdout).toContain('queues.ts');
   });
 
   test('streams the text of each step, and the answer once', async () => {
     const args = ['enqueue', 'e5', 'list src/jobs', '--agent', 'workspace', '--stream'];
     const { code, stdout } = await turnfold(...args);
     expect(code).toBe(0);
-    expect(stdout.match(/names\.ts/g)).toHaveLength(1);
+    expect(stdout.match(/queues\.ts/g)).toHaveLength(1);
     const { stdout: json } = await turnfold(...args, '--json', '--turn', 't2');
     const parts = readJsonLines(json);
     expect(parts.at(-1)).toMatchObject({ type: 'result', view: { turn: 't2', state: 'completed' } });

@@ -55,7 +55,7 @@ describe.skipIf(!hasServer)('a command that is called before its Redis is there'
     const { code, stdout, stderr } = await runBeforeServer(['dev'], { input: 'list src/jobs\n/quit\n' });
     expect(code, stderr).toBe(0);
     expect(stderr).toContain('retrying for up to 30 s');
-    expect(stdout).toContain('names.ts');
+    expect(stdout).toContain('queues.ts');
   });
 });
 
@@ -88,7 +88,7 @@ test('a wait that ends without a Redis fails with what to do', async () => {
   const wait = { location: { url, tls: undefined }, waitMs: 600, output };
   await expect(waitForRedis(wait, () => provideRedis({ redisUrl: url }))).rejects.toMatchObject({
     code: 'redis_unreachable',
-    hint: expect.stringMatching(/^Start it, /) as string,
+    hint: expect.stringMatching(/^Start that Redis, /) as string,
   });
   expect(notes).toEqual([expect.stringMatching(/^the Redis at redis:.* does not answer, retrying for up to 0.6 s/)]);
   expect(notes[0]).not.toContain('hush');

@@ -104,7 +104,7 @@ describe.skipIf(!hasServer).each(modes)('over %s (skipped where PATH has no serv
     const dev = await runTurnfold(['dev'], { input: 'list src/jobs\n/quit\n', env: { REDIS_URL: url } });
     expect(dev.code, dev.stderr).toBe(0);
     expect(dev.stdout, 'and starts none of its own').toContain(`at ${url}`);
-    expect(dev.stdout).toContain('names.ts');
+    expect(dev.stdout).toContain('queues.ts');
   });
 });
 
@@ -115,7 +115,7 @@ test.skipIf(!hasServer)('dev that starts amid a failover waits for the next mast
   const dev = await runTurnfold(['dev'], { input: 'list src/jobs\n/quit\n', env: { REDIS_URL: url } });
   expect(dev.code, dev.stderr).toBe(0);
   expect(dev.stderr).toMatch(/^the Redis at \S+ does not answer, retrying for up to 30 s/);
-  expect(dev.stdout).toContain('names.ts');
+  expect(dev.stdout).toContain('queues.ts');
 });
 
 describe.each(['redis+sentinel', 'redis+cluster'])('names the nodes of %s if none answers', (scheme) => {

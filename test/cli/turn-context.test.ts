@@ -85,7 +85,7 @@ describe('--context', () => {
     const file = await writeTemporary('context.txt', 'gold-4711');
     const args = ['enqueue', 'c6', 'hello', '--agent', 'servant', '--context'];
     const broken = await turnfold(...args, `@${file}`);
-    expect(broken.stderr).toContain(`invalid_input: --context: ${file} is no JSON`);
+    expect(broken.stderr).toContain(`invalid_input: --context: ${file} is not JSON`);
     expect(broken.stderr).not.toContain('gold-4711');
     expect((await turnfold(...args, `@${file}.none`)).stderr).toContain(`not_found: ${file}.none: cannot be read`);
   });

@@ -211,7 +211,7 @@ describe('dev', () => {
     expect(code).toBe(0);
     const said = [
       'agents   workspace',
-      'names.ts',
+      'queues.ts',
       'd1  version 0, head 4',
       'no version yet',
       'no new version',
@@ -266,7 +266,7 @@ describe('a signal to what runs in one process', () => {
     expect(await exitCodeOf(dev)).toBe(143);
     // Without a stop the server ends too, but later than its parent.
     expect(isGone(server)).toBe(true);
-    expect(await said).toContain('stopping; a second signal ends it at once\n');
+    expect(await said).toContain('stopping (a second signal ends the process at once)\n');
   });
 
   test('SIGINT without a turn ends dev without an error', async () => {

@@ -209,12 +209,12 @@ describe('the command line', () => {
     const approved = await turnfold('approve', 'c1', '--edits', edits);
     expect(approved).toEqual({ code: 0, stdout: 'c1  approved, version 1\n', stderr: '' });
     expect((await turnfold('show', 'c1')).stdout).toContain('written by a person');
-    expect((await turnfold('proposal', 'c1')).stdout).toBe('c1  nothing waits for approval\n');
+    expect((await turnfold('proposal', 'c1')).stdout).toBe('c1  no proposal waits for approval\n');
 
     await appendSequences('c2');
     await untilProposed('c2');
     const rejected = await turnfold('reject', 'c2', '--reason', 'too short');
     expect(rejected).toEqual({ code: 0, stdout: 'c2  rejected\n', stderr: '' });
-    expect((await turnfold('reject', 'c2')).stderr).toMatch(/^turnfold: not_found: conversation: nothing waits /);
+    expect((await turnfold('reject', 'c2')).stderr).toMatch(/^turnfold: not_found: conversation: no proposal waits /);
   }, 60_000);
 });
