@@ -221,5 +221,7 @@ test('--redis is called that, and REDIS_URL_FILE is not read because of it', asy
   const { checks } = await examine({ REDIS_URL_FILE: file }, '--redis', url);
   expect(checks[0]).toEqual({ name: 'settings', state: 'ok', what: 'all settings are valid' });
   const idle = await examine({ REDIS_SERVER_NAME: 'redis' }, '--redis', url);
-  expect(idle.checks[0]).toMatchObject({ what: 'REDIS_SERVER_NAME: no effect, because --redis does not begin with rediss' });
+  expect(idle.checks[0]).toMatchObject({
+    what: 'REDIS_SERVER_NAME: no effect, because --redis does not begin with rediss',
+  });
 }, 60_000);
