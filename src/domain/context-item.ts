@@ -2,15 +2,15 @@ import type { Message, Weight } from './message.ts';
 import type { ItemSegment } from './version.ts';
 
 /**
- * One thing the model is sent, with the seqs that it stands for: a log message (`from` equals `to`) or a summary. What
- * a plan is made over.
+ * One item of a context: a log message (`from` equals `to`) or a summary of the seqs `from…to`. Plans are made over
+ * items.
  */
 export interface ContextItem extends Weight {
   readonly from: number;
   readonly to: number;
   readonly message: Message;
-  /** where the version has it otherwise than the log: a summary, a masked result, a clipped message */
+  /** Segment of the version, if the item differs from the log: a summary, a masked result, a clipped message. */
   readonly segment?: ItemSegment;
-  /** of a clipped message: as the log has it, so that it can be clipped further */
+  /** Message of the log behind a clipped item, so that the item can be clipped further. */
   readonly logged?: Message;
 }

@@ -1,16 +1,16 @@
 import { readSafely } from './thrown.ts';
 
 /**
- * Errors are told by a brand, not by their class: of a class there are two where a process has two copies of this package, a
- * worker's command and the one that its agents import. By name alone an error of anybody's could pass for one of ours.
- * @param brand of `Symbol.for`, which all copies share
+ * Marks a class of errors by a brand, because `instanceof` fails across two copies of this package. A worker's command
+ * and the agents that it imports may each load a copy. A name alone could belong to an unrelated error.
+ * @param brand result of `Symbol.for`, which all copies share
  */
 export function brandErrors(type: { readonly prototype: Error }, brand: symbol): void {
-  // On the prototype: nothing of it shows where an error is printed or compared.
+  // Set on the prototype, so that the brand does not appear in printed or compared errors.
   Object.defineProperty(type.prototype, brand, { value: true });
 }
 
-/** Never throws, whatever a proxy does when it is asked. */
+/** Reads the brand. Never throws, not even on a proxy. */
 export function hasBrand(error: unknown, brand: symbol): boolean {
   return readSafely(error, brand) === true;
 }

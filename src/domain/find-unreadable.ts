@@ -1,4 +1,4 @@
-/** Objects that are looked at, at most: a caller's mistake stands near the top of the input. */
+/** Objects that are searched at most. A caller's mistake is near the top of the input. */
 const MAX_OBJECTS = 10_000;
 
 interface Place {
@@ -6,7 +6,7 @@ interface Place {
   readonly path: readonly PropertyKey[];
 }
 
-/** The path of the first property whose reading throws; the empty path where none does. Never throws. */
+/** Finds the path of the first property whose reading throws. The path is empty if all can be read. Never throws. */
 export function findUnreadable(value: unknown): readonly PropertyKey[] {
   const seen = new Set<object>();
   const places: Place[] = isObject(value) ? [{ value, path: [] }] : [];
@@ -14,14 +14,17 @@ export function findUnreadable(value: unknown): readonly PropertyKey[] {
     if (seen.size === MAX_OBJECTS) break;
     if (seen.has(place.value)) continue;
     seen.add(place.value);
-    const broken = lookInto(place, places);
+    const broken = addMembers(place, places);
     if (broken !== undefined) return broken;
   }
   return [];
 }
 
-/** Adds the objects that a place holds. @returns the path of what cannot be read */
-function lookInto({ value, path }: Place, places: Place[]): readonly PropertyKey[] | undefined {
+/**
+ * Adds the objects of a place to the search.
+ * @returns the path of a property that cannot be read, if there is one
+ */
+function addMembers({ value, path }: Place, places: Place[]): readonly PropertyKey[] | undefined {
   let at = path;
   try {
     const isList = Array.isArray(value);

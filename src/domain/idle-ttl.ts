@@ -1,8 +1,8 @@
 import type { Policy } from './policy.ts';
 
-/** What a write tells of the rest that begins with it: a conversation with a time to live is erased once it has been idle so long. */
+/** Idle TTL carried by a write. A conversation that stays idle this long is erased. */
 export interface IdleTtl {
-  /** ms by the policy, 0: for ever. Absent where no policy is at hand: as the last one said */
+  /** Milliseconds by the policy. 0 means no limit. Absent if the writer has no policy: the last value stays. */
   readonly conversationTtl?: number | undefined;
 }
 

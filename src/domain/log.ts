@@ -1,6 +1,6 @@
 import { addWeights, type LogEntry, NO_WEIGHT, type WeighedMessage, type Weight } from './message.ts';
 
-/** Numbers weighed messages as a log does, from `firstSeq` on. For logs that are not in a store. */
+/** Numbers weighed messages as a log does, from `firstSeq`. Used for logs outside of a store. */
 export function buildLog(
   messages: readonly WeighedMessage[],
   firstSeq = 1,

@@ -3,15 +3,15 @@ import { type ErrorCode, isErrorCode, TurnfoldError } from './errors.ts';
 import { findUnreadable } from './find-unreadable.ts';
 import { clipText, describeThrown } from './thrown.ts';
 
-/** A caller's keys may be of any length: no error message grows with them. */
+/** Characters of a field's path. The keys of callers may be of any length, and no message grows with them. */
 const FIELD_CHARACTERS = 300;
 const ISSUE_CHARACTERS = 1_000;
-/** Nobody reads more, and one input may have a million faults. */
+/** Issues that are reported. More would not be read, and one input may have a million. */
 const MAX_ISSUES = 100;
 
 /**
- * Parses at a border: what does not fit becomes a coded error that names the field. Nothing else is thrown, whatever getters
- * and proxies the value holds.
+ * Parses an input. An invalid value becomes a coded error that names the field. Nothing else is thrown, even if the
+ * value holds getters and proxies.
  * @param at path of the value in the caller's input, put before the field's own path
  */
 export function parseInput<T>(schema: z.ZodType<T>, value: unknown, at = '', code: ErrorCode = 'invalid_input'): T {
@@ -24,11 +24,11 @@ export type SafelyParsed<T> =
   | { readonly success: true; readonly data: T }
   | { readonly success: false; readonly problems: readonly TurnfoldError[] };
 
-/** As `parseInput`, with all that does not fit. */
+/** `parseInput` with a list of all problems. */
 export function safeParse<T>(schema: z.ZodType<T>, value: unknown, at: string, code: ErrorCode): SafelyParsed<T> {
   try {
     if (ArrayBuffer.isView(value)) {
-      // A strict schema would list one unknown key per byte: 0.8 s for 5 MB.
+      // A strict schema would list one unknown key per byte, which takes 0.8 s for 5 MB.
       const message = `${at || 'input'}: expected an object or a text, got bytes`;
       return { success: false, problems: [new TurnfoldError(code, message, { field: at })] };
     }
@@ -41,7 +41,7 @@ export function safeParse<T>(schema: z.ZodType<T>, value: unknown, at: string, c
   }
 }
 
-/** What does not fit, each with its field. */
+/** Turns each issue into an error with its field. */
 export function nameIssues(error: z.ZodError, at: string, code: ErrorCode): TurnfoldError[] {
   return error.issues.slice(0, MAX_ISSUES).flatMap((issue) =>
     listPaths(issue).map((path) => {
@@ -52,18 +52,18 @@ export function nameIssues(error: z.ZodError, at: string, code: ErrorCode): Turn
   );
 }
 
-/** A schema of ours may say which code its fault has. */
+/** Reads the error code that one of our schemas gave to its issue. */
 function codeOf(issue: z.core.$ZodIssue): ErrorCode | undefined {
   const code: unknown = issue.code === 'custom' ? issue.params?.['code'] : undefined;
   return isErrorCode(code) ? code : undefined;
 }
 
-/** An object of JSON that is no list. */
+/** Accepts a JSON object that is not a list. */
 export function isMapping(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Unknown keys are one issue of the object that holds them; the caller looks for each key. */
+/** Lists the paths of an issue. Unknown keys are one issue of their object, but a caller searches for each key. */
 function listPaths(issue: z.core.$ZodIssue): (readonly PropertyKey[])[] {
   return issue.code === 'unrecognized_keys'
     ? issue.keys.slice(0, MAX_ISSUES).map((key) => [...issue.path, key])

@@ -1,15 +1,15 @@
-/** Of a longer query the first: a match keeps a bit for each. */
+/** Words of a query that are used, the first ones. A match keeps a bit for each. */
 const MAX_WORDS = 24;
 
-/** Of a text that holds a term more often, the first: a megabyte of one letter would be looked at place by place. */
+/** Places of a term that are examined, the first ones. A megabyte of one letter has a place per character. */
 const MOST_PLACES = 1_000;
 
 const LETTER = /^[\p{L}\p{N}]/u;
 
 export interface RecallQuery {
-  /** the whole of it, folded */
+  /** The whole query, folded. */
   readonly phrase: string;
-  /** at least one; of a path or an id both the whole and its parts */
+  /** At least one word. A path or an id contributes itself and its parts. */
   readonly words: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export interface TermPlace {
 export function readQuery(given: string): RecallQuery {
   const phrase = fold(canonical(given.trim()));
   const pieces = phrase.split(/\s+/u).map((piece) => /[\p{L}\p{N}](?:.*[\p{L}\p{N}])?/u.exec(piece)?.[0] ?? '');
-  // Knows words also where a script has no blanks between them.
+  // The segmenter also finds words of scripts without spaces.
   const segments = [...new Intl.Segmenter('und', { granularity: 'word' }).segment(phrase)];
   const inner = segments.flatMap(({ segment, isWordLike }) => (isWordLike === true ? [segment] : []));
   const all = [...new Set([...pieces, ...inner])].filter((word) => word !== '');
@@ -31,7 +31,7 @@ export function readQuery(given: string): RecallQuery {
   return { phrase, words: words.slice(0, MAX_WORDS) };
 }
 
-/** Where it first stands by itself, else where it first stands. */
+/** Finds the first place where the term is a word by itself, or else its first place. */
 export function findTerm(text: string, term: string): TermPlace | undefined {
   const first = text.indexOf(term);
   for (let at = first, looked = 0; at !== -1 && looked < MOST_PLACES; at = text.indexOf(term, at + 1), looked += 1) {
@@ -40,17 +40,20 @@ export function findTerm(text: string, term: string): TermPlace | undefined {
   return first === -1 ? undefined : { at: first, isAlone: false };
 }
 
-/** Whether a word or number goes on over this place. */
+/** Checks whether a word or number continues across this place. */
 function isWordAcross(text: string, at: number): boolean {
   return LETTER.test(text[at - 1] ?? '') && LETTER.test(text[at] ?? '');
 }
 
-/** One form for what looks the same, and nothing that a cut could leave half of. */
+/** Gives equal-looking texts one form, and replaces half characters. */
 export function canonical(text: string): string {
   return text.normalize('NFC').toWellFormed();
 }
 
-/** Lower case, at the same places: the one letter that would grow by it, and the one that depends on its neighbours, are replaced. */
+/**
+ * Folds to lower case without moving any place. Two letters are replaced first: one would grow, one depends on its
+ * neighbours.
+ */
 export function fold(text: string): string {
   return text.replaceAll('İ', 'i').toLowerCase().replaceAll('ς', 'σ');
 }

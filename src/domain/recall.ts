@@ -7,24 +7,24 @@ import type { Segment } from './version.ts';
 /** Name of the tool by which an agent searches and reads its log. */
 export const RECALL = 'recall';
 
-/** More than all words of a query can weigh together: whoever holds it letter by letter comes first. */
+/** More than all words of a query weigh together. A message with the exact query comes first. */
 const PHRASE_WEIGHT = 10_000;
 
-/** What of a query a text holds: a bit for each term, the whole query first, its words behind it. */
+/** Terms of a query that a text contains: one bit per term. Bit 0 is the whole query, the other bits are its words. */
 export interface RecallMatch {
   readonly held: number;
-  /** those that stand there by themselves, not inside a longer word or number */
+  /** Terms that occur by themselves, not inside a longer word or number. */
   readonly alone: number;
 }
 
-/** Messages that hold the same of a query. */
+/** Messages that contain the same terms. */
 interface Bucket extends RecallMatch {
   readonly isArchived: boolean;
-  /** ascending */
+  /** Seqs of the messages, ascending. */
   readonly seqs: number[];
 }
 
-/** What is searched and read of a message: its texts and its calls, but for those of the tool itself. */
+/** Returns the searchable text of a message: its texts and its calls, except calls of `recall`. */
 export function recallText({ content, parts, toolCalls = [] }: Message): string {
   const texts = readParts({ content, parts }).flatMap((part) => (part.kind === 'text' ? [part.text] : []));
   const calls = toolCalls.flatMap((call) => (call.name === RECALL ? [] : [`${call.name} ${call.arguments}`]));
@@ -32,8 +32,8 @@ export function recallText({ content, parts, toolCalls = [] }: Message): string 
 }
 
 /**
- * A search over a log that is told of its entries one after the other and keeps none of them. Its generators yield where they may
- * be interrupted: after a few milliseconds at a message of a megabyte.
+ * A search over a log that receives the entries one by one and keeps none. Its generators yield within a few
+ * milliseconds, even at a message of a megabyte.
  */
 export class RecallSearch {
   readonly #terms: readonly string[];
@@ -43,13 +43,13 @@ export class RecallSearch {
   #segment = 0;
   #scanned = 0;
 
-  /** @param segments of the version that the agent sees */
+  /** @param segments segments of the version that the agent sees */
   constructor({ phrase, words }: RecallQuery, segments: readonly Segment[]) {
     this.#terms = [phrase, ...words];
     this.#segments = segments;
   }
 
-  /** Entries come ascending. What the tool itself answered is passed over: an echo would outrank what it echoes. */
+  /** Adds an entry. Entries must ascend. Results of `recall` are skipped, because an echo would outrank its source. */
   *add(entry: LogEntry): Generator<void, void> {
     const { seq, message } = entry;
     for (const { id, name } of message.toolCalls ?? []) if (name === RECALL) this.#ownCalls.add(id);
@@ -64,14 +64,15 @@ export class RecallSearch {
     else bucket.seqs.push(seq);
   }
 
-  /** Whether a hit is no longer in the context, or stands there otherwise than in the log. */
+  /** True if a hit has left the context, or differs there from the log. */
   get hasArchived(): boolean {
     return [...this.#buckets.values()].some(({ isArchived }) => isArchived);
   }
 
   /**
-   * Seqs of the hits, best first: the whole query, then its words, each the more the fewer messages hold it and half as much inside
-   * a longer one, then the newest. What the agent sees anyway is a hit only where nothing archived is.
+   * Returns the seqs of the hits, best first. The exact query weighs most. Each word weighs more the fewer messages
+   * contain it, and half inside a longer word. Equal hits are ordered newest first. Hits that the agent sees anyway are
+   * returned only if no archived message matches.
    */
   rank(): number[] {
     const weights = this.#weighTerms();
@@ -83,7 +84,7 @@ export class RecallSearch {
         (all, weight, term) => all + (weight * (bitOf(held, term) + bitOf(alone, term))) / 2,
         0,
       );
-      // Rounded, so that the same weights make the same sum in whatever order they are added.
+      // Rounded, because the order of the additions must not change the sum.
       const rounded = Math.round(sum * 1e6);
       byWeight.set(rounded, [...(byWeight.get(rounded) ?? []), ...seqs]);
     }
@@ -91,7 +92,7 @@ export class RecallSearch {
     return ranked.flatMap(([, seqs]) => seqs.toSorted((a, b) => b - a));
   }
 
-  /** A hit's text around the query, or around the word of it that says most; `reach` characters to each side. */
+  /** Cuts an excerpt around the heaviest term of the query, with `reach` characters on each side. */
   *excerpt(message: Message, reach: number): Generator<void, string> {
     const text = canonical(recallText(message));
     yield;
@@ -123,7 +124,7 @@ export class RecallSearch {
   }
 }
 
-/** Undefined: none of the terms. */
+/** @returns undefined if the text contains none of the terms */
 function* matchText(terms: readonly string[], text: string): Generator<void, RecallMatch | undefined> {
   const folded = fold(canonical(text));
   let held = 0;

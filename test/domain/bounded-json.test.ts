@@ -35,7 +35,7 @@ test.each([...HOSTILE_JSON, ...HOSTILE_BYTES])('refuses %s with a coded error th
 
 test('names the place of a fault in a list in an object', () => {
   const error = errorOf(() => copyBoundedJson({ a: [{}, { b: 5n }] }, 'raw', bounds));
-  expect(error).toMatchObject({ field: 'raw.a[1].b', message: 'raw.a[1].b: expected JSON; got a bigint' });
+  expect(error).toMatchObject({ field: 'raw.a[1].b', message: 'raw.a[1].b: expected JSON, got a bigint' });
 });
 
 test('takes JSON up to the depth and the size that it allows, and no more', () => {

@@ -10,16 +10,19 @@ import { type PassPlan, planPass } from './plan.ts';
 import { requestTokens } from './request-size.ts';
 import { evaluateThresholds } from './thresholds.ts';
 
-/** A plan over a whole log, with what it was decided from. */
+/** A plan over a whole log, with the figures behind it. */
 export interface ExplainedPlan {
   readonly plan: PassPlan;
   readonly messages: number;
   readonly turns: number;
-  /** positions of the messages that no soft pass would touch */
+  /** Positions of messages that no soft pass would remove. */
   readonly protectedPositions: readonly number[];
 }
 
-/** Plans over a log that was never compacted and has no model: shares of a window are off, counts run over all of it. */
+/**
+ * Plans over a log without compaction and without a model. Ratios of the window are off, and counts cover the whole
+ * log.
+ */
 export function explainPlan(entries: readonly LogEntry[], policy: Policy, weigh: Weigh): ExplainedPlan {
   const context = contextOfLog(entries, START_VERSION);
   const { items } = context;

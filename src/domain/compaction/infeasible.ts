@@ -8,26 +8,27 @@ import { requestTokens } from './request-size.ts';
 const tokens = z.number().int().nonnegative();
 
 /**
- * Why no context of at most `max` tokens exists: what stays when everything removable is gone, each part as upper bound. The
- * parts add up to the size of that request, which is above `max`, or its bytes are above theirs.
+ * Proof that no context fits into `max` tokens. It lists the parts that stay after everything removable is gone, each
+ * as an upper bound. Their sum is the size of that request. Either the sum exceeds `max`, or the bytes exceed their
+ * limit (I14).
  */
 export const budgetInfeasibleSchema = z.object({
-  /** system, tools and framing */
+  /** System prompt, tools and framing. */
   fixed: tokens,
-  /** texts of the policy and messages */
+  /** Pinned texts of the policy and pinned messages. */
   pinned: tokens,
-  /** open rounds, those with a result that the model has not read, and the last user message */
+  /** Open rounds, rounds with a result that the model has not read, and the last user message. */
   open: tokens,
-  /** the retention window and the first user message, where they could not yield */
+  /** Retention window and first user message, if they could not be removed. */
   floor: tokens,
   max: tokens,
-  /** where the request has too many bytes: those that are left, and the most that texts may have */
+  /** Remaining bytes and their limit, if the bytes exceed it. */
   bytes: z.object({ left: tokens, max: tokens }).optional(),
 });
 
 export type BudgetInfeasible = z.infer<typeof budgetInfeasibleSchema>;
 
-/** @param layout of what is left when all that may go is gone */
+/** @param layout the context after everything removable is gone */
 export function explainInfeasible(
   { limits, overhead }: { readonly limits: Limits; readonly overhead: RequestOverhead },
   layout: Layout,
@@ -42,7 +43,7 @@ export function explainInfeasible(
   const [live, retained] = [tokensOf('open_round', 'unread', 'last_user'), tokensOf('retention', 'first_user')];
   const mean = requestTokens({ overhead }, system + pins + live + retained);
   const parts = { pinned: bound(pins + (overhead.pinTokens ?? 0)), open: bound(live), floor: bound(retained) };
-  // The rest, so that rounding cannot make the sum another than the size it explains.
+  // Computed as the rest, so that rounding cannot change the sum.
   const fixed = upperBoundTokens(mean, limits.upperBoundFactor) - parts.pinned - parts.open - parts.floor;
   const left = weighItems(layout.items).bytes + overhead.bytes;
   const { maxBytes, maxTokens = 0 } = limits;

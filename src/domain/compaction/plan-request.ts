@@ -3,12 +3,12 @@ import type { Policy } from '../policy.ts';
 import type { Weigh } from './clip.ts';
 import type { Budget } from './request-size.ts';
 
-/** What a pass is planned and settled over. */
+/** Input of a plan and of a settlement. */
 export interface PlanRequest extends Budget {
   readonly context: Context;
   readonly policy: Policy;
-  /** seq of the log's first user message */
+  /** Seq of the log's first user message. */
   readonly firstUserSeq?: number;
-  /** for what is clipped: a message of at most some thousand tokens, exactly */
+  /** Exact count of a clipped message, which has at most some thousand tokens. */
   readonly weigh: Weigh;
 }

@@ -3,9 +3,9 @@ import type { PassPlan } from './plan.ts';
 import { describeRange } from './segments.ts';
 
 /**
- * Whether a plan still fits after another version became the live one: every range that it replaces stands there as it
- * stood when the plan was made. Where it does not, the pass plans again. None fits over a version that was put in place of a
- * refused one: its summaries are a model's, and what they come to together may be what the provider refused.
+ * Decides whether a plan still fits after another version became the live one. It fits if the live version shows every
+ * planned range as the planned version did. Otherwise the pass plans again. No plan fits after a rollback: the
+ * summaries of the plan together may be what the provider refused.
  */
 export function canRebase(plan: PassPlan, planned: Version, live: Version): boolean {
   if (planned.number === live.number) return true;

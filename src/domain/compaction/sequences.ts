@@ -5,31 +5,31 @@ import type { SeqRange } from '../version.ts';
 import type { Layout } from './layout.ts';
 import { SpanIndex } from './span-index.ts';
 
-/** A run of removable groups, between user messages or over them as the policy's scope is. Positions index the layout's items, inclusive. */
+/** A run of removable groups. Positions are indexes of the layout's items. Seqs and positions are inclusive. */
 export interface Run extends SeqRange {
   readonly fromPosition: number;
   readonly toPosition: number;
   readonly messages: number;
   readonly tokens: number;
-  /** tokens of what is not a summary */
+  /** Tokens outside of summaries. */
   readonly newTokens: number;
   readonly hasSummary: boolean;
 }
 
-/** Looked at between two yields. */
+/** Positions that are examined between two yields. */
 const BORDERS_A_SLICE = 4_096;
 
 export interface FoundSequences {
-  /** each gets one summarization job */
+  /** Runs that each get a summarization job. */
   readonly eligible: readonly Run[];
-  /** runs that hold a summary and not yet enough that is new */
+  /** Runs with a summary that wait until more is new. */
   readonly waiting: readonly Run[];
 }
 
 /**
- * Finds the sequences of a layout. A run that holds a summary waits until what is new in it weighs as much as the
- * summary: merged at every turn, a history of n turns would be summarized n times. Under a token reason it may not wait
- * that long and needs only `minSequenceTokens` that are new.
+ * Finds the sequences of a layout. A run with a summary waits until its new messages weigh as much as the summary. A
+ * merge at every turn would summarize a history of n turns n times. A token reason cannot wait that long: then
+ * `minSequenceTokens` of new messages are enough.
  */
 export function* findSequences(layout: Layout, policy: Policy, isTokenBound: boolean): Sliced<FoundSequences> {
   const eligible: Run[] = [];
@@ -49,8 +49,9 @@ function summaryTokens(run: Run): number {
 }
 
 /**
- * Maximal runs of removable groups in which every group lies whole. User messages part them, unless one summary is to stand
- * for all that is old: it takes the log's first one, too, whose text code copies into it.
+ * Finds maximal runs of removable groups in which every group lies whole. With scope `sequences`, user messages
+ * separate runs. With scope `prefix`, one run takes everything old, even the first user message. Code copies the text
+ * of user messages into its summary.
  */
 function* findRuns(layout: Layout, scope: Policy['scope']): Sliced<Run[]> {
   const { items, groups, groupOf, protections } = layout;
@@ -67,7 +68,7 @@ function* findRuns(layout: Layout, scope: Policy['scope']): Sliced<Run[]> {
   yield;
   const index = new SpanIndex(spans);
   yield;
-  // What is in no run parts the groups around it; those are then in no run either, and may part others.
+  // A group outside of all runs separates the groups around it. These leave their runs, too, and may separate others.
   const outside = items.keys().filter((position) => isCandidate[groupOf[position] as number] !== true);
   const borders = [...outside];
   for (let border = borders.pop(), passed = 1; border !== undefined; border = borders.pop(), passed += 1) {
@@ -83,7 +84,7 @@ function* findRuns(layout: Layout, scope: Policy['scope']): Sliced<Run[]> {
   return collectRuns(items, runOf);
 }
 
-/** For each position the number of its run, or −1. */
+/** Returns the number of the run for each position, or −1. */
 function numberRuns(groupOf: readonly number[], isCandidate: readonly boolean[]): number[] {
   let run = -1;
   let isInside = false;

@@ -1,4 +1,4 @@
-/** Where a group's members begin and end; positions, inclusive. */
+/** Positions of a group's first and last member. */
 export interface Span {
   readonly first: number;
   readonly last: number;
@@ -6,13 +6,15 @@ export interface Span {
 }
 
 /**
- * Spans, to be asked which of them go around a position. Each is answered once, in O(log n): a history whose rounds all
- * interlock would otherwise be read once for every round (10,000 messages: 160 ms instead of 4).
+ * Answers which groups reach around a position. Each group is answered once, in O(log n). A history whose rounds all
+ * interlock would otherwise be read once per round (10,000 messages: 160 ms instead of 4 ms).
  */
 export class SpanIndex {
   readonly #spans: readonly Span[];
   readonly #leaves: number;
-  /** a binary tree as a heap lies in memory: under each node the furthest `last` that was not answered yet */
+  /**
+   * Binary tree in heap order. Each node has the largest `last` below it among the spans that were not answered yet.
+   */
   readonly #furthest: Int32Array;
 
   /** @param spans ascending by `first` */
@@ -26,7 +28,7 @@ export class SpanIndex {
     for (let node = this.#leaves - 1; node > 0; node -= 1) this.#update(node);
   }
 
-  /** The spans with `first < position < last` that were not answered before. */
+  /** Returns the spans with `first < position < last` that were not returned before. */
   takeAround(position: number): Span[] {
     const found: Span[] = [];
     this.#collect({ position, found }, 1, 0, this.#leaves);
