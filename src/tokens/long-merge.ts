@@ -11,8 +11,9 @@ export interface BytePiece {
 }
 
 /**
- * Merges a long piece in O(n log n): its parts are a linked list, a heap gives the next pair, and a pair that changed
- * since is told by its rank. `visit` sees the tokens' ids in order. Scratch is 28 bytes a byte of the piece.
+ * Merges a long piece in O(n log n). Its parts form a linked list, and a heap returns the next pair. A pair that
+ * changed since is recognized by its rank. `visit` receives the token ids in order. Needs 28 bytes of scratch memory
+ * per byte.
  */
 export function* mergeLong(
   vocabulary: Vocabulary,
@@ -21,13 +22,13 @@ export function* mergeLong(
 ): Generator<void, void> {
   const { bytes, start } = piece;
   const length = piece.end - start;
-  // Part p begins at byte p of the piece and ends where next[p] begins. All arrays are filled in the first loop: filling
-  // them at once takes 50 ms at 10 MB.
+  // Part p begins at byte p of the piece and ends where next[p] begins. The first loop fills all arrays. Filling them at
+  // once takes 50 ms at 10 MB.
   const next = new Int32Array(length);
   const previous = new Int32Array(length + 1);
-  /** rank of part p joined with its successor, or NO_TOKEN; also for parts that are gone */
+  /** Rank of part p joined with its successor, or NO_TOKEN. Also NO_TOKEN for removed parts. */
   const ranks = new Int32Array(length);
-  // A merge takes one entry out and puts at most two in.
+  // A merge removes one entry and adds at most two.
   const heap = new RankHeap(2 * length);
 
   const enqueue = (part: number): void => {

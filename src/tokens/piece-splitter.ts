@@ -4,9 +4,9 @@ import { BEFORE, MOVE_BITS, ROW_BITS, TAKE } from './split-rules.ts';
 const END = CHAR_CLASSES.indexOf('end');
 const MOVE_MASK = (1 << MOVE_BITS) - 1;
 
-/** Cuts UTF-8 text into the pieces that are merged on their own. Owns its place in the text, so that it can pause anywhere. */
+/** Splits UTF-8 text into the pieces that are merged separately. Keeps its position, so that it can pause anywhere. */
 export class PieceSplitter {
-  /** where the present piece starts; set to its end when it is complete */
+  /** Start of the current piece. Set to its end when the piece is complete. */
   start = 0;
   readonly #rules: Uint8Array;
   readonly #chars: CharClassTable;
@@ -21,7 +21,7 @@ export class PieceSplitter {
     this.#bytes = bytes;
   }
 
-  /** End of the next piece in bytes; -1 when it was not found within `maxBytes`: ask again to go on. */
+  /** Returns the end of the next piece in bytes. Returns −1 if it is not within `maxBytes`: call again to continue. */
   next(maxBytes: number): number {
     const bytes = this.#bytes;
     const classes = this.#chars.classes;
@@ -62,7 +62,7 @@ export class PieceSplitter {
   }
 }
 
-/** The text comes from an encoder, so it is valid UTF-8 and a lead byte is followed by its continuation bytes. */
+/** Decodes one code point. The text comes from an encoder, so it is valid UTF-8. */
 function decodeAt(bytes: Uint8Array, position: number, width: number): number {
   const lead = bytes[position] as number;
   const second = (bytes[position + 1] as number) & 0x3f;

@@ -7,8 +7,8 @@ const SPACE = 0x20;
 const PADDING = 0x3d;
 
 /**
- * The encoding's rank file as text: `! 0 <token> <token> …`, tokens in base64 in the order of their ids.
- * Importing it (2.3 and 1.1 MB of one string literal) holds the event loop 12–20 ms, once; that cannot be sliced.
+ * Imports the rank file of an encoding as text: `! 0 <token> <token> …`, with tokens in base64 in the order of their
+ * ids. The import of 2.3 or 1.1 MB in one string literal blocks the event loop once for 12–20 ms. It cannot be sliced.
  */
 export async function importRanks(encoding: Encoding): Promise<string> {
   const module =
@@ -16,12 +16,12 @@ export async function importRanks(encoding: Encoding): Promise<string> {
       ? await import('js-tiktoken/ranks/o200k_base')
       : await import('js-tiktoken/ranks/cl100k_base');
   const ranks = module.default.bpe_ranks;
-  // gpt2's older files have several lines with offsets of their own; these two do not.
+  // Older files, e.g. for gpt2, have several lines with offsets of their own. These two files do not.
   if (!ranks.startsWith(HEADER) || ranks.includes('\n')) throw new Error(`unknown rank file format for ${encoding}`);
   return ranks.slice(HEADER.length);
 }
 
-/** Reads the tokens in slices of about a millisecond (50 of them for o200k_base); yields between. */
+/** Reads the tokens in slices of about a millisecond (50 slices for o200k_base). */
 export function* readVocabulary(ranks: string): Generator<void, Vocabulary> {
   const vocabulary = new Vocabulary({ tokens: countTokens(ranks), bytes: Math.ceil(ranks.length * 0.75) });
   const token = new Uint8Array(256);
@@ -52,7 +52,7 @@ function countTokens(ranks: string): number {
   return tokens;
 }
 
-/** Six bits of a base64 digit (A–Z a–z 0–9 + /). */
+/** Decodes a base64 digit (A–Z a–z 0–9 + /) to six bits. */
 function sextet(char: number): number {
   if (char >= 0x61) return char - 0x47;
   if (char >= 0x41) return char - 0x41;

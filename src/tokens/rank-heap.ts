@@ -1,7 +1,7 @@
-/** Ranks are below 2^18 and positions below 2^31, so that both fit into the 53 bits of one number, rank first. */
+/** Ranks are below 2^18 and positions below 2^31. Both fit into the 53 bits of one number, with the rank first. */
 const POSITIONS = 2 ** 31;
 
-/** Binary heap of (rank, position): lowest rank first, leftmost among equals. */
+/** Binary heap of (rank, position). The lowest rank comes first, the leftmost among equals. */
 export class RankHeap {
   readonly #keys: Float64Array;
   #size = 0;
@@ -28,7 +28,7 @@ export class RankHeap {
     keys[hole] = key;
   }
 
-  /** Removes the first entry; read it by `rankOf` and `positionOf`. */
+  /** Removes the first entry. `rankOf` and `positionOf` decode it. */
   pop(): number {
     const keys = this.#keys;
     const first = keys[0] as number;

@@ -1,21 +1,23 @@
 import { NO_TOKEN, type Vocabulary } from './vocabulary.ts';
 
-/** Above this many bytes the heap of `long-merge.ts` is faster. */
+/** Bytes up to which a linear search for the next pair is faster than the heap. */
 export const SHORT_BYTES = 128;
 
-/** Merges pieces of at most SHORT_BYTES by looking for the lowest rank anew after each merge. Owns scratch; not reentrant. */
+/**
+ * Merges pieces of at most SHORT_BYTES by a search for the lowest rank after each merge. Uses shared scratch memory.
+ */
 export class ShortMerge {
   readonly #vocabulary: Vocabulary;
-  /** start of each part; the last entry is the piece's end */
+  /** Start of each part. The last entry is the end of the piece. */
   readonly starts = new Int32Array(SHORT_BYTES + 1);
-  /** rank of part i joined with part i + 1 */
+  /** Rank of part i joined with part i + 1. */
   readonly #ranks = new Int32Array(SHORT_BYTES + 1);
 
   constructor(vocabulary: Vocabulary) {
     this.#vocabulary = vocabulary;
   }
 
-  /** Merges `bytes[start…end)`; returns the number of parts, which lie between the first entries of `starts`. */
+  /** Merges `bytes[start…end)`. Returns the number of parts. They lie between the first entries of `starts`. */
   merge(bytes: Uint8Array, start: number, end: number): number {
     const vocabulary = this.#vocabulary;
     const starts = this.starts;

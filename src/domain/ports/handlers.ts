@@ -2,49 +2,56 @@ import type { ConversationRef } from '../ids.ts';
 import type { TraceParent } from '../trace-parent.ts';
 import type { SummarizationTask } from './queue.ts';
 
-/** Nothing was taken, or it was handed back: deliver the job again after `delayMs`, at no cost of an attempt. */
+/**
+ * Nothing was taken, or it was handed back. The queue delivers the job again after `delayMs`, without counting an
+ * attempt.
+ */
 export interface Postponed {
   readonly status: 'postponed';
   readonly delayMs: number;
 }
 
-/** What a queue delivers to a turn worker. Undefined: done. It throws an outage of Redis, and `BrokenDelivery` at what nobody foresaw. */
+/**
+ * Handles one delivery of a turn job. It throws outages of Redis, and a `BrokenDelivery` for unexpected errors.
+ */
 export type TurnHandler = (conversation: ConversationRef) => Promise<Postponed | undefined>;
 
-/** One delivery of a pass's job. */
+/** One delivery of a pass job. */
 export interface PassDelivery {
   readonly conversation: ConversationRef;
-  /** id of the queue job */
+  /** Id of the queue job. */
   readonly job: string;
-  /** its children have all ended: settle with what they brought */
+  /** True if all children of the job have ended. The handler then settles with their results. */
   readonly haveChildrenEnded: boolean;
-  /** the span of who asked for the pass */
+  /** Span of the requester of the pass. */
   readonly askedIn?: TraceParent | undefined;
 }
 
 export type PassDeliveryResult =
   | { readonly status: 'done' }
   | Postponed
-  /** run these as children of the job, then deliver it again */
+  /** The queue runs these tasks as children of the job, then delivers the job again. */
   | { readonly status: 'parked'; readonly children: readonly (SummarizationTask & { readonly child: string })[] };
 
 export type PassHandler = (delivery: PassDelivery) => Promise<PassDeliveryResult>;
 
 export interface SummarizationDelivery {
   readonly task: SummarizationTask;
-  /** when its pass asked for it, ms since epoch */
+  /** Time of the request by the pass, in ms since epoch. */
   readonly askedAt: number;
   readonly isLastAttempt: boolean;
 }
 
 export type SummarizationResult =
   | Postponed
-  /** how it ended, failures included: a child that *failed* could leave its parent waiting for ever */
+  /** How the job ended, also after a failure. A failed child job could make its parent wait for ever. */
   | { readonly status: 'ended'; readonly outcome: 'written' | 'known' | 'refused' | 'failed' | 'superseded' }
-  /** another job works on the same source: deliver it again in a second, at no cost of an attempt */
+  /**
+   * Another job works on the same source. The queue delivers this one again in a second, without counting an attempt.
+   */
   | { readonly status: 'in_flight' }
-  /** a provider said when to come back, ms since epoch: deliver it again then, at no cost of an attempt */
+  /** A provider asked to wait until `retryAt` (ms since epoch). The queue waits without counting an attempt. */
   | { readonly status: 'limited'; readonly retryAt: number };
 
-/** Throws what may succeed when asked again, except on the last attempt. */
+/** Handles one delivery of a summarization job. It throws errors that a retry may avoid, except on the last attempt. */
 export type SummarizationHandler = (delivery: SummarizationDelivery) => Promise<SummarizationResult>;

@@ -1,30 +1,39 @@
 import type { ConversationRef } from '../ids.ts';
 import type { TraceParent } from '../trace-parent.ts';
 
+/** Kind of work that a wake announces. */
 export type WakeKind = 'turn' | 'pass';
 
 export interface WakeOptions {
   readonly priority?: number;
-  /** of a pass: the span of who asks for it. Lost with the wake, for the sweeper's knows none */
+  /** Span of the requester of a pass. A wake that the sweeper adds has none. */
   readonly askedIn?: TraceParent | undefined;
 }
 
-/** Says "look at this conversation" and carries no truth: a lost wake costs latency, a doubled one nothing. */
+/**
+ * Queue of wakes. A wake says "look at this conversation" and carries no state. A lost wake costs latency, a repeated one
+ * nothing.
+ */
 export interface WakeQueue {
-  /** @param wake the id that the store recorded; adding it twice adds one */
+  /**
+   * Adds a wake. Adding the same wake twice adds one.
+   * @param wake id that the store recorded
+   */
   wake(kind: WakeKind, conversation: ConversationRef, wake: string, options?: WakeOptions): Promise<void>;
-  /** whether a wake is still waiting, prioritized or delayed (active and waiting-children do not count) */
+  /**
+   * Checks whether a wake is waiting, prioritized or delayed. Active jobs and jobs that wait for children do not count.
+   */
   isPending(kind: WakeKind, conversation: ConversationRef, wake: string): Promise<boolean>;
 }
 
-/** What one summarization job gets: small, no content. */
+/** Data of one summarization job: small, without contents. */
 export interface SummarizationTask {
   readonly conversation: ConversationRef;
   readonly passId: string;
-  /** seqs of the sequence, and what it weighs in the context: a summary must be smaller */
+  /** Seqs of the sequence, and its tokens in the context. A summary must be smaller. */
   readonly sequence: { readonly from: number; readonly to: number; readonly tokens: number };
-  /** key of the summary */
+  /** Key of the summary, by which jobs with the same source find one result. */
   readonly hash: string;
-  /** the span of the pass */
+  /** Span of the pass. */
   readonly askedIn?: TraceParent | undefined;
 }
