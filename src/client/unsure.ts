@@ -1,4 +1,4 @@
-import type { Shortfall, Told } from '../domain/durability.ts';
+import type { Acknowledged, Shortfall } from '../domain/durability.ts';
 import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
 import { isRefusal } from '../domain/redis-refusal.ts';
 
@@ -14,7 +14,7 @@ export interface CallName {
  * Lets pass what is held as was asked for. Called once the wakes are added: what is written goes on, sure or unsure.
  * @throws accepted_unsure
  */
-export function checkHeld({ shortfall }: Told<unknown>, { field, id, others }: CallName): void {
+export function checkHeld({ shortfall }: Acknowledged<unknown>, { field, id, others }: CallName): void {
   if (shortfall === undefined) return;
   throw new TurnfoldError(
     'accepted_unsure',

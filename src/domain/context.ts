@@ -1,12 +1,11 @@
 import { clipMessage } from './compaction/clip.ts';
 import { maskedItem } from './compaction/mask.ts';
-import type { ContextItem } from './context-item.ts';
 import { TurnfoldError } from './errors.ts';
 import { addWeights, type LogEntry, type Message, NO_WEIGHT, type Weight } from './message.ts';
 import { forEachInSlices, runToEnd, type Sliced } from './sliced.ts';
-import type { ClippedSegment, Segment, Summary, SummarySegment, Version } from './version.ts';
+import type { ClippedSegment, ContextItem, Segment, Summary, SummarySegment, Version } from './version.ts';
 
-export type { ContextItem } from './context-item.ts';
+export type { ContextItem } from './version.ts';
 
 /** Messages of a conversation's next request. The agent's system prompt and tools come on top. */
 export interface Context {

@@ -26,19 +26,19 @@ export type ApprovalRefusalCode = 'invalid_input' | 'proposal_stale' | 'conversa
  * Figures of a proposed or committed version. Sizes are in tokens. `archived` counts the messages taken out of the
  * context.
  */
-export interface ToldVersion extends Pick<Version, 'strategy' | 'archived' | 'tokensBefore' | 'tokensAfter'> {
+export interface VersionReport extends Pick<Version, 'strategy' | 'archived' | 'tokensBefore' | 'tokensAfter'> {
   /** Reasons for the pass. */
   readonly reasons: readonly string[];
 }
 
 /** A waiting call, as an event reports it. */
-export interface ToldCall extends WaitingCall {
+export interface ReportedCall extends WaitingCall {
   /** Mark that `arguments` is cut: an event holds 4,000 characters of all its calls. `result` returns the full text. */
   readonly isCut?: true;
 }
 
 /** Fields of an event, by its type. */
-export type EventNews =
+export type EventBody =
   | {
       readonly type: 'turn_settled';
       /** Id of the turn. */
@@ -59,9 +59,9 @@ export type EventNews =
       /** Time at which the turn continues at the latest, in ms since epoch. For calls: their earliest deadline. */
       readonly until: number;
       /** Calls that wait for an answer or approval. Empty for `compaction` and `retry`. */
-      readonly calls: readonly ToldCall[];
+      readonly calls: readonly ReportedCall[];
     }
-  | (ToldVersion & {
+  | (VersionReport & {
       readonly type: 'version_committed';
       /** Number of the version, which is the live one from then on. */
       readonly version: number;
@@ -79,7 +79,7 @@ export type EventNews =
       /** How the pass ended. */
       readonly outcome: PassEndKind;
     }
-  | (ToldVersion & {
+  | (VersionReport & {
       readonly type: 'version_proposed';
       /** Id of the pass. */
       readonly passId: string;
@@ -115,7 +115,7 @@ export type EventNews =
     };
 
 /** One durable event of a conversation. */
-export type ConversationEvent = EventNews & {
+export type ConversationEvent = EventBody & {
   /** Position of the event. Later events have larger ids. */
   readonly id: string;
   /** Time of the event in ms since epoch, by the store's clock. */

@@ -27,7 +27,7 @@ export const durabilitySchema = z
 export type Durability = Readonly<z.output<typeof durabilitySchema>>;
 
 /** Answer of a store to a service. `shortfall` is set if the write succeeded but may still be lost. */
-export type Told<Answer> = Answer & { readonly shortfall?: Shortfall };
+export type Acknowledged<Answer> = Answer & { readonly shortfall?: Shortfall };
 
 /** A write that was made, but did not reach its durability in time. */
 export interface Shortfall {

@@ -1,4 +1,4 @@
-import { brandErrors, hasBrand } from './error-brand.ts';
+import { brandErrors, hasBrand } from './thrown.ts';
 
 /**
  * All error codes of the project. No other error leaves its borders. The code tells programs what happened, the message

@@ -1,8 +1,7 @@
-import { brandErrors, hasBrand } from './error-brand.ts';
 import type { ModelWindow } from './limits.ts';
 import type { Message, ToolCall } from './message.ts';
 import type { WireFormat } from './raw-items.ts';
-import { readSafely } from './thrown.ts';
+import { brandErrors, hasBrand, readSafely } from './thrown.ts';
 
 /** Prices in US dollars for a million tokens. */
 export interface ModelPrices {
@@ -18,13 +17,14 @@ export interface ModelPrices {
 
 /** Encodings whose tokens are counted exactly. */
 export const ENCODINGS = ['o200k_base', 'cl100k_base'] as const;
+export type Encoding = (typeof ENCODINGS)[number];
 
 /** Properties of a model that are known before a call. */
 export interface ModelProfile extends ModelWindow {
   /** Name of the model. */
   readonly id: string;
   /** Encoding by which its tokens are counted. */
-  readonly encoding: (typeof ENCODINGS)[number];
+  readonly encoding: Encoding;
   /** Wire format of its requests. Absent: the model takes our messages as they are. */
   readonly format?: WireFormat;
   /** Options of the format's renderer in its adapter. A new version is checked in the form in which it will be sent. */

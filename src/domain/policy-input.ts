@@ -1,7 +1,6 @@
 import { writeBoundedJson } from './bounded-json.ts';
 import { TurnfoldError } from './errors.ts';
-import { findUnreadable } from './find-unreadable.ts';
-import { isMapping, joinPath, nameIssues } from './parse.ts';
+import { findUnreadable, isMapping, joinPath, nameIssues } from './parse.ts';
 import { type PolicyInput, policyInputSchema } from './policy.ts';
 import { describeThrown } from './thrown.ts';
 

@@ -205,3 +205,13 @@ export function completePolicy(input: PolicyInput): Policy {
 function withoutAbsent(input: PolicyInput): PolicyInput {
   return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
 }
+
+/** Idle TTL carried by a write. A conversation that stays idle this long is erased. */
+export interface IdleTtl {
+  /** Milliseconds by the policy. 0 means no limit. Absent if the writer has no policy: the last value stays. */
+  readonly conversationTtl?: number | undefined;
+}
+
+export function idleTtlOf(policy: Policy | undefined): IdleTtl {
+  return policy === undefined ? {} : { conversationTtl: policy.conversationTtl ?? 0 };
+}

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { requestTokens } from './compaction/request-size.ts';
+import { requestTokens } from './compaction/budget.ts';
 import { addWeights, NO_WEIGHT, type Weight } from './message.ts';
 import type { RequestOverhead } from './size.ts';
 import { type Summary, summarySchema, type Version, versionSchema } from './version.ts';

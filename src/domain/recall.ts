@@ -1,7 +1,6 @@
 import { isMaskable } from './compaction/mask.ts';
 import type { LogEntry, Message } from './message.ts';
 import { readParts } from './parts.ts';
-import { canonical, findTerm, fold, type RecallQuery } from './recall-terms.ts';
 import type { Segment } from './version.ts';
 
 /** Name of the tool by which an agent searches and reads its log. */
@@ -12,7 +11,7 @@ const PHRASE_WEIGHT = 10_000;
 
 /** Terms of a query that a text contains: one bit per term. Bit 0 is the whole query, the other bits are its words. */
 export interface RecallMatch {
-  readonly held: number;
+  readonly found: number;
   /** Terms that occur by themselves, not inside a longer word or number. */
   readonly alone: number;
 }
@@ -58,7 +57,7 @@ export class RecallSearch {
     const match = yield* matchText(this.#terms, recallText(message));
     if (match === undefined) return;
     const isArchived = this.#isArchived(entry);
-    const key = [match.held, match.alone, isArchived].join();
+    const key = [match.found, match.alone, isArchived].join();
     const bucket = this.#buckets.get(key);
     if (bucket === undefined) this.#buckets.set(key, { ...match, isArchived, seqs: [seq] });
     else bucket.seqs.push(seq);
@@ -78,7 +77,7 @@ export class RecallSearch {
     const weights = this.#weighTerms();
     const byWeight = new Map<number, number[]>();
     const { hasArchived } = this;
-    for (const { held, alone, isArchived, seqs } of this.#buckets.values()) {
+    for (const { found: held, alone, isArchived, seqs } of this.#buckets.values()) {
       if (isArchived !== hasArchived) continue;
       const sum = weights.reduce(
         (all, weight, term) => all + (weight * (bitOf(held, term) + bitOf(alone, term))) / 2,
@@ -110,7 +109,7 @@ export class RecallSearch {
   #weighTerms(): number[] {
     return this.#terms.map((_, term) => {
       if (term === 0) return PHRASE_WEIGHT;
-      const holding = [...this.#buckets.values()].filter(({ held }) => bitOf(held, term) === 1);
+      const holding = [...this.#buckets.values()].filter(({ found: held }) => bitOf(held, term) === 1);
       const count = holding.reduce((sum, { seqs }) => sum + seqs.length, 0);
       return Math.log2(1 + this.#scanned / Math.max(1, count));
     });
@@ -135,7 +134,7 @@ function* matchText(terms: readonly string[], text: string): Generator<void, Rec
     if (place !== undefined) held |= 1 << index;
     if (place?.isAlone === true) alone |= 1 << index;
   }
-  return held === 0 ? undefined : { held, alone };
+  return held === 0 ? undefined : { found: held, alone };
 }
 
 function bitOf(bits: number, index: number): 0 | 1 {
@@ -152,4 +151,64 @@ function cutAround(text: string, from: number, to: number, reach: number): strin
 
 function isInsidePair(text: string, at: number): boolean {
   return at > 0 && (text.codePointAt(at - 1) ?? 0) > 0xffff;
+}
+
+/** Words of a query that are used, the first ones. A match keeps a bit for each. */
+const MAX_WORDS = 24;
+
+/** Places of a term that are examined, the first ones. A megabyte of one letter has a place per character. */
+const MOST_PLACES = 1_000;
+
+const LETTER = /^[\p{L}\p{N}]/u;
+
+export interface RecallQuery {
+  /** The whole query, folded. */
+  readonly phrase: string;
+  /** At least one word. A path or an id contributes itself and its parts. */
+  readonly words: readonly string[];
+}
+
+export interface TermPlace {
+  readonly at: number;
+  readonly isAlone: boolean;
+}
+
+/** @param given not blank */
+export function readQuery(given: string): RecallQuery {
+  const phrase = fold(canonical(given.trim()));
+  const pieces = phrase.split(/\s+/u).map((piece) => /[\p{L}\p{N}](?:.*[\p{L}\p{N}])?/u.exec(piece)?.[0] ?? '');
+  // The segmenter also finds words of scripts without spaces.
+  const segments = [...new Intl.Segmenter('und', { granularity: 'word' }).segment(phrase)];
+  const inner = segments.flatMap(({ segment, isWordLike }) => (isWordLike === true ? [segment] : []));
+  const all = [...new Set([...pieces, ...inner])].filter((word) => word !== '');
+  const telling = all.filter((word) => !/^[a-z]{1,2}$/.test(word));
+  const words = [telling, all, [phrase]].find(({ length }) => length > 0) ?? [];
+  return { phrase, words: words.slice(0, MAX_WORDS) };
+}
+
+/** Finds the first place where the term is a word by itself, or else its first place. */
+function findTerm(text: string, term: string): TermPlace | undefined {
+  const first = text.indexOf(term);
+  for (let at = first, looked = 0; at !== -1 && looked < MOST_PLACES; at = text.indexOf(term, at + 1), looked += 1) {
+    if (!isWordAcross(text, at) && !isWordAcross(text, at + term.length)) return { at, isAlone: true };
+  }
+  return first === -1 ? undefined : { at: first, isAlone: false };
+}
+
+/** Checks whether a word or number continues across this place. */
+function isWordAcross(text: string, at: number): boolean {
+  return LETTER.test(text[at - 1] ?? '') && LETTER.test(text[at] ?? '');
+}
+
+/** Gives equal-looking texts one form, and replaces half characters. */
+function canonical(text: string): string {
+  return text.normalize('NFC').toWellFormed();
+}
+
+/**
+ * Folds to lower case without moving any place. Two letters are replaced first: one would grow, one depends on its
+ * neighbours.
+ */
+function fold(text: string): string {
+  return text.replaceAll('İ', 'i').toLowerCase().replaceAll('ς', 'σ');
 }

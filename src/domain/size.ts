@@ -1,4 +1,3 @@
-import { isWholeCount } from './calibration.ts';
 import { FRAMING_TOKENS, scaleTokens } from './limits.ts';
 import type { Weight } from './message.ts';
 
@@ -13,7 +12,7 @@ export interface SizeAnchor {
   /** Version that was sent. The anchor is void under another live version. */
   readonly version: number;
   /** Hash of model, system prompt and tools. The anchor is void for a request with another one. */
-  readonly setup?: string;
+  readonly fingerprint?: string;
   /** Mark of a count that was compared with ours before it was recorded. */
   readonly isWhole?: true;
 }
@@ -42,7 +41,7 @@ export interface RequestOverhead extends Weight {
   /** The provider's count ÷ ours, clamped. 1 while nothing is known. */
   readonly calibration: number;
   /** Hash of model, system prompt and tools, on which a provider's count depends. */
-  readonly setup?: string;
+  readonly fingerprint?: string;
 }
 
 export const NO_OVERHEAD: RequestOverhead = { tokens: 0, bytes: 0, calibration: 1 };
@@ -71,16 +70,40 @@ function countUpTo(total: Weight, { weight, baseTotal }: SizeRecord, overhead: R
  * holds.
  */
 function isValid(anchor: SizeAnchor, record: SizeRecord, overhead: RequestOverhead): boolean {
-  if (anchor.version !== record.version || !isOfSetup(anchor, overhead)) return false;
+  if (anchor.version !== record.version || !hasSameFingerprint(anchor, overhead)) return false;
   return anchor.isWhole === true || isWholeCount(anchor.tokens, countUpTo(anchor.total, record, overhead));
 }
 
 /** Compares the hashes. An absent hash matches every other. */
-function isOfSetup({ setup }: SizeAnchor, overhead: RequestOverhead): boolean {
-  return setup === undefined || overhead.setup === undefined || setup === overhead.setup;
+function hasSameFingerprint({ fingerprint }: SizeAnchor, overhead: RequestOverhead): boolean {
+  return fingerprint === undefined || overhead.fingerprint === undefined || fingerprint === overhead.fingerprint;
 }
 
 /** Upper bound of a count, never less than the provider's count. Guarantees rest on it. */
 export function upperBoundTokens(tokens: number, factor: number): number {
   return Math.ceil(scaleTokens(tokens, factor));
+}
+
+/** A provider's count beyond these factors of our count has counted something else, or only a part. */
+const LEAST = 0.5;
+const MOST = 2;
+/** Size below which the framing outweighs the contents of a request. */
+const MIN_COUNTED_TOKENS = 256;
+
+/**
+ * Checks that a provider counted the whole request. Some providers report 0, or leave out cached tokens. Such a count
+ * would switch compaction off.
+ */
+export function isWholeCount(providerTokens: number, countedTokens: number): boolean {
+  return providerTokens > 0 && providerTokens >= countedTokens * LEAST;
+}
+
+/**
+ * Computes a provider's count of a request ÷ our own count, without anchor and calibration. The ratio is clamped,
+ * because one odd answer must not move every limit.
+ * @returns undefined if the provider did not count the whole request, or if the request is too small
+ */
+export function calibrationRatio(providerTokens: number, countedTokens: number): number | undefined {
+  if (countedTokens < MIN_COUNTED_TOKENS || !isWholeCount(providerTokens, countedTokens)) return undefined;
+  return Math.min(MOST, providerTokens / countedTokens);
 }

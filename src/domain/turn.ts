@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ErrorCode } from './errors.ts';
-import type { TraceParent } from './trace-parent.ts';
+import type { TraceParent } from './ids.ts';
 
 export const TURN_STATES = ['scheduled', 'queued', 'running', 'waiting', 'completed', 'failed', 'canceled'] as const;
 export type TurnState = (typeof TURN_STATES)[number];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { NO_WEIGHT } from './message.ts';
+import { type Message, NO_WEIGHT, type Weight } from './message.ts';
 import { rawItemsSchema } from './raw-items.ts';
 
 const weightSchema = z.object({
@@ -167,3 +167,17 @@ export const summarySchema = z.object({
 });
 
 export type Summary = z.infer<typeof summarySchema>;
+
+/**
+ * One item of a context: a log message (`from` equals `to`) or a summary of the seqs `from…to`. Plans are made over
+ * items.
+ */
+export interface ContextItem extends Weight {
+  readonly from: number;
+  readonly to: number;
+  readonly message: Message;
+  /** Segment of the version, if the item differs from the log: a summary, a masked result, a clipped message. */
+  readonly segment?: ItemSegment;
+  /** Message of the log behind a clipped item, so that the item can be clipped further. */
+  readonly logged?: Message;
+}

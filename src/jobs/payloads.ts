@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { type ConversationRef, idSchema } from '../domain/ids.ts';
+import { type ConversationRef, idSchema, type TraceParent, traceParentSchema } from '../domain/ids.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { SummarizationTask } from '../domain/ports/queue.ts';
-import { type TraceParent, traceParentSchema } from '../domain/trace-parent.ts';
 
 /**
  * Bump when an old worker could misread what a new program enqueues: it leaves such jobs to others. A field more needs none:

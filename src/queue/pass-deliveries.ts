@@ -1,5 +1,5 @@
 import { type Job, type Queue, WaitingChildrenError } from 'bullmq';
-import type { PassDeliveryResult, PassHandler } from '../domain/ports/handlers.ts';
+import type { PassDeliveryResult, PassHandler } from '../domain/ports/queue.ts';
 import { DEFAULT_PRIORITY, QUEUES, SUMMARIZATION_ATTEMPTS, SUMMARIZATION_BACKOFF_MS } from '../jobs/names.ts';
 import { readAskedIn, readWake, summarizationPayload } from '../jobs/payloads.ts';
 import { type Delivery, type Drop, deliverAgain, type Report, readJob } from './delivery.ts';

@@ -1,5 +1,5 @@
 import type { Worker } from 'bullmq';
-import type { PassHandler, SummarizationHandler, TurnHandler } from '../domain/ports/handlers.ts';
+import type { PassHandler, SummarizationHandler, TurnHandler } from '../domain/ports/queue.ts';
 import type { RedisLocation } from '../domain/redis-tls.ts';
 import { QUEUES, type QueueName } from '../jobs/names.ts';
 import type { Delivery, Drop, Report } from './delivery.ts';

@@ -1,4 +1,4 @@
-import type { SummarizationDelivery, SummarizationHandler, SummarizationResult } from '../domain/ports/handlers.ts';
+import type { SummarizationDelivery, SummarizationHandler, SummarizationResult } from '../domain/ports/queue.ts';
 import { QUEUE_TIMES, SUMMARIZATION_ATTEMPTS } from '../jobs/names.ts';
 import { readSummarizationTask } from '../jobs/payloads.ts';
 import { type Delivery, type Drop, deliverAgain, type Report, readJob } from './delivery.ts';

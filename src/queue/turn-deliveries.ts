@@ -1,4 +1,4 @@
-import type { TurnHandler } from '../domain/ports/handlers.ts';
+import type { TurnHandler } from '../domain/ports/queue.ts';
 import { readWake } from '../jobs/payloads.ts';
 import { type Delivery, type Drop, deliverAgain, readJob } from './delivery.ts';
 

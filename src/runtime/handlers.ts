@@ -1,8 +1,7 @@
 import type { ContentListener } from '../domain/contents.ts';
 import type { EventListener } from '../domain/events.ts';
 import type { Policy } from '../domain/policy.ts';
-import type { PassHandler, SummarizationHandler, TurnHandler } from '../domain/ports/handlers.ts';
-import type { WakeQueue } from '../domain/ports/queue.ts';
+import type { PassHandler, SummarizationHandler, TurnHandler, WakeQueue } from '../domain/ports/queue.ts';
 import type { Summarizer } from '../domain/ports/summarizer.ts';
 import type { Tracing } from '../domain/ports/tracing.ts';
 import type { Store } from '../store/open-store.ts';

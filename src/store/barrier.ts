@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { Durability, Told } from '../domain/durability.ts';
+import type { Acknowledged, Durability } from '../domain/durability.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import { BarrierLane } from './barrier-lane.ts';
 import { callRedisOnce, connect, duplicateConnection } from './connection.ts';
@@ -13,7 +13,7 @@ const LANES = 4;
 /** What an answer may take besides the wait, as anywhere else where calls fail fast. */
 const ANSWER_MS = 900;
 
-export type GuardedScript<Input, Reply> = (input: Input) => Promise<Told<Reply>>;
+export type GuardedScript<Input, Reply> = (input: Input) => Promise<Acknowledged<Reply>>;
 
 interface Guard<Input, Reply> {
   /** a key of the script's slot, to be written before the wait */

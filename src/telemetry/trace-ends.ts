@@ -1,6 +1,6 @@
 import type { Attributes } from '@opentelemetry/api';
 import type { WorkerEvent } from '../domain/events.ts';
-import type { Traced } from '../domain/ports/tracing.ts';
+import type { SpanSubject } from '../domain/ports/tracing.ts';
 import { ERROR_TYPE, GEN_AI, SPAN_EVENTS, TURNFOLD } from './trace-names.ts';
 
 type EventOf<Type extends WorkerEvent['type']> = Extract<WorkerEvent, { type: Type }>;
@@ -8,7 +8,7 @@ type EventOf<Type extends WorkerEvent['type']> = Extract<WorkerEvent, { type: Ty
 /** What an event says of the span that it comes inside. */
 export interface SpanNews {
   /** of which kinds of span; of another the event says nothing */
-  readonly of: readonly Traced['kind'][];
+  readonly of: readonly SpanSubject['kind'][];
   readonly attributes: Attributes;
   /** `error.type`: the span has ended as an error; null: it has ended as none, whatever is thrown behind it */
   readonly error?: string | null | undefined;

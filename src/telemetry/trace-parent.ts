@@ -1,5 +1,5 @@
 import { isSpanContextValid, type SpanContext, trace } from '@opentelemetry/api';
-import { type TraceParent, traceParentSchema } from '../domain/trace-parent.ts';
+import { type TraceParent, traceParentSchema } from '../domain/ids.ts';
 
 /**
  * The span that is active here, to travel with what is asked for. Written here and not by the propagator that is registered:

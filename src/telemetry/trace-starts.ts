@@ -1,8 +1,8 @@
 import { type Attributes, SpanKind } from '@opentelemetry/api';
-import type { Traced } from '../domain/ports/tracing.ts';
+import type { SpanSubject } from '../domain/ports/tracing.ts';
 import { GEN_AI, OTHER_PROVIDER, PROVIDERS, SPAN_NAMES, TURNFOLD } from './trace-names.ts';
 
-type TracedOf<Kind extends Traced['kind']> = Extract<Traced, { kind: Kind }>;
+type TracedOf<Kind extends SpanSubject['kind']> = Extract<SpanSubject, { kind: Kind }>;
 
 export interface SpanStart {
   readonly name: string;
@@ -13,7 +13,7 @@ export interface SpanStart {
   readonly shared?: Attributes;
 }
 
-type Starts = { readonly [Kind in Traced['kind']]: (about: TracedOf<Kind>) => SpanStart };
+type Starts = { readonly [Kind in SpanSubject['kind']]: (about: TracedOf<Kind>) => SpanStart };
 
 /** How each kind of span begins. Names hold no ids: they are few. */
 const STARTS: Starts = {
@@ -58,9 +58,9 @@ const STARTS: Starts = {
   }),
 };
 
-export function describeStart(about: Traced): SpanStart {
+export function describeStart(about: SpanSubject): SpanStart {
   // The table pairs each entry with its own kind, which an index by the union cannot express.
-  const describe = STARTS[about.kind] as (about: Traced) => SpanStart;
+  const describe = STARTS[about.kind] as (about: SpanSubject) => SpanStart;
   return describe(about);
 }
 

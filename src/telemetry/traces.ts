@@ -12,7 +12,7 @@ import {
 import type { ContentListener } from '../domain/contents.ts';
 import { isTurnfoldError } from '../domain/errors.ts';
 import type { EventListener } from '../domain/events.ts';
-import type { Traced, Tracing } from '../domain/ports/tracing.ts';
+import type { SpanSubject, Tracing } from '../domain/ports/tracing.ts';
 import { describeThrown, isError } from '../domain/thrown.ts';
 import { createRedaction } from './secrets.ts';
 import { describeContentSpan } from './trace-contents.ts';
@@ -24,7 +24,7 @@ import { describeStart } from './trace-starts.ts';
 /** A span of ours while its work runs; found again by the events that come inside it. */
 interface OpenSpan {
   readonly span: Span;
-  readonly kind: Traced['kind'];
+  readonly kind: SpanSubject['kind'];
   readonly shared: Attributes;
   /** an event has said how it ended, better than what is thrown afterwards */
   hasEnded: boolean;
@@ -70,7 +70,7 @@ export function createTraces({ secrets = [] }: TracesOptions = {}): Traces {
   };
 }
 
-async function runInSpan<T>(tracer: Tracer, about: Traced, work: () => Promise<T>): Promise<T> {
+async function runInSpan<T>(tracer: Tracer, about: SpanSubject, work: () => Promise<T>): Promise<T> {
   const parent = chooseParent(about);
   const { name, kind, attributes, shared = readOpen(parent)?.shared ?? {} } = describeStart(about);
   const span = tracer.startSpan(
@@ -95,14 +95,14 @@ async function runInSpan<T>(tracer: Tracer, about: Traced, work: () => Promise<T
  * A call stands below what makes it. What a queue delivers stands below who asked for it, and else begins a trace: what is
  * active around it is the start of the worker, or nothing.
  */
-function chooseParent(about: Traced): Context {
+function chooseParent(about: SpanSubject): Context {
   if (about.kind === 'model_call' || about.kind === 'tool_call') return context.active();
   const asker = parseTraceParent(about.askedIn);
   return asker === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, asker);
 }
 
 /** A turn that was suspended goes on beside its former span, not below it: that one has ended, it may be a day ago. */
-function linksOf(about: Traced) {
+function linksOf(about: SpanSubject) {
   const former = about.kind === 'turn' ? parseTraceParent(about.suspendedIn) : undefined;
   return former === undefined ? [] : [{ context: former }];
 }

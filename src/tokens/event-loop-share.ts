@@ -10,8 +10,7 @@ interface Waiting {
 }
 
 /**
- * Limits the share of all sliced work of a process in one turn of the event loop. A limit per piece of work would fail:
- * a loop of 1,000 short counts never leaves the microtask queue, and ten long counts would resume in one turn.
+ * Limits the share of all sliced work of a process in one turn of the event loop. A limit per piece of work would fail. A loop of 1,000 short counts never leaves the microtask queue, and ten long counts would resume in one turn.
  *
  * Waiting pieces run in rotation, a millisecond each. Every other quantum goes to new work. So a short count does not
  * wait for long ones, and the long ones still continue.

@@ -1,12 +1,12 @@
+import type { Encoding } from '../domain/model.ts';
 import type { TokenCounter as Counting } from '../domain/ports/token-counter.ts';
 import { CharClassTable } from './char-class.ts';
 import { clipEnd, clipStart } from './clip.ts';
-import type { Encoding } from './encoding.ts';
 import { eventLoopShare } from './event-loop-share.ts';
-import { importRanks, readVocabulary } from './rank-file.ts';
-import { ShortMerge } from './short-merge.ts';
+import { ShortMerge } from './merge.ts';
 import { compileSplitRules } from './split-rules.ts';
 import { type EncodingTables, tokenize } from './tokenization.ts';
+import { importRanks, readVocabulary } from './vocabulary.ts';
 
 export type { Encoding };
 

@@ -1,7 +1,6 @@
 import type { CharClassTable } from './char-class.ts';
-import { mergeLong } from './long-merge.ts';
-import { PieceSplitter } from './piece-splitter.ts';
-import { SHORT_BYTES, type ShortMerge } from './short-merge.ts';
+import { mergeLong, SHORT_BYTES, type ShortMerge } from './merge.ts';
+import { PieceSplitter } from './split-rules.ts';
 import { NO_TOKEN, type Vocabulary } from './vocabulary.ts';
 
 /** Bytes between two yields: about half a millisecond at worst. */

@@ -1,6 +1,5 @@
 import { type Context, contextOfLog } from '../../src/domain/context.ts';
-import { buildLog } from '../../src/domain/log.ts';
-import type { LogEntry, Message, Role, WeighedMessage } from '../../src/domain/message.ts';
+import { buildLog, type LogEntry, type Message, type Role, type WeighedMessage } from '../../src/domain/message.ts';
 import { type SeqRange, START_VERSION } from '../../src/domain/version.ts';
 
 /*

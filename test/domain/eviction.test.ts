@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { cutContext } from '../../src/domain/compaction/eviction.ts';
-import { findLastSaid, layOut } from '../../src/domain/compaction/layout.ts';
+import { findLastModelSeq, layOut } from '../../src/domain/compaction/layout.ts';
 import { completePolicy, type EvictionStrategy, type PolicyInput } from '../../src/domain/policy.ts';
 import { contextOf, maskLine } from './alphabet.ts';
 
@@ -16,7 +16,7 @@ function cutLine(line: string, { excess = 0, excessBytes = 0, relax = false, str
   const first = items.find((item) => item.message.role === 'user')?.from;
   const layout = layOut(items, completePolicy({ retentionWindow: 0, ...policy }), {
     firstUserSeq: first,
-    lastSaidSeq: findLastSaid(items),
+    lastModelSeq: findLastModelSeq(items),
   });
   const cut = cutContext(layout, {
     ...(strategy === undefined ? {} : { strategy }),

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { weighItems } from '../../src/domain/context.ts';
-import { buildLog } from '../../src/domain/log.ts';
-import type { LogEntry, Message, WeighedMessage } from '../../src/domain/message.ts';
+import { buildLog, type LogEntry, type Message, type WeighedMessage } from '../../src/domain/message.ts';
 import { START_VERSION } from '../../src/domain/version.ts';
 import { contextOfStory, type Story, takePass } from './passes.ts';
 

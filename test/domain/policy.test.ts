@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { idleTtlOf } from '../../src/domain/idle-ttl.ts';
-import { completePolicy, type EvictionStrategy, mergePolicies, POLICY_DEFAULTS } from '../../src/domain/policy.ts';
+import {
+  completePolicy,
+  type EvictionStrategy,
+  idleTtlOf,
+  mergePolicies,
+  POLICY_DEFAULTS,
+} from '../../src/domain/policy.ts';
 import { readPolicy } from '../../src/domain/policy-input.ts';
 import { hostileProxy, withGetter } from '../fakes/hostile-values.ts';
 import { errorOf } from './error-of.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { requestTokens } from '../../src/domain/compaction/request-size.ts';
+import { requestTokens } from '../../src/domain/compaction/budget.ts';
 import { editProposal, type Proposal, rangeName } from '../../src/domain/proposal.ts';
 import { type Segment, START_VERSION, type Summary } from '../../src/domain/version.ts';
 

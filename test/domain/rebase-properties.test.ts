@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { canRebase } from '../../src/domain/compaction/rebase.ts';
+import { canRebase } from '../../src/domain/compaction/plan.ts';
 import { segmentItems } from '../../src/domain/compaction/segments.ts';
 import { settlePass } from '../../src/domain/compaction/settle.ts';
 import { buildContext, weighItems } from '../../src/domain/context.ts';

@@ -1,10 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { MASK_TOKENS } from '../../src/domain/compaction/mask.ts';
-import { buildLog } from '../../src/domain/log.ts';
-import { type LogEntry, type Message, NO_WEIGHT } from '../../src/domain/message.ts';
-import { RecallSearch, recallText } from '../../src/domain/recall.ts';
-import { readQuery } from '../../src/domain/recall-terms.ts';
+import { buildLog, type LogEntry, type Message, NO_WEIGHT } from '../../src/domain/message.ts';
+import { RecallSearch, readQuery, recallText } from '../../src/domain/recall.ts';
 import type { Segment } from '../../src/domain/version.ts';
 
 const user = (content: string): Message => ({ role: 'user', content });

@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import type { PassPlan } from '../../src/domain/compaction/plan.ts';
 import { REASONS } from '../../src/domain/compaction/thresholds.ts';
-import { buildLog } from '../../src/domain/log.ts';
-import type { Message, WeighedMessage } from '../../src/domain/message.ts';
+import { buildLog, type Message, type WeighedMessage } from '../../src/domain/message.ts';
 import type { EvictionStrategy, PolicyInput } from '../../src/domain/policy.ts';
 import { START_VERSION } from '../../src/domain/version.ts';
 import { type PassSetting, type Story, type TakenPass, takePass } from './passes.ts';

@@ -22,16 +22,16 @@ describe('size of a context', () => {
   });
 
   test('one of another setup is void: the provider counted another system prompt, other tools or by another tokenizer', () => {
-    const anchor = { seq: 40, tokens: 400, total: weigh(920), version: 1, setup: 'before' };
-    const after = { ...overhead, setup: 'after' };
+    const anchor = { seq: 40, tokens: 400, total: weigh(920), version: 1, fingerprint: 'before' };
+    const after = { ...overhead, fingerprint: 'after' };
     expect(contextSize({ ...counted, anchor }, after)).toStrictEqual(contextSize(counted, after));
-    expect(contextSize({ ...counted, anchor }, { ...overhead, setup: 'before' }).tokens).toBe(430);
+    expect(contextSize({ ...counted, anchor }, { ...overhead, fingerprint: 'before' }).tokens).toBe(430);
   });
 
   test('one that names no setup holds for each, and so does one for who has none', () => {
     const anchor = { seq: 40, tokens: 400, total: weigh(920), version: 1 };
-    expect(contextSize({ ...counted, anchor }, { ...overhead, setup: 'after' }).tokens).toBe(430);
-    expect(contextSize({ ...counted, anchor: { ...anchor, setup: 'before' } }, overhead).tokens).toBe(430);
+    expect(contextSize({ ...counted, anchor }, { ...overhead, fingerprint: 'after' }).tokens).toBe(430);
+    expect(contextSize({ ...counted, anchor: { ...anchor, fingerprint: 'before' } }, overhead).tokens).toBe(430);
   });
 
   test('calibration scales what we counted ourselves, never the provider’s figure', () => {

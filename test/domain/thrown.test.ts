@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { hasBrand } from '../../src/domain/error-brand.ts';
-import { describeThrown } from '../../src/domain/thrown.ts';
+import { describeThrown, hasBrand } from '../../src/domain/thrown.ts';
 import { HOSTILE_THROWN, hostileProxy } from '../fakes/hostile-values.ts';
 
 test.each(HOSTILE_THROWN)('describes %s in bounded text, without throwing', (_, make) => {

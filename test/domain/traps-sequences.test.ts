@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Reason } from '../../src/domain/compaction/thresholds.ts';
 import { contextOfLog } from '../../src/domain/context.ts';
-import { buildLog } from '../../src/domain/log.ts';
+import { buildLog } from '../../src/domain/message.ts';
 import { renderSummary } from '../../src/domain/summary.ts';
 import { START_VERSION } from '../../src/domain/version.ts';
 import { contextOf, logOf, messagesOf } from './alphabet.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { requestTokens } from '../../src/domain/compaction/request-size.ts';
+import { requestTokens } from '../../src/domain/compaction/budget.ts';
 import { nameSegment } from '../../src/domain/compaction/segments.ts';
 import { hasTokenReason } from '../../src/domain/compaction/thresholds.ts';
 import { type ContextItem, weighItems } from '../../src/domain/context.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { PassPlan } from '../../src/domain/compaction/plan.ts';
-import { canRebase } from '../../src/domain/compaction/rebase.ts';
+import { canRebase, type PassPlan } from '../../src/domain/compaction/plan.ts';
 import { describeRange, segmentItems } from '../../src/domain/compaction/segments.ts';
 import { buildContext, rangesToRead, weighItems } from '../../src/domain/context.ts';
 import { diffVersions } from '../../src/domain/diff.ts';

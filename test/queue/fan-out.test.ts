@@ -6,7 +6,7 @@ import type {
   PassHandler,
   SummarizationDelivery,
   SummarizationHandler,
-} from '../../src/domain/ports/handlers.ts';
+} from '../../src/domain/ports/queue.ts';
 import { QUEUE_TIMES, queuePrefix, SUMMARIZATION_ATTEMPTS } from '../../src/jobs/names.ts';
 import { childOf, conversation, countAll, type Fixture, useFixture, writesSummary } from './fixture.ts';
 

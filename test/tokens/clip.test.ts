@@ -1,10 +1,10 @@
 import { beforeAll, expect, test } from 'vitest';
 import { CharClassTable } from '../../src/tokens/char-class.ts';
 import { clipEnd, clipStart } from '../../src/tokens/clip.ts';
-import { importRanks, readVocabulary } from '../../src/tokens/rank-file.ts';
-import { ShortMerge } from '../../src/tokens/short-merge.ts';
+import { ShortMerge } from '../../src/tokens/merge.ts';
 import { compileSplitRules } from '../../src/tokens/split-rules.ts';
 import type { EncodingTables } from '../../src/tokens/tokenization.ts';
+import { importRanks, readVocabulary } from '../../src/tokens/vocabulary.ts';
 
 let tables: EncodingTables;
 

@@ -1,6 +1,6 @@
-import type { ContextItem } from '../context-item.ts';
 import type { Message, Weight } from '../message.ts';
 import type { Sliced } from '../sliced.ts';
+import type { ContextItem } from '../version.ts';
 
 /** Weighs a message of at most some thousand tokens, exactly. */
 export type Weigh = (message: Message) => Weight;

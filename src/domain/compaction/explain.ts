@@ -4,10 +4,10 @@ import type { LogEntry } from '../message.ts';
 import type { Policy } from '../policy.ts';
 import { NO_OVERHEAD } from '../size.ts';
 import { START_VERSION } from '../version.ts';
+import { requestTokens } from './budget.ts';
 import type { Weigh } from './clip.ts';
-import { findLastSaid, layOut } from './layout.ts';
+import { findLastModelSeq, layOut } from './layout.ts';
 import { type PassPlan, planPass } from './plan.ts';
-import { requestTokens } from './request-size.ts';
 import { evaluateThresholds } from './thresholds.ts';
 
 /** A plan over a whole log, with the figures behind it. */
@@ -38,7 +38,7 @@ export function explainPlan(entries: readonly LogEntry[], policy: Policy, weigh:
   });
   const seen = firstUserSeq === undefined ? {} : { firstUserSeq };
   const plan = planPass({ context, policy, limits, overhead: NO_OVERHEAD, reasons, weigh, ...seen });
-  const layout = layOut(items, policy, { firstUserSeq, lastSaidSeq: findLastSaid(items) });
+  const layout = layOut(items, policy, { firstUserSeq, lastModelSeq: findLastModelSeq(items) });
   const protectedPositions = items.flatMap((_, position) =>
     layout.protections[layout.groupOf[position] as number] === undefined ? [] : [position],
   );

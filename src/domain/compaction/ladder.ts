@@ -2,12 +2,11 @@ import { type ContextItem, weighItems } from '../context.ts';
 import type { Weight } from '../message.ts';
 import type { EvictionStrategy } from '../policy.ts';
 import { mapInSlices, type Sliced } from '../sliced.ts';
+import { excessWeight, type PlanRequest } from './budget.ts';
 import { clipItem } from './clip.ts';
 import { cutContext } from './eviction.ts';
-import { findLastSaid, type Layout, layOutInSlices } from './layout.ts';
+import { findLastModelSeq, type Layout, layOutInSlices } from './layout.ts';
 import { isMaskable, maskedItem } from './mask.ts';
-import type { PlanRequest } from './plan-request.ts';
-import { excessWeight } from './request-size.ts';
 import { type AcceptedSummary, placeSummaries } from './summaries.ts';
 import { hasHardReason } from './thresholds.ts';
 
@@ -39,7 +38,7 @@ const NARROW_CLIP = { tokens: 100, chars: 80 };
 export class Ladder {
   readonly #request: Omit<PlanRequest, 'context'>;
   readonly #steps: StepTaken[] = [];
-  readonly #lastSaidSeq: number;
+  readonly #lastModelSeq: number;
   #items: readonly ContextItem[];
   #layout: Layout | undefined;
   #isFloorRelaxed = false;
@@ -47,7 +46,7 @@ export class Ladder {
   constructor({ context, ...request }: PlanRequest) {
     this.#request = request;
     this.#items = context.items;
-    this.#lastSaidSeq = findLastSaid(context.items);
+    this.#lastModelSeq = findLastModelSeq(context.items);
   }
 
   get items(): readonly ContextItem[] {
@@ -57,7 +56,7 @@ export class Ladder {
   /** Lays out the current items. */
   *layOut(): Sliced<Layout> {
     const { policy, firstUserSeq } = this.#request;
-    const landmarks = { firstUserSeq, lastSaidSeq: this.#lastSaidSeq };
+    const landmarks = { firstUserSeq, lastModelSeq: this.#lastModelSeq };
     this.#layout ??= yield* layOutInSlices(this.#items, policy, landmarks);
     return this.#layout;
   }

@@ -32,14 +32,14 @@ export interface Landmarks {
   /** The log's first user message, if there is one. */
   readonly firstUserSeq?: number | undefined;
   /** The last message of the model. The model has read nothing after it. */
-  readonly lastSaidSeq: number;
+  readonly lastModelSeq: number;
 }
 
 /**
  * Finds the last seq that the model wrote. A summary covers messages of the model.
  * @param items all items of a context
  */
-export function findLastSaid(items: readonly ContextItem[]): number {
+export function findLastModelSeq(items: readonly ContextItem[]): number {
   return items.findLast(({ message: { role } }) => role === 'assistant' || role === 'summary')?.to ?? 0;
 }
 
@@ -70,7 +70,7 @@ function* protectGroups(
   items: readonly ContextItem[],
   groups: readonly Group[],
   policy: Policy,
-  { firstUserSeq, lastSaidSeq }: Landmarks,
+  { firstUserSeq, lastModelSeq }: Landmarks,
 ): Sliced<(Protection | undefined)[]> {
   const lastUser = items.findLastIndex((item) => item.message.role === 'user');
   // A round that reaches into the window is kept whole.
@@ -82,7 +82,7 @@ function* protectGroups(
     if (group.positions.some((position) => items[position]?.message.pinned === true)) return 'pin';
     if (group.isOpen) return 'open_round';
     if (first === lastUser) return 'last_user';
-    if (group.kind === 'round' && (items[last] as ContextItem).from > lastSaidSeq) return 'unread';
+    if (group.kind === 'round' && (items[last] as ContextItem).from > lastModelSeq) return 'unread';
     if (last >= windowStart) return 'retention';
     if (policy.keepFirstUser && holdsFirstUser(items[first], firstUserSeq)) return 'first_user';
     return undefined;

@@ -1,5 +1,5 @@
-import type { ContextItem } from '../context-item.ts';
 import type { Message, WeighedMessage, Weight } from '../message.ts';
+import type { ContextItem } from '../version.ts';
 
 /**
  * Fixed weight of a masked result, for any size and seq. A version can then mark a whole stretch as masked, and its

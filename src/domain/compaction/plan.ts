@@ -1,17 +1,16 @@
 import { z } from 'zod';
 import { type ContextItem, weighItems } from '../context.ts';
 import { runToEnd, type Sliced } from '../sliced.ts';
-import type { SeqRange } from '../version.ts';
+import type { SeqRange, Version } from '../version.ts';
+import { type Budget, budgetInfeasibleSchema, explainInfeasible, type PlanRequest, requestTokens } from './budget.ts';
 import { excessSummaryTokens, findFold } from './fold.ts';
-import { budgetInfeasibleSchema, explainInfeasible } from './infeasible.ts';
 import { Ladder } from './ladder.ts';
 import { isFloor, type Layout } from './layout.ts';
-import type { PlanRequest } from './plan-request.ts';
-import { type Budget, requestTokens } from './request-size.ts';
+import { describeRange } from './segments.ts';
 import { findSequences } from './sequences.ts';
 import { hasTokenReason, REASONS } from './thresholds.ts';
 
-export type { PlanRequest } from './plan-request.ts';
+export type { PlanRequest } from './budget.ts';
 
 /** Codes that explain why a plan or a version differs from the figures of its policy. */
 export type Explanation =
@@ -140,4 +139,21 @@ function removedRanges(before: readonly ContextItem[], after: readonly ContextIt
     isOpen = isGone;
   }
   return ranges;
+}
+
+/**
+ * Decides whether a plan still fits after another version became the live one. It fits if the live version shows every
+ * planned range as the planned version did. Otherwise the pass plans again. No plan fits after a rollback: the
+ * summaries of the plan together may be what the provider refused.
+ */
+export function canRebase(plan: PassPlan, planned: Version, live: Version): boolean {
+  if (planned.number === live.number) return true;
+  if (live.cause === 'rollback' || live.base > plan.head) return false;
+  return [...plan.sequences, ...plan.evict].every((range) => isUnchanged(range, planned, live));
+}
+
+function isUnchanged(range: SeqRange, planned: Version, live: Version): boolean {
+  const before = describeRange(planned, range);
+  const now = describeRange(live, range);
+  return before.length === now.length && before.every((part, index) => part === now[index]);
 }

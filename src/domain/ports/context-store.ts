@@ -1,6 +1,6 @@
 import type { ContextSource } from '../context.ts';
 import type { ConversationState } from '../conversation.ts';
-import type { Told } from '../durability.ts';
+import type { Acknowledged } from '../durability.ts';
 import type { OpenCall } from '../history.ts';
 import type { ConversationRef } from '../ids.ts';
 import type { LogEntry, WeighedMessage } from '../message.ts';
@@ -56,11 +56,11 @@ export type AppendResult =
 
 /** Contexts and versions, for services. */
 export interface ContextStore extends ContextReader {
-  append(request: AppendRequest): Promise<Told<AppendResult>>;
+  append(request: AppendRequest): Promise<Acknowledged<AppendResult>>;
   /** Lists the kept versions, oldest first. */
   listVersions(conversation: ConversationRef): Promise<Version[]>;
   /** @returns undefined if the version is not kept */
   readVersion(conversation: ConversationRef, number: number): Promise<Version | undefined>;
   /** Removes every key of the conversation. Later writes of its workers are answered `gone`. */
-  erase(conversation: ConversationRef): Promise<Told<{ readonly removedKeys: number }>>;
+  erase(conversation: ConversationRef): Promise<Acknowledged<{ readonly removedKeys: number }>>;
 }

@@ -28,7 +28,7 @@ export interface EventPage {
   /** Value of `after` for the next query. */
   readonly position: string;
   /** True if the conversation or an event of it exists. */
-  readonly isThere: boolean;
+  readonly exists: boolean;
 }
 
 /** Events, for services. */

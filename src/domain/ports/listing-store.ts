@@ -11,14 +11,14 @@ export const SETTLED_STATES = ['completed', 'failed', 'canceled'] as const;
  * mailbox. With an empty mailbox the state is `failed` if the last settled turn failed, else `idle`. Scheduled turns
  * count once they are due.
  */
-export type ConversationStanding = (typeof CONVERSATION_STATES)[number];
+export type ListedState = (typeof CONVERSATION_STATES)[number];
 
 /** A conversation in a list, without its messages. Other calls accept it as the address of the conversation. */
 export interface ListedConversation extends NamedConversation {
   /** Name of the conversation's agent. */
   readonly agent: string;
   /** State of the turn at the head of the mailbox, or of the last settled turn. */
-  readonly state: ConversationStanding;
+  readonly state: ListedState;
   /** Seq of the last log entry, which is the number of messages in the log. */
   readonly head: number;
   /** User messages in the log. */
@@ -75,7 +75,7 @@ interface ListQuery<Position> {
 
 export interface ConversationQuery extends ListQuery<ConversationRef> {
   readonly agent?: string;
-  readonly state?: ConversationStanding;
+  readonly state?: ListedState;
 }
 
 export interface WaitingQuery extends ListQuery<WaitingPosition> {

@@ -1,10 +1,10 @@
 import type { PassPlan } from '../compaction/plan.ts';
 import type { Reason } from '../compaction/thresholds.ts';
 import type { Backoff, ConversationState } from '../conversation.ts';
-import type { Told } from '../durability.ts';
-import type { IdleTtl } from '../idle-ttl.ts';
+import type { Acknowledged } from '../durability.ts';
 import type { ConversationRef } from '../ids.ts';
 import type { PassOutcome } from '../pass.ts';
+import type { IdleTtl } from '../policy.ts';
 import type { ApprovalRefusal, Proposal, Verdict } from '../proposal.ts';
 import type { Version } from '../version.ts';
 import type { Forking, KeptTexts } from './version-store.ts';
@@ -130,7 +130,7 @@ export type VersionCommitResult = PassEndResult | { readonly status: 'version_ch
 
 /** Requests of passes, for turn workers and clients. */
 export interface PassIntake {
-  requestPass(request: PassRequest): Promise<Told<PassRequestResult>>;
+  requestPass(request: PassRequest): Promise<Acknowledged<PassRequestResult>>;
 }
 
 /** Passes, for compaction workers. Every write names its pass (I4). */

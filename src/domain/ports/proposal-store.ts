@@ -1,5 +1,5 @@
 import type { Reason } from '../compaction/thresholds.ts';
-import type { Told } from '../durability.ts';
+import type { Acknowledged } from '../durability.ts';
 import type { ConversationRef } from '../ids.ts';
 import type { ApprovalRefusal, Proposal, Verdict } from '../proposal.ts';
 import type { Forking } from './version-store.ts';
@@ -51,7 +51,7 @@ export interface ProposalStore {
   /** @returns undefined if no proposal waits */
   readProposal(conversation: ConversationRef): Promise<WaitingProposal | undefined>;
   /** Stores the verdict with the pass. A compaction worker carries it out. */
-  decideProposal(decision: Decision): Promise<Told<DecisionResult>>;
+  decideProposal(decision: Decision): Promise<Acknowledged<DecisionResult>>;
   /** @returns undefined if there is no such decision, or if it is more than a day old */
   readDecision(conversation: ConversationRef, operation: string): Promise<DecisionAnswer | undefined>;
 }

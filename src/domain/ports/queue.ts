@@ -1,5 +1,4 @@
-import type { ConversationRef } from '../ids.ts';
-import type { TraceParent } from '../trace-parent.ts';
+import type { ConversationRef, TraceParent } from '../ids.ts';
 
 /** Kind of work that a wake announces. */
 export type WakeKind = 'turn' | 'pass';
@@ -37,3 +36,57 @@ export interface SummarizationTask {
   /** Span of the pass. */
   readonly askedIn?: TraceParent | undefined;
 }
+
+/**
+ * Nothing was taken, or it was handed back. The queue delivers the job again after `delayMs`, without counting an
+ * attempt.
+ */
+export interface Postponed {
+  readonly status: 'postponed';
+  readonly delayMs: number;
+}
+
+/**
+ * Handles one delivery of a turn job. It throws outages of Redis, and a `BrokenDelivery` for unexpected errors.
+ */
+export type TurnHandler = (conversation: ConversationRef) => Promise<Postponed | undefined>;
+
+/** One delivery of a pass job. */
+export interface PassDelivery {
+  readonly conversation: ConversationRef;
+  /** Id of the queue job. */
+  readonly job: string;
+  /** True if all children of the job have ended. The handler then settles with their results. */
+  readonly haveChildrenEnded: boolean;
+  /** Span of the requester of the pass. */
+  readonly askedIn?: TraceParent | undefined;
+}
+
+export type PassDeliveryResult =
+  | { readonly status: 'done' }
+  | Postponed
+  /** The queue runs these tasks as children of the job, then delivers the job again. */
+  | { readonly status: 'parked'; readonly children: readonly (SummarizationTask & { readonly child: string })[] };
+
+export type PassHandler = (delivery: PassDelivery) => Promise<PassDeliveryResult>;
+
+export interface SummarizationDelivery {
+  readonly task: SummarizationTask;
+  /** Time of the request by the pass, in ms since epoch. */
+  readonly askedAt: number;
+  readonly isLastAttempt: boolean;
+}
+
+export type SummarizationResult =
+  | Postponed
+  /** How the job ended, also after a failure. A failed child job could make its parent wait for ever. */
+  | { readonly status: 'ended'; readonly outcome: 'written' | 'known' | 'refused' | 'failed' | 'superseded' }
+  /**
+   * Another job works on the same source. The queue delivers this one again in a second, without counting an attempt.
+   */
+  | { readonly status: 'in_flight' }
+  /** A provider asked to wait until `retryAt` (ms since epoch). The queue waits without counting an attempt. */
+  | { readonly status: 'limited'; readonly retryAt: number };
+
+/** Handles one delivery of a summarization job. It throws errors that a retry may avoid, except on the last attempt. */
+export type SummarizationHandler = (delivery: SummarizationDelivery) => Promise<SummarizationResult>;

@@ -15,7 +15,7 @@ export const QUARANTINE_SETS = ['ready', 'idle', 'passes', 'failed', 'key'] as c
 export type QuarantineSet = (typeof QUARANTINE_SETS)[number];
 
 /** An unreadable record that was set aside, so that the sweep of its shard continues (I12). */
-export interface SetAside {
+export interface QuarantinedRecord {
   /** Shard of the record. */
   readonly shard: number;
   /** Set that contained the record. */
@@ -27,7 +27,7 @@ export interface SetAside {
 }
 
 /** An unreadable record of a conversation, to be set aside. */
-export interface AsideRequest {
+export interface QuarantineRequest {
   /** Full name of the key. */
   readonly key: string;
   /** Fault of the record, without contents. */
@@ -38,7 +38,7 @@ export interface AsideRequest {
 
 /** Result of one sweep over many shards. */
 export interface Sweep {
-  readonly setAside: readonly SetAside[];
+  readonly quarantined: readonly QuarantinedRecord[];
   /** Due entries of the shards that answered, also of late answers to an earlier sweep. */
   readonly due: readonly DueEntry[];
   /** Error of one shard that could not be swept. */
@@ -96,16 +96,16 @@ export interface SweepStore {
    * @param why reason without contents
    * @returns undefined if the entry is gone
    */
-  quarantine(entry: DueEntry, why: string): Promise<SetAside | undefined>;
+  quarantine(entry: DueEntry, why: string): Promise<QuarantinedRecord | undefined>;
   /**
    * Sets aside a record that workers can create again: a summary, or the open pass, which ends as failed. `needsWake`:
    * the caller adds the wake.
    * @returns undefined if the key does not exist or holds another kind of record
    */
-  setRecordAside(
+  quarantineRecord(
     conversation: ConversationRef,
-    request: AsideRequest,
-  ): Promise<{ readonly setAside: SetAside; readonly needsWake: boolean } | undefined>;
+    request: QuarantineRequest,
+  ): Promise<{ readonly setAside: QuarantinedRecord; readonly needsWake: boolean } | undefined>;
   inspectTurn(conversation: ConversationRef): Promise<SweepDecision>;
   inspectPass(conversation: ConversationRef): Promise<SweepDecision>;
   /** Records the wake that the sweeper is about to add. False if a worker took a lease meanwhile. */

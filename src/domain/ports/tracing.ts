@@ -1,10 +1,9 @@
 import type { Reason } from '../compaction/thresholds.ts';
-import type { ConversationRef } from '../ids.ts';
+import type { ConversationRef, TraceParent } from '../ids.ts';
 import type { ModelProfile } from '../model.ts';
-import type { TraceParent } from '../trace-parent.ts';
 
 /** Work that a span covers. Events inside the span report how the work ends. */
-export type Traced =
+export type SpanSubject =
   /** One claim of a turn, up to the write that settles or suspends it. */
   | {
       readonly kind: 'turn';
@@ -52,7 +51,7 @@ export interface Tracing {
   /**
    * Runs the work in a span. Nested spans become its children. An error ends the span as failed and is thrown again.
    */
-  inSpan<T>(about: Traced, work: () => Promise<T>): Promise<T>;
+  inSpan<T>(about: SpanSubject, work: () => Promise<T>): Promise<T>;
   /** Returns the current span, or undefined outside of any span. */
   current(): TraceParent | undefined;
 }

@@ -1,11 +1,10 @@
 import type { ConversationState, StepState } from '../conversation.ts';
-import type { Told } from '../durability.ts';
+import type { Acknowledged } from '../durability.ts';
 import type { OpenCall } from '../history.ts';
-import type { IdleTtl } from '../idle-ttl.ts';
-import type { ConversationRef, NamedConversation } from '../ids.ts';
+import type { ConversationRef, NamedConversation, TraceParent } from '../ids.ts';
 import type { Message, WeighedMessage } from '../message.ts';
+import type { IdleTtl } from '../policy.ts';
 import type { SizeAnchor } from '../size.ts';
-import type { TraceParent } from '../trace-parent.ts';
 import type { AnswerEnd, StepRecord, TurnFailure, TurnState, TurnView, Waiting, WaitRequest } from '../turn.ts';
 import type { Version } from '../version.ts';
 import type { ResumeRequest, ResumeResult } from './brought-answers.ts';
@@ -176,7 +175,7 @@ export interface StepOutcome {
   /**
    * Provider's count of the whole request, if it counted it, and the version that was sent. Another may be live by now.
    */
-  readonly anchor?: Pick<SizeAnchor, 'tokens' | 'version' | 'setup'>;
+  readonly anchor?: Pick<SizeAnchor, 'tokens' | 'version' | 'fingerprint'>;
   /** Version over which the model answered. It is never rolled back from then on. */
   readonly answeredVersion?: number;
   /** Tokens of the model call's request by our own count, stored with the turn. */
@@ -234,9 +233,9 @@ export type CancelResult =
 
 /** Acceptance, cancelation and views of turns, for services. */
 export interface TurnIntake {
-  accept(request: AcceptRequest): Promise<Told<AcceptResult>>;
-  resume(request: ResumeRequest): Promise<Told<ResumeResult>>;
-  cancel(conversation: ConversationRef, turn: string, wake: string): Promise<Told<CancelResult>>;
+  accept(request: AcceptRequest): Promise<Acknowledged<AcceptResult>>;
+  resume(request: ResumeRequest): Promise<Acknowledged<ResumeResult>>;
+  cancel(conversation: ConversationRef, turn: string, wake: string): Promise<Acknowledged<CancelResult>>;
   readTurn(conversation: ConversationRef, turn: string): Promise<TurnView | undefined>;
   /** Lists failed turns of all conversations, newest first. */
   listFailed(query: FailedQuery): Promise<FailedTurn[]>;

@@ -1,9 +1,9 @@
 import type { Backoff } from '../conversation.ts';
-import type { Told } from '../durability.ts';
+import type { Acknowledged } from '../durability.ts';
 import type { OpenCall } from '../history.ts';
-import type { IdleTtl } from '../idle-ttl.ts';
 import type { ConversationRef } from '../ids.ts';
 import type { LogEntry } from '../message.ts';
+import type { IdleTtl } from '../policy.ts';
 import type { Summary, Version } from '../version.ts';
 
 /** A version that a caller requested: a restore, or the rollback of a turn. */
@@ -102,7 +102,7 @@ export type ForkEndResult =
 
 /** Restores and forks, for services. No operation touches two conversations, because they may be in different slots. */
 export interface VersionStore {
-  replaceVersion(replacement: VersionReplacement): Promise<Told<VersionReplacementResult>>;
+  replaceVersion(replacement: VersionReplacement): Promise<Acknowledged<VersionReplacementResult>>;
   /** Restarts the idle TTL, so that a long read is not interrupted by an erase. Without an idle TTL it does nothing. */
   startIdleTtl(conversation: ConversationRef): Promise<void>;
   /** Reads some texts from `cursor`. Start with `0`. `next` is `0` after the last text. */
@@ -111,12 +111,12 @@ export interface VersionStore {
    * Creates the conversation, which then accepts only this fork's batches until its end. It replaces a fork that
    * another operation abandoned. Begin and batches each extend a lease.
    */
-  beginFork(begin: ForkBegin): Promise<Told<ForkBeginResult>>;
+  beginFork(begin: ForkBegin): Promise<Acknowledged<ForkBeginResult>>;
   copyToFork(
     conversation: ConversationRef,
     operation: string,
     batch: ForkBatch,
   ): Promise<{ readonly status: 'copied'; readonly head: number } | ForkLost>;
   /** Stores the first version and opens the conversation. A repeated call returns the same answer. */
-  endFork(conversation: ConversationRef, operation: string, version: Version): Promise<Told<ForkEndResult>>;
+  endFork(conversation: ConversationRef, operation: string, version: Version): Promise<Acknowledged<ForkEndResult>>;
 }

@@ -1,4 +1,4 @@
-import type { BudgetInfeasible } from '../../domain/compaction/infeasible.ts';
+import type { BudgetInfeasible } from '../../domain/compaction/budget.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
 
 type Part = 'fixed' | 'pinned' | 'open' | 'floor';

@@ -1,4 +1,4 @@
-import type { Told } from '../../domain/durability.ts';
+import type { Acknowledged } from '../../domain/durability.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { ContextStore } from '../../domain/ports/context-store.ts';
 import type { Keyspace } from '../keys.ts';
@@ -23,7 +23,7 @@ interface EraseProgress {
  * Removes batch after batch, until one is unsure. One that was cut off is gone on with by the next sweep, by the next erase, or by
  * the accept that makes anew.
  */
-export function bindErase(run: (batch: EraseRequest) => Promise<Told<EraseProgress>>): ContextStore['erase'] {
+export function bindErase(run: (batch: EraseRequest) => Promise<Acknowledged<EraseProgress>>): ContextStore['erase'] {
   return async (conversation) => {
     let progress = await run({ conversation, isFirst: true });
     let { removedKeys } = progress;

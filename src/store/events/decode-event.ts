@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ConversationEvent, EventNews } from '../../domain/conversation-event.ts';
+import type { ConversationEvent, EventBody } from '../../domain/conversation-event.ts';
 import type { PassOutcome } from '../../domain/pass.ts';
 import type { ApprovalRefusal } from '../../domain/proposal.ts';
 import { WAIT_KINDS, waitingCallSchema } from '../../domain/turn.ts';
@@ -108,7 +108,7 @@ const SCHEMAS = {
     passId: z.string(),
     code: z.enum(REFUSALS),
   }),
-} satisfies { readonly [Type in Exclude<EventNews['type'], 'unknown'>]: z.ZodType<Extract<EventNews, { type: Type }>> };
+} satisfies { readonly [Type in Exclude<EventBody['type'], 'unknown'>]: z.ZodType<Extract<EventBody, { type: Type }>> };
 
 const newsSchema = z.union(Object.values(SCHEMAS));
 

@@ -2,8 +2,8 @@ import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
 import {
   CONVERSATION_STATES,
   type ConversationQuery,
-  type ConversationStanding,
   type ListedConversation,
+  type ListedState,
   SETTLED_STATES,
 } from '../../domain/ports/listing-store.ts';
 import type { WaitKind } from '../../domain/turn.ts';
@@ -21,7 +21,7 @@ export interface ConversationShardQuery extends Omit<ConversationQuery, 'after'>
 type Row = readonly [
   name: string,
   agent: string,
-  state: ConversationStanding,
+  state: ListedState,
   head: string,
   turns: string,
   mailbox: number,

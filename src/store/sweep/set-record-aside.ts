@@ -1,18 +1,18 @@
 import type { ConversationRef } from '../../domain/ids.ts';
-import type { AsideRequest, SetAside, SweepStore } from '../../domain/ports/sweep-store.ts';
+import type { QuarantinedRecord, QuarantineRequest, SweepStore } from '../../domain/ports/sweep-store.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
 
 interface RecordRequest {
   readonly conversation: ConversationRef;
-  readonly request: AsideRequest;
+  readonly request: QuarantineRequest;
 }
 
 type Reply = ['kept'] | ['set_aside', string, number];
 
-export function setRecordAside(
+export function quarantineRecord(
   keyspace: Keyspace,
-): ScriptDefinition<RecordRequest, Awaited<ReturnType<SweepStore['setRecordAside']>>> {
+): ScriptDefinition<RecordRequest, Awaited<ReturnType<SweepStore['quarantineRecord']>>> {
   return {
     file: 'set-record-aside',
     keys: ({ conversation }) => keyspace.conversation(conversation),
@@ -21,7 +21,7 @@ export function setRecordAside(
       const answer = reply as Reply;
       if (answer[0] === 'kept') return undefined;
       const [, why, needsWake] = answer;
-      const setAside: SetAside = { shard: keyspace.shardOf(conversation), set: 'key', name: request.key, why };
+      const setAside: QuarantinedRecord = { shard: keyspace.shardOf(conversation), set: 'key', name: request.key, why };
       return { setAside, needsWake: needsWake === 1 };
     },
   };

@@ -1,10 +1,10 @@
 import { isTurnfoldError } from '../../domain/errors.ts';
-import type { DueEntry, SetAside, Sweep } from '../../domain/ports/sweep-store.ts';
+import type { DueEntry, QuarantinedRecord, Sweep } from '../../domain/ports/sweep-store.ts';
 import { inTime } from '../deadline.ts';
 
 export interface ShardSweep {
   readonly due: readonly DueEntry[];
-  readonly setAside: readonly SetAside[];
+  readonly setAside: readonly QuarantinedRecord[];
 }
 
 export interface ShardSweepPorts {
@@ -27,7 +27,7 @@ export class ShardSweeps {
   readonly #silentMs: number;
   readonly #asked = new Set<number>();
   #due: DueEntry[] = [];
-  #setAside: SetAside[] = [];
+  #setAside: QuarantinedRecord[] = [];
   #failure: Error | undefined;
   #fullness: Error | undefined;
 
@@ -43,7 +43,7 @@ export class ShardSweeps {
     // While it makes room a full Redis is no news.
     const failure = this.#failure ?? (due.length === 0 ? this.#fullness : undefined);
     [this.#due, this.#setAside, this.#failure, this.#fullness] = [[], [], undefined, undefined];
-    return { due, setAside, ...(failure !== undefined && { failure }) };
+    return { due, quarantined: setAside, ...(failure !== undefined && { failure }) };
   }
 
   async #ask(shard: number, limit: number): Promise<void> {

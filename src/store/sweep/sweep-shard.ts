@@ -1,4 +1,4 @@
-import { QUARANTINE_SETS, type SetAside } from '../../domain/ports/sweep-store.ts';
+import { QUARANTINE_SETS, type QuarantinedRecord } from '../../domain/ports/sweep-store.ts';
 import type { Keyspace } from '../keys.ts';
 import type { ScriptDefinition } from '../script.ts';
 import { decodeDueEntry } from './due-entry.ts';
@@ -44,7 +44,7 @@ function decodeSweep([due, texts]: Reply, shard: number): ShardSweep {
 }
 
 /** Set, name and reason in turn. */
-function* readSetAside(texts: readonly string[], shard: number): Generator<SetAside> {
+function* readSetAside(texts: readonly string[], shard: number): Generator<QuarantinedRecord> {
   for (let at = 0; at + 2 < texts.length; at += 3) {
     const [given, name = '', why = ''] = texts.slice(at, at + 3);
     const set = QUARANTINE_SETS.find((known) => known === given);

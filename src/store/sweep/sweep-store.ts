@@ -8,7 +8,7 @@ import { hearShards, joinMeasures, measureShard } from './measure-shard.ts';
 import { promoteTurn } from './promote.ts';
 import { memberOf, quarantine } from './quarantine.ts';
 import { recordWake } from './record-wake.ts';
-import { setRecordAside } from './set-record-aside.ts';
+import { quarantineRecord } from './set-record-aside.ts';
 import { ShardSweeps } from './shard-sweeps.ts';
 import { sweepIdle, sweepShard } from './sweep-shard.ts';
 
@@ -24,7 +24,7 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
   const promote = bindScript(redis, promoteTurn(keyspace));
   const measure = bindScript(redis, measureShard(keyspace));
   const setAside = bindScript(redis, quarantine(keyspace));
-  const setRecord = bindScript(redis, setRecordAside(keyspace));
+  const setRecord = bindScript(redis, quarantineRecord(keyspace));
   return {
     shards: keyspace.shards,
     quarantine: async (entry, why) => {
@@ -32,7 +32,7 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
       const shard = keyspace.shardOf(entry.conversation);
       return (await setAside({ entry, why })) ? { shard, set, name: memberOf(entry), why } : undefined;
     },
-    setRecordAside: (conversation, request) => setRecord({ conversation, request }),
+    quarantineRecord: (conversation, request) => setRecord({ conversation, request }),
     sweepShards: (shards, limit) => sweeps.sweep(shards, limit),
     inspectTurn: (conversation) => look({ kind: 'turn', conversation }),
     inspectPass: (conversation) => look({ kind: 'pass', conversation }),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import type { TraceParent } from '../../domain/ids.ts';
 import type { ClaimedTurn, FailedTurn, TurnLease } from '../../domain/ports/turn-store.ts';
-import type { TraceParent } from '../../domain/trace-parent.ts';
 import {
   ANSWER_ENDS,
   type AnswerEnd,

@@ -1,5 +1,5 @@
+import { requestTokens } from '../../domain/compaction/budget.ts';
 import type { PlanRequest } from '../../domain/compaction/plan.ts';
-import { requestTokens } from '../../domain/compaction/request-size.ts';
 import type { Reason } from '../../domain/compaction/thresholds.ts';
 import { type Context, weighItems } from '../../domain/context.ts';
 import { limitsAfterOverflow } from '../../domain/limits.ts';

@@ -1,5 +1,4 @@
-import { type PassPlan, type PlanRequest, planInSlices } from '../../domain/compaction/plan.ts';
-import { canRebase } from '../../domain/compaction/rebase.ts';
+import { canRebase, type PassPlan, type PlanRequest, planInSlices } from '../../domain/compaction/plan.ts';
 import { hasHardReason, REASONS, type Reason } from '../../domain/compaction/thresholds.ts';
 import { buildInSlices, type Context, messagesOf } from '../../domain/context.ts';
 import type { Policy } from '../../domain/policy.ts';

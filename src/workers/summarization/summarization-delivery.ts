@@ -2,7 +2,7 @@ import type { ConversationState } from '../../domain/conversation.ts';
 import type { WorkerEvent } from '../../domain/events.ts';
 import { nameConversation } from '../../domain/ids.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
-import type { SummarizationDelivery, SummarizationHandler, SummarizationResult } from '../../domain/ports/handlers.ts';
+import type { SummarizationDelivery, SummarizationHandler, SummarizationResult } from '../../domain/ports/queue.ts';
 import type { SummaryLease, SummaryRecord } from '../../domain/ports/summary-store.ts';
 import { summaryKey } from '../compaction/summary-key.ts';
 import { holdWrite } from '../hold-write.ts';

@@ -1,6 +1,6 @@
 import type { ConversationState } from '../../domain/conversation.ts';
 import { nameConversation } from '../../domain/ids.ts';
-import type { SummarizationDelivery } from '../../domain/ports/handlers.ts';
+import type { SummarizationDelivery } from '../../domain/ports/queue.ts';
 import type { Summarizer, SummaryAnswer } from '../../domain/ports/summarizer.ts';
 import type { SummaryRecord } from '../../domain/ports/summary-store.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';

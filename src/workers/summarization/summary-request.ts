@@ -1,7 +1,6 @@
 import { nameConversation } from '../../domain/ids.ts';
 import type { LogEntry } from '../../domain/message.ts';
-import type { SummarizationDelivery } from '../../domain/ports/handlers.ts';
-import type { SummarizationTask } from '../../domain/ports/queue.ts';
+import type { SummarizationDelivery, SummarizationTask } from '../../domain/ports/queue.ts';
 import type { SummaryRequest } from '../../domain/ports/summarizer.ts';
 import { renderWidestSummary } from '../../domain/summary.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';

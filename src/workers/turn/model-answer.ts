@@ -1,10 +1,10 @@
-import { isWholeCount } from '../../domain/calibration.ts';
 import { isTurnfoldError } from '../../domain/errors.ts';
 import { adoptMessages } from '../../domain/history.ts';
 import { MAX_MESSAGE_BYTES, type Message, messageSchema } from '../../domain/message.ts';
 import type { ModelAnswer } from '../../domain/model.ts';
 import { parseInput } from '../../domain/parse.ts';
 import type { StepOutcome } from '../../domain/ports/turn-store.ts';
+import { isWholeCount } from '../../domain/size.ts';
 import type { AnswerEnd } from '../../domain/turn.ts';
 import { checkUsage } from '../../domain/usage.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
@@ -23,7 +23,7 @@ export interface AnsweredStep {
   readonly head: number;
   /** the version that was sent, and what it was sent with: what the provider counted holds for no other */
   readonly version: number;
-  readonly setup?: string | undefined;
+  readonly fingerprint?: string | undefined;
   /** our own size of what was sent, without anchor and calibration */
   readonly countedTokens: number;
   /** of these, what its pictures are taken for */
@@ -33,7 +33,7 @@ export interface AnsweredStep {
 /** Makes a model's answer the outcome of its step: with the log's call ids, weighed, ready to be recorded behind `head`. */
 export async function readAnswer(
   answer: ModelAnswer,
-  { key, head, version, setup, countedTokens, pictureTokens }: AnsweredStep,
+  { key, head, version, fingerprint, countedTokens, pictureTokens }: AnsweredStep,
   prepared: Pick<PreparedAgent, 'weigh'>,
 ): Promise<ReadAnswer> {
   let message: Message;
@@ -68,7 +68,7 @@ export async function readAnswer(
     isWholeCount(usage.inputTotal, countedTokens - pictureTokens) && {
       tokens: usage.inputTotal + usage.outputKept,
       version,
-      ...(setup !== undefined && { setup }),
+      ...(fingerprint !== undefined && { fingerprint }),
     };
   return { status: 'read', message, outcome: { ...recorded, messages: [weighed], opens, ...(anchor && { anchor }) } };
 }

@@ -1,6 +1,6 @@
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
-import type { TurnHandler } from '../../domain/ports/handlers.ts';
-import type { Traced } from '../../domain/ports/tracing.ts';
+import type { TurnHandler } from '../../domain/ports/queue.ts';
+import type { SpanSubject } from '../../domain/ports/tracing.ts';
 import { type ClaimedTurn, type ClaimResult, isLost } from '../../domain/ports/turn-store.ts';
 import { isOutage } from '../../domain/redis-errors.ts';
 import { TURN_LIMITS, type WaitKind } from '../../domain/turn.ts';
@@ -221,7 +221,7 @@ export class TurnDelivery {
   }
 }
 
-function describeSpan({ lease, agent, attempt, askedIn, waited }: ClaimedTurn): Traced {
+function describeSpan({ lease, agent, attempt, askedIn, waited }: ClaimedTurn): SpanSubject {
   const { conversation, turn } = lease;
   return { kind: 'turn', conversation, turn, agent, attempt, askedIn, suspendedIn: waited?.suspendedIn };
 }

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../domain/errors.ts';
-import { idleTtlOf } from '../../domain/idle-ttl.ts';
 import { nameConversation } from '../../domain/ids.ts';
+import { idleTtlOf } from '../../domain/policy.ts';
 import { type ClaimedTurn, isLost, type TurnSettlement } from '../../domain/ports/turn-store.ts';
 import { findWriteRefusal } from '../../domain/redis-errors.ts';
 import type { AnswerEnd, TurnFailure, WaitRequest } from '../../domain/turn.ts';

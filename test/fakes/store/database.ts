@@ -1,10 +1,14 @@
 import type { PassPlan } from '../../../src/domain/compaction/plan.ts';
 import type { Reason } from '../../../src/domain/compaction/thresholds.ts';
-import type { Backoff, ConversationState, Quarantine, StepState } from '../../../src/domain/conversation.ts';
-import { NO_BACKOFF } from '../../../src/domain/conversation.ts';
-import type { ConversationRef } from '../../../src/domain/ids.ts';
-import type { LogEntry, WeighedMessage, Weight } from '../../../src/domain/message.ts';
-import { NO_WEIGHT } from '../../../src/domain/message.ts';
+import {
+  type Backoff,
+  type ConversationState,
+  NO_BACKOFF,
+  type Quarantine,
+  type StepState,
+} from '../../../src/domain/conversation.ts';
+import type { ConversationRef, TraceParent } from '../../../src/domain/ids.ts';
+import { type LogEntry, NO_WEIGHT, type WeighedMessage, type Weight } from '../../../src/domain/message.ts';
 import type { UnusedAnswer } from '../../../src/domain/ports/brought-answers.ts';
 import type { ListedConversation } from '../../../src/domain/ports/listing-store.ts';
 import type { DecisionAnswer } from '../../../src/domain/ports/proposal-store.ts';
@@ -12,7 +16,6 @@ import type { SummaryRecord } from '../../../src/domain/ports/summary-store.ts';
 import type { Forking, ForkPlan } from '../../../src/domain/ports/version-store.ts';
 import type { Proposal, Verdict } from '../../../src/domain/proposal.ts';
 import type { SizeAnchor } from '../../../src/domain/size.ts';
-import type { TraceParent } from '../../../src/domain/trace-parent.ts';
 import type { AnswerEnd, StepRecord, TurnFailure, TurnState, Waiting, WaitRequest } from '../../../src/domain/turn.ts';
 import type { Summary, Version } from '../../../src/domain/version.ts';
 

@@ -1,4 +1,4 @@
-import type { IdleTtl } from '../../../src/domain/idle-ttl.ts';
+import type { IdleTtl } from '../../../src/domain/policy.ts';
 import type { AnswerEnd, TurnFailure, WaitKind } from '../../../src/domain/turn.ts';
 import { readyMember } from '../../../src/store/keys.ts';
 import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';

@@ -19,7 +19,7 @@ export function openMemorySweepStore(db: MemoryDatabase): SweepStore {
     shards: 1,
     sweepShards: async (shards, limit) => ({
       due: shards.flatMap((shard) => sweepShard(db, shard, limit)).map((member) => decodeDueEntry(member)),
-      setAside: [],
+      quarantined: [],
     }),
     quarantine: async (entry, why) => {
       const name = memberOf(entry);
@@ -28,7 +28,7 @@ export function openMemorySweepStore(db: MemoryDatabase): SweepStore {
       return { shard: 0, set: entry.kind === 'idle' ? 'idle' : 'ready', name, why };
     },
     // Records in memory are typed: no key is ever corrupt.
-    setRecordAside: async () => undefined,
+    quarantineRecord: async () => undefined,
     inspectTurn: async (ref) => inspect(db, 'turn', ref),
     inspectPass: async (ref) => inspect(db, 'pass', ref),
     recordWake: async ({ kind, conversation: ref }, wake) => {
