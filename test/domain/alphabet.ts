@@ -3,11 +3,13 @@ import { buildLog, type LogEntry, type Message, type Role, type WeighedMessage }
 import { type SeqRange, START_VERSION } from '../../src/domain/version.ts';
 
 /*
- * Histories as one line of text. `s` system, `u` user, `a` assistant text, `t` assistant with one tool call, `r` the result
- * of the oldest open call, `S` summary. What may follow a letter:
- *   t{1,2} t3   calls by name: several in parallel, or one      r2   the result of call 2
- *   a:300       tokens (10 without)      u!   pinned      a?   droppable
- * `(ua)x14` repeats; blanks do not count.
+ * A history is written as one line of text, with a letter per message. Spaces are ignored, and `(ua)x14` repeats.
+ *
+ * - `s` system, `u` user, `a` assistant text, `S` summary
+ * - `t` assistant with one tool call, `t{1,2}` with two named calls in parallel, `t3` with one named call
+ * - `r` result of the oldest open call, `r2` result of call 2
+ * - `a:300` size in tokens (default 10)
+ * - `u!` pinned message, `a?` droppable message
  */
 const REPEATED = /\(([^()]*)\)x(\d+)/g;
 const LETTER = /([suatrS])(?:\{([\d,]+)\}|(\d+))?(?::(\d+))?([!?]*)/y;

@@ -45,7 +45,7 @@ export function planLine(line: string, setting: PassSetting = {}): PassPlan {
   return planPass(requestOver(contextOf(line), setting));
 }
 
-/** Plans a line and settles it with summaries of these sizes, by sequence; `undefined` where one failed. */
+/** Plans a line and settles it with summaries of these sizes, by sequence. `undefined` stands for a failed summary. */
 export function settleLine(
   line: string,
   setting: PassSetting = {},

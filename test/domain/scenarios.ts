@@ -9,9 +9,9 @@ import { type PassSetting, type Story, type TakenPass, takePass } from './passes
 interface Step {
   readonly kind: 'system' | 'user' | 'assistant' | 'summary' | 'call' | 'result';
   readonly tokens: number;
-  /** of a call: how many in parallel */
+  /** Number of parallel calls. */
   readonly calls: number;
-  /** of a result: which of the open calls it answers */
+  /** Index of the open call that a result answers. */
   readonly pick: number;
   readonly isPinned: boolean;
   readonly isDroppable: boolean;
@@ -21,7 +21,7 @@ interface Step {
 export interface Scenario {
   readonly chunks: readonly (readonly Step[])[];
   readonly settings: readonly PassSetting[];
-  /** of each summary its size as a share of its sequence; `undefined`: it failed */
+  /** Size of each summary as a share of its sequence. `undefined` stands for a failed summary. */
   readonly shares: readonly (number | undefined)[];
 }
 
@@ -136,7 +136,9 @@ export function cycleShares(
   };
 }
 
-/** A log that a store would accept: a result answers an open call before it, wherever that stands; calls may stay open. */
+/**
+ * A log that a store would accept. A result answers an open call before it at any distance, and calls may stay open.
+ */
 function messagesOf(script: readonly Step[]): WeighedMessage[] {
   const open: string[] = [];
   return script.map((step, index) => {

@@ -17,7 +17,7 @@ const spans = fc
   );
 
 describe('span index', () => {
-  test('answers each span around a position, once', () => {
+  test('returns each span around a position once', () => {
     fc.assert(
       fc.property(spans, fc.array(fc.nat(105), { maxLength: 20 }), (given, positions) => {
         const index = new SpanIndex(given);
@@ -32,7 +32,7 @@ describe('span index', () => {
     );
   });
 
-  test('of no span has none around anything', () => {
+  test('returns nothing without spans', () => {
     expect(new SpanIndex([]).takeAround(0)).toStrictEqual([]);
   });
 });
@@ -71,7 +71,7 @@ describe('sequences', () => {
           layout.protections[layout.groupOf[position] as number] !== undefined;
         const { eligible } = runToEnd(findSequences(layout, policy, true));
         const runs = runsByDefinition(context, isKept).filter(([from, to]) =>
-          // What is new in it must weigh something: a run of summaries alone is none.
+          // New messages must weigh something, so a run of summaries alone is no sequence.
           context.items.slice(from, to + 1).some((item) => item.message.role !== 'summary' && item.tokens > 0),
         );
         expect(eligible.map((run) => [run.fromPosition, run.toPosition])).toStrictEqual(runs);
@@ -91,19 +91,19 @@ describe('sequences', () => {
   };
   const prefix = { scope: 'prefix', retentionWindow: 2, minSequenceTokens: 0 } as const;
 
-  test('of scope prefix are one over everything older than the retention window, users and all', () => {
+  test('with scope prefix are one run over everything older than the retention window, user messages included', () => {
     expect(sequencesOf('s u a u tr a u a u a', prefix)).toEqual(['2-9']);
     expect(sequencesOf('s u a u tr a u a u a', { ...prefix, scope: 'sequences' })).toEqual(['5-7']);
   });
 
-  test('of scope prefix stop at what has to stay where it is', () => {
+  test('with scope prefix end at protected messages', () => {
     expect(sequencesOf('s u a u! a u a u a', prefix)).toEqual(['2-3', '5-7']);
     // The last user message, behind which a long turn goes on.
     expect(sequencesOf('s u a u tr tr tr tr', prefix)).toEqual(['2-3', '5-10']);
     expect(sequencesOf('s u t u a u r u a', prefix)).toEqual(['2-7']);
   });
 
-  test('of scope prefix bring the summary up to date when as much is new', () => {
+  test('with scope prefix extend the summary once as much is new', () => {
     expect(sequencesOf('s S:50 u a u a u a', prefix)).toEqual([]);
     expect(sequencesOf('s S:50 u a:40 u a u a', prefix)).toEqual(['2-6']);
   });

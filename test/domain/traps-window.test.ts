@@ -92,7 +92,7 @@ describe('window eviction: what earlier systems got wrong', () => {
   test.each<{ name: string; policy: PolicyInput }>([
     { name: 'onTurnEnd', policy: { onTurnEnd: true } },
     { name: 'turnThreshold', policy: { turnThreshold: 3 } },
-  ])('$name: a trigger that removal cannot make false cuts once, and says so', ({ policy }) => {
+  ])('$name: a trigger that removal cannot satisfy cuts once, and is explained', ({ policy }) => {
     const line = 's(ua)x10';
     const given = { retentionWindow: 2, strategy: { retain: 15 }, maxTokens: 50, ...policy };
     const { plan } = explainPlan(logOf(line), completePolicy(given), weighText);

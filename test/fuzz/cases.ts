@@ -27,7 +27,7 @@ export type Make<T = unknown> = () => T;
 export interface Batch<T> {
   readonly cases: number;
   readonly input: Arbitrary<Make<T>>;
-  /** one case; throws where it broke a rule */
+  /** Runs one case. Throws if the case broke a rule. */
   readonly run: (input: T) => Promise<void>;
   /** serves a healthy conversation, as often as it is called */
   readonly serveNeighbour: () => Promise<void>;
@@ -43,11 +43,11 @@ const NEIGHBOUR_EVERY = 100;
 
 /**
  * Tries a batch of cases: each ends as its own rule says, none holds the event loop, and a neighbour is served in between.
- * What makes a case is not measured.
+ * Building a case is not measured.
  * @returns how many were tried
  */
 export async function tryBatch<T>({ cases, input, run, serveNeighbour }: Batch<T>): Promise<number> {
-  // What is compiled and loaded by the first call is no part of any case.
+  // Code that the first call compiles and loads is not measured.
   await serveNeighbour();
   let left = 0;
   let tried = 0;
@@ -68,7 +68,7 @@ export async function tryBatch<T>({ cases, input, run, serveNeighbour }: Batch<T
   return tried;
 }
 
-/** The coded error that a call fails with; undefined where it succeeds. An error without a code breaks the rule. */
+/** Returns the coded error of a failed call, or undefined if the call succeeds. */
 export async function codedError(call: () => unknown): Promise<TurnfoldError | undefined> {
   try {
     await call();
@@ -157,8 +157,8 @@ export function badJson(): Arbitrary<Make> {
 const WAYS = ['replace', 'replace', 'replace', 'remove', 'add', 'throw', 'keep'] as const;
 
 /**
- * Valid values of which one place is spoiled: by the schema's shape, so that the fault lies behind the checks that come first.
- * @param bad what is put there
+ * Valid values with a fault in one place, so that the fault lies behind the first checks.
+ * @param bad value that is put there
  */
 export function spoiled(valid: Arbitrary<unknown>, bad: Arbitrary<Make> = badValue()): Arbitrary<Make> {
   return tuple(valid, nat(), bad, constantFrom(...WAYS)).map(([value, place, makeWrong, way]) => () => {
@@ -199,7 +199,7 @@ function listPlaces(value: unknown): Place[] {
   return Object.keys(holder).flatMap((key) => [{ holder, key }, ...listPlaces(holder[key])]);
 }
 
-/** A value in the message of a failure; what fails when it is read must not hide the failure. */
+/** Describes a value for the message of a failure. An error during the description must not hide the failure. */
 function show(value: unknown): string {
   try {
     return inspect(value, { depth: 4, maxStringLength: 200, maxArrayLength: 10, breakLength: 200, getters: false });

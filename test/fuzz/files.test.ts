@@ -24,7 +24,7 @@ import { openMemoryStore } from '../fakes/store/open-memory-store.ts';
 import { badJson, badValue, codedError, countCases, type Make, spoiled, tryBatch } from './cases.ts';
 
 const TIMEOUT_MS = 600_000;
-/** What a terminal acts on. */
+/** Characters on which a terminal acts. */
 const ACTS = /(?!\n|\t)\p{Cc}|[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/u;
 
 const message = record(
@@ -63,7 +63,7 @@ function badLine(): Arbitrary<Make<string>> {
   });
 }
 
-/** What a file can hold of a value: spoiled by a getter that throws, it holds nothing there. */
+/** The form of a value in a file. A property with a getter that throws is missing there. */
 function toJson(value: unknown): string {
   try {
     return JSON.stringify(value) ?? 'null';

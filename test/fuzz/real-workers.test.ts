@@ -36,7 +36,7 @@ async function* endless(): AsyncGenerator<string> {
   for (;;) yield await Promise.resolve('x');
 }
 
-/** What a tool may hand over beside plain values. */
+/** Results of a tool besides plain values. */
 const HANDED: readonly Make[] = [
   never,
   // oxlint-disable-next-line unicorn/no-thenable -- a thenable that never settles is what is tried
@@ -190,13 +190,13 @@ test('a turn on Redis ends with an answer or a coded failure, whatever tools and
     values.delete(name);
   };
   const cases = listCases();
-  // What is compiled and loaded by the first turn is no part of any case.
+  // Code that the first turn compiles and loads is not measured.
   await serve();
   for (let at = 0; at < cases.length; at += AT_ONCE) {
     const batch = cases.slice(at, at + AT_ONCE);
     const held = await measureHeldMs(() => Promise.all([...batch.map(serve), serve()]));
     if (held < 50) continue;
-    // Garbage of other cases is collected in somebody's time: a case that holds the loop does so alone, too.
+    // The garbage of other cases may be collected during a case. A case that blocks the loop does so alone, too.
     for (const one of batch) {
       const alone = await measureHeldMs(() => serve(one));
       if (alone >= 50) expect(alone, `the event loop was held by: ${one.kind}`).toBeLessThan(maxHeldMs());
