@@ -30,9 +30,9 @@ function isCount(count: number): boolean {
 /** Describes a usage for events. An invalid usage contributes no fields. */
 export function describeUsage(
   { prices }: Pick<ModelProfile, 'prices'>,
-  told: ModelUsage | undefined,
+  reported: ModelUsage | undefined,
 ): Partial<UsageFigures> {
-  const usage = checkUsage(told);
+  const usage = checkUsage(reported);
   if (usage === undefined) return {};
   const { inputTotal, cachedInput, output } = usage;
   return {

@@ -32,7 +32,7 @@ interface Letter {
 }
 
 export function messagesOf(line: string): WeighedMessage[] {
-  /** calls without a result, oldest first */
+  /** Calls without a result, oldest first. */
   const open: { id: string; name: string | undefined }[] = [];
   return readLetters(line).map(({ letter, names, tokens, flags }, index) => {
     const seq = index + 1;
@@ -55,7 +55,7 @@ export function messagesOf(line: string): WeighedMessage[] {
   });
 }
 
-/** The letters alone: one a message. */
+/** The letters alone, one per message. */
 export function lettersOf(line: string): string {
   return readLetters(line)
     .map(({ letter }) => letter)
@@ -71,7 +71,7 @@ export function contextOf(line: string): Context {
   return contextOfLog(logOf(line), START_VERSION);
 }
 
-/** The line with `.` for what is evicted and a digit for what lies in the first, second, … sequence. */
+/** The line with `.` for evicted messages and a digit for those of the first, second, … sequence. */
 export function maskLine(line: string, evicted: readonly SeqRange[], sequences: readonly SeqRange[]): string {
   const letters = lettersOf(line).split('');
   const paint = ({ from, to }: SeqRange, mark: string): void => {

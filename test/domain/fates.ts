@@ -44,14 +44,16 @@ export function ownersOf(items: readonly ContextItem[]): number[] {
   );
 }
 
-/** Positions of groups whose messages may all be dropped: they are, and what then lies around them may be summarized over them. */
+/**
+ * Positions of groups with only droppable messages. They are dropped, and a summary may cover the messages around them.
+ */
 export function droppablePositions(items: readonly ContextItem[]): Set<number> {
   const owners = ownersOf(items);
   const kept = new Set(owners.filter((_, position) => items[position]?.message.droppable !== true));
   return positionsOf(owners, new Set(owners.filter((owner) => !kept.has(owner))));
 }
 
-/** Positions that stay whatever the reasons: system, pinned groups, open rounds, unread results, the last user message. */
+/** Positions that stay for any reasons: system, pinned groups, open rounds, unread results, the last user message. */
 export function fixedPositions(items: readonly ContextItem[]): Set<number> {
   const owners = ownersOf(items);
   const lastUser = items.findLastIndex((item) => item.message.role === 'user');

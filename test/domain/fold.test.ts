@@ -27,7 +27,7 @@ describe('old pairs of a user message and its summary', () => {
         from,
         to,
       ]);
-    // 80 of summaries, and 100 for the 400 that are new.
+    // 80 tokens of summaries, and 100 for 400 new tokens.
     expect(sequences(720)).toEqual([[20, 21]]);
     expect(sequences(700)).toEqual([
       [3, 10],

@@ -103,7 +103,7 @@ const toolTalk = fc.array(
   { maxLength: 30 },
 );
 
-/** Undefined where they are refused, with the field that is at fault. */
+/** @returns undefined if the messages are refused with the field at fault */
 function tryAdopt(messages: readonly Message[], firstSeq: number): AdoptedMessages | undefined {
   try {
     return adoptMessages(messages, firstSeq);

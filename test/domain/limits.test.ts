@@ -62,7 +62,7 @@ describe('limits of a policy with a model', () => {
   });
 });
 
-/** Calculates `3 × 4 ÷ 2 = 6` from left to right, names left out. */
+/** Calculates `3 × 4 ÷ 2 = 6` from left to right, ignoring names. */
 function calculate(sum: string): number {
   const [first = '', ...rest] = sum.replaceAll(/[A-Za-z-]+/g, '').split(/([×÷])/);
   let value = Number(first);

@@ -7,7 +7,7 @@ import { contextOfStory, type Story, takePass } from './passes.ts';
 const TURNS = 5_000;
 const policy = { maxTokens: 40_000, tokenThreshold: 52_000 };
 
-/** One turn: what is asked, three tool rounds of some hundred tokens each, the answer. */
+/** One turn: a user message, three tool rounds of some hundred tokens each, and the answer. */
 function turnOf(turn: number): WeighedMessage[] {
   const weighed = (message: Message, tokens: number): WeighedMessage => ({ message, tokens, bytes: tokens * 4 });
   const rounds = [0, 1, 2].flatMap((round) => {

@@ -10,7 +10,7 @@ import { readPolicy } from '../../src/domain/policy-input.ts';
 import { hostileProxy, withGetter } from '../fakes/hostile-values.ts';
 import { errorOf } from './error-of.ts';
 
-/** `{min: [{min: [… {evict: 0.5} …]}]}`, this deep. */
+/** Nests `{min: [{min: [… {evict: 0.5} …]}]}` to a depth. */
 function nestStrategy(depth: number): EvictionStrategy {
   return depth === 0 ? { evict: 0.5 } : { min: [nestStrategy(depth - 1)] };
 }

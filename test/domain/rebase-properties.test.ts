@@ -20,7 +20,7 @@ function evictMeanwhile(pass: TakenPass, owners: ReadonlySet<number>): Version {
   return { ...version, number: version.number + 1, base: head, segments, weight: weighItems(kept) };
 }
 
-/** Groups that may go: by whether a plan replaces any of their members. */
+/** Removable groups, divided by whether a plan replaces any of their members. */
 function removableOwners({ request, plan }: TakenPass): { planned: number[]; others: number[] } {
   const { items } = request.context;
   const fixed = fixedPositions(items);

@@ -31,7 +31,7 @@ function runToEnd<Result>(work: Generator<void, Result>): Result {
   }
 }
 
-/** All messages are archived, unless a test says otherwise. */
+/** A log whose messages are archived by default. */
 function searchFor(query: string, entries: readonly LogEntry[], segments?: readonly Segment[]): RecallSearch {
   const search = new RecallSearch(readQuery(query), segments ?? [segment('evicted', 1, Math.max(1, entries.length))]);
   for (const entry of entries) runToEnd(search.add(entry));
@@ -114,7 +114,7 @@ describe('a search', () => {
     const messages = [user('fox'), user('fox'), result('c1_0', 'fox'), user('fox'), user('fox'), user('fox')];
     const searchAt = (tokens: number) => searchFor('fox', logOf(messages, tokens), segments);
     expect(searchAt(MASK_TOKENS + 1).rank()).toEqual([4, 3, 2]);
-    // No mask is put over what is no larger than one.
+    // A result that is no larger than a mask is not masked.
     expect(searchAt(MASK_TOKENS).rank()).toEqual([4, 2]);
     const present = searchFor('owl', logOf([user('owl'), user('fox'), user('an owl')]), [segment('evicted', 2, 2)]);
     expect([present.hasArchived, present.rank()]).toEqual([false, [3, 1]]);

@@ -24,7 +24,7 @@ function totalAt(log: readonly LogEntry[], seq: number) {
   return log[seq - 1]?.total ?? NO_WEIGHT;
 }
 
-/** A version over seqs 1…base of these segments: what is raw weighs what the log says. */
+/** A version over seqs 1…base with these segments. Raw segments have the weight of their log entries. */
 function versionOf(log: readonly LogEntry[], number: number, segments: readonly Segment[]): Version {
   const base = segments.at(-1)?.to ?? 0;
   const weighed = segments.map((segment): Segment => {
@@ -74,7 +74,7 @@ const pieces = fc.constantFrom(
   't{1,2} u! r2r1',
 );
 
-/** A log, an old version of it whose base may stand inside a round, and the live one. */
+/** A log, its live version, and an old version whose base may lie inside a round. */
 const cases: fc.Arbitrary<Case> = fc
   .record({
     line: fc.array(pieces, { minLength: 1, maxLength: 12 }).map((parts) => parts.join(' ')),
@@ -178,7 +178,7 @@ describe('any restored version', () => {
         const pins = log.filter(({ seq, message }) => seq > target.base && message.pinned === true);
         const shown = new Set(behind.map(({ from }) => from));
         expect(pins.filter(({ seq }) => !shown.has(seq))).toStrictEqual([]);
-        // No result without its call, and no call without the results that the log has for it.
+        // Results need their calls, and calls need the results that the log has for them.
         const rounds = groupMessages(context.items.map(({ message }) => message));
         expect(rounds.filter(({ isOpen }) => isOpen)).toStrictEqual([]);
         const single = context.items.filter(({ message }) => message.role !== 'summary');
@@ -223,7 +223,7 @@ describe('the version that was live before a message', () => {
     expect(findVersionBefore([], 1)).toBe(START_VERSION);
   });
 
-  test('is reported as gone if it is no longer kept', () => {
+  test('is not found once it is no longer kept', () => {
     expect(findVersionBefore([over(3, 4), over(4, 6)], 3)).toBeUndefined();
   });
 });

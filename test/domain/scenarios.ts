@@ -17,7 +17,7 @@ interface Step {
   readonly isDroppable: boolean;
 }
 
-/** A conversation that grows chunk by chunk, with a pass after each. */
+/** A conversation that grows in chunks, with a pass after each. */
 export interface Scenario {
   readonly chunks: readonly (readonly Step[])[];
   readonly settings: readonly PassSetting[];
@@ -25,7 +25,7 @@ export interface Scenario {
   readonly shares: readonly (number | undefined)[];
 }
 
-/** @param users weight of user messages: in a long turn there are next to none */
+/** @param users weight of user messages, which are rare in a long turn */
 function stepsWith(users: number): fc.Arbitrary<Step> {
   return fc.record({
     kind: fc.oneof(
@@ -98,7 +98,7 @@ const shares = fc.oneof(
   { weight: 1, arbitrary: fc.constant(undefined) },
 );
 
-/** Any history, any policy, any reasons, passes in the middle of it and at its end. */
+/** Any history, policy and reasons, with passes in its middle and at its end. */
 export const scenarios: fc.Arbitrary<Scenario> = fc.integer({ min: 1, max: 4 }).chain((passes) =>
   fc.record({
     chunks: fc.array(growths, { minLength: passes, maxLength: passes }),
@@ -107,7 +107,7 @@ export const scenarios: fc.Arbitrary<Scenario> = fc.integer({ min: 1, max: 4 }).
   }),
 );
 
-/** Every pass of a scenario, with the story that it left. */
+/** Every pass of a scenario, with the steps that led to it. */
 export function playScenario({ chunks, settings: given, shares: sizes }: Scenario): TakenPass[] {
   const messages = messagesOf(chunks.flat());
   const summarize = cycleShares(sizes);
@@ -124,7 +124,7 @@ export function playScenario({ chunks, settings: given, shares: sizes }: Scenari
   return passes;
 }
 
-/** Each sequence gets the next of these shares. */
+/** Gives each sequence the next of these shares. */
 export function cycleShares(
   sizes: Scenario['shares'],
 ): (sequence: PassPlan['sequences'][number]) => number | undefined {

@@ -37,7 +37,7 @@ describe('span index', () => {
   });
 });
 
-/** Runs by the definition: whatever lies in one run with all of its round, again and again until nothing changes. */
+/** Finds runs by their definition: removes groups that are not whole until nothing changes. */
 function runsByDefinition({ items }: Context, isKept: (position: number) => boolean): [number, number][] {
   const owners = ownersOf(items);
   const isIn = items.map((item, position) => item.message.role !== 'user' && !isKept(position));
@@ -98,7 +98,7 @@ describe('sequences', () => {
 
   test('with scope prefix end at protected messages', () => {
     expect(sequencesOf('s u a u! a u a u a', prefix)).toEqual(['2-3', '5-7']);
-    // The last user message, behind which a long turn goes on.
+    // The last user message, followed by a long turn.
     expect(sequencesOf('s u a u tr tr tr tr', prefix)).toEqual(['2-3', '5-10']);
     expect(sequencesOf('s u t u a u r u a', prefix)).toEqual(['2-7']);
   });

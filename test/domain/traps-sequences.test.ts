@@ -26,7 +26,7 @@ interface Row {
   readonly name: string;
   readonly line: string;
   readonly setting?: PassSetting;
-  /** a digit for what goes to the first, second, … summary */
+  /** Line with a digit for each message of the first, second, … summary. */
   readonly plan: string;
 }
 

@@ -23,7 +23,7 @@ const EVENTS: readonly TurnEvent[] = [
   'cancel',
 ];
 
-/** Every pair of state and event: the state that follows, `-` where it is refused. */
+/** The next state for every pair of state and event. `-` stands for a refusal. */
 const table: Readonly<Record<'none' | TurnState, readonly (TurnState | '-')[]>> = {
   none: ['queued', 'scheduled', '-', '-', '-', '-', '-', '-', '-'],
   scheduled: ['-', '-', 'queued', '-', '-', '-', '-', '-', 'canceled'],

@@ -56,7 +56,7 @@ describe('the result for any history, policy and reasons', () => {
       expect(sum).toBeGreaterThan(details.max);
       expect(details.max).toBe(request.limits.maxTokens);
       const { items } = request.context;
-      // Under a summary the first user message weighs something else.
+      // A summary changes the weight of the first user message.
       if (
         plan.sequences.some(({ from, to }) =>
           items.some((item, at) => from <= item.from && item.to <= to && maySummaryTake(pass, at)),
@@ -146,7 +146,7 @@ describe('the result for any history, policy and reasons', () => {
       fc.property(scenarios, (scenario) => {
         const setting = { ...scenario.settings[0], summarize: cycleShares(scenario.shares) };
         let { story } = playScenario(scenario).at(-1) as TakenPass;
-        // Each pass takes a raw message out of the context, or puts one summary where more than one item was.
+        // Each pass removes a raw message, or replaces several items by one summary.
         const bound = 2 * story.entries.length + 2;
         for (let passes = 0; ; passes += 1) {
           expect(passes).toBeLessThanOrEqual(bound);

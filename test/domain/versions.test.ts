@@ -10,7 +10,7 @@ import { errorOf } from './error-of.ts';
 
 type Part = readonly [kind: 'raw' | 'evicted' | 'summary', from: number, to: number, text?: string];
 
-/** A version of these segments, up to the last of them. */
+/** A version with these segments, whose base is the end of the last one. */
 function versionWith(number: number, ...parts: readonly Part[]): Version {
   const segments = parts.map(([kind, from, to, text = `text-${from}-${to}`]): Segment => {
     const weight = kind === 'evicted' ? NO_WEIGHT : { tokens: 10, bytes: 40 };

@@ -51,7 +51,7 @@ const conversation = record({
   ),
 });
 
-/** A spoiled line, or one whose text itself is spoiled. */
+/** A spoiled line, or a line with spoiled text. */
 function badLine(): Arbitrary<Make<string>> {
   return tuple(
     spoiled(conversation, badJson()),
@@ -241,7 +241,7 @@ test(
       try {
         addFunctions(given);
       } catch {
-        // It cannot be read, which is the point of its case.
+        // An unreadable file is the point of this case.
       }
       const { agents, problems } = readAgents([given]);
       for (const problem of problems) await codedError(() => Promise.reject(problem));
@@ -256,7 +256,7 @@ test(
   TIMEOUT_MS,
 );
 
-/** Functions and schemas, which a clone of plain values cannot hold. */
+/** Functions and schemas, which a structured clone cannot copy. */
 function addFunctions(given: unknown): void {
   const { model, tools } = Object.getOwnPropertyDescriptors(given as { model?: object; tools?: object[] });
   const [modelValue, toolValues] = [model?.value, tools?.value] as [unknown, unknown];

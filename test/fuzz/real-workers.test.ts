@@ -17,7 +17,7 @@ import { readRedisSource } from '../setup/redis-source.ts';
 import { badValue, countCases, type Make, SEED, spoiled } from './cases.ts';
 
 const CASES = 1_200;
-/** Cases that are served at the same time, beside a healthy conversation. */
+/** Cases that run at the same time, beside a healthy conversation. */
 const AT_ONCE = 6;
 const TOOL_TIMEOUT_MS = 300;
 const LONGEST_LOG_CHARACTERS = 4_000_000;
@@ -72,7 +72,7 @@ const validAnswer = record(
   { requiredKeys: ['content', 'toolCalls'] },
 );
 
-/** ModelErrors of any kind, message and options. */
+/** A ModelError with any kind, message and options. */
 function badModelError(): Arbitrary<Make> {
   const kind = oneof(
     constantFrom<Make[]>(
@@ -105,11 +105,11 @@ function listCases(): Case[] {
   const lists = KINDS.map((kind) =>
     sample(values[kind], { numRuns: each, seed: SEED }).map((make) => ({ kind, make })),
   );
-  // All kinds beside each other.
+  // All kinds run side by side.
   return Array.from({ length: each }, (_, index) => lists.flatMap((list) => list[index] ?? [])).flat();
 }
 
-/** An agent whose model and tool do what the case of a conversation says: its user message names the case. */
+/** An agent whose model and tool follow the case of a conversation. The user message names the case. */
 function openAgent(values: ReadonlyMap<string, { readonly kind: Case['kind']; readonly value: unknown }>): Agent {
   const asked = new Set<string>();
   const act: Tool = {
@@ -137,7 +137,7 @@ function openAgent(values: ReadonlyMap<string, { readonly kind: Case['kind']; re
   return { name: 'fuzzed', system: '', policy: {}, tools: [act], model: { profile, generate } satisfies Model };
 }
 
-/** The turn, once it is settled or waits for a retry. */
+/** Waits until the turn is settled or waits for a retry. */
 async function untilEnded(client: OpenClient, conversation: string): Promise<TurnView> {
   for (;;) {
     const view = await client.result(conversation, 't1', { waitMs: 1_000 });
@@ -145,7 +145,7 @@ async function untilEnded(client: OpenClient, conversation: string): Promise<Tur
   }
 }
 
-/** Each call of the log has one result, and everything that was kept is bounded. */
+/** Checks that each call of the log has one result, and that all stored values are bounded. */
 async function checkRecords(client: OpenClient, conversation: string, view: TurnView): Promise<void> {
   const log = (await client.log(conversation)).map(({ message }) => message);
   const calls = log.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }) => id));

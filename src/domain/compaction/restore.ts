@@ -132,7 +132,7 @@ export function weighOutside(versions: readonly Version[]): Weight {
 /**
  * Finds the version that was live when the log ended before `seq`: the newest that covers no entry from there on.
  * @param versions kept versions, oldest first
- * @returns `gone` if that version is no longer kept
+ * @returns undefined if that version is no longer kept
  */
 export function findVersionBefore(versions: readonly Version[], seq: number): Version | undefined {
   const found = versions.findLast(({ base }) => base < seq);

@@ -48,6 +48,7 @@ export interface Postponed {
 
 /**
  * Handles one delivery of a turn job. It throws outages of Redis, and a `BrokenDelivery` for unexpected errors.
+ * @returns undefined once the delivery has ended
  */
 export type TurnHandler = (conversation: ConversationRef) => Promise<Postponed | undefined>;
 
