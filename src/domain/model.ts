@@ -24,7 +24,7 @@ export interface ModelProfile extends ModelWindow {
   /** Name of the model. */
   readonly id: string;
   /** Encoding by which its tokens are counted. */
-  readonly encoding: Encoding;
+  readonly encoding: (typeof ENCODINGS)[number];
   /** Wire format of its requests. Absent: the model takes our messages as they are. */
   readonly format?: WireFormat;
   /** Options of the format's renderer in its adapter. A new version is checked in the form in which it will be sent. */

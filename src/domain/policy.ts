@@ -175,21 +175,37 @@ export type PolicyInput = z.infer<typeof policyInputSchema>;
 export type Policy = PolicyInput & typeof POLICY_DEFAULTS;
 
 export const POLICY_DEFAULTS = {
+  /** Share of the usable window from which a pass is requested. */
   thresholdRatio: 0.85,
+  /** Share of the usable window from which a turn waits for its pass. */
   hardRatio: 0.92,
+  /** Request for a pass after each turn. */
   onTurnEnd: false as boolean,
+  /** Number of latest messages that are not compacted. */
   retentionWindow: 6,
+  /** Range of a summary. */
   scope: 'sequences' as NonNullable<PolicyInput['scope']>,
+  /** Extent of an eviction. */
   strategy: { min: [{ evict: 0.6 }, { retain: 10 }] } as EvictionStrategy,
+  /** Texts that every request contains byte for byte after the system prompt. */
   pins: [] as string[],
+  /** Protection of the first user message of the log. */
   keepFirstUser: true as boolean,
+  /** Masking of old tool results before anything is summarized. */
   maskToolResults: false as boolean,
+  /** Author of summaries: `structural` (code), `native` (the agent’s own provider) or a list of models. */
   summarizer: 'structural' as NonNullable<PolicyInput['summarizer']>,
+  /** Messages below which a sequence is not summarized. */
   minSequenceMessages: 2,
+  /** Tokens below which a sequence is not summarized. */
   minSequenceTokens: 256,
+  /** Share of the tokens that a soft pass must gain. */
   minGain: 0.1,
+  /** Handling of soft passes. */
   mode: 'auto' as NonNullable<PolicyInput['mode']>,
+  /** Milliseconds for which a proposal stays open. */
   reviewTtl: 604_800_000,
+  /** Switch for all passes. */
   enabled: true as boolean,
 };
 
